@@ -1,0 +1,2 @@
+//! The paceline program.
+fn main() {}

@@ -1,0 +1,169 @@
+//! The front door: a model, how to run it, and `run`.
+
+use paceline_kernel::{Model, TieBreak, Time};
+
+use crate::{Monitor, Report, RunError};
+
+/// The synchronization protocol of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sync {
+    /// One queue, one event after the other: the reference.
+    Sequential,
+    /// A barrier after every fixed step of simulated time.
+    TimeStep,
+    /// A barrier after every window that opens at the earliest event and is as wide as the lookahead (LBTS).
+    Window,
+    /// Chandy-Misra-Bryant: every channel promises how far ahead it is silent.
+    NullMessage,
+    /// The same, but promises without events are made only where somebody waits for them.
+    NullMessageOnDemand,
+}
+
+impl Sync {
+    /// All of them, with the name used in scenario files and a line about each.
+    pub const ALL: [(Self, &'static str, &'static str); 5] = [
+        (Self::Sequential, "sequential", "one queue, one event after the other: the reference"),
+        (Self::TimeStep, "time-step", "a barrier after every fixed step of simulated time"),
+        (Self::Window, "window", "a barrier after every lookahead-wide window from the earliest event"),
+        (Self::NullMessage, "null-message", "Chandy-Misra-Bryant: channels promise how far they are silent"),
+        (Self::NullMessageOnDemand, "null-message-on-demand", "the same, promises only to those who wait"),
+    ];
+
+    /// The name used in scenario files.
+    pub fn name(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(sync, ..)| *sync == self);
+        found.expect("every protocol is listed").1
+    }
+}
+
+/// The event queue of a federate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum QueueKind {
+    /// Binary heap, the readable reference.
+    Heap,
+    /// One heap node per distinct time (ARTIS, reference 5 section 7).
+    EnhancedHeap,
+    /// Buckets of simulated time; the fastest for windows.
+    #[default]
+    Bucket,
+}
+
+impl QueueKind {
+    /// All of them, with the name used in scenario files and a line about each.
+    pub const ALL: [(Self, &'static str, &'static str); 3] = [
+        (Self::Heap, "heap", "binary heap: the reference"),
+        (Self::EnhancedHeap, "enhanced-heap", "one heap node per distinct time, with the events of that time"),
+        (Self::Bucket, "bucket", "buckets of simulated time: the fastest, and the default"),
+    ];
+
+    /// The name used in scenario files.
+    pub fn name(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(kind, ..)| *kind == self);
+        found.expect("every queue is listed").1
+    }
+}
+
+/// A model and how to run it.
+#[derive(Debug)]
+pub struct Simulation<M> {
+    pub(crate) model: M,
+    pub(crate) sync: Sync,
+    pub(crate) federates: Option<u32>,
+    pub(crate) threads: Option<u32>,
+    pub(crate) queue: QueueKind,
+    pub(crate) until: Time,
+    pub(crate) step: Option<Time>,
+    pub(crate) seed: u64,
+    pub(crate) ties: TieBreak,
+    pub(crate) pin: bool,
+    pub(crate) monitor: Monitor,
+}
+
+impl<M: Model> Simulation<M> {
+    /// A run of `model` with windows, on as many threads as the process may use cores, without a horizon.
+    pub fn new(model: M) -> Self {
+        Self {
+            model,
+            sync: Sync::Window,
+            federates: None,
+            threads: None,
+            queue: QueueKind::Bucket,
+            until: Time::MAX,
+            step: None,
+            seed: 1,
+            ties: TieBreak::Fixed,
+            pin: false,
+            monitor: Monitor::new(),
+        }
+    }
+
+    /// The protocol.
+    pub fn sync(mut self, sync: Sync) -> Self {
+        self.sync = sync;
+        self
+    }
+
+    /// Into how many federates the LPs are dealt; as many as threads unless said.
+    pub fn federates(mut self, federates: u32) -> Self {
+        self.federates = Some(federates);
+        self
+    }
+
+    /// How many worker threads; the cores that affinity and cgroup quota leave the process unless said.
+    pub fn threads(mut self, threads: u32) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// The event queue.
+    pub fn queue(mut self, queue: QueueKind) -> Self {
+        self.queue = queue;
+        self
+    }
+
+    /// The horizon: events at or after it do not happen.
+    pub fn until(mut self, until: Time) -> Self {
+        self.until = until;
+        self
+    }
+
+    /// The step of [`Sync::TimeStep`]; the lookahead unless said.
+    pub fn step(mut self, step: Time) -> Self {
+        self.step = Some(step);
+        self
+    }
+
+    /// The seed of all random streams.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// How simultaneous events are ordered.
+    pub fn ties(mut self, ties: TieBreak) -> Self {
+        self.ties = ties;
+        self
+    }
+
+    /// Pins worker threads to cores, one after the other.
+    pub fn pin(mut self, pin: bool) -> Self {
+        self.pin = pin;
+        self
+    }
+
+    /// Watches and stops the run through `monitor`.
+    pub fn monitor(mut self, monitor: &Monitor) -> Self {
+        self.monitor = monitor.clone();
+        self
+    }
+
+    /// Runs it. Errors: a model that breaks a rule, or settings that cannot work.
+    pub fn run(self) -> Result<Report<M::Output>, RunError> {
+        crate::run::run(self).map(|(report, _)| report)
+    }
+
+    /// Runs it and hands the model back too, for its parameters.
+    pub fn run_keeping_model(self) -> Result<(Report<M::Output>, M), RunError> {
+        crate::run::run(self)
+    }
+}

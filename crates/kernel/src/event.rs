@@ -1,0 +1,134 @@
+//! Events and the one total order that every protocol keeps.
+//!
+//! The order is (time, depth, source LP, source sequence). Depth is 0 for an event sent with a positive delay and one
+//! more than its parent's for a zero delay, so causes precede effects within an instant. The first three fields of
+//! [`Event`] hold the order packed in 20 bytes: time, then 16 bits of depth above the 80-bit *tie*, which is the source
+//! LP (32 bits) and its sequence number (48 bits), or a seeded permutation of them ([`TieBreak::Random`]).
+//! Invariant: no two events of a run are equal in this order.
+
+use crate::rng::mix;
+use crate::{LpId, Time};
+
+/// The deepest chain of zero-delay events within one instant; a longer one is a model that never leaves the instant.
+pub const MAX_DEPTH: u16 = u16::MAX;
+
+const TIE_BITS: u32 = 80;
+const HALF: u64 = (1 << 40) - 1;
+
+/// How simultaneous events of the same depth are ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum TieBreak {
+    /// By source LP, then by the source's sequence number.
+    #[default]
+    Fixed,
+    /// By a permutation of (source, sequence) drawn from this seed: unbiased among LPs, and still reproducible.
+    Random(u64),
+}
+
+impl TieBreak {
+    /// The 80-bit tie of the `sequence`-th event that `source` sends.
+    #[inline]
+    pub(crate) const fn tie(self, source: LpId, sequence: u64) -> u128 {
+        let plain = ((source.0 as u128) << 48) | sequence as u128;
+        match self {
+            Self::Fixed => plain,
+            Self::Random(seed) => feistel(plain, seed, false),
+        }
+    }
+
+    /// Source and sequence number out of a tie.
+    pub(crate) const fn origin(self, tie: u128) -> (LpId, u64) {
+        let plain = match self {
+            Self::Fixed => tie,
+            Self::Random(seed) => feistel(tie, seed, true),
+        };
+        (LpId((plain >> 48) as u32), (plain & ((1 << 48) - 1)) as u64)
+    }
+}
+
+/// A four-round Feistel network over 80 bits (Luby and Rackoff, 1988): a keyed permutation, so ties stay distinct.
+const fn feistel(word: u128, seed: u64, backwards: bool) -> u128 {
+    let (mut left, mut right) = ((word >> 40) as u64, word as u64 & HALF);
+    let mut round = 0;
+    while round < 4 {
+        let key = if backwards { 3 - round } else { round };
+        if backwards {
+            (left, right) = ((right ^ mix(seed ^ key, left)) & HALF, left);
+        } else {
+            (left, right) = (right, (left ^ mix(seed ^ key, right)) & HALF);
+        }
+        round += 1;
+    }
+    ((left as u128) << 40) | right as u128
+}
+
+/// The place of an event in the total order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    time: Time,
+    order: u64,
+    tie_low: u32,
+}
+
+impl Key {
+    /// When the event happens.
+    pub const fn time(self) -> Time {
+        self.time
+    }
+}
+
+/// An event on its way to, or waiting at, an LP: 24 bytes and the model's payload.
+#[derive(Clone, Debug)]
+pub struct Event<E> {
+    time: Time,
+    order: u64,
+    tie_low: u32,
+    to: LpId,
+    /// What the model sent.
+    pub payload: E,
+}
+
+impl<E> Event<E> {
+    /// An event of depth `depth` with the given tie.
+    #[inline]
+    pub(crate) const fn new(time: Time, depth: u16, tie: u128, to: LpId, payload: E) -> Self {
+        let order = ((depth as u64) << (TIE_BITS - 32)) | (tie >> 32) as u64;
+        Self { time, order, tie_low: tie as u32, to, payload }
+    }
+
+    /// When it happens.
+    #[inline(always)]
+    pub const fn time(&self) -> Time {
+        self.time
+    }
+
+    /// Where it happens.
+    #[inline(always)]
+    pub const fn to(&self) -> LpId {
+        self.to
+    }
+
+    /// Its place in the total order.
+    #[inline(always)]
+    pub const fn key(&self) -> Key {
+        Key { time: self.time, order: self.order, tie_low: self.tie_low }
+    }
+
+    /// How many zero-delay events led to it within its instant.
+    #[inline(always)]
+    pub const fn depth(&self) -> u16 {
+        (self.order >> (TIE_BITS - 32)) as u16
+    }
+
+    /// Who sent it, and as which of the sender's events.
+    pub const fn origin(&self, ties: TieBreak) -> (LpId, u64) {
+        let high = self.order & ((1 << (TIE_BITS - 32)) - 1);
+        ties.origin(((high as u128) << 32) | self.tie_low as u128)
+    }
+
+    /// The words that identify it in the digest.
+    #[inline(always)]
+    pub(crate) const fn identity(&self) -> (u64, u64, u64) {
+        (self.time.as_nanos(), self.order, ((self.tie_low as u64) << 32) | self.to.0 as u64)
+    }
+}

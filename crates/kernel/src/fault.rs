@@ -1,0 +1,52 @@
+//! What a model can do wrong: every send that breaks a rule, with the LP, both times and the event named.
+
+use thiserror::Error;
+
+use crate::{LpId, Time};
+
+/// The rule that a send broke.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FaultKind {
+    /// The event was to happen before now.
+    #[error("is in its past")]
+    Past,
+    /// The event was to happen earlier than the model's lookahead allows for a message to another LP.
+    #[error("is nearer than the declared lookahead of {lookahead}")]
+    Lookahead {
+        /// What [`crate::Model::lookahead`] declares.
+        lookahead: Time,
+    },
+    /// The event was sent along a channel that [`crate::Model::channels`] does not declare, or below its lookahead.
+    #[error("is not covered by the channels the LP declares")]
+    Channel,
+    /// There is no such LP.
+    #[error("goes to an LP that does not exist (there are {lps})")]
+    UnknownLp {
+        /// How many LPs there are.
+        lps: u32,
+    },
+    /// The event was to happen after the end of the clock (2^64 ns, about 584 years).
+    #[error("is beyond the end of the clock")]
+    BeyondClock,
+    /// A chain of zero-delay events within one instant is longer than [`crate::MAX_DEPTH`].
+    #[error("continues a chain of more than 65535 zero-delay events in one instant")]
+    EndlessInstant,
+}
+
+/// A send that broke a rule; the run ends with it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{from} at {now} sent {event} to {to} for {at}, which {kind}")]
+pub struct Fault {
+    /// The rule.
+    pub kind: FaultKind,
+    /// The LP that sent.
+    pub from: LpId,
+    /// When it sent.
+    pub now: Time,
+    /// The LP it sent to.
+    pub to: LpId,
+    /// When the event was to happen.
+    pub at: Time,
+    /// The event, as its `Debug` shows it.
+    pub event: String,
+}

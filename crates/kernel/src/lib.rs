@@ -1,0 +1,26 @@
+//! The pure core of Paceline: simulated time, the total order of events, event queues, federates and the protocols that
+//! keep them in step.
+//!
+//! Nothing in here knows a thread, a clock, a socket or a file: time and messages come in, messages and decisions go out,
+//! and the same inputs always give the same outputs. Hosts (the `engine` crate, later a simulated machine or another
+//! process) drive it.
+
+#![forbid(unsafe_code)]
+
+mod context;
+mod digest;
+mod event;
+mod fault;
+mod model;
+mod partition;
+mod rng;
+mod time;
+
+pub use context::Context;
+pub use digest::{Bits, Digest};
+pub use event::{Event, Key, MAX_DEPTH, TieBreak};
+pub use fault::{Fault, FaultKind};
+pub use model::{Channels, LpId, Model};
+pub use partition::Partition;
+pub use rng::Rng;
+pub use time::Time;

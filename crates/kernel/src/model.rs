@@ -1,0 +1,123 @@
+//! What a model author writes: one trait, the same for every protocol, number of threads and partition.
+
+use std::fmt::{self, Debug};
+use std::hash::Hash;
+
+use crate::{Context, Partition, Time};
+
+/// The number of a logical process (LP), from 0 to [`Model::lps`] - 1.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct LpId(pub u32);
+
+impl LpId {
+    /// The number as an index.
+    #[inline(always)]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for LpId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LP {}", self.0)
+    }
+}
+
+impl Debug for LpId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// To whom an LP sends, and how far ahead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Channels {
+    /// To any LP, with the model's [`Model::lookahead`].
+    All,
+    /// Only to these LPs, each with a lookahead of its own, none below the model's. Self-messages need no channel.
+    Only(Vec<(LpId, Time)>),
+}
+
+/// A simulation model: parameters that are shared and immutable, and the behaviour of its LPs.
+///
+/// What `init` and `handle` do may depend on nothing but their arguments: no clock, no global, no thread. Then every
+/// protocol, partition and number of threads gives the same result, which the digest of the run proves.
+///
+/// ```
+/// use paceline_kernel::{Context, LpId, Model, Time};
+///
+/// /// A token that walks round a ring of LPs, one a second.
+/// struct Ring(u32);
+///
+/// impl Model for Ring {
+///     type State = u64; // tokens seen
+///     type Event = ();
+///     type Output = ();
+///
+///     fn lps(&self) -> u32 {
+///         self.0
+///     }
+///     fn lookahead(&self) -> Time {
+///         Time::secs(1)
+///     }
+///     fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u64 {
+///         if lp == LpId(0) {
+///             cx.schedule(Time::ZERO, ());
+///         }
+///         0
+///     }
+///     fn handle(&self, seen: &mut u64, _token: &(), cx: &mut Context<Self>) {
+///         *seen += 1;
+///         let next = LpId((cx.lp().0 + 1) % self.0);
+///         cx.send(next, Time::secs(1), ());
+///     }
+/// }
+/// ```
+pub trait Model: Send + Sync + Sized {
+    /// What an LP remembers. `Hash` feeds the digest; wrap floats in [`crate::Bits`].
+    type State: Clone + Send + Hash;
+    /// What an LP tells another or itself.
+    type Event: Clone + Send + Hash + Debug;
+    /// What the run leaves behind besides statistics; `()` where nothing. One value a federate, written at commit.
+    type Output: Default + Send;
+
+    /// The number of LPs.
+    fn lps(&self) -> u32;
+
+    /// The least delay of any message from one LP to another. Messages to oneself and messages sent by [`Model::init`]
+    /// may take any time from zero up. A model with zero lookahead can only be run sequentially.
+    fn lookahead(&self) -> Time;
+
+    /// To whom `lp` sends. Worth telling where LPs have few neighbours: null messages then travel only there.
+    fn channels(&self, lp: LpId) -> Channels {
+        let _ = lp;
+        Channels::All
+    }
+
+    /// Deals the LPs to at most `federates` federates. Equal runs of LP numbers unless the model knows better.
+    fn partition(&self, federates: u32) -> Partition {
+        Partition::runs(self.lps(), federates)
+    }
+
+    /// The state of `lp` at time zero, and its first events.
+    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> Self::State;
+
+    /// An event happens to the LP that owns `state`.
+    fn handle(&self, state: &mut Self::State, event: &Self::Event, cx: &mut Context<Self>);
+
+    /// `event`, handled by `lp` at `at`, has become irrevocable: the place for output. Called once for every event, in
+    /// each LP's order, but in no order among LPs.
+    fn commit(&self, lp: LpId, at: Time, event: &Self::Event, output: &mut Self::Output) {
+        let _ = (lp, at, event, output);
+    }
+
+    /// The run has ended with `lp` in `state`.
+    fn finish(&self, lp: LpId, state: &Self::State, output: &mut Self::Output) {
+        let _ = (lp, state, output);
+    }
+
+    /// The run has ended before `event` could happen to `lp` at `at`. Called in no order among events.
+    fn left_over(&self, lp: LpId, at: Time, event: &Self::Event, output: &mut Self::Output) {
+        let _ = (lp, at, event, output);
+    }
+}

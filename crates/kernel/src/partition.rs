@@ -1,0 +1,96 @@
+//! Which federate owns which LP.
+//!
+//! Invariant: every LP belongs to exactly one federate, every federate has at least one LP, and within a federate LPs
+//! keep the order of their numbers. The partition changes where an LP runs, never what it computes.
+
+use crate::LpId;
+
+/// LPs dealt to federates.
+///
+/// ```
+/// use paceline_kernel::{LpId, Partition};
+/// let runs = Partition::runs(10, 3);
+/// assert_eq!(runs.members(0), [0, 1, 2, 3].map(LpId));
+/// assert_eq!(runs.place(LpId(9)), (2, 2));
+/// let table = Partition::table(&[1, 0, 1]);
+/// assert_eq!(table.members(1), [0, 2].map(LpId));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    federates: u32,
+    lps: u32,
+    layout: Layout,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Layout {
+    Runs,
+    Table { owner: Vec<u32>, local: Vec<u32> },
+}
+
+impl Partition {
+    /// Equal runs of LP numbers: the first federates get one LP more where the division leaves a rest.
+    /// More federates than LPs become as many as there are LPs; zero becomes one.
+    pub fn runs(lps: u32, federates: u32) -> Self {
+        Self { federates: federates.clamp(1, lps.max(1)), lps, layout: Layout::Runs }
+    }
+
+    /// Entry `i` is the federate that owns LP `i`. Numbers that no LP uses are closed up.
+    pub fn table(owner: &[u32]) -> Self {
+        let mut used: Vec<u32> = owner.to_vec();
+        used.sort_unstable();
+        used.dedup();
+        let lps = u32::try_from(owner.len()).expect("LP numbers fit 32 bits");
+        let mut sizes = vec![0u32; used.len()];
+        let (mut owners, mut local) = (Vec::with_capacity(owner.len()), Vec::with_capacity(owner.len()));
+        for federate in owner {
+            let dense = used.binary_search(federate).expect("every owner was listed");
+            owners.push(dense as u32);
+            local.push(sizes[dense]);
+            sizes[dense] += 1;
+        }
+        Self { federates: used.len().max(1) as u32, lps, layout: Layout::Table { owner: owners, local } }
+    }
+
+    /// The number of federates.
+    pub fn federates(&self) -> u32 {
+        self.federates
+    }
+
+    /// The number of LPs.
+    pub fn lps(&self) -> u32 {
+        self.lps
+    }
+
+    /// The federate that owns `lp`, and the LP's place within it.
+    #[inline(always)]
+    pub fn place(&self, lp: LpId) -> (u32, u32) {
+        match &self.layout {
+            Layout::Runs => {
+                let (size, rest) = (self.lps / self.federates, self.lps % self.federates);
+                let long = rest * (size + 1);
+                if lp.0 < long {
+                    (lp.0 / (size + 1), lp.0 % (size + 1))
+                } else {
+                    (rest + (lp.0 - long) / size, (lp.0 - long) % size)
+                }
+            }
+            Layout::Table { owner, local } => (owner[lp.index()], local[lp.index()]),
+        }
+    }
+
+    /// The LPs of `federate`, ascending.
+    pub fn members(&self, federate: u32) -> Vec<LpId> {
+        match &self.layout {
+            Layout::Runs => {
+                let (size, rest) = (self.lps / self.federates, self.lps % self.federates);
+                let start = federate * size + federate.min(rest);
+                (start..start + size + u32::from(federate < rest)).map(LpId).collect()
+            }
+            Layout::Table { owner, .. } => {
+                let mine = owner.iter().enumerate().filter(|(_, o)| **o == federate);
+                mine.map(|(lp, _)| LpId(lp as u32)).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Random numbers that belong to one LP, count their draws and therefore run backwards as well as forwards.
+//!
+//! A draw is a pure function of (seed, LP, number of the draw): the mixing function of wyhash (Wang Yi, 2019), two
+//! 64 x 64 -> 128 bit multiplications. Streams of different LPs do not depend on each other, and nothing depends on
+//! which thread or federate runs the LP. To undo `n` draws is to subtract `n` from the counter.
+//!
+//! Logarithms come from `libm`, which computes the same bits on every machine.
+
+/// Multiplies to 128 bits and folds the halves together.
+#[inline(always)]
+pub(crate) const fn fold(a: u64, b: u64) -> u64 {
+    let wide = (a as u128).wrapping_mul(b as u128);
+    (wide as u64) ^ ((wide >> 64) as u64)
+}
+
+const K0: u64 = 0xa076_1d64_78bd_642f;
+const K1: u64 = 0xe703_7ed1_a0b4_28db;
+
+/// One well-mixed word out of two.
+#[inline(always)]
+pub(crate) const fn mix(a: u64, b: u64) -> u64 {
+    let wide = ((a ^ K0) as u128).wrapping_mul((b ^ K1) as u128);
+    fold((wide as u64) ^ K0, ((wide >> 64) as u64) ^ K1)
+}
+
+/// A counter-based random stream.
+///
+/// ```
+/// use paceline_kernel::Rng;
+/// let mut rng = Rng::new(42, 7);
+/// let first = rng.u64();
+/// rng.rewind(1);
+/// assert_eq!(rng.u64(), first);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rng {
+    key: u64,
+    draws: u64,
+}
+
+impl Rng {
+    /// The stream `stream` (an LP, or anything else that has a number) of the run seeded with `seed`.
+    #[inline]
+    pub const fn new(seed: u64, stream: u64) -> Self {
+        Self { key: mix(seed, stream.wrapping_mul(0x9e37_79b9_7f4a_7c15)), draws: 0 }
+    }
+
+    /// The same stream after `draws` draws.
+    #[inline]
+    pub(crate) const fn at(seed: u64, stream: u64, draws: u64) -> Self {
+        let mut rng = Self::new(seed, stream);
+        rng.draws = draws;
+        rng
+    }
+
+    /// How many numbers were drawn so far.
+    #[inline]
+    pub const fn draws(&self) -> u64 {
+        self.draws
+    }
+
+    /// Takes back the last `draws` draws. Panics if there were fewer.
+    #[inline]
+    pub const fn rewind(&mut self, draws: u64) {
+        self.draws = self.draws.checked_sub(draws).expect("no more draws are taken back than were made");
+    }
+
+    /// 64 uniform bits.
+    #[inline]
+    pub const fn u64(&mut self) -> u64 {
+        self.draws += 1;
+        mix(self.key, self.draws.wrapping_mul(0xd1b5_4a32_d192_ed03))
+    }
+
+    /// A uniform number in [0, 1), with 53 bits.
+    #[inline]
+    pub const fn unit(&mut self) -> f64 {
+        (self.u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// A uniform integer below `n` (by multiplication; the bias is below n / 2^64). Zero where `n` is zero.
+    #[inline]
+    pub const fn below(&mut self, n: u64) -> u64 {
+        ((self.u64() as u128 * n as u128) >> 64) as u64
+    }
+
+    /// True with the given probability.
+    #[inline]
+    pub const fn chance(&mut self, probability: f64) -> bool {
+        self.unit() < probability
+    }
+
+    /// An exponential variate with the given mean, in the mean's unit.
+    #[inline]
+    pub fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * libm::log(1.0 - self.unit())
+    }
+}
