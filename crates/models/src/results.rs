@@ -1,0 +1,1 @@
+//! What a model says of a finished run.

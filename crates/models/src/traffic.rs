@@ -1,0 +1,1 @@
+//! Road traffic: the SCATTER-OPT benchmark of reference 1.
