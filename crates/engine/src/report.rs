@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use paceline_kernel::{Digest, Fault, Time};
+use paceline_kernel::{Digest, Fault, LinkError, Time};
 use thiserror::Error;
 
 use crate::Sync;
@@ -70,18 +70,9 @@ pub enum RunError {
         /// Which protocol.
         protocol: &'static str,
     },
-    /// A channel of an LP has a lookahead of zero or below the model's.
-    #[error("the channel from LP {from} to LP {to} declares a lookahead of {lookahead}, below the model's {least}")]
-    ChannelLookahead {
-        /// The sender.
-        from: u32,
-        /// The receiver.
-        to: u32,
-        /// The lookahead declared for the channel.
-        lookahead: Time,
-        /// The model's lookahead.
-        least: Time,
-    },
+    /// A channel that an LP declares has a lookahead below the model's.
+    #[error(transparent)]
+    Link(#[from] LinkError),
     /// More federates were asked for than there are LPs.
     #[error("{federates} federates are more than the model's {lps} LPs")]
     TooManyFederates {

@@ -52,7 +52,11 @@ impl QueueKind {
     /// All of them, with the name used in scenario files and a line about each.
     pub const ALL: [(Self, &'static str, &'static str); 3] = [
         (Self::Heap, "heap", "binary heap: the reference"),
-        (Self::EnhancedHeap, "enhanced-heap", "one heap node per distinct time, with the events of that time"),
+        (
+            Self::EnhancedHeap,
+            "enhanced-heap",
+            "one heap node per distinct time, with the events of that time",
+        ),
         (Self::Bucket, "bucket", "buckets of simulated time: the fastest, and the default"),
     ];
 

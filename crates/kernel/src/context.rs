@@ -35,6 +35,8 @@ pub struct Context<'a, M: Model> {
     initial: bool,
     rng: Rng,
     sent: u64,
+    watched: Time,
+    urgent: bool,
     outbox: &'a mut Vec<Event<M::Event>>,
     fault: &'a mut Option<Box<Fault>>,
 }
@@ -50,7 +52,20 @@ impl<'a, M: Model> Context<'a, M> {
         fault: &'a mut Option<Box<Fault>>,
     ) -> Self {
         let rng = Rng::at(rules.seed, lp.0 as u64, core.draws);
-        Self { model, rules, lp, now: Time::ZERO, depth: 0, initial: true, rng, sent: core.sent, outbox, fault }
+        Self {
+            model,
+            rules,
+            lp,
+            now: Time::ZERO,
+            depth: 0,
+            initial: true,
+            rng,
+            sent: core.sent,
+            watched: Time::ZERO,
+            urgent: false,
+            outbox,
+            fault,
+        }
     }
 
     /// Moves on to an event of the same LP.
@@ -59,13 +74,25 @@ impl<'a, M: Model> Context<'a, M> {
         (self.now, self.depth, self.initial) = (now, depth, false);
     }
 
+    /// Remembers whether something is sent to happen before `bound`.
+    #[inline(always)]
+    pub(crate) fn watch(&mut self, bound: Time) {
+        self.watched = bound;
+    }
+
+    /// Whether something was, since this was last asked.
+    #[inline(always)]
+    pub(crate) fn take_urgent(&mut self) -> bool {
+        std::mem::take(&mut self.urgent)
+    }
+
     /// The counters to keep for the LP.
     #[inline(always)]
     pub(crate) fn core(&self) -> LpCore {
         LpCore { draws: self.rng.draws(), sent: self.sent }
     }
 
-    /// Events sent since the outbox was last emptied, for the federate to route.
+    /// Events sent and not yet handed on.
     #[inline(always)]
     pub(crate) fn outbox(&mut self) -> &mut Vec<Event<M::Event>> {
         self.outbox
@@ -134,6 +161,7 @@ impl<'a, M: Model> Context<'a, M> {
         let depth = if time > self.now || self.initial { 0 } else { self.depth + 1 };
         let tie = self.rules.ties.tie(self.lp, self.sent);
         self.sent += 1;
+        self.urgent |= time < self.watched;
         self.outbox.push(Event::new(time, depth, tie, to, event));
     }
 
@@ -154,13 +182,7 @@ impl<'a, M: Model> Context<'a, M> {
         } else {
             FaultKind::Lookahead { lookahead: self.rules.lookahead }
         };
-        *self.fault = Some(Box::new(Fault {
-            kind,
-            from: self.lp,
-            now: self.now,
-            to,
-            at,
-            event: format!("{event:?}"),
-        }));
+        *self.fault =
+            Some(Box::new(Fault { kind, from: self.lp, now: self.now, to, at, event: format!("{event:?}") }));
     }
 }

@@ -8,7 +8,12 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use crate::event::Event;
-use crate::rng::mix;
+use crate::rng::{fold, mix};
+
+/// Odd numbers without pattern.
+const K0: u64 = 0x2d35_8dcc_aa6c_78a5;
+const K1: u64 = 0x8bb8_4b93_962e_acc9;
+const K2: u64 = 0x4b33_a62e_d433_d4a3;
 
 /// A digest; add two to join the results of two federates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -19,7 +24,7 @@ impl Digest {
     #[inline(always)]
     pub(crate) fn event<E: Hash>(&mut self, event: &Event<E>) {
         let (time, order, rest) = event.identity();
-        let mut hasher = Mixer(mix(mix(time, order), rest));
+        let mut hasher = Mixer(fold(fold(time ^ K0, order ^ K1) ^ rest, K2));
         event.payload.hash(&mut hasher);
         self.0 = self.0.wrapping_add(hasher.0);
     }

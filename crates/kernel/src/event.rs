@@ -6,6 +6,8 @@
 //! LP (32 bits) and its sequence number (48 bits), or a seeded permutation of them ([`TieBreak::Random`]).
 //! Invariant: no two events of a run are equal in this order.
 
+use std::cmp::Ordering;
+
 use crate::rng::mix;
 use crate::{LpId, Time};
 
@@ -60,6 +62,29 @@ const fn feistel(word: u128, seed: u64, backwards: bool) -> u128 {
         round += 1;
     }
     ((left as u128) << 40) | right as u128
+}
+
+impl<E> PartialEq for Event<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<E> Eq for Event<E> {}
+
+impl<E> PartialOrd for Event<E> {
+    #[inline(always)]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> Ord for Event<E> {
+    /// By the total order; payloads do not count.
+    #[inline(always)]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
 }
 
 /// The place of an event in the total order.

@@ -79,14 +79,19 @@ impl Partition {
         }
     }
 
+    /// The `part`-th of as many equal runs of the LP numbers as there are federates: in a partition made by
+    /// [`Partition::runs`], the LPs of that federate.
+    #[inline]
+    pub fn run(&self, part: u32) -> std::ops::Range<u32> {
+        let (size, rest) = (self.lps / self.federates, self.lps % self.federates);
+        let start = part * size + part.min(rest);
+        start..start + size + u32::from(part < rest)
+    }
+
     /// The LPs of `federate`, ascending.
     pub fn members(&self, federate: u32) -> Vec<LpId> {
         match &self.layout {
-            Layout::Runs => {
-                let (size, rest) = (self.lps / self.federates, self.lps % self.federates);
-                let start = federate * size + federate.min(rest);
-                (start..start + size + u32::from(federate < rest)).map(LpId).collect()
-            }
+            Layout::Runs => self.run(federate).map(LpId).collect(),
             Layout::Table { owner, .. } => {
                 let mine = owner.iter().enumerate().filter(|(_, o)| **o == federate);
                 mine.map(|(lp, _)| LpId(lp as u32)).collect()

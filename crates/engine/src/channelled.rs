@@ -1,0 +1,320 @@
+//! Null messages on many threads: no windows, every federate goes as far as the promises it has.
+//!
+//! A worker takes the federate furthest behind, takes in its messages and promises, runs it up to its bound for a batch,
+//! and posts events and new promises to its neighbours. A neighbour becomes ready when its bound rises, or, on demand,
+//! when somebody asks it for a promise. The run is over when nobody is ready or running: all promises have reached the
+//! horizon, or nobody waits for one, or there are no events left anywhere.
+//!
+//! Invariants: a federate is ready at most once, and run by one worker at a time; what was posted while it ran makes it
+//! ready again (`again`). `alive` counts the events that exist; it is raised before they are posted, so that it is zero
+//! only when there are none.
+
+use paceline_kernel::{
+    EventQueue, Fault, FaultKind, Federate, Links, Model, Outbox, Partition, Progress, Promise, Time,
+};
+
+use crate::Monitor;
+use crate::idle::Idle;
+use crate::pool::{Board, Turn};
+use crate::ready::Ready;
+use crate::seat::{Federates, Inbox, Seat, vacate};
+use crate::sync::{AtomicI64, Mutex, Ordering, lock};
+use crate::windowed::Outcome;
+
+/// Events that a federate runs before its worker looks up again.
+const BATCH: usize = 1 << 13;
+
+/// Promises and requests in an inbox.
+#[derive(Debug)]
+struct Mail {
+    /// The latest promise by incoming channel, and the least of them.
+    clocks: Vec<Time>,
+    least: Time,
+    /// Federates that ask for a promise.
+    requests: Vec<u32>,
+}
+
+struct Owner<M: Model, Q> {
+    federate: Federate<M, Q>,
+    links: Links,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Idle,
+    Ready,
+    Running,
+    /// Running, and to be run again after.
+    Again,
+}
+
+#[derive(Debug)]
+struct State {
+    ready: Ready,
+    status: Vec<Status>,
+    /// No federate will run anything before this.
+    lvts: Vec<Time>,
+    running: u32,
+    over: bool,
+    interrupted: bool,
+    fault: Option<Fault>,
+    null_messages: u64,
+}
+
+impl State {
+    /// Something came in for `federate`.
+    fn touch(&mut self, federate: u32) {
+        let status = &mut self.status[federate as usize];
+        match *status {
+            Status::Idle => {
+                *status = Status::Ready;
+                self.ready.push(federate, self.lvts[federate as usize]);
+            }
+            Status::Running => *status = Status::Again,
+            Status::Ready | Status::Again => {}
+        }
+    }
+}
+
+type Post<M, Q> = Seat<Owner<M, Q>, <M as Model>::Event, Mail>;
+
+/// Federates joined by channels.
+pub(crate) struct Channelled<'a, M: Model, Q> {
+    model: &'a M,
+    partition: &'a Partition,
+    until: Time,
+    monitor: &'a Monitor,
+    /// More workers than this are never awake at once.
+    useful: u32,
+    seats: Vec<Post<M, Q>>,
+    alive: AtomicI64,
+    state: Mutex<State>,
+    idle: Idle,
+}
+
+/// What a worker keeps at hand.
+pub(crate) struct Desk<E> {
+    outbox: Outbox<E>,
+    arrived: Vec<paceline_kernel::Event<E>>,
+    requests: Vec<u32>,
+    /// Federates whose inbox changed in a way that matters to them.
+    touched: Vec<u32>,
+    null_messages: u64,
+}
+
+impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
+    pub(crate) fn new(
+        model: &'a M,
+        partition: &'a Partition,
+        federates: Federates<M, Q>,
+        links: Vec<Links>,
+        until: Time,
+        workers: u32,
+        monitor: &'a Monitor,
+    ) -> Self {
+        let count = federates.len();
+        let alive = federates.iter().map(Federate::pending).sum::<usize>() as i64;
+        let mut ready = Ready::new(count, workers as usize, model.lookahead());
+        (0..count as u32).for_each(|federate| ready.push(federate, Time::ZERO));
+        let state = State {
+            ready,
+            status: vec![Status::Ready; count],
+            lvts: vec![Time::ZERO; count],
+            running: 0,
+            over: false,
+            interrupted: false,
+            fault: None,
+            null_messages: 0,
+        };
+        let seat = |(federate, links): (Federate<M, Q>, Links)| {
+            let mail = Mail { clocks: links.clocks(), least: links.bound(), requests: Vec::new() };
+            Seat::new(Owner { federate, links }, mail)
+        };
+        let seats = federates.into_iter().zip(links).map(seat).collect();
+        let useful = workers.min(crate::cores::available());
+        let (alive, state) = (AtomicI64::new(alive), Mutex::new(state));
+        Self { model, partition, until, monitor, useful, seats, alive, state, idle: Idle::new() }
+    }
+
+    /// Runs a federate for a batch and posts what comes of it. Gives back whether it has more to do, and how
+    /// far it has come.
+    fn run(&self, id: u32, desk: &mut Desk<M::Event>) -> Result<(bool, Time), Fault> {
+        let seat = &self.seats[id as usize];
+        let mut owner = lock(&seat.federate);
+        let Owner { federate, links } = &mut *owner;
+        {
+            let mut inbox = lock(&seat.inbox);
+            std::mem::swap(&mut inbox.events, &mut desk.arrived);
+            std::mem::swap(&mut inbox.extra.requests, &mut desk.requests);
+            inbox.extra.clocks.iter().enumerate().for_each(|(slot, clock)| links.raise(slot as u32, *clock));
+        }
+        federate.receive(desk.arrived.drain(..));
+        desk.requests.drain(..).for_each(|from| links.want(from));
+        let bound = links.bound().min(self.until);
+        let (pending, events) = (federate.pending(), federate.events());
+        let progress = federate.advance(self.model, self.partition, bound, BATCH, &mut desk.outbox);
+        self.monitor.advance(Time::ZERO, federate.events() - events);
+        if progress == Progress::Faulty {
+            return Err(federate.fault().cloned().expect("a faulty federate has a fault"));
+        }
+        let lvt = federate.lvt();
+        let outbox = &mut desk.outbox;
+        let kept = federate.pending() as i64 - pending as i64;
+        let alive =
+            self.alive.fetch_add(kept + outbox.len() as i64, Ordering::SeqCst) + kept + outbox.len() as i64;
+        if alive == 0 {
+            // There will never be another event: no promise is needed any more.
+            lock(&self.state).over = true;
+            return Ok((false, Time::MAX));
+        }
+        if let Some(to) = outbox.filled().find(|to| !links.keeps(*to, outbox.least(*to))) {
+            return Err(self.broken(federate, outbox.to(to)));
+        }
+        // Even a federate without events has only come as far as the promises made to it.
+        let floor = lvt.min(bound);
+        self.post(id, links, floor, desk);
+        if progress == Progress::Idle {
+            links.ask(lvt, self.until, |from| {
+                lock(&self.seats[from as usize].inbox).extra.requests.push(id);
+                desk.touched.push(from);
+            });
+        }
+        Ok((progress == Progress::More, floor))
+    }
+
+    /// Posts events and promises to the neighbours of federate `id`, which will run nothing before `floor`.
+    fn post(&self, id: u32, links: &mut Links, floor: Time, desk: &mut Desk<M::Event>) {
+        let Desk { outbox, touched, null_messages, .. } = desk;
+        let on_demand = links.on_demand();
+        links.promise(floor, self.until, outbox, |promise, outbox| {
+            let Promise { to, slot, clock, null } = promise;
+            let mut inbox = lock(&self.seats[to as usize].inbox);
+            let Inbox { events, extra: mail } = &mut *inbox;
+            outbox.take(to, events);
+            *null_messages += u64::from(null);
+            if !null && on_demand {
+                // Whoever has an event before its bound comes to it must ask.
+                touched.push(to);
+            }
+            let known = std::mem::replace(&mut mail.clocks[slot as usize], clock);
+            if known == mail.least && clock > known {
+                mail.least = mail.clocks.iter().copied().min().unwrap_or(Time::MAX);
+                if mail.least > known {
+                    touched.push(to);
+                }
+            }
+        });
+        outbox.flush(|to, events, _| assert!(events.is_empty(), "federate {id} has a channel to {to}"));
+    }
+
+    /// The fault of a model that sent along a channel it did not declare, or earlier than declared.
+    fn broken(&self, federate: &Federate<M, Q>, events: &[paceline_kernel::Event<M::Event>]) -> Fault {
+        let event = events.iter().min().expect("an outbox that is filled holds events");
+        Fault {
+            kind: FaultKind::Channel,
+            from: federate.origin(event),
+            now: federate.last(),
+            to: event.to(),
+            at: event.time(),
+            event: format!("{:?}", event.payload),
+        }
+    }
+
+    fn end(&self, state: &mut State, interrupted: bool) {
+        state.over = true;
+        state.interrupted |= interrupted;
+        state.ready.clear();
+        self.idle.wake_all();
+    }
+
+    /// Takes the board apart after the run.
+    pub(crate) fn finish(self) -> Outcome<M, Q> {
+        let state = self.state.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        Outcome {
+            federates: vacate(self.seats, |owner| owner.federate),
+            interrupted: state.interrupted,
+            fault: state.fault,
+            windows: 0,
+            null_messages: state.null_messages,
+        }
+    }
+}
+
+impl<M: Model, Q: EventQueue<M::Event>> Board for Channelled<'_, M, Q> {
+    type Desk = Desk<M::Event>;
+
+    fn desk(&self) -> Self::Desk {
+        Desk {
+            outbox: Outbox::new(self.partition.federates()),
+            arrived: Vec::new(),
+            requests: Vec::new(),
+            touched: Vec::new(),
+            null_messages: 0,
+        }
+    }
+
+    fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn {
+        let mut state = lock(&self.state);
+        if !state.over && self.monitor.stopped() {
+            self.end(&mut state, true);
+        }
+        if state.over {
+            return Turn::Over;
+        }
+        let Some(federate) = state.ready.take(worker) else {
+            if state.running == 0 {
+                // Everybody is idle and nobody can wake them.
+                self.end(&mut state, false);
+                return Turn::Over;
+            }
+            return Turn::Nothing(self.idle.epoch());
+        };
+        state.status[federate as usize] = Status::Running;
+        state.running += 1;
+        drop(state);
+        let ran = self.run(federate, desk);
+        let mut state = lock(&self.state);
+        state.running -= 1;
+        state.null_messages += std::mem::take(&mut desk.null_messages);
+        match ran {
+            Ok((more, floor)) => {
+                state.lvts[federate as usize] = floor;
+                let again =
+                    std::mem::replace(&mut state.status[federate as usize], Status::Idle) == Status::Again;
+                if state.over {
+                    self.end(&mut state, false);
+                    return Turn::Over;
+                }
+                if more || again {
+                    state.touch(federate);
+                }
+                desk.touched.drain(..).for_each(|touched| state.touch(touched));
+                let least = state.lvts.iter().copied().min().unwrap_or(Time::MAX);
+                self.monitor.advance(least.min(self.until), 0);
+            }
+            Err(fault) => {
+                state.fault.get_or_insert(fault);
+                self.end(&mut state, true);
+            }
+        }
+        let work = u32::try_from(state.ready.len()).unwrap_or(u32::MAX);
+        let awake = state.running + 1;
+        let over = state.running == 0 && work == 0;
+        drop(state);
+        // One federate is for this worker; at the end everybody is to see that it is over.
+        if over {
+            self.idle.wake_all()
+        } else {
+            self.idle.wake(work.min(self.useful.saturating_sub(awake)))
+        }
+        Turn::Worked
+    }
+
+    fn abort(&self) {
+        self.end(&mut lock(&self.state), true);
+    }
+
+    fn idle(&self) -> &Idle {
+        &self.idle
+    }
+}

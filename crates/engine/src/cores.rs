@@ -1,0 +1,27 @@
+//! The cores that this process may use.
+
+use std::io;
+use std::num::NonZero;
+
+/// How many worker threads make sense: the cores in the process's affinity, or fewer where a cgroup quota says so.
+pub(crate) fn available() -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    u32::try_from(cores).unwrap_or(u32::MAX)
+}
+
+/// Binds the calling thread to the `worker`-th of the cores it may use, counted round.
+#[cfg(target_os = "linux")]
+pub(crate) fn pin(worker: usize) -> io::Result<()> {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let allowed = sched_getaffinity(None)?;
+    let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
+    let mut one = CpuSet::new();
+    one.set(cores[worker % cores.len()]);
+    Ok(sched_setaffinity(None, &one)?)
+}
+
+/// Binding threads to cores is not offered on this system.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn pin(_worker: usize) -> io::Result<()> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}

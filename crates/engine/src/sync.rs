@@ -1,0 +1,21 @@
+//! The primitives that the worker threads share: the standard library's, or, built with `--cfg paceline_shuttle`, those of
+//! shuttle, which runs a test under thousands of interleavings.
+
+#[cfg(not(paceline_shuttle))]
+pub(crate) use std::{
+    sync::atomic::{AtomicI64, AtomicU32, Ordering},
+    sync::{Condvar, Mutex, MutexGuard},
+    thread,
+};
+
+#[cfg(paceline_shuttle)]
+pub(crate) use shuttle::{
+    sync::atomic::{AtomicI64, AtomicU32, Ordering},
+    sync::{Condvar, Mutex, MutexGuard},
+    thread,
+};
+
+/// Locks; a lock is only ever poisoned while a panic of the model is on its way out, and then everybody leaves.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

@@ -1,0 +1,68 @@
+//! Digest equality: whatever the protocol, partition, threads, queue and order of ties, the result is that of the sequential
+//! reference, for thousands of random models.
+//!
+//! `PACELINE_CASES` sets the number of cases (default 600 in each test), `PACELINE_SEED` the first.
+
+mod mesh;
+
+use mesh::{Hop, Mesh};
+use paceline_engine::{QueueKind, Report, Simulation, Sync};
+use paceline_kernel::{LpId, Model, Rng, TieBreak, Time};
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+/// Everything a run computes: digest, events, why and when it ended, and what each LP committed in which order.
+#[derive(Debug, PartialEq)]
+struct Facts {
+    ended: String,
+    committed: Vec<(LpId, Time, Hop)>,
+}
+
+fn facts(report: Report<<Mesh as Model>::Output>) -> Facts {
+    let Report { digest, events, ended_by, end_time, outputs, .. } = report;
+    let mut committed: Vec<_> = outputs.into_iter().flatten().collect();
+    committed.sort_by_key(|(lp, ..)| *lp);
+    Facts { ended: format!("{events} events, digest {digest}, {ended_by:?} at {end_time}"), committed }
+}
+
+fn agree(case: u64, zero: bool, syncs: &[Sync]) {
+    let mesh = Mesh::draw(case, zero);
+    let mut rng = Rng::new(case, 0x7661_7279);
+    let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(case) };
+    let base = || Simulation::new(mesh.clone()).until(mesh.until()).seed(case).ties(ties);
+    let reference =
+        base().sync(Sync::Sequential).queue(QueueKind::Heap).run().expect("the model keeps the rules");
+    let reference = facts(reference);
+    for sync in syncs {
+        let queue = QueueKind::ALL[rng.below(3) as usize].0;
+        let federates = 1 + rng.below(u64::from(mesh.lps())) as u32;
+        let threads = [1, 1, 2, 3, 8][rng.below(5) as usize];
+        let run = base().sync(*sync).queue(queue).federates(federates).threads(threads).run();
+        let what =
+            format!("case {case}: {sync:?}, {queue:?}, {federates} federates, {threads} threads, {ties:?}");
+        let run = facts(run.unwrap_or_else(|error| panic!("{what}: {error}")));
+        let first = run.committed.iter().zip(&reference.committed).find(|(run, reference)| run != reference);
+        assert_eq!(first, None, "{what}: the first committed event that differs");
+        assert_eq!(run.ended, reference.ended, "{what}");
+    }
+}
+
+#[test]
+fn every_protocol_agrees_with_the_sequential_reference() {
+    let first = setting("PACELINE_SEED", 0);
+    for case in first..first + setting("PACELINE_CASES", 600) {
+        let all =
+            [Sync::Sequential, Sync::TimeStep, Sync::Window, Sync::NullMessage, Sync::NullMessageOnDemand];
+        agree(case, false, &all);
+    }
+}
+
+#[test]
+fn every_queue_agrees_without_lookahead() {
+    let first = setting("PACELINE_SEED", 0);
+    for case in first..first + setting("PACELINE_CASES", 600) {
+        agree(case, true, &[Sync::Sequential, Sync::Sequential, Sync::Sequential]);
+    }
+}

@@ -1,0 +1,129 @@
+//! A random model: everything that may go wrong between LPs, drawn from one number.
+//!
+//! Random topology with a lookahead per channel, delays on a coarse grid so that many events are simultaneous, zero-delay
+//! and short self-messages, bursts, LPs that fall silent, and a state that depends on the order of everything received.
+
+use paceline_kernel::{Channels, Context, LpId, Model, Partition, Rng, Time};
+
+/// A model drawn from a seed.
+#[derive(Clone, Debug)]
+pub struct Mesh {
+    seed: u64,
+    lookahead: Time,
+    /// To whom each LP sends, with the channel's lookahead.
+    channels: Vec<Vec<(LpId, Time)>>,
+    declare: bool,
+    /// Delays are multiples of this.
+    grain: Time,
+    starters: u64,
+    scatter: bool,
+}
+
+/// What an LP remembers: a hash of all it received, in order, and how much that was.
+#[derive(Clone, Debug, Default, Hash, PartialEq)]
+pub struct Memory {
+    trace: u64,
+    received: u32,
+}
+
+/// A message with a number of hops left.
+#[derive(Clone, Debug, Hash, PartialEq)]
+pub struct Hop {
+    left: u32,
+    word: u64,
+}
+
+impl Mesh {
+    /// The model of case `seed`; `zero` gives it no lookahead.
+    pub fn draw(seed: u64, zero: bool) -> Self {
+        let mut rng = Rng::new(seed, 0x6d65_7368);
+        let lps = 1 + rng.below(40) as u32;
+        let grain = Time::nanos([1, 1000, 1_000_003, 250_000_000][rng.below(4) as usize]);
+        let lookahead = if zero { Time::ZERO } else { Time::nanos(grain.as_nanos() * (1 + rng.below(4))) };
+        let degree = 1 + rng.below(4);
+        let channels = (0..lps).map(|_| {
+            let channel = |_| {
+                let to = LpId(rng.below(u64::from(lps)) as u32);
+                (to, Time::nanos(lookahead.as_nanos() + grain.as_nanos() * rng.below(3)))
+            };
+            (0..degree).map(channel).collect()
+        });
+        let channels = channels.collect();
+        let (declare, starters, scatter) = (rng.chance(0.5), 1 + rng.below(3), rng.chance(0.3));
+        Self { seed, lookahead, channels, declare, grain, starters, scatter }
+    }
+
+    /// A horizon that cuts some cases short.
+    pub fn until(&self) -> Time {
+        let mut rng = Rng::new(self.seed, 0x756e_7469);
+        if rng.chance(0.3) { Time::MAX } else { Time::nanos(self.grain.as_nanos() * (1 + rng.below(200))) }
+    }
+
+    fn hop(&self, hop: &Hop, cx: &mut Context<Self>) {
+        let Some(left) = hop.left.checked_sub(1) else { return };
+        let copies = [0, 1, 1, 1, 1, 2][cx.rng().below(6) as usize];
+        for _ in 0..copies {
+            let next = Hop { left, word: cx.rng().u64() };
+            let extra = Time::nanos(self.grain.as_nanos() * cx.rng().below(6));
+            if cx.rng().chance(0.3) {
+                // To oneself: any delay, often none at all.
+                let delay = if cx.rng().chance(0.5) { Time::ZERO } else { extra };
+                cx.schedule(delay, next);
+            } else {
+                let own = &self.channels[cx.lp().index()];
+                let (to, lookahead) = own[cx.rng().below(own.len() as u64) as usize];
+                cx.send(to, lookahead + extra, next);
+            }
+        }
+    }
+}
+
+impl Model for Mesh {
+    type State = Memory;
+    type Event = Hop;
+    /// Committed events by LP, in each LP's order.
+    type Output = Vec<(LpId, Time, Hop)>;
+
+    fn lps(&self) -> u32 {
+        self.channels.len() as u32
+    }
+
+    fn lookahead(&self) -> Time {
+        self.lookahead
+    }
+
+    fn channels(&self, lp: LpId) -> Channels {
+        if self.declare { Channels::Only(self.channels[lp.index()].clone()) } else { Channels::All }
+    }
+
+    fn partition(&self, federates: u32) -> Partition {
+        if !self.scatter {
+            return Partition::runs(self.lps(), federates);
+        }
+        let owner: Vec<u32> = (0..self.lps()).map(|lp| lp % federates).collect();
+        Partition::table(&owner)
+    }
+
+    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> Memory {
+        for _ in 0..cx.rng().below(self.starters + 1) {
+            let hop = Hop { left: 12, word: cx.rng().u64() };
+            let delay = Time::nanos(self.grain.as_nanos() * cx.rng().below(3));
+            // First messages may go anywhere, at any time.
+            let to =
+                if cx.rng().chance(0.2) { LpId(cx.rng().below(u64::from(self.lps())) as u32) } else { lp };
+            cx.send(to, delay, hop);
+        }
+        Memory::default()
+    }
+
+    fn handle(&self, memory: &mut Memory, hop: &Hop, cx: &mut Context<Self>) {
+        memory.received += 1;
+        memory.trace =
+            memory.trace.rotate_left(7).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ hop.word ^ cx.now().as_nanos();
+        self.hop(hop, cx);
+    }
+
+    fn commit(&self, lp: LpId, at: Time, hop: &Hop, output: &mut Self::Output) {
+        output.push((lp, at, hop.clone()));
+    }
+}

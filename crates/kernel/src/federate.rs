@@ -1,0 +1,249 @@
+//! A federate: a group of LPs with one event queue, run by whatever host gives it time.
+//!
+//! The host decides how far it is safe to go (the *bound*) and how much to do
+//! at a time (the *budget*). Two gears, to be mixed at will:
+//!
+//! - [`Federate::advance`] works whole LPs inside the bound, at full speed: it takes all events before the bound out of the
+//!   queue at once, deals them to their LPs, and runs LP after LP (see [`batch`](self::batch)).
+//! - [`Federate::step`] runs exactly one event, the least in the total order.
+//!
+//! Both keep each LP's events in the total order, and nothing else matters to the result: LPs influence each other only
+//! through messages, and those take at least the lookahead, beyond the bound. Messages to LPs elsewhere go to the host's
+//! [`Outbox`]; those from elsewhere come in through [`Federate::receive`], in any order.
+//!
+//! Invariant: no event before the bound of an earlier `advance` that ran to its end arrives later.
+
+mod batch;
+mod init;
+
+use batch::Batch;
+pub use init::Settings;
+
+use crate::context::{LpCore, Rules};
+use crate::{Context, Digest, Event, EventQueue, Fault, LpId, Model, Outbox, Partition, Time};
+
+/// An LP: the model's state and the kernel's counters.
+#[derive(Clone, Debug)]
+struct Lp<S> {
+    core: LpCore,
+    state: S,
+}
+
+/// What [`Federate::advance`] or [`Federate::step`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Events before the bound are left; the budget is used up.
+    More,
+    /// Nothing is left before the bound.
+    Idle,
+    /// The model broke a rule: see [`Federate::fault`].
+    Faulty,
+}
+
+/// A group of LPs with one local virtual time.
+#[derive(Debug)]
+pub struct Federate<M: Model, Q> {
+    id: u32,
+    rules: Rules,
+    place: Place,
+    lps: Vec<Lp<M::State>>,
+    queue: Q,
+    batch: Batch<M::Event>,
+    sent: Vec<Event<M::Event>>,
+    fault: Option<Box<Fault>>,
+    digest: Digest,
+    events: u64,
+    last: Time,
+    output: M::Output,
+}
+
+/// Where this federate's LPs are.
+#[derive(Debug)]
+enum Place {
+    /// LPs `first` to `first + count`.
+    Run { first: u32, count: u32 },
+    /// These LPs, ascending.
+    Set(Vec<LpId>),
+}
+
+impl Place {
+    #[inline(always)]
+    fn lp(&self, local: usize) -> LpId {
+        match self {
+            Self::Run { first, .. } => LpId(first + local as u32),
+            Self::Set(lps) => lps[local],
+        }
+    }
+
+    /// The local number of an LP that is known to be here.
+    #[inline(always)]
+    fn local(&self, lp: LpId, partition: &Partition) -> usize {
+        match self {
+            Self::Run { first, .. } => (lp.0 - first) as usize,
+            Self::Set(_) => partition.place(lp).1 as usize,
+        }
+    }
+
+    #[inline(always)]
+    fn holds(&self, id: u32, lp: LpId, partition: &Partition) -> bool {
+        match self {
+            Self::Run { first, count } => lp.0.wrapping_sub(*first) < *count,
+            Self::Set(_) => partition.place(lp).0 == id,
+        }
+    }
+}
+
+impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
+    /// Its number in the partition.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Local virtual time: no event that is still to be run here happens before it. [`Time::MAX`] without events.
+    pub fn lvt(&mut self) -> Time {
+        self.batch.floor().min(self.queue.least_time())
+    }
+
+    /// Events run so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Events waiting.
+    pub fn pending(&self) -> usize {
+        self.queue.len() + self.batch.len()
+    }
+
+    /// The time of the latest event run.
+    pub fn last(&self) -> Time {
+        self.last
+    }
+
+    /// The rule that the model broke, if it did; the federate does nothing any more.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.fault.as_deref()
+    }
+
+    /// Who sent `event`.
+    pub fn origin(&self, event: &Event<M::Event>) -> LpId {
+        event.origin(self.rules.ties).0
+    }
+
+    /// Takes in messages from other federates.
+    pub fn receive(&mut self, events: impl IntoIterator<Item = Event<M::Event>>) {
+        for event in events {
+            self.queue.push(event);
+        }
+    }
+
+    /// Runs at most `budget` events before `bound`, whole LPs at a time.
+    pub fn advance(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        bound: Time,
+        budget: usize,
+        outbox: &mut Outbox<M::Event>,
+    ) -> Progress {
+        let mut left = budget;
+        while self.fault.is_none() {
+            if self.batch.is_empty() || left == 0 {
+                self.route(partition, outbox);
+            }
+            if self.batch.is_empty() {
+                // LPs of one federate also keep the lookahead among themselves: whole LPs only within it.
+                let safe = bound.min(self.lvt().saturating_add(self.rules.lookahead));
+                if self.rules.lookahead == Time::ZERO {
+                    return self.step_on(model, partition, bound, left, outbox);
+                }
+                if !self.fill(partition, safe) {
+                    return Progress::Idle;
+                }
+            }
+            if left == 0 {
+                return Progress::More;
+            }
+            left -= self.run_lp(model, partition, left, outbox);
+        }
+        Progress::Faulty
+    }
+
+    /// Runs at most `budget` events before `bound`, one after the other in the total order.
+    pub fn step_on(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        bound: Time,
+        budget: usize,
+        outbox: &mut Outbox<M::Event>,
+    ) -> Progress {
+        for _ in 0..budget {
+            match self.step(model, partition, bound, outbox) {
+                Progress::More => {}
+                other => return other,
+            }
+        }
+        if self.lvt() < bound { Progress::More } else { Progress::Idle }
+    }
+
+    /// Runs the least event, if it is before `bound`. [`Progress::More`] says that it did.
+    pub fn step(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        bound: Time,
+        outbox: &mut Outbox<M::Event>,
+    ) -> Progress {
+        self.put_back();
+        if self.fault.is_some() {
+            return Progress::Faulty;
+        }
+        let Some(event) = self.queue.pop(bound) else {
+            return Progress::Idle;
+        };
+        let local = self.place.local(event.to(), partition);
+        let lp = &mut self.lps[local];
+        let mut cx = Context::new(model, self.rules, event.to(), lp.core, &mut self.sent, &mut self.fault);
+        cx.enter(event.time(), event.depth());
+        model.handle(&mut lp.state, &event.payload, &mut cx);
+        lp.core = cx.core();
+        if self.fault.is_some() {
+            return Progress::Faulty;
+        }
+        model.commit(event.to(), event.time(), &event.payload, &mut self.output);
+        self.digest.event(&event);
+        self.events += 1;
+        self.last = self.last.max(event.time());
+        self.route(partition, outbox);
+        Progress::More
+    }
+
+    /// Ends the run: tells the model the final states and the events left over, and gives out what there is to report.
+    pub fn finish(mut self, model: &M) -> Finished<M::Output> {
+        self.put_back();
+        let mut output = self.output;
+        let mut digest = self.digest;
+        for (local, lp) in self.lps.iter().enumerate() {
+            let id = self.place.lp(local);
+            digest.state(id.0, &(lp.core, &lp.state));
+            model.finish(id, &lp.state, &mut output);
+        }
+        self.queue.drain(Time::MAX, |event| {
+            model.left_over(event.to(), event.time(), &event.payload, &mut output);
+        });
+        Finished { output, digest, events: self.events, last: self.last }
+    }
+}
+
+/// What a federate leaves behind.
+#[derive(Debug)]
+pub struct Finished<O> {
+    /// The model's output.
+    pub output: O,
+    /// Digest over the federate's events and final states.
+    pub digest: Digest,
+    /// Events run.
+    pub events: u64,
+    /// The time of the latest event.
+    pub last: Time,
+}

@@ -1,0 +1,204 @@
+//! The fast gear: all events before a bound, LP by LP.
+//!
+//! Events come out of the queue unsorted and are dealt to *blocks* of neighbouring LPs, small enough that a block's
+//! states and events stay in the processor's cache. The block in hand is put in order LP by LP (see [`order`]); the LP in
+//! hand works its run off. Events that an LP sends itself within the bound join its run through a small heap, `late`.
+//! No allocation and no shared write per event.
+//!
+//! Invariants: every event of the batch is before `bound` and to an LP of this federate; of the block in hand, what was
+//! not run yet is exactly what `order` and `late` still hold; blocks before it are empty.
+
+mod order;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use order::Order;
+
+use super::{Federate, Place};
+use crate::{Context, Event, EventQueue, Model, Outbox, Partition, Time};
+
+/// LPs in a block, at least; more where there would be too many blocks.
+const BLOCK_LPS: u32 = 1 << 11;
+/// Blocks, at most.
+const BLOCKS: u32 = 1 << 9;
+/// Events sent that are handed on together.
+const SENT: usize = 1 << 6;
+
+#[derive(Debug)]
+pub(super) struct Batch<E> {
+    bound: Time,
+    floor: Time,
+    len: usize,
+    /// log2 of the LPs in a block.
+    shift: u32,
+    blocks: Vec<Vec<Event<E>>>,
+    /// The block in hand, and the one after it; none is in hand yet while `next` is 0.
+    block: usize,
+    next: usize,
+    order: Order,
+    late: BinaryHeap<Reverse<Event<E>>>,
+}
+
+impl<E> Batch<E> {
+    pub(super) fn new(lps: u32) -> Self {
+        let size = lps.div_ceil(BLOCKS).max(BLOCK_LPS).next_power_of_two();
+        let blocks = lps.div_ceil(size).max(1);
+        Self {
+            bound: Time::ZERO,
+            floor: Time::MAX,
+            len: 0,
+            shift: size.ilog2(),
+            blocks: (0..blocks).map(|_| Vec::new()).collect(),
+            block: 0,
+            next: 0,
+            order: Order::new(size.min(lps)),
+            late: BinaryHeap::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// No event of the batch is before this; [`Time::MAX`] when it is empty.
+    pub(super) fn floor(&self) -> Time {
+        if self.len == 0 { Time::MAX } else { self.floor }
+    }
+
+    /// Makes the next LP with events the LP in hand.
+    fn next_run(&mut self, place: &Place, partition: &Partition) {
+        if self.order.next_run(&self.blocks[self.block]) {
+            return;
+        }
+        if self.next > 0 {
+            // The block in hand was worked off; its memory stays for the next batch.
+            self.blocks[self.block].clear();
+        }
+        while self.blocks[self.next].is_empty() {
+            self.next += 1;
+        }
+        self.block = self.next;
+        self.next += 1;
+        let mask = (1usize << self.shift) - 1;
+        let events = &self.blocks[self.block];
+        self.order.arrange(events, self.floor, |event| place.local(event.to(), partition) & mask);
+        self.order.next_run(events);
+    }
+}
+
+impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
+    /// Takes all events before `bound` out of the queue. Says whether there were any.
+    pub(super) fn fill(&mut self, partition: &Partition, bound: Time) -> bool {
+        let (batch, place) = (&mut self.batch, &self.place);
+        batch.blocks[batch.block].clear();
+        (batch.bound, batch.block, batch.next) = (bound, 0, 0);
+        let (mut floor, shift, blocks) = (Time::MAX, batch.shift, &mut batch.blocks);
+        let before = self.queue.len();
+        self.queue.drain(bound, |event| {
+            let local = place.local(event.to(), partition);
+            floor = floor.min(event.time());
+            blocks[local >> shift].push(event);
+        });
+        batch.floor = floor;
+        batch.len = before - self.queue.len();
+        batch.len > 0
+    }
+
+    /// Runs events of the LP in hand, or of the next one, but at most `budget`. Says how many.
+    pub(super) fn run_lp(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        budget: usize,
+        outbox: &mut Outbox<M::Event>,
+    ) -> usize {
+        let Self { rules, place, lps, batch, sent, fault, .. } = self;
+        if !batch.order.in_run() && batch.late.is_empty() {
+            batch.next_run(place, partition);
+        }
+        let Batch { bound, order, blocks, late, .. } = batch;
+        let events = &blocks[batch.block];
+        let local = (batch.block << batch.shift) + order.lp();
+        let lp = &mut lps[local];
+        let lp_id = place.lp(local);
+        let mut cx = Context::new(model, *rules, lp_id, lp.core, sent, fault);
+        cx.watch(*bound);
+        let (mut done, mut joined, mut digest, mut last) = (0, 0, self.digest, self.last);
+        while done < budget {
+            let from_late;
+            let event = match (order.peek(events), late.peek()) {
+                (Some(event), None) => {
+                    order.advance();
+                    event
+                }
+                (None, None) => break,
+                (Some(event), Some(Reverse(other))) if event < other => {
+                    order.advance();
+                    event
+                }
+                (_, Some(_)) => {
+                    from_late = late.pop().expect("it was there a moment ago").0;
+                    &from_late
+                }
+            };
+            cx.enter(event.time(), event.depth());
+            model.handle(&mut lp.state, &event.payload, &mut cx);
+            if cx.faulty() {
+                break;
+            }
+            model.commit(lp_id, event.time(), &event.payload, &mut self.output);
+            digest.event(event);
+            last = last.max(event.time());
+            done += 1;
+            if cx.take_urgent() {
+                for event in cx.outbox().extract_if(.., |event| event.time() < *bound) {
+                    assert!(event.to() == lp_id, "messages to other LPs go beyond the bound");
+                    late.push(Reverse(event));
+                    joined += 1;
+                }
+            }
+        }
+        lp.core = cx.core();
+        self.digest = digest;
+        self.last = last;
+        self.events += done as u64;
+        self.batch.len = self.batch.len + joined - done;
+        if self.sent.len() >= SENT {
+            self.route(partition, outbox);
+        }
+        done
+    }
+
+    /// Hands on what was sent. Not event by event: a copy right behind the write waits for it.
+    pub(super) fn route(&mut self, partition: &Partition, outbox: &mut Outbox<M::Event>) {
+        for event in self.sent.drain(..) {
+            if self.place.holds(self.id, event.to(), partition) {
+                self.queue.push(event);
+            } else {
+                outbox.push(partition.place(event.to()).0, event);
+            }
+        }
+    }
+
+    /// Gives what is left of the batch back to the queue.
+    pub(super) fn put_back(&mut self) {
+        let batch = &mut self.batch;
+        if batch.len == 0 {
+            return;
+        }
+        let mut left = vec![batch.next == 0; batch.blocks[batch.block].len()];
+        batch.order.put_back(|index| left[index] = true);
+        let hand = batch.blocks[batch.block].drain(..).zip(left).filter(|(_, left)| *left);
+        hand.for_each(|(event, _)| self.queue.push(event));
+        batch.late.drain().for_each(|Reverse(event)| self.queue.push(event));
+        for block in &mut batch.blocks {
+            block.drain(..).for_each(|event| self.queue.push(event));
+        }
+        batch.len = 0;
+    }
+}

@@ -1,0 +1,166 @@
+//! The order in which the events of one block are run: LP by LP, each LP's events in the total order.
+//!
+//! An event is a 64-bit *ticket*: its time since the start of the window above its index in the block, so that sorting an
+//! LP's run compares plain integers. Where a window is too wide for the bits that the index leaves, times are cut to
+//! what fits; whatever a ticket cannot tell apart is put in place by comparing the events themselves.
+//!
+//! Invariants: `runs` are ascending and disjoint, and together with the run in hand cover the tickets not yet given out.
+
+use crate::{Event, Time};
+
+/// A block with fewer than one event for this many LPs is sorted; a fuller one is dealt out by counting.
+const SPARSE: usize = 8;
+
+/// The tickets of one LP: where they start.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    within: u32,
+    start: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Order {
+    /// How many events each LP has; scratch of `arrange`, with a place more than there are LPs.
+    counts: Vec<u32>,
+    /// (LP within the block, ticket): scratch of `arrange` for sparse blocks.
+    pairs: Vec<(u32, u64)>,
+    tickets: Vec<u64>,
+    runs: Vec<Run>,
+    /// The next run to take in hand.
+    next: usize,
+    /// The run in hand: its LP and what is left of its tickets.
+    within: usize,
+    at: usize,
+    end: usize,
+    index_mask: u64,
+}
+
+impl Order {
+    pub(super) fn new(lps: u32) -> Self {
+        Self {
+            counts: vec![0; lps as usize],
+            pairs: Vec::new(),
+            tickets: Vec::new(),
+            runs: Vec::new(),
+            next: 0,
+            within: 0,
+            at: 0,
+            end: 0,
+            index_mask: 0,
+        }
+    }
+
+    /// Takes in the events of a block, none before `floor`.
+    pub(super) fn arrange<E>(
+        &mut self,
+        events: &[Event<E>],
+        floor: Time,
+        within: impl Fn(&Event<E>) -> usize,
+    ) {
+        let index_bits = usize::BITS - events.len().leading_zeros();
+        let latest = events.iter().map(Event::time).max().map_or(0, |time| (time - floor).as_nanos());
+        let time_bits = u64::BITS - latest.leading_zeros();
+        let cut = (time_bits + index_bits).saturating_sub(u64::BITS);
+        self.index_mask = (1 << index_bits) - 1;
+        let ticket = |index: usize, event: &Event<E>| {
+            let since = event.time().as_nanos() - floor.as_nanos();
+            ((since >> cut) << index_bits) | index as u64
+        };
+        self.runs.clear();
+        (self.next, self.at, self.end) = (0, 0, 0);
+        if events.len() * SPARSE < self.counts.len() {
+            self.pairs.clear();
+            let pairs = events.iter().enumerate();
+            self.pairs.extend(pairs.map(|(index, event)| (within(event) as u32, ticket(index, event))));
+            self.pairs.sort_unstable();
+            self.tickets.clear();
+            for (start, &(within, ticket)) in self.pairs.iter().enumerate() {
+                if self.runs.last().is_none_or(|run| run.within != within) {
+                    self.runs.push(Run { within, start: start as u32 });
+                }
+                self.tickets.push(ticket);
+            }
+            return;
+        }
+        self.counts.fill(0);
+        for event in events {
+            self.counts[within(event)] += 1;
+        }
+        let mut start = 0;
+        for (within, count) in self.counts.iter_mut().enumerate() {
+            let size = std::mem::replace(count, start);
+            if size > 0 {
+                self.runs.push(Run { within: within as u32, start });
+            }
+            start += size;
+        }
+        self.tickets.resize(events.len(), 0);
+        for (index, event) in events.iter().enumerate() {
+            let place = &mut self.counts[within(event)];
+            self.tickets[*place as usize] = ticket(index, event);
+            *place += 1;
+        }
+    }
+
+    /// Takes the next LP in hand. Says whether there is one.
+    #[inline]
+    pub(super) fn next_run<E>(&mut self, events: &[Event<E>]) -> bool {
+        let Some(run) = self.runs.get(self.next) else { return false };
+        self.next += 1;
+        self.within = run.within as usize;
+        self.at = run.start as usize;
+        self.end = self.runs.get(self.next).map_or(self.tickets.len(), |after| after.start as usize);
+        let tickets = &mut self.tickets[self.at..self.end];
+        tickets.sort_unstable();
+        // What the tickets cannot tell apart are short stretches, nearly in order: insertion sort.
+        let mask = self.index_mask;
+        let same = |a: u64, b: u64| (a ^ b) & !mask == 0;
+        let event = |ticket: u64| &events[(ticket & mask) as usize];
+        for i in 1..tickets.len() {
+            let mut j = i;
+            while j > 0 && same(tickets[j - 1], tickets[j]) && event(tickets[j]) < event(tickets[j - 1]) {
+                tickets.swap(j - 1, j);
+                j -= 1;
+            }
+        }
+        true
+    }
+
+    /// Whether the run in hand has tickets left.
+    #[inline(always)]
+    pub(super) fn in_run(&self) -> bool {
+        self.at < self.end
+    }
+
+    /// The LP in hand, within the block.
+    #[inline(always)]
+    pub(super) fn lp(&self) -> usize {
+        self.within
+    }
+
+    /// The next event of the LP in hand.
+    #[inline(always)]
+    pub(super) fn peek<'e, E>(&self, events: &'e [Event<E>]) -> Option<&'e Event<E>> {
+        if self.at < self.end {
+            Some(&events[(self.tickets[self.at] & self.index_mask) as usize])
+        } else {
+            None
+        }
+    }
+
+    /// Moves on within the run.
+    #[inline(always)]
+    pub(super) fn advance(&mut self) {
+        self.at += 1;
+    }
+
+    /// Gives up: names the events not yet given out, and forgets them.
+    pub(super) fn put_back(&mut self, mut index: impl FnMut(usize)) {
+        let unstarted = self.runs.get(self.next).map_or(self.tickets.len(), |run| run.start as usize);
+        let left = self.tickets[self.at..self.end].iter().chain(&self.tickets[unstarted..]);
+        left.for_each(|ticket| index((ticket & self.index_mask) as usize));
+        self.runs.clear();
+        self.tickets.clear();
+        (self.next, self.at, self.end) = (0, 0, 0);
+    }
+}

@@ -1,0 +1,49 @@
+//! Common windows of simulated time, with a barrier between them.
+
+use crate::Time;
+
+/// Says where the next window ends.
+///
+/// ```
+/// use paceline_kernel::{Time, Windows};
+/// let mut windows = Windows::lookahead(Time::secs(2));
+/// assert_eq!(windows.open(Time::secs(5), Time::secs(100)), Some(Time::secs(7)));
+/// let mut steps = Windows::steps(Time::secs(2));
+/// assert_eq!(steps.open(Time::secs(5), Time::secs(100)), Some(Time::secs(6)));
+/// assert_eq!(steps.open(Time::secs(200), Time::secs(100)), None);
+/// assert_eq!(steps.opened(), 1);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Windows {
+    width: Time,
+    aligned: bool,
+    opened: u64,
+}
+
+impl Windows {
+    /// Synchronous windows: from the least event time of all, as wide as the lookahead (its lower bound on time stamps,
+    /// LBTS).
+    pub const fn lookahead(lookahead: Time) -> Self {
+        Self { width: lookahead, aligned: false, opened: 0 }
+    }
+
+    /// Fixed steps from time zero; steps without events are passed over.
+    pub const fn steps(step: Time) -> Self {
+        Self { width: step, aligned: true, opened: 0 }
+    }
+
+    /// The bound of the next window, where `least` is the least event time of all. `None` if that is not before `until`.
+    pub fn open(&mut self, least: Time, until: Time) -> Option<Time> {
+        if least >= until {
+            return None;
+        }
+        self.opened += 1;
+        let into = if self.aligned { least.as_nanos() % self.width.as_nanos() } else { 0 };
+        Some(Time::nanos(least.as_nanos() - into).saturating_add(self.width).min(until))
+    }
+
+    /// How many windows were opened.
+    pub const fn opened(&self) -> u64 {
+        self.opened
+    }
+}

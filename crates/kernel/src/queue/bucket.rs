@@ -1,0 +1,296 @@
+//! Buckets of simulated time: a ring of unsorted lists, one per 2^`shift` ns, in the manner of the calendar and ladder
+//! queues (Brown, 1988; Tang, Goh and Thng, 2005).
+//!
+//! A push appends to the list of its bucket; what lies beyond the ring waits in `far`. A window takes whole buckets
+//! without looking at their order ([`EventQueue::drain`]). One event at a time ([`EventQueue::pop`]) opens a bucket: sorts it
+//! into `opened` and gives that out from its end; events that still fall into what was opened go to a small heap, `near`.
+//! The width of a bucket follows the events: narrower where buckets are crowded, wider where most are empty.
+//!
+//! Invariants: `near` and `opened` hold what is before bucket `base`, `opened` is sorted descending; the ring holds buckets
+//! `base` to `base` + its size; `far` holds the rest, `far_bucket` is at most the bucket of its least event.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::chunks::{List, Pool};
+use crate::{Event, EventQueue, Time};
+
+/// Buckets in the ring, at the start and at the most.
+const RING: usize = 1 << 10;
+const RING_MOST: usize = 1 << 16;
+/// An opened bucket with more events than this makes buckets narrower, down to about `CROWD_AIM` events.
+const CROWD: usize = 1 << 10;
+const CROWD_AIM: usize = 1 << 7;
+/// After passing this many buckets, buckets get wider if they held fewer than one event in four on average.
+const CENSUS: u64 = 1 << 10;
+/// Buckets in a window, by which the first width is chosen.
+const PER_WINDOW: u64 = 8;
+
+/// A queue of time buckets.
+#[derive(Debug)]
+pub struct BucketQueue<E> {
+    shift: u32,
+    base: u64,
+    ring: Vec<List>,
+    pool: Pool<E>,
+    far: List,
+    far_bucket: u64,
+    far_len: usize,
+    opened: Vec<Event<E>>,
+    near: BinaryHeap<Reverse<Event<E>>>,
+    len: usize,
+    passed: u64,
+    taken: u64,
+}
+
+impl<E> BucketQueue<E> {
+    #[inline(always)]
+    fn bucket(&self, time: Time) -> u64 {
+        time.as_nanos() >> self.shift
+    }
+
+    #[inline(always)]
+    fn slot(&self, bucket: u64) -> usize {
+        bucket as usize & (self.ring.len() - 1)
+    }
+
+    /// Puts an event where it belongs; does not count it.
+    #[inline(always)]
+    fn place(&mut self, event: Event<E>) {
+        let bucket = self.bucket(event.time());
+        let ahead = bucket.wrapping_sub(self.base);
+        if ahead < self.ring.len() as u64 {
+            let slot = self.slot(bucket);
+            self.pool.push(&mut self.ring[slot], event);
+        } else if bucket < self.base {
+            self.near.push(Reverse(event));
+        } else {
+            self.far_bucket = self.far_bucket.min(bucket);
+            self.far_len += 1;
+            self.pool.push(&mut self.far, event);
+        }
+    }
+
+    /// Moves `base` to the first bucket that is not empty, if there is one before `limit`. Says whether there is.
+    fn seek(&mut self, limit: u64) -> bool {
+        let unopened = self.len - self.opened.len() - self.near.len();
+        if unopened == 0 {
+            return false;
+        }
+        let start = self.base;
+        loop {
+            if self.far_bucket <= self.base {
+                self.fetch_far();
+            }
+            let ring_end = self.base.saturating_add(self.ring.len() as u64);
+            let end = limit.min(self.far_bucket).min(ring_end);
+            while self.base < end && self.ring[self.slot(self.base)].is_empty() {
+                self.base += 1;
+            }
+            if self.base < end {
+                break;
+            }
+            if self.base >= limit {
+                self.passed += self.base - start;
+                return false;
+            }
+            if self.far_len == unopened {
+                // Nothing is left in the ring: jump.
+                self.base = self.far_bucket.min(limit);
+            }
+        }
+        self.passed += (self.base - start).min(CENSUS);
+        true
+    }
+
+    /// Takes from `far` what the ring can hold by now. If that is little, the ring is too short.
+    #[inline(never)]
+    fn fetch_far(&mut self) {
+        let mut far = std::mem::replace(&mut self.far, List::EMPTY);
+        let mut events = Vec::with_capacity(self.far_len);
+        self.pool.drain(&mut far, |event| events.push(event));
+        let before = std::mem::take(&mut self.far_len);
+        self.far_bucket = u64::MAX;
+        events.into_iter().for_each(|event| self.place(event));
+        if self.far_len * 2 > before && before * 4 > self.len {
+            if self.ring.len() < RING_MOST {
+                self.rebuild(self.shift, self.ring.len() * 2);
+            } else {
+                // Only the census may change the width: callers of `seek` count in buckets.
+                self.passed = self.passed.max(CENSUS);
+                self.taken = 0;
+            }
+        }
+    }
+
+    /// Deals all events that are not opened to a new ring.
+    #[inline(never)]
+    fn rebuild(&mut self, shift: u32, ring: usize) {
+        let mut events = Vec::with_capacity(self.len);
+        for mut list in std::mem::replace(&mut self.ring, vec![List::EMPTY; ring]) {
+            self.pool.drain(&mut list, |event| events.push(event));
+        }
+        let mut far = std::mem::replace(&mut self.far, List::EMPTY);
+        self.pool.drain(&mut far, |event| events.push(event));
+        (self.far_bucket, self.far_len) = (u64::MAX, 0);
+        // The least time that was not opened yet; what a wider bucket had opened of it stays in front, in `near`.
+        let start = u128::from(self.base) << self.shift;
+        self.shift = shift;
+        self.base = u64::try_from(start >> shift).unwrap_or(u64::MAX);
+        if (u128::from(self.base) << shift) < start {
+            self.base += 1;
+        }
+        (self.passed, self.taken) = (0, 0);
+        events.into_iter().for_each(|event| self.place(event));
+    }
+
+    /// Widens the buckets if most of the last ones were empty.
+    fn census(&mut self) {
+        if self.passed >= CENSUS {
+            let sparse = self.taken < self.passed / 4;
+            (self.passed, self.taken) = (0, 0);
+            if sparse && self.shift < 60 {
+                self.rebuild(self.shift + 2, self.ring.len());
+            }
+        }
+    }
+
+    /// Narrows the buckets after one with `crowd` events.
+    fn relieve(&mut self, crowd: usize) {
+        let narrower = (crowd / CROWD_AIM).max(2).ilog2().min(self.shift);
+        if narrower > 0 {
+            let ring = (self.ring.len() << narrower).min(RING_MOST);
+            self.rebuild(self.shift - narrower, ring);
+        }
+    }
+
+    /// Sorts the next bucket that starts before `bound` into `opened`. Says whether there is an event in front then.
+    #[inline(never)]
+    fn open(&mut self, bound: Time) -> bool {
+        self.census();
+        if !self.near.is_empty() {
+            return true;
+        }
+        let limit = self.bucket(bound).saturating_add(1);
+        if !self.seek(limit) {
+            return false;
+        }
+        let slot = self.slot(self.base);
+        let opened = &mut self.opened;
+        self.pool.drain(&mut self.ring[slot], |event| opened.push(event));
+        self.opened.sort_unstable_by(|a, b| b.cmp(a));
+        self.base += 1;
+        self.taken += self.opened.len() as u64;
+        let crowd = self.opened.len();
+        // Narrower buckets part what differs in time, not simultaneous events.
+        if crowd > CROWD && self.opened[crowd / 4].time() > self.opened[crowd / 4 * 3].time() {
+            self.relieve(crowd);
+        }
+        true
+    }
+}
+
+impl<E: Send> EventQueue<E> for BucketQueue<E> {
+    fn with_window(window: Time) -> Self {
+        let width = (window.as_nanos() / PER_WINDOW).max(1);
+        let shift = if window == Time::ZERO { 20 } else { width.ilog2() };
+        Self {
+            shift,
+            base: 0,
+            ring: vec![List::EMPTY; RING],
+            pool: Pool::new(),
+            far: List::EMPTY,
+            far_bucket: u64::MAX,
+            far_len: 0,
+            opened: Vec::new(),
+            near: BinaryHeap::new(),
+            len: 0,
+            passed: 0,
+            taken: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, event: Event<E>) {
+        self.len += 1;
+        self.place(event);
+    }
+
+    #[inline]
+    fn pop(&mut self, bound: Time) -> Option<Event<E>> {
+        if self.opened.is_empty() && self.near.is_empty() && !self.open(bound) {
+            return None;
+        }
+        let near = self.near.peek().map(|Reverse(event)| event);
+        let from_near = match (near, self.opened.last()) {
+            (Some(near), Some(opened)) => near < opened,
+            (near, _) => near.is_some(),
+        };
+        let least = if from_near { near } else { self.opened.last() };
+        if least.expect("one of the two holds an event").time() >= bound {
+            return None;
+        }
+        self.len -= 1;
+        if from_near { self.near.pop().map(|Reverse(event)| event) } else { self.opened.pop() }
+    }
+
+    fn drain(&mut self, bound: Time, mut take: impl FnMut(Event<E>)) {
+        // First: wider buckets may put events in front.
+        self.census();
+        let before = self.len;
+        let kept = self.opened.partition_point(|event| event.time() >= bound);
+        self.len -= self.opened.len() - kept;
+        self.opened.drain(kept..).for_each(&mut take);
+        while self.near.peek().is_some_and(|Reverse(event)| event.time() < bound) {
+            self.len -= 1;
+            take(self.near.pop().expect("it was there a moment ago").0);
+        }
+        let full = self.bucket(bound);
+        while self.seek(full) {
+            let slot = self.slot(self.base);
+            let mut count = 0;
+            self.pool.drain(&mut self.ring[slot], |event| {
+                count += 1;
+                take(event);
+            });
+            self.len -= count;
+            self.base += 1;
+        }
+        // The last bucket is taken in part.
+        let mut stay = 0;
+        if self.seek(full.saturating_add(1)) && self.base == full {
+            let slot = self.slot(full);
+            let mut list = std::mem::replace(&mut self.ring[slot], List::EMPTY);
+            let mut kept = Vec::new();
+            self.pool.drain(&mut list, |event| {
+                if event.time() < bound {
+                    self.len -= 1;
+                    take(event);
+                } else {
+                    kept.push(event);
+                }
+            });
+            stay = kept.len();
+            kept.into_iter().for_each(|event| self.place(event));
+        }
+        let drained = before - self.len;
+        self.taken += drained as u64;
+        if stay > CROWD && stay > drained * 2 {
+            self.relieve(stay);
+        }
+    }
+
+    fn least_time(&mut self) -> Time {
+        let near = self.near.peek().map_or(Time::MAX, |Reverse(event)| event.time());
+        let opened = self.opened.last().map_or(Time::MAX, Event::time);
+        if near.min(opened) < Time::MAX || !self.seek(u64::MAX) {
+            return near.min(opened);
+        }
+        let list = self.ring[self.slot(self.base)];
+        self.pool.iter(list).map(Event::time).min().expect("a bucket that was sought out is not empty")
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+}
