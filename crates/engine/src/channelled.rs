@@ -15,14 +15,11 @@ use paceline_kernel::{
 
 use crate::Monitor;
 use crate::idle::Idle;
-use crate::pool::{Board, Turn};
+use crate::pool::{BATCH, Board, Turn};
 use crate::ready::Ready;
 use crate::seat::{Federates, Inbox, Seat, vacate};
 use crate::sync::{AtomicI64, Mutex, Ordering, lock};
 use crate::windowed::Outcome;
-
-/// Events that a federate runs before its worker looks up again.
-const BATCH: usize = 1 << 13;
 
 /// Promises and requests in an inbox.
 #[derive(Debug)]

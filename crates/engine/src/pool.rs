@@ -9,6 +9,12 @@ use crate::RunError;
 use crate::idle::Idle;
 use crate::sync::{Mutex, lock, thread};
 
+/// Events that a federate runs before its worker looks up again; few under shuttle, so that federates change hands often.
+#[cfg(not(paceline_shuttle))]
+pub(crate) const BATCH: usize = 1 << 13;
+#[cfg(paceline_shuttle)]
+pub(crate) const BATCH: usize = 3;
+
 /// What came of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {

@@ -13,14 +13,11 @@
 use paceline_kernel::{EventQueue, Fault, Federate, Model, Outbox, Partition, Progress, Time, Windows};
 
 use crate::idle::Idle;
-use crate::pool::{Board, Turn};
+use crate::pool::{BATCH, Board, Turn};
 use crate::ready::Ready;
 use crate::seat::{Federates, Seat, vacate};
 use crate::sync::{Mutex, lock};
 use crate::{EndedBy, Monitor};
-
-/// Events that a federate runs before its worker looks up again.
-const BATCH: usize = 1 << 13;
 
 #[derive(Debug)]
 struct State {

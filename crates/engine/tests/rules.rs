@@ -1,0 +1,137 @@
+//! What the engine refuses, and how it ends.
+
+use paceline_engine::{EndedBy, Monitor, RunError, Simulation, Sync};
+use paceline_kernel::{Context, FaultKind, LpId, Model, Time};
+
+/// Two LPs that toss a ball; LP 0 breaks a rule at the fifth catch if told to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rule {
+    Keep,
+    Past,
+    Lookahead,
+    Unknown,
+    Beyond,
+    Endless,
+    Panic,
+}
+
+struct Toss {
+    rule: Rule,
+    lookahead: Time,
+}
+
+impl Model for Toss {
+    type State = u32;
+    type Event = u8;
+    type Output = ();
+
+    fn lps(&self) -> u32 {
+        2
+    }
+    fn lookahead(&self) -> Time {
+        self.lookahead
+    }
+    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u32 {
+        if lp == LpId(0) {
+            cx.schedule(Time::secs(1), 7);
+        }
+        0
+    }
+    fn handle(&self, caught: &mut u32, ball: &u8, cx: &mut Context<Self>) {
+        *caught += 1;
+        let other = LpId(1 - cx.lp().0);
+        let breaks = cx.lp() == LpId(0) && *caught >= 5;
+        match self.rule {
+            Rule::Past if breaks => cx.send_at(other, Time::millis(10), *ball),
+            Rule::Lookahead if breaks => cx.send(other, Time::millis(999), *ball),
+            Rule::Unknown if breaks => cx.send(LpId(9), Time::secs(1), *ball),
+            Rule::Beyond if breaks => cx.send(other, Time::MAX, *ball),
+            Rule::Endless if breaks => cx.schedule(Time::ZERO, *ball),
+            Rule::Panic if breaks => panic!("the model gave up"),
+            _ => cx.send(other, Time::secs(1), *ball),
+        }
+    }
+}
+
+fn toss(rule: Rule) -> Simulation<Toss> {
+    Simulation::new(Toss { rule, lookahead: Time::secs(1) }).federates(2).threads(2).until(Time::secs(100))
+}
+
+const SYNCS: [Sync; 5] =
+    [Sync::Sequential, Sync::TimeStep, Sync::Window, Sync::NullMessage, Sync::NullMessageOnDemand];
+
+#[test]
+fn a_broken_rule_names_the_lp_both_times_and_the_event() {
+    for sync in SYNCS {
+        for (rule, kind, at) in [
+            (Rule::Past, FaultKind::Past, Time::millis(10)),
+            (Rule::Lookahead, FaultKind::Lookahead { lookahead: Time::secs(1) }, Time::millis(9_999)),
+            (Rule::Unknown, FaultKind::UnknownLp { lps: 2 }, Time::secs(10)),
+            (Rule::Beyond, FaultKind::BeyondClock, Time::MAX),
+            (Rule::Endless, FaultKind::EndlessInstant, Time::secs(9)),
+        ] {
+            let Err(RunError::Fault(fault)) = toss(rule).sync(sync).run() else {
+                panic!("{sync:?}: {rule:?} was not noticed")
+            };
+            assert_eq!(
+                (fault.kind, fault.from, fault.now, fault.at),
+                (kind, LpId(0), Time::secs(9), at),
+                "{sync:?}"
+            );
+            assert_eq!(fault.event, "7", "{sync:?}: the event is named");
+        }
+    }
+}
+
+#[test]
+fn a_panic_of_the_model_reaches_the_caller_and_leaves_nobody_waiting() {
+    for sync in SYNCS {
+        let run = std::panic::catch_unwind(|| toss(Rule::Panic).threads(8).sync(sync).run());
+        assert!(run.is_err(), "{sync:?}");
+    }
+}
+
+#[test]
+fn settings_that_cannot_work_are_refused() {
+    let none = || Simulation::new(Toss { rule: Rule::Keep, lookahead: Time::ZERO });
+    for sync in &SYNCS[1..] {
+        assert_eq!(none().sync(*sync).run().err(), Some(RunError::NoLookahead { protocol: sync.name() }));
+    }
+    assert_eq!(
+        toss(Rule::Keep).federates(3).run().err(),
+        Some(RunError::TooManyFederates { federates: 3, lps: 2 })
+    );
+    assert!(matches!(toss(Rule::Keep).threads(0).run(), Err(RunError::Zero { .. })));
+    assert!(matches!(toss(Rule::Keep).federates(0).run(), Err(RunError::Zero { .. })));
+    let stepped = |step| toss(Rule::Keep).sync(Sync::TimeStep).step(step).run();
+    assert!(matches!(stepped(Time::millis(1001)), Err(RunError::Step { .. })));
+    assert!(matches!(stepped(Time::ZERO), Err(RunError::Step { .. })));
+    assert!(stepped(Time::millis(300)).is_ok());
+}
+
+#[test]
+fn a_run_says_why_it_ended_and_can_be_stopped() {
+    for sync in SYNCS {
+        let report = toss(Rule::Keep).sync(sync).run().expect("the model keeps the rules");
+        assert_eq!(
+            (report.ended_by, report.end_time, report.events),
+            (EndedBy::Horizon, Time::secs(100), 99)
+        );
+        let nothing = toss(Rule::Keep).until(Time::ZERO).sync(sync).run().expect("no time is a time");
+        assert_eq!((nothing.events, nothing.end_time), (0, Time::ZERO));
+        let monitor = Monitor::new();
+        monitor.stop();
+        let stopped = toss(Rule::Keep).monitor(&monitor).sync(sync).run().expect("stopping is no failure");
+        assert_eq!(stopped.ended_by, EndedBy::Interrupted, "{sync:?}");
+    }
+}
+
+#[test]
+fn two_simulations_run_side_by_side() {
+    let alone = toss(Rule::Keep).run().expect("runs").digest;
+    std::thread::scope(|scope| {
+        let runs: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| toss(Rule::Keep).run().expect("runs").digest)).collect();
+        runs.into_iter().for_each(|run| assert_eq!(run.join().expect("does not panic"), alone));
+    });
+}
