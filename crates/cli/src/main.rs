@@ -1,2 +1,41 @@
-//! The paceline program.
-fn main() {}
+//! The `paceline` program: arguments in, a run or a look at one, results out. It parses, wires and prints; what a run is
+//! and does belongs to the other crates.
+//!
+//! Exit status: 0 when all went well, an interrupted run included; 2 for a bad scenario or option; 1 for a failure while
+//! running.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod check;
+mod failure;
+mod list;
+mod loaded;
+mod memory;
+mod output;
+mod progress;
+mod run;
+mod settings;
+mod summary;
+mod text;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Check(arguments) => check::check(&arguments),
+        Command::List => list::list(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.tell();
+            failure.status()
+        }
+    }
+}

@@ -1,1 +1,131 @@
 //! PHOLD (Fujimoto, 1990), as reference 1 uses it: a fixed population of messages that LPs pass around.
+//!
+//! An LP that receives a message works for a while and sends one on, to happen after the lookahead and an exponential
+//! time. Two laws say where it goes. Groups belong to the model, not to the partition, so that the result does not depend
+//! on the number of federates.
+
+mod settings;
+
+use std::hint::black_box;
+
+use paceline_kernel::{Context, LpId, Model, Partition, Time};
+
+/// Where a message goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Destination {
+    /// With probability `remote` to an LP drawn uniformly from all, else to its sender.
+    Any {
+        /// The probability.
+        remote: f64,
+    },
+    /// With probability `locality` to an LP of the sender's group, else to one of another group; uniformly in both cases.
+    Group {
+        /// Groups, each an equal run of LPs.
+        groups: u32,
+        /// The probability.
+        locality: f64,
+    },
+}
+
+/// The PHOLD model and its parameters.
+///
+/// ```
+/// use paceline_kernel::Time;
+/// use paceline_models::phold::{Destination, Phold};
+/// let phold = Phold {
+///     lps: 100,
+///     messages_per_lp: 1.5,
+///     lookahead: Time::secs(1),
+///     mean: Time::secs(1),
+///     work_ns: 0,
+///     destination: Destination::Any { remote: 0.25 },
+/// };
+/// assert_eq!((phold.messages(0), phold.messages(50)), (2, 1));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phold {
+    /// Logical processes.
+    pub lps: u32,
+    /// Initial messages per LP; the fractions are dealt to the first LPs.
+    pub messages_per_lp: f64,
+    /// The least delay of a message.
+    pub lookahead: Time,
+    /// Mean of the exponential part of a delay.
+    pub mean: Time,
+    /// Work per event: this many steps of a multiplication chain, about one nanosecond each.
+    pub work_ns: u64,
+    /// Where messages go.
+    pub destination: Destination,
+}
+
+impl Phold {
+    /// How many messages `lp` starts with: all of them are dealt round-robin.
+    pub fn messages(&self, lp: u32) -> u64 {
+        let total = (f64::from(self.lps) * self.messages_per_lp).round() as u64;
+        total / u64::from(self.lps) + u64::from(u64::from(lp) < total % u64::from(self.lps))
+    }
+
+    #[inline(always)]
+    fn delay(&self, cx: &mut Context<Self>) -> Time {
+        let mean_ns = self.mean.as_nanos() as f64;
+        self.lookahead.saturating_add(Time::nanos(cx.rng().exponential(mean_ns) as u64))
+    }
+
+    #[inline(always)]
+    fn destination(&self, cx: &mut Context<Self>) -> LpId {
+        match self.destination {
+            Destination::Any { remote } => {
+                if cx.rng().chance(remote) {
+                    LpId(cx.rng().below(u64::from(self.lps)) as u32)
+                } else {
+                    cx.lp()
+                }
+            }
+            Destination::Group { groups, locality } => {
+                let partition = Partition::runs(self.lps, groups);
+                let own = partition.run(partition.place(cx.lp()).0);
+                let size = own.end - own.start;
+                if groups == 1 || cx.rng().chance(locality) {
+                    return LpId(own.start + cx.rng().below(u64::from(size)) as u32);
+                }
+                let other = cx.rng().below(u64::from(self.lps - size)) as u32;
+                LpId(if other < own.start { other } else { other + size })
+            }
+        }
+    }
+}
+
+impl Model for Phold {
+    /// Messages received.
+    type State = u64;
+    type Event = ();
+    type Output = ();
+
+    fn lps(&self) -> u32 {
+        self.lps
+    }
+
+    fn lookahead(&self) -> Time {
+        self.lookahead
+    }
+
+    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u64 {
+        for _ in 0..self.messages(lp.0) {
+            let delay = self.delay(cx);
+            cx.schedule(delay, ());
+        }
+        0
+    }
+
+    #[inline(always)]
+    fn handle(&self, received: &mut u64, _message: &(), cx: &mut Context<Self>) {
+        *received += 1;
+        let mut chain = *received;
+        for _ in 0..self.work_ns {
+            chain = black_box(chain.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        }
+        let to = self.destination(cx);
+        let delay = self.delay(cx);
+        cx.send(to, delay, ());
+    }
+}

@@ -1,1 +1,72 @@
-//! What a model says of a finished run.
+//! What a model says of a finished run: lines for the summary, and files for those who asked for them.
+//!
+//! Invariant: everything in here follows from the model and its outputs alone, so that it is the same, to the byte, under
+//! every protocol, partition and number of threads. Outputs come one a federate; a model joins and sorts them.
+
+use std::io::{self, Write};
+
+use paceline_kernel::{Model, Time};
+use serde_json::Value;
+
+/// What every run knows besides the model's outputs, whatever its mode.
+#[derive(Clone, Copy, Debug)]
+pub struct RunFacts {
+    /// Events committed.
+    pub events: u64,
+    /// The simulated time reached.
+    pub end_time: Time,
+}
+
+/// A model that has something to say in the end.
+pub trait Results: Model {
+    /// Joins the outputs of all federates. The error names what does not add up, such as vehicles that got lost.
+    fn results(&self, outputs: Vec<Self::Output>, facts: &RunFacts) -> Result<Summary, String>;
+}
+
+/// A model's results, in the order in which they are shown.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// Names and values. A name is in snake_case with its unit last: `mean_travel_s`, `distance_km`.
+    pub lines: Vec<(&'static str, Value)>,
+    /// Files for the output folder.
+    pub files: Vec<ResultFile>,
+}
+
+impl Summary {
+    /// Adds a line.
+    pub fn line(&mut self, name: &'static str, value: impl Into<Value>) {
+        self.lines.push((name, value.into()));
+    }
+
+    /// Adds a file that `write` will fill if it is wanted.
+    pub fn file(
+        &mut self,
+        name: &'static str,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
+    ) {
+        self.files.push(ResultFile { name, write: Box::new(write) });
+    }
+}
+
+/// Writes a file's content.
+type Writer = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + Send>;
+
+/// A file that a model can write.
+pub struct ResultFile {
+    /// Its name in the output folder, such as `trips.csv`.
+    pub name: &'static str,
+    write: Writer,
+}
+
+impl ResultFile {
+    /// Writes its content; `to` should be buffered.
+    pub fn write(self, to: &mut dyn Write) -> io::Result<()> {
+        (self.write)(to)
+    }
+}
+
+impl std::fmt::Debug for ResultFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ResultFile").field("name", &self.name).finish_non_exhaustive()
+    }
+}

@@ -1,1 +1,225 @@
-//! Road traffic: the SCATTER-OPT benchmark of reference 1.
+//! Road traffic: the SCATTER-OPT benchmark of reference 1, on a generated grid or on the networks of real cities.
+//!
+//! An LP is a node: an intersection, a source, a sink or a zone. An event is mostly a vehicle that reaches a stop line.
+//! A vehicle crosses its node in `crossing`, which is the model's lookahead, and then drives along the next road in the
+//! road's free-flow time. Lights and full roads make it wait; without both, its trip takes exactly its shortest
+//! route's time, however many others there are.
+//!
+//! # Parameters (`[model]`, kind = "traffic")
+//!
+//! | key | default | meaning |
+//! |---|---|---|
+//! | `grid` | | generate a grid of that many intersections a side, from 1 to 512 |
+//! | `block`, `speed`, `lanes` | 1 km, 50, 1 | of each road of the grid: length (`length_unit`), km/h, lanes |
+//! | `rate` | 10 | vehicles an hour from each source to each sink of the grid |
+//! | `network`, `trips` | | TNTP files to read instead, seen from the scenario's folder |
+//! | `length_unit` | "km" | "km", "m", "mi" or "ft" |
+//! | `time_unit` | "min" | of the TNTP network: "min", "s", "h" or "0.01h" |
+//! | `lanes` | capacity / 1800, rounded up | of each road of the TNTP network |
+//! | `demand` | 1 | factor on all trips; what remains of a vehicle is drawn |
+//! | `period` | "1h" | departures are uniform over it |
+//! | `crossing` | "1s" | time at every node driven through; the lookahead |
+//! | `lights` | false | traffic lights where a node has approaches of both groups |
+//! | `cycle`, `green`, `red` | "8s", "4s", "4s" | of the first group; the second has green while the first has red |
+//! | `offset` | "0s" | how much later the cycle starts per column and row of the grid, or per node number of a city |
+//! | `headway` | "1s" | between two vehicles that leave a lane under a light |
+//! | `storage` | false | roads hold length x lanes / `spacing` vehicles, at least one; a full road blocks who wants in |
+//! | `spacing` | 7.5 | metres that a standing vehicle takes |
+//!
+//! # Where things are
+//!
+//! Input: `grid` or `tntp` make a `network` and trips; `routes` and `demand` make the tables that a run only
+//! reads; `settings` reads the scenario. At work: `event`, `node`, `lights`, `partition`. Afterwards:
+//! `output`, `results`.
+
+mod demand;
+mod event;
+mod grid;
+mod lights;
+mod network;
+mod node;
+mod output;
+mod partition;
+mod results;
+mod routes;
+mod settings;
+mod tntp;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use paceline_kernel::{Channels, Context, LpId, Model, Partition, Time};
+
+use demand::{AT_HOME, Demand, Draw, Trips, Undrawable};
+pub use event::TrafficEvent;
+use grid::Grid;
+use lights::Lights;
+use network::{Network, Road};
+use node::Desk;
+pub use node::Node;
+pub use output::Output;
+use output::{Arrival, RoadUse};
+use routes::Routes;
+
+/// A road network and the vehicles that will drive on it.
+#[derive(Debug)]
+pub struct Traffic {
+    network: Arc<Network>,
+    demand: Arc<Demand>,
+    routes: Routes,
+    layout: Layout,
+    rules: Rules,
+    /// When the light cycle starts at each node.
+    shifts: Vec<Time>,
+    /// Vehicles that each road holds.
+    room: Vec<u32>,
+}
+
+/// What shape the network has: how to number and to deal its nodes.
+#[derive(Clone, Copy, Debug)]
+enum Layout {
+    Grid(Grid),
+    City,
+}
+
+/// What holds at every node.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    crossing: Time,
+    lights: Option<Lights>,
+    /// By how much the light cycle of a node starts later than its neighbour's.
+    offset: Time,
+    /// Roads can be full.
+    storage: bool,
+    /// What a standing vehicle takes of a lane, in millimetres; above zero.
+    vehicle_mm: u64,
+}
+
+impl Rules {
+    fn nobody_waits(&self) -> bool {
+        self.lights.is_none() && !self.storage
+    }
+}
+
+impl Traffic {
+    fn build(
+        network: Network,
+        layout: Layout,
+        trips: &[Trips],
+        rules: Rules,
+        draw: Draw,
+    ) -> Result<Self, Undrawable> {
+        let (demand, routes) = Demand::draw(&network, trips, draw)?;
+        let steps = |node| match layout {
+            Layout::Grid(grid) => grid.steps(node),
+            Layout::City => node,
+        };
+        let shift = |node| rules.lights.map_or(Time::ZERO, |lights| lights.shift(rules.offset, steps(node)));
+        let room = |road: &Road| {
+            let lane_mm = road.length_mm.saturating_mul(u64::from(road.lanes));
+            u32::try_from(lane_mm / rules.vehicle_mm).unwrap_or(u32::MAX).max(1)
+        };
+        Ok(Self {
+            shifts: (0..network.nodes()).map(shift).collect(),
+            room: network.roads().iter().map(room).collect(),
+            network: Arc::new(network),
+            demand: Arc::new(demand),
+            routes,
+            layout,
+            rules,
+        })
+    }
+
+    /// The first moment from `at` on when the light lets vehicles cross from `road`.
+    fn may_cross(&self, road: &Road, at: Time) -> Time {
+        let green = |lights: &Lights| lights.next_green(road.signal, self.shifts[road.to as usize], at);
+        self.rules.lights.as_ref().map_or(at, green)
+    }
+
+    /// The number of vehicles that the scenario's trips have become.
+    pub fn vehicles(&self) -> u32 {
+        self.demand.vehicles()
+    }
+}
+
+impl Model for Traffic {
+    type State = Node;
+    type Event = TrafficEvent;
+    type Output = Output;
+
+    fn lps(&self) -> u32 {
+        self.network.nodes()
+    }
+
+    fn lookahead(&self) -> Time {
+        self.rules.crossing
+    }
+
+    /// Vehicles go to the ends of the node's exits; word of free places goes to the starts of its approaches.
+    fn channels(&self, lp: LpId) -> Channels {
+        let crossing = self.rules.crossing;
+        let mut least = BTreeMap::new();
+        let mut declare = |to: u32, lookahead: Time| {
+            if to != lp.0 {
+                let known = least.entry(to).or_insert(lookahead);
+                *known = lookahead.min(*known);
+            }
+        };
+        for road in self.network.exits(lp.0) {
+            declare(road.to, crossing.saturating_add(road.free_flow));
+        }
+        if self.rules.storage {
+            for road in self.network.approaches(lp.0) {
+                declare(self.network.road(*road).from, crossing);
+            }
+        }
+        Channels::Only(least.into_iter().map(|(to, lookahead)| (LpId(to), lookahead)).collect())
+    }
+
+    fn partition(&self, federates: u32) -> Partition {
+        match self.layout {
+            Layout::Grid(grid) => partition::grid(grid, federates),
+            Layout::City => partition::city(&self.network, federates),
+        }
+    }
+
+    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> Node {
+        let exits = if self.rules.storage { self.network.exits(lp.0).len() } else { 0 };
+        let mut node = Node::new(self.network.approaches(lp.0).len(), exits);
+        Desk { traffic: self, node: &mut node, cx }.depart();
+        node
+    }
+
+    fn handle(&self, node: &mut Node, event: &TrafficEvent, cx: &mut Context<Self>) {
+        Desk { traffic: self, node, cx }.handle(*event);
+    }
+
+    fn commit(&self, lp: LpId, at: Time, event: &TrafficEvent, output: &mut Output) {
+        if let TrafficEvent::Arrive { vehicle, target, .. } = *event
+            && (target == AT_HOME || self.routes.destination(target) == lp.0)
+        {
+            output.arrivals.push(Arrival { vehicle, at });
+        }
+    }
+
+    fn finish(&self, lp: LpId, node: &Node, output: &mut Output) {
+        output.generated += u64::from(node.gone);
+        for (approach, road) in node.approaches.iter().zip(self.network.approaches(lp.0)) {
+            output.queued += approach.queue.len() as u64;
+            let (passed, longest, waited_ns) = (approach.passed, approach.longest, approach.waited_ns);
+            output.roads.push(RoadUse { road: *road, passed, longest, waited_ns });
+        }
+        for exit in &node.exits {
+            output.starting += exit.starting.len() as u64;
+        }
+    }
+
+    fn left_over(&self, _lp: LpId, _at: Time, event: &TrafficEvent, output: &mut Output) {
+        if let TrafficEvent::Arrive { .. } = event {
+            output.driving += 1;
+        }
+    }
+}

@@ -1,1 +1,38 @@
-//! scenario
+//! Reads scenario files (TOML) and says of every mistake where it is, what it is, and what is allowed.
+//!
+//! A [`Scenario`] is a file with its `--set` overrides; a [`Section`] hands out its keys one by one and remembers which
+//! were asked for, so that a key nobody reads is a mistake too, with the nearest known key offered. A [`ScenarioError`]
+//! knows its place: file, line and column, or the override that holds it.
+//!
+//! ```
+//! use paceline_kernel::Time;
+//! use paceline_scenario::Scenario;
+//!
+//! let text = "[run]\nuntil = \"1.5h\"\nthreads = \"two\"\n";
+//! let mut scenario = Scenario::parse("demo.toml", text, ".".as_ref(), &["run.seed=7".into()])?;
+//! let mut run = scenario.section("run")?;
+//! assert_eq!(run.required::<Time>("until")?, Time::secs(5400));
+//! assert_eq!(run.or("seed", 1u64)?, 7);
+//! let mistake = run.optional::<u32>("threads").unwrap_err();
+//! assert_eq!(
+//!     mistake.one_line(),
+//!     "demo.toml:3:11: `threads` in [run] cannot be the string \"two\"; allowed: a whole number from 0 to 4294967295"
+//! );
+//! # Ok::<(), paceline_scenario::ScenarioError>(())
+//! ```
+//!
+//! Invariant: no text, however broken, makes the reader panic.
+
+#![forbid(unsafe_code)]
+
+mod document;
+mod duration;
+mod error;
+mod overrides;
+mod section;
+mod value;
+
+pub use document::Scenario;
+pub use error::ScenarioError;
+pub use section::Section;
+pub use value::{Raw, Unfit, Value};

@@ -1,0 +1,47 @@
+//! `paceline list`: what there is to choose from.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paceline_engine::{QueueKind, Sync};
+
+use crate::failure::Failure;
+use crate::loaded::Kind;
+use crate::text;
+
+/// Lists models, scenarios, protocols and queues.
+pub fn list() -> Result<(), Failure> {
+    let line = |name: &str, about: &str| (name.to_owned(), about.to_owned());
+    let scenarios = match scenarios() {
+        Some(folder) => ("Scenarios", files(&folder)),
+        None => ("Scenarios: there is no folder of that name here", Vec::new()),
+    };
+    text::print(&text::groups(&[
+        ("Models (model.kind)", Kind::ALL.map(|(_, name, about)| line(name, about)).to_vec()),
+        scenarios,
+        ("Protocols (run.protocol)", Sync::ALL.map(|(_, name, about)| line(name, about)).to_vec()),
+        ("Event queues (run.queue)", QueueKind::ALL.map(|(_, name, about)| line(name, about)).to_vec()),
+    ]))
+}
+
+/// The folder with scenarios: here, or above the program as in its source tree.
+fn scenarios() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok();
+    let above =
+        program.iter().flat_map(|program| program.ancestors().skip(1)).map(|folder| folder.join("scenarios"));
+    std::iter::once(PathBuf::from("scenarios")).chain(above).find(|folder| folder.is_dir())
+}
+
+/// Its scenarios by name, each with the first line of its opening comment.
+fn files(folder: &Path) -> Vec<text::Row> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut paths: Vec<_> =
+        entries.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+    paths.sort();
+    let about = |path: &Path| {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let line = text.lines().next().and_then(|line| line.strip_prefix('#'));
+        line.unwrap_or_default().trim().to_owned()
+    };
+    paths.iter().map(|path| (path.display().to_string(), about(path))).collect()
+}

@@ -1,0 +1,103 @@
+//! A scenario, read to the last key, with its model built: the only place that knows which models there are.
+
+use paceline_kernel::{Model, Time};
+use paceline_models::phold::Phold;
+use paceline_models::traffic::Traffic;
+use paceline_scenario::{Scenario, ScenarioError};
+
+use crate::args::ScenarioArguments;
+use crate::settings::RunSettings;
+
+/// A kind of model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// PHOLD.
+    Phold,
+    /// Road traffic.
+    Traffic,
+}
+
+impl Kind {
+    /// All of them, with the name used in scenario files and a line about each.
+    pub const ALL: [(Self, &'static str, &'static str); 2] = [
+        (Self::Phold, "phold", "messages travel among LPs: the synthetic benchmark of the field"),
+        (
+            Self::Traffic,
+            "traffic",
+            "vehicles on a grid or a city's roads, with lights and full roads if wanted",
+        ),
+    ];
+
+    /// The name used in scenario files.
+    pub fn name(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(kind, ..)| *kind == self);
+        found.expect("every kind is listed").1
+    }
+}
+
+/// A model of any kind.
+#[derive(Debug)]
+pub enum AnyModel {
+    /// PHOLD.
+    Phold(Phold),
+    /// Road traffic.
+    Traffic(Traffic),
+}
+
+/// A scenario that can be run.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The scenario's name: its file name without the ending.
+    pub scenario: String,
+    /// Which model.
+    pub kind: Kind,
+    /// The model.
+    pub model: AnyModel,
+    /// How it is run.
+    pub settings: RunSettings,
+}
+
+/// Reads the scenario, builds the model, and checks that the two fit.
+pub fn load(arguments: &ScenarioArguments) -> Result<Loaded, ScenarioError> {
+    let mut scenario = Scenario::load(&arguments.scenario, &arguments.overrides)?;
+    let (mut section, mut run) = (scenario.section("model")?, scenario.section("run")?);
+    scenario.finish(&["model", "run"])?;
+    let settings = RunSettings::read(&mut run)?;
+    let kind = section.choice("kind", &Kind::ALL.map(|(kind, name, _)| (name, kind)), None)?;
+    let model = match kind {
+        Kind::Phold => AnyModel::Phold(Phold::from_section(&mut section)?),
+        Kind::Traffic => AnyModel::Traffic(Traffic::from_section(&mut section, settings.seed)?),
+    };
+    section.finish()?;
+    settings.check(&run, model.lps(), model.lookahead())?;
+    run.finish()?;
+    let name = arguments.scenario.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Loaded { scenario: name, kind, model, settings })
+}
+
+impl AnyModel {
+    /// The number of LPs.
+    pub fn lps(&self) -> u32 {
+        match self {
+            Self::Phold(phold) => phold.lps(),
+            Self::Traffic(traffic) => traffic.lps(),
+        }
+    }
+
+    /// The model's lookahead.
+    pub fn lookahead(&self) -> Time {
+        match self {
+            Self::Phold(phold) => phold.lookahead(),
+            Self::Traffic(traffic) => traffic.lookahead(),
+        }
+    }
+
+    /// Into how many federates the LPs are dealt where `federates` are asked for.
+    pub fn federates(&self, federates: u32) -> u32 {
+        let partition = match self {
+            Self::Phold(phold) => phold.partition(federates),
+            Self::Traffic(traffic) => traffic.partition(federates),
+        };
+        partition.federates()
+    }
+}

@@ -1,0 +1,123 @@
+//! Progress on stderr while a run goes on: simulated time, events a second, time left.
+//!
+//! A thread of its own reads the [`Monitor`] ten times a second. It sleeps on a channel, so that the end of the run wakes
+//! it at once. Nothing is shown where stderr is no terminal.
+
+use std::fmt;
+use std::io::{self, IsTerminal};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use paceline_engine::Monitor;
+use paceline_kernel::Time;
+
+use crate::text;
+
+const PERIOD: Duration = Duration::from_millis(100);
+/// How much of the displayed speed comes from the latest period.
+const FRESH: f64 = 0.2;
+
+/// A progress display; ends when dropped.
+#[derive(Debug)]
+pub struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl Progress {
+    /// Starts to show progress towards `until`, if `wanted` and there is a terminal.
+    pub fn start(monitor: &Monitor, until: Option<Time>, wanted: bool) -> Self {
+        if !wanted || !io::stderr().is_terminal() {
+            return Self(None);
+        }
+        let (end, ended) = mpsc::channel();
+        let monitor = monitor.clone();
+        let thread = std::thread::spawn(move || {
+            let words = Words::default();
+            let bar = bar(until, &words);
+            let mut speed = Speed::start();
+            while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+                words.set(say(&monitor, until, &mut speed));
+                bar.set_position(monitor.time().as_nanos());
+            }
+            bar.finish_and_clear();
+            if monitor.stopped() {
+                // The terminal has written ^C there.
+                eprintln!();
+            }
+        });
+        Self(Some((end, thread)))
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some((end, thread)) = self.0.take() {
+            drop(end);
+            // A display that failed is no reason to fail.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What stands beside the bar. The bar fetches it when it is drawn, so that both are drawn at once.
+#[derive(Clone, Default)]
+struct Words(Arc<Mutex<String>>);
+
+impl Words {
+    fn set(&self, words: String) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = words;
+    }
+
+    fn show(&self, out: &mut dyn fmt::Write) {
+        // There is nobody to tell if the terminal takes no text.
+        let _ = out.write_str(&self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+fn bar(until: Option<Time>, words: &Words) -> ProgressBar {
+    let (bar, template) = match until {
+        Some(until) => {
+            (ProgressBar::new(until.as_nanos()), "{wide_bar:.cyan/dim} {percent:>3} %  {words}, {eta} left")
+        }
+        None => (ProgressBar::new_spinner(), "{spinner:.cyan} {words}, {elapsed} so far"),
+    };
+    let words = words.clone();
+    let show = move |_: &ProgressState, out: &mut dyn fmt::Write| words.show(out);
+    let style = ProgressStyle::with_template(template).expect("the template is valid");
+    bar.with_style(style.with_key("words", show))
+}
+
+fn say(monitor: &Monitor, until: Option<Time>, speed: &mut Speed) -> String {
+    let rate = text::rate(speed.update(monitor.events()));
+    if monitor.stopped() {
+        return "stopping".into();
+    }
+    let now = format!("{:.1}", monitor.time().as_secs_f64());
+    match until {
+        Some(until) => format!("{now} of {until}, {rate}"),
+        None => format!("{now}s simulated, {rate}"),
+    }
+}
+
+/// Events a second, smoothed.
+struct Speed {
+    then: Instant,
+    before: u64,
+    smooth: Option<f64>,
+}
+
+impl Speed {
+    fn start() -> Self {
+        Self { then: Instant::now(), before: 0, smooth: None }
+    }
+
+    fn update(&mut self, events: u64) -> f64 {
+        let now = Instant::now();
+        let seconds = (now - self.then).as_secs_f64().max(1e-9);
+        let latest = events.saturating_sub(self.before) as f64 / seconds;
+        let smooth = self.smooth.map_or(latest, |smooth| smooth + FRESH * (latest - smooth));
+        *self = Self { then: now, before: events, smooth: Some(smooth) };
+        smooth
+    }
+}

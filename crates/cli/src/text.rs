@@ -1,0 +1,92 @@
+//! Text for people: aligned lines, readable numbers; and the one way to standard output.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use crate::failure::Failure;
+
+/// Writes `text` to standard output.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Print)
+}
+
+/// A name and what is said of it.
+pub type Row = (String, String);
+
+/// Groups of rows under their titles, an empty line between groups, all values below each other.
+pub fn groups(groups: &[(&str, Vec<Row>)]) -> String {
+    let names = groups.iter().flat_map(|(_, rows)| rows).map(|(name, _)| name.chars().count());
+    let width = names.max().unwrap_or(0);
+    let row = |(name, value): &Row| format!("  {name:width$}  {value}\n");
+    let group =
+        |(title, rows): &(&str, Vec<Row>)| format!("{title}\n{}", rows.iter().map(row).collect::<String>());
+    groups.iter().map(group).collect::<Vec<_>>().join("\n")
+}
+
+/// A whole number with its thousands apart: 1,234,567.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number with three decimals at most, its thousands apart.
+pub fn decimal(number: f64) -> String {
+    if !number.is_finite() || number.abs() >= 1e15 {
+        return number.to_string();
+    }
+    let text = format!("{:.3}", number.abs());
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let sign = if number < 0.0 { "-" } else { "" };
+    let whole = count(whole.parse().unwrap_or(0));
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
+}
+
+/// Events a second: 26.4 M events/s.
+pub fn rate(per_second: f64) -> String {
+    match per_second {
+        fast if fast >= 1e6 => format!("{:.1} M events/s", fast / 1e6),
+        slow if slow >= 1e3 => format!("{:.1} k events/s", slow / 1e3),
+        crawling => format!("{crawling:.0} events/s"),
+    }
+}
+
+/// Bytes in the binary unit that fits.
+pub fn bytes(bytes: u64) -> String {
+    let mib = bytes as f64 / f64::from(1 << 20);
+    if mib >= 1024.0 { format!("{:.1} GiB", mib / 1024.0) } else { format!("{mib:.1} MiB") }
+}
+
+/// A span of real time.
+pub fn span(span: Duration) -> String {
+    let seconds = span.as_secs_f64();
+    match span.as_secs() {
+        0 if seconds < 0.1 => format!("{:.1} ms", seconds * 1e3),
+        0..60 => format!("{seconds:.2} s"),
+        whole => format!("{} min {} s", whole / 60, whole % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_stand_apart_and_nothing_is_lost() {
+        for number in (0..70).map(|power| 3u64.wrapping_pow(power)).chain([0, 999, 1000, u64::MAX]) {
+            let text = count(number);
+            assert_eq!(text.replace(',', ""), number.to_string());
+            assert!(text.split(',').skip(1).all(|group| group.len() == 3), "{text}");
+        }
+        assert_eq!(decimal(-1234.5), "-1,234.5");
+        assert_eq!(decimal(0.0004), "0");
+    }
+}

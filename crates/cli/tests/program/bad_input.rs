@@ -1,0 +1,157 @@
+//! Whatever is wrong with a scenario or an option: one message that says where and what is allowed, status 2, and nothing
+//! written.
+
+use std::fs;
+
+use crate::{paceline, stderr};
+
+const PHOLD: &str = r#"[model]
+kind = "phold"
+lps = 16
+lookahead = "1s"
+mean = "1s"
+
+[run]
+until = "20s"
+protocol = "window"
+federates = 2
+threads = 2
+"#;
+
+/// Runs a scenario that must be refused, with its folder and the words of the one message.
+fn refused(text: &str, options: &[&str], words: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("bad.toml"), text).unwrap();
+    for command in [&["run", "bad.toml", "--out", "out"][..], &["check", "bad.toml"]] {
+        let arguments: Vec<&str> = command.iter().chain(options).copied().collect();
+        let output = paceline(folder.path(), &arguments);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        assert_eq!(message.lines().count(), 1, "one message: {message}");
+        for word in words {
+            assert!(message.contains(word), "{message:?} says {word:?}");
+        }
+        assert!(output.stdout.is_empty(), "nothing but the message is printed");
+        let left: Vec<_> =
+            fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["bad.toml"], "nothing is written");
+    }
+}
+
+/// A mistake made by replacing `from` with `to`; the same as an override where there is a key to override.
+fn mistake(from: &str, to: &str, words: &[&str]) {
+    let text = PHOLD.replacen(from, to, 1);
+    assert_ne!(text, PHOLD, "{from:?} is in the scenario");
+    refused(&text, &[], words);
+}
+
+#[test]
+fn mistakes_in_the_model() {
+    mistake("mean", "maen", &["bad.toml:5:1:", "`maen`", "did you mean `mean`", "lookahead, lps"]);
+    mistake("phold", "phodl", &["bad.toml:2:8:", "`kind`", "did you mean \"phold\""]);
+    mistake("kind = \"phold\"", "", &["bad.toml:1:2:", "`kind`", "\"phold\""]);
+    mistake("16", "\"16\"", &["bad.toml:3:7:", "`lps`", "the string \"16\"", "whole number"]);
+    mistake("16", "0", &["bad.toml:3:7:", "1 to 4294967295"]);
+    mistake("16", "16\nremote = 1.5", &["bad.toml:4:10:", "`remote`", "from 0 to 1"]);
+    mistake("16", "16\nmessages_per_lp = -1", &["bad.toml:4:19:", "`messages_per_lp`", "from 0"]);
+    mistake(
+        "16",
+        "16\ndestination = \"group\"\nlocality = 1\ngroups = 17",
+        &["bad.toml:6:10:", "17 groups", "1 to 16"],
+    );
+    mistake("16", "16\nlocality = 0.5", &["bad.toml:4:1:", "unknown key `locality`"]);
+    mistake(
+        "\"1s\"",
+        "\"1 parsec\"",
+        &["bad.toml:4:13:", "`lookahead`", "\"parsec\"", "ns, us, ms, s, min, h, d"],
+    );
+    mistake(
+        "\"1s\"\nmean = \"1s\"",
+        "\"0s\"\nmean = \"0s\"",
+        &["bad.toml:5:8:", "`mean`", "time would stand still"],
+    );
+}
+
+#[test]
+fn mistakes_in_the_run() {
+    mistake("\"20s\"", "\"-5s\"", &["bad.toml:8:9:", "`until`", "\"-5s\"", "not negative"]);
+    mistake("\"20s\"", "20", &["bad.toml:8:9:", "`until`", "the integer 20", "it has no unit", "\"300s\""]);
+    mistake(
+        "\"window\"",
+        "\"windows\"",
+        &["bad.toml:9:12:", "`protocol`", "did you mean \"window\"", "\"time-step\""],
+    );
+    mistake(
+        "federates = 2",
+        "federates = 17",
+        &["bad.toml:10:13:", "16 LPs", "17 federates", "from 1 to 16"],
+    );
+    mistake("federates = 2", "federates = 0", &["bad.toml:10:13:", "0 federates", "from 1 to 16"]);
+    mistake("threads = 2", "threads = 0", &["bad.toml:11:11:", "0 threads", "from 1"]);
+    mistake(
+        "threads = 2",
+        "queue = \"list\"",
+        &["bad.toml:11:9:", "`queue`", "\"heap\", \"enhanced-heap\", \"bucket\""],
+    );
+    mistake("threads = 2", "ties = \"any\"", &["bad.toml:11:8:", "`ties`", "\"fixed\", \"random\""]);
+    mistake("threads", "thraeds", &["bad.toml:11:1:", "`thraeds`", "did you mean `threads`"]);
+    mistake("[run]", "[Run]", &["bad.toml:7:2:", "[Run]", "did you mean [run]"]);
+    mistake("[run]", "[run", &["bad.toml:7:5:", "not valid TOML"]);
+}
+
+#[test]
+fn a_run_that_the_model_does_not_allow() {
+    let zero = PHOLD.replacen("lookahead = \"1s\"", "lookahead = \"0s\"", 1);
+    for protocol in ["time-step", "window", "null-message", "null-message-on-demand"] {
+        let text = zero.replace("\"window\"", &format!("{protocol:?}"));
+        refused(&text, &[], &["bad.toml:9:12:", protocol, "lookahead", "\"sequential\""]);
+    }
+    let steps = PHOLD.replace("\"window\"", "\"time-step\"");
+    for step in ["2s", "0s"] {
+        let argument = format!("run.step={step}");
+        refused(
+            &steps,
+            &["--set", &argument],
+            &[&format!("--set {argument}:"), "lookahead of 1s", "at most \"1s\""],
+        );
+    }
+}
+
+#[test]
+fn mistakes_in_overrides_and_options() {
+    refused(
+        PHOLD,
+        &["--set", "model.lps=many"],
+        &["--set model.lps=many:", "the string \"many\"", "whole number"],
+    );
+    refused(PHOLD, &["--set", "model.lsp=4"], &["--set model.lsp=4:", "did you mean `lps`"]);
+    refused(PHOLD, &["--set", "lps=4"], &["--set lps=4:", "section.key=value"]);
+    let folder = tempfile::tempdir().unwrap();
+    for arguments in [&["run", "nowhere.toml"][..], &["run", "."], &["check", "nowhere.toml"]] {
+        let output = paceline(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            stderr(&output).contains(&format!("{}: cannot be read", arguments[1])),
+            "{}",
+            stderr(&output)
+        );
+    }
+    for arguments in
+        [&[][..], &["run"], &["fly"], &["run", "bad.toml", "--fast"], &["run", "bad.toml", "--out"]]
+    {
+        assert_eq!(paceline(folder.path(), arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn mistakes_in_files_that_a_scenario_names() {
+    let text = "[model]\nkind = \"traffic\"\nnetwork = \"net.tntp\"\ntrips = \"trips.tntp\"\n[run]\nuntil = \"1h\"\n";
+    refused(text, &[], &["bad.toml:3:11:", "there is no file net.tntp", "`network`"]);
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("bad.toml"), text).unwrap();
+    fs::write(folder.path().join("net.tntp"), "<NUMBER OF ZONES> 2\n<NUMBER OF NODES> two\n").unwrap();
+    fs::write(folder.path().join("trips.tntp"), "<NUMBER OF ZONES> 2\n").unwrap();
+    let output = paceline(folder.path(), &["run", "bad.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("net.tntp:2:"), "{}", stderr(&output));
+}

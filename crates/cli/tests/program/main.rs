@@ -1,0 +1,23 @@
+//! The program as its users meet it: arguments and files in, text, files and an exit status out.
+
+mod bad_input;
+mod run;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs `paceline` in `folder`.
+pub fn paceline(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
+    command.current_dir(folder).args(arguments).output().expect("the program starts")
+}
+
+/// What it printed on standard output.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+/// What it printed on standard error.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}

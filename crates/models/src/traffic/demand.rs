@@ -1,0 +1,176 @@
+//! Who drives when: vehicles drawn from trip numbers, and the order in which each origin lets them go.
+//!
+//! A number of trips is scaled; its whole part gives vehicles for certain, the fraction one more with that probability.
+//! Departures are uniform over a period. Every (origin, destination) has a random stream of its own, so neither depends
+//! on the other pairs of the table. Vehicles are numbered by (origin, destination, draw); each origin lets its vehicles go
+//! by (departure, number). Nothing here changes during a run: an origin's state is a cursor into its list.
+
+use paceline_kernel::{Rng, Time};
+
+use super::network::Network;
+use super::routes::{MAX_TABLE, Routes};
+
+/// Vehicles of a run at most; they take about 16 bytes each.
+pub(crate) const MAX_VEHICLES: u32 = 50_000_000;
+
+/// The target of a vehicle that is where it wants to be when it departs.
+pub(crate) const AT_HOME: u32 = u32::MAX;
+
+/// Trips from one node to another; nodes count from 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Trips {
+    pub origin: u32,
+    pub destination: u32,
+    /// How many in the period; not negative, finite.
+    pub number: f64,
+}
+
+/// How trips become vehicles.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draw {
+    /// Factor on all numbers of trips.
+    pub scale: f64,
+    /// Departures are before this.
+    pub period: Time,
+    /// Time at every node driven through.
+    pub crossing: Time,
+    /// Seed of the run.
+    pub seed: u64,
+}
+
+/// Why trips cannot become vehicles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Undrawable {
+    /// There is no route for the trips of this index.
+    Unconnected(usize),
+    /// This many vehicles are more than [`MAX_VEHICLES`].
+    TooMany(f64),
+    /// The routes of this many nodes to this many destinations do not fit the table.
+    TooWide(u32, usize),
+}
+
+/// What the vehicles of one origin and destination have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair {
+    pub origin: u32,
+    pub destination: u32,
+    /// The destination's number among the targets of the routes, or [`AT_HOME`].
+    pub target: u32,
+    /// The shortest route's time and length.
+    pub free_flow: Time,
+    pub length_mm: u64,
+}
+
+/// All vehicles of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Demand {
+    pairs: Vec<Pair>,
+    pair_of: Vec<u32>,
+    departs: Vec<Time>,
+    order: Vec<u32>,
+    first: Vec<u32>,
+}
+
+impl Demand {
+    /// Draws the vehicles of `trips`, which are sorted by (origin, destination) without repetition, and finds their routes.
+    pub fn draw(network: &Network, trips: &[Trips], draw: Draw) -> Result<(Self, Routes), Undrawable> {
+        let all: f64 = trips.iter().map(|trips| (trips.number * draw.scale).floor() + 1.0).sum();
+        if all > f64::from(MAX_VEHICLES) {
+            return Err(Undrawable::TooMany(trips.iter().map(|trips| trips.number * draw.scale).sum()));
+        }
+        let (pairs, routes) = pairs(network, trips, draw.crossing)?;
+        let room = all as usize;
+        let first = Vec::with_capacity(network.nodes() as usize + 1);
+        let (pair_of, departs) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        let mut demand = Self { pairs, pair_of, departs, order: Vec::new(), first };
+        let mut left = trips.iter().enumerate().peekable();
+        for node in 0..network.nodes() {
+            demand.first.push(demand.vehicles());
+            while let Some((pair, trips)) = left.next_if(|(_, trips)| trips.origin == node) {
+                demand.draw_pair(pair as u32, trips, draw);
+            }
+        }
+        demand.first.push(demand.vehicles());
+        demand.order = (0..demand.vehicles()).collect();
+        for origin in demand.first.windows(2) {
+            let own = &mut demand.order[origin[0] as usize..origin[1] as usize];
+            own.sort_unstable_by_key(|vehicle| (demand.departs[*vehicle as usize], *vehicle));
+        }
+        Ok((demand, routes))
+    }
+
+    fn draw_pair(&mut self, pair: u32, trips: &Trips, draw: Draw) {
+        // The top bit keeps these streams apart from those of LPs.
+        let stream = 1 << 63 | u64::from(trips.origin) << 32 | u64::from(trips.destination);
+        let mut rng = Rng::new(draw.seed, stream);
+        let number = trips.number * draw.scale;
+        let vehicles = number.floor() as u32 + u32::from(rng.chance(number.fract()));
+        for _ in 0..vehicles {
+            self.pair_of.push(pair);
+            self.departs.push(Time::nanos(rng.below(draw.period.as_nanos())));
+        }
+    }
+
+    /// The number of vehicles.
+    pub fn vehicles(&self) -> u32 {
+        self.pair_of.len() as u32
+    }
+
+    /// Origin, destination and route of a vehicle.
+    #[inline]
+    pub fn pair(&self, vehicle: u32) -> &Pair {
+        &self.pairs[self.pair_of[vehicle as usize] as usize]
+    }
+
+    /// When a vehicle departs.
+    #[inline]
+    pub fn departs(&self, vehicle: u32) -> Time {
+        self.departs[vehicle as usize]
+    }
+
+    /// The vehicle that `origin` lets go after `gone` others.
+    #[inline]
+    pub fn next(&self, origin: u32, gone: u32) -> Option<u32> {
+        let place = self.first[origin as usize] + gone;
+        (place < self.first[origin as usize + 1]).then(|| self.order[place as usize])
+    }
+}
+
+/// The pairs of `trips` one for one, and the routes to all their destinations.
+fn pairs(network: &Network, trips: &[Trips], crossing: Time) -> Result<(Vec<Pair>, Routes), Undrawable> {
+    let travels = |trips: &Trips| trips.number > 0.0 && trips.origin != trips.destination;
+    let mut targets: Vec<u32> =
+        trips.iter().filter(|trips| travels(trips)).map(|trips| trips.destination).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    if targets.len() as u64 * u64::from(network.nodes()) > MAX_TABLE {
+        return Err(Undrawable::TooWide(network.nodes(), targets.len()));
+    }
+    let mut pairs = Vec::with_capacity(trips.len());
+    let mut travellers = vec![Vec::new(); targets.len()];
+    for (index, trips) in trips.iter().enumerate() {
+        let (origin, destination) = (trips.origin, trips.destination);
+        let mut target = AT_HOME;
+        if travels(trips) {
+            let place = targets.binary_search(&destination).expect("every destination of a trip is a target");
+            travellers[place].push(index);
+            target = place as u32;
+        }
+        pairs.push(Pair { origin, destination, target, free_flow: Time::ZERO, length_mm: 0 });
+    }
+    let mut unconnected = None;
+    let routes = Routes::build(network, crossing, targets, |target, tree| {
+        for index in &travellers[target] {
+            match tree.route(network, pairs[*index].origin) {
+                Some((free_flow, length_mm)) => {
+                    (pairs[*index].free_flow, pairs[*index].length_mm) = (free_flow, length_mm);
+                }
+                None => unconnected = Some(unconnected.map_or(*index, |first: usize| first.min(*index))),
+            }
+        }
+    });
+    match unconnected {
+        Some(index) => Err(Undrawable::Unconnected(index)),
+        None => Ok((pairs, routes)),
+    }
+}

@@ -1,0 +1,30 @@
+//! What nodes tell each other and themselves: at most 16 bytes.
+
+/// A message to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TrafficEvent {
+    /// A vehicle is at the stop line.
+    Arrive {
+        /// Which vehicle.
+        vehicle: u32,
+        /// The road it came by, or `NO_ROAD` where its origin is its destination.
+        road: u32,
+        /// Where it goes, as a number among all destinations.
+        target: u32,
+    },
+    /// It is time to let vehicles go that start here.
+    Depart,
+    /// The light of this approach is green, and the vehicle before is gone.
+    Wake {
+        /// Place among the node's approaches.
+        approach: u16,
+    },
+    /// A vehicle has left this exit's road at its far end.
+    Space {
+        /// Place among the node's exits.
+        exit: u16,
+    },
+}
+
+/// No road at all: the vehicle never leaves its origin.
+pub const NO_ROAD: u32 = u32::MAX;

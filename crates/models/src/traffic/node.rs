@@ -1,0 +1,268 @@
+//! A node at work: an intersection, a source, a sink or a zone. Its state, and what it does with each event.
+//!
+//! A vehicle that reaches a stop line has arrived if it wants to be here. Else it crosses, once it is first on its approach,
+//! has green, and there is room on the road it takes next; it counts as being on that road from the moment it starts to
+//! cross. Roads are first in, first out. A node counts the vehicles on the roads that leave it; the node at the far end
+//! tells it of each that is gone, one crossing later.
+//!
+//! Invariants. An approach without a queue is `Idle`. With one, its first vehicle waits either for the light (`Light`,
+//! exactly one wake-up is under way) or for room (`Room`). As long as anybody waits for room on a road, it is full: a
+//! place that becomes free goes at once to whoever has waited longest, and is kept for a vehicle that has to wait for
+//! its green first (`promised`). Hence nobody starves as long as the road ahead moves.
+
+use std::collections::VecDeque;
+
+use paceline_kernel::{Context, LpId, Model, Time};
+
+use super::Traffic;
+use super::demand::AT_HOME;
+use super::event::{NO_ROAD, TrafficEvent};
+use super::network::{Road, Signal};
+
+/// What a node remembers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    /// Vehicles that started here.
+    pub(crate) gone: u32,
+    /// One for each road that reaches the node.
+    pub(crate) approaches: Box<[Approach]>,
+    /// One for each road that leaves it; none at all if roads have room without limit.
+    pub(crate) exits: Box<[Exit]>,
+}
+
+impl Node {
+    /// An empty node.
+    pub(crate) fn new(approaches: usize, exits: usize) -> Self {
+        let approaches = vec![Approach::default(); approaches].into();
+        Self { gone: 0, approaches, exits: vec![Exit::default(); exits].into() }
+    }
+}
+
+/// The end of a road that reaches the node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Approach {
+    /// Vehicles at the stop line, the first in front.
+    pub queue: VecDeque<Waiting>,
+    /// When the next vehicle may follow the one before.
+    ready: Time,
+    waits_for: WaitsFor,
+    /// A place on the next road is kept for the first vehicle.
+    promised: bool,
+    /// Vehicles that left the road.
+    pub passed: u32,
+    /// The longest queue there was.
+    pub longest: u32,
+    /// Time that vehicles waited at the stop line, all together.
+    pub waited_ns: u128,
+}
+
+/// What the first vehicle of an approach waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+enum WaitsFor {
+    #[default]
+    Idle,
+    Light,
+    Room,
+}
+
+/// The start of a road that leaves the node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Exit {
+    /// Vehicles on the road, those that still cross the node and promised places included.
+    pub occupied: u32,
+    /// Vehicles that start their trip here and wait for room.
+    pub starting: VecDeque<Waiting>,
+}
+
+/// A vehicle that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Waiting {
+    pub vehicle: u32,
+    pub target: u32,
+    pub since: Time,
+}
+
+/// A node in the middle of an event. The model that runs is [`Traffic`], or one around it that looks on.
+pub(crate) struct Desk<'a, 'c, M: Model> {
+    pub traffic: &'a Traffic,
+    pub node: &'a mut Node,
+    pub cx: &'a mut Context<'c, M>,
+}
+
+impl<M: Model<Event = TrafficEvent>> Desk<'_, '_, M> {
+    /// Does what an event asks for.
+    pub fn handle(&mut self, event: TrafficEvent) {
+        match event {
+            TrafficEvent::Arrive { vehicle, road, target } => self.arrive(vehicle, road, target),
+            TrafficEvent::Depart => self.depart(),
+            TrafficEvent::Wake { approach } => self.serve(approach),
+            TrafficEvent::Space { exit } => self.space(exit),
+        }
+    }
+
+    fn here(&self) -> u32 {
+        self.cx.lp().0
+    }
+
+    /// Lets everybody go who is due: a vehicle is let go one crossing before it departs, so that the message about it is
+    /// sent as early as the lookahead demands. Then asks to be woken for the next.
+    /// At the start of the run those who depart within the first crossing go.
+    pub fn depart(&mut self) {
+        let (here, now, crossing) = (self.here(), self.cx.now(), self.traffic.rules.crossing);
+        let demand = &self.traffic.demand;
+        while let Some(vehicle) = demand.next(here, self.node.gone) {
+            let departs = demand.departs(vehicle);
+            let due = departs.saturating_sub(crossing);
+            if due > now {
+                return self.cx.schedule(due - now, TrafficEvent::Depart);
+            }
+            self.node.gone += 1;
+            let target = demand.pair(vehicle).target;
+            if target == AT_HOME {
+                self.cx.schedule(departs - now, TrafficEvent::Arrive { vehicle, road: NO_ROAD, target });
+            } else {
+                self.start(vehicle, target, departs - now);
+            }
+        }
+    }
+
+    /// A vehicle that starts here enters its first road after `delay`, or waits for room.
+    fn start(&mut self, vehicle: u32, target: u32, delay: Time) {
+        let exit = self.traffic.routes.exit(self.here(), target);
+        if self.full(exit) {
+            let since = self.cx.now() + delay;
+            self.node.exits[usize::from(exit)].starting.push_back(Waiting { vehicle, target, since });
+        } else {
+            self.occupy(exit);
+            self.enter(vehicle, target, exit, delay);
+        }
+    }
+
+    /// A vehicle is at the stop line.
+    fn arrive(&mut self, vehicle: u32, road: u32, target: u32) {
+        if road == NO_ROAD {
+            return;
+        }
+        let here = self.here();
+        let road = self.traffic.network.road(road);
+        if self.traffic.routes.destination(target) == here {
+            self.node.approaches[usize::from(road.approach)].passed += 1;
+            return self.leave(road);
+        }
+        if self.traffic.rules.nobody_waits() {
+            self.node.approaches[usize::from(road.approach)].passed += 1;
+            let exit = self.traffic.routes.exit(here, target);
+            return self.enter(vehicle, target, exit, self.traffic.rules.crossing);
+        }
+        let since = self.cx.now();
+        let approach = &mut self.node.approaches[usize::from(road.approach)];
+        approach.queue.push_back(Waiting { vehicle, target, since });
+        if approach.waits_for == WaitsFor::Idle {
+            self.serve(road.approach);
+        }
+        let approach = &mut self.node.approaches[usize::from(road.approach)];
+        approach.longest = approach.longest.max(approach.queue.len() as u32);
+    }
+
+    /// Lets vehicles of an approach cross until one has to wait.
+    fn serve(&mut self, number: u16) {
+        let (here, now) = (self.here(), self.cx.now());
+        let road = *self.traffic.network.road(self.traffic.network.approaches(here)[usize::from(number)]);
+        loop {
+            let approach = &mut self.node.approaches[usize::from(number)];
+            let Some(first) = approach.queue.front().copied() else {
+                approach.waits_for = WaitsFor::Idle;
+                return;
+            };
+            let may = self.traffic.may_cross(&road, now.max(approach.ready));
+            if may > now {
+                approach.waits_for = WaitsFor::Light;
+                return self.cx.schedule(may - now, TrafficEvent::Wake { approach: number });
+            }
+            let exit = self.traffic.routes.exit(here, first.target);
+            if !std::mem::take(&mut approach.promised) {
+                if self.full(exit) {
+                    self.node.approaches[usize::from(number)].waits_for = WaitsFor::Room;
+                    return;
+                }
+                self.occupy(exit);
+            }
+            self.cross(number, &road, first, exit);
+        }
+    }
+
+    /// The first vehicle of an approach leaves its road and starts to cross.
+    fn cross(&mut self, number: u16, road: &Road, first: Waiting, exit: u16) {
+        let now = self.cx.now();
+        let approach = &mut self.node.approaches[usize::from(number)];
+        approach.queue.pop_front();
+        approach.passed += 1;
+        approach.waited_ns += u128::from((now - first.since).as_nanos());
+        if let (Some(lights), true) = (&self.traffic.rules.lights, road.signal != Signal::None) {
+            approach.ready = now + lights.spacing(road.lanes);
+        }
+        self.leave(road);
+        self.enter(first.vehicle, first.target, exit, self.traffic.rules.crossing);
+    }
+
+    /// Tells the node at the start of `road` that a vehicle has left it.
+    fn leave(&mut self, road: &Road) {
+        if self.traffic.rules.storage {
+            let event = TrafficEvent::Space { exit: road.exit };
+            self.cx.send(LpId(road.from), self.traffic.rules.crossing, event);
+        }
+    }
+
+    /// A vehicle enters the road of an exit after `delay`.
+    fn enter(&mut self, vehicle: u32, target: u32, exit: u16, delay: Time) {
+        let road = self.traffic.network.first_exit(self.here()) + u32::from(exit);
+        let ahead = self.traffic.network.road(road);
+        let event = TrafficEvent::Arrive { vehicle, road, target };
+        self.cx.send(LpId(ahead.to), delay.saturating_add(ahead.free_flow), event);
+    }
+
+    /// A vehicle has left the road of an exit: the place goes to whoever has waited for it longest.
+    fn space(&mut self, exit: u16) {
+        let here = self.here();
+        let own = &mut self.node.exits[usize::from(exit)];
+        own.occupied -= 1;
+        let mut longest = own.starting.front().map(|waiting| (waiting.since, None));
+        for (number, approach) in self.node.approaches.iter().enumerate() {
+            let Some(first) = approach.queue.front() else { continue };
+            let wants =
+                approach.waits_for == WaitsFor::Room && self.traffic.routes.exit(here, first.target) == exit;
+            if wants && longest.is_none_or(|(since, _)| first.since < since) {
+                longest = Some((first.since, Some(number)));
+            }
+        }
+        match longest {
+            None => {}
+            Some((_, Some(number))) => {
+                self.occupy(exit);
+                self.node.approaches[number].promised = true;
+                self.serve(number as u16);
+            }
+            Some((_, None)) => {
+                let own = &mut self.node.exits[usize::from(exit)];
+                if let Some(first) = own.starting.pop_front() {
+                    own.occupied += 1;
+                    self.enter(first.vehicle, first.target, exit, self.traffic.rules.crossing);
+                }
+            }
+        }
+    }
+
+    /// Whether there is no room on the road of an exit.
+    fn full(&self, exit: u16) -> bool {
+        self.traffic.rules.storage && {
+            let road = self.traffic.network.first_exit(self.here()) + u32::from(exit);
+            self.node.exits[usize::from(exit)].occupied >= self.traffic.room[road as usize]
+        }
+    }
+
+    fn occupy(&mut self, exit: u16) {
+        if self.traffic.rules.storage {
+            self.node.exits[usize::from(exit)].occupied += 1;
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What a traffic run leaves behind, federate by federate, and the files made of it.
+//!
+//! Arrivals are recorded at commit, roads and vehicles on the road when the run ends. Joined and sorted, they are the same
+//! whatever the partition. Times are written as exact decimals.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use paceline_kernel::Time;
+
+use super::demand::Demand;
+use super::network::Network;
+
+/// What one federate leaves behind.
+#[derive(Clone, Debug, Default)]
+pub struct Output {
+    pub(crate) arrivals: Vec<Arrival>,
+    pub(crate) roads: Vec<RoadUse>,
+    /// Vehicles that their origins let go.
+    pub(crate) generated: u64,
+    /// Vehicles between two nodes.
+    pub(crate) driving: u64,
+    /// Vehicles at a stop line.
+    pub(crate) queued: u64,
+    /// Vehicles that wait at their origin for room on their first road.
+    pub(crate) starting: u64,
+}
+
+/// A vehicle has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Arrival {
+    pub vehicle: u32,
+    pub at: Time,
+}
+
+/// What happened at the end of a road.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RoadUse {
+    pub road: u32,
+    pub passed: u32,
+    pub longest: u32,
+    pub waited_ns: u128,
+}
+
+impl Output {
+    /// Joins the outputs of all federates, in an order that does not depend on them.
+    pub(crate) fn join(outputs: Vec<Self>) -> Self {
+        let mut all = Self::default();
+        for output in outputs {
+            all.arrivals.extend(output.arrivals);
+            all.roads.extend(output.roads);
+            all.generated += output.generated;
+            all.driving += output.driving;
+            all.queued += output.queued;
+            all.starting += output.starting;
+        }
+        all.arrivals.sort_unstable();
+        all.roads.sort_unstable();
+        all
+    }
+
+    /// Vehicles that are neither at home nor at their destination.
+    pub(crate) fn on_road(&self) -> u64 {
+        self.driving + self.queued + self.starting
+    }
+}
+
+impl RoadUse {
+    /// The mean time from the start of the road to the moment its end is left.
+    pub(crate) fn mean_time(&self, network: &Network) -> Option<Time> {
+        let mean = self.waited_ns.checked_div(u128::from(self.passed))?;
+        let waited = Time::nanos(u64::try_from(mean).unwrap_or(u64::MAX));
+        Some(network.road(self.road).free_flow.saturating_add(waited))
+    }
+}
+
+/// Seconds with as many decimals as it takes.
+struct Seconds(Time);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, nanos) = (self.0.as_nanos() / 1_000_000_000, self.0.as_nanos() % 1_000_000_000);
+        if nanos == 0 {
+            return write!(f, "{whole}");
+        }
+        write!(f, "{whole}.{}", format!("{nanos:09}").trim_end_matches('0'))
+    }
+}
+
+/// One line for every vehicle that has arrived; nodes count from `first_number`.
+pub(crate) fn write_trips(
+    to: &mut dyn Write,
+    arrivals: &[Arrival],
+    demand: &Demand,
+    first_number: u32,
+) -> io::Result<()> {
+    writeln!(to, "vehicle,origin,destination,depart_s,arrive_s,free_flow_s")?;
+    for arrival in arrivals {
+        let pair = demand.pair(arrival.vehicle);
+        writeln!(
+            to,
+            "{},{},{},{},{},{}",
+            arrival.vehicle,
+            pair.origin + first_number,
+            pair.destination + first_number,
+            Seconds(demand.departs(arrival.vehicle)),
+            Seconds(arrival.at),
+            Seconds(pair.free_flow)
+        )?;
+    }
+    Ok(())
+}
+
+/// One line for every road, in the order of their numbers. The mean time is empty where no vehicle has left the road.
+pub(crate) fn write_links(
+    to: &mut dyn Write,
+    roads: &[RoadUse],
+    network: &Network,
+    first_number: u32,
+) -> io::Result<()> {
+    writeln!(to, "from,to,vehicles,mean_time_s,max_queue")?;
+    for used in roads {
+        let road = network.road(used.road);
+        let mean = used.mean_time(network).map_or(String::new(), |mean| Seconds(mean).to_string());
+        let (from, head) = (road.from + first_number, road.to + first_number);
+        writeln!(to, "{from},{head},{},{mean},{}", used.passed, used.longest)?;
+    }
+    Ok(())
+}

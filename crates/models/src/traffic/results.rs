@@ -1,0 +1,84 @@
+//! The summary of a traffic run, and the proof that no vehicle got lost.
+
+use std::sync::Arc;
+
+use paceline_kernel::Time;
+
+use super::output::{Output, write_links, write_trips};
+use super::{Layout, Traffic};
+use crate::results::{Results, RunFacts, Summary};
+
+impl Results for Traffic {
+    fn results(&self, outputs: Vec<Output>, _facts: &RunFacts) -> Result<Summary, String> {
+        let all = Output::join(outputs);
+        let (arrived, on_road) = (all.arrivals.len() as u64, all.on_road());
+        if all.generated != arrived + on_road {
+            return Err(format!(
+                "vehicles got lost: {} were generated, but {arrived} have arrived and {on_road} are on the road",
+                all.generated
+            ));
+        }
+        let mut summary = Summary::default();
+        self.count(&all, &mut summary);
+        self.measure(&all, &mut summary);
+        self.files(all, &mut summary);
+        Ok(summary)
+    }
+}
+
+impl Traffic {
+    /// Where the vehicles are.
+    fn count(&self, all: &Output, summary: &mut Summary) {
+        summary.line("vehicles_scheduled", self.demand.vehicles());
+        summary.line("vehicles_generated", all.generated);
+        summary.line("vehicles_arrived", all.arrivals.len());
+        summary.line("vehicles_on_road", all.on_road());
+        summary.line("vehicles_at_stop_lines", all.queued);
+        summary.line("vehicles_waiting_to_start", all.starting);
+    }
+
+    /// How the trips went that are over, and which road was the busiest.
+    fn measure(&self, all: &Output, summary: &mut Summary) {
+        let (mut travel_ns, mut free_flow_ns, mut length_mm) = (0u128, 0u128, 0u128);
+        for arrival in &all.arrivals {
+            let pair = self.demand.pair(arrival.vehicle);
+            travel_ns += u128::from((arrival.at - self.demand.departs(arrival.vehicle)).as_nanos());
+            free_flow_ns += u128::from(pair.free_flow.as_nanos());
+            length_mm += u128::from(pair.length_mm);
+        }
+        let trips = all.arrivals.len() as u128;
+        if let (Some(travel), Some(free_flow)) =
+            (travel_ns.checked_div(trips), free_flow_ns.checked_div(trips))
+        {
+            let seconds = |ns: u128| Time::nanos(u64::try_from(ns).unwrap_or(u64::MAX)).as_secs_f64();
+            summary.line("mean_travel_s", seconds(travel));
+            summary.line("mean_free_flow_s", seconds(free_flow));
+            summary.line("mean_delay_s", seconds(travel.saturating_sub(free_flow)));
+        }
+        summary.line("distance_km", length_mm as f64 / 1e6);
+        let busiest = all.roads.iter().max_by_key(|used| (used.passed, std::cmp::Reverse(used.road)));
+        if let Some(used) = busiest.filter(|used| used.passed > 0) {
+            let road = self.network.road(used.road);
+            let (from, to) = (road.from + self.first_number(), road.to + self.first_number());
+            summary.line("busiest_road", format!("{from} to {to}"));
+            summary.line("busiest_road_vehicles", used.passed);
+        }
+        summary.line("longest_queue", all.roads.iter().map(|used| used.longest).max().unwrap_or(0));
+    }
+
+    fn files(&self, all: Output, summary: &mut Summary) {
+        let first_number = self.first_number();
+        let demand = Arc::clone(&self.demand);
+        summary.file("trips.csv", move |to| write_trips(to, &all.arrivals, &demand, first_number));
+        let network = Arc::clone(&self.network);
+        summary.file("links.csv", move |to| write_links(to, &all.roads, &network, first_number));
+    }
+
+    /// The number that people give to node 0: TNTP files count from 1, the grid from 0.
+    fn first_number(&self) -> u32 {
+        match self.layout {
+            Layout::Grid(_) => 0,
+            Layout::City => 1,
+        }
+    }
+}

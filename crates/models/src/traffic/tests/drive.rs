@@ -1,0 +1,96 @@
+//! A sequential run that writes down every vehicle that comes to a stop line.
+
+use paceline_kernel::{Context, Federate, Heap, LpId, Model, Partition, Progress, Settings, TieBreak, Time};
+
+use crate::traffic::event::NO_ROAD;
+use crate::traffic::network::Road;
+use crate::traffic::node::{Desk, Node};
+use crate::traffic::{Output, Traffic, TrafficEvent};
+
+/// One vehicle at one stop line.
+#[derive(Clone, Copy, Debug)]
+pub struct Stop {
+    pub vehicle: u32,
+    pub at: Time,
+    pub road: u32,
+}
+
+/// Traffic, observed.
+pub struct Watched<'a>(&'a Traffic);
+
+impl Model for Watched<'_> {
+    type State = Node;
+    type Event = TrafficEvent;
+    type Output = (Output, Vec<Stop>);
+
+    fn lps(&self) -> u32 {
+        self.0.lps()
+    }
+    fn lookahead(&self) -> Time {
+        self.0.lookahead()
+    }
+    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> Node {
+        let exits = if self.0.rules.storage { self.0.network.exits(lp.0).len() } else { 0 };
+        let mut node = Node::new(self.0.network.approaches(lp.0).len(), exits);
+        Desk { traffic: self.0, node: &mut node, cx }.depart();
+        node
+    }
+    fn handle(&self, node: &mut Node, event: &TrafficEvent, cx: &mut Context<Self>) {
+        Desk { traffic: self.0, node, cx }.handle(*event);
+    }
+    fn commit(&self, lp: LpId, at: Time, event: &TrafficEvent, (output, stops): &mut Self::Output) {
+        self.0.commit(lp, at, event, output);
+        if let TrafficEvent::Arrive { vehicle, road, .. } = *event
+            && road != NO_ROAD
+        {
+            stops.push(Stop { vehicle, at, road });
+        }
+    }
+    fn finish(&self, lp: LpId, node: &Node, output: &mut Self::Output) {
+        self.0.finish(lp, node, &mut output.0);
+    }
+    fn left_over(&self, lp: LpId, at: Time, event: &TrafficEvent, output: &mut Self::Output) {
+        self.0.left_over(lp, at, event, &mut output.0);
+    }
+}
+
+/// Runs `model` up to `until`. The stops are sorted by vehicle; those of one are in the order in which they happened.
+pub fn drive(model: &Traffic, until: Time) -> (Output, Vec<Stop>) {
+    let watched = Watched(model);
+    let partition = Partition::runs(watched.lps(), 1);
+    let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::ZERO };
+    let built = Federate::<_, Heap<TrafficEvent>>::build(&watched, &partition, settings);
+    let mut federate = built.expect("the start breaks no rule").remove(0);
+    let mut outbox = paceline_kernel::Outbox::new(1);
+    while federate.step(&watched, &partition, until, &mut outbox) == Progress::More {}
+    assert_eq!(federate.fault(), None, "the model keeps the rules");
+    let (output, mut stops) = federate.finish(&watched).output;
+    stops.sort_by_key(|stop| stop.vehicle);
+    (output, stops)
+}
+
+/// A vehicle's way from one road onto the next.
+#[derive(Clone, Copy, Debug)]
+pub struct Crossing {
+    pub road: u32,
+    pub next: u32,
+    /// At the stop line since.
+    pub came: Time,
+    /// Started to cross.
+    pub went: Time,
+}
+
+/// All crossings that came to an end, in the order in which they started.
+pub fn crossings(model: &Traffic, stops: &[Stop]) -> Vec<Crossing> {
+    let road = |number| -> &Road { model.network.road(number) };
+    let same = stops.windows(2).filter(|two| two[0].vehicle == two[1].vehicle);
+    let mut found: Vec<Crossing> = same
+        .map(|two| {
+            assert_eq!(road(two[0].road).to, road(two[1].road).from, "roads of a route follow each other");
+            let went = two[1].at - road(two[1].road).free_flow - model.rules.crossing;
+            Crossing { road: two[0].road, next: two[1].road, came: two[0].at, went }
+        })
+        .collect();
+    found.sort_by_key(|crossing| (crossing.went, crossing.came));
+    found
+}

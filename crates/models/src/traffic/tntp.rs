@@ -1,0 +1,32 @@
+//! Reads road networks and trip tables in TNTP format ("Transportation Networks for Research").
+//!
+//! Tolerant of form: white space, line ends, comments (`~`), order of metadata, a missing `;` at the end of a line, more
+//! columns than needed. Strict about sense: a file that was cut, contradicts itself or describes what cannot be is refused
+//! with the place of the mistake. Invariant: no text makes a reader panic, and none is accepted from which anything that
+//! is read has been cut off, as far as the file says how much there should be (NUMBER OF LINKS, TOTAL OD FLOW).
+
+mod network;
+mod text;
+mod trips;
+
+use std::ops::Range;
+
+pub(crate) use network::{Units, read_network};
+pub(crate) use trips::{TripTable, read_trips};
+
+/// A mistake in a file: where, what, and what is allowed instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Flaw {
+    pub at: Range<usize>,
+    pub problem: String,
+    pub allowed: String,
+}
+
+impl Flaw {
+    fn new(at: Range<usize>, problem: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Self { at, problem: problem.into(), allowed: allowed.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! What both kinds of TNTP file share: metadata in angle brackets, comments, words with their places.
+
+use std::ops::Range;
+
+use super::Flaw;
+
+/// A piece of the file and its place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Word<'a> {
+    pub text: &'a str,
+    pub start: usize,
+}
+
+impl Word<'_> {
+    pub fn span(self) -> Range<usize> {
+        self.start..self.start + self.text.len()
+    }
+
+    /// A finite number that is not negative.
+    pub fn amount(self, what: &str) -> Result<f64, Flaw> {
+        match self.text.parse::<f64>() {
+            Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+            _ => Err(Flaw::new(
+                self.span(),
+                format!("{what} is {:?}", clip(self.text)),
+                "a finite number, zero or above",
+            )),
+        }
+    }
+
+    /// A whole number from `least` to `most`.
+    pub fn count(self, what: &str, least: u32, most: u32) -> Result<u32, Flaw> {
+        match self.text.parse::<u32>() {
+            Ok(number) if (least..=most).contains(&number) => Ok(number),
+            _ => Err(Flaw::new(
+                self.span(),
+                format!("{what} is {:?}", clip(self.text)),
+                format!("a whole number from {least} to {most}"),
+            )),
+        }
+    }
+}
+
+/// At most 40 characters of a text, for messages.
+pub(crate) fn clip(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+/// The words of a piece of text that starts at byte `start` of the file.
+pub(crate) fn words(text: &str, start: usize) -> impl Iterator<Item = Word<'_>> {
+    text.split_whitespace().map(move |word| {
+        let place = word.as_ptr() as usize - text.as_ptr() as usize;
+        Word { text: word, start: start + place }
+    })
+}
+
+/// A line without its comment, and where it starts. `ended` says whether a line end follows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<'a> {
+    pub text: &'a str,
+    pub start: usize,
+    pub ended: bool,
+}
+
+/// The lines of `text` from byte `from` on.
+pub(crate) fn lines(text: &str, from: usize) -> impl Iterator<Item = Line<'_>> {
+    let mut start = from;
+    text[from..].split_inclusive('\n').map(move |whole| {
+        let line = Line { text: whole.split('~').next().unwrap_or(""), start, ended: whole.ends_with('\n') };
+        start += whole.len();
+        line
+    })
+}
+
+/// The metadata of a file, and where its records start.
+#[derive(Debug)]
+pub(crate) struct Header<'a> {
+    entries: Vec<(String, Word<'a>)>,
+    end: usize,
+}
+
+impl<'a> Header<'a> {
+    /// Reads up to `<END OF METADATA>`.
+    pub fn read(text: &'a str) -> Result<Self, Flaw> {
+        let mut entries = Vec::new();
+        for line in lines(text, 0) {
+            let Some(open) = line.text.find(|c: char| !c.is_whitespace()) else { continue };
+            let start = line.start + open;
+            let whole = start..line.start + line.text.trim_end().len();
+            let Some((name, value)) =
+                line.text[open..].strip_prefix('<').and_then(|rest| rest.split_once('>'))
+            else {
+                let problem = format!("{:?} before <END OF METADATA>", clip(&text[whole.clone()]));
+                return Err(Flaw::new(
+                    whole,
+                    problem,
+                    "lines such as \"<NUMBER OF ZONES> 24\", and comments",
+                ));
+            };
+            let name = name.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase();
+            let behind = start + 1 + (value.as_ptr() as usize - line.text[open + 1..].as_ptr() as usize);
+            if name == "END OF METADATA" {
+                return Ok(Self { entries, end: behind });
+            }
+            let value = words(value, behind).next().unwrap_or(Word { text: "", start: behind });
+            entries.push((name, value));
+        }
+        let end = text.trim_end().len();
+        Err(Flaw::new(
+            end..end,
+            "the file ends before <END OF METADATA>",
+            "metadata, <END OF METADATA>, and records",
+        ))
+    }
+
+    /// Where the records start.
+    pub fn end(&self) -> usize {
+        self.end
+    }
+
+    /// The value of `name`, if it is given; twice is a mistake.
+    pub fn get(&self, name: &str) -> Result<Option<Word<'a>>, Flaw> {
+        let mut found = self.entries.iter().filter(|(key, _)| key == name).map(|(_, value)| *value);
+        let first = found.next();
+        match found.next() {
+            Some(second) => Err(Flaw::new(second.span(), format!("<{name}> is given twice"), "one value")),
+            None => Ok(first),
+        }
+    }
+
+    /// The whole number of `name`, which must be given.
+    pub fn count(&self, name: &str, least: u32, most: u32) -> Result<u32, Flaw> {
+        match self.get(name)? {
+            Some(value) => value.count(&format!("<{name}>"), least, most),
+            None => {
+                let problem = format!("the metadata does not give <{name}>");
+                Err(Flaw::new(0..self.end, problem, format!("a whole number from {least} to {most}")))
+            }
+        }
+    }
+}

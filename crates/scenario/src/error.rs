@@ -1,0 +1,143 @@
+//! A mistake in a scenario or in a file it names: where, what, and what is allowed instead.
+//!
+//! [`std::fmt::Display`] gives the problem alone, as `miette` shows it above an excerpt of the file;
+//! [`ScenarioError::one_line`] gives everything in one line, for logs.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+
+/// A text that mistakes can point into.
+#[derive(Debug)]
+pub(crate) enum Text {
+    /// A file, or what stands in for one.
+    File(NamedSource<String>),
+    /// An override given on the command line.
+    Override(NamedSource<String>),
+}
+
+impl Text {
+    pub(crate) fn file(name: &str, text: &str) -> Arc<Self> {
+        Arc::new(Self::File(NamedSource::new(name, text.to_owned())))
+    }
+
+    pub(crate) fn over(text: &str) -> Arc<Self> {
+        Arc::new(Self::Override(NamedSource::new("--set", text.to_owned())))
+    }
+
+    fn source(&self) -> &NamedSource<String> {
+        match self {
+            Self::File(source) | Self::Override(source) => source,
+        }
+    }
+
+    /// "file:line:column", or the override.
+    fn place(&self, offset: usize) -> String {
+        match self {
+            Self::Override(source) => format!("--set {}", source.inner()),
+            Self::File(source) => {
+                let before = &source.inner().as_bytes()[..offset.min(source.inner().len())];
+                let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+                let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+                // Characters, not bytes: continuation bytes of UTF-8 do not count.
+                let column = 1 + before[start..].iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+                format!("{}:{line}:{column}", source.name())
+            }
+        }
+    }
+}
+
+/// A place in a text, or the text as a whole.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub text: Arc<Text>,
+    pub span: Range<usize>,
+}
+
+/// One mistake, with its place.
+#[derive(Debug)]
+pub struct ScenarioError(Box<Mistake>);
+
+#[derive(Debug)]
+struct Mistake {
+    /// The file's name and, unless nothing of it could be read, the place in it.
+    file: String,
+    place: Option<Place>,
+    problem: String,
+    allowed: String,
+}
+
+impl ScenarioError {
+    pub(crate) fn at(place: &Place, problem: impl Into<String>, allowed: impl Into<String>) -> Self {
+        let file = place.text.source().name().to_owned();
+        let (problem, allowed) = (problem.into(), allowed.into());
+        Self(Box::new(Mistake { file, place: Some(place.clone()), problem, allowed }))
+    }
+
+    /// A mistake in a file of another format: `span` is the range of bytes of `text` to point at.
+    pub fn in_file(
+        name: &str,
+        text: &str,
+        span: Range<usize>,
+        problem: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Self {
+        let start = span.start.min(text.len());
+        let span = start..span.end.clamp(start, text.len());
+        Self::at(&Place { text: Text::file(name, text), span }, problem, allowed)
+    }
+
+    /// A file of which nothing could be read.
+    pub fn unreadable(path: &Path, reason: &std::io::Error) -> Self {
+        let problem = format!("cannot be read: {reason}");
+        let allowed = "a text file in UTF-8 that you may read".into();
+        Self(Box::new(Mistake { file: path.display().to_string(), place: None, problem, allowed }))
+    }
+
+    /// Where: "file:line:column", "--set section.key=value", or the file alone where nothing of it could be read.
+    pub fn place(&self) -> String {
+        match &self.0.place {
+            Some(place) => place.text.place(place.span.start),
+            None => self.0.file.clone(),
+        }
+    }
+
+    /// What is allowed instead.
+    pub fn allowed(&self) -> &str {
+        &self.0.allowed
+    }
+
+    /// Place, problem and what is allowed, in one line.
+    pub fn one_line(&self) -> String {
+        format!("{}: {}; allowed: {}", self.place(), self.0.problem, self.0.allowed)
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.place.is_none() {
+            write!(f, "{} ", self.0.file)?;
+        }
+        f.write_str(&self.0.problem)
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+impl Diagnostic for ScenarioError {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(format!("allowed: {}", self.0.allowed)))
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.0.place.as_ref().map(|place| place.text.source() as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let span = self.0.place.as_ref()?.span.clone();
+        Some(Box::new(std::iter::once(LabeledSpan::new_with_span(None, span))))
+    }
+}

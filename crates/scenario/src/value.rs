@@ -1,0 +1,145 @@
+//! What a key can hold, and how each type reads it.
+//!
+//! No type reads what another wrote by accident: a number is no duration, a string no number. Integers are accepted
+//! where a real number is expected.
+
+use std::fmt;
+
+use paceline_kernel::Time;
+use toml::de::DeValue;
+
+use crate::duration;
+
+/// A value as it stands in the file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Raw {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number of any size up to 128 bits.
+    Integer(i128),
+    /// A number with a point or exponent.
+    Float(f64),
+    /// A string.
+    String(String),
+    /// What no key expects: an array, a table, a date.
+    Other(&'static str),
+}
+
+impl Raw {
+    pub(crate) fn new(value: &DeValue<'_>) -> Self {
+        match value {
+            DeValue::Boolean(value) => Self::Bool(*value),
+            DeValue::String(text) => Self::String(text.to_string()),
+            DeValue::Integer(number) => match i128::from_str_radix(number.as_str(), number.radix()) {
+                Ok(number) => Self::Integer(number),
+                Err(_) => Self::Other("an integer that is too large"),
+            },
+            DeValue::Float(number) => match number.as_str().parse() {
+                Ok(number) => Self::Float(number),
+                Err(_) => Self::Other("a number that cannot be read"),
+            },
+            DeValue::Datetime(_) => Self::Other("a date or time of day"),
+            DeValue::Array(_) => Self::Other("an array"),
+            DeValue::Table(_) => Self::Other("a table"),
+        }
+    }
+}
+
+impl fmt::Display for Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Integer(number) => write!(f, "the integer {number}"),
+            Self::Float(number) => write!(f, "the number {number:?}"),
+            Self::String(text) => write!(f, "the string {text:?}"),
+            Self::Other(what) => f.write_str(what),
+        }
+    }
+}
+
+/// Why a value cannot be taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// It is of another type, or out of range.
+    Kind,
+    /// Its type is right, its content is not.
+    Content(String),
+}
+
+/// A type that a key can have.
+pub trait Value: Sized {
+    /// What is allowed, for messages.
+    const EXPECTED: &'static str;
+
+    /// Reads it.
+    fn read(raw: &Raw) -> Result<Self, Unfit>;
+}
+
+impl Value for bool {
+    const EXPECTED: &'static str = "true or false";
+
+    fn read(raw: &Raw) -> Result<Self, Unfit> {
+        match raw {
+            Raw::Bool(value) => Ok(*value),
+            _ => Err(Unfit::Kind),
+        }
+    }
+}
+
+impl Value for u32 {
+    const EXPECTED: &'static str = "a whole number from 0 to 4294967295";
+
+    fn read(raw: &Raw) -> Result<Self, Unfit> {
+        match raw {
+            Raw::Integer(number) => Self::try_from(*number).map_err(|_| Unfit::Kind),
+            _ => Err(Unfit::Kind),
+        }
+    }
+}
+
+impl Value for u64 {
+    const EXPECTED: &'static str = "a whole number from 0 to 18446744073709551615";
+
+    fn read(raw: &Raw) -> Result<Self, Unfit> {
+        match raw {
+            Raw::Integer(number) => Self::try_from(*number).map_err(|_| Unfit::Kind),
+            _ => Err(Unfit::Kind),
+        }
+    }
+}
+
+impl Value for f64 {
+    const EXPECTED: &'static str = "a finite number";
+
+    fn read(raw: &Raw) -> Result<Self, Unfit> {
+        match raw {
+            Raw::Float(number) if number.is_finite() => Ok(*number),
+            Raw::Integer(number) => Ok(*number as Self),
+            _ => Err(Unfit::Kind),
+        }
+    }
+}
+
+impl Value for String {
+    const EXPECTED: &'static str = "a string";
+
+    fn read(raw: &Raw) -> Result<Self, Unfit> {
+        match raw {
+            Raw::String(text) => Ok(text.clone()),
+            _ => Err(Unfit::Kind),
+        }
+    }
+}
+
+impl Value for Time {
+    const EXPECTED: &'static str =
+        "a duration with its unit, such as \"300s\", \"1.5h\" or \"1ms\" (units: ns, us, ms, s, min, h, d)";
+
+    fn read(raw: &Raw) -> Result<Self, Unfit> {
+        match raw {
+            Raw::String(text) => duration::parse(text).map_err(Unfit::Content),
+            Raw::Integer(_) | Raw::Float(_) => Err(Unfit::Content("it has no unit".into())),
+            _ => Err(Unfit::Kind),
+        }
+    }
+}
