@@ -21,14 +21,47 @@ pub(crate) struct Rules {
     pub seed: u64,
     pub ties: TieBreak,
     pub lookahead: Time,
+    /// The least delay that needs no second look: the lookahead, and more than zero.
+    pub near: Time,
     pub lps: u32,
+}
+
+impl Rules {
+    /// Judges a send that is not plainly beyond the lookahead: to oneself, at the start, or against the rules. Gives the
+    /// depth of the event. By value, so that the context of a model that is compiled into the loop stays in registers.
+    #[inline(never)]
+    fn near(
+        &self,
+        from: LpId,
+        now: Time,
+        depth: u16,
+        initial: bool,
+        to: LpId,
+        delay: Time,
+    ) -> Result<u16, FaultKind> {
+        let at = now.saturating_add(delay);
+        if to.0 >= self.lps {
+            Err(FaultKind::UnknownLp { lps: self.lps })
+        } else if at == Time::MAX {
+            Err(FaultKind::BeyondClock)
+        } else if delay < self.lookahead && to != from && !initial {
+            Err(FaultKind::Lookahead { lookahead: self.lookahead })
+        } else if at > now || initial {
+            // At the start everything is at depth 0: no event is the cause of another yet.
+            Ok(0)
+        } else if depth == MAX_DEPTH {
+            Err(FaultKind::EndlessInstant)
+        } else {
+            Ok(depth + 1)
+        }
+    }
 }
 
 /// The window of an LP on the simulation: who it is, what time it is, its random numbers, and the way out for messages.
 #[derive(Debug)]
 pub struct Context<'a, M: Model> {
     model: &'a M,
-    rules: Rules,
+    rules: &'a Rules,
     lp: LpId,
     now: Time,
     depth: u16,
@@ -36,7 +69,7 @@ pub struct Context<'a, M: Model> {
     rng: Rng,
     sent: u64,
     watched: Time,
-    urgent: bool,
+    alarm: bool,
     outbox: &'a mut Vec<Event<M::Event>>,
     fault: &'a mut Option<Box<Fault>>,
 }
@@ -45,7 +78,7 @@ impl<'a, M: Model> Context<'a, M> {
     #[inline(always)]
     pub(crate) fn new(
         model: &'a M,
-        rules: Rules,
+        rules: &'a Rules,
         lp: LpId,
         core: LpCore,
         outbox: &'a mut Vec<Event<M::Event>>,
@@ -62,7 +95,7 @@ impl<'a, M: Model> Context<'a, M> {
             rng,
             sent: core.sent,
             watched: Time::ZERO,
-            urgent: false,
+            alarm: false,
             outbox,
             fault,
         }
@@ -74,16 +107,27 @@ impl<'a, M: Model> Context<'a, M> {
         (self.now, self.depth, self.initial) = (now, depth, false);
     }
 
-    /// Remembers whether something is sent to happen before `bound`.
+    /// Makes a send to happen before `bound` an alarm.
     #[inline(always)]
     pub(crate) fn watch(&mut self, bound: Time) {
         self.watched = bound;
     }
 
-    /// Whether something was, since this was last asked.
+    /// Whether something was sent that is due before the bound watched, or that breaks a rule.
     #[inline(always)]
-    pub(crate) fn take_urgent(&mut self) -> bool {
-        std::mem::take(&mut self.urgent)
+    pub(crate) fn alarmed(&self) -> bool {
+        self.alarm
+    }
+
+    /// Whether a send broke a rule.
+    pub(crate) fn has_fault(&self) -> bool {
+        self.fault.is_some()
+    }
+
+    /// Ends the alarm. Says whether a rule was broken.
+    pub(crate) fn calm(&mut self) -> bool {
+        self.alarm = false;
+        self.fault.is_some()
     }
 
     /// The counters to keep for the LP.
@@ -96,12 +140,6 @@ impl<'a, M: Model> Context<'a, M> {
     #[inline(always)]
     pub(crate) fn outbox(&mut self) -> &mut Vec<Event<M::Event>> {
         self.outbox
-    }
-
-    /// Whether a send broke a rule.
-    #[inline(always)]
-    pub(crate) fn faulty(&self) -> bool {
-        self.fault.is_some()
     }
 
     /// The LP that handles the event.
@@ -132,13 +170,18 @@ impl<'a, M: Model> Context<'a, M> {
     #[inline(always)]
     pub fn send(&mut self, to: LpId, delay: Time, event: M::Event) {
         let time = self.now.as_nanos().wrapping_add(delay.as_nanos());
-        let early = delay < self.rules.lookahead && to != self.lp && !self.initial;
         let beyond = time < delay.as_nanos() || time == u64::MAX;
-        let deep = delay == Time::ZERO && self.depth == MAX_DEPTH;
-        if early | beyond | deep | (to.0 >= self.rules.lps) {
-            return self.refuse(to, self.now.saturating_add(delay), &event);
+        if delay < self.rules.near || beyond || to.0 >= self.rules.lps {
+            match self.rules.near(self.lp, self.now, self.depth, self.initial, to, delay) {
+                Ok(depth) => {
+                    self.alarm |= time < self.watched.as_nanos();
+                    self.push(to, Time::nanos(time), depth, event);
+                }
+                Err(kind) => self.refuse(kind, to, self.now.saturating_add(delay), &event),
+            }
+        } else {
+            self.push(to, Time::nanos(time), 0, event);
         }
-        self.push(to, Time::nanos(time), event);
     }
 
     /// Sends `event` to the LP itself, to happen after `delay`, which may be zero.
@@ -150,39 +193,35 @@ impl<'a, M: Model> Context<'a, M> {
     /// Sends `event` to `to`, to happen at `at`. As [`Context::send`]; a time in the past ends the run with a [`Fault`].
     pub fn send_at(&mut self, to: LpId, at: Time, event: M::Event) {
         if at < self.now {
-            return self.refuse(to, at, &event);
+            return self.refuse(FaultKind::Past, to, at, &event);
         }
         self.send(to, at - self.now, event);
     }
 
     #[inline(always)]
-    fn push(&mut self, to: LpId, time: Time, event: M::Event) {
-        // At the start everything is at depth 0: no event is the cause of another yet.
-        let depth = if time > self.now || self.initial { 0 } else { self.depth + 1 };
+    fn push(&mut self, to: LpId, time: Time, depth: u16, event: M::Event) {
         let tie = self.rules.ties.tie(self.lp, self.sent);
         self.sent += 1;
-        self.urgent |= time < self.watched;
         self.outbox.push(Event::new(time, depth, tie, to, event));
     }
 
-    #[cold]
-    #[inline(never)]
-    fn refuse(&mut self, to: LpId, at: Time, event: &M::Event) {
-        if self.fault.is_some() {
-            return;
+    fn refuse(&mut self, kind: FaultKind, to: LpId, at: Time, event: &M::Event) {
+        self.alarm = true;
+        if self.fault.is_none() {
+            *self.fault = Some(describe(kind, self.lp, self.now, to, at, event));
         }
-        let kind = if to.0 >= self.rules.lps {
-            FaultKind::UnknownLp { lps: self.rules.lps }
-        } else if at < self.now {
-            FaultKind::Past
-        } else if at == Time::MAX {
-            FaultKind::BeyondClock
-        } else if at == self.now && self.depth == MAX_DEPTH {
-            FaultKind::EndlessInstant
-        } else {
-            FaultKind::Lookahead { lookahead: self.rules.lookahead }
-        };
-        *self.fault =
-            Some(Box::new(Fault { kind, from: self.lp, now: self.now, to, at, event: format!("{event:?}") }));
     }
+}
+
+#[cold]
+#[inline(never)]
+fn describe(
+    kind: FaultKind,
+    from: LpId,
+    now: Time,
+    to: LpId,
+    at: Time,
+    event: &impl std::fmt::Debug,
+) -> Box<Fault> {
+    Box::new(Fault { kind, from, now, to, at, event: format!("{event:?}") })
 }

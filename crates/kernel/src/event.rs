@@ -14,8 +14,12 @@ use crate::{LpId, Time};
 /// The deepest chain of zero-delay events within one instant; a longer one is a model that never leaves the instant.
 pub const MAX_DEPTH: u16 = u16::MAX;
 
-const TIE_BITS: u32 = 80;
+/// Bits of the tie that stand in one word with the depth.
+const HIGH_BITS: u32 = 48;
 const HALF: u64 = (1 << 40) - 1;
+
+/// A tie of 80 bits: the upper 48 and the lower 32.
+pub(crate) type Tie = (u64, u32);
 
 /// How simultaneous events of the same depth are ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -28,10 +32,10 @@ pub enum TieBreak {
 }
 
 impl TieBreak {
-    /// The 80-bit tie of the `sequence`-th event that `source` sends.
-    #[inline]
-    pub(crate) const fn tie(self, source: LpId, sequence: u64) -> u128 {
-        let plain = ((source.0 as u128) << 48) | sequence as u128;
+    /// The tie of the `sequence`-th event that `source` sends.
+    #[inline(always)]
+    pub(crate) const fn tie(self, source: LpId, sequence: u64) -> Tie {
+        let plain = ((source.0 as u64) << 16 | sequence >> 32, sequence as u32);
         match self {
             Self::Fixed => plain,
             Self::Random(seed) => feistel(plain, seed, false),
@@ -39,18 +43,19 @@ impl TieBreak {
     }
 
     /// Source and sequence number out of a tie.
-    pub(crate) const fn origin(self, tie: u128) -> (LpId, u64) {
-        let plain = match self {
+    pub(crate) const fn origin(self, tie: Tie) -> (LpId, u64) {
+        let (high, low) = match self {
             Self::Fixed => tie,
             Self::Random(seed) => feistel(tie, seed, true),
         };
-        (LpId((plain >> 48) as u32), (plain & ((1 << 48) - 1)) as u64)
+        (LpId((high >> 16) as u32), (high & 0xffff) << 32 | low as u64)
     }
 }
 
 /// A four-round Feistel network over 80 bits (Luby and Rackoff, 1988): a keyed permutation, so ties stay distinct.
-const fn feistel(word: u128, seed: u64, backwards: bool) -> u128 {
-    let (mut left, mut right) = ((word >> 40) as u64, word as u64 & HALF);
+#[inline(never)]
+const fn feistel((high, low): Tie, seed: u64, backwards: bool) -> Tie {
+    let (mut left, mut right) = (high >> 8, (high & 0xff) << 32 | low as u64);
     let mut round = 0;
     while round < 4 {
         let key = if backwards { 3 - round } else { round };
@@ -61,7 +66,7 @@ const fn feistel(word: u128, seed: u64, backwards: bool) -> u128 {
         }
         round += 1;
     }
-    ((left as u128) << 40) | right as u128
+    (left << 8 | right >> 32, right as u32)
 }
 
 impl<E> PartialEq for Event<E> {
@@ -115,10 +120,9 @@ pub struct Event<E> {
 
 impl<E> Event<E> {
     /// An event of depth `depth` with the given tie.
-    #[inline]
-    pub(crate) const fn new(time: Time, depth: u16, tie: u128, to: LpId, payload: E) -> Self {
-        let order = ((depth as u64) << (TIE_BITS - 32)) | (tie >> 32) as u64;
-        Self { time, order, tie_low: tie as u32, to, payload }
+    #[inline(always)]
+    pub(crate) const fn new(time: Time, depth: u16, tie: Tie, to: LpId, payload: E) -> Self {
+        Self { time, order: (depth as u64) << HIGH_BITS | tie.0, tie_low: tie.1, to, payload }
     }
 
     /// When it happens.
@@ -142,13 +146,12 @@ impl<E> Event<E> {
     /// How many zero-delay events led to it within its instant.
     #[inline(always)]
     pub const fn depth(&self) -> u16 {
-        (self.order >> (TIE_BITS - 32)) as u16
+        (self.order >> HIGH_BITS) as u16
     }
 
     /// Who sent it, and as which of the sender's events.
     pub const fn origin(&self, ties: TieBreak) -> (LpId, u64) {
-        let high = self.order & ((1 << (TIE_BITS - 32)) - 1);
-        ties.origin(((high as u128) << 32) | self.tie_low as u128)
+        ties.origin((self.order & ((1 << HIGH_BITS) - 1), self.tie_low))
     }
 
     /// The words that identify it in the digest.

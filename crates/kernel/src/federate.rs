@@ -83,14 +83,6 @@ impl Place {
             Self::Set(_) => partition.place(lp).1 as usize,
         }
     }
-
-    #[inline(always)]
-    fn holds(&self, id: u32, lp: LpId, partition: &Partition) -> bool {
-        match self {
-            Self::Run { first, count } => lp.0.wrapping_sub(*first) < *count,
-            Self::Set(_) => partition.place(lp).0 == id,
-        }
-    }
 }
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
@@ -203,7 +195,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         };
         let local = self.place.local(event.to(), partition);
         let lp = &mut self.lps[local];
-        let mut cx = Context::new(model, self.rules, event.to(), lp.core, &mut self.sent, &mut self.fault);
+        let mut cx = Context::new(model, &self.rules, event.to(), lp.core, &mut self.sent, &mut self.fault);
         cx.enter(event.time(), event.depth());
         model.handle(&mut lp.state, &event.payload, &mut cx);
         lp.core = cx.core();

@@ -42,7 +42,7 @@ impl Rng {
     /// The stream `stream` (an LP, or anything else that has a number) of the run seeded with `seed`.
     #[inline]
     pub const fn new(seed: u64, stream: u64) -> Self {
-        Self { key: mix(seed, stream.wrapping_mul(0x9e37_79b9_7f4a_7c15)), draws: 0 }
+        Self { key: fold(seed ^ K0, stream ^ K1), draws: 0 }
     }
 
     /// The same stream after `draws` draws.
@@ -91,7 +91,7 @@ impl Rng {
     }
 
     /// An exponential variate with the given mean, in the mean's unit.
-    #[inline]
+    #[inline(always)]
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.unit())
     }

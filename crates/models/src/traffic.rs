@@ -26,6 +26,8 @@
 //! | `storage` | false | roads hold length x lanes / `spacing` vehicles, at least one; a full road blocks who wants in |
 //! | `spacing` | 7.5 | metres that a standing vehicle takes |
 //!
+//! In results, nodes of TNTP files keep their numbers, from 1; nodes of the grid are numbered from 0, as `grid.rs` tells.
+//!
 //! # Where things are
 //!
 //! Input: `grid` or `tntp` make a `network` and trips; `routes` and `demand` make the tables that a run only

@@ -15,13 +15,13 @@ use std::collections::BinaryHeap;
 
 use order::Order;
 
-use super::{Federate, Place};
-use crate::{Context, Event, EventQueue, Model, Outbox, Partition, Time};
+use super::{Federate, Lp, Place};
+use crate::{Context, Digest, Event, EventQueue, Model, Outbox, Partition, Time};
 
 /// LPs in a block, at least; more where there would be too many blocks.
 const BLOCK_LPS: u32 = 1 << 11;
-/// Blocks, at most.
-const BLOCKS: u32 = 1 << 9;
+/// Blocks, at most: dealing to more places at once than the processor follows costs more than a larger block.
+const BLOCKS: u32 = 1 << 6;
 /// Events sent that are handed on together.
 const SENT: usize = 1 << 6;
 
@@ -84,9 +84,18 @@ impl<E> Batch<E> {
         }
         self.block = self.next;
         self.next += 1;
-        let mask = (1usize << self.shift) - 1;
+        let first = self.block << self.shift;
         let events = &self.blocks[self.block];
-        self.order.arrange(events, self.floor, |event| place.local(event.to(), partition) & mask);
+        let Self { order, floor, bound, .. } = self;
+        match place {
+            Place::Run { first: base, .. } => {
+                let first = *base as usize + first;
+                order.arrange(events, *floor, *bound, |event| event.to().index() - first);
+            }
+            Place::Set(_) => {
+                order.arrange(events, *floor, *bound, |event| place.local(event.to(), partition) - first);
+            }
+        }
         self.order.next_run(events);
     }
 }
@@ -99,11 +108,16 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         (batch.bound, batch.block, batch.next) = (bound, 0, 0);
         let (mut floor, shift, blocks) = (Time::MAX, batch.shift, &mut batch.blocks);
         let before = self.queue.len();
-        self.queue.drain(bound, |event| {
-            let local = place.local(event.to(), partition);
-            floor = floor.min(event.time());
-            blocks[local >> shift].push(event);
-        });
+        match place {
+            Place::Run { first, .. } => self.queue.drain(bound, |event| {
+                floor = floor.min(event.time());
+                blocks[(event.to().0 - first) as usize >> shift].push(event);
+            }),
+            Place::Set(_) => self.queue.drain(bound, |event| {
+                floor = floor.min(event.time());
+                blocks[place.local(event.to(), partition) >> shift].push(event);
+            }),
+        }
         batch.floor = floor;
         batch.len = before - self.queue.len();
         batch.len > 0
@@ -126,36 +140,43 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let local = (batch.block << batch.shift) + order.lp();
         let lp = &mut lps[local];
         let lp_id = place.lp(local);
-        let mut cx = Context::new(model, *rules, lp_id, lp.core, sent, fault);
+        let mut cx = Context::new(model, rules, lp_id, lp.core, sent, fault);
         cx.watch(*bound);
-        let (mut done, mut joined, mut digest, mut last) = (0, 0, self.digest, self.last);
+        let (mut done, mut joined, mut digest) = (0, 0, self.digest);
+        let (output, last) = (&mut self.output, &mut self.last);
         while done < budget {
-            let from_late;
-            let event = match (order.peek(events), late.peek()) {
-                (Some(event), None) => {
-                    order.advance();
-                    event
+            if late.is_empty() {
+                // The plain case: straight down the run, until something comes up.
+                let mut ran = 0;
+                for event in order.rest(events).take(budget - done) {
+                    run(model, lp, event, &mut cx, output, &mut digest, last);
+                    ran += 1;
+                    if cx.alarmed() {
+                        break;
+                    }
                 }
-                (None, None) => break,
-                (Some(event), Some(Reverse(other))) if event < other => {
-                    order.advance();
-                    event
+                order.skip(ran);
+                done += ran;
+                if ran == 0 {
+                    break;
                 }
-                (_, Some(_)) => {
-                    from_late = late.pop().expect("it was there a moment ago").0;
-                    &from_late
+            } else {
+                let next = order.rest(events).next();
+                let from_run = next.filter(|event| late.peek().is_none_or(|Reverse(late)| *event < late));
+                if let Some(event) = from_run {
+                    run(model, lp, event, &mut cx, output, &mut digest, last);
+                    order.skip(1);
+                } else if let Some(Reverse(event)) = late.pop() {
+                    run(model, lp, &event, &mut cx, output, &mut digest, last);
                 }
-            };
-            cx.enter(event.time(), event.depth());
-            model.handle(&mut lp.state, &event.payload, &mut cx);
-            if cx.faulty() {
-                break;
+                done += 1;
             }
-            model.commit(lp_id, event.time(), &event.payload, &mut self.output);
-            digest.event(event);
-            last = last.max(event.time());
-            done += 1;
-            if cx.take_urgent() {
+            if cx.alarmed() {
+                if cx.calm() {
+                    // The event that broke a rule does not count.
+                    done -= 1;
+                    break;
+                }
                 for event in cx.outbox().extract_if(.., |event| event.time() < *bound) {
                     assert!(event.to() == lp_id, "messages to other LPs go beyond the bound");
                     late.push(Reverse(event));
@@ -165,7 +186,6 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         }
         lp.core = cx.core();
         self.digest = digest;
-        self.last = last;
         self.events += done as u64;
         self.batch.len = self.batch.len + joined - done;
         if self.sent.len() >= SENT {
@@ -176,11 +196,23 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
 
     /// Hands on what was sent. Not event by event: a copy right behind the write waits for it.
     pub(super) fn route(&mut self, partition: &Partition, outbox: &mut Outbox<M::Event>) {
-        for event in self.sent.drain(..) {
-            if self.place.holds(self.id, event.to(), partition) {
-                self.queue.push(event);
-            } else {
-                outbox.push(partition.place(event.to()).0, event);
+        match self.place {
+            Place::Run { first, count } => {
+                for event in self.sent.drain(..) {
+                    if event.to().0.wrapping_sub(first) < count {
+                        self.queue.push(event);
+                    } else {
+                        outbox.push(partition.place(event.to()).0, event);
+                    }
+                }
+            }
+            Place::Set(_) => {
+                for event in self.sent.drain(..) {
+                    match partition.place(event.to()).0 {
+                        own if own == self.id => self.queue.push(event),
+                        other => outbox.push(other, event),
+                    }
+                }
             }
         }
     }
@@ -200,5 +232,25 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             block.drain(..).for_each(|event| self.queue.push(event));
         }
         batch.len = 0;
+    }
+}
+
+/// Runs one event: the innermost step of everything.
+#[inline(always)]
+fn run<M: Model>(
+    model: &M,
+    lp: &mut Lp<M::State>,
+    event: &Event<M::Event>,
+    cx: &mut Context<'_, M>,
+    output: &mut M::Output,
+    digest: &mut Digest,
+    last: &mut Time,
+) {
+    cx.enter(event.time(), event.depth());
+    model.handle(&mut lp.state, &event.payload, cx);
+    if !cx.alarmed() || !cx.has_fault() {
+        model.commit(cx.lp(), event.time(), &event.payload, output);
+        digest.event(event);
+        *last = event.time().max(*last);
     }
 }

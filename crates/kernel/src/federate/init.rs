@@ -36,17 +36,14 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         outbox: &mut Outbox<M::Event>,
     ) -> Result<Self, Fault> {
         let members = partition.members(id);
-        let rules = Rules {
-            seed: settings.seed,
-            ties: settings.ties,
-            lookahead: model.lookahead(),
-            lps: model.lps(),
-        };
+        let lookahead = model.lookahead();
+        let near = lookahead.max(Time::nanos(1));
+        let rules = Rules { seed: settings.seed, ties: settings.ties, lookahead, near, lps: model.lps() };
         let (mut sent, mut fault) = (Vec::new(), None);
         let mut queue = Q::with_window(settings.window);
         let mut lps = Vec::with_capacity(members.len());
         for &lp in &members {
-            let mut cx = Context::new(model, rules, lp, LpCore::default(), &mut sent, &mut fault);
+            let mut cx = Context::new(model, &rules, lp, LpCore::default(), &mut sent, &mut fault);
             let state = model.init(lp, &mut cx);
             lps.push(Lp { core: cx.core(), state });
             for event in sent.drain(..) {

@@ -2,6 +2,9 @@
 
 use crate::Time;
 
+/// A window may be shorter than the lookahead by one part in this many.
+const NEARLY: u64 = 8;
+
 /// Says where the next window ends.
 ///
 /// ```
@@ -21,8 +24,8 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Synchronous windows: from the least event time of all, as wide as the lookahead (its lower bound on time stamps,
-    /// LBTS).
+    /// Synchronous windows: from the least event time of all, as wide as the lookahead (which makes their end the lower
+    /// bound on time stamps, LBTS), or an eighth less.
     pub const fn lookahead(lookahead: Time) -> Self {
         Self { width: lookahead, aligned: false, opened: 0 }
     }
@@ -38,8 +41,12 @@ impl Windows {
             return None;
         }
         self.opened += 1;
-        let into = if self.aligned { least.as_nanos() % self.width.as_nanos() } else { 0 };
-        Some(Time::nanos(least.as_nanos() - into).saturating_add(self.width).min(until))
+        let width_ns = self.width.as_nanos();
+        let into_ns = least.as_nanos() % width_ns;
+        // A window that starts just behind a multiple of its width ends at the next: in a dense model all windows then are
+        // whole buckets of the queue.
+        let cut = if self.aligned || into_ns < width_ns / NEARLY { into_ns } else { 0 };
+        Some(Time::nanos(least.as_nanos() - cut).saturating_add(self.width).min(until))
     }
 
     /// How many windows were opened.

@@ -1,5 +1,5 @@
-//! Buckets of simulated time: a ring of unsorted lists, one per 2^`shift` ns, in the manner of the calendar and ladder
-//! queues (Brown, 1988; Tang, Goh and Thng, 2005).
+//! Buckets of simulated time: a ring of unsorted lists, one per `width`, in the manner of the calendar and ladder queues
+//! (Brown, 1988; Tang, Goh and Thng, 2005).
 //!
 //! A push appends to the list of its bucket; what lies beyond the ring waits in `far`. A window takes whole buckets
 //! without looking at their order ([`EventQueue::drain`]). One event at a time ([`EventQueue::pop`]) opens a bucket: sorts it
@@ -23,13 +23,17 @@ const CROWD: usize = 1 << 10;
 const CROWD_AIM: usize = 1 << 7;
 /// After passing this many buckets, buckets get wider if they held fewer than one event in four on average.
 const CENSUS: u64 = 1 << 10;
-/// Buckets in a window, by which the first width is chosen.
-const PER_WINDOW: u64 = 8;
+/// The width where nothing is known yet, and the least width, in ns.
+const WIDTH: u64 = 1 << 20;
+const WIDTH_LEAST: u64 = 2;
 
 /// A queue of time buckets.
 #[derive(Debug)]
 pub struct BucketQueue<E> {
-    shift: u32,
+    width: u64,
+    /// floor(2^64 / width): the bucket of a time is the upper half of their product. That may put the first instants of
+    /// a bucket into the one before, which is as good: it never decreases, and a window checks its last bucket anyway.
+    inverse: u64,
     base: u64,
     ring: Vec<List>,
     pool: Pool<E>,
@@ -46,7 +50,17 @@ pub struct BucketQueue<E> {
 impl<E> BucketQueue<E> {
     #[inline(always)]
     fn bucket(&self, time: Time) -> u64 {
-        time.as_nanos() >> self.shift
+        ((u128::from(time.as_nanos()) * u128::from(self.inverse)) >> 64) as u64
+    }
+
+    /// The first instant of a bucket.
+    fn start(&self, bucket: u64) -> u128 {
+        (u128::from(bucket) << 64).div_ceil(u128::from(self.inverse))
+    }
+
+    fn set_width(&mut self, width: u64) {
+        self.width = width.max(WIDTH_LEAST);
+        self.inverse = ((1 << 64) / u128::from(self.width)) as u64;
     }
 
     #[inline(always)]
@@ -114,7 +128,7 @@ impl<E> BucketQueue<E> {
         events.into_iter().for_each(|event| self.place(event));
         if self.far_len * 2 > before && before * 4 > self.len {
             if self.ring.len() < RING_MOST {
-                self.rebuild(self.shift, self.ring.len() * 2);
+                self.rebuild(self.width, self.ring.len() * 2);
             } else {
                 // Only the census may change the width: callers of `seek` count in buckets.
                 self.passed = self.passed.max(CENSUS);
@@ -125,7 +139,7 @@ impl<E> BucketQueue<E> {
 
     /// Deals all events that are not opened to a new ring.
     #[inline(never)]
-    fn rebuild(&mut self, shift: u32, ring: usize) {
+    fn rebuild(&mut self, width: u64, ring: usize) {
         let mut events = Vec::with_capacity(self.len);
         for mut list in std::mem::replace(&mut self.ring, vec![List::EMPTY; ring]) {
             self.pool.drain(&mut list, |event| events.push(event));
@@ -133,11 +147,11 @@ impl<E> BucketQueue<E> {
         let mut far = std::mem::replace(&mut self.far, List::EMPTY);
         self.pool.drain(&mut far, |event| events.push(event));
         (self.far_bucket, self.far_len) = (u64::MAX, 0);
-        // The least time that was not opened yet; what a wider bucket had opened of it stays in front, in `near`.
-        let start = u128::from(self.base) << self.shift;
-        self.shift = shift;
-        self.base = u64::try_from(start >> shift).unwrap_or(u64::MAX);
-        if (u128::from(self.base) << shift) < start {
+        // What was not opened yet starts here; a bucket that begins earlier counts as opened, its events go to `near`.
+        let start = self.start(self.base);
+        self.set_width(width);
+        self.base = self.bucket(Time::nanos(u64::try_from(start).unwrap_or(u64::MAX)));
+        if self.start(self.base) < start {
             self.base += 1;
         }
         (self.passed, self.taken) = (0, 0);
@@ -149,18 +163,18 @@ impl<E> BucketQueue<E> {
         if self.passed >= CENSUS {
             let sparse = self.taken < self.passed / 4;
             (self.passed, self.taken) = (0, 0);
-            if sparse && self.shift < 60 {
-                self.rebuild(self.shift + 2, self.ring.len());
+            if sparse {
+                self.rebuild(self.width.saturating_mul(4).min(1 << 60), self.ring.len());
             }
         }
     }
 
     /// Narrows the buckets after one with `crowd` events.
     fn relieve(&mut self, crowd: usize) {
-        let narrower = (crowd / CROWD_AIM).max(2).ilog2().min(self.shift);
-        if narrower > 0 {
+        let narrower = (crowd / CROWD_AIM).max(2).ilog2();
+        if self.width > WIDTH_LEAST {
             let ring = (self.ring.len() << narrower).min(RING_MOST);
-            self.rebuild(self.shift - narrower, ring);
+            self.rebuild(self.width >> narrower, ring);
         }
     }
 
@@ -192,10 +206,9 @@ impl<E> BucketQueue<E> {
 
 impl<E: Send> EventQueue<E> for BucketQueue<E> {
     fn with_window(window: Time) -> Self {
-        let width = (window.as_nanos() / PER_WINDOW).max(1);
-        let shift = if window == Time::ZERO { 20 } else { width.ilog2() };
-        Self {
-            shift,
+        let mut queue = Self {
+            width: 0,
+            inverse: 0,
             base: 0,
             ring: vec![List::EMPTY; RING],
             pool: Pool::new(),
@@ -207,7 +220,9 @@ impl<E: Send> EventQueue<E> for BucketQueue<E> {
             len: 0,
             passed: 0,
             taken: 0,
-        }
+        };
+        queue.set_width(if window == Time::ZERO { WIDTH } else { window.as_nanos() });
+        queue
     }
 
     #[inline(always)]
@@ -286,8 +301,7 @@ impl<E: Send> EventQueue<E> for BucketQueue<E> {
         if near.min(opened) < Time::MAX || !self.seek(u64::MAX) {
             return near.min(opened);
         }
-        let list = self.ring[self.slot(self.base)];
-        self.pool.iter(list).map(Event::time).min().expect("a bucket that was sought out is not empty")
+        self.ring[self.slot(self.base)].least()
     }
 
     fn len(&self) -> usize {

@@ -4,7 +4,7 @@
 //! Chunks double along a list, from few events to many, so that short lists stay small and long ones are read in long
 //! runs. Invariant: a chunk is in one list or in the unused ones of its size, where it is empty.
 
-use crate::Event;
+use crate::{Event, Time};
 
 /// Events in the first chunk of a list, and times that this doubles.
 const LEAST: usize = 16;
@@ -14,14 +14,23 @@ const NONE: u32 = u32::MAX;
 
 /// A list of events; the events are in the [`Pool`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct List(u32);
+pub(super) struct List {
+    last: u32,
+    least: Time,
+}
 
 impl List {
-    pub(super) const EMPTY: Self = Self(NONE);
+    pub(super) const EMPTY: Self = Self { last: NONE, least: Time::MAX };
 
     #[inline(always)]
     pub(super) fn is_empty(self) -> bool {
-        self.0 == NONE
+        self.last == NONE
+    }
+
+    /// The time of the least event; [`Time::MAX`] when empty.
+    #[inline(always)]
+    pub(super) fn least(self) -> Time {
+        self.least
     }
 }
 
@@ -46,7 +55,8 @@ impl<E> Pool<E> {
 
     #[inline(always)]
     pub(super) fn push(&mut self, list: &mut List, event: Event<E>) {
-        if let Some(chunk) = self.chunks.get_mut(list.0 as usize)
+        list.least = list.least.min(event.time());
+        if let Some(chunk) = self.chunks.get_mut(list.last as usize)
             && chunk.events.len() < chunk.events.capacity()
         {
             return chunk.events.push(event);
@@ -56,35 +66,25 @@ impl<E> Pool<E> {
 
     #[inline(never)]
     fn push_chunk(&mut self, list: &mut List, event: Event<E>) {
-        let size = self.chunks.get(list.0 as usize).map_or(0, |last| (last.size + 1).min(SIZES as u8 - 1));
+        let size = self.chunks.get(list.last as usize).map_or(0, |last| (last.size + 1).min(SIZES as u8 - 1));
         let chunk = self.unused[size as usize].pop().unwrap_or_else(|| {
             self.chunks.push(Chunk { events: Vec::with_capacity(LEAST << size), size, next: NONE });
             u32::try_from(self.chunks.len() - 1).expect("fewer than 2^32 chunks of events are pending")
         });
-        self.chunks[chunk as usize].next = list.0;
+        self.chunks[chunk as usize].next = list.last;
         self.chunks[chunk as usize].events.push(event);
-        list.0 = chunk;
+        list.last = chunk;
     }
 
     /// Gives out all events of `list` and leaves it empty.
     #[inline(always)]
     pub(super) fn drain(&mut self, list: &mut List, mut take: impl FnMut(Event<E>)) {
-        while list.0 != NONE {
-            let chunk = &mut self.chunks[list.0 as usize];
+        while list.last != NONE {
+            let chunk = &mut self.chunks[list.last as usize];
             chunk.events.drain(..).for_each(&mut take);
-            self.unused[chunk.size as usize].push(list.0);
-            list.0 = chunk.next;
+            self.unused[chunk.size as usize].push(list.last);
+            list.last = chunk.next;
         }
-    }
-
-    /// All events of `list`.
-    pub(super) fn iter(&self, list: List) -> impl Iterator<Item = &Event<E>> {
-        let mut at = list.0;
-        std::iter::from_fn(move || {
-            let chunk = self.chunks.get(at as usize)?;
-            at = chunk.next;
-            Some(chunk.events.iter())
-        })
-        .flatten()
+        list.least = Time::MAX;
     }
 }

@@ -16,7 +16,7 @@ use super::network::Network;
 pub struct Output {
     pub(crate) arrivals: Vec<Arrival>,
     pub(crate) roads: Vec<RoadUse>,
-    /// Vehicles that their origins let go.
+    /// Vehicles that their origins have let go, which is one crossing before they depart.
     pub(crate) generated: u64,
     /// Vehicles between two nodes.
     pub(crate) driving: u64,

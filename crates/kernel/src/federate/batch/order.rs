@@ -50,16 +50,16 @@ impl Order {
         }
     }
 
-    /// Takes in the events of a block, none before `floor`.
+    /// Takes in the events of a block, none before `floor`, all before `bound`. `within` is an event's LP in the block.
     pub(super) fn arrange<E>(
         &mut self,
         events: &[Event<E>],
         floor: Time,
+        bound: Time,
         within: impl Fn(&Event<E>) -> usize,
     ) {
         let index_bits = usize::BITS - events.len().leading_zeros();
-        let latest = events.iter().map(Event::time).max().map_or(0, |time| (time - floor).as_nanos());
-        let time_bits = u64::BITS - latest.leading_zeros();
+        let time_bits = u64::BITS - (bound - floor).as_nanos().leading_zeros();
         let cut = (time_bits + index_bits).saturating_sub(u64::BITS);
         self.index_mask = (1 << index_bits) - 1;
         let ticket = |index: usize, event: &Event<E>| {
@@ -111,7 +111,10 @@ impl Order {
         self.at = run.start as usize;
         self.end = self.runs.get(self.next).map_or(self.tickets.len(), |after| after.start as usize);
         let tickets = &mut self.tickets[self.at..self.end];
-        tickets.sort_unstable();
+        if tickets.len() == 1 {
+            return true;
+        }
+        sort(tickets);
         // What the tickets cannot tell apart are short stretches, nearly in order: insertion sort.
         let mask = self.index_mask;
         let same = |a: u64, b: u64| (a ^ b) & !mask == 0;
@@ -138,20 +141,17 @@ impl Order {
         self.within
     }
 
-    /// The next event of the LP in hand.
+    /// What is left of the events of the LP in hand, in their order.
     #[inline(always)]
-    pub(super) fn peek<'e, E>(&self, events: &'e [Event<E>]) -> Option<&'e Event<E>> {
-        if self.at < self.end {
-            Some(&events[(self.tickets[self.at] & self.index_mask) as usize])
-        } else {
-            None
-        }
+    pub(super) fn rest<'e, E>(&'e self, events: &'e [Event<E>]) -> impl Iterator<Item = &'e Event<E>> {
+        let mask = self.index_mask;
+        self.tickets[self.at..self.end].iter().map(move |ticket| &events[(ticket & mask) as usize])
     }
 
-    /// Moves on within the run.
+    /// Moves on by `count` events.
     #[inline(always)]
-    pub(super) fn advance(&mut self) {
-        self.at += 1;
+    pub(super) fn skip(&mut self, count: usize) {
+        self.at += count;
     }
 
     /// Gives up: names the events not yet given out, and forgets them.
@@ -163,4 +163,19 @@ impl Order {
         self.tickets.clear();
         (self.next, self.at, self.end) = (0, 0, 0);
     }
+}
+
+/// Sorts distinct numbers. Few of them by counting how many are less than each: no branch to mispredict.
+#[inline(always)]
+fn sort(tickets: &mut [u64]) {
+    const FEW: usize = 16;
+    if tickets.len() > FEW {
+        return tickets.sort_unstable();
+    }
+    let mut sorted = [0; FEW];
+    for &ticket in tickets.iter() {
+        let rank = tickets.iter().map(|other| usize::from(*other < ticket)).sum::<usize>();
+        sorted[rank] = ticket;
+    }
+    tickets.copy_from_slice(&sorted[..tickets.len()]);
 }

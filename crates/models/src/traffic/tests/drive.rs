@@ -1,4 +1,6 @@
-//! A sequential run that writes down every vehicle that comes to a stop line.
+//! A sequential run that writes down every vehicle that comes to a stop line, and that keeps to one wake-up at a time.
+
+use std::collections::BTreeMap;
 
 use paceline_kernel::{Context, Federate, Heap, LpId, Model, Partition, Progress, Settings, TieBreak, Time};
 
@@ -21,7 +23,8 @@ pub struct Watched<'a>(&'a Traffic);
 impl Model for Watched<'_> {
     type State = Node;
     type Event = TrafficEvent;
-    type Output = (Output, Vec<Stop>);
+    /// What traffic leaves behind, the stops, and when each approach was last woken.
+    type Output = (Output, Vec<Stop>, BTreeMap<(LpId, u16), Time>);
 
     fn lps(&self) -> u32 {
         self.0.lps()
@@ -38,12 +41,16 @@ impl Model for Watched<'_> {
     fn handle(&self, node: &mut Node, event: &TrafficEvent, cx: &mut Context<Self>) {
         Desk { traffic: self.0, node, cx }.handle(*event);
     }
-    fn commit(&self, lp: LpId, at: Time, event: &TrafficEvent, (output, stops): &mut Self::Output) {
+    fn commit(&self, lp: LpId, at: Time, event: &TrafficEvent, (output, stops, wakes): &mut Self::Output) {
         self.0.commit(lp, at, event, output);
         if let TrafficEvent::Arrive { vehicle, road, .. } = *event
             && road != NO_ROAD
         {
             stops.push(Stop { vehicle, at, road });
+        }
+        if let TrafficEvent::Wake { approach } = *event {
+            let last = wakes.insert((lp, approach), at);
+            assert!(last.is_none_or(|last| last < at), "approach {approach} of {lp} is woken twice at {at}");
         }
     }
     fn finish(&self, lp: LpId, node: &Node, output: &mut Self::Output) {
@@ -64,7 +71,7 @@ pub fn drive(model: &Traffic, until: Time) -> (Output, Vec<Stop>) {
     let mut outbox = paceline_kernel::Outbox::new(1);
     while federate.step(&watched, &partition, until, &mut outbox) == Progress::More {}
     assert_eq!(federate.fault(), None, "the model keeps the rules");
-    let (output, mut stops) = federate.finish(&watched).output;
+    let (output, mut stops, _) = federate.finish(&watched).output;
     stops.sort_by_key(|stop| stop.vehicle);
     (output, stops)
 }

@@ -7,6 +7,7 @@ use super::shortest::costs;
 use super::worlds::{SECOND, world};
 use crate::results::{Results, RunFacts};
 use crate::traffic::Output;
+use crate::traffic::output::write_links;
 
 #[test]
 fn free_flow_is_exact_at_any_demand() {
@@ -84,6 +85,29 @@ fn files_hold_exact_times_and_do_not_depend_on_the_order_of_outputs() {
         assert_eq!(fields[0], arrival.vehicle.to_string());
         assert_eq!(nanos(fields[3]), model.demand.departs(arrival.vehicle).as_nanos());
         assert_eq!(nanos(fields[4]), arrival.at.as_nanos());
+    }
+}
+
+#[test]
+fn every_road_has_its_line_in_the_order_of_its_ends() {
+    for seed in 0..50 {
+        let model = world(seed, true, true, false);
+        let (output, _) = drive(&model, Time::secs(30));
+        let roads = &crate::traffic::Output::join(vec![output]).roads;
+        let mut written = Vec::new();
+        write_links(&mut written, roads, &model.network, 1).expect("memory takes everything");
+        let written = String::from_utf8(written).expect("text");
+        let ends = |line: &str| {
+            let mut fields =
+                line.split(',').map(|field| field.parse::<u32>().expect("node numbers come first"));
+            (fields.next().expect("from"), fields.next().expect("to"))
+        };
+        let lines: Vec<(u32, u32)> = written.lines().skip(1).map(ends).collect();
+        assert!(lines.is_sorted(), "seed {seed}");
+        let mut roads: Vec<_> =
+            model.network.roads().iter().map(|road| (road.from + 1, road.to + 1)).collect();
+        roads.sort_unstable();
+        assert_eq!(lines, roads, "seed {seed}");
     }
 }
 
