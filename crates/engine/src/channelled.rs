@@ -130,7 +130,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         let seats = federates.into_iter().zip(links).map(seat).collect();
         let useful = workers.min(crate::cores::available());
         let (alive, state) = (AtomicI64::new(alive), Mutex::new(state));
-        Self { model, partition, until, monitor, useful, seats, alive, state, idle: Idle::new() }
+        Self { model, partition, until, monitor, useful, seats, alive, state, idle: Idle::new(workers) }
     }
 
     /// Runs a federate for a batch and posts what comes of it. Gives back whether it has more to do, and how

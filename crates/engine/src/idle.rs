@@ -5,7 +5,10 @@
 //! [`Idle::wake`] after, which moves the epoch on: the waiting worker either sees the new epoch or is asleep and gets woken.
 //!
 //! Nobody is woken in vain: of the workers wanted, those that still spin see the epoch by themselves; only the rest are
-//! taken out of their sleep. Threads beyond the number of cores therefore just sleep.
+//! taken out of their sleep, the one that fell asleep last first, because its federates are still in the cache. Threads
+//! beyond the number of cores therefore just sleep.
+//!
+//! Invariant: the stack holds exactly the workers that sleep and were not chosen to be woken.
 
 use crate::sync::{AtomicU32, Condvar, Mutex, Ordering, lock};
 
@@ -19,17 +22,18 @@ const SPINS: u32 = 2;
 pub(crate) struct Idle {
     epoch: AtomicU32,
     spinning: AtomicU32,
-    sleepers: Mutex<u32>,
-    wake: Condvar,
+    sleepers: Mutex<Vec<usize>>,
+    /// One for each worker.
+    wakes: Vec<Condvar>,
 }
 
 impl Idle {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(workers: u32) -> Self {
         Self {
             epoch: AtomicU32::new(0),
             spinning: AtomicU32::new(0),
-            sleepers: Mutex::new(0),
-            wake: Condvar::new(),
+            sleepers: Mutex::new(Vec::new()),
+            wakes: (0..workers).map(|_| Condvar::new()).collect(),
         }
     }
 
@@ -38,8 +42,8 @@ impl Idle {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// Waits until the epoch is no longer `seen`.
-    pub(crate) fn wait(&self, seen: u32) {
+    /// Lets `worker` wait until the epoch is no longer `seen`.
+    pub(crate) fn wait(&self, worker: usize, seen: u32) {
         self.spinning.fetch_add(1, Ordering::SeqCst);
         for _ in 0..SPINS {
             if self.epoch() != seen {
@@ -50,11 +54,16 @@ impl Idle {
         }
         let mut sleepers = lock(&self.sleepers);
         self.spinning.fetch_sub(1, Ordering::SeqCst);
-        while self.epoch() == seen {
-            *sleepers += 1;
-            sleepers = self.wake.wait(sleepers).unwrap_or_else(|poisoned| poisoned.into_inner());
-            *sleepers -= 1;
+        if self.epoch() != seen {
+            return;
         }
+        sleepers.push(worker);
+        // Chosen means to look, even at the epoch seen: whoever chose it may have moved the epoch on before it was read.
+        while sleepers.contains(&worker) && self.epoch() == seen {
+            sleepers = self.wakes[worker].wait(sleepers).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+        // Still there if it woke up by itself.
+        sleepers.retain(|sleeper| *sleeper != worker);
     }
 
     /// There is work for `workers` more; those that spin are counted among them.
@@ -65,9 +74,10 @@ impl Idle {
         self.epoch.fetch_add(1, Ordering::SeqCst);
         let spinning = self.spinning.load(Ordering::SeqCst);
         if workers > spinning {
-            let sleepers = lock(&self.sleepers);
-            for _ in 0..(workers - spinning).min(*sleepers) {
-                self.wake.notify_one();
+            let mut sleepers = lock(&self.sleepers);
+            for _ in spinning..workers {
+                let Some(worker) = sleepers.pop() else { break };
+                self.wakes[worker].notify_one();
             }
         }
     }
@@ -75,7 +85,9 @@ impl Idle {
     /// It is over: everybody is to look.
     pub(crate) fn wake_all(&self) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
-        let _sleepers = lock(&self.sleepers);
-        self.wake.notify_all();
+        let mut sleepers = lock(&self.sleepers);
+        for worker in sleepers.drain(..) {
+            self.wakes[worker].notify_one();
+        }
     }
 }

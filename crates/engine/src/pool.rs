@@ -76,7 +76,7 @@ pub(crate) fn work<B: Board>(
         loop {
             match board.turn(worker, &mut desk) {
                 Turn::Worked => {}
-                Turn::Nothing(seen) => board.idle().wait(seen),
+                Turn::Nothing(seen) => board.idle().wait(worker, seen),
                 Turn::Over => break,
             }
         }

@@ -83,7 +83,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
             useful,
             seats,
             state: Mutex::new(state),
-            idle: Idle::new(),
+            idle: Idle::new(workers),
         };
         board.open(&mut lock(&board.state));
         board

@@ -12,14 +12,14 @@ use paceline_engine::{Monitor, Simulation, Sync};
 use paceline_kernel::{Model, Rng};
 
 /// Interleavings tried of each case.
-const SCHEDULES: usize = 40;
+const SCHEDULES: usize = 200;
 
 fn explore(sync: Sync) {
     for case in 0..25 {
         let mesh = Mesh::draw(case, false);
         let mut rng = Rng::new(case, 0x7368_7574);
         let federates = 1 + rng.below(u64::from(mesh.lps().min(5))) as u32;
-        let threads = 2 + rng.below(2) as u32;
+        let threads = 2 + rng.below(4) as u32;
         let base = move |mesh: &Mesh| Simulation::new(mesh.clone()).until(mesh.until()).seed(case);
         let reference = base(&mesh).sync(Sync::Sequential).run().expect("the model keeps the rules").digest;
         shuttle::check_random(
