@@ -17,8 +17,8 @@ use crate::Monitor;
 use crate::idle::Idle;
 use crate::pool::{BATCH, Board, Turn};
 use crate::ready::Ready;
-use crate::seat::{Federates, Inbox, Seat, vacate};
-use crate::sync::{AtomicI64, Mutex, Ordering, lock};
+use crate::seat::{Batch, Federates, Inbox, Seat, deliver, vacate};
+use crate::sync::{Apart, AtomicI64, Mutex, Ordering, lock};
 use crate::windowed::Outcome;
 
 /// Promises and requests in an inbox.
@@ -84,15 +84,16 @@ pub(crate) struct Channelled<'a, M: Model, Q> {
     /// More workers than this are never awake at once.
     useful: u32,
     seats: Vec<Post<M, Q>>,
-    alive: AtomicI64,
-    state: Mutex<State>,
+    alive: Apart<AtomicI64>,
+    state: Apart<Mutex<State>>,
     idle: Idle,
 }
 
 /// What a worker keeps at hand.
 pub(crate) struct Desk<E> {
     outbox: Outbox<E>,
-    arrived: Vec<paceline_kernel::Event<E>>,
+    arrived: Vec<Batch<E>>,
+    spare: Vec<Batch<E>>,
     requests: Vec<u32>,
     /// Federates whose inbox changed in a way that matters to them.
     touched: Vec<u32>,
@@ -129,7 +130,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         };
         let seats = federates.into_iter().zip(links).map(seat).collect();
         let useful = workers.min(crate::cores::available());
-        let (alive, state) = (AtomicI64::new(alive), Mutex::new(state));
+        let (alive, state) = (Apart(AtomicI64::new(alive)), Apart(Mutex::new(state)));
         Self { model, partition, until, monitor, useful, seats, alive, state, idle: Idle::new(workers) }
     }
 
@@ -141,11 +142,11 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         let Owner { federate, links } = &mut *owner;
         {
             let mut inbox = lock(&seat.inbox);
-            std::mem::swap(&mut inbox.events, &mut desk.arrived);
+            std::mem::swap(&mut inbox.batches, &mut desk.arrived);
             std::mem::swap(&mut inbox.extra.requests, &mut desk.requests);
             inbox.extra.clocks.iter().enumerate().for_each(|(slot, clock)| links.raise(slot as u32, *clock));
         }
-        federate.receive(desk.arrived.drain(..));
+        deliver(federate, &mut desk.arrived, &mut desk.spare, self.seats.len());
         desk.requests.drain(..).for_each(|from| links.want(from));
         let bound = links.bound().min(self.until);
         let (pending, events) = (federate.pending(), federate.events());
@@ -181,13 +182,15 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
 
     /// Posts events and promises to the neighbours of federate `id`, which will run nothing before `floor`.
     fn post(&self, id: u32, links: &mut Links, floor: Time, desk: &mut Desk<M::Event>) {
-        let Desk { outbox, touched, null_messages, .. } = desk;
+        let Desk { outbox, spare, touched, null_messages, .. } = desk;
         let on_demand = links.on_demand();
         links.promise(floor, self.until, outbox, |promise, outbox| {
             let Promise { to, slot, clock, null } = promise;
             let mut inbox = lock(&self.seats[to as usize].inbox);
-            let Inbox { events, extra: mail } = &mut *inbox;
-            outbox.take(to, events);
+            let Inbox { batches, extra: mail } = &mut *inbox;
+            if !null {
+                batches.push(outbox.take(to, spare.pop().unwrap_or_default()));
+            }
             *null_messages += u64::from(null);
             if !null && on_demand {
                 // Whoever has an event before its bound comes to it must ask.
@@ -226,7 +229,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
 
     /// Takes the board apart after the run.
     pub(crate) fn finish(self) -> Outcome<M, Q> {
-        let state = self.state.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let state = self.state.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         Outcome {
             federates: vacate(self.seats, |owner| owner.federate),
             interrupted: state.interrupted,
@@ -244,6 +247,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Channelled<'_, M, Q> {
         Desk {
             outbox: Outbox::new(self.partition.federates()),
             arrived: Vec::new(),
+            spare: Vec::new(),
             requests: Vec::new(),
             touched: Vec::new(),
             null_messages: 0,

@@ -10,7 +10,7 @@
 //!
 //! Invariant: the stack holds exactly the workers that sleep and were not chosen to be woken.
 
-use crate::sync::{AtomicU32, Condvar, Mutex, Ordering, lock};
+use crate::sync::{Apart, AtomicU32, Condvar, Mutex, Ordering, lock};
 
 /// Looks at the epoch before a worker goes to sleep: some microseconds, about what waking it up would cost.
 #[cfg(not(paceline_shuttle))]
@@ -20,8 +20,8 @@ const SPINS: u32 = 2;
 
 #[derive(Debug)]
 pub(crate) struct Idle {
-    epoch: AtomicU32,
-    spinning: AtomicU32,
+    epoch: Apart<AtomicU32>,
+    spinning: Apart<AtomicU32>,
     sleepers: Mutex<Vec<usize>>,
     /// One for each worker.
     wakes: Vec<Condvar>,
@@ -30,8 +30,8 @@ pub(crate) struct Idle {
 impl Idle {
     pub(crate) fn new(workers: u32) -> Self {
         Self {
-            epoch: AtomicU32::new(0),
-            spinning: AtomicU32::new(0),
+            epoch: Apart(AtomicU32::new(0)),
+            spinning: Apart(AtomicU32::new(0)),
             sleepers: Mutex::new(Vec::new()),
             wakes: (0..workers).map(|_| Condvar::new()).collect(),
         }

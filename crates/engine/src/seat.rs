@@ -3,38 +3,43 @@
 //! Lock order: a board's state is never held while a seat's federate is taken; the inbox lock is a leaf, held only to
 //! append or to swap. Nobody waits for a federate: the board hands it to one worker at a time.
 
-use paceline_kernel::{Event, Federate, Model};
+use paceline_kernel::{Event, EventQueue, Federate, Model};
 
-use crate::sync::{Mutex, lock};
+use crate::sync::{Apart, Mutex, lock};
+
+/// Events as one worker hands them over to another: the list itself changes hands, its events stay where they are.
+pub(crate) type Batch<E> = Vec<Event<E>>;
 
 /// Messages on their way to a federate, with whatever the protocol adds.
 #[derive(Debug)]
 pub(crate) struct Inbox<E, X> {
-    pub(crate) events: Vec<Event<E>>,
+    pub(crate) batches: Vec<Batch<E>>,
     pub(crate) extra: X,
 }
 
 /// The place of one federate: `F` is the federate with what belongs to it.
 #[derive(Debug)]
 pub(crate) struct Seat<F, E, X> {
-    pub(crate) federate: Mutex<F>,
-    pub(crate) inbox: Mutex<Inbox<E, X>>,
+    pub(crate) federate: Apart<Mutex<F>>,
+    pub(crate) inbox: Apart<Mutex<Inbox<E, X>>>,
 }
 
 impl<F, E, X> Seat<F, E, X> {
     pub(crate) fn new(federate: F, extra: X) -> Self {
-        Self { federate: Mutex::new(federate), inbox: Mutex::new(Inbox { events: Vec::new(), extra }) }
+        let inbox = Inbox { batches: Vec::new(), extra };
+        Self { federate: Apart(Mutex::new(federate)), inbox: Apart(Mutex::new(inbox)) }
     }
 
-    /// The messages that have come in; `spare` takes their place.
-    pub(crate) fn swap_events(&self, spare: &mut Vec<Event<E>>) {
-        std::mem::swap(&mut lock(&self.inbox).events, spare);
+    /// Puts what is in `events` into the inbox, and an empty list out of `spare` in its place.
+    pub(crate) fn post(&self, events: &mut Batch<E>, spare: &mut Vec<Batch<E>>) {
+        let batch = std::mem::replace(events, spare.pop().unwrap_or_default());
+        lock(&self.inbox).batches.push(batch);
     }
 
-    pub(crate) fn into_federate(self) -> (F, Vec<Event<E>>) {
-        let federate = self.federate.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let inbox = self.inbox.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        (federate, inbox.events)
+    pub(crate) fn into_federate(self) -> (F, Vec<Batch<E>>) {
+        let federate = self.federate.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let inbox = self.inbox.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        (federate, inbox.batches)
     }
 }
 
@@ -48,13 +53,31 @@ pub(crate) fn vacate<M, Q, X, F>(
 ) -> Federates<M, Q>
 where
     M: Model,
-    Q: paceline_kernel::EventQueue<M::Event>,
+    Q: EventQueue<M::Event>,
 {
     let vacate = |seat: Seat<F, M::Event, X>| {
-        let (owner, events) = seat.into_federate();
+        let (owner, batches) = seat.into_federate();
         let mut federate = federate(owner);
-        federate.receive(events);
+        federate.receive(batches.into_iter().flatten());
         federate
     };
     seats.into_iter().map(vacate).collect()
+}
+
+/// Delivers the batches in `arrived`; their memory goes to `spare`, up to `most` lists.
+pub(crate) fn deliver<M, Q>(
+    federate: &mut Federate<M, Q>,
+    arrived: &mut Vec<Batch<M::Event>>,
+    spare: &mut Vec<Batch<M::Event>>,
+    most: usize,
+) where
+    M: Model,
+    Q: EventQueue<M::Event>,
+{
+    for mut batch in arrived.drain(..) {
+        federate.receive(batch.drain(..));
+        if spare.len() < most {
+            spare.push(batch);
+        }
+    }
 }

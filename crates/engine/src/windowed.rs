@@ -15,8 +15,8 @@ use paceline_kernel::{EventQueue, Fault, Federate, Model, Outbox, Partition, Pro
 use crate::idle::Idle;
 use crate::pool::{BATCH, Board, Turn};
 use crate::ready::Ready;
-use crate::seat::{Federates, Seat, vacate};
-use crate::sync::{Mutex, lock};
+use crate::seat::{Batch, Federates, Seat, deliver, vacate};
+use crate::sync::{Apart, Mutex, lock};
 use crate::{EndedBy, Monitor};
 
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(crate) struct Windowed<'a, M: Model, Q> {
     /// More workers than this are never awake at once.
     useful: u32,
     seats: Vec<Seat<Federate<M, Q>, M::Event, ()>>,
-    state: Mutex<State>,
+    state: Apart<Mutex<State>>,
     idle: Idle,
 }
 
@@ -48,7 +48,10 @@ pub(crate) struct Desk<E> {
     outbox: Outbox<E>,
     /// Federates that are through with the window, with their LVT.
     through: Vec<(u32, Time)>,
-    arrived: Vec<paceline_kernel::Event<E>>,
+    /// Federates that something was sent to, with the least time of it: scratch.
+    told: Vec<(u32, Time)>,
+    arrived: Vec<Batch<E>>,
+    spare: Vec<Batch<E>>,
 }
 
 /// How a run on a board went.
@@ -82,7 +85,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
             monitor,
             useful,
             seats,
-            state: Mutex::new(state),
+            state: Apart(Mutex::new(state)),
             idle: Idle::new(workers),
         };
         board.open(&mut lock(&board.state));
@@ -112,8 +115,8 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
     fn run(&self, federate: u32, bound: Time, desk: &mut Desk<M::Event>) {
         let seat = &self.seats[federate as usize];
         let mut own = lock(&seat.federate);
-        seat.swap_events(&mut desk.arrived);
-        own.receive(desk.arrived.drain(..));
+        std::mem::swap(&mut lock(&seat.inbox).batches, &mut desk.arrived);
+        deliver(&mut own, &mut desk.arrived, &mut desk.spare, self.seats.len());
         let before = own.events();
         let progress = own.advance(self.model, self.partition, bound, BATCH, &mut desk.outbox);
         self.monitor.advance(Time::ZERO, own.events() - before);
@@ -143,18 +146,19 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
 
     /// Hands over what the desk has gathered; opens the next window if that was the last of this one.
     fn hand_over(&self, desk: &mut Desk<M::Event>) {
-        let mut told = Vec::new();
-        desk.outbox.flush(|federate, events, least| {
-            lock(&self.seats[federate as usize].inbox).events.append(events);
+        let Desk { outbox, spare, told, through, .. } = desk;
+        outbox.flush(|federate, events, least| {
+            self.seats[federate as usize].post(events, spare);
             told.push((federate, least));
         });
         let mut state = lock(&self.state);
-        for (federate, time) in desk.through.iter().chain(&told) {
+        for (federate, time) in through.iter().chain(told.iter()) {
             let next = &mut state.next[*federate as usize];
             *next = (*next).min(*time);
         }
-        state.unfinished -= desk.through.len();
-        desk.through.clear();
+        state.unfinished -= through.len();
+        through.clear();
+        told.clear();
         if state.unfinished == 0 && state.over.is_none() {
             let work = self.open(&mut state);
             let over = state.over.is_some();
@@ -176,7 +180,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
 
     /// Takes the board apart after the run.
     pub(crate) fn finish(self) -> Outcome<M, Q> {
-        let state = self.state.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let state = self.state.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         Outcome {
             federates: vacate(self.seats, |federate| federate),
             interrupted: state.over == Some(EndedBy::Interrupted),
@@ -191,7 +195,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Windowed<'_, M, Q> {
     type Desk = Desk<M::Event>;
 
     fn desk(&self) -> Self::Desk {
-        Desk { outbox: Outbox::new(self.partition.federates()), through: Vec::new(), arrived: Vec::new() }
+        let outbox = Outbox::new(self.partition.federates());
+        Desk { outbox, through: Vec::new(), told: Vec::new(), arrived: Vec::new(), spare: Vec::new() }
     }
 
     fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn {

@@ -55,10 +55,10 @@ impl<E> Outbox<E> {
         self.filled.iter().map(|federate| self.to(*federate).len()).sum()
     }
 
-    /// Moves what is to be sent to `federate` behind `events`.
-    pub fn take(&mut self, federate: u32, events: &mut Vec<Event<E>>) {
-        events.append(&mut self.lists[federate as usize]);
+    /// Takes out what is to be sent to `federate`; the empty list `spare` takes its place.
+    pub fn take(&mut self, federate: u32, spare: Vec<Event<E>>) -> Vec<Event<E>> {
         self.least[federate as usize] = Time::MAX;
+        std::mem::replace(&mut self.lists[federate as usize], spare)
     }
 
     /// Gives out (federate, its events, the least time among them) for each destination; the events left in a list are
