@@ -15,12 +15,13 @@
 
 mod batch;
 mod init;
+mod one;
 
 use batch::Batch;
 pub use init::Settings;
 
 use crate::context::{LpCore, Rules};
-use crate::{Context, Digest, Event, EventQueue, Fault, LpId, Model, Outbox, Partition, Time};
+use crate::{Digest, Event, EventQueue, Fault, LpId, Model, Outbox, Partition, Time};
 
 /// An LP: the model's state and the kernel's counters.
 #[derive(Clone, Debug)]
@@ -158,56 +159,6 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             left -= self.run_lp(model, partition, left, outbox);
         }
         Progress::Faulty
-    }
-
-    /// Runs at most `budget` events before `bound`, one after the other in the total order.
-    pub fn step_on(
-        &mut self,
-        model: &M,
-        partition: &Partition,
-        bound: Time,
-        budget: usize,
-        outbox: &mut Outbox<M::Event>,
-    ) -> Progress {
-        for _ in 0..budget {
-            match self.step(model, partition, bound, outbox) {
-                Progress::More => {}
-                other => return other,
-            }
-        }
-        if self.lvt() < bound { Progress::More } else { Progress::Idle }
-    }
-
-    /// Runs the least event, if it is before `bound`. [`Progress::More`] says that it did.
-    pub fn step(
-        &mut self,
-        model: &M,
-        partition: &Partition,
-        bound: Time,
-        outbox: &mut Outbox<M::Event>,
-    ) -> Progress {
-        self.put_back();
-        if self.fault.is_some() {
-            return Progress::Faulty;
-        }
-        let Some(event) = self.queue.pop(bound) else {
-            return Progress::Idle;
-        };
-        let local = self.place.local(event.to(), partition);
-        let lp = &mut self.lps[local];
-        let mut cx = Context::new(model, &self.rules, event.to(), lp.core, &mut self.sent, &mut self.fault);
-        cx.enter(event.time(), event.depth());
-        model.handle(&mut lp.state, &event.payload, &mut cx);
-        lp.core = cx.core();
-        if self.fault.is_some() {
-            return Progress::Faulty;
-        }
-        model.commit(event.to(), event.time(), &event.payload, &mut self.output);
-        self.digest.event(&event);
-        self.events += 1;
-        self.last = self.last.max(event.time());
-        self.route(partition, outbox);
-        Progress::More
     }
 
     /// Ends the run: tells the model the final states and the events left over, and gives out what there is to report.

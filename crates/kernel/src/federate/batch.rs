@@ -23,7 +23,7 @@ const BLOCK_LPS: u32 = 1 << 11;
 /// Blocks, at most: dealing to more places at once than the processor follows costs more than a larger block.
 const BLOCKS: u32 = 1 << 6;
 /// Events sent that are handed on together.
-const SENT: usize = 1 << 6;
+pub(super) const SENT: usize = 1 << 6;
 
 #[derive(Debug)]
 pub(super) struct Batch<E> {
@@ -237,7 +237,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
 
 /// Runs one event: the innermost step of everything.
 #[inline(always)]
-fn run<M: Model>(
+pub(super) fn run<M: Model>(
     model: &M,
     lp: &mut Lp<M::State>,
     event: &Event<M::Event>,

@@ -126,7 +126,7 @@ impl<E> BucketQueue<E> {
         let before = std::mem::take(&mut self.far_len);
         self.far_bucket = u64::MAX;
         events.into_iter().for_each(|event| self.place(event));
-        if self.far_len * 2 > before && before * 4 > self.len {
+        if before * 2 > self.len {
             if self.ring.len() < RING_MOST {
                 self.rebuild(self.width, self.ring.len() * 2);
             } else {

@@ -1,0 +1,85 @@
+//! The exact gear: one event after the other in the total order of the federate.
+//!
+//! What an event sends need not be in the queue before the next one is taken, only before one is taken that it might
+//! precede. So messages are handed on together (a copy right behind the write waits for it): at the latest before anything
+//! is taken that is not within the lookahead of the first of them, and at once where something was sent nearer than that.
+
+use super::batch::{self, SENT};
+use super::{Federate, Progress};
+use crate::{Context, Event, EventQueue, Model, Outbox, Partition, Time};
+
+impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
+    /// Runs the least event, if it is before `bound`. [`Progress::More`] says that it did.
+    pub fn step(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        bound: Time,
+        outbox: &mut Outbox<M::Event>,
+    ) -> Progress {
+        self.put_back();
+        if self.fault.is_some() {
+            return Progress::Faulty;
+        }
+        let Some(event) = self.queue.pop(bound) else {
+            return Progress::Idle;
+        };
+        self.run_one(model, partition, &event);
+        self.route(partition, outbox);
+        if self.fault.is_some() { Progress::Faulty } else { Progress::More }
+    }
+
+    /// Runs at most `budget` events before `bound`, one after the other in the total order.
+    pub fn step_on(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        bound: Time,
+        budget: usize,
+        outbox: &mut Outbox<M::Event>,
+    ) -> Progress {
+        self.put_back();
+        let mut left = budget;
+        let mut limit = bound;
+        while left > 0 && self.fault.is_none() {
+            let Some(event) = self.queue.pop(limit) else {
+                if self.sent.is_empty() {
+                    return Progress::Idle;
+                }
+                self.route(partition, outbox);
+                limit = bound;
+                continue;
+            };
+            left -= 1;
+            let first = self.sent.is_empty();
+            let near = self.run_one(model, partition, &event);
+            if near || self.sent.len() >= SENT {
+                self.route(partition, outbox);
+                limit = bound;
+            } else if first && !self.sent.is_empty() {
+                limit = bound.min(event.time().saturating_add(self.rules.near));
+            }
+        }
+        self.route(partition, outbox);
+        if self.fault.is_some() {
+            Progress::Faulty
+        } else if self.lvt() < bound {
+            Progress::More
+        } else {
+            Progress::Idle
+        }
+    }
+
+    /// Runs an event that was taken out of the queue. Says whether it sent anything nearer than the lookahead.
+    #[inline(always)]
+    fn run_one(&mut self, model: &M, partition: &Partition, event: &Event<M::Event>) -> bool {
+        let lp = &mut self.lps[self.place.local(event.to(), partition)];
+        let mut cx = Context::new(model, &self.rules, event.to(), lp.core, &mut self.sent, &mut self.fault);
+        cx.watch(Time::MAX);
+        batch::run(model, lp, event, &mut cx, &mut self.output, &mut self.digest, &mut self.last);
+        lp.core = cx.core();
+        let near = cx.alarmed();
+        self.events += u64::from(!(near && cx.calm()));
+        near
+    }
+}
