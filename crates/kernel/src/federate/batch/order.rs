@@ -86,14 +86,16 @@ impl Order {
         for event in events {
             self.counts[within(event)] += 1;
         }
-        let mut start = 0;
+        // Written for every LP and kept for those with events: whether it has any is a coin toss to the processor.
+        self.runs.resize(self.counts.len(), Run { within: 0, start: 0 });
+        let (mut start, mut runs) = (0, 0);
         for (within, count) in self.counts.iter_mut().enumerate() {
             let size = std::mem::replace(count, start);
-            if size > 0 {
-                self.runs.push(Run { within: within as u32, start });
-            }
+            self.runs[runs] = Run { within: within as u32, start };
+            runs += usize::from(size > 0);
             start += size;
         }
+        self.runs.truncate(runs);
         self.tickets.resize(events.len(), 0);
         for (index, event) in events.iter().enumerate() {
             let place = &mut self.counts[within(event)];
