@@ -160,3 +160,50 @@ impl<E> Event<E> {
         (self.time.as_nanos(), self.order, ((self.tie_low as u64) << 32) | self.to.0 as u64)
     }
 }
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::Rng;
+
+    #[test]
+    fn origins_come_back_out_of_ties() {
+        let mut rng = Rng::new(1, 2);
+        for case in 0..10_000 {
+            let (source, sequence) = (LpId(rng.u64() as u32), rng.u64() >> 16);
+            for ties in [TieBreak::Fixed, TieBreak::Random(case)] {
+                let event = Event::new(Time::ZERO, 65_535, ties.tie(source, sequence), LpId(3), ());
+                assert_eq!(event.origin(ties), (source, sequence), "{ties:?}");
+                assert_eq!(event.depth(), 65_535, "the tie leaves the depth alone");
+            }
+        }
+    }
+
+    #[test]
+    fn fixed_ties_go_by_depth_then_source_then_sequence() {
+        let event = |depth, source, sequence| {
+            Event::new(Time::secs(1), depth, TieBreak::Fixed.tie(LpId(source), sequence), LpId(0), ())
+        };
+        let order = [
+            event(0, 0, 1 << 40),
+            event(0, 1, 0),
+            event(0, 1, 1 << 33),
+            event(0, u32::MAX, 0),
+            event(1, 0, 0),
+        ];
+        assert!(order.is_sorted_by(|a, b| a < b));
+    }
+
+    #[test]
+    fn random_ties_favour_nobody() {
+        let mut first = 0u32;
+        const ROUNDS: u64 = 20_000;
+        for sequence in 0..ROUNDS {
+            let tie = |source| TieBreak::Random(7).tie(LpId(source), sequence);
+            first += u32::from(tie(1) < tie(2));
+        }
+        // Five standard deviations of a fair coin.
+        let off = f64::from(first) - ROUNDS as f64 / 2.0;
+        assert!(off.abs() < 5.0 * (ROUNDS as f64 / 4.0).sqrt(), "LP 1 came first {first} times of {ROUNDS}");
+    }
+}

@@ -99,3 +99,31 @@ impl Partition {
         }
     }
 }
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::Rng;
+
+    #[test]
+    fn every_lp_is_in_its_place_and_no_federate_is_empty() {
+        let mut rng = Rng::new(11, 0);
+        for case in 0..500 {
+            let lps = 1 + rng.below(200) as u32;
+            let federates = 1 + rng.below(250) as u32;
+            let table: Vec<u32> = (0..lps).map(|_| rng.below(u64::from(federates)) as u32).collect();
+            for partition in [Partition::runs(lps, federates), Partition::table(&table)] {
+                let mut seen = 0;
+                for federate in 0..partition.federates() {
+                    let members = partition.members(federate);
+                    assert!(!members.is_empty() && members.is_sorted(), "case {case}");
+                    for (local, lp) in members.iter().enumerate() {
+                        assert_eq!(partition.place(*lp), (federate, local as u32), "case {case}");
+                    }
+                    seen += members.len();
+                }
+                assert_eq!(seen, lps as usize, "case {case}");
+            }
+        }
+    }
+}

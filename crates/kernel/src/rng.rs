@@ -96,3 +96,62 @@ impl Rng {
         -mean * libm::log(1.0 - self.unit())
     }
 }
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    /// Chi-square of `counts` against equal shares, less its mean, in standard deviations.
+    fn excess(counts: &[u32]) -> f64 {
+        let expected = counts.iter().sum::<u32>() as f64 / counts.len() as f64;
+        let chi: f64 = counts.iter().map(|count| (f64::from(*count) - expected).powi(2) / expected).sum();
+        let freedom = counts.len() as f64 - 1.0;
+        (chi - freedom) / (2.0 * freedom).sqrt()
+    }
+
+    #[test]
+    fn draws_are_uniform_along_a_stream_and_across_streams() {
+        for shift in [0, 28, 56] {
+            let (mut along, mut across, mut pairs) = ([0; 256], [0; 256], [0; 256]);
+            let mut rng = Rng::new(9, 4);
+            for stream in 0..100_000 {
+                along[(rng.u64() >> shift) as usize & 255] += 1;
+                let (mut own, mut next) = (Rng::new(9, stream), Rng::new(9, stream + 1));
+                let (own, next) = (own.u64() >> shift, next.u64() >> shift);
+                across[own as usize & 255] += 1;
+                pairs[((own & 15) << 4 | (next & 15)) as usize] += 1;
+            }
+            for (what, counts) in [("along", &along), ("across", &across), ("neighbours", &pairs)] {
+                assert!(excess(counts).abs() < 5.0, "{what}, bits from {shift}: {:.1}", excess(counts));
+            }
+        }
+    }
+
+    #[test]
+    fn exponential_variates_have_the_mean_and_the_tail() {
+        let mut rng = Rng::new(3, 3);
+        const DRAWS: u32 = 200_000;
+        let (mut sum, mut tail) = (0.0, 0);
+        for _ in 0..DRAWS {
+            let variate = rng.exponential(2.0);
+            assert!(variate >= 0.0 && variate.is_finite());
+            sum += variate;
+            tail += u32::from(variate > 4.0);
+        }
+        let (mean, share) = (sum / f64::from(DRAWS), f64::from(tail) / f64::from(DRAWS));
+        assert!((mean - 2.0).abs() < 5.0 * 2.0 / f64::from(DRAWS).sqrt(), "mean {mean}");
+        let expected = (-2.0f64).exp();
+        let deviation = (expected * (1.0 - expected) / f64::from(DRAWS)).sqrt();
+        assert!((share - expected).abs() < 5.0 * deviation, "share beyond twice the mean {share}");
+    }
+
+    #[test]
+    fn rewinding_repeats_the_draws() {
+        let mut rng = Rng::new(5, 6);
+        rng.u64();
+        let draws: Vec<u64> = (0..10).map(|_| rng.u64()).collect();
+        rng.rewind(10);
+        assert_eq!(rng.draws(), 1);
+        assert_eq!(draws, (0..10).map(|_| rng.u64()).collect::<Vec<_>>());
+    }
+}
