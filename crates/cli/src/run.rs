@@ -1,5 +1,7 @@
 //! `paceline run`: a scenario from the first key to the last file.
 
+use std::time::{Duration, Instant};
+
 use paceline_engine::Monitor;
 use paceline_models::results::{ResultFile, Results, RunFacts, Summary};
 
@@ -63,13 +65,20 @@ fn write(mut output: Output, finished: &Finished, files: Vec<ResultFile>) -> Res
     Ok(format!("\nWritten: {}\n", names.join(", ")))
 }
 
-/// The first signal to end (Ctrl-C, termination) stops the run; the next ends the program.
+/// The first signal to end (Ctrl-C, termination) stops the run; another one ends the program, unless it comes with the
+/// first: some programs that end others signal both a process and its group.
 fn stop_on_signal(monitor: &Monitor) -> Result<(), Failure> {
     const INTERRUPTED: i32 = 130;
+    const TOGETHER: Duration = Duration::from_millis(200);
     let monitor = monitor.clone();
-    let handler = move || match monitor.stopped() {
-        false => monitor.stop(),
-        true => std::process::exit(INTERRUPTED),
+    let mut first = None;
+    let handler = move || match first {
+        None => {
+            first = Some(Instant::now());
+            monitor.stop();
+        }
+        Some(first) if first.elapsed() < TOGETHER => {}
+        Some(_) => std::process::exit(INTERRUPTED),
     };
     ctrlc::set_handler(handler).map_err(Failure::Signals)
 }

@@ -16,7 +16,7 @@ pub struct RunSettings {
     pub until: Option<Time>,
     /// The synchronization protocol.
     pub protocol: Sync,
-    /// Federates; as many as threads unless said.
+    /// Federates; as the engine sees fit unless said.
     pub federates: Option<u32>,
     /// Worker threads; as many as cores unless said.
     pub threads: Option<u32>,

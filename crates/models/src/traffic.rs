@@ -28,6 +28,9 @@
 //!
 //! In results, nodes of TNTP files keep their numbers, from 1; nodes of the grid are numbered from 0, as `grid.rs` tells.
 //!
+//! Generated are the vehicles that departed before the end of the run. Each of them has arrived or is on the road: driving
+//! or crossing, at a stop line, or at its origin, waiting for room on its first road.
+//!
 //! # Where things are
 //!
 //! Input: `grid` or `tntp` make a `network` and trips; `routes` and `demand` make the tables that a run only
@@ -215,13 +218,13 @@ impl Model for Traffic {
             output.roads.push(RoadUse { road: *road, passed, longest, waited_ns });
         }
         for exit in &node.exits {
-            output.starting += exit.starting.len() as u64;
+            output.starting.extend(exit.starting.iter().map(|waiting| waiting.since));
         }
     }
 
     fn left_over(&self, _lp: LpId, _at: Time, event: &TrafficEvent, output: &mut Output) {
-        if let TrafficEvent::Arrive { .. } = event {
-            output.driving += 1;
+        if let TrafficEvent::Arrive { vehicle, .. } = *event {
+            output.driving.push(self.demand.departs(vehicle));
         }
     }
 }

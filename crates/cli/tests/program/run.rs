@@ -117,7 +117,9 @@ fn an_interrupted_run_ends_cleanly_with_the_summary_so_far() {
         assert!(child.try_wait().unwrap().is_none(), "it goes on until it is interrupted");
         std::thread::yield_now();
     }
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    // Twice at once, as it comes from programs that signal a process and its group.
+    let child_id = child.id().to_string();
+    let killed = Command::new("kill").args(["-INT", &child_id, &child_id]).status().unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(killed.success() && output.status.success(), "{:?}", output.status);
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();

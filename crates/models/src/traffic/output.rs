@@ -16,14 +16,14 @@ use super::network::Network;
 pub struct Output {
     pub(crate) arrivals: Vec<Arrival>,
     pub(crate) roads: Vec<RoadUse>,
-    /// Vehicles that their origins have let go, which is one crossing before they depart.
+    /// Vehicles that have departed; first those that their origins have let go, which happens one crossing earlier.
     pub(crate) generated: u64,
-    /// Vehicles between two nodes.
-    pub(crate) driving: u64,
+    /// When the vehicles between two nodes departed.
+    pub(crate) driving: Vec<Time>,
     /// Vehicles at a stop line.
     pub(crate) queued: u64,
-    /// Vehicles that wait at their origin for room on their first road.
-    pub(crate) starting: u64,
+    /// When those departed, or will, who wait at their origin for room on their first road.
+    pub(crate) starting: Vec<Time>,
 }
 
 /// A vehicle has arrived.
@@ -43,17 +43,22 @@ pub(crate) struct RoadUse {
 }
 
 impl Output {
-    /// Joins the outputs of all federates, in an order that does not depend on them.
-    pub(crate) fn join(outputs: Vec<Self>) -> Self {
+    /// Joins the outputs of all federates, in an order that does not depend on them. Vehicles that were let go, but would
+    /// depart at the `end` of the run or later, have not been generated.
+    pub(crate) fn join(outputs: Vec<Self>, end: Time) -> Self {
         let mut all = Self::default();
         for output in outputs {
             all.arrivals.extend(output.arrivals);
             all.roads.extend(output.roads);
             all.generated += output.generated;
-            all.driving += output.driving;
+            all.driving.extend(output.driving);
             all.queued += output.queued;
-            all.starting += output.starting;
+            all.starting.extend(output.starting);
         }
+        let let_go = all.driving.len() + all.starting.len();
+        all.driving.retain(|departs| *departs < end);
+        all.starting.retain(|departs| *departs < end);
+        all.generated -= (let_go - all.driving.len() - all.starting.len()) as u64;
         all.arrivals.sort_unstable();
         all.roads.sort_unstable();
         all
@@ -61,7 +66,7 @@ impl Output {
 
     /// Vehicles that are neither at home nor at their destination.
     pub(crate) fn on_road(&self) -> u64 {
-        self.driving + self.queued + self.starting
+        (self.driving.len() + self.starting.len()) as u64 + self.queued
     }
 }
 

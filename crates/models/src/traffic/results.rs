@@ -9,8 +9,8 @@ use super::{Layout, Traffic};
 use crate::results::{Results, RunFacts, Summary};
 
 impl Results for Traffic {
-    fn results(&self, outputs: Vec<Output>, _facts: &RunFacts) -> Result<Summary, String> {
-        let all = Output::join(outputs);
+    fn results(&self, outputs: Vec<Output>, facts: &RunFacts) -> Result<Summary, String> {
+        let all = Output::join(outputs, facts.end_time);
         let (arrived, on_road) = (all.arrivals.len() as u64, all.on_road());
         if all.generated != arrived + on_road {
             return Err(format!(
@@ -34,7 +34,7 @@ impl Traffic {
         summary.line("vehicles_arrived", all.arrivals.len());
         summary.line("vehicles_on_road", all.on_road());
         summary.line("vehicles_at_stop_lines", all.queued);
-        summary.line("vehicles_waiting_to_start", all.starting);
+        summary.line("vehicles_waiting_to_start", all.starting.len());
     }
 
     /// How the trips went that are over, and which road was the busiest.

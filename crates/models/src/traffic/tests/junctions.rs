@@ -119,9 +119,12 @@ fn a_free_place_goes_to_whoever_has_waited_longest() {
         let (_, stops) = drive(&model, Time::MAX);
         let all = crossings(&model, &stops);
         for (place, first) in all.iter().enumerate() {
-            // When it became the first of its approach.
-            let before = all[..place].iter().rev().find(|other| other.road == first.road);
-            let front = before.map_or(first.came, |other| other.went.max(first.came));
+            // When it became the first of its approach. Of two that came and went at once, either may have been the first.
+            let ahead = |other: &Crossing| (other.went, other.came) <= (first.went, first.came);
+            let others = all.iter().enumerate().filter(|(number, _)| *number != place);
+            let before =
+                others.map(|(_, other)| other).filter(|other| other.road == first.road && ahead(other));
+            let front = before.map(|other| other.went).fold(first.came, Time::max);
             let rivals =
                 all[..place].iter().filter(|other| other.next == first.next && other.road != first.road);
             for rival in rivals.filter(|rival| rival.went > front && rival.went < first.went) {

@@ -1,7 +1,8 @@
 //! Reads `*_net.tntp`: one road a record.
 //!
 //! Columns: tail, head, capacity (vehicles an hour), length, free-flow time; more may follow and are not read. Lanes are not
-//! in the file: there are as many as the capacity fills at 1800 vehicles an hour and lane, and at least one.
+//! in the file: there are as many as the capacity fills at 1800 vehicles an hour and lane, and at least one. Without
+//! `<FIRST THRU NODE>` it is 1: every node may be driven through.
 
 use paceline_kernel::Time;
 
@@ -35,7 +36,7 @@ pub(crate) fn read_network(text: &str, units: Units) -> Result<(Network, u32), F
     let header = Header::read(text)?;
     let nodes = header.count("NUMBER OF NODES", 1, MAX_NODES)?;
     let zones = header.count("NUMBER OF ZONES", 1, nodes)?;
-    let first_through = header.count("FIRST THRU NODE", 1, nodes.saturating_add(1))?;
+    let first_through = header.count_or("FIRST THRU NODE", 1, 1, nodes.saturating_add(1))?;
     let promised = header.count("NUMBER OF LINKS", 0, u32::MAX)?;
     let mut roads = Vec::new();
     let mut columns = None;

@@ -29,6 +29,17 @@ fn the_sample_reads_as_it_is_meant() {
     assert_eq!(found, [(0, 0, 0.0), (0, 1, 20.25), (0, 2, 11.0), (2, 0, 12.5), (2, 1, 37.5)]);
 }
 
+#[test]
+fn every_node_may_be_driven_through_unless_the_file_says_otherwise() {
+    let text = ROADS.replace("<FIRST THRU NODE> 4 \n", "");
+    let (network, _) = read_network(&text, UNITS).expect("a good file");
+    assert!((0..5).all(|node| network.driven_through(node)));
+    for needed in ["<NUMBER OF ZONES> 3", "<NUMBER OF NODES> 5", "<NUMBER OF LINKS> 6"] {
+        let flaw = read_network(&ROADS.replace(needed, "~"), UNITS).map(|_| ()).expect_err(needed);
+        assert!(flaw.problem.contains(&needed[..17]), "{flaw:?}");
+    }
+}
+
 /// What a reader got out of a network, for comparison.
 fn content(text: &str) -> Option<String> {
     read_network(text, UNITS).ok().map(|(network, zones)| format!("{zones} {:?}", network.roads()))

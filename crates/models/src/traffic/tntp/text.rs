@@ -130,12 +130,18 @@ impl<'a> Header<'a> {
 
     /// The whole number of `name`, which must be given.
     pub fn count(&self, name: &str, least: u32, most: u32) -> Result<u32, Flaw> {
+        if self.get(name)?.is_none() {
+            let problem = format!("the metadata does not give <{name}>");
+            return Err(Flaw::new(0..self.end, problem, format!("a whole number from {least} to {most}")));
+        }
+        self.count_or(name, least, least, most)
+    }
+
+    /// The whole number of `name`, or `default` where it is not given.
+    pub fn count_or(&self, name: &str, default: u32, least: u32, most: u32) -> Result<u32, Flaw> {
         match self.get(name)? {
             Some(value) => value.count(&format!("<{name}>"), least, most),
-            None => {
-                let problem = format!("the metadata does not give <{name}>");
-                Err(Flaw::new(0..self.end, problem, format!("a whole number from {least} to {most}")))
-            }
+            None => Ok(default),
         }
     }
 }
