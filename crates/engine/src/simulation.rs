@@ -107,7 +107,7 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Into how many federates the LPs are dealt; as many as threads unless said.
+    /// Into how many federates the LPs are dealt; four per thread unless said, one for a single thread.
     pub fn federates(mut self, federates: u32) -> Self {
         self.federates = Some(federates);
         self

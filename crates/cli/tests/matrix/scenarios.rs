@@ -32,7 +32,7 @@ const fn scenario(
 pub const SCENARIOS: [Scenario; 10] = [
     scenario("BLB", "blb", &[], &[], ["100s", "1000s"]),
     scenario("ULB", "ulb", &[], &[], ["100s", "1000s"]),
-    scenario("HLB", "hlb", &[], &[], ["3s", "8s"]),
+    scenario("HLB", "hlb", &[], &[], ["2.2s", "8s"]),
     scenario("PHOLD 2048 x 16", "phold", &["model.remote=0.25"], &[], ["20s", "150s"]),
     scenario(
         "PHOLD 65536 x 16",
