@@ -1,7 +1,6 @@
 //! A federate: a group of LPs with one event queue, run by whatever host gives it time.
 //!
-//! The host decides how far it is safe to go (the *bound*) and how much to do
-//! at a time (the *budget*). Two gears, to be mixed at will:
+//! The host decides how far it is safe to go (the *bound*) and how much to do at a time (the *budget*). Two gears, to be mixed at will:
 //!
 //! - [`Federate::advance`] works whole LPs inside the bound, at full speed: it takes all events before the bound out of the
 //!   queue at once, deals them to their LPs, and runs LP after LP (see [`batch`](self::batch)).

@@ -1,17 +1,12 @@
 //! README.md and ARCHITECTURE.md say what is there: the first model compiles, every place named exists, and the crates
 //! know each other as the table of rooms says.
 
+mod house;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .nth(2)
-        .expect("crates stand two folders below the root")
-        .into()
-}
+use house::root;
 
 fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))

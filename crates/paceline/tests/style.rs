@@ -2,19 +2,14 @@
 //!
 //! A file that breaks a rule is named with the line, all of them at once.
 
+mod house;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+
+use house::root;
 
 /// The most lines a source file may have.
 const LINES_MAX: usize = 400;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .nth(2)
-        .expect("crates stand two folders below the root")
-        .into()
-}
 
 /// Every Rust file below `folder`, build results excepted, as (path from the root, text), sorted.
 fn sources(folder: &str) -> Vec<(String, String)> {
