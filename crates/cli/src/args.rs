@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use paceline_engine::MOST_THREADS;
 
 /// Runs parallel discrete-event simulations.
 #[derive(Debug, Parser)]
@@ -26,10 +27,16 @@ pub enum Command {
     /// Runs a scenario, with progress while it runs and a summary at the end
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArguments),
-    /// Reads a scenario and builds its model, says what would run, and runs nothing
+    /// Goes on with a run from its last checkpoint
+    #[command(after_help = RESUME_EXAMPLES)]
+    Resume(ResumeArguments),
+    /// Looks at a run that goes on, or changes its number of threads
+    #[command(subcommand, after_help = CTL_EXAMPLES)]
+    Ctl(CtlCommand),
+    /// Reads a scenario and builds its model, and says what would run; runs nothing unless asked to compare two runs
     #[command(after_help = CHECK_EXAMPLES)]
-    Check(ScenarioArguments),
-    /// Lists models, scenarios, protocols and event queues, one a line
+    Check(CheckArguments),
+    /// Lists models, scenarios, protocols, event queues and the ways to run ahead, one a line
     List,
 }
 
@@ -43,12 +50,33 @@ Examples:
   paceline run scenarios/traffic.toml
   paceline run scenarios/phold.toml --set run.protocol=null-message --set run.threads=2
   paceline run scenarios/phold.toml --set model.lps=65536 --set run.until=30s --json
-  paceline run scenarios/ringtown.toml --out results";
+  paceline run scenarios/ringtown.toml --out results
+  paceline run scenarios/phold.toml --set run.until=20s --trace phold.perfetto-trace";
+
+const RESUME_EXAMPLES: &str = "\
+A run whose scenario says run.checkpoint = \"10s\" writes NAME.checkpoint every ten seconds,
+into the folder of --out or else the current one. The file holds the scenario; files that
+the scenario names must still be where they were. The result is that of a run that nothing
+has interrupted. Checkpoints go on into the same file, or into the folder of --out.
+
+Examples:
+  paceline resume phold.checkpoint
+  paceline resume results/ringtown.checkpoint --out results
+  paceline resume phold.checkpoint --set run.threads=8 --set run.protocol=null-message";
+
+const CTL_EXAMPLES: &str = "\
+Examples:
+  paceline ctl status
+  paceline ctl threads 2
+  paceline ctl threads 2 --pid 4711";
 
 const CHECK_EXAMPLES: &str = "\
+Exit status: 0 when all is well; 2 for a bad scenario or option; 1 where two runs differ.
+
 Examples:
   paceline check scenarios/phold.toml
-  paceline check scenarios/phold.toml --set run.federates=64";
+  paceline check scenarios/phold.toml --set run.federates=64
+  paceline check --determinism scenarios/phold.toml --events 1000000";
 
 /// A scenario and changes to it.
 #[derive(Args, Debug)]
@@ -65,6 +93,25 @@ pub struct ScenarioArguments {
     pub overrides: Vec<String>,
 }
 
+/// The arguments of `check`.
+#[derive(Args, Debug)]
+pub struct CheckArguments {
+    /// What to check.
+    #[command(flatten)]
+    pub scenario: ScenarioArguments,
+
+    /// Runs the model twice side by side and stops at the first event after which the two differ
+    ///
+    /// Both runs are sequential. What is found is a model that looks at a clock, a global, an address or a hash-ordered map.
+    /// Ctrl-C ends it.
+    #[arg(long)]
+    pub determinism: bool,
+
+    /// Compares at most so many events
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, requires = "determinism")]
+    pub events: u64,
+}
+
 /// The arguments of `run`.
 #[derive(Args, Debug)]
 pub struct RunArguments {
@@ -72,12 +119,72 @@ pub struct RunArguments {
     #[command(flatten)]
     pub scenario: ScenarioArguments,
 
+    /// What to leave behind.
+    #[command(flatten)]
+    pub results: ResultArguments,
+}
+
+/// The arguments of `resume`.
+#[derive(Args, Debug)]
+pub struct ResumeArguments {
+    /// The checkpoint
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// Puts a value in place of the scenario's, such as run.threads=2; may be repeated
+    ///
+    /// Any key of [run] but run.seed and run.ties, which with the model decide the result.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+
+    /// What to leave behind.
+    #[command(flatten)]
+    pub results: ResultArguments,
+}
+
+/// The commands of `ctl`.
+#[derive(Debug, Subcommand)]
+pub enum CtlCommand {
+    /// Says how far a run has come
+    Status {
+        /// Which run.
+        #[command(flatten)]
+        run: WhichRun,
+    },
+    /// Lets a run go on with another number of worker threads; the result stays
+    Threads {
+        /// How many
+        #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
+        threads: u32,
+        /// Which run.
+        #[command(flatten)]
+        run: WhichRun,
+    },
+}
+
+/// One of the runs on this machine.
+#[derive(Args, Debug)]
+pub struct WhichRun {
+    /// The run's process; needed where several go on
+    #[arg(long)]
+    pub pid: Option<u32>,
+}
+
+/// What a run leaves behind.
+#[derive(Args, Debug)]
+pub struct ResultArguments {
     /// Writes summary.json and the model's own files into this folder, which is made if need be
     ///
     /// The files hold results only, no speeds: they are the same, to the byte, under every protocol, number of federates
     /// and threads, and queue.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+
+    /// Writes what every thread and federate did when into this file, for https://ui.perfetto.dev
+    ///
+    /// About 150 bytes for every batch of events that a federate runs.
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
 
     /// Prints the summary as one JSON object, and shows no progress
     #[arg(long)]

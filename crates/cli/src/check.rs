@@ -1,12 +1,17 @@
 //! `paceline check`: everything but the run.
 
-use crate::args::ScenarioArguments;
+use crate::args::CheckArguments;
 use crate::failure::Failure;
-use crate::{loaded, text};
+use crate::loaded::Source;
+use crate::settings::speculation::{CANCELLATIONS, GVTS, SAVINGS, name};
+use crate::{determinism, text};
 
-/// Reads a scenario, builds its model, and says what would run.
-pub fn check(arguments: &ScenarioArguments) -> Result<(), Failure> {
-    let loaded = loaded::load(arguments)?;
+/// Reads a scenario, builds its model, and says what would run; or runs it twice and compares.
+pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
+    if arguments.determinism {
+        return determinism::check(&arguments.scenario, arguments.events);
+    }
+    let loaded = Source::read(&arguments.scenario)?.load()?;
     let settings = &loaded.settings;
     let threads = settings.threads.map_or("one per core".to_owned(), |threads| threads.to_string());
     let federates = settings.federates.map(|federates| loaded.model.federates(federates));
@@ -21,7 +26,14 @@ pub fn check(arguments: &ScenarioArguments) -> Result<(), Failure> {
         ("queue", settings.queue.name().to_owned()),
         ("seed", settings.seed.to_string()),
     ];
+    let speculation = &settings.speculation;
+    let ahead = [
+        ("state saving", name(&SAVINGS, speculation.saving).to_owned()),
+        ("cancellation", name(&CANCELLATIONS, speculation.cancellation).to_owned()),
+        ("GVT", name(&GVTS, speculation.gvt).to_owned()),
+    ];
+    let facts = facts.into_iter().chain(ahead.into_iter().filter(|_| settings.speculates()));
     let rows = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let title = format!("{} is sound", arguments.scenario.display());
+    let title = format!("{} is sound", arguments.scenario.scenario.display());
     text::print(&text::groups(&[(&title, rows)]))
 }

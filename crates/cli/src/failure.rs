@@ -1,21 +1,34 @@
 //! What can go wrong, how it is told, and with which exit status.
 
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use paceline_engine::RunError;
+use paceline_engine::determinism::Different;
+use paceline_kernel::Trouble;
+use paceline_report::TraceError;
 use paceline_scenario::ScenarioError;
+
+use crate::text;
 
 /// Why the program does not end with status 0.
 #[derive(Debug)]
 pub enum Failure {
     /// A mistake in the scenario, or in a file it names.
     Scenario(ScenarioError),
-    /// The engine could not start or finish.
-    Run(RunError),
+    /// The engine could not start or finish; with the checkpoint that the run can be gone on with, if there is one.
+    Run(Box<RunError>, Option<PathBuf>),
+    /// A checkpoint cannot be gone on with.
+    Resume(String),
+    /// A run that goes on cannot be reached.
+    Ctl(String),
     /// The model's results do not add up.
     Results(String),
+    /// Two runs of a scenario differ.
+    Different(PathBuf, Box<Different>),
+    /// A scenario was changed between two readings.
+    Changed(PathBuf),
     /// A file or folder cannot be written.
     Write(PathBuf, io::Error),
     /// Standard output cannot be written.
@@ -32,7 +45,13 @@ impl From<ScenarioError> for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        Self::Run(error)
+        Self::Run(error.into(), None)
+    }
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Self {
+        Self::Write(error.path, error.reason)
     }
 }
 
@@ -42,8 +61,17 @@ impl Failure {
         match self {
             Self::Scenario(error) if io::stderr().is_terminal() => draw(error),
             Self::Scenario(error) => eprintln!("error: {}", error.one_line()),
-            Self::Run(error) => eprintln!("error: {error}"),
+            Self::Run(error, checkpoint) => eprintln!("error: {}", of_run(error, checkpoint.as_deref())),
+            Self::Resume(problem) | Self::Ctl(problem) => eprintln!("error: {problem}"),
             Self::Results(problem) => eprintln!("error: the results do not add up: {problem}"),
+            Self::Different(path, different) => {
+                let before = text::count(different.events);
+                let path = path.display();
+                eprintln!(
+                    "error: two runs of {path} differ after {before} events that are the same: {different}"
+                );
+            }
+            Self::Changed(path) => eprintln!("error: {} was changed while it was read", path.display()),
             Self::Write(path, reason) => eprintln!("error: cannot write {}: {reason}", path.display()),
             Self::Print(reason) if reason.kind() == io::ErrorKind::BrokenPipe => {}
             Self::Print(reason) => eprintln!("error: cannot write to standard output: {reason}"),
@@ -56,10 +84,39 @@ impl Failure {
         match self {
             // Whoever reads the output has seen enough, as in `paceline list | head -1`.
             Self::Print(reason) if reason.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-            Self::Run(RunError::Fault(_) | RunError::Threads(_)) => ExitCode::from(1),
-            Self::Scenario(_) | Self::Run(_) => ExitCode::from(2),
-            Self::Results(_) | Self::Write(..) | Self::Print(_) | Self::Signals(_) => ExitCode::from(1),
+            Self::Run(error, _) => match **error {
+                RunError::Fault(_)
+                | RunError::Trouble(_)
+                | RunError::Threads(_)
+                | RunError::Checkpoint(_) => ExitCode::from(1),
+                _ => ExitCode::from(2),
+            },
+            Self::Scenario(_) | Self::Resume(_) => ExitCode::from(2),
+            Self::Different(..) | Self::Changed(_) => ExitCode::from(1),
+            Self::Results(_) | Self::Ctl(_) | Self::Write(..) | Self::Print(_) | Self::Signals(_) => {
+                ExitCode::from(1)
+            }
         }
+    }
+}
+
+/// What ended a run, and how to go on where that makes sense.
+fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
+    let told = match error {
+        RunError::Trouble(Trouble { kind, lp, at, event }) => {
+            format!("{lp} at {at}, handling {event}: {kind}")
+        }
+        other => other.to_string(),
+    };
+    match (error, checkpoint) {
+        (RunError::Fault(_) | RunError::Trouble(_), Some(path)) => {
+            let path = path.display();
+            format!(
+                "{told}\nThe checkpoint {path}, from before that, is still there: once the cause is found, \
+                 `paceline resume {path}` goes on from it"
+            )
+        }
+        _ => told,
     }
 }
 
@@ -69,5 +126,25 @@ fn draw(error: &ScenarioError) {
     match miette::GraphicalReportHandler::new().render_report(&mut picture, error) {
         Ok(()) => eprint!("{picture}"),
         Err(_) => eprintln!("error: {}", error.one_line()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_kernel::{LpId, Time, TroubleKind};
+
+    #[test]
+    fn a_panic_of_the_model_is_told_with_lp_time_event_and_checkpoint() {
+        let kind = TroubleKind::Panic { message: "no such lane".into() };
+        let trouble = Trouble { kind, lp: LpId(7), at: Time::secs(3), event: "Arrive(5)".into() };
+        let error = RunError::Trouble(trouble);
+        let told = of_run(&error, None);
+        assert_eq!(told, "LP 7 at 3s, handling Arrive(5): the model panicked: no such lane");
+        let with = of_run(&error, Some("out/city.checkpoint".as_ref()));
+        assert!(with.starts_with(&told) && with.contains("`paceline resume out/city.checkpoint`"), "{with}");
+        let other = of_run(&RunError::NoUndo, Some("out/city.checkpoint".as_ref()));
+        assert!(!other.contains("checkpoint"), "it is no failure of the run: {other}");
+        assert_eq!(Failure::from(error).status(), ExitCode::from(1));
     }
 }

@@ -7,9 +7,10 @@ use paceline_engine::{QueueKind, Sync};
 
 use crate::failure::Failure;
 use crate::loaded::Kind;
+use crate::settings::speculation::{CANCELLATIONS, GVTS, SAVINGS};
 use crate::text;
 
-/// Lists models, scenarios, protocols and queues.
+/// Lists models, scenarios, protocols, queues, and the ways to run ahead.
 pub fn list() -> Result<(), Failure> {
     let line = |name: &str, about: &str| (name.to_owned(), about.to_owned());
     let scenarios = match scenarios() {
@@ -21,6 +22,9 @@ pub fn list() -> Result<(), Failure> {
         scenarios,
         ("Protocols (run.protocol)", Sync::ALL.map(|(_, name, about)| line(name, about)).to_vec()),
         ("Event queues (run.queue)", QueueKind::ALL.map(|(_, name, about)| line(name, about)).to_vec()),
+        ("State saving (run.state_saving)", SAVINGS.map(|(_, name, about)| line(name, about)).to_vec()),
+        ("Cancellation (run.cancellation)", CANCELLATIONS.map(|(_, name, about)| line(name, about)).to_vec()),
+        ("GVT (run.gvt)", GVTS.map(|(_, name, about)| line(name, about)).to_vec()),
     ]))
 }
 

@@ -1,9 +1,12 @@
 //! A scenario, read to the last key, with its model built: the only place that knows which models there are.
 
+use std::path::{Path, PathBuf};
+
 use paceline_kernel::{Model, Time};
 use paceline_models::phold::Phold;
 use paceline_models::traffic::Traffic;
 use paceline_scenario::{Scenario, ScenarioError};
+use serde::{Deserialize, Serialize};
 
 use crate::args::ScenarioArguments;
 use crate::settings::RunSettings;
@@ -44,6 +47,19 @@ pub enum AnyModel {
     Traffic(Traffic),
 }
 
+/// A scenario as it was given, with all that is needed to read it again: what a checkpoint holds of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Source {
+    /// The file, as it was named.
+    pub file: PathBuf,
+    /// What stands in it.
+    pub text: String,
+    /// Where the files are that it names.
+    pub folder: PathBuf,
+    /// The values put in place of its own.
+    pub overrides: Vec<String>,
+}
+
 /// A scenario that can be run.
 #[derive(Debug)]
 pub struct Loaded {
@@ -57,9 +73,29 @@ pub struct Loaded {
     pub settings: RunSettings,
 }
 
-/// Reads the scenario, builds the model, and checks that the two fit.
-pub fn load(arguments: &ScenarioArguments) -> Result<Loaded, ScenarioError> {
-    let mut scenario = Scenario::load(&arguments.scenario, &arguments.overrides)?;
+impl Source {
+    /// Reads the file, and nothing in it yet.
+    pub fn read(arguments: &ScenarioArguments) -> Result<Self, ScenarioError> {
+        let ScenarioArguments { scenario: file, overrides } = arguments;
+        let text =
+            std::fs::read_to_string(file).map_err(|reason| ScenarioError::unreadable(file, &reason))?;
+        let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Self { file: file.clone(), text, folder, overrides: overrides.clone() })
+    }
+
+    /// The scenario's name: its file name without the ending.
+    pub fn name(&self) -> String {
+        self.file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Reads the scenario, builds the model, and checks that the two fit.
+    pub fn load(&self) -> Result<Loaded, ScenarioError> {
+        let name = self.file.display().to_string();
+        load(Scenario::parse(&name, &self.text, &self.folder, &self.overrides)?, self.name())
+    }
+}
+
+fn load(mut scenario: Scenario, name: String) -> Result<Loaded, ScenarioError> {
     let (mut section, mut run) = (scenario.section("model")?, scenario.section("run")?);
     scenario.finish(&["model", "run"])?;
     let settings = RunSettings::read(&mut run)?;
@@ -69,9 +105,11 @@ pub fn load(arguments: &ScenarioArguments) -> Result<Loaded, ScenarioError> {
         Kind::Traffic => AnyModel::Traffic(Traffic::from_section(&mut section, settings.seed)?),
     };
     section.finish()?;
-    settings.check(&run, model.lps(), model.lookahead())?;
+    match &model {
+        AnyModel::Phold(phold) => settings.check(&run, phold),
+        AnyModel::Traffic(traffic) => settings.check(&run, traffic),
+    }?;
     run.finish()?;
-    let name = arguments.scenario.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Loaded { scenario: name, kind, model, settings })
 }
 

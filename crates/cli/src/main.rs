@@ -8,16 +8,21 @@
 
 mod args;
 mod check;
+mod ctl;
+mod determinism;
 mod failure;
 mod list;
 mod loaded;
 mod memory;
 mod output;
+mod panics;
 mod progress;
+mod resume;
 mod run;
 mod settings;
 mod summary;
 mod text;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -28,6 +33,8 @@ use crate::args::{Arguments, Command};
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Resume(arguments) => resume::resume(&arguments),
+        Command::Ctl(command) => ctl::ctl(&command),
         Command::Check(arguments) => check::check(&arguments),
         Command::List => list::list(),
     };

@@ -1,73 +1,188 @@
 //! `paceline run`: a scenario from the first key to the last file.
 
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
 
-use paceline_engine::Monitor;
+use paceline_engine::{CheckpointFile, Checkpoints, Monitor, Sync};
 use paceline_models::results::{ResultFile, Results, RunFacts, Summary};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use crate::args::RunArguments;
+use crate::args::{ResultArguments, RunArguments};
+use crate::ctl::Control;
 use crate::failure::Failure;
-use crate::loaded::{self, AnyModel, Loaded};
+use crate::loaded::{AnyModel, Loaded, Source};
 use crate::output::Output;
+use crate::panics;
 use crate::progress::Progress;
 use crate::settings::RunSettings;
 use crate::summary::Finished;
 use crate::text;
+use crate::trace::Trace;
 
 /// Runs a scenario.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
-    let Loaded { scenario, kind, model, settings } = loaded::load(&arguments.scenario)?;
+    let source = Source::read(&arguments.scenario)?;
+    let loaded = source.load()?;
+    carry_out(&source, loaded, None, &arguments.results)
+}
+
+/// Runs what was loaded out of `source`, from the start or from a checkpoint.
+pub fn carry_out(
+    source: &Source,
+    loaded: Loaded,
+    resumed: Option<CheckpointFile>,
+    results: &ResultArguments,
+) -> Result<(), Failure> {
+    let Loaded { scenario, kind, model, settings } = loaded;
+    let checkpoints = checkpoints(source, &settings, resumed.as_ref(), results)?;
     let monitor = Monitor::new();
     stop_on_signal(&monitor)?;
-    let output = arguments.out.as_deref().map(Output::open).transpose()?;
-    let wanted = !arguments.json && !arguments.quiet;
+    let output = results.out.as_deref().map(Output::open).transpose()?;
+    let trace = results.trace.as_deref().map(|path| Trace::open(path, &scenario)).transpose()?;
+    let control = Control::open(&scenario, &monitor, settings.protocol != Sync::Sequential);
+    if let Err(reason) = &control {
+        eprintln!("warning: `paceline ctl` cannot reach this run: {reason}");
+    }
+    let wanted = !results.json && !results.quiet;
     let progress = Progress::start(&monitor, settings.until, wanted);
     let names = (kind.name(), scenario);
+    let how = How { settings, checkpoints, resumed, monitor, progress, trace: trace.as_ref() };
     let (finished, files) = match model {
-        AnyModel::Phold(phold) => execute(phold, names, settings, &monitor, progress)?,
-        AnyModel::Traffic(traffic) => execute(traffic, names, settings, &monitor, progress)?,
+        AnyModel::Phold(phold) => execute(phold, names, how)?,
+        AnyModel::Traffic(traffic) => execute(traffic, names, how)?,
     };
-    let written = match output {
+    drop(control);
+    let mut written = match output {
         Some(output) => write(output, &finished, files)?,
-        None => String::new(),
+        None => Vec::new(),
     };
-    match (arguments.json, arguments.quiet) {
+    // A run whose trace could not be written has its results all the same.
+    let traced = trace.map_or(Ok(()), |trace| trace.finish());
+    written.extend(results.trace.clone().filter(|_| traced.is_ok()));
+    match (results.json, results.quiet) {
         (true, _) => text::print(&format!("{:#}\n", finished.everything())),
         (false, true) => text::print(&finished.line()),
-        (false, false) => text::print(&format!("{}{written}", finished.page())),
-    }
+        (false, false) => text::print(&format!("{}{}", finished.page(), files_line(&written))),
+    }?;
+    traced
+}
+
+/// Where checkpoints go, if there are to be any: into the output folder, else where the run was resumed from, else here.
+fn checkpoints(
+    source: &Source,
+    settings: &RunSettings,
+    resumed: Option<&CheckpointFile>,
+    results: &ResultArguments,
+) -> Result<Option<Checkpoints>, Failure> {
+    let Some(every) = settings.checkpoint else { return Ok(None) };
+    let name = PathBuf::from(format!("{}.checkpoint", source.name()));
+    let path = match (&results.out, resumed) {
+        (Some(folder), _) => folder.join(name),
+        (None, Some(file)) => file.path().to_owned(),
+        (None, None) => name,
+    };
+    // Whoever goes on with it may stand elsewhere.
+    let folder = std::path::absolute(&source.folder)
+        .or_else(|_| std::env::current_dir())
+        .map_err(|reason| Failure::Write(path.clone(), reason))?;
+    let source = Source { folder, ..source.clone() };
+    let header = serde_json::to_vec(&source).map_err(|error| Failure::Write(path.clone(), error.into()))?;
+    Ok(Some(Checkpoints { path, every, header }))
+}
+
+/// How a model is run.
+struct How<'t> {
+    settings: RunSettings,
+    checkpoints: Option<Checkpoints>,
+    resumed: Option<CheckpointFile>,
+    monitor: Monitor,
+    progress: Progress,
+    trace: Option<&'t Trace>,
 }
 
 /// The run itself, and what the model says of it.
 fn execute<M: Results>(
     model: M,
     names: (&'static str, String),
-    settings: RunSettings,
-    monitor: &Monitor,
-    progress: Progress,
-) -> Result<(Finished, Vec<ResultFile>), Failure> {
-    let (mut report, model) = settings.simulation(model, monitor).run_keeping_model()?;
+    how: How<'_>,
+) -> Result<(Finished, Vec<ResultFile>), Failure>
+where
+    M::State: Serialize + DeserializeOwned,
+    M::Event: Serialize + DeserializeOwned,
+    M::Output: Serialize + DeserializeOwned,
+{
+    let How { settings, checkpoints, resumed, monitor, progress, trace } = how;
+    if settings.speculates() {
+        panics::keep_silent();
+    }
+    let written = checkpoints.as_ref().map(|checkpoints| Written::new(checkpoints.path.clone()));
+    let from = resumed.as_ref().map(|file| file.path().to_owned());
+    // The file is let go before the run.
+    let world = resumed.map(|file| file.world(&model)).transpose();
+    let world = world.map_err(|error| Failure::Resume(error.to_string()))?;
+    let mut simulation = settings.simulation(model, &monitor);
+    if let Some(checkpoints) = checkpoints {
+        simulation = simulation.checkpoint(checkpoints);
+    }
+    if let Some(trace) = trace {
+        simulation = simulation.trace(trace.sink());
+    }
+    if let Some(world) = world {
+        simulation = simulation.resume(world);
+    }
+    let ran = simulation.run_keeping_model();
     drop(progress);
+    let checkpoint = || written.and_then(Written::file).or(from);
+    let (mut report, model) = ran.map_err(|error| Failure::Run(error.into(), checkpoint()))?;
     let outputs = std::mem::take(&mut report.outputs);
     let facts = RunFacts { events: report.events, end_time: report.end_time };
     let Summary { lines, files } = model.results(outputs, &facts).map_err(Failure::Results)?;
     Ok((Finished::new(names, settings, &report, lines), files))
 }
 
-/// Writes all files and says so in a line.
-fn write(mut output: Output, finished: &Finished, files: Vec<ResultFile>) -> Result<String, Failure> {
+/// Watches whether a run writes a checkpoint.
+struct Written {
+    path: PathBuf,
+    before: Option<SystemTime>,
+}
+
+impl Written {
+    fn new(path: PathBuf) -> Self {
+        let before = modified(&path);
+        Self { path, before }
+    }
+
+    /// The checkpoint, if there is a new one.
+    fn file(self) -> Option<PathBuf> {
+        let now = modified(&self.path);
+        Some(self.path).filter(|_| now.is_some() && now != self.before)
+    }
+}
+
+/// When a file was last written; `None` where there is none.
+fn modified(path: &Path) -> Option<SystemTime> {
+    path.metadata().and_then(|data| data.modified()).ok()
+}
+
+/// Writes all files, and gives back which they are.
+fn write(mut output: Output, finished: &Finished, files: Vec<ResultFile>) -> Result<Vec<PathBuf>, Failure> {
     output.write("summary.json", |file| file.write_all(format!("{:#}\n", finished.results()).as_bytes()))?;
     for file in files {
         output.write(file.name, |to| file.write(to))?;
     }
-    let written = output.finish()?;
+    output.finish()
+}
+
+/// A line that names the files written, if any.
+fn files_line(written: &[PathBuf]) -> String {
     let names: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
-    Ok(format!("\nWritten: {}\n", names.join(", ")))
+    if names.is_empty() { String::new() } else { format!("\nWritten: {}\n", names.join(", ")) }
 }
 
 /// The first signal to end (Ctrl-C, termination) stops the run; another one ends the program, unless it comes with the
 /// first: some programs that end others signal both a process and its group.
-fn stop_on_signal(monitor: &Monitor) -> Result<(), Failure> {
+pub fn stop_on_signal(monitor: &Monitor) -> Result<(), Failure> {
     const INTERRUPTED: i32 = 130;
     const TOGETHER: Duration = Duration::from_millis(200);
     let monitor = monitor.clone();

@@ -3,11 +3,14 @@
 //! What depends on the model is checked once there is one ([`RunSettings::check`]), at the key's place in the file and
 //! before anything runs.
 
-use paceline_engine::{Monitor, QueueKind, Simulation, Sync};
-use paceline_kernel::{Model, TieBreak, Time};
-use paceline_scenario::{ScenarioError, Section};
+pub mod speculation;
 
-const MOST_THREADS: u32 = 4096;
+use std::num::NonZero;
+use std::time::Duration;
+
+use paceline_engine::{MOST_THREADS, Monitor, QueueKind, Simulation, Speculation, Sync};
+use paceline_kernel::{Balance, Model, TieBreak, Time};
+use paceline_scenario::{ScenarioError, Section};
 
 /// How a model is run.
 #[derive(Clone, Debug)]
@@ -30,6 +33,12 @@ pub struct RunSettings {
     pub random_ties: bool,
     /// Whether threads are pinned to cores.
     pub pin: bool,
+    /// Real time from one checkpoint to the next; none unless said.
+    pub checkpoint: Option<Duration>,
+    /// How optimistic and mixed runs speculate.
+    pub speculation: Speculation,
+    /// Whether LPs move between federates, and why.
+    pub balance: Balance,
 }
 
 impl RunSettings {
@@ -47,7 +56,20 @@ impl RunSettings {
             step: run.optional("step")?,
             random_ties: run.choice("ties", &[("fixed", false), ("random", true)], Some(false))?,
             pin: run.or("pin", false)?,
+            checkpoint: run
+                .optional::<Time>("checkpoint")?
+                .map(|every| Duration::from_nanos(every.as_nanos())),
+            speculation: speculation::read(run)?,
+            balance: run.choice(
+                "balance",
+                &Balance::ALL.map(|(balance, name)| (name, balance)),
+                Some(Balance::Off),
+            )?,
         };
+        if settings.checkpoint.is_some_and(|every| every.is_zero()) {
+            let problem = "checkpoints without time between them";
+            return Err(run.refuse("checkpoint", problem, "a duration above zero, such as \"10s\""));
+        }
         match settings.threads {
             Some(threads) if !(1..=MOST_THREADS).contains(&threads) => {
                 let allowed = format!("a whole number from 1 to {MOST_THREADS}");
@@ -58,7 +80,8 @@ impl RunSettings {
     }
 
     /// Checks what depends on the model.
-    pub fn check(&self, run: &Section, lps: u32, lookahead: Time) -> Result<(), ScenarioError> {
+    pub fn check<M: Model>(&self, run: &Section, model: &M) -> Result<(), ScenarioError> {
+        let (lps, lookahead) = (model.lps(), model.lookahead());
         match self.federates {
             Some(federates) if federates == 0 || federates > lps => {
                 let problem = format!("{lps} LPs cannot be dealt to {federates} federates");
@@ -66,36 +89,63 @@ impl RunSettings {
             }
             _ => {}
         }
+        speculation::check(&self.speculation, run, model)?;
         if self.protocol == Sync::Sequential {
             return Ok(());
         }
-        if lookahead == Time::ZERO {
+        if lookahead == Time::ZERO && self.protocol != Sync::Optimistic {
             let name = self.protocol.name();
             let problem = format!("protocol {name:?} needs a lookahead above zero, and the model has none");
-            return Err(run.refuse(
-                "protocol",
-                problem,
-                "\"sequential\", or a model with a lookahead above zero",
-            ));
+            let allowed = "\"sequential\", \"optimistic\", or a model with a lookahead above zero";
+            return Err(run.refuse("protocol", problem, allowed));
         }
         match self.step {
             Some(step) if step == Time::ZERO || step > lookahead => {
                 let problem = format!("a time step of {step} with a lookahead of {lookahead}");
-                Err(run.refuse("step", problem, format!("a duration above zero, at most \"{lookahead}\"")))
+                let allowed = match lookahead {
+                    Time::ZERO => "no step, as the model has no lookahead".to_owned(),
+                    _ => format!("a duration above zero, at most \"{lookahead}\""),
+                };
+                return Err(run.refuse("step", problem, allowed));
             }
-            _ => Ok(()),
+            _ => {}
         }
+        if !self.speculates() {
+            return Ok(());
+        }
+        speculation::check_memory(&self.speculation, run, model, self.federates_of(lps))
+    }
+
+    /// Whether what is run may have to be rolled back.
+    pub fn speculates(&self) -> bool {
+        matches!(self.protocol, Sync::Optimistic | Sync::Mixed)
+    }
+
+    /// How many federates the engine will deal `lps` LPs to.
+    fn federates_of(&self, lps: u32) -> u32 {
+        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get) as u32;
+        let spread = match self.threads.unwrap_or_else(cores) {
+            1 => 1,
+            threads => threads.saturating_mul(4),
+        };
+        self.federates.unwrap_or(spread.min(lps))
+    }
+
+    /// How simultaneous events are ordered.
+    pub fn ties(&self) -> TieBreak {
+        if self.random_ties { TieBreak::Random(self.seed) } else { TieBreak::Fixed }
     }
 
     /// The run of `model` that this describes, watched by `monitor`.
     pub fn simulation<M: Model>(&self, model: M, monitor: &Monitor) -> Simulation<M> {
-        let ties = if self.random_ties { TieBreak::Random(self.seed) } else { TieBreak::Fixed };
         let mut simulation = Simulation::new(model)
             .sync(self.protocol)
             .queue(self.queue)
             .seed(self.seed)
-            .ties(ties)
+            .ties(self.ties())
             .pin(self.pin)
+            .speculation(self.speculation.clone())
+            .balance(self.balance)
             .until(self.until.unwrap_or(Time::MAX))
             .monitor(monitor);
         if let Some(federates) = self.federates {

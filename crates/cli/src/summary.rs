@@ -2,15 +2,19 @@
 //!
 //! Invariant: [`Finished::results`] holds nothing that depends on protocol, partition, threads or the machine.
 
+mod rollbacks;
+
 use std::time::Duration;
 
-use paceline_engine::Report;
+use paceline_engine::{Balancing, Report};
 use paceline_kernel::Time;
 use serde_json::{Map, Value, json};
 
 use crate::memory;
 use crate::settings::RunSettings;
 use crate::text;
+
+use rollbacks::Explained;
 
 /// A finished run.
 #[derive(Debug)]
@@ -22,12 +26,18 @@ pub struct Finished {
     threads: u32,
     lps: u32,
     events: u64,
+    resumed_events: u64,
     wall: Duration,
     digest: String,
     end_time: Time,
     ended_by: &'static str,
     windows: u64,
     null_messages: u64,
+    rollbacks: Option<Explained>,
+    legs: u64,
+    checkpoints: u64,
+    checkpoints_wall: Duration,
+    balancing: Option<Balancing>,
     peak_memory_bytes: Option<u64>,
     lines: Vec<(&'static str, Value)>,
 }
@@ -40,6 +50,7 @@ impl Finished {
         report: &Report<O>,
         lines: Vec<(&'static str, Value)>,
     ) -> Self {
+        let rollbacks = Explained::of(report, &settings.speculation);
         Self {
             model,
             scenario,
@@ -48,19 +59,25 @@ impl Finished {
             threads: report.threads,
             lps: report.lps,
             events: report.events,
+            resumed_events: report.resumed_events,
             wall: report.wall,
             digest: report.digest.to_string(),
             end_time: report.end_time,
             ended_by: report.ended_by.name(),
             windows: report.windows,
             null_messages: report.null_messages,
+            rollbacks,
+            legs: report.legs,
+            checkpoints: report.checkpoints,
+            checkpoints_wall: report.checkpoints_wall,
+            balancing: report.balancing,
             peak_memory_bytes: memory::peak_bytes(),
             lines,
         }
     }
 
     fn events_per_second(&self) -> f64 {
-        self.events as f64 / self.wall.as_secs_f64().max(1e-9)
+        (self.events - self.resumed_events) as f64 / self.wall.as_secs_f64().max(1e-9)
     }
 
     fn model_results(&self) -> Value {
@@ -81,6 +98,7 @@ impl Finished {
             "threads": self.threads,
             "lps": self.lps,
             "events_committed": self.events,
+            "events_resumed": self.resumed_events,
             "wall_seconds": self.wall.as_secs_f64(),
             "events_per_second": self.events_per_second(),
             "digest": self.digest,
@@ -88,6 +106,14 @@ impl Finished {
             "ended_by": self.ended_by,
             "windows": self.windows,
             "null_messages": self.null_messages,
+            "rollbacks": self.rollbacks.as_ref().map(Explained::everything),
+            "legs": self.legs,
+            "checkpoints": self.checkpoints,
+            "checkpoint_seconds": self.checkpoints_wall.as_secs_f64(),
+            "balance_looks": self.balancing.map(|found| found.looks),
+            "lps_moved": self.balancing.map(|found| found.moved),
+            "imbalance_before": self.balancing.map(|found| found.imbalance_before),
+            "imbalance_after": self.balancing.map(|found| found.imbalance_after),
             "peak_memory_bytes": self.peak_memory_bytes,
             "results": self.model_results(),
         })
@@ -127,7 +153,25 @@ impl Finished {
             ("speed", text::rate(self.events_per_second())),
             ("protocol", self.settings.protocol.name().to_owned()),
         ];
-        for (name, number) in [("windows", self.windows), ("null messages", self.null_messages)] {
+        if self.resumed_events > 0 {
+            rows.insert(2, ("before resumed", text::count(self.resumed_events)));
+        }
+        if self.checkpoints > 0 {
+            let (number, wall) = (text::count(self.checkpoints), text::span(self.checkpoints_wall));
+            rows.push(("checkpoints", format!("{number}, in {wall}")));
+        }
+        if let Some(Balancing { looks, moved, imbalance_before, imbalance_after, .. }) = self.balancing {
+            let (before, after) = (text::decimal(imbalance_before), text::decimal(imbalance_after));
+            let loads = format!("largest federate {before}, then {after} times the mean");
+            rows.push((
+                "LPs moved",
+                format!("{} in {} looks; {loads}", text::count(moved), text::count(looks)),
+            ));
+        }
+        let legs = if self.legs > 1 { self.legs } else { 0 };
+        for (name, number) in
+            [("legs", legs), ("windows", self.windows), ("null messages", self.null_messages)]
+        {
             if number > 0 {
                 rows.push((name, text::count(number)));
             }
@@ -144,7 +188,10 @@ impl Finished {
         rows.push(("digest", self.digest.clone()));
         let own: Vec<_> = self.lines.iter().map(|(name, value)| label(name, value)).collect();
         let run: Vec<_> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        text::groups(&[(&format!("{} ({})", self.scenario, self.model), own), ("The run", run)])
+        let title = format!("{} ({})", self.scenario, self.model);
+        let mut groups = vec![(title.as_str(), own), ("The run", run)];
+        groups.extend(self.rollbacks.as_ref().map(|rollbacks| ("Rollbacks", rollbacks.rows())));
+        text::groups(&groups)
     }
 }
 

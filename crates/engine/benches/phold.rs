@@ -4,13 +4,16 @@
 //! Everything in one table is measured in one go, interleaved. The program starts itself again for what needs a process
 //! of its own: the busy neighbour, and memory.
 
+#[path = "common/busy.rs"]
+mod busy;
 #[path = "common/mod.rs"]
 mod common;
 #[path = "phold/yardstick.rs"]
 mod yardstick;
 
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
+use busy::Busy;
 use comfy_table::{Table, presets};
 use common::{Candidate, Measured, interleave, rounds};
 use paceline_engine::{QueueKind, Simulation, Sync};
@@ -111,25 +114,6 @@ fn speed(size: Size) {
     }
 }
 
-/// A process that does nothing but use a core; ends with the guard.
-struct Busy(Child);
-
-impl Busy {
-    fn start() -> Self {
-        let program = std::env::current_exe().expect("the program knows its own path");
-        let child = Command::new(program).arg("--busy").stdin(Stdio::piped()).spawn();
-        Self(child.expect("the program can start itself"))
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        // It may have ended by itself; either way it is gone after this.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 fn beside_busy(size: Size) {
     let run = move |federates: u32| {
         size.simulation(Sync::Window, federates, 2).run().expect("keeps the rules").events
@@ -177,18 +161,11 @@ fn print_memory(lps: u32, messages: u32) {
 }
 
 fn main() {
+    if busy::asked_for() {
+        busy::work();
+    }
     let arguments: Vec<String> = std::env::args().collect();
     match arguments.get(1).map(String::as_str) {
-        Some("--busy") => {
-            // Whoever started it is gone when its end of the pipe is.
-            std::thread::spawn(|| {
-                let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-                std::process::exit(0)
-            });
-            loop {
-                std::hint::black_box(());
-            }
-        }
         Some("--memory") => {
             let number = |at: usize| arguments.get(at).and_then(|word| word.parse().ok()).unwrap_or(0);
             print_memory(number(2), number(3));

@@ -13,13 +13,15 @@ use paceline_kernel::{
     EventQueue, Fault, FaultKind, Federate, Links, Model, Outbox, Partition, Progress, Promise, Time,
 };
 
-use crate::Monitor;
 use crate::idle::Idle;
+use crate::leg::Outcome;
+use crate::monitor::Halt;
 use crate::pool::{BATCH, Board, Turn};
 use crate::ready::Ready;
 use crate::seat::{Batch, Federates, Inbox, Seat, deliver, vacate};
 use crate::sync::{Apart, AtomicI64, Mutex, Ordering, lock};
-use crate::windowed::Outcome;
+use crate::trace::Recorder;
+use crate::{Monitor, RecordKind};
 
 /// Promises and requests in an inbox.
 #[derive(Debug)]
@@ -53,7 +55,7 @@ struct State {
     lvts: Vec<Time>,
     running: u32,
     over: bool,
-    interrupted: bool,
+    halt: Option<Halt>,
     fault: Option<Fault>,
     null_messages: u64,
 }
@@ -98,13 +100,14 @@ pub(crate) struct Desk<E> {
     /// Federates whose inbox changed in a way that matters to them.
     touched: Vec<u32>,
     null_messages: u64,
+    recorder: Recorder,
 }
 
 impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
     pub(crate) fn new(
         model: &'a M,
         partition: &'a Partition,
-        federates: Federates<M, Q>,
+        mut federates: Federates<M, Q>,
         links: Vec<Links>,
         until: Time,
         workers: u32,
@@ -113,14 +116,16 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         let count = federates.len();
         let alive = federates.iter().map(Federate::pending).sum::<usize>() as i64;
         let mut ready = Ready::new(count, workers as usize, model.lookahead());
-        (0..count as u32).for_each(|federate| ready.push(federate, Time::ZERO));
+        // What the first promises rest on. A federate that is far ahead has yet to say so to those who wait for it.
+        let from = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX).min(until);
+        (0..count as u32).for_each(|federate| ready.push(federate, from));
         let state = State {
             ready,
             status: vec![Status::Ready; count],
-            lvts: vec![Time::ZERO; count],
+            lvts: vec![from; count],
             running: 0,
             over: false,
-            interrupted: false,
+            halt: None,
             fault: None,
             null_messages: 0,
         };
@@ -149,13 +154,16 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         deliver(federate, &mut desk.arrived, &mut desk.spare, self.seats.len());
         desk.requests.drain(..).for_each(|from| links.want(from));
         let bound = links.bound().min(self.until);
-        let (pending, events) = (federate.pending(), federate.events());
+        let (pending, before, start_ns) = (federate.pending(), federate.events(), desk.recorder.now());
         let progress = federate.advance(self.model, self.partition, bound, BATCH, &mut desk.outbox);
-        self.monitor.advance(Time::ZERO, federate.events() - events);
+        // Even a federate without events has only come as far as the promises made to it.
+        let (lvt, events) = (federate.lvt(), federate.events() - before);
+        let floor = lvt.min(bound);
+        self.monitor.advance(Time::ZERO, events);
+        desk.recorder.slice(RecordKind::Run, Some(id), start_ns, floor, events);
         if progress == Progress::Faulty {
             return Err(federate.fault().cloned().expect("a faulty federate has a fault"));
         }
-        let lvt = federate.lvt();
         let outbox = &mut desk.outbox;
         let kept = federate.pending() as i64 - pending as i64;
         let alive =
@@ -168,8 +176,6 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         if let Some(to) = outbox.filled().find(|to| !links.keeps(*to, outbox.least(*to))) {
             return Err(self.broken(federate, outbox.to(to)));
         }
-        // Even a federate without events has only come as far as the promises made to it.
-        let floor = lvt.min(bound);
         self.post(id, links, floor, desk);
         if progress == Progress::Idle {
             links.ask(lvt, self.until, |from| {
@@ -220,22 +226,24 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         }
     }
 
-    fn end(&self, state: &mut State, interrupted: bool) {
-        state.over = true;
-        state.interrupted |= interrupted;
+    /// Ends the leg; `halt` says why, where it ends before the run is over.
+    fn end(&self, state: &mut State, halt: Option<Halt>) {
+        if !state.over {
+            (state.over, state.halt) = (true, halt);
+        }
         state.ready.clear();
         self.idle.wake_all();
     }
 
-    /// Takes the board apart after the run.
+    /// Takes the board apart after the leg.
     pub(crate) fn finish(self) -> Outcome<M, Q> {
         let state = self.state.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         Outcome {
             federates: vacate(self.seats, |owner| owner.federate),
-            interrupted: state.interrupted,
+            halt: state.halt,
             fault: state.fault,
-            windows: 0,
             null_messages: state.null_messages,
+            ..Outcome::default()
         }
     }
 }
@@ -243,7 +251,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
 impl<M: Model, Q: EventQueue<M::Event>> Board for Channelled<'_, M, Q> {
     type Desk = Desk<M::Event>;
 
-    fn desk(&self) -> Self::Desk {
+    fn desk(&self, recorder: Recorder) -> Self::Desk {
         Desk {
             outbox: Outbox::new(self.partition.federates()),
             arrived: Vec::new(),
@@ -251,13 +259,20 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Channelled<'_, M, Q> {
             requests: Vec::new(),
             touched: Vec::new(),
             null_messages: 0,
+            recorder,
         }
+    }
+
+    fn recorder(desk: &mut Self::Desk) -> &mut Recorder {
+        &mut desk.recorder
     }
 
     fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn {
         let mut state = lock(&self.state);
-        if !state.over && self.monitor.stopped() {
-            self.end(&mut state, true);
+        if !state.over
+            && let Some(halt) = self.monitor.halt()
+        {
+            self.end(&mut state, Some(halt));
         }
         if state.over {
             return Turn::Over;
@@ -265,7 +280,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Channelled<'_, M, Q> {
         let Some(federate) = state.ready.take(worker) else {
             if state.running == 0 {
                 // Everybody is idle and nobody can wake them.
-                self.end(&mut state, false);
+                self.end(&mut state, None);
                 return Turn::Over;
             }
             return Turn::Nothing(self.idle.epoch());
@@ -283,7 +298,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Channelled<'_, M, Q> {
                 let again =
                     std::mem::replace(&mut state.status[federate as usize], Status::Idle) == Status::Again;
                 if state.over {
-                    self.end(&mut state, false);
+                    self.end(&mut state, None);
                     return Turn::Over;
                 }
                 if more || again {
@@ -292,10 +307,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Channelled<'_, M, Q> {
                 desk.touched.drain(..).for_each(|touched| state.touch(touched));
                 let least = state.lvts.iter().copied().min().unwrap_or(Time::MAX);
                 self.monitor.advance(least.min(self.until), 0);
+                desk.recorder.gvt(least.min(self.until));
             }
             Err(fault) => {
                 state.fault.get_or_insert(fault);
-                self.end(&mut state, true);
+                self.end(&mut state, Some(Halt::Stop));
             }
         }
         let work = u32::try_from(state.ready.len()).unwrap_or(u32::MAX);
@@ -312,7 +328,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Channelled<'_, M, Q> {
     }
 
     fn abort(&self) {
-        self.end(&mut lock(&self.state), true);
+        self.end(&mut lock(&self.state), Some(Halt::Stop));
     }
 
     fn idle(&self) -> &Idle {

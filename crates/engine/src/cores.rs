@@ -3,10 +3,41 @@
 use std::io;
 use std::num::NonZero;
 
-/// How many worker threads make sense: the cores in the process's affinity, or fewer where a cgroup quota says so.
+/// How many worker threads make sense: the cores in the thread's affinity, or fewer where a cgroup quota says so.
 pub(crate) fn available() -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     u32::try_from(cores).unwrap_or(u32::MAX)
+}
+
+/// A thread whose affinity can be followed.
+#[cfg(target_os = "linux")]
+pub(crate) type Leader = rustix::thread::Pid;
+#[cfg(not(target_os = "linux"))]
+pub(crate) type Leader = ();
+
+/// The calling thread.
+#[cfg(target_os = "linux")]
+pub(crate) fn leader() -> Leader {
+    rustix::thread::gettid()
+}
+
+/// The calling thread.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn leader() -> Leader {}
+
+/// What [`available`] says in the thread `leader`, whose affinity somebody may have changed from outside. The calling
+/// thread takes that affinity over; where that cannot be, its own counts.
+#[cfg(target_os = "linux")]
+pub(crate) fn available_to(leader: Leader) -> u32 {
+    use rustix::thread::{sched_getaffinity, sched_setaffinity};
+    let followed = sched_getaffinity(Some(leader)).and_then(|cores| sched_setaffinity(None, &cores));
+    followed.map_or_else(|_| available(), |()| available())
+}
+
+/// What [`available`] says; threads have no affinity of their own here.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn available_to((): Leader) -> u32 {
+    available()
 }
 
 /// Binds the calling thread to the `worker`-th of the cores it may use, counted round.

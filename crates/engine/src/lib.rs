@@ -2,19 +2,32 @@
 
 #![forbid(unsafe_code)]
 
+mod balance;
 mod channelled;
+mod chaos;
+mod checkpoint;
 mod cores;
+pub mod determinism;
 mod idle;
+mod leg;
 mod monitor;
+mod optimistic;
 mod pool;
 mod ready;
 mod report;
 mod run;
 mod seat;
 mod simulation;
+mod speculation;
+mod steward;
 mod sync;
+mod trace;
 mod windowed;
 
-pub use monitor::Monitor;
+pub use balance::Balancing;
+pub use checkpoint::{CheckpointError, CheckpointFile, Checkpoints};
+pub use monitor::{MOST_THREADS, Monitor, ThreadsError};
 pub use report::{EndedBy, Report, RunError};
 pub use simulation::{QueueKind, Simulation, Sync};
+pub use speculation::{Optimistic, Speculation};
+pub use trace::{Record, RecordKind, TraceSink};

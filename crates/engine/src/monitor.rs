@@ -1,15 +1,31 @@
-//! Looking at a run from outside, and stopping it.
+//! Looking at a run from outside, stopping it, and changing its number of threads.
+//!
+//! Invariant: a pause that was asked for is granted only once something was committed since the last one, so that a run goes
+//! on however often it is asked.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use paceline_kernel::Time;
+use thiserror::Error;
+
+/// The most worker threads a run may have.
+pub const MOST_THREADS: u32 = 4096;
+
+/// A number of worker threads that no run may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a run on {threads} threads; allowed: a whole number from 1 to {MOST_THREADS}")]
+pub struct ThreadsError {
+    /// Asked for.
+    pub threads: u32,
+}
 
 /// A handle on a run: progress to read, and a way to end it early. Clones share the same run.
 ///
 /// ```
 /// use paceline_engine::Monitor;
 /// let monitor = Monitor::new();
+/// assert!(monitor.set_threads(2).is_ok() && monitor.set_threads(0).is_err());
 /// monitor.stop(); // from a signal handler, another thread, ...
 /// assert!(monitor.stopped());
 /// ```
@@ -19,8 +35,23 @@ pub struct Monitor(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     stop: AtomicBool,
+    pause: AtomicBool,
+    /// A pause is granted when this many events have been committed.
+    pause_events: AtomicU64,
+    /// Worker threads asked for; zero where nobody has asked.
+    wanted: AtomicU32,
+    threads: AtomicU32,
     events: AtomicU64,
     time_ns: AtomicU64,
+}
+
+/// Why a board is to stop working before the run is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// For good.
+    Stop,
+    /// To go on in another leg.
+    Pause,
 }
 
 impl Monitor {
@@ -39,6 +70,22 @@ impl Monitor {
         self.0.stop.load(Ordering::Relaxed)
     }
 
+    /// Asks the run to go on with `threads` worker threads, from 1 to [`MOST_THREADS`], after the batches in hand. The
+    /// result of the run stays. Sequential runs stay on one thread.
+    pub fn set_threads(&self, threads: u32) -> Result<(), ThreadsError> {
+        if !(1..=MOST_THREADS).contains(&threads) {
+            return Err(ThreadsError { threads });
+        }
+        self.0.wanted.store(threads, Ordering::SeqCst);
+        self.pause();
+        Ok(())
+    }
+
+    /// Worker threads of the run at the moment; zero before it starts.
+    pub fn threads(&self) -> u32 {
+        self.0.threads.load(Ordering::Relaxed)
+    }
+
     /// Events committed so far.
     pub fn events(&self) -> u64 {
         self.0.events.load(Ordering::Relaxed)
@@ -52,5 +99,40 @@ impl Monitor {
     pub(crate) fn advance(&self, time: Time, events: u64) {
         self.0.time_ns.fetch_max(time.as_nanos(), Ordering::Relaxed);
         self.0.events.fetch_add(events, Ordering::Relaxed);
+    }
+
+    /// Asks the run to end its leg.
+    pub(crate) fn pause(&self) {
+        self.0.pause.store(true, Ordering::SeqCst);
+    }
+
+    /// What the boards look at between two batches: whether to stop working, and why.
+    pub(crate) fn halt(&self) -> Option<Halt> {
+        if self.stopped() {
+            Some(Halt::Stop)
+        } else if self.0.pause.load(Ordering::Relaxed)
+            && self.events() >= self.0.pause_events.load(Ordering::Relaxed)
+        {
+            Some(Halt::Pause)
+        } else {
+            None
+        }
+    }
+
+    /// A leg begins, of at least `least` events. Requests made before this are fulfilled by now.
+    pub(crate) fn begin_leg(&self, threads: u32, least: u64) {
+        self.0.threads.store(threads, Ordering::Relaxed);
+        self.0.pause_events.store(self.events() + least, Ordering::Relaxed);
+    }
+
+    /// The number of threads asked for; forgets that a pause was asked for, which is to be done first.
+    pub(crate) fn take_wanted(&self) -> Option<u32> {
+        self.0.pause.store(false, Ordering::SeqCst);
+        Some(self.0.wanted.load(Ordering::SeqCst)).filter(|threads| *threads > 0)
+    }
+
+    /// Whether anybody has asked for a number of threads.
+    pub(crate) fn has_wanted(&self) -> bool {
+        self.0.wanted.load(Ordering::Relaxed) > 0
     }
 }

@@ -6,8 +6,10 @@
 use std::io;
 
 use crate::RunError;
+use crate::chaos::Chaos;
 use crate::idle::Idle;
 use crate::sync::{Mutex, lock, thread};
+use crate::trace::{Recorder, Tracing};
 
 /// Events that a federate runs before its worker looks up again; few under shuttle, so that federates change hands often.
 #[cfg(not(paceline_shuttle))]
@@ -31,8 +33,11 @@ pub(crate) trait Board: Sync {
     /// What a worker keeps to itself.
     type Desk;
 
-    /// A desk for one worker.
-    fn desk(&self) -> Self::Desk;
+    /// A desk for one worker, with its recorder.
+    fn desk(&self, recorder: Recorder) -> Self::Desk;
+
+    /// The recorder on a desk.
+    fn recorder(desk: &mut Self::Desk) -> &mut Recorder;
 
     /// One turn of a worker: run one federate for a bounded batch, or hand over what was gathered.
     fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn;
@@ -59,6 +64,8 @@ impl<B: Board> Drop for Leave<'_, B> {
 pub(crate) fn work<B: Board>(
     board: &B,
     workers: usize,
+    tracing: &Tracing,
+    chaos: Option<u64>,
     prepare: impl Fn(usize) -> io::Result<()> + Sync,
 ) -> Result<(), RunError> {
     let failed = Mutex::new(None);
@@ -72,11 +79,17 @@ pub(crate) fn work<B: Board>(
         if let Err(error) = prepare(worker) {
             return fail(worker, error);
         }
-        let mut desk = board.desk();
+        let mut desk = board.desk(tracing.recorder(Some(worker as u32)));
+        let mut chaos = chaos.map(|seed| Chaos::new(seed, worker));
         loop {
+            chaos.iter_mut().for_each(Chaos::dawdle);
             match board.turn(worker, &mut desk) {
                 Turn::Worked => {}
-                Turn::Nothing(seen) => board.idle().wait(worker, seen),
+                Turn::Nothing(seen) => {
+                    let start_ns = B::recorder(&mut desk).now();
+                    board.idle().wait(worker, seen);
+                    B::recorder(&mut desk).waited(start_ns);
+                }
                 Turn::Over => break,
             }
         }

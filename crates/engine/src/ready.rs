@@ -4,16 +4,16 @@
 //! least LVT of all; among those within `slack` of the least, it prefers one of its own. `slack` is the lookahead: nobody
 //! waits for a federate that is within it. A federate taken by another worker moves home with it.
 //!
-//! Invariant: a federate is in at most one heap, that of its home.
+//! Invariant: a federate is at most once in here, with its home.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeSet;
 
 use paceline_kernel::Time;
 
 #[derive(Debug)]
 pub(crate) struct Ready {
-    heaps: Vec<BinaryHeap<Reverse<(Time, u32)>>>,
+    /// By home: the federates that are ready, the least LVT first.
+    lists: Vec<BTreeSet<(Time, u32)>>,
     homes: Vec<usize>,
     slack: Time,
     len: usize,
@@ -23,7 +23,7 @@ impl Ready {
     /// Nothing ready; federates are at home with the workers in equal runs.
     pub(crate) fn new(federates: usize, workers: usize, slack: Time) -> Self {
         let homes = (0..federates).map(|federate| federate * workers / federates).collect();
-        Self { heaps: vec![BinaryHeap::new(); workers], homes, slack, len: 0 }
+        Self { lists: vec![BTreeSet::new(); workers], homes, slack, len: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -32,27 +32,48 @@ impl Ready {
 
     /// `federate` can run; nothing it will run is before `lvt`.
     pub(crate) fn push(&mut self, federate: u32, lvt: Time) {
-        self.heaps[self.homes[federate as usize]].push(Reverse((lvt, federate)));
-        self.len += 1;
+        self.len += usize::from(self.lists[self.homes[federate as usize]].insert((lvt, federate)));
+    }
+
+    /// `federate`, which is ready, has gone back from `lvt` to `lower`.
+    pub(crate) fn lower(&mut self, federate: u32, lvt: Time, lower: Time) {
+        let list = &mut self.lists[self.homes[federate as usize]];
+        list.remove(&(lvt, federate));
+        list.insert((lower, federate));
     }
 
     /// The federate for `worker` to run.
     pub(crate) fn take(&mut self, worker: usize) -> Option<u32> {
-        let top = |heap: &BinaryHeap<Reverse<(Time, u32)>>| heap.peek().map(|Reverse(least)| *least);
-        let tops = self.heaps.iter().enumerate().filter_map(|(home, heap)| Some((top(heap)?, home)));
+        let tops = self.lists.iter().enumerate().filter_map(|(home, list)| Some((*list.first()?, home)));
         let ((least, _), mut home) = tops.min()?;
-        if top(&self.heaps[worker]).is_some_and(|(lvt, _)| lvt <= least.saturating_add(self.slack)) {
+        let limit = least.saturating_add(self.slack);
+        if self.lists[worker].first().is_some_and(|(lvt, _)| *lvt <= limit) {
             home = worker;
         }
-        let Reverse((_, federate)) = self.heaps[home].pop()?;
+        let (_, federate) = self.lists[home].pop_first()?;
         self.homes[federate as usize] = worker;
         self.len -= 1;
         Some(federate)
     }
 
+    /// The `nth` federate, whatever its LVT, for `worker` to run.
+    pub(crate) fn take_any(&mut self, worker: usize, nth: usize) -> Option<u32> {
+        let mut nth = nth;
+        for list in &mut self.lists {
+            if let Some(entry) = list.iter().nth(nth).copied() {
+                list.remove(&entry);
+                self.homes[entry.1 as usize] = worker;
+                self.len -= 1;
+                return Some(entry.1);
+            }
+            nth -= list.len();
+        }
+        None
+    }
+
     /// Nothing is ready any more.
     pub(crate) fn clear(&mut self) {
-        self.heaps.iter_mut().for_each(BinaryHeap::clear);
+        self.lists.iter_mut().for_each(BTreeSet::clear);
         self.len = 0;
     }
 }

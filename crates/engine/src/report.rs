@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use paceline_kernel::{Digest, Fault, LinkError, Time};
+use paceline_kernel::{Digest, Fault, LinkError, Rollbacks, Time, Trouble, TroubleKind};
 use thiserror::Error;
 
-use crate::Sync;
+use crate::{Balancing, CheckpointError, Sync, ThreadsError};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +36,15 @@ pub struct Report<O> {
     pub sync: Sync,
     /// Federates that ran.
     pub federates: u32,
-    /// Worker threads that ran.
+    /// Worker threads that ran; where their number changed, the largest.
     pub threads: u32,
     /// LPs of the model.
     pub lps: u32,
     /// Events committed.
     pub events: u64,
+    /// Those of them that had been committed before the run was resumed; zero where it was not. All times and counts below
+    /// are those since then.
+    pub resumed_events: u64,
     /// Time the run took, without building the model.
     pub wall: Duration,
     /// The digest over committed events and final states.
@@ -54,7 +57,21 @@ pub struct Report<O> {
     pub windows: u64,
     /// Null messages sent.
     pub null_messages: u64,
-    /// What the model left behind, one value a federate.
+    /// What running ahead came to, in optimistic and mixed runs.
+    pub rollbacks: Option<Rollbacks>,
+    /// Rounds of GVT.
+    pub gvt_rounds: u64,
+    /// How far the front was ahead of GVT in simulated time, on average over the rounds.
+    pub gvt_lag: Time,
+    /// Legs: one more than the run has paused.
+    pub legs: u64,
+    /// Checkpoints written.
+    pub checkpoints: u64,
+    /// Time that the run stood still for them.
+    pub checkpoints_wall: Duration,
+    /// What moving LPs between federates came to, where that was asked for and there are federates to move between.
+    pub balancing: Option<Balancing>,
+    /// What the model left behind, in parts: one value a federate, each time the LPs were dealt to federates.
     pub outputs: Vec<O>,
 }
 
@@ -64,6 +81,32 @@ pub enum RunError {
     /// The model broke a rule of the simulation.
     #[error(transparent)]
     Fault(#[from] Fault),
+    /// The model panicked, or its events cannot be taken back.
+    #[error(transparent)]
+    Trouble(Trouble),
+    /// States are to be brought back by `undo`, and the model has none.
+    #[error(
+        "states are to be saved by undo, and the model has no undo; periodic and copy work with every model"
+    )]
+    NoUndo,
+    /// The memory budget does not hold one federate's states.
+    #[error(
+        "a memory budget of {bytes} bytes does not hold one federate's states, which take {needed} bytes"
+    )]
+    Memory {
+        /// The budget.
+        bytes: usize,
+        /// The least budget that works.
+        needed: usize,
+    },
+    /// The LPs named as optimistic are not LPs of the model.
+    #[error("{what} of optimistic LPs; allowed: a share from 0 to 1, or ranges within 0..{lps}")]
+    Optimistic {
+        /// What was named.
+        what: String,
+        /// LPs of the model.
+        lps: u32,
+    },
     /// The protocol needs lookahead and the model declares none.
     #[error("protocol {protocol} needs a lookahead above zero, and the model declares none")]
     NoLookahead {
@@ -95,7 +138,30 @@ pub enum RunError {
         /// The model's lookahead.
         lookahead: Time,
     },
+    /// More threads were asked for than there may be.
+    #[error(transparent)]
+    TooManyThreads(#[from] ThreadsError),
+    /// The run to be resumed has gone beyond the horizon.
+    #[error("the run is at {reached} already, which is not before the horizon, {until}")]
+    PastHorizon {
+        /// The horizon asked for.
+        until: Time,
+        /// The time of the latest event committed.
+        reached: Time,
+    },
+    /// A checkpoint could not be written; the one before it stays.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
     /// A worker thread could not be started or pinned.
     #[error("{0}")]
     Threads(String),
+}
+
+impl From<Trouble> for RunError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble.kind {
+            TroubleKind::Fault(fault) => Self::Fault(fault),
+            _ => Self::Trouble(trouble),
+        }
+    }
 }

@@ -1,29 +1,33 @@
-//! From settings to a report: checks what cannot work, builds the federates, runs the protocol, adds up.
+//! From settings to a report: checks what cannot work, builds the federates, runs them leg by leg, adds up.
+//!
+//! A leg ends when the run is over, or at a pause: between two legs nothing is speculative or under way, and the run can be
+//! written down, or go on with other threads or with LPs in other federates. Pauses are asked for by the [`Steward`] and by
+//! [`Monitor::set_threads`](crate::Monitor::set_threads).
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use paceline_kernel::{
-    BucketQueue, Digest, EnhancedHeap, EventQueue, Federate, Heap, Links, Model, Outbox, Partition, Progress,
-    Settings, Time, Windows,
+    Activity, Balance, BucketQueue, EnhancedHeap, EventQueue, Federate, Heap, Model, Partition, Past,
+    Rollbacks, Settings, Time, World,
 };
 
-use crate::channelled::Channelled;
-use crate::cores;
-use crate::pool;
-use crate::windowed::{Outcome, Windowed};
-use crate::{EndedBy, QueueKind, Report, RunError, Simulation, Sync};
+use crate::balance::Balancer;
+use crate::monitor::{Halt, MOST_THREADS};
+use crate::seat::Federates;
+use crate::steward::Steward;
+use crate::{EndedBy, QueueKind, RecordKind, Report, RunError, Simulation, Sync, ThreadsError, cores, leg};
 
-/// Events that the sequential protocol runs before it looks whether it is to stop.
-const BATCH: usize = 1 << 14;
 /// Federates per thread where the number of federates is left to us: enough that one slow thread's share can be taken
 /// over by the others.
 const FEDERATES_PER_THREAD: u32 = 4;
 
-pub(crate) fn run<M: Model>(simulation: Simulation<M>) -> Result<(Report<M::Output>, M), RunError> {
+pub(crate) fn run<M: Model>(mut simulation: Simulation<M>) -> Result<(Report<M::Output>, M), RunError> {
+    let resumed = simulation.resumed.take();
+    simulation.tracing.begin();
     let report = match simulation.queue {
-        QueueKind::Heap => run_with::<M, Heap<M::Event>>(&simulation),
-        QueueKind::EnhancedHeap => run_with::<M, EnhancedHeap<M::Event>>(&simulation),
-        QueueKind::Bucket => run_with::<M, BucketQueue<M::Event>>(&simulation),
+        QueueKind::Heap => run_with::<M, Heap<M::Event>>(&simulation, resumed),
+        QueueKind::EnhancedHeap => run_with::<M, EnhancedHeap<M::Event>>(&simulation, resumed),
+        QueueKind::Bucket => run_with::<M, BucketQueue<M::Event>>(&simulation, resumed),
     }?;
     Ok((report, simulation.model))
 }
@@ -41,13 +45,16 @@ pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), 
             return Err(RunError::Zero { what });
         }
     }
+    if let Some(threads) = simulation.threads.filter(|threads| *threads > MOST_THREADS) {
+        return Err(ThreadsError { threads }.into());
+    }
     if let Some(federates) = simulation.federates.filter(|federates| *federates > lps) {
         return Err(RunError::TooManyFederates { federates, lps });
     }
     if simulation.sync == Sync::Sequential {
         return Ok((1, 1));
     }
-    if lookahead == Time::ZERO {
+    if lookahead == Time::ZERO && simulation.sync != Sync::Optimistic {
         return Err(RunError::NoLookahead { protocol: simulation.sync.name() });
     }
     if let Some(step) = simulation.step.filter(|step| *step == Time::ZERO || *step > lookahead) {
@@ -60,45 +67,58 @@ pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), 
 
 fn run_with<M: Model, Q: EventQueue<M::Event>>(
     simulation: &Simulation<M>,
+    resumed: Option<World<M>>,
 ) -> Result<Report<M::Output>, RunError> {
-    let (federates, threads) = check(simulation)?;
-    let Simulation { model, sync, until, seed, ties, .. } = simulation;
+    let (count, threads) = check(simulation)?;
+    let Simulation { model, sync, until, seed, ties, monitor, balance, .. } = simulation;
+    if let Some(reached) = resumed.as_ref().filter(|world| world.events() > 0).map(World::last)
+        && reached >= *until
+    {
+        return Err(RunError::PastHorizon { until: *until, reached });
+    }
     let start = Instant::now();
-    let partition = model.partition(federates);
+    let partition = model.partition(count);
     let window = if *sync == Sync::Sequential { Time::ZERO } else { model.lookahead() };
     let settings = Settings { seed: *seed, ties: *ties, window };
-    let federates = Federate::<M, Q>::build(model, &partition, settings)?;
-    let mut outcome = match sync {
-        Sync::Sequential => sequential(simulation, &partition, federates),
-        Sync::TimeStep => {
-            let step = simulation.step.unwrap_or_else(|| model.lookahead());
-            windowed(simulation, &partition, federates, Windows::steps(step), threads)?
-        }
-        Sync::Window => {
-            windowed(simulation, &partition, federates, Windows::lookahead(model.lookahead()), threads)?
-        }
-        Sync::NullMessage | Sync::NullMessageOnDemand => {
-            let on_demand = *sync == Sync::NullMessageOnDemand;
-            channelled(simulation, &partition, federates, on_demand, threads)?
-        }
-    };
-    if let Some(fault) = outcome.fault {
-        return Err(fault.into());
+    let resumed_events = resumed.as_ref().map_or(0, World::events);
+    if matches!(sync, Sync::Optimistic | Sync::Mixed) {
+        simulation.speculation.check(model, partition.largest())?;
     }
-    let reached = outcome.federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX);
+    let moves = partition.federates() > 1 && (*balance != Balance::Off || simulation.shuffle.is_some());
+    let balancer = moves.then(|| {
+        let activity = resumed.as_ref().map_or_else(|| Activity::new(model.lps()), Activity::since);
+        Balancer::new(*balance, *ties, simulation.shuffle, activity, partition.federates())
+    });
+    let (federates, past) = match resumed {
+        None => (Federate::<M, Q>::build(model, &partition, settings)?, Past::default()),
+        Some(world) => world.deal(model, &partition, settings),
+    };
+    monitor.advance(past.last, past.events);
+    let follows = simulation.threads.is_none() && *sync != Sync::Sequential;
+    let every = simulation.checkpoints.as_ref().map(|(checkpoints, _)| checkpoints.every);
+    let look = balancer.as_ref().map(|_| Balancer::first_look());
+    let steward = Steward::start(monitor, every, look, follows.then_some(threads))?;
+    let sums = Sums::default();
+    let mut course = Course { simulation, partition, settings, steward, balancer, federates, past, sums };
+    let halt = course.run(threads)?;
+    let Course { steward, balancer, mut federates, past, sums, .. } = course;
+    steward.finish()?;
+    let balancing = balancer.map(|balancer| balancer.finish(&federates));
+
+    let reached = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX);
     assert!(
-        outcome.interrupted || reached >= *until,
+        halt == Some(Halt::Stop) || reached >= *until,
         "no protocol ends while events are left before the horizon"
     );
-    let pending: usize = outcome.federates.iter().map(Federate::pending).sum();
-    let ended_by = match (outcome.interrupted, pending) {
-        (true, _) => EndedBy::Interrupted,
-        (false, 0) => EndedBy::NoEvents,
-        (false, _) => EndedBy::Horizon,
+    let pending: usize = federates.iter().map(Federate::pending).sum();
+    let ended_by = match (halt, pending) {
+        (Some(_), _) => EndedBy::Interrupted,
+        (None, 0) => EndedBy::NoEvents,
+        (None, _) => EndedBy::Horizon,
     };
-    let federates = outcome.federates.len() as u32;
-    let (mut digest, mut events, mut last, mut outputs) = (Digest::default(), 0, Time::ZERO, Vec::new());
-    for federate in outcome.federates {
+    let count = federates.len() as u32;
+    let Past { mut digest, mut events, mut last, mut outputs } = past;
+    for federate in federates {
         let finished = federate.finish(model);
         digest.join(finished.digest);
         events += finished.events;
@@ -112,74 +132,167 @@ fn run_with<M: Model, Q: EventQueue<M::Event>>(
     };
     Ok(Report {
         sync: *sync,
-        federates,
-        threads,
+        federates: count,
+        threads: sums.threads,
         lps: model.lps(),
         events,
+        resumed_events,
         wall: start.elapsed(),
         digest,
         end_time,
         ended_by,
-        windows: outcome.windows,
-        null_messages: outcome.null_messages,
+        windows: sums.windows,
+        null_messages: sums.null_messages,
+        rollbacks: sums.rollbacks,
+        gvt_rounds: sums.gvt_rounds,
+        gvt_lag: Time::nanos((sums.gvt_lag_ns / u128::from(sums.gvt_rounds.max(1))) as u64),
+        legs: sums.legs,
+        checkpoints: sums.checkpoints,
+        checkpoints_wall: sums.checkpoints_wall,
+        balancing,
         outputs,
     })
 }
 
-/// One queue, one event after the other, on the calling thread.
-fn sequential<M: Model, Q: EventQueue<M::Event>>(
-    simulation: &Simulation<M>,
-    partition: &Partition,
-    mut federates: Vec<Federate<M, Q>>,
-) -> Outcome<M, Q> {
-    let mut outbox = Outbox::new(1);
-    let monitor = &simulation.monitor;
-    let mut interrupted = false;
-    let federate = &mut federates[0];
-    loop {
-        if monitor.stopped() {
-            interrupted = true;
-            break;
-        }
-        let before = federate.events();
-        let progress = federate.step_on(&simulation.model, partition, simulation.until, BATCH, &mut outbox);
-        monitor.advance(federate.lvt().min(simulation.until), federate.events() - before);
-        if progress != Progress::More {
-            break;
+/// What the legs of a run add up to.
+#[derive(Debug, Default)]
+struct Sums {
+    legs: u64,
+    threads: u32,
+    windows: u64,
+    null_messages: u64,
+    rollbacks: Option<Rollbacks>,
+    gvt_rounds: u64,
+    gvt_lag_ns: u128,
+    checkpoints: u64,
+    checkpoints_wall: Duration,
+}
+
+/// A run between two of its legs.
+struct Course<'s, M: Model, Q> {
+    simulation: &'s Simulation<M>,
+    partition: Partition,
+    settings: Settings,
+    steward: Steward,
+    balancer: Option<Balancer>,
+    federates: Federates<M, Q>,
+    /// What was committed before the federates were dealt.
+    past: Past<M::Output>,
+    sums: Sums,
+}
+
+impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
+    /// Runs leg after leg, until the run is over or stopped; the first with `threads` workers.
+    fn run(&mut self, threads: u32) -> Result<Option<Halt>, RunError> {
+        let Simulation { monitor, leg_events, .. } = self.simulation;
+        let mut threads = self.threads(threads);
+        loop {
+            monitor.begin_leg(threads, leg_events.unwrap_or(1));
+            if leg_events.is_some() {
+                monitor.pause();
+            }
+            let federates = std::mem::take(&mut self.federates);
+            self.simulation.tracing.start(threads, self.partition.federates());
+            let outcome = leg::run(self.simulation, &self.partition, federates, threads)?;
+            self.federates = outcome.federates;
+            self.sums.legs += 1;
+            self.sums.threads = self.sums.threads.max(threads);
+            self.sums.windows += outcome.windows;
+            self.sums.null_messages += outcome.null_messages;
+            if let Some(fault) = outcome.fault {
+                return Err(fault.into());
+            }
+            if let Some(trouble) = outcome.trouble {
+                return Err(trouble.into());
+            }
+            if let Some(own) = outcome.rollbacks {
+                self.sums.rollbacks.get_or_insert_default().then(&own);
+            }
+            self.sums.gvt_rounds += outcome.gvt_rounds;
+            self.sums.gvt_lag_ns += outcome.gvt_lag_ns;
+            match outcome.halt {
+                None => return Ok(None),
+                Some(Halt::Stop) => {
+                    self.checkpoint()?;
+                    return Ok(Some(Halt::Stop));
+                }
+                Some(Halt::Pause) => {
+                    threads = self.threads(threads);
+                    if self.steward.is_checkpoint_due()? {
+                        self.checkpoint()?;
+                    }
+                    self.look(threads);
+                }
+            }
         }
     }
-    let fault = federate.fault().cloned();
-    Outcome { federates, interrupted, fault, windows: 0, null_messages: 0 }
-}
 
-fn windowed<M: Model, Q: EventQueue<M::Event>>(
-    simulation: &Simulation<M>,
-    partition: &Partition,
-    federates: Vec<Federate<M, Q>>,
-    windows: Windows,
-    threads: u32,
-) -> Result<Outcome<M, Q>, RunError> {
-    let Simulation { model, until, monitor, .. } = simulation;
-    let board = Windowed::new(model, partition, federates, windows, *until, threads, monitor);
-    pool::work(&board, threads as usize, |worker| prepare(simulation, worker))?;
-    Ok(board.finish())
-}
+    /// How many workers the next leg has, where the last one had `threads`: what was asked for, else what follows the
+    /// cores. Requests made before this are fulfilled by it.
+    fn threads(&self, threads: u32) -> u32 {
+        let Simulation { sync, monitor, .. } = self.simulation;
+        let wanted = monitor.take_wanted();
+        let follows = self.simulation.threads.is_none();
+        let next = match (sync, wanted) {
+            (Sync::Sequential, _) => 1,
+            (_, Some(wanted)) => wanted,
+            (_, None) if follows => cores::available(),
+            (_, None) => threads,
+        };
+        self.steward.follow(follows.then_some(next));
+        next
+    }
 
-fn channelled<M: Model, Q: EventQueue<M::Event>>(
-    simulation: &Simulation<M>,
-    partition: &Partition,
-    federates: Vec<Federate<M, Q>>,
-    on_demand: bool,
-    threads: u32,
-) -> Result<Outcome<M, Q>, RunError> {
-    let Simulation { model, until, monitor, .. } = simulation;
-    let links = Links::build(model, partition, on_demand)?;
-    let board = Channelled::new(model, partition, federates, links, *until, threads, monitor);
-    pool::work(&board, threads as usize, |worker| prepare(simulation, worker))?;
-    Ok(board.finish())
-}
+    /// Takes the federates apart.
+    fn gather(&mut self) -> World<M> {
+        let (federates, past) = (std::mem::take(&mut self.federates), std::mem::take(&mut self.past));
+        if let Some(balancer) = &mut self.balancer {
+            balancer.bank(&federates);
+        }
+        World::gather(federates, &self.partition, past)
+    }
 
-/// What a worker thread does first.
-fn prepare<M>(simulation: &Simulation<M>, worker: usize) -> std::io::Result<()> {
-    if simulation.pin { cores::pin(worker) } else { Ok(()) }
+    /// Moves LPs between federates, where that is asked for, due and worth it for `threads` workers.
+    fn look(&mut self, threads: u32) {
+        let Simulation { model, sync, speculation, leg_events, .. } = self.simulation;
+        let start = Instant::now();
+        let due = leg_events.is_some() || self.steward.is_look_due();
+        let worth = match &mut self.balancer {
+            Some(balancer) if due => balancer.glance(&self.federates, threads),
+            _ => return,
+        };
+        let world = worth.then(|| self.gather());
+        let Some(balancer) = &mut self.balancer else { return };
+        if let Some(world) = world {
+            let fits = |partition: &Partition| {
+                let speculates = matches!(sync, Sync::Optimistic | Sync::Mixed);
+                !speculates || speculation.check(model, partition.largest()).is_ok()
+            };
+            if let Some(next) = balancer.plan(&world, &self.partition, threads, fits) {
+                self.partition = next;
+            }
+            (self.federates, self.past) = world.deal(model, &self.partition, self.settings);
+        }
+        balancer.stood_still(start.elapsed());
+        self.steward.look_in(balancer.pause());
+    }
+
+    /// Writes a checkpoint, if there are to be any.
+    fn checkpoint(&mut self) -> Result<(), RunError> {
+        let Simulation { model, checkpoints: Some((checkpoints, codec)), .. } = self.simulation else {
+            return Ok(());
+        };
+        let mut recorder = self.simulation.tracing.recorder(None);
+        let (start, start_ns) = (Instant::now(), recorder.now());
+        self.steward.settle()?;
+        let world = self.gather();
+        let reached = world.last();
+        let written = codec.write(&world, checkpoints)?;
+        (self.federates, self.past) = world.deal(model, &self.partition, self.settings);
+        self.steward.publish(written)?;
+        self.sums.checkpoints += 1;
+        self.sums.checkpoints_wall += start.elapsed();
+        recorder.slice(RecordKind::Checkpoint, None, start_ns, reached, 0);
+        Ok(())
+    }
 }

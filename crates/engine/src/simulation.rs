@@ -1,8 +1,14 @@
 //! The front door: a model, how to run it, and `run`.
 
-use paceline_kernel::{Model, TieBreak, Time};
+use std::fmt;
+use std::sync::Arc;
 
-use crate::{Monitor, Report, RunError};
+use paceline_kernel::{Balance, Model, TieBreak, Time, World};
+use serde::Serialize;
+
+use crate::checkpoint::Codec;
+use crate::trace::Tracing;
+use crate::{Checkpoints, Monitor, Report, RunError, Speculation, TraceSink};
 
 /// The synchronization protocol of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,16 +23,22 @@ pub enum Sync {
     NullMessage,
     /// The same, but promises without events are made only where somebody waits for them.
     NullMessageOnDemand,
+    /// Time Warp: federates run ahead and roll back.
+    Optimistic,
+    /// Time Warp in which some LPs never handle what could be rolled back.
+    Mixed,
 }
 
 impl Sync {
     /// All of them, with the name used in scenario files and a line about each.
-    pub const ALL: [(Self, &'static str, &'static str); 5] = [
+    pub const ALL: [(Self, &'static str, &'static str); 7] = [
         (Self::Sequential, "sequential", "one queue, one event after the other: the reference"),
         (Self::TimeStep, "time-step", "a barrier after every fixed step of simulated time"),
         (Self::Window, "window", "a barrier after every lookahead-wide window from the earliest event"),
         (Self::NullMessage, "null-message", "Chandy-Misra-Bryant: channels promise how far they are silent"),
         (Self::NullMessageOnDemand, "null-message-on-demand", "the same, promises only to those who wait"),
+        (Self::Optimistic, "optimistic", "Time Warp: federates run ahead and roll back"),
+        (Self::Mixed, "mixed", "Time Warp in which some LPs never handle what could be rolled back"),
     ];
 
     /// The name used in scenario files.
@@ -68,8 +80,7 @@ impl QueueKind {
 }
 
 /// A model and how to run it.
-#[derive(Debug)]
-pub struct Simulation<M> {
+pub struct Simulation<M: Model> {
     pub(crate) model: M,
     pub(crate) sync: Sync,
     pub(crate) federates: Option<u32>,
@@ -81,6 +92,37 @@ pub struct Simulation<M> {
     pub(crate) ties: TieBreak,
     pub(crate) pin: bool,
     pub(crate) monitor: Monitor,
+    pub(crate) speculation: Speculation,
+    pub(crate) tracing: Tracing,
+    pub(crate) checkpoints: Option<(Checkpoints, Codec<M>)>,
+    pub(crate) resumed: Option<World<M>>,
+    /// In tests: a leg ends after this many events.
+    pub(crate) leg_events: Option<u64>,
+    pub(crate) balance: Balance,
+    /// In tests: at every pause LPs move at random, drawn from this seed.
+    pub(crate) shuffle: Option<u64>,
+}
+
+impl<M: Model + fmt::Debug> fmt::Debug for Simulation<M> {
+    /// The model and how it is run; of a run to be resumed, how far it has come.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Simulation")
+            .field("model", &self.model)
+            .field("sync", &self.sync)
+            .field("federates", &self.federates)
+            .field("threads", &self.threads)
+            .field("queue", &self.queue)
+            .field("until", &self.until)
+            .field("step", &self.step)
+            .field("seed", &self.seed)
+            .field("ties", &self.ties)
+            .field("pin", &self.pin)
+            .field("monitor", &self.monitor)
+            .field("balance", &self.balance)
+            .field("checkpoints", &self.checkpoints.as_ref().map(|(checkpoints, _)| checkpoints))
+            .field("resumed", &self.resumed.as_ref().map(World::last))
+            .finish_non_exhaustive()
+    }
 }
 
 impl<M: Model> Simulation<M> {
@@ -98,6 +140,13 @@ impl<M: Model> Simulation<M> {
             ties: TieBreak::Fixed,
             pin: false,
             monitor: Monitor::new(),
+            checkpoints: None,
+            resumed: None,
+            leg_events: None,
+            balance: Balance::Off,
+            shuffle: None,
+            speculation: Speculation::default(),
+            tracing: Tracing::default(),
         }
     }
 
@@ -158,6 +207,57 @@ impl<M: Model> Simulation<M> {
     /// Watches and stops the run through `monitor`.
     pub fn monitor(mut self, monitor: &Monitor) -> Self {
         self.monitor = monitor.clone();
+        self
+    }
+
+    /// Writes checkpoints while it runs, and one when it is stopped. A run that ends well leaves the last one as it is.
+    pub fn checkpoint(mut self, checkpoints: Checkpoints) -> Self
+    where
+        M::State: Serialize,
+        M::Event: Serialize,
+        M::Output: Serialize,
+    {
+        self.checkpoints = Some((checkpoints, Codec::new()));
+        self
+    }
+
+    /// Goes on with a run that was written down, see [`crate::CheckpointFile::world`]. Model, seed and order of ties are to
+    /// be those of that run; all else may differ.
+    pub fn resume(mut self, world: World<M>) -> Self {
+        self.resumed = Some(world);
+        self
+    }
+
+    /// Lets the run pause whenever `events` events more are committed: for tests of pauses.
+    #[doc(hidden)]
+    pub fn leg_events(mut self, events: u64) -> Self {
+        self.leg_events = Some(events);
+        self
+    }
+
+    /// Whether LPs move between federates while it runs, and why. The result stays; a sequential run has one federate, and
+    /// nothing moves.
+    pub fn balance(mut self, balance: Balance) -> Self {
+        self.balance = balance;
+        self
+    }
+
+    /// Moves LPs at random whenever the run pauses: for tests.
+    #[doc(hidden)]
+    pub fn shuffle_lps(mut self, seed: u64) -> Self {
+        self.shuffle = Some(seed);
+        self
+    }
+
+    /// How optimistic and mixed runs speculate.
+    pub fn speculation(mut self, speculation: Speculation) -> Self {
+        self.speculation = speculation;
+        self
+    }
+
+    /// Tells `sink` what the workers do when.
+    pub fn trace(mut self, sink: Arc<dyn TraceSink>) -> Self {
+        self.tracing = Tracing::to(sink);
         self
     }
 

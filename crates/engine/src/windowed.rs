@@ -13,11 +13,14 @@
 use paceline_kernel::{EventQueue, Fault, Federate, Model, Outbox, Partition, Progress, Time, Windows};
 
 use crate::idle::Idle;
+use crate::leg::Outcome;
+use crate::monitor::Halt;
 use crate::pool::{BATCH, Board, Turn};
 use crate::ready::Ready;
 use crate::seat::{Batch, Federates, Seat, deliver, vacate};
 use crate::sync::{Apart, Mutex, lock};
-use crate::{EndedBy, Monitor};
+use crate::trace::Recorder;
+use crate::{Monitor, RecordKind};
 
 #[derive(Debug)]
 struct State {
@@ -26,7 +29,8 @@ struct State {
     ready: Ready,
     next: Vec<Time>,
     unfinished: usize,
-    over: Option<EndedBy>,
+    over: bool,
+    halt: Option<Halt>,
     fault: Option<Fault>,
 }
 
@@ -52,15 +56,7 @@ pub(crate) struct Desk<E> {
     told: Vec<(u32, Time)>,
     arrived: Vec<Batch<E>>,
     spare: Vec<Batch<E>>,
-}
-
-/// How a run on a board went.
-pub(crate) struct Outcome<M: Model, Q> {
-    pub(crate) federates: Federates<M, Q>,
-    pub(crate) interrupted: bool,
-    pub(crate) fault: Option<Fault>,
-    pub(crate) windows: u64,
-    pub(crate) null_messages: u64,
+    recorder: Recorder,
 }
 
 impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
@@ -75,7 +71,16 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
     ) -> Self {
         let next = federates.iter_mut().map(Federate::lvt).collect();
         let ready = Ready::new(federates.len(), workers as usize, model.lookahead());
-        let state = State { windows, bound: Time::ZERO, ready, next, unfinished: 0, over: None, fault: None };
+        let state = State {
+            windows,
+            bound: Time::ZERO,
+            ready,
+            next,
+            unfinished: 0,
+            over: false,
+            halt: None,
+            fault: None,
+        };
         let seats = federates.into_iter().map(|federate| Seat::new(federate, ())).collect();
         let useful = workers.min(crate::cores::available());
         let board = Self {
@@ -97,7 +102,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         let least = state.next.iter().copied().min().unwrap_or(Time::MAX);
         self.monitor.advance(least.min(self.until), 0);
         match state.windows.open(least, self.until) {
-            None => state.over = Some(EndedBy::Horizon),
+            None => state.over = true,
             Some(bound) => {
                 state.bound = bound;
                 for (federate, next) in state.next.iter_mut().enumerate().filter(|(_, next)| **next < bound) {
@@ -117,17 +122,21 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         let mut own = lock(&seat.federate);
         std::mem::swap(&mut lock(&seat.inbox).batches, &mut desk.arrived);
         deliver(&mut own, &mut desk.arrived, &mut desk.spare, self.seats.len());
-        let before = own.events();
+        let (before, start_ns) = (own.events(), desk.recorder.now());
         let progress = own.advance(self.model, self.partition, bound, BATCH, &mut desk.outbox);
-        self.monitor.advance(Time::ZERO, own.events() - before);
+        let (lvt, events) = (own.lvt(), own.events() - before);
+        self.monitor.advance(Time::ZERO, events);
+        desk.recorder.slice(RecordKind::Run, Some(federate), start_ns, lvt.min(bound), events);
         match progress {
-            Progress::Idle => desk.through.push((federate, own.lvt())),
+            Progress::Idle => desk.through.push((federate, lvt)),
             Progress::More => {
-                let lvt = own.lvt();
                 drop(own);
                 // Whoever finishes the federate may close the window: its messages must not be on this desk by then.
                 self.hand_over(desk);
-                lock(&self.state).ready.push(federate, lvt);
+                let mut state = lock(&self.state);
+                if !state.over {
+                    state.ready.push(federate, lvt);
+                }
             }
             Progress::Faulty => {
                 let fault = own.fault().cloned();
@@ -139,14 +148,14 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
                 if state.fault.as_ref().is_none_or(earlier) {
                     state.fault = fault;
                 }
-                self.end(&mut state, EndedBy::Interrupted);
+                self.end(&mut state, Halt::Stop);
             }
         }
     }
 
     /// Hands over what the desk has gathered; opens the next window if that was the last of this one.
     fn hand_over(&self, desk: &mut Desk<M::Event>) {
-        let Desk { outbox, spare, told, through, .. } = desk;
+        let Desk { outbox, spare, told, through, recorder, .. } = desk;
         outbox.flush(|federate, events, least| {
             self.seats[federate as usize].post(events, spare);
             told.push((federate, least));
@@ -159,9 +168,10 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         state.unfinished -= through.len();
         through.clear();
         told.clear();
-        if state.unfinished == 0 && state.over.is_none() {
+        if state.unfinished == 0 && !state.over {
             let work = self.open(&mut state);
-            let over = state.over.is_some();
+            recorder.gvt(self.monitor.time());
+            let over = state.over;
             drop(state);
             if over {
                 self.idle.wake_all();
@@ -172,21 +182,24 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         }
     }
 
-    fn end(&self, state: &mut State, by: EndedBy) {
-        state.over.get_or_insert(by);
+    /// Ends the work before the run is over.
+    fn end(&self, state: &mut State, halt: Halt) {
+        if !state.over {
+            (state.over, state.halt) = (true, Some(halt));
+        }
         state.ready.clear();
         self.idle.wake_all();
     }
 
-    /// Takes the board apart after the run.
+    /// Takes the board apart after the leg.
     pub(crate) fn finish(self) -> Outcome<M, Q> {
         let state = self.state.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         Outcome {
             federates: vacate(self.seats, |federate| federate),
-            interrupted: state.over == Some(EndedBy::Interrupted),
+            halt: state.halt,
             fault: state.fault,
             windows: state.windows.opened(),
-            null_messages: 0,
+            ..Outcome::default()
         }
     }
 }
@@ -194,15 +207,22 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
 impl<M: Model, Q: EventQueue<M::Event>> Board for Windowed<'_, M, Q> {
     type Desk = Desk<M::Event>;
 
-    fn desk(&self) -> Self::Desk {
+    fn desk(&self, recorder: Recorder) -> Self::Desk {
         let outbox = Outbox::new(self.partition.federates());
-        Desk { outbox, through: Vec::new(), told: Vec::new(), arrived: Vec::new(), spare: Vec::new() }
+        let (through, told) = (Vec::new(), Vec::new());
+        Desk { outbox, through, told, arrived: Vec::new(), spare: Vec::new(), recorder }
+    }
+
+    fn recorder(desk: &mut Self::Desk) -> &mut Recorder {
+        &mut desk.recorder
     }
 
     fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn {
         let mut state = lock(&self.state);
-        if state.over.is_none() && self.monitor.stopped() {
-            self.end(&mut state, EndedBy::Interrupted);
+        if !state.over
+            && let Some(halt) = self.monitor.halt()
+        {
+            self.end(&mut state, halt);
         }
         if let Some(federate) = state.ready.take(worker) {
             let bound = state.bound;
@@ -215,11 +235,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Windowed<'_, M, Q> {
             self.hand_over(desk);
             return Turn::Worked;
         }
-        if state.over.is_some() { Turn::Over } else { Turn::Nothing(self.idle.epoch()) }
+        if state.over { Turn::Over } else { Turn::Nothing(self.idle.epoch()) }
     }
 
     fn abort(&self) {
-        self.end(&mut lock(&self.state), EndedBy::Interrupted);
+        self.end(&mut lock(&self.state), Halt::Stop);
     }
 
     fn idle(&self) -> &Idle {

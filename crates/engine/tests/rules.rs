@@ -1,6 +1,8 @@
 //! What the engine refuses, and how it ends.
 
-use paceline_engine::{EndedBy, Monitor, RunError, Simulation, Sync};
+use std::time::Duration;
+
+use paceline_engine::{CheckpointFile, Checkpoints, EndedBy, Monitor, RunError, Simulation, Sync};
 use paceline_kernel::{Context, FaultKind, LpId, Model, Time};
 
 /// Two LPs that toss a ball; LP 0 breaks a rule at the fifth catch if told to.
@@ -92,6 +94,40 @@ fn a_panic_of_the_model_reaches_the_caller_and_leaves_nobody_waiting() {
 }
 
 #[test]
+fn a_panic_or_a_broken_rule_leaves_the_last_checkpoint() {
+    for sync in SYNCS {
+        for rule in [Rule::Panic, Rule::Past] {
+            let folder = tempfile::tempdir().expect("a folder can be made");
+            let path = folder.path().join("toss.checkpoint");
+            let checkpoints = Checkpoints { path: path.clone(), every: Duration::ZERO, header: Vec::new() };
+            let run = toss(rule).sync(sync).leg_events(1).checkpoint(checkpoints);
+            let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run.run()));
+            assert!(!matches!(run, Ok(Ok(_))), "{sync:?}, {rule:?}");
+            let file = CheckpointFile::open(&path).expect("the last checkpoint stays");
+            let kept = Toss { rule: Rule::Keep, lookahead: Time::secs(1) };
+            let world = file.world(&kept).expect("it is this model's");
+            assert_eq!(world.events(), 8, "{sync:?}, {rule:?}: the ninth catch is the one that fails");
+            let resumed = toss(Rule::Keep).sync(sync).resume(world).run().expect("the rule is kept now");
+            assert_eq!(resumed.digest, toss(Rule::Keep).run().expect("the rule is kept").digest);
+        }
+    }
+}
+
+#[test]
+fn null_messages_of_a_resumed_run_start_where_it_is() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let path = folder.path().join("toss.checkpoint");
+    let checkpoints = Checkpoints { path: path.clone(), every: Duration::ZERO, header: Vec::new() };
+    // 99 events; the one pause is behind the ninetieth.
+    toss(Rule::Keep).leg_events(90).checkpoint(checkpoints).run().expect("the rule is kept");
+    let file = CheckpointFile::open(&path).expect("it is complete");
+    let world = file.world(&Toss { rule: Rule::Keep, lookahead: Time::secs(1) }).expect("it is this model's");
+    let run = toss(Rule::Keep).sync(Sync::NullMessage).threads(1).resume(world);
+    let messages = run.run().expect("the rule is kept").null_messages;
+    assert!(messages < 10, "{messages} null messages, while nearly every promise goes with the ball");
+}
+
+#[test]
 fn settings_that_cannot_work_are_refused() {
     let none = || Simulation::new(Toss { rule: Rule::Keep, lookahead: Time::ZERO });
     for sync in &SYNCS[1..] {
@@ -102,6 +138,7 @@ fn settings_that_cannot_work_are_refused() {
         Some(RunError::TooManyFederates { federates: 3, lps: 2 })
     );
     assert!(matches!(toss(Rule::Keep).threads(0).run(), Err(RunError::Zero { .. })));
+    assert!(matches!(toss(Rule::Keep).threads(4097).run(), Err(RunError::TooManyThreads(_))));
     assert!(matches!(toss(Rule::Keep).federates(0).run(), Err(RunError::Zero { .. })));
     let stepped = |step| toss(Rule::Keep).sync(Sync::TimeStep).step(step).run();
     assert!(matches!(stepped(Time::millis(1001)), Err(RunError::Step { .. })));

@@ -8,23 +8,30 @@
 mod mesh;
 
 use mesh::Mesh;
-use paceline_engine::{Monitor, Simulation, Sync};
-use paceline_kernel::{Model, Rng};
+use paceline_engine::{Monitor, Simulation, Speculation, Sync};
+use paceline_kernel::{Cancellation, GvtKind, Model, Rng, Saving};
 
 /// Interleavings tried of each case.
 const SCHEDULES: usize = 200;
 
 fn explore(sync: Sync) {
+    explore_with(sync, |_| Speculation::default());
+}
+
+/// The same, with settings for optimistic runs drawn for each case.
+fn explore_with(sync: Sync, speculation: impl Fn(&mut Rng) -> Speculation) {
     for case in 0..25 {
         let mesh = Mesh::draw(case, false);
         let mut rng = Rng::new(case, 0x7368_7574);
         let federates = 1 + rng.below(u64::from(mesh.lps().min(5))) as u32;
         let threads = 2 + rng.below(4) as u32;
+        let speculation = speculation(&mut rng);
         let base = move |mesh: &Mesh| Simulation::new(mesh.clone()).until(mesh.until()).seed(case);
         let reference = base(&mesh).sync(Sync::Sequential).run().expect("the model keeps the rules").digest;
         shuttle::check_random(
             move || {
-                let run = base(&mesh).sync(sync).federates(federates).threads(threads).run();
+                let run = base(&mesh).sync(sync).federates(federates).threads(threads);
+                let run = run.speculation(speculation.clone()).run();
                 assert_eq!(run.expect("the model keeps the rules").digest, reference, "case {case}");
             },
             SCHEDULES,
@@ -45,6 +52,58 @@ fn null_messages() {
 #[test]
 fn null_messages_on_demand() {
     explore(Sync::NullMessageOnDemand);
+}
+
+/// Chaos takes federates at random, so that much is rolled back; both ways to compute GVT.
+fn drawn(rng: &mut Rng) -> Speculation {
+    Speculation {
+        saving: [Saving::Copy, Saving::Periodic, Saving::Undo][rng.below(3) as usize],
+        cancellation: [Cancellation::Aggressive, Cancellation::Lazy][rng.below(2) as usize],
+        gvt: [GvtKind::Synchronous, GvtKind::Asynchronous][rng.below(2) as usize],
+        memory_bytes: rng.chance(0.2).then_some(2_000),
+        chaos: rng.chance(0.5).then(|| rng.u64()),
+        ..Speculation::default()
+    }
+}
+
+#[test]
+fn time_warp() {
+    explore_with(Sync::Optimistic, drawn);
+}
+
+#[test]
+fn mixed() {
+    explore_with(Sync::Mixed, drawn);
+}
+
+#[test]
+fn pausing_in_the_middle_and_going_on() {
+    for (sync, ..) in Sync::ALL {
+        for case in 0..8 {
+            let mesh = Mesh::draw(case, false);
+            let federates = mesh.lps().min(4);
+            let base = move |mesh: &Mesh| Simulation::new(mesh.clone()).until(mesh.until()).seed(case);
+            let reference =
+                base(&mesh).sync(Sync::Sequential).run().expect("the model keeps the rules").digest;
+            shuttle::check_random(
+                move || {
+                    let monitor = Monitor::new();
+                    let run = base(&mesh).sync(sync).federates(federates).threads(2).monitor(&monitor);
+                    let other = shuttle::thread::spawn(move || {
+                        for threads in [3, 1, 2] {
+                            monitor.set_threads(threads).expect("the number is allowed");
+                            shuttle::thread::yield_now();
+                        }
+                    });
+                    // Some pauses come from the other thread, at any moment, and some are sure to come.
+                    let report = run.leg_events(40).run().expect("the model keeps the rules");
+                    assert_eq!(report.digest, reference, "{sync:?}, case {case}");
+                    other.join().expect("does not panic");
+                },
+                50,
+            );
+        }
+    }
 }
 
 #[test]

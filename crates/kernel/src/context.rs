@@ -3,16 +3,26 @@
 //! A [`Context`] checks every send at once and remembers the first that breaks a rule as a [`Fault`]; the federate then
 //! stops. Sends are gathered in a buffer that the federate owns and reuses: nothing is allocated per event.
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::{Event, MAX_DEPTH, TieBreak};
 use crate::{Fault, FaultKind, LpId, Model, Rng, Time};
 
 /// What the federate keeps per LP besides the model's state: 16 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct LpCore {
     /// Random numbers drawn.
     pub draws: u64,
     /// Events sent.
     pub sent: u64,
+}
+
+/// A moment in the handling of events.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    core: LpCore,
+    outbox: usize,
+    tape: usize,
 }
 
 /// What is the same for every event of a run.
@@ -72,6 +82,7 @@ pub struct Context<'a, M: Model> {
     alarm: bool,
     outbox: &'a mut Vec<Event<M::Event>>,
     fault: &'a mut Option<Box<Fault>>,
+    tape: Option<&'a mut Vec<u64>>,
 }
 
 impl<'a, M: Model> Context<'a, M> {
@@ -98,7 +109,47 @@ impl<'a, M: Model> Context<'a, M> {
             alarm: false,
             outbox,
             fault,
+            tape: None,
         }
+    }
+
+    /// Lets the model keep words for its `undo`, on `tape`.
+    pub(crate) fn keep_on(&mut self, tape: &'a mut Vec<u64>) {
+        self.tape = Some(tape);
+    }
+
+    /// How much has been kept.
+    pub(crate) fn kept(&self) -> usize {
+        self.tape.as_ref().map_or(0, |tape| tape.len())
+    }
+
+    /// Where the LP is, to come back to.
+    pub(crate) fn mark(&self) -> Mark {
+        let core = LpCore { draws: self.rng.draws(), sent: self.sent };
+        Mark { core, outbox: self.outbox.len(), tape: self.kept() }
+    }
+
+    /// Takes back random numbers, messages and words since `mark`; a rule broken since is forgotten.
+    pub(crate) fn go_back(&mut self, mark: &Mark) {
+        self.rng.rewind(self.rng.draws() - mark.core.draws);
+        self.sent = mark.core.sent;
+        self.outbox.truncate(mark.outbox);
+        if let Some(tape) = &mut self.tape {
+            tape.truncate(mark.tape);
+        }
+        *self.fault = None;
+    }
+
+    /// What was sent since `mark`, one message a line.
+    pub(crate) fn sent_since(&self, mark: &Mark) -> String {
+        let line =
+            |event: &Event<M::Event>| format!("{:?} to {} at {}", event.payload, event.to(), event.time());
+        self.outbox[mark.outbox..].iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The words kept since `mark`.
+    pub(crate) fn words_since(&self, mark: &Mark) -> Vec<u64> {
+        self.tape.as_ref().map_or_else(Vec::new, |tape| tape[mark.tape..].to_vec())
     }
 
     /// Moves on to an event of the same LP.
@@ -198,6 +249,15 @@ impl<'a, M: Model> Context<'a, M> {
         self.send(to, at - self.now, event);
     }
 
+    /// Keeps a word for [`Model::undo`]: what handling this event overwrites and cannot be computed back. Does nothing in
+    /// runs that do not undo.
+    #[inline(always)]
+    pub fn keep(&mut self, word: u64) {
+        if let Some(tape) = &mut self.tape {
+            tape.push(word);
+        }
+    }
+
     #[inline(always)]
     fn push(&mut self, to: LpId, time: Time, depth: u16, event: M::Event) {
         let tie = self.rules.ties.tie(self.lp, self.sent);
@@ -210,6 +270,58 @@ impl<'a, M: Model> Context<'a, M> {
         if self.fault.is_none() {
             *self.fault = Some(describe(kind, self.lp, self.now, to, at, event));
         }
+    }
+}
+
+/// The words that [`Context::keep`] kept while an event was handled, for its `undo`.
+///
+/// ```
+/// use paceline_kernel::{Context, Kept, LpId, Model, Time};
+///
+/// /// LPs that remember the largest number they were told.
+/// struct Largest;
+///
+/// impl Model for Largest {
+///     type State = u64;
+///     type Event = u64;
+///     type Output = ();
+///     # fn lps(&self) -> u32 { 1 }
+///     # fn lookahead(&self) -> Time { Time::secs(1) }
+///     # fn init(&self, _: LpId, _: &mut Context<Self>) -> u64 { 0 }
+///     fn handle(&self, largest: &mut u64, told: &u64, cx: &mut Context<Self>) {
+///         cx.keep(*largest);
+///         *largest = (*largest).max(*told);
+///     }
+///     fn has_undo(&self) -> bool {
+///         true
+///     }
+///     fn undo(&self, largest: &mut u64, _told: &u64, kept: &mut Kept<'_>) {
+///         *largest = kept.word();
+///     }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Kept<'a> {
+    words: &'a [u64],
+}
+
+impl<'a> Kept<'a> {
+    /// Gives `words` back, the last first. The kernel does this; models' authors do, to test an `undo`.
+    pub fn new(words: &'a [u64]) -> Self {
+        Self { words }
+    }
+
+    /// The word kept last, of those not yet given back. Panics if there is none: `undo` asks for more than was kept.
+    #[inline(always)]
+    pub fn word(&mut self) -> u64 {
+        let (last, rest) = self.words.split_last().expect("`undo` takes back no more words than were kept");
+        self.words = rest;
+        *last
+    }
+
+    /// Whether all words have been given back.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
     }
 }
 

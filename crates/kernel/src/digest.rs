@@ -7,6 +7,8 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::Event;
 use crate::rng::{fold, mix};
 
@@ -16,7 +18,7 @@ const K1: u64 = 0x8bb8_4b93_962e_acc9;
 const K2: u64 = 0x4b33_a62e_d433_d4a3;
 
 /// A digest; add two to join the results of two federates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Digest(u64);
 
 impl Digest {
@@ -52,6 +54,14 @@ impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
     }
+}
+
+/// A hash of `value`, the same on every machine.
+#[inline(always)]
+pub(crate) fn hash_of(value: &impl Hash) -> u64 {
+    let mut hasher = Mixer(K0);
+    value.hash(&mut hasher);
+    hasher.0
 }
 
 /// A fast hasher that gives the same value on every machine.
@@ -100,7 +110,7 @@ impl Hasher for Mixer {
 /// assert_eq!(p.0.0, 1.5);
 /// # let _ = p.1;
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
 pub struct Bits(pub f64);
 
 impl Hash for Bits {

@@ -8,6 +8,8 @@
 
 use std::cmp::Ordering;
 
+use serde::{Deserialize, Serialize};
+
 use crate::rng::mix;
 use crate::{LpId, Time};
 
@@ -22,7 +24,7 @@ const HALF: u64 = (1 << 40) - 1;
 pub(crate) type Tie = (u64, u32);
 
 /// How simultaneous events of the same depth are ordered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum TieBreak {
     /// By source LP, then by the source's sequence number.
     #[default]
@@ -101,6 +103,11 @@ pub struct Key {
 }
 
 impl Key {
+    /// Before all events at `time`, after all before it.
+    pub(crate) const fn least(time: Time) -> Self {
+        Self { time, order: 0, tie_low: 0 }
+    }
+
     /// When the event happens.
     pub const fn time(self) -> Time {
         self.time
@@ -108,7 +115,7 @@ impl Key {
 }
 
 /// An event on its way to, or waiting at, an LP: 24 bytes and the model's payload.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Event<E> {
     time: Time,
     order: u64,
@@ -141,6 +148,12 @@ impl<E> Event<E> {
     #[inline(always)]
     pub const fn key(&self) -> Key {
         Key { time: self.time, order: self.order, tie_low: self.tie_low }
+    }
+
+    /// The same with another payload.
+    #[inline(always)]
+    pub(crate) fn with<F>(&self, payload: F) -> Event<F> {
+        Event { time: self.time, order: self.order, tie_low: self.tie_low, to: self.to, payload }
     }
 
     /// How many zero-delay events led to it within its instant.

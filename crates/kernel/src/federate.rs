@@ -14,20 +14,21 @@
 
 mod batch;
 mod init;
+mod look;
 mod one;
+mod warp;
 
 use batch::Batch;
 pub use init::Settings;
+use warp::Cancelled;
+pub use warp::{
+    Bounds, Cancellation, Depths, Optimism, Rollbacks, Saving, Times, Trouble, TroubleKind, Turn as WarpTurn,
+    Warp,
+};
 
-use crate::context::{LpCore, Rules};
-use crate::{Digest, Event, EventQueue, Fault, LpId, Model, Outbox, Partition, Time};
-
-/// An LP: the model's state and the kernel's counters.
-#[derive(Clone, Debug)]
-struct Lp<S> {
-    core: LpCore,
-    state: S,
-}
+use crate::context::Rules;
+use crate::world::Lp;
+use crate::{Digest, Event, EventQueue, Fault, LpId, Model, Outbox, Partition, Past, Time};
 
 /// What [`Federate::advance`] or [`Federate::step`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,11 @@ pub struct Federate<M: Model, Q> {
     queue: Q,
     batch: Batch<M::Event>,
     sent: Vec<Event<M::Event>>,
+    /// Messages to LPs of this federate before `reach` are not for the queue: they go here. Only Time Warp has a reach.
+    near: Vec<Event<M::Event>>,
+    reach: Time,
+    /// Events in the queue that were taken back.
+    cancelled: Cancelled,
     fault: Option<Box<Fault>>,
     digest: Digest,
     events: u64,
@@ -103,7 +109,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
 
     /// Events waiting.
     pub fn pending(&self) -> usize {
-        self.queue.len() + self.batch.len()
+        self.queue.len() + self.batch.len() - self.cancelled.len()
     }
 
     /// The time of the latest event run.
@@ -158,6 +164,21 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             left -= self.run_lp(model, partition, left, outbox);
         }
         Progress::Faulty
+    }
+
+    /// Gives out its LPs; its events go to `pending`, what it has committed to `past`.
+    pub(crate) fn take_apart(
+        mut self,
+        pending: &mut Vec<Event<M::Event>>,
+        past: &mut Past<M::Output>,
+    ) -> Vec<Lp<M::State>> {
+        self.put_back();
+        self.queue.drain(Time::MAX, |event| pending.push(event));
+        past.digest.join(self.digest);
+        past.events += self.events;
+        past.last = past.last.max(self.last);
+        past.outputs.push(self.output);
+        self.lps
     }
 
     /// Ends the run: tells the model the final states and the events left over, and gives out what there is to report.

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod balance;
 mod context;
 mod digest;
 mod event;
@@ -19,16 +20,22 @@ mod protocol;
 mod queue;
 mod rng;
 mod time;
+mod world;
 
-pub use context::Context;
+pub use balance::{Activity, Balance, Edge, LOAD_SLACK, TALK_SLACK, imbalance, improve, remote, span, sums};
+pub use context::{Context, Kept};
 pub use digest::{Bits, Digest};
 pub use event::{Event, Key, MAX_DEPTH, TieBreak};
 pub use fault::{Fault, FaultKind};
-pub use federate::{Federate, Finished, Progress, Settings};
+pub use federate::{
+    Bounds, Cancellation, Depths, Federate, Finished, Optimism, Progress, Rollbacks, Saving, Settings, Times,
+    Trouble, TroubleKind, Warp, WarpTurn,
+};
 pub use model::{Channels, LpId, Model};
-pub use outbox::Outbox;
+pub use outbox::{Mail, Outbox, Receipt};
 pub use partition::Partition;
-pub use protocol::{LinkError, Links, Promise, Windows};
+pub use protocol::{Gvt, GvtKind, LinkError, Links, Promise, Windows};
 pub use queue::{BucketQueue, EnhancedHeap, EventQueue, Heap};
 pub use rng::Rng;
 pub use time::Time;
+pub use world::{Past, World};

@@ -3,10 +3,12 @@
 use std::fmt::{self, Debug};
 use std::hash::Hash;
 
-use crate::{Context, Partition, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::{Context, Kept, Partition, Time};
 
 /// The number of a logical process (LP), from 0 to [`Model::lps`] - 1.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct LpId(pub u32);
 
 impl LpId {
@@ -74,8 +76,9 @@ pub enum Channels {
 /// }
 /// ```
 pub trait Model: Send + Sync + Sized {
-    /// What an LP remembers. `Hash` feeds the digest; wrap floats in [`crate::Bits`].
-    type State: Clone + Send + Hash;
+    /// What an LP remembers. `Hash` feeds the digest; wrap floats in [`crate::Bits`]. `Clone` saves it during optimistic
+    /// runs: a clone must share nothing that changes. `Debug` shows it where something does not add up.
+    type State: Clone + Send + Hash + Debug;
     /// What an LP tells another or itself.
     type Event: Clone + Send + Hash + Debug;
     /// What the run leaves behind besides statistics; `()` where nothing. One value a federate, written at commit.
@@ -85,7 +88,7 @@ pub trait Model: Send + Sync + Sized {
     fn lps(&self) -> u32;
 
     /// The least delay of any message from one LP to another. Messages to oneself and messages sent by [`Model::init`]
-    /// may take any time from zero up. A model with zero lookahead can only be run sequentially.
+    /// may take any time from zero up. A model with zero lookahead can be run sequentially or optimistically only.
     fn lookahead(&self) -> Time;
 
     /// To whom `lp` sends. Worth telling where LPs have few neighbours: null messages then travel only there.
@@ -104,6 +107,33 @@ pub trait Model: Send + Sync + Sized {
 
     /// An event happens to the LP that owns `state`.
     fn handle(&self, state: &mut Self::State, event: &Self::Event, cx: &mut Context<Self>);
+
+    /// Whether there is an [`undo`](Model::undo).
+    fn has_undo(&self) -> bool {
+        false
+    }
+
+    /// Takes back what [`handle`](Model::handle) did to `state` (reverse computation; Carothers, Perumalla and Fujimoto,
+    /// 1999). Events are undone latest first. Random numbers and messages are taken back by the kernel. What `handle`
+    /// overwrote it must have given to [`Context::keep`]; `kept` gives it back, the last word first.
+    fn undo(&self, state: &mut Self::State, event: &Self::Event, kept: &mut Kept<'_>) {
+        let _ = (state, event, kept);
+        unreachable!("only models with an undo are asked to undo");
+    }
+
+    /// In a mixed run: whether `lp` runs ahead optimistically (`Some(true)`), never handles an event that could be rolled
+    /// back (`Some(false)`), or leaves that to the settings of the run (`None`).
+    fn optimistic(&self, lp: LpId) -> Option<bool> {
+        let _ = lp;
+        None
+    }
+
+    /// The memory that a copy of `state` takes, in bytes, for the memory budget of optimistic runs. To be told where a
+    /// state owns heap memory.
+    fn state_bytes(&self, state: &Self::State) -> usize {
+        let _ = state;
+        size_of::<Self::State>()
+    }
 
     /// `event`, handled by `lp` at `at`, has become irrevocable: the place for output. Called once for every event, in
     /// each LP's order, but in no order among LPs.

@@ -1,13 +1,40 @@
 //! Messages on their way out of a federate, by destination federate.
 //!
 //! It belongs to the host, so that one worker can gather the messages of all federates it runs and hand them over at once.
+//! Under Time Warp messages may be taken back: anti-messages travel with the messages, in the order in which both were sent.
 
 use crate::{Event, Time};
+
+/// What identifies a message that was sent: its place in the total order, its destination, and a hash of what it says.
+/// The hash tells it from another message of the same place that its cause, handled again, may have sent.
+pub type Receipt = Event<u64>;
+
+/// Messages and anti-messages to one federate.
+#[derive(Debug)]
+pub struct Mail<E> {
+    /// Messages.
+    pub events: Vec<Event<E>>,
+    /// Anti-messages, each with the number of messages that were sent before it.
+    pub antis: Vec<(u32, Receipt)>,
+}
+
+impl<E> Default for Mail<E> {
+    fn default() -> Self {
+        Self { events: Vec::new(), antis: Vec::new() }
+    }
+}
+
+impl<E> Mail<E> {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.antis.is_empty()
+    }
+}
 
 /// Lists of events by destination federate.
 #[derive(Debug)]
 pub struct Outbox<E> {
-    lists: Vec<Vec<Event<E>>>,
+    lists: Vec<Mail<E>>,
     least: Vec<Time>,
     filled: Vec<u32>,
 }
@@ -15,19 +42,30 @@ pub struct Outbox<E> {
 impl<E> Outbox<E> {
     /// An empty outbox for a run of `federates` federates.
     pub fn new(federates: u32) -> Self {
-        let lists = (0..federates).map(|_| Vec::new()).collect();
+        let lists = (0..federates).map(|_| Mail::default()).collect();
         Self { lists, least: vec![Time::MAX; federates as usize], filled: Vec::new() }
     }
 
     #[inline]
     pub(crate) fn push(&mut self, federate: u32, event: Event<E>) {
+        self.lower(federate, event.time());
+        self.lists[federate as usize].events.push(event);
+    }
+
+    /// Adds an anti-message.
+    pub(crate) fn push_anti(&mut self, federate: u32, receipt: Receipt) {
+        self.lower(federate, receipt.time());
         let list = &mut self.lists[federate as usize];
-        if list.is_empty() {
+        list.antis.push((list.events.len() as u32, receipt));
+    }
+
+    #[inline(always)]
+    fn lower(&mut self, federate: u32, time: Time) {
+        if self.lists[federate as usize].is_empty() {
             self.filled.push(federate);
         }
         let least = &mut self.least[federate as usize];
-        *least = (*least).min(event.time());
-        list.push(event);
+        *least = (*least).min(time);
     }
 
     /// Whether there is nothing to send.
@@ -35,9 +73,9 @@ impl<E> Outbox<E> {
         self.filled.is_empty()
     }
 
-    /// What is to be sent to `federate`.
+    /// What is to be sent to `federate`, anti-messages apart.
     pub fn to(&self, federate: u32) -> &[Event<E>] {
-        &self.lists[federate as usize]
+        &self.lists[federate as usize].events
     }
 
     /// The least time of what is to be sent to `federate`; [`Time::MAX`] if that is nothing.
@@ -47,7 +85,7 @@ impl<E> Outbox<E> {
 
     /// The federates that something is to be sent to.
     pub fn filled(&self) -> impl Iterator<Item = u32> {
-        self.filled.iter().copied().filter(|federate| !self.to(*federate).is_empty())
+        self.filled.iter().copied().filter(|federate| !self.lists[*federate as usize].is_empty())
     }
 
     /// The number of events to be sent.
@@ -55,20 +93,30 @@ impl<E> Outbox<E> {
         self.filled.iter().map(|federate| self.to(*federate).len()).sum()
     }
 
-    /// Takes out what is to be sent to `federate`; the empty list `spare` takes its place.
+    /// Takes out what is to be sent to `federate`; the empty list `spare` takes its place. Without Time Warp, which has no
+    /// use for it.
     pub fn take(&mut self, federate: u32, spare: Vec<Event<E>>) -> Vec<Event<E>> {
         self.least[federate as usize] = Time::MAX;
-        std::mem::replace(&mut self.lists[federate as usize], spare)
+        std::mem::replace(&mut self.lists[federate as usize].events, spare)
     }
 
     /// Gives out (federate, its events, the least time among them) for each destination; the events left in a list are
     /// dropped, its memory is kept.
     pub fn flush(&mut self, mut send: impl FnMut(u32, &mut Vec<Event<E>>, Time)) {
+        self.flush_mail(|federate, mail, least| {
+            assert!(mail.antis.is_empty(), "anti-messages are only sent to those who know them");
+            send(federate, &mut mail.events, least);
+        });
+    }
+
+    /// Gives out (federate, its mail, the least time in it) for each destination; what is left of it is dropped.
+    pub fn flush_mail(&mut self, mut send: impl FnMut(u32, &mut Mail<E>, Time)) {
         for federate in self.filled.drain(..) {
             let least = std::mem::replace(&mut self.least[federate as usize], Time::MAX);
-            let list = &mut self.lists[federate as usize];
-            send(federate, list, least);
-            list.clear();
+            let mail = &mut self.lists[federate as usize];
+            send(federate, mail, least);
+            mail.events.clear();
+            mail.antis.clear();
         }
     }
 }

@@ -62,6 +62,14 @@ impl Partition {
         self.lps
     }
 
+    /// The number of LPs of the largest federate.
+    pub fn largest(&self) -> u32 {
+        match &self.layout {
+            Layout::Runs => self.lps.div_ceil(self.federates),
+            Layout::Table { local, .. } => local.iter().max().map_or(0, |last| last + 1),
+        }
+    }
+
     /// The federate that owns `lp`, and the LP's place within it.
     #[inline(always)]
     pub fn place(&self, lp: LpId) -> (u32, u32) {
@@ -86,6 +94,14 @@ impl Partition {
         let (size, rest) = (self.lps / self.federates, self.lps % self.federates);
         let start = part * size + part.min(rest);
         start..start + size + u32::from(part < rest)
+    }
+
+    /// The federate of each LP: what [`Partition::table`] makes the same partition of.
+    pub fn owners(&self) -> Vec<u32> {
+        match &self.layout {
+            Layout::Runs => (0..self.lps).map(|lp| self.place(LpId(lp)).0).collect(),
+            Layout::Table { owner, .. } => owner.clone(),
+        }
     }
 
     /// The LPs of `federate`, ascending.
@@ -113,7 +129,7 @@ mod test {
             let federates = 1 + rng.below(250) as u32;
             let table: Vec<u32> = (0..lps).map(|_| rng.below(u64::from(federates)) as u32).collect();
             for partition in [Partition::runs(lps, federates), Partition::table(&table)] {
-                let mut seen = 0;
+                let (mut seen, mut largest) = (0, 0);
                 for federate in 0..partition.federates() {
                     let members = partition.members(federate);
                     assert!(!members.is_empty() && members.is_sorted(), "case {case}");
@@ -121,8 +137,12 @@ mod test {
                         assert_eq!(partition.place(*lp), (federate, local as u32), "case {case}");
                     }
                     seen += members.len();
+                    largest = largest.max(members.len());
                 }
+                assert_eq!(partition.largest() as usize, largest, "case {case}");
                 assert_eq!(seen, lps as usize, "case {case}");
+                let again = Partition::table(&partition.owners());
+                assert!((0..lps).map(LpId).all(|lp| again.place(lp) == partition.place(lp)), "case {case}");
             }
         }
     }

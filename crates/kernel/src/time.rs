@@ -6,6 +6,8 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
+use serde::{Deserialize, Serialize};
+
 /// A point in simulated time, or a span of it, in nanoseconds since the start of the simulation.
 ///
 /// ```
@@ -14,7 +16,7 @@ use std::ops::{Add, AddAssign, Sub};
 /// assert_eq!(Time::millis(1500).to_string(), "1.5s");
 /// assert!(Time::secs(1) < Time::MAX);
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Time(u64);
 
 impl Time {

@@ -8,7 +8,7 @@ mod settings;
 
 use std::hint::black_box;
 
-use paceline_kernel::{Context, LpId, Model, Partition, Time};
+use paceline_kernel::{Context, Kept, LpId, Model, Partition, Time};
 
 /// Where a message goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -127,5 +127,14 @@ impl Model for Phold {
         let to = self.destination(cx);
         let delay = self.delay(cx);
         cx.send(to, delay, ());
+    }
+
+    fn has_undo(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn undo(&self, received: &mut u64, _message: &(), _kept: &mut Kept<'_>) {
+        *received -= 1;
     }
 }

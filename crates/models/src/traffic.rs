@@ -34,8 +34,8 @@
 //! # Where things are
 //!
 //! Input: `grid` or `tntp` make a `network` and trips; `routes` and `demand` make the tables that a run only
-//! reads; `settings` reads the scenario. At work: `event`, `node`, `lights`, `partition`. Afterwards:
-//! `output`, `results`.
+//! reads; `settings` reads the scenario. At work: `event`, `node`, `lights`, `partition`; `scene` is what a node sees of the
+//! simulation, and `undo` takes events back in optimistic runs, by reverse computation. Afterwards: `output`, `results`.
 
 mod demand;
 mod event;
@@ -47,8 +47,10 @@ mod output;
 mod partition;
 mod results;
 mod routes;
+mod scene;
 mod settings;
 mod tntp;
+mod undo;
 
 #[cfg(test)]
 mod tests;
@@ -56,18 +58,19 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use paceline_kernel::{Channels, Context, LpId, Model, Partition, Time};
+use paceline_kernel::{Channels, Context, Kept, LpId, Model, Partition, Time};
 
 use demand::{AT_HOME, Demand, Draw, Trips, Undrawable};
 pub use event::TrafficEvent;
 use grid::Grid;
 use lights::Lights;
-use network::{Network, Road};
+use network::{Network, Road, Signal};
 use node::Desk;
 pub use node::Node;
 pub use output::Output;
 use output::{Arrival, RoadUse};
 use routes::Routes;
+use undo::Undo;
 
 /// A road network and the vehicles that will drive on it.
 #[derive(Debug)]
@@ -144,6 +147,11 @@ impl Traffic {
         self.rules.lights.as_ref().map_or(at, green)
     }
 
+    /// The light at the end of `road`, if there is one.
+    fn light(&self, road: &Road) -> Option<&Lights> {
+        self.rules.lights.as_ref().filter(|_| road.signal != Signal::None)
+    }
+
     /// The number of vehicles that the scenario's trips have become.
     pub fn vehicles(&self) -> u32 {
         self.demand.vehicles()
@@ -187,7 +195,10 @@ impl Model for Traffic {
     fn partition(&self, federates: u32) -> Partition {
         match self.layout {
             Layout::Grid(grid) => partition::grid(grid, federates),
-            Layout::City => partition::city(&self.network, federates),
+            Layout::City => {
+                let loads = self.demand.loads(&self.network, &self.routes);
+                partition::city(&self.network, &loads, federates)
+            }
         }
     }
 
@@ -200,6 +211,18 @@ impl Model for Traffic {
 
     fn handle(&self, node: &mut Node, event: &TrafficEvent, cx: &mut Context<Self>) {
         Desk { traffic: self, node, cx }.handle(*event);
+    }
+
+    fn has_undo(&self) -> bool {
+        true
+    }
+
+    fn undo(&self, node: &mut Node, event: &TrafficEvent, kept: &mut Kept<'_>) {
+        Undo { traffic: self, node, kept }.handle(*event);
+    }
+
+    fn state_bytes(&self, node: &Node) -> usize {
+        node.bytes()
     }
 
     fn commit(&self, lp: LpId, at: Time, event: &TrafficEvent, output: &mut Output) {

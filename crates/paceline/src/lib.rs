@@ -17,14 +17,78 @@
 //! - Randomness comes from [`Context::rng`] and belongs to the LP. Clocks, globals and hash-ordered maps do not belong
 //!   into a model: they would make its result depend on who runs it when.
 //! - The same model gives the same [`Report::digest`] under every [`Sync`], partition, queue and number of threads.
-//!   Where two runs differ, the model looked at something it should not.
+//!   Where two runs differ, the model looked at something it should not: [`determinism::compare`] says where.
+//! - A run can be written down while it goes on ([`Simulation::checkpoint`]) and gone on with later
+//!   ([`Simulation::resume`]), if the model's state, event and output can be serialized with serde.
 //! - A send that breaks a rule ends the run with [`RunError::Fault`], which names the LP, both times and the event.
+//!
+//! # Running ahead
+//!
+//! Under [`Sync::Optimistic`] federates do not wait for each other: they run ahead and roll back
+//! where a message arrives in their past (Time Warp). Every model can be run so; one with an `undo` brings its states back
+//! without copies. What came of it stands in [`Report::rollbacks`].
+//!
+//! ```
+//! use paceline::prelude::*;
+//!
+//! /// Servers that hand jobs on to each other, and remember the longest.
+//! struct Servers(u32);
+//!
+//! impl Model for Servers {
+//!     type State = (u64, u64); // jobs done, the longest of them in nanoseconds
+//!     type Event = u64; // a job of this length
+//!     type Output = ();
+//!
+//!     fn lps(&self) -> u32 {
+//!         self.0
+//!     }
+//!     fn lookahead(&self) -> Time {
+//!         Time::ZERO // nothing is known of how near a message may be
+//!     }
+//!     fn init(&self, _server: LpId, cx: &mut Context<Self>) -> (u64, u64) {
+//!         cx.schedule(Time::ZERO, 0);
+//!         (0, 0)
+//!     }
+//!     fn handle(&self, (done, longest): &mut (u64, u64), job: &u64, cx: &mut Context<Self>) {
+//!         cx.keep(*longest); // what is overwritten is kept for `undo`
+//!         *done += 1;
+//!         *longest = (*longest).max(*job);
+//!         let next = LpId(cx.rng().below(u64::from(self.0)) as u32);
+//!         let length = Time::from_secs_f64(cx.rng().exponential(1.0));
+//!         cx.send(next, length, length.as_nanos());
+//!     }
+//!     fn has_undo(&self) -> bool {
+//!         true
+//!     }
+//!     fn undo(&self, (done, longest): &mut (u64, u64), _job: &u64, kept: &mut Kept<'_>) {
+//!         *done -= 1;
+//!         *longest = kept.word(); // messages and random numbers are taken back by themselves
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), RunError> {
+//! let run = || Simulation::new(Servers(100)).until(Time::secs(20));
+//! let reference = run().sync(Sync::Sequential).run()?;
+//! // `check_rollback` undoes every event and compares: for the tests of a model.
+//! let speculation = Speculation { saving: Saving::Undo, check_rollback: true, ..Speculation::default() };
+//! let ahead = run().sync(Sync::Optimistic).speculation(speculation).federates(4).threads(2).run()?;
+//! assert_eq!(ahead.digest, reference.digest);
+//! let rollbacks = ahead.rollbacks.expect("an optimistic run counts its rollbacks");
+//! assert_eq!(rollbacks.processed - rollbacks.undone, ahead.events);
+//! # Ok(())
+//! # }
+//! ```
 
 #![forbid(unsafe_code)]
 
-pub use paceline_engine::{EndedBy, Monitor, QueueKind, Report, RunError, Simulation, Sync};
+pub use paceline_engine::{
+    CheckpointError, CheckpointFile, Checkpoints, EndedBy, MOST_THREADS, Monitor, Optimistic, QueueKind,
+    Record, RecordKind, Report, RunError, Simulation, Speculation, Sync, ThreadsError, TraceSink,
+    determinism,
+};
 pub use paceline_kernel::{
-    Bits, Channels, Context, Digest, Fault, FaultKind, LpId, Model, Partition, Rng, TieBreak, Time,
+    Bits, Cancellation, Channels, Context, Depths, Digest, Fault, FaultKind, GvtKind, Kept, LpId, Model,
+    Partition, Rng, Rollbacks, Saving, TieBreak, Time, Trouble, TroubleKind,
 };
 
 /// Everything a model and its `main` need: `use paceline::prelude::*`.
@@ -32,7 +96,8 @@ pub use paceline_kernel::{
 /// [`Sync`] in here is the choice of protocol; where the marker trait is meant, write `std::marker::Sync`.
 pub mod prelude {
     pub use crate::{
-        Bits, Channels, Context, Digest, EndedBy, Fault, FaultKind, LpId, Model, Monitor, Partition,
-        QueueKind, Report, Rng, RunError, Simulation, Sync, TieBreak, Time,
+        Bits, Channels, CheckpointFile, Checkpoints, Context, Digest, EndedBy, Fault, FaultKind, Kept, LpId,
+        Model, Monitor, Partition, QueueKind, Report, Rng, RunError, Saving, Simulation, Speculation, Sync,
+        TieBreak, Time,
     };
 }

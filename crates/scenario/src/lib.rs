@@ -30,9 +30,11 @@ mod duration;
 mod error;
 mod overrides;
 mod section;
+mod size;
 mod value;
 
 pub use document::Scenario;
 pub use error::ScenarioError;
 pub use section::Section;
+pub use size::Size;
 pub use value::{Raw, Unfit, Value};

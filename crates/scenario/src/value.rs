@@ -21,7 +21,9 @@ pub enum Raw {
     Float(f64),
     /// A string.
     String(String),
-    /// What no key expects: an array, a table, a date.
+    /// An array.
+    Array(Vec<Raw>),
+    /// What no key expects: a table, a date.
     Other(&'static str),
 }
 
@@ -39,7 +41,9 @@ impl Raw {
                 Err(_) => Self::Other("a number that cannot be read"),
             },
             DeValue::Datetime(_) => Self::Other("a date or time of day"),
-            DeValue::Array(_) => Self::Other("an array"),
+            DeValue::Array(values) => {
+                Self::Array(values.iter().map(|value| Self::new(value.get_ref())).collect())
+            }
             DeValue::Table(_) => Self::Other("a table"),
         }
     }
@@ -52,6 +56,7 @@ impl fmt::Display for Raw {
             Self::Integer(number) => write!(f, "the integer {number}"),
             Self::Float(number) => write!(f, "the number {number:?}"),
             Self::String(text) => write!(f, "the string {text:?}"),
+            Self::Array(_) => f.write_str("an array"),
             Self::Other(what) => f.write_str(what),
         }
     }

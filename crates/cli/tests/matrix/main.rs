@@ -2,8 +2,8 @@
 //! byte, the files of the sequential run with the heap.
 //!
 //! As it is, this runs short horizons and a sample of the matrix in which every protocol, number of federates and threads,
-//! and queue occurs for each scenario. `PACELINE_MATRIX=full` runs all of it, with longer horizons and a line about each
-//! scenario on stderr; better with `--release`. Real cities are read from `$PACELINE_DATA/tntp`, else from
+//! queue, and way to run ahead occurs for each scenario. `PACELINE_MATRIX=full` runs all of it, with longer horizons and a
+//! line about each scenario on stderr; better with `--release`. Real cities are read from `$PACELINE_DATA/tntp`, else from
 //! `../shared/data/tntp` beside the project, and passed over where they are not there.
 
 mod modes;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::modes::Mode;
+use crate::modes::{Ahead, Mode};
 
 /// A run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -49,16 +49,26 @@ impl Outcome {
 /// Runs the program with `arguments` in a mode.
 pub fn run(arguments: &[String], mode: Mode) -> Outcome {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let Mode { protocol, federates, threads, queue } = mode;
+    let Mode { protocol, federates, threads, queue, ahead } = mode;
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
     command.args(arguments).arg("--out").arg(folder.path());
     command.args([format!("--set=run.protocol={protocol}"), format!("--set=run.queue={queue}")]);
     command.args([format!("--set=run.federates={federates}"), format!("--set=run.threads={threads}")]);
+    if let Some(Ahead { saving, gvt, cancellation, chaos }) = ahead {
+        command.args([format!("--set=run.state_saving={saving}"), format!("--set=run.gvt={gvt}")]);
+        command.arg(format!("--set=run.cancellation={cancellation}"));
+        command.args(chaos.map(|seed| format!("--set=run.chaos={seed}")));
+    }
     let printed = printed(command).unwrap_or_else(|problem| panic!("{mode}: {problem}"));
     let summary: Value = serde_json::from_slice(&printed).expect("one JSON object");
     let ran = ["protocol", "federates", "threads", "queue"].map(|key| summary[key].clone());
     let asked: [Value; 4] = [protocol.into(), federates.into(), threads.into(), queue.into()];
     assert_eq!(ran, asked);
+    let ran = ["state_saving", "gvt", "cancellation", "chaos"].map(|key| summary["rollbacks"][key].clone());
+    let asked: [Value; 4] = ahead.map_or(Default::default(), |Ahead { saving, gvt, cancellation, chaos }| {
+        [saving.into(), gvt.into(), cancellation.into(), chaos.into()]
+    });
+    assert_eq!(ran, asked, "without running ahead there is nothing to say of it");
     let keys = ["digest", "events_committed", "lps", "end_time_s", "ended_by", "results"];
     let facts = keys.map(|key| (key, summary[key].clone())).into();
     let written = fs::read_dir(folder.path()).expect("the output folder");

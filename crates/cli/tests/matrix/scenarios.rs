@@ -48,16 +48,16 @@ pub const SCENARIOS: [Scenario; 10] = [
         &[],
         ["2.1s", "4s"],
     ),
-    scenario("VSB", "vsb", &[], &[], ["20min", "40min"]),
-    scenario("Anaheim", "anaheim", &[], ANAHEIM, ["10min", "2h"]),
+    scenario("VSB", "vsb", &[], &[], ["5min", "40min"]),
+    scenario("Anaheim", "anaheim", &[], ANAHEIM, ["5min", "2h"]),
     scenario(
         "Anaheim with lights and full roads",
         "anaheim",
         &["model.lights=true", "model.storage=true"],
         ANAHEIM,
-        ["10min", "1h"],
+        ["5min", "1h"],
     ),
-    scenario("Chicago Sketch", "chicago-sketch", &["model.demand=0.2"], CHICAGO, ["10min", "4h"]),
+    scenario("Chicago Sketch", "chicago-sketch", &["model.demand=0.2"], CHICAGO, ["5min", "4h"]),
 ];
 
 impl Scenario {

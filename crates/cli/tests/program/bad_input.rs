@@ -87,6 +87,8 @@ fn mistakes_in_the_run() {
         &["bad.toml:10:13:", "16 LPs", "17 federates", "from 1 to 16"],
     );
     mistake("federates = 2", "federates = 0", &["bad.toml:10:13:", "0 federates", "from 1 to 16"]);
+    mistake("threads = 2", "checkpoint = \"0s\"", &["bad.toml:11:14:", "checkpoints", "above zero"]);
+    mistake("threads = 2", "checkpoint = 10", &["bad.toml:11:14:", "`checkpoint`", "no unit"]);
     mistake("threads = 2", "threads = 0", &["bad.toml:11:11:", "0 threads", "from 1"]);
     mistake(
         "threads = 2",
@@ -102,9 +104,9 @@ fn mistakes_in_the_run() {
 #[test]
 fn a_run_that_the_model_does_not_allow() {
     let zero = PHOLD.replacen("lookahead = \"1s\"", "lookahead = \"0s\"", 1);
-    for protocol in ["time-step", "window", "null-message", "null-message-on-demand"] {
+    for protocol in ["time-step", "window", "null-message", "null-message-on-demand", "mixed"] {
         let text = zero.replace("\"window\"", &format!("{protocol:?}"));
-        refused(&text, &[], &["bad.toml:9:12:", protocol, "lookahead", "\"sequential\""]);
+        refused(&text, &[], &["bad.toml:9:12:", protocol, "lookahead", "\"sequential\", \"optimistic\""]);
     }
     let steps = PHOLD.replace("\"window\"", "\"time-step\"");
     for step in ["2s", "0s"] {

@@ -1,7 +1,12 @@
 //! The program as its users meet it: arguments and files in, text, files and an exit status out.
 
 mod bad_input;
+mod control;
+mod determinism;
+mod optimistic;
+mod resume;
 mod run;
+mod trace;
 
 use std::path::Path;
 use std::process::{Command, Output};

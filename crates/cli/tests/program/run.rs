@@ -17,7 +17,8 @@ messages_per_lp = 1.5
 until = "20s"
 "#;
 
-const PROTOCOLS: [&str; 5] = ["sequential", "time-step", "window", "null-message", "null-message-on-demand"];
+const PROTOCOLS: [&str; 7] =
+    ["sequential", "time-step", "window", "null-message", "null-message-on-demand", "optimistic", "mixed"];
 
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -73,6 +74,23 @@ fn files_are_the_same_in_every_mode() {
     }
     let reseeded = json(folder.path(), &["--set", "run.seed=2"]);
     assert!(!first.unwrap().contains(reseeded["digest"].as_str().unwrap()), "another seed is another run");
+}
+
+#[test]
+fn balance_keeps_the_result_and_is_one_of_three_words() {
+    let folder = folder();
+    let plain = json(folder.path(), &["--set", "run.federates=3"]);
+    assert!(plain["imbalance_before"].is_null(), "nobody has looked: {plain}");
+    for balance in ["load", "load+communication"] {
+        let balance = format!("run.balance={balance}");
+        let summary = json(folder.path(), &["--set", "run.federates=3", "--set", &balance]);
+        assert_eq!(summary["digest"], plain["digest"], "{balance}");
+        assert!(summary["imbalance_before"].as_f64() >= Some(1.0), "{balance}: {summary}");
+    }
+    let output = paceline(folder.path(), &["run", "small.toml", "--set", "run.balance=much"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("balance") && said.contains("load+communication"), "{said}");
 }
 
 #[test]

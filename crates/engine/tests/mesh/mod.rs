@@ -3,7 +3,8 @@
 //! Random topology with a lookahead per channel, delays on a coarse grid so that many events are simultaneous, zero-delay
 //! and short self-messages, bursts, LPs that fall silent, and a state that depends on the order of everything received.
 
-use paceline_kernel::{Channels, Context, LpId, Model, Partition, Rng, Time};
+use paceline_kernel::{Channels, Context, Kept, LpId, Model, Partition, Rng, Time};
+use serde::{Deserialize, Serialize};
 
 /// A model drawn from a seed.
 #[derive(Clone, Debug)]
@@ -20,14 +21,14 @@ pub struct Mesh {
 }
 
 /// What an LP remembers: a hash of all it received, in order, and how much that was.
-#[derive(Clone, Debug, Default, Hash, PartialEq)]
+#[derive(Clone, Debug, Default, Hash, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     trace: u64,
     received: u32,
 }
 
 /// A message with a number of hops left.
-#[derive(Clone, Debug, Hash, PartialEq)]
+#[derive(Clone, Debug, Hash, PartialEq, Serialize, Deserialize)]
 pub struct Hop {
     left: u32,
     word: u64,
@@ -117,10 +118,20 @@ impl Model for Mesh {
     }
 
     fn handle(&self, memory: &mut Memory, hop: &Hop, cx: &mut Context<Self>) {
+        cx.keep(memory.trace);
         memory.received += 1;
         memory.trace =
             memory.trace.rotate_left(7).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ hop.word ^ cx.now().as_nanos();
         self.hop(hop, cx);
+    }
+
+    fn has_undo(&self) -> bool {
+        true
+    }
+
+    fn undo(&self, memory: &mut Memory, _hop: &Hop, kept: &mut Kept<'_>) {
+        memory.received -= 1;
+        memory.trace = kept.word();
     }
 
     fn commit(&self, lp: LpId, at: Time, hop: &Hop, output: &mut Self::Output) {

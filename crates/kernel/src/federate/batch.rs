@@ -15,7 +15,8 @@ use std::collections::BinaryHeap;
 
 use order::Order;
 
-use super::{Federate, Lp, Place};
+use super::{Federate, Place};
+use crate::world::Lp;
 use crate::{Context, Digest, Event, EventQueue, Model, Outbox, Partition, Time};
 
 /// LPs in a block, at least; more where there would be too many blocks.
@@ -38,6 +39,8 @@ pub(super) struct Batch<E> {
     next: usize,
     order: Order,
     late: BinaryHeap<Reverse<Event<E>>>,
+    /// The event out of `late` that is being run.
+    hand: Option<Event<E>>,
 }
 
 impl<E> Batch<E> {
@@ -54,6 +57,7 @@ impl<E> Batch<E> {
             next: 0,
             order: Order::new(size.min(lps)),
             late: BinaryHeap::new(),
+            hand: None,
         }
     }
 
@@ -68,6 +72,29 @@ impl<E> Batch<E> {
     /// No event of the batch is before this; [`Time::MAX`] when it is empty.
     pub(super) fn floor(&self) -> Time {
         if self.len == 0 { Time::MAX } else { self.floor }
+    }
+
+    /// The event that was being run when the model panicked.
+    pub(super) fn running(&self) -> Option<&Event<E>> {
+        self.hand.as_ref().or_else(|| self.order.running(&self.blocks[self.block]))
+    }
+
+    /// Makes the next LP with events the LP in hand. Gives out its local number.
+    pub(super) fn take_lp(&mut self, place: &Place, partition: &Partition) -> usize {
+        self.next_run(place, partition);
+        (self.block << self.shift) + self.order.lp()
+    }
+
+    /// The events of the LP in hand in their order, and an empty heap for events that join them.
+    pub(super) fn hand(&mut self) -> (impl Iterator<Item = &Event<E>>, &mut BinaryHeap<Reverse<Event<E>>>) {
+        (self.order.rest(&self.blocks[self.block]), &mut self.late)
+    }
+
+    /// The events of the LP in hand are taken care of.
+    pub(super) fn put_down_lp(&mut self) {
+        let left = self.order.left();
+        self.order.skip(left);
+        self.len -= left;
     }
 
     /// Makes the next LP with events the LP in hand.
@@ -107,19 +134,23 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         batch.blocks[batch.block].clear();
         (batch.bound, batch.block, batch.next) = (bound, 0, 0);
         let (mut floor, shift, blocks) = (Time::MAX, batch.shift, &mut batch.blocks);
-        let before = self.queue.len();
+        let cancelled = &mut self.cancelled;
         match place {
             Place::Run { first, .. } => self.queue.drain(bound, |event| {
-                floor = floor.min(event.time());
-                blocks[(event.to().0 - first) as usize >> shift].push(event);
+                if !cancelled.takes(&event) {
+                    floor = floor.min(event.time());
+                    blocks[(event.to().0 - first) as usize >> shift].push(event);
+                }
             }),
             Place::Set(_) => self.queue.drain(bound, |event| {
-                floor = floor.min(event.time());
-                blocks[place.local(event.to(), partition) >> shift].push(event);
+                if !cancelled.takes(&event) {
+                    floor = floor.min(event.time());
+                    blocks[place.local(event.to(), partition) >> shift].push(event);
+                }
             }),
         }
         batch.floor = floor;
-        batch.len = before - self.queue.len();
+        batch.len = blocks.iter().map(Vec::len).sum();
         batch.len > 0
     }
 
@@ -135,7 +166,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         if !batch.order.in_run() && batch.late.is_empty() {
             batch.next_run(place, partition);
         }
-        let Batch { bound, order, blocks, late, .. } = batch;
+        let Batch { bound, order, blocks, late, hand, .. } = batch;
         let events = &blocks[batch.block];
         let local = (batch.block << batch.shift) + order.lp();
         let lp = &mut lps[local];
@@ -149,6 +180,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 // The plain case: straight down the run, until something comes up.
                 let mut ran = 0;
                 for event in order.rest(events).take(budget - done) {
+                    order.note(ran);
                     run(model, lp, event, &mut cx, output, &mut digest, last);
                     ran += 1;
                     if cx.alarmed() {
@@ -163,11 +195,13 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             } else {
                 let next = order.rest(events).next();
                 let from_run = next.filter(|event| late.peek().is_none_or(|Reverse(late)| *event < late));
+                order.note(0);
                 if let Some(event) = from_run {
                     run(model, lp, event, &mut cx, output, &mut digest, last);
                     order.skip(1);
                 } else if let Some(Reverse(event)) = late.pop() {
-                    run(model, lp, &event, &mut cx, output, &mut digest, last);
+                    run(model, lp, hand.insert(event), &mut cx, output, &mut digest, last);
+                    *hand = None;
                 }
                 done += 1;
             }
@@ -200,7 +234,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             Place::Run { first, count } => {
                 for event in self.sent.drain(..) {
                     if event.to().0.wrapping_sub(first) < count {
-                        self.queue.push(event);
+                        let near = event.time() < self.reach;
+                        if near { self.near.push(event) } else { self.queue.push(event) }
                     } else {
                         outbox.push(partition.place(event.to()).0, event);
                     }
@@ -209,6 +244,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             Place::Set(_) => {
                 for event in self.sent.drain(..) {
                     match partition.place(event.to()).0 {
+                        own if own == self.id && event.time() < self.reach => self.near.push(event),
                         own if own == self.id => self.queue.push(event),
                         other => outbox.push(other, event),
                     }

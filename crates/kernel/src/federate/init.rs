@@ -1,7 +1,8 @@
 //! Building the federates of a run: every LP initialised, every first event delivered.
 
-use super::{Batch, Federate, Lp, Place};
+use super::{Batch, Cancelled, Federate, Place};
 use crate::context::{LpCore, Rules};
+use crate::world::Lp;
 use crate::{Context, Digest, EventQueue, Fault, Model, Outbox, Partition, TieBreak, Time};
 
 /// What all federates of a run have in common besides the model.
@@ -36,12 +37,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         outbox: &mut Outbox<M::Event>,
     ) -> Result<Self, Fault> {
         let members = partition.members(id);
-        let lookahead = model.lookahead();
-        let near = lookahead.max(Time::nanos(1));
-        let rules = Rules { seed: settings.seed, ties: settings.ties, lookahead, near, lps: model.lps() };
+        let rules = rules(model, settings);
         let (mut sent, mut fault) = (Vec::new(), None);
-        let mut queue = Q::with_window(settings.window);
-        let mut lps = Vec::with_capacity(members.len());
+        let (mut lps, mut queue) = (Vec::with_capacity(members.len()), Q::with_window(settings.window));
         for &lp in &members {
             let mut cx = Context::new(model, &rules, lp, LpCore::default(), &mut sent, &mut fault);
             let state = model.init(lp, &mut cx);
@@ -56,23 +54,46 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         if let Some(fault) = fault {
             return Err(*fault);
         }
+        Ok(Self::with_lps(model, partition, settings, id, lps, queue))
+    }
+
+    /// Federate `id` of the partition, with these LPs and their events.
+    pub(crate) fn with_lps(
+        model: &M,
+        partition: &Partition,
+        settings: Settings,
+        id: u32,
+        lps: Vec<Lp<M::State>>,
+        queue: Q,
+    ) -> Self {
+        let members = partition.members(id);
+        assert!(members.len() == lps.len(), "a federate has the LPs of its part");
         let first = members.first().map_or(0, |lp| lp.0);
         let count = members.len() as u32;
         let run = members.iter().enumerate().all(|(local, lp)| lp.0 == first + local as u32);
         let place = if run { Place::Run { first, count } } else { Place::Set(members) };
-        Ok(Self {
+        Self {
             id,
-            rules,
+            rules: rules(model, settings),
             place,
             lps,
             queue,
             batch: Batch::new(count),
-            sent,
+            sent: Vec::new(),
+            near: Vec::new(),
+            reach: Time::ZERO,
+            cancelled: Cancelled::default(),
             fault: None,
             digest: Digest::default(),
             events: 0,
             last: Time::ZERO,
             output: M::Output::default(),
-        })
+        }
     }
+}
+
+fn rules<M: Model>(model: &M, settings: Settings) -> Rules {
+    let lookahead = model.lookahead();
+    let near = lookahead.max(Time::nanos(1));
+    Rules { seed: settings.seed, ties: settings.ties, lookahead, near, lps: model.lps() }
 }

@@ -67,11 +67,13 @@ pub struct Links {
 }
 
 impl Links {
-    /// The channels of all federates: between two of them the least lookahead of their LPs' channels.
+    /// The channels of all federates: between two of them the least lookahead of their LPs' channels. `from` is the time
+    /// before which nothing will happen any more: promises start there and do not creep up to it.
     pub fn build<M: Model>(
         model: &M,
         partition: &Partition,
         on_demand: bool,
+        from: Time,
     ) -> Result<Vec<Self>, LinkError> {
         let count = partition.federates();
         let least = model.lookahead();
@@ -104,12 +106,12 @@ impl Links {
             }
         }
         let mut links = vec![Self { on_demand, ..Self::default() }; count as usize];
-        for ((from, to), lookahead) in lookaheads {
+        for ((sender, to), lookahead) in lookaheads {
             let slot = links[to as usize].incoming.len() as u32;
-            // Nothing happens before time zero.
-            links[to as usize].incoming.push(Incoming { from, clock: lookahead, asked: false });
-            let channel = Outgoing { to, slot, lookahead, promised: lookahead, wanted: false };
-            links[from as usize].outgoing.push(channel);
+            let clock = from.saturating_add(lookahead);
+            links[to as usize].incoming.push(Incoming { from: sender, clock, asked: false });
+            let channel = Outgoing { to, slot, lookahead, promised: clock, wanted: false };
+            links[sender as usize].outgoing.push(channel);
         }
         Ok(links)
     }

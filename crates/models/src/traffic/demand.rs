@@ -134,6 +134,26 @@ impl Demand {
         let place = self.first[origin as usize] + gone;
         (place < self.first[origin as usize + 1]).then(|| self.order[place as usize])
     }
+
+    /// For each node, how many vehicles start there, pass it or arrive: the events that it will have, lights and full
+    /// roads aside; and one more, so that no node counts for nothing.
+    pub fn loads(&self, network: &Network, routes: &Routes) -> Vec<u64> {
+        let mut vehicles = vec![0; self.pairs.len()];
+        for pair in &self.pair_of {
+            vehicles[*pair as usize] += 1;
+        }
+        let mut loads = vec![1; network.nodes() as usize];
+        for (pair, vehicles) in self.pairs.iter().zip(vehicles).filter(|(_, vehicles)| *vehicles > 0) {
+            let mut node = pair.origin;
+            loads[node as usize] += vehicles;
+            while node != pair.destination {
+                let road = network.first_exit(node) + u32::from(routes.exit(node, pair.target));
+                node = network.road(road).to;
+                loads[node as usize] += vehicles;
+            }
+        }
+        loads
+    }
 }
 
 /// The pairs of `trips` one for one, and the routes to all their destinations.

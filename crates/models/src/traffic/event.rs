@@ -1,7 +1,9 @@
 //! What nodes tell each other and themselves: at most 16 bytes.
 
+use serde::{Deserialize, Serialize};
+
 /// A message to a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TrafficEvent {
     /// A vehicle is at the stop line.
     Arrive {

@@ -9,18 +9,25 @@
 //! exactly one wake-up is under way) or for room (`Room`). As long as anybody waits for room on a road, it is full: a
 //! place that becomes free goes at once to whoever has waited longest, and is kept for a vehicle that has to wait for
 //! its green first (`promised`). Hence nobody starves as long as the road ahead moves.
+//!
+//! Every event can be taken back (`undo`): what a step destroys, it keeps. An optimistic run also has events happen that
+//! will never have happened, so nothing here fails in whatever order they come: word of a free place can come before the
+//! vehicle that takes it.
 
 use std::collections::VecDeque;
 
-use paceline_kernel::{Context, LpId, Model, Time};
+use paceline_kernel::{LpId, Time};
+use serde::{Deserialize, Serialize};
 
 use super::Traffic;
 use super::demand::AT_HOME;
 use super::event::{NO_ROAD, TrafficEvent};
-use super::network::{Road, Signal};
+use super::network::Road;
+use super::scene::Scene;
+use super::undo::{self, Served, Taker, pack};
 
 /// What a node remembers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Node {
     /// Vehicles that started here.
     pub(crate) gone: u32,
@@ -36,18 +43,40 @@ impl Node {
         let approaches = vec![Approach::default(); approaches].into();
         Self { gone: 0, approaches, exits: vec![Exit::default(); exits].into() }
     }
+
+    /// The memory that a copy takes, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let queued = self.approaches.iter().map(|approach| approach.queue.len()).sum::<usize>();
+        let starting = self.exits.iter().map(|exit| exit.starting.len()).sum::<usize>();
+        let ends = size_of_val(&*self.approaches) + size_of_val(&*self.exits);
+        size_of::<Self>() + ends + (queued + starting) * size_of::<Waiting>()
+    }
+
+    /// A place on the road of an exit is taken. Nothing to count where roads have room without limit.
+    pub(super) fn occupy(&mut self, exit: u16) {
+        if let Some(exit) = self.exits.get_mut(usize::from(exit)) {
+            exit.occupied = exit.occupied.wrapping_add(1);
+        }
+    }
+
+    /// A place on the road of an exit is free.
+    pub(super) fn vacate(&mut self, exit: u16) {
+        if let Some(exit) = self.exits.get_mut(usize::from(exit)) {
+            exit.occupied = exit.occupied.wrapping_sub(1);
+        }
+    }
 }
 
 /// The end of a road that reaches the node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Approach {
     /// Vehicles at the stop line, the first in front.
     pub queue: VecDeque<Waiting>,
     /// When the next vehicle may follow the one before.
-    ready: Time,
-    waits_for: WaitsFor,
+    pub ready: Time,
+    pub waits_for: WaitsFor,
     /// A place on the next road is kept for the first vehicle.
-    promised: bool,
+    pub promised: bool,
     /// Vehicles that left the road.
     pub passed: u32,
     /// The longest queue there was.
@@ -57,8 +86,8 @@ pub(crate) struct Approach {
 }
 
 /// What the first vehicle of an approach waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-enum WaitsFor {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum WaitsFor {
     #[default]
     Idle,
     Light,
@@ -66,7 +95,7 @@ enum WaitsFor {
 }
 
 /// The start of a road that leaves the node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Exit {
     /// Vehicles on the road, those that still cross the node and promised places included.
     pub occupied: u32,
@@ -75,21 +104,21 @@ pub(crate) struct Exit {
 }
 
 /// A vehicle that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Waiting {
     pub vehicle: u32,
     pub target: u32,
     pub since: Time,
 }
 
-/// A node in the middle of an event. The model that runs is [`Traffic`], or one around it that looks on.
-pub(crate) struct Desk<'a, 'c, M: Model> {
+/// A node in the middle of an event.
+pub(crate) struct Desk<'a, S> {
     pub traffic: &'a Traffic,
     pub node: &'a mut Node,
-    pub cx: &'a mut Context<'c, M>,
+    pub cx: &'a mut S,
 }
 
-impl<M: Model<Event = TrafficEvent>> Desk<'_, '_, M> {
+impl<S: Scene> Desk<'_, S> {
     /// Does what an event asks for.
     pub fn handle(&mut self, event: TrafficEvent) {
         match event {
@@ -110,20 +139,24 @@ impl<M: Model<Event = TrafficEvent>> Desk<'_, '_, M> {
     pub fn depart(&mut self) {
         let (here, now, crossing) = (self.here(), self.cx.now(), self.traffic.rules.crossing);
         let demand = &self.traffic.demand;
+        let before = self.node.gone;
         while let Some(vehicle) = demand.next(here, self.node.gone) {
             let departs = demand.departs(vehicle);
             let due = departs.saturating_sub(crossing);
             if due > now {
-                return self.cx.schedule(due - now, TrafficEvent::Depart);
+                self.cx.schedule(due - now, TrafficEvent::Depart);
+                break;
             }
             self.node.gone += 1;
+            let delay = departs.saturating_sub(now);
             let target = demand.pair(vehicle).target;
             if target == AT_HOME {
-                self.cx.schedule(departs - now, TrafficEvent::Arrive { vehicle, road: NO_ROAD, target });
+                self.cx.schedule(delay, TrafficEvent::Arrive { vehicle, road: NO_ROAD, target });
             } else {
-                self.start(vehicle, target, departs - now);
+                self.start(vehicle, target, delay);
             }
         }
+        self.cx.keep(pack(here, self.node.gone - before));
     }
 
     /// A vehicle that starts here enters its first road after `delay`, or waits for room.
@@ -133,7 +166,7 @@ impl<M: Model<Event = TrafficEvent>> Desk<'_, '_, M> {
             let since = self.cx.now() + delay;
             self.node.exits[usize::from(exit)].starting.push_back(Waiting { vehicle, target, since });
         } else {
-            self.occupy(exit);
+            self.node.occupy(exit);
             self.enter(vehicle, target, exit, delay);
         }
     }
@@ -157,37 +190,53 @@ impl<M: Model<Event = TrafficEvent>> Desk<'_, '_, M> {
         let since = self.cx.now();
         let approach = &mut self.node.approaches[usize::from(road.approach)];
         approach.queue.push_back(Waiting { vehicle, target, since });
-        if approach.waits_for == WaitsFor::Idle {
+        let idle = approach.waits_for == WaitsFor::Idle;
+        if idle {
             self.serve(road.approach);
         }
         let approach = &mut self.node.approaches[usize::from(road.approach)];
+        self.cx.keep(pack(approach.longest, u32::from(idle)));
         approach.longest = approach.longest.max(approach.queue.len() as u32);
     }
 
     /// Lets vehicles of an approach cross until one has to wait.
     fn serve(&mut self, number: u16) {
+        let Approach { promised, waits_for, .. } = self.node.approaches[usize::from(number)];
+        let crossed = self.let_cross(number);
+        if crossed > 0 {
+            self.cx.keep(self.cx.now().as_nanos());
+        }
+        self.cx.keep(Served { here: self.here(), crossed, promised, waits_for }.word());
+    }
+
+    /// Lets vehicles of an approach cross until one has to wait, and says how many did.
+    #[inline(always)]
+    fn let_cross(&mut self, number: u16) -> u32 {
         let (here, now) = (self.here(), self.cx.now());
         let road = *self.traffic.network.road(self.traffic.network.approaches(here)[usize::from(number)]);
+        let mut crossed = 0;
         loop {
             let approach = &mut self.node.approaches[usize::from(number)];
             let Some(first) = approach.queue.front().copied() else {
                 approach.waits_for = WaitsFor::Idle;
-                return;
+                return crossed;
             };
             let may = self.traffic.may_cross(&road, now.max(approach.ready));
             if may > now {
                 approach.waits_for = WaitsFor::Light;
-                return self.cx.schedule(may - now, TrafficEvent::Wake { approach: number });
+                self.cx.schedule(may - now, TrafficEvent::Wake { approach: number });
+                return crossed;
             }
             let exit = self.traffic.routes.exit(here, first.target);
             if !std::mem::take(&mut approach.promised) {
                 if self.full(exit) {
                     self.node.approaches[usize::from(number)].waits_for = WaitsFor::Room;
-                    return;
+                    return crossed;
                 }
-                self.occupy(exit);
+                self.node.occupy(exit);
             }
             self.cross(number, &road, first, exit);
+            crossed += 1;
         }
     }
 
@@ -198,9 +247,11 @@ impl<M: Model<Event = TrafficEvent>> Desk<'_, '_, M> {
         approach.queue.pop_front();
         approach.passed += 1;
         approach.waited_ns += u128::from((now - first.since).as_nanos());
-        if let (Some(lights), true) = (&self.traffic.rules.lights, road.signal != Signal::None) {
+        if let Some(lights) = self.traffic.light(road) {
+            self.cx.keep(approach.ready.as_nanos());
             approach.ready = now + lights.spacing(road.lanes);
         }
+        undo::keep(self.cx, first);
         self.leave(road);
         self.enter(first.vehicle, first.target, exit, self.traffic.rules.crossing);
     }
@@ -224,32 +275,34 @@ impl<M: Model<Event = TrafficEvent>> Desk<'_, '_, M> {
     /// A vehicle has left the road of an exit: the place goes to whoever has waited for it longest.
     fn space(&mut self, exit: u16) {
         let here = self.here();
-        let own = &mut self.node.exits[usize::from(exit)];
-        own.occupied -= 1;
-        let mut longest = own.starting.front().map(|waiting| (waiting.since, None));
+        self.node.vacate(exit);
+        let own = &self.node.exits[usize::from(exit)];
+        let mut longest = own.starting.front().map(|first| (*first, None));
         for (number, approach) in self.node.approaches.iter().enumerate() {
             let Some(first) = approach.queue.front() else { continue };
             let wants =
                 approach.waits_for == WaitsFor::Room && self.traffic.routes.exit(here, first.target) == exit;
-            if wants && longest.is_none_or(|(since, _)| first.since < since) {
-                longest = Some((first.since, Some(number)));
+            if wants && longest.is_none_or(|(other, _)| first.since < other.since) {
+                longest = Some((*first, Some(number)));
             }
         }
-        match longest {
-            None => {}
+        let taker = match longest {
+            None => Taker::Nobody,
             Some((_, Some(number))) => {
-                self.occupy(exit);
+                self.node.occupy(exit);
                 self.node.approaches[number].promised = true;
                 self.serve(number as u16);
+                Taker::Approach(number as u16)
             }
-            Some((_, None)) => {
-                let own = &mut self.node.exits[usize::from(exit)];
-                if let Some(first) = own.starting.pop_front() {
-                    own.occupied += 1;
-                    self.enter(first.vehicle, first.target, exit, self.traffic.rules.crossing);
-                }
+            Some((first, None)) => {
+                self.node.exits[usize::from(exit)].starting.pop_front();
+                self.node.occupy(exit);
+                undo::keep(self.cx, first);
+                self.enter(first.vehicle, first.target, exit, self.traffic.rules.crossing);
+                Taker::Starting
             }
-        }
+        };
+        self.cx.keep(taker.word());
     }
 
     /// Whether there is no room on the road of an exit.
@@ -257,12 +310,6 @@ impl<M: Model<Event = TrafficEvent>> Desk<'_, '_, M> {
         self.traffic.rules.storage && {
             let road = self.traffic.network.first_exit(self.here()) + u32::from(exit);
             self.node.exits[usize::from(exit)].occupied >= self.traffic.room[road as usize]
-        }
-    }
-
-    fn occupy(&mut self, exit: u16) {
-        if self.traffic.rules.storage {
-            self.node.exits[usize::from(exit)].occupied += 1;
         }
     }
 }

@@ -7,12 +7,13 @@ use std::fmt;
 use std::io::{self, Write};
 
 use paceline_kernel::Time;
+use serde::{Deserialize, Serialize};
 
 use super::demand::Demand;
 use super::network::Network;
 
 /// What one federate leaves behind.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Output {
     pub(crate) arrivals: Vec<Arrival>,
     pub(crate) roads: Vec<RoadUse>,
@@ -27,14 +28,14 @@ pub struct Output {
 }
 
 /// A vehicle has arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Arrival {
     pub vehicle: u32,
     pub at: Time,
 }
 
 /// What happened at the end of a road.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct RoadUse {
     pub road: u32,
     pub passed: u32,

@@ -1,7 +1,8 @@
-//! Which federate gets which node: neighbours together, numbers equal.
+//! Which federate gets which node: neighbours together, work equal.
 //!
-//! Every function deals all nodes to exactly the federates asked for, from 1 to as many as there are nodes; sizes of
-//! regions differ by at most one node (in a grid, by at most one row, source and sink).
+//! Every function deals all nodes to exactly the federates asked for, from 1 to as many as there are nodes. In a grid,
+//! sizes of regions differ by at most one row, source and sink. In a city, where some nodes see a thousand times the
+//! vehicles of others, the vehicles are made equal: the largest load is the least that cuts of the same order can have.
 
 use std::collections::VecDeque;
 
@@ -68,22 +69,58 @@ fn extent(nodes: &[u32], coordinate: impl Fn(u32) -> u32) -> u32 {
     most.zip(least).map_or(0, |(most, least)| most - least)
 }
 
-/// Equal runs of a breadth-first search that starts at the lowest node and takes roads both ways.
-pub(crate) fn city(network: &Network, federates: u32) -> Partition {
+/// Runs of a breadth-first search that starts at the lowest node and takes roads both ways; `loads` is what each node has
+/// to do.
+pub(crate) fn city(network: &Network, loads: &[u64], federates: u32) -> Partition {
     let nodes = network.nodes();
     let federates = federates.clamp(1, nodes.max(1));
-    let mut owner = vec![u32::MAX; nodes as usize];
+    let order = breadth_first(network);
+    let (mut least, mut most) = (0, loads.iter().sum());
+    while least < most {
+        let middle = least + (most - least) / 2;
+        match cut(&order, loads, federates, middle) {
+            Some(_) => most = middle,
+            None => least = middle + 1,
+        }
+    }
+    let owner =
+        cut(&order, loads, federates, most).expect("everything fits where the load is that of all nodes");
+    Partition::table(&owner)
+}
+
+/// Cuts `order` into runs of a load of at most `most`, one for each federate, each as long as it can be. Gives the
+/// federate of each node, or nothing if there are too few federates.
+fn cut(order: &[u32], loads: &[u64], federates: u32, most: u64) -> Option<Vec<u32>> {
+    let mut owner = vec![0; order.len()];
+    let (mut federate, mut load) = (0, 0);
+    for (place, node) in order.iter().enumerate() {
+        let own = loads[*node as usize];
+        // Nobody goes empty: the federates still to come need a node each.
+        let to_come = (federates - 1 - federate) as usize;
+        if place > 0 && (load + own > most || order.len() - place <= to_come) {
+            (federate, load) = (federate + 1, 0);
+        }
+        load += own;
+        if federate == federates || load > most {
+            return None;
+        }
+        owner[*node as usize] = federate;
+    }
+    Some(owner)
+}
+
+fn breadth_first(network: &Network) -> Vec<u32> {
+    let nodes = network.nodes();
+    let mut order = Vec::with_capacity(nodes as usize);
     let mut found = VecDeque::new();
     let mut seen = vec![false; nodes as usize];
-    let mut taken = 0;
     for start in 0..nodes {
         if std::mem::replace(&mut seen[start as usize], true) {
             continue;
         }
         found.push_back(start);
         while let Some(node) = found.pop_front() {
-            owner[node as usize] = share(taken, nodes, federates);
-            taken += 1;
+            order.push(node);
             let ahead = network.exits(node).iter().map(|road| road.to);
             let behind = network.approaches(node).iter().map(|road| network.road(*road).from);
             for neighbour in ahead.chain(behind) {
@@ -93,5 +130,5 @@ pub(crate) fn city(network: &Network, federates: u32) -> Partition {
             }
         }
     }
-    Partition::table(&owner)
+    order
 }

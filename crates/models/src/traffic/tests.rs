@@ -6,4 +6,5 @@ mod junctions;
 mod parts;
 mod scenarios;
 mod shortest;
+mod undo;
 mod worlds;

@@ -6,6 +6,8 @@
 //!
 //! Invariants: `runs` are ascending and disjoint, and together with the run in hand cover the tickets not yet given out.
 
+use std::cell::Cell;
+
 use crate::{Event, Time};
 
 /// A block with fewer than one event for this many LPs is sorted; a fuller one is dealt out by counting.
@@ -33,6 +35,8 @@ pub(super) struct Order {
     at: usize,
     end: usize,
     index_mask: u64,
+    /// Which of `rest` is being run, for whoever asks after a panic.
+    running: Cell<usize>,
 }
 
 impl Order {
@@ -47,6 +51,7 @@ impl Order {
             at: 0,
             end: 0,
             index_mask: 0,
+            running: Cell::new(0),
         }
     }
 
@@ -143,11 +148,27 @@ impl Order {
         self.within
     }
 
+    /// How many tickets the run in hand has left.
+    pub(super) fn left(&self) -> usize {
+        self.end - self.at
+    }
+
     /// What is left of the events of the LP in hand, in their order.
     #[inline(always)]
     pub(super) fn rest<'e, E>(&'e self, events: &'e [Event<E>]) -> impl Iterator<Item = &'e Event<E>> {
         let mask = self.index_mask;
         self.tickets[self.at..self.end].iter().map(move |ticket| &events[(ticket & mask) as usize])
+    }
+
+    /// The `nth` of the rest is about to be run.
+    #[inline(always)]
+    pub(super) fn note(&self, nth: usize) {
+        self.running.set(nth);
+    }
+
+    /// The event that is being run, if it is one of these.
+    pub(super) fn running<'e, E>(&'e self, events: &'e [Event<E>]) -> Option<&'e Event<E>> {
+        self.rest(events).nth(self.running.get())
     }
 
     /// Moves on by `count` events.

@@ -63,17 +63,21 @@ impl Model for Watched<'_> {
 
 /// Runs `model` up to `until`. The stops are sorted by vehicle; those of one are in the order in which they happened.
 pub fn drive(model: &Traffic, until: Time) -> (Output, Vec<Stop>) {
-    let watched = Watched(model);
-    let partition = Partition::runs(watched.lps(), 1);
-    let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::ZERO };
-    let built = Federate::<_, Heap<TrafficEvent>>::build(&watched, &partition, settings);
-    let mut federate = built.expect("the start breaks no rule").remove(0);
-    let mut outbox = paceline_kernel::Outbox::new(1);
-    while federate.step(&watched, &partition, until, &mut outbox) == Progress::More {}
-    assert_eq!(federate.fault(), None, "the model keeps the rules");
-    let (output, mut stops, _) = federate.finish(&watched).output;
+    let (output, mut stops, _) = run(&Watched(model), until);
     stops.sort_by_key(|stop| stop.vehicle);
     (output, stops)
+}
+
+/// Runs `model` up to `until`, one event after the other.
+pub fn run<M: Model>(model: &M, until: Time) -> M::Output {
+    let partition = Partition::runs(model.lps(), 1);
+    let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::ZERO };
+    let built = Federate::<M, Heap<M::Event>>::build(model, &partition, settings);
+    let mut federate = built.expect("the start breaks no rule").remove(0);
+    let mut outbox = paceline_kernel::Outbox::new(1);
+    while federate.step(model, &partition, until, &mut outbox) == Progress::More {}
+    assert_eq!(federate.fault(), None, "the model keeps the rules");
+    federate.finish(model).output
 }
 
 /// A vehicle's way from one road onto the next.

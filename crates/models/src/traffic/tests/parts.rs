@@ -1,8 +1,9 @@
-//! Partitions: complete, balanced, and neighbours together.
+//! Partitions: complete, balanced, loads told truly, and neighbours together.
 
 use paceline_kernel::{LpId, Partition, Rng, Time};
 
-use super::worlds::network;
+use super::drive::drive;
+use super::worlds::{network, world};
 use crate::traffic::grid::Grid;
 use crate::traffic::partition;
 
@@ -71,17 +72,55 @@ fn the_published_grid_gives_every_federate_equal_sources_and_sinks() {
     }
 }
 
+/// The least largest load of runs of `loads`, none of them empty: the definition, by dynamic programming.
+fn least_largest(loads: &[u64], federates: usize) -> u64 {
+    let mut largest = vec![u64::MAX; loads.len() + 1];
+    largest[0] = 0;
+    for _ in 0..federates {
+        let before = std::mem::replace(&mut largest, vec![u64::MAX; loads.len() + 1]);
+        for end in 1..=loads.len() {
+            let runs = (0..end).filter(|start| before[*start] < u64::MAX);
+            let cut = runs.map(|start| before[start].max(loads[start..end].iter().sum()));
+            largest[end] = cut.min().unwrap_or(u64::MAX);
+        }
+    }
+    largest[loads.len()]
+}
+
 #[test]
-fn cities_are_dealt_in_equal_regions() {
+fn cities_are_dealt_in_regions_of_equal_load() {
     for seed in 0..200 {
         let mut rng = Rng::new(seed, 2);
-        let network = network(&mut rng, 40, false, true);
+        let network = network(&mut rng, 25, false, true);
+        let most = [1, 10, 1_000_000][rng.below(3) as usize];
+        let loads: Vec<u64> = (0..network.nodes()).map(|_| 1 + rng.below(most)).collect();
+        // One node a federate: the order in which nodes are dealt.
+        let single = partition::city(&network, &loads, network.nodes());
+        let order: Vec<LpId> = (0..network.nodes()).flat_map(|federate| single.members(federate)).collect();
+        let ordered: Vec<u64> = order.iter().map(|lp| loads[lp.index()]).collect();
         for federates in 1..=network.nodes() {
-            let dealt = partition::city(&network, federates);
+            let dealt = partition::city(&network, &loads, federates);
             assert_eq!((dealt.federates(), dealt.lps()), (federates, network.nodes()), "seed {seed}");
-            let sizes = sizes(&dealt);
-            let (least, most) = (sizes.iter().min().expect("one"), sizes.iter().max().expect("one"));
-            assert!(most - least <= 1, "seed {seed}: {sizes:?}");
+            assert!(*sizes(&dealt).iter().min().expect("one") >= 1, "seed {seed}: {:?}", sizes(&dealt));
+            assert!(order.is_sorted_by_key(|lp| dealt.place(*lp).0), "seed {seed}: runs of one order");
+            let load = |federate| dealt.members(federate).iter().map(|lp| loads[lp.index()]).sum::<u64>();
+            let largest = (0..federates).map(load).max().expect("one");
+            assert_eq!(largest, least_largest(&ordered, federates as usize), "seed {seed}, {federates}");
         }
+    }
+}
+
+#[test]
+fn loads_are_the_vehicles_that_start_and_come_to_stop_lines() {
+    for seed in 0..200 {
+        let model = world(seed, false, false, false);
+        let mut expected = vec![1; model.network.nodes() as usize];
+        for vehicle in 0..model.vehicles() {
+            expected[model.demand.pair(vehicle).origin as usize] += 1;
+        }
+        for stop in drive(&model, Time::MAX).1 {
+            expected[model.network.road(stop.road).to as usize] += 1;
+        }
+        assert_eq!(model.demand.loads(&model.network, &model.routes), expected, "seed {seed}");
     }
 }

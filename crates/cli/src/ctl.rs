@@ -1,0 +1,71 @@
+//! `paceline ctl`: looks at a run that goes on, and changes its number of threads.
+//!
+//! Every run listens on a socket of its own, `PID.sock` in a folder that only its user may enter (see [`Control`]). A
+//! request is a line, and so is the answer, which starts with `ok` or `error`. A socket that nobody answers at is left from a run that was
+//! killed, and is removed.
+
+#[cfg(unix)]
+mod control;
+#[cfg(unix)]
+mod folder;
+
+#[cfg(unix)]
+pub use control::Control;
+
+use crate::args::{CtlCommand, WhichRun};
+use crate::failure::Failure;
+use crate::text;
+
+/// Carries out a command.
+#[cfg(unix)]
+pub fn ctl(command: &CtlCommand) -> Result<(), Failure> {
+    let (request, WhichRun { pid }) = match command {
+        CtlCommand::Status { run } => ("status".to_owned(), run),
+        CtlCommand::Threads { threads, run } => (format!("threads {threads}"), run),
+    };
+    let runs = folder::runs().map_err(|reason| Failure::Ctl(format!("cannot look for runs: {reason}")))?;
+    let chosen = match (pid, &runs[..]) {
+        (Some(pid), _) => runs.iter().find(|run| run.pid == *pid).ok_or_else(|| {
+            Failure::Ctl(format!("process {pid} is no run of paceline; allowed: {}", list(&runs)))
+        })?,
+        (None, [run]) => run,
+        (None, []) => return Err(Failure::Ctl("no run of paceline goes on here".into())),
+        (None, _) => {
+            return Err(Failure::Ctl(format!("several runs go on; choose one by --pid: {}", list(&runs))));
+        }
+    };
+    match folder::ask(&chosen.socket, &request) {
+        Ok(answer) => match answer.split_once(' ') {
+            Some(("ok", said)) => text::print(&format!("{said}\n")),
+            Some((_, said)) => Err(Failure::Ctl(said.to_owned())),
+            None => Err(Failure::Ctl(format!("process {} has ended", chosen.pid))),
+        },
+        Err(reason) => Err(Failure::Ctl(format!("process {} does not answer: {reason}", chosen.pid))),
+    }
+}
+
+/// The runs in a line.
+#[cfg(unix)]
+fn list(runs: &[folder::Run]) -> String {
+    let name = |run: &folder::Run| format!("{} ({})", run.pid, run.scenario);
+    if runs.is_empty() { "none goes on".into() } else { runs.iter().map(name).collect::<Vec<_>>().join(", ") }
+}
+
+/// There are no sockets of this kind here.
+#[cfg(not(unix))]
+pub fn ctl(_command: &CtlCommand) -> Result<(), Failure> {
+    Err(Failure::Ctl("runs can be reached on Unix only".into()))
+}
+
+/// Runs do not listen here.
+#[cfg(not(unix))]
+#[derive(Debug)]
+pub struct Control;
+
+#[cfg(not(unix))]
+impl Control {
+    /// Does nothing.
+    pub fn open(_: &str, _: &paceline_engine::Monitor, _: bool) -> std::io::Result<Self> {
+        Ok(Self)
+    }
+}

@@ -1,0 +1,48 @@
+//! `paceline check --determinism`: two runs of a scenario side by side.
+
+use paceline_engine::determinism::{Comparison, Ended, compare};
+use paceline_engine::{Monitor, RunError};
+use paceline_kernel::Time;
+
+use crate::args::ScenarioArguments;
+use crate::failure::Failure;
+use crate::loaded::{AnyModel, Source};
+use crate::progress::Progress;
+use crate::run::stop_on_signal;
+use crate::text;
+
+/// Builds the model twice, compares at most `events` events, and says how far the two were the same.
+pub fn check(arguments: &ScenarioArguments, events: u64) -> Result<(), Failure> {
+    let source = Source::read(arguments)?;
+    let (one, other) = (source.load()?, source.load()?);
+    let settings = &one.settings;
+    let monitor = Monitor::new();
+    stop_on_signal(&monitor)?;
+    let progress = Progress::start(&monitor, settings.until, true);
+    let how = Comparison {
+        until: settings.until.unwrap_or(Time::MAX),
+        events,
+        seed: settings.seed,
+        ties: settings.ties(),
+        monitor,
+    };
+    let compared = match (&one.model, &other.model) {
+        (AnyModel::Phold(one), AnyModel::Phold(other)) => compare(one, other, &how),
+        (AnyModel::Traffic(one), AnyModel::Traffic(other)) => compare(one, other, &how),
+        _ => return Err(Failure::Changed(arguments.scenario.clone())),
+    };
+    drop(progress);
+    let same = compared.map_err(|different| Failure::Different(arguments.scenario.clone(), different))?;
+    let ended = match same.ended {
+        Ended::Horizon => format!("at the horizon, {}", how.until),
+        Ended::NoEvents => format!("without further events, after {}", same.last),
+        Ended::Limit => format!("after as many events as wanted, at {}", same.last),
+        Ended::Interrupted => format!("interrupted at {}", same.last),
+        // That both broke it is no difference, but no run either.
+        Ended::Fault(fault) => return Err(RunError::from(*fault).into()),
+    };
+    let facts = [("events compared", text::count(same.events)), ("ended", ended)];
+    let rows = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let title = format!("Two runs of {} do not differ", arguments.scenario.display());
+    text::print(&text::groups(&[(&title, rows)]))
+}

@@ -1,0 +1,39 @@
+//! `paceline resume`: a run goes on from its checkpoint.
+//!
+//! Invariant: what decides the result - model, seed, order of ties - is that of the first run; anything else may change.
+
+use paceline_engine::CheckpointFile;
+
+use crate::args::ResumeArguments;
+use crate::failure::Failure;
+use crate::loaded::Source;
+use crate::run;
+
+/// Goes on with a run.
+pub fn resume(arguments: &ResumeArguments) -> Result<(), Failure> {
+    let refuse = |problem: String| Failure::Resume(problem);
+    let changed = arguments.overrides.iter().find(|argument| decides_the_result(argument));
+    if let Some(argument) = changed {
+        return Err(refuse(format!(
+            "--set {argument}: a resumed run keeps [model], run.seed and run.ties, which decide its result; \
+             allowed: any other key of [run]"
+        )));
+    }
+    let file = CheckpointFile::open(&arguments.file).map_err(|error| refuse(error.to_string()))?;
+    let mut source: Source = serde_json::from_slice(file.header()).map_err(|_| {
+        refuse(format!("{}: holds no scenario; it was not written by this program", arguments.file.display()))
+    })?;
+    source.overrides.extend(arguments.overrides.iter().cloned());
+    let loaded = source.load()?;
+    run::carry_out(&source, loaded, Some(file), &arguments.results)
+}
+
+/// Whether an override is of a key that decides the result of a run.
+fn decides_the_result(argument: &str) -> bool {
+    let path = argument.split_once('=').map_or(argument, |(path, _)| path);
+    let mut names = path.split('.').map(str::trim);
+    match names.next() {
+        Some("run") => names.next().is_some_and(|key| ["seed", "ties"].contains(&key)),
+        section => section == Some("model"),
+    }
+}

@@ -1,0 +1,199 @@
+//! Runs that are killed and go on from their last checkpoint end as if nothing had happened.
+//!
+//! `PACELINE_KILLS` sets how often runs are killed (6 unless said).
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use paceline_kernel::Rng;
+
+use crate::{paceline, stderr, stdout};
+
+const TRAFFIC: &str = r#"# A small grid, full of vehicles
+[model]
+kind = "traffic"
+grid = 12
+rate = 20
+
+[run]
+until = "2h"
+checkpoint = "2ms"
+"#;
+
+const PHOLD: &str = r#"# Enough to be killed at
+[model]
+kind = "phold"
+lps = 64
+messages_per_lp = 4
+
+[run]
+until = "2500s"
+checkpoint = "2ms"
+"#;
+
+/// The files that a run leaves in its folder, but its checkpoint.
+fn results(out: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(out).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries
+        .filter(|path| path.extension().is_none_or(|end| end != "checkpoint"))
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap()))
+        .filter(|(name, _)| !name.starts_with('.'))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Starts the program and kills it after `span`, if it has not ended by then. Says whether it had.
+fn killed_after(folder: &Path, arguments: &[String], span: Duration) -> bool {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
+    command.current_dir(folder).args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
+    let (mut child, start) = (command.spawn().unwrap(), Instant::now());
+    while start.elapsed() < span {
+        if let Some(status) = child.try_wait().unwrap() {
+            assert!(status.success(), "{arguments:?} ends with {status}");
+            return true;
+        }
+        std::thread::yield_now();
+    }
+    // SIGKILL.
+    child.kill().unwrap();
+    child.wait().unwrap().success()
+}
+
+fn kill_and_resume(name: &str, text: &str) {
+    let kills: u64 = std::env::var("PACELINE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(6);
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(name), text).unwrap();
+    let start = Instant::now();
+    let whole = paceline(folder.path(), &["run", name, "--out", "whole", "--quiet"]);
+    let whole_ns = start.elapsed().as_nanos() as u64;
+    assert!(whole.status.success(), "{}", stderr(&whole));
+    let expected = results(&folder.path().join("whole"));
+    let checkpoint = format!("out/{}", name.replace(".toml", ".checkpoint"));
+    let mut rng = Rng::new(8, 50);
+    let (mut done, mut resumed) = (0, 0);
+    while done < kills {
+        let out = folder.path().join("out");
+        loop {
+            let protocols = [
+                "sequential",
+                "time-step",
+                "window",
+                "null-message",
+                "null-message-on-demand",
+                "optimistic",
+                "mixed",
+            ];
+            let settings = [
+                format!("run.protocol={}", protocols[rng.below(7) as usize]),
+                format!("run.threads={}", [1, 2, 8][rng.below(3) as usize]),
+                format!("run.federates={}", 1 + rng.below(7)),
+                format!("run.queue={}", ["heap", "enhanced-heap", "bucket"][rng.below(3) as usize]),
+            ];
+            let goes_on = folder.path().join(&checkpoint).exists();
+            let opening = if goes_on { ["resume", &checkpoint] } else { ["run", name] };
+            resumed += u64::from(goes_on);
+            let mut arguments = [&opening[..], &["--out", "out", "--quiet"]]
+                .concat()
+                .iter()
+                .map(|word| (*word).to_owned())
+                .collect::<Vec<_>>();
+            settings.iter().for_each(|setting| arguments.extend(["--set".to_owned(), setting.clone()]));
+            if killed_after(folder.path(), &arguments, Duration::from_nanos(rng.below(whole_ns))) {
+                break;
+            }
+            done += 1;
+        }
+        assert!(
+            results(&out) == expected,
+            "{name}: after {done} kills the results are the same, to the byte"
+        );
+        fs::remove_dir_all(&out).unwrap();
+    }
+    assert!(resumed > 0, "{name}: some of {done} killed runs had written a checkpoint");
+}
+
+#[test]
+fn killed_phold_goes_on() {
+    kill_and_resume("phold.toml", PHOLD);
+}
+
+#[test]
+fn killed_traffic_goes_on() {
+    kill_and_resume("traffic.toml", TRAFFIC);
+}
+
+/// A folder with a checkpoint of a run that was interrupted.
+fn interrupted() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("phold.toml"), PHOLD).unwrap();
+    let arguments = ["run", "phold.toml", "--quiet", "--set", "run.until=300d"].map(str::to_owned);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
+    let mut child = command.current_dir(folder.path()).args(arguments).stdout(Stdio::null()).spawn().unwrap();
+    while !folder.path().join("phold.checkpoint").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it goes on until it is killed");
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    folder
+}
+
+#[test]
+fn what_would_change_the_result_is_refused() {
+    let folder = interrupted();
+    for setting in ["model.lps=65", "model.remote=0.5", "run.seed=2", "run.ties=random"] {
+        let output =
+            paceline(folder.path(), &["resume", "phold.checkpoint", "--set", setting, "--out", "out"]);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(&format!("--set {setting}:")) && message.contains("allowed:"), "{message}");
+    }
+    let early =
+        paceline(folder.path(), &["resume", "phold.checkpoint", "--set", "run.until=1ns", "--out", "out"]);
+    assert_eq!(early.status.code(), Some(2));
+    assert!(stderr(&early).contains("not before the horizon"), "{}", stderr(&early));
+    assert!(!folder.path().join("out").exists(), "nothing is written");
+}
+
+#[test]
+fn files_that_are_no_checkpoint_are_refused() {
+    let folder = interrupted();
+    let whole = fs::read(folder.path().join("phold.checkpoint")).unwrap();
+    let mut damaged = whole.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    let cases = [
+        (&b"[model]"[..], "is not a checkpoint of Paceline"),
+        (&whole[..whole.len() / 2], "is cut short"),
+        (&damaged, "is damaged"),
+    ];
+    for (content, words) in cases {
+        fs::write(folder.path().join("bad"), content).unwrap();
+        let output = paceline(folder.path(), &["resume", "bad", "--out", "out"]);
+        let message = stderr(&output);
+        assert_eq!((output.status.code(), message.lines().count()), (Some(2), 1), "{message}");
+        assert!(message.contains("bad: ") && message.contains(words), "{message}");
+    }
+    let output = paceline(folder.path(), &["resume", "nowhere", "--out", "out"]);
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("nowhere: cannot be read"));
+    assert!(!folder.path().join("out").exists() && stdout(&output).is_empty(), "nothing is written");
+}
+
+#[test]
+fn a_resumed_run_finds_the_scenario_s_files_and_goes_on_with_its_own() {
+    let folder = interrupted();
+    // From elsewhere, without the scenario.
+    fs::remove_file(folder.path().join("phold.toml")).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let file = folder.path().join("phold.checkpoint");
+    let before = fs::read(&file).unwrap();
+    let arguments = ["resume", file.to_str().unwrap(), "--json", "--set", "run.until=20000s"];
+    let output = paceline(elsewhere.path(), &arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(summary["events_resumed"].as_u64() > Some(0), "{summary}");
+    assert!(summary["checkpoints"].as_u64() > Some(0) && fs::read(&file).unwrap() != before, "{summary}");
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0, "it goes on into the same file");
+}

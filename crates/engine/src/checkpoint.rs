@@ -1,0 +1,138 @@
+//! Checkpoints: a whole run in a file, from which any protocol, partition and number of threads can go on.
+//!
+//! A file is a fixed opening (magic word, version of the format, lengths), a header that the engine does not look into, a
+//! body (a [`World`](paceline_kernel::World) in the postcard format), and a checksum over all of it. Invariant: under its own name a checkpoint is
+//! complete or not there. It is written beside its place first, synchronized, and then renamed, so that a process or a
+//! machine that stops at any moment leaves the last complete one.
+
+mod read;
+mod write;
+
+pub use read::CheckpointFile;
+pub(crate) use write::{Codec, Unpublished};
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use thiserror::Error;
+
+const MAGIC: &[u8; 8] = b"PACELINE";
+/// To be raised with every change of the format, that of the kernel's `World` included.
+const VERSION: u32 = 1;
+/// The opening: magic word, version, length of the header and of the body.
+const OPENING_BYTES: usize = 8 + 4 + 8 + 8;
+const CHECKSUM_BYTES: usize = 8;
+
+/// Where a run writes its checkpoints, and how often.
+///
+/// ```
+/// # use paceline_kernel::{Context, LpId, Model, Time};
+/// # struct Clock;
+/// # impl Model for Clock {
+/// #     type State = u64;
+/// #     type Event = ();
+/// #     type Output = ();
+/// #     fn lps(&self) -> u32 { 1 }
+/// #     fn lookahead(&self) -> Time { Time::secs(1) }
+/// #     fn init(&self, _: LpId, cx: &mut Context<Self>) -> u64 { cx.schedule(Time::ZERO, ()); 0 }
+/// #     fn handle(&self, ticks: &mut u64, _: &(), cx: &mut Context<Self>) {
+/// #         *ticks += 1;
+/// #         cx.schedule(Time::secs(1), ());
+/// #     }
+/// # }
+/// use paceline_engine::{CheckpointFile, Checkpoints, Monitor, Simulation};
+/// use std::time::Duration;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("clock.checkpoint");
+/// let run = || Simulation::new(Clock).until(Time::secs(1000));
+/// let whole = run().run()?;
+///
+/// // An interrupted run writes a checkpoint at its end.
+/// let monitor = Monitor::new();
+/// monitor.stop();
+/// let checkpoints = Checkpoints { path: path.clone(), every: Duration::from_secs(10), header: b"mine".into() };
+/// run().checkpoint(checkpoints).monitor(&monitor).run()?;
+///
+/// let file = CheckpointFile::open(&path)?;
+/// assert_eq!(file.header(), b"mine");
+/// let resumed = run().resume(file.world(&Clock)?).run()?;
+/// assert_eq!(resumed.digest, whole.digest);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Checkpoints {
+    /// The file. Each checkpoint takes the place of the one before.
+    pub path: PathBuf,
+    /// Real time from one to the next. With zero there is one whenever the run pauses for another reason.
+    pub every: Duration,
+    /// Whatever the caller wants to find in the file.
+    pub header: Vec<u8>,
+}
+
+/// Why a checkpoint cannot be written or read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CheckpointError {
+    /// The system does not let us read it.
+    #[error("{}: cannot be read: {reason}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// The system does not let us write it.
+    #[error("cannot write the checkpoint {}: {reason}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// It is something else.
+    #[error("{}: is not a checkpoint of Paceline", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is from another version of the program.
+    #[error("{}: is a checkpoint of format {found}; this program reads format {VERSION}", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// Its end is missing.
+    #[error("{}: is cut short: {found} bytes of a checkpoint of {expected}", path.display())]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// Its length in bytes.
+        found: u64,
+        /// The length it should have.
+        expected: u64,
+    },
+    /// It is not what was written.
+    #[error("{}: is damaged: {what}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        what: &'static str,
+    },
+    /// It is of another model.
+    #[error("{}: does not belong to this model: {what}", path.display())]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        what: String,
+    },
+}
+
+impl CheckpointError {
+    fn write(path: &Path, reason: impl ToString) -> Self {
+        Self::Write { path: path.to_owned(), reason: reason.to_string() }
+    }
+}

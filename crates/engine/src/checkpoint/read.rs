@@ -1,0 +1,98 @@
+//! Reading a checkpoint: what is wrong with the file is found before anything of it is used.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paceline_kernel::{Model, World};
+use serde::de::DeserializeOwned;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::{CHECKSUM_BYTES, CheckpointError, MAGIC, OPENING_BYTES, VERSION};
+
+/// A checkpoint that is complete and undamaged.
+#[derive(Debug)]
+pub struct CheckpointFile {
+    path: PathBuf,
+    content: Vec<u8>,
+    header_bytes: usize,
+}
+
+impl CheckpointFile {
+    /// Reads a file and checks that it is a whole checkpoint.
+    pub fn open(path: &Path) -> Result<Self, CheckpointError> {
+        let content = fs::read(path)
+            .map_err(|reason| CheckpointError::Read { path: path.to_owned(), reason: reason.to_string() })?;
+        let path = path.to_owned();
+        let begun = content.len().min(MAGIC.len());
+        if content[..begun] != MAGIC[..begun] {
+            return Err(CheckpointError::Foreign { path });
+        }
+        let found = content.len() as u64;
+        let truncated = |path, expected| Err(CheckpointError::Truncated { path, found, expected });
+        if content.len() < OPENING_BYTES {
+            return truncated(path, (OPENING_BYTES + CHECKSUM_BYTES) as u64);
+        }
+        let version = u32::from_le_bytes(piece(&content, 8));
+        if version != VERSION {
+            return Err(CheckpointError::Version { path, found: version });
+        }
+        let lengths: [u64; 2] = [12, 20].map(|place| u64::from_le_bytes(piece(&content, place)));
+        let expected = lengths
+            .into_iter()
+            .fold((OPENING_BYTES + CHECKSUM_BYTES) as u64, |sum, length| sum.saturating_add(length));
+        if found < expected {
+            return truncated(path, expected);
+        }
+        if found > expected {
+            return Err(CheckpointError::Damaged { path, what: "bytes stand behind its end" });
+        }
+        let (opening, rest) = content.split_at(OPENING_BYTES);
+        let (inner, checksum) = rest.split_at(rest.len() - CHECKSUM_BYTES);
+        let mut hasher = Xxh3::new();
+        hasher.update(inner);
+        hasher.update(opening);
+        if u64::from_le_bytes(piece(checksum, 0)) != hasher.digest() {
+            return Err(CheckpointError::Damaged { path, what: "its checksum does not match" });
+        }
+        let header_bytes = lengths[0] as usize;
+        Ok(Self { path, content, header_bytes })
+    }
+
+    /// Where it was read.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the caller put in front.
+    pub fn header(&self) -> &[u8] {
+        &self.content[OPENING_BYTES..OPENING_BYTES + self.header_bytes]
+    }
+
+    /// The run, which must be one of `model`.
+    pub fn world<M: Model>(&self, model: &M) -> Result<World<M>, CheckpointError>
+    where
+        M::State: DeserializeOwned,
+        M::Event: DeserializeOwned,
+        M::Output: DeserializeOwned,
+    {
+        let fault = |what: String| CheckpointError::Model { path: self.path.clone(), what };
+        let body = &self.content[OPENING_BYTES + self.header_bytes..self.content.len() - CHECKSUM_BYTES];
+        let (world, rest): (World<M>, &[u8]) =
+            postcard::take_from_bytes(body).map_err(|error| fault(error.to_string()))?;
+        if !rest.is_empty() {
+            return Err(fault(format!("{} bytes are left over", rest.len())));
+        }
+        if world.lps() != model.lps() {
+            return Err(fault(format!("it holds {} LPs, the model has {}", world.lps(), model.lps())));
+        }
+        if !world.is_sound() {
+            return Err(fault("it holds events for LPs that are not there".into()));
+        }
+        Ok(world)
+    }
+}
+
+/// The `N` bytes from `place` on, which are there.
+fn piece<const N: usize>(bytes: &[u8], place: usize) -> [u8; N] {
+    std::array::from_fn(|index| bytes[place + index])
+}

@@ -1,0 +1,229 @@
+//! Does a model give the same result twice? Two runs side by side, compared after every event.
+//!
+//! A model whose `init` or `handle` looks at a clock, a global, an address or a hash-ordered map has results that nobody
+//! can repeat. [`compare`] runs two of the same model sequentially and in lockstep, stops at the first event after which
+//! they differ, and says what differs: the LP's state (by its `Hash`; shown by its `Debug`), a message sent, or the number
+//! of random numbers drawn.
+//!
+//! What both runs see alike goes unnoticed: a thread's name, an environment variable, a clock that stood still between the
+//! two. Fields that `Hash` leaves out are noticed when they make a difference to something else.
+//!
+//! Invariant: up to the event in hand, both runs have had the same events, messages, states and draws.
+
+mod differ;
+mod watched;
+
+use std::fmt;
+
+use paceline_kernel::{Fault, Federate, LpId, Model, Outbox, Partition, Progress, Settings, TieBreak, Time};
+use thiserror::Error;
+
+use crate::Monitor;
+use differ::{Twin, shown};
+use watched::Watched;
+
+/// Events that are compared unless said otherwise.
+const EVENTS: u64 = 10_000_000;
+/// Events between two looks at the monitor.
+const BATCH: u64 = 1 << 12;
+
+/// How two models are compared.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The horizon.
+    pub until: Time,
+    /// The most events that each of the two handles.
+    pub events: u64,
+    /// The seed of all random streams.
+    pub seed: u64,
+    /// How simultaneous events are ordered.
+    pub ties: TieBreak,
+    /// Shows progress, and can end the comparison.
+    pub monitor: Monitor,
+}
+
+impl Default for Comparison {
+    /// Without a horizon, 10 million events, seed 1.
+    fn default() -> Self {
+        let monitor = Monitor::new();
+        Self { until: Time::MAX, events: EVENTS, seed: 1, ties: TieBreak::Fixed, monitor }
+    }
+}
+
+/// Why a comparison ended without a difference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The next event is at or after the horizon.
+    Horizon,
+    /// There are no events left.
+    NoEvents,
+    /// As many events as wanted were compared.
+    Limit,
+    /// Somebody asked it to stop ([`Monitor::stop`]).
+    Interrupted,
+    /// Both models broke the same rule at the same event.
+    Fault(Box<Fault>),
+}
+
+/// Two runs that do not differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Same {
+    /// Events compared.
+    pub events: u64,
+    /// The time of the last of them.
+    pub last: Time,
+    /// Why there were not more.
+    pub ended: Ended,
+}
+
+/// The event at which two runs begin to differ.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{lp} {moment}: {difference}")]
+pub struct Different {
+    /// Events before it, in which nothing differed.
+    pub events: u64,
+    /// The LP that handled it.
+    pub lp: LpId,
+    /// When that was.
+    pub moment: Moment,
+    /// What differs after it.
+    pub difference: Difference,
+}
+
+/// What an LP was doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// It was initialised.
+    Init,
+    /// It handled this event, shown by its `Debug`, at this time.
+    Event(Time, String),
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Init => write!(f, "in `init`"),
+            Self::Event(time, event) => write!(f, "at {time}, handling {event}"),
+        }
+    }
+}
+
+/// What differs between two runs: what it is in the one, and in the other.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Difference {
+    /// The models do not have the same number of LPs.
+    #[error("the models have {0} and {1} LPs")]
+    Lps(u32, u32),
+    /// The models do not have the same lookahead.
+    #[error("the models have lookaheads of {0} and {1}")]
+    Lookahead(Time, Time),
+    /// The LP's state.
+    #[error("its state differs{}: {first} in one run, {second} in the other", path(.field))]
+    State {
+        /// The way to the first field that differs; empty where the state has no fields, or `Debug` shows none.
+        field: String,
+        /// The value in the first run.
+        first: String,
+        /// The value in the second.
+        second: String,
+    },
+    /// A message that was sent.
+    #[error("its message {number} differs: {first} in one run, {second} in the other")]
+    Message {
+        /// Which of the messages it sent then, from 1.
+        number: usize,
+        /// The message in the first run.
+        first: String,
+        /// The message in the second.
+        second: String,
+    },
+    /// The number of random numbers that the LP has drawn so far.
+    #[error("it has drawn {0} random numbers in one run, {1} in the other")]
+    Draws(u64, u64),
+    /// Whether and how a rule was broken.
+    #[error("{0} in one run, {1} in the other")]
+    Fault(String, String),
+}
+
+fn path(field: &str) -> String {
+    if field.is_empty() { String::new() } else { format!(" in `{field}`") }
+}
+
+/// Runs two models that should be the same side by side, and compares what they do after every event.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// use paceline_engine::determinism::{Comparison, Difference, compare};
+/// use paceline_kernel::{Context, LpId, Model, Time};
+///
+/// /// A model with a mistake: all LPs, and all runs, share a counter.
+/// struct Shared;
+/// static COUNTER: AtomicU64 = AtomicU64::new(0);
+///
+/// impl Model for Shared {
+///     type State = u64;
+///     type Event = ();
+///     type Output = ();
+/// #   fn lps(&self) -> u32 { 2 }
+/// #   fn lookahead(&self) -> Time { Time::secs(1) }
+///     fn init(&self, _: LpId, cx: &mut Context<Self>) -> u64 {
+///         cx.schedule(Time::secs(1), ());
+///         0
+///     }
+///     fn handle(&self, number: &mut u64, _: &(), _: &mut Context<Self>) {
+///         *number = COUNTER.fetch_add(1, Ordering::Relaxed);
+///     }
+/// }
+///
+/// let different = compare(&Shared, &Shared, &Comparison::default()).expect_err("the runs differ");
+/// assert_eq!((different.lp, different.events), (LpId(0), 0));
+/// assert!(matches!(different.difference, Difference::State { .. }));
+/// ```
+pub fn compare<M: Model>(first: &M, second: &M, how: &Comparison) -> Result<Same, Box<Different>> {
+    let at_start = |difference| Different { events: 0, lp: LpId(0), moment: Moment::Init, difference };
+    if first.lps() != second.lps() {
+        return Err(Box::new(at_start(Difference::Lps(first.lps(), second.lps()))));
+    }
+    if first.lookahead() != second.lookahead() {
+        return Err(Box::new(at_start(Difference::Lookahead(first.lookahead(), second.lookahead()))));
+    }
+    let partition = Partition::runs(first.lps(), 1);
+    let settings = Settings { seed: how.seed, ties: how.ties, window: Time::ZERO };
+    let build = |model| Federate::<M, Watched<M::Event>>::build(model, &partition, settings);
+    let (one, other) = match (build(first), build(second)) {
+        (Ok(mut one), Ok(mut other)) => (one.swap_remove(0), other.swap_remove(0)),
+        (Err(one), Err(other)) if one == other => {
+            return Ok(Same { events: 0, last: Time::ZERO, ended: Ended::Fault(Box::new(one)) });
+        }
+        (one, other) => {
+            let (one, other) = (one.err(), other.err());
+            let lp = one.as_ref().or(other.as_ref()).map_or(LpId(0), |fault| fault.from);
+            let difference = Difference::Fault(shown(one.as_ref()), shown(other.as_ref()));
+            return Err(Box::new(Different { lp, ..at_start(difference) }));
+        }
+    };
+    let mut twin = Twin { models: (first, second), partition: &partition, one, other, how };
+    twin.compare_starts()?;
+    let mut outboxes = (Outbox::new(1), Outbox::new(1));
+    let mut events = 0;
+    let ended = loop {
+        if events % BATCH == 0 && how.monitor.stopped() {
+            break Ended::Interrupted;
+        }
+        if events == how.events {
+            break Ended::Limit;
+        }
+        match twin.step(&mut outboxes) {
+            Progress::Idle if twin.one.pending() == 0 => break Ended::NoEvents,
+            Progress::Idle => break Ended::Horizon,
+            Progress::More | Progress::Faulty => {}
+        }
+        twin.compare_event(events)?;
+        if let Some(fault) = twin.one.fault() {
+            break Ended::Fault(Box::new(fault.clone()));
+        }
+        events += 1;
+        how.monitor.advance(twin.one.last(), 1);
+    };
+    Ok(Same { events, last: twin.one.last(), ended })
+}

@@ -1,0 +1,125 @@
+//! A leg of a run: federates in, a protocol's board worked until the run is over or is to pause, federates out.
+//!
+//! This is the only place that knows which board belongs to which protocol. Invariant: what comes out is the whole run;
+//! every message is with its federate, so that another leg, with other threads or another protocol, can go on from there.
+
+use paceline_kernel::{
+    EventQueue, Fault, Federate, Links, Model, Outbox, Partition, Progress, Rollbacks, Time, Trouble, Windows,
+};
+
+use crate::channelled::Channelled;
+use crate::cores;
+use crate::monitor::Halt;
+use crate::optimistic::Optimistic;
+use crate::pool::{self, Board};
+use crate::seat::Federates;
+use crate::windowed::Windowed;
+use crate::{RecordKind, RunError, Simulation, Sync};
+
+/// Events that the sequential protocol runs before it looks whether it is to stop.
+const BATCH: usize = 1 << 14;
+
+/// How work on a board went.
+pub(crate) struct Outcome<M: Model, Q> {
+    pub(crate) federates: Federates<M, Q>,
+    /// Why it ended before the run was over.
+    pub(crate) halt: Option<Halt>,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) windows: u64,
+    pub(crate) null_messages: u64,
+    /// What went wrong for good in an optimistic run.
+    pub(crate) trouble: Option<Trouble>,
+    pub(crate) rollbacks: Option<Box<Rollbacks>>,
+    pub(crate) gvt_rounds: u64,
+    pub(crate) gvt_lag_ns: u128,
+}
+
+impl<M: Model, Q> Default for Outcome<M, Q> {
+    fn default() -> Self {
+        Self {
+            federates: Vec::new(),
+            halt: None,
+            fault: None,
+            windows: 0,
+            null_messages: 0,
+            trouble: None,
+            rollbacks: None,
+            gvt_rounds: 0,
+            gvt_lag_ns: 0,
+        }
+    }
+}
+
+/// Runs a leg with `threads` workers.
+pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
+    simulation: &Simulation<M>,
+    partition: &Partition,
+    mut federates: Federates<M, Q>,
+    threads: u32,
+) -> Result<Outcome<M, Q>, RunError> {
+    let Simulation { model, until, monitor, .. } = simulation;
+    let windowed = |federates, windows| {
+        let board = Windowed::new(model, partition, federates, windows, *until, threads, monitor);
+        work(simulation, threads, &board)?;
+        Ok(board.finish())
+    };
+    match simulation.sync {
+        Sync::Sequential => Ok(sequential(simulation, partition, federates)),
+        Sync::TimeStep => {
+            let step = simulation.step.unwrap_or_else(|| model.lookahead());
+            windowed(federates, Windows::steps(step))
+        }
+        Sync::Window => windowed(federates, Windows::lookahead(model.lookahead())),
+        Sync::Optimistic | Sync::Mixed => {
+            let board = Optimistic::new(simulation, partition, federates, threads);
+            work(simulation, threads, &board)?;
+            Ok(board.finish())
+        }
+        Sync::NullMessage | Sync::NullMessageOnDemand => {
+            let from = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX);
+            let on_demand = simulation.sync == Sync::NullMessageOnDemand;
+            let links = Links::build(model, partition, on_demand, from)?;
+            let board = Channelled::new(model, partition, federates, links, *until, threads, monitor);
+            work(simulation, threads, &board)?;
+            Ok(board.finish())
+        }
+    }
+}
+
+/// Lets `threads` workers work on `board`.
+fn work<M: Model>(simulation: &Simulation<M>, threads: u32, board: &impl Board) -> Result<(), RunError> {
+    let pin = simulation.pin;
+    pool::work(board, threads as usize, &simulation.tracing, simulation.speculation.chaos, |worker| {
+        if pin { cores::pin(worker) } else { Ok(()) }
+    })
+}
+
+/// One queue, one event after the other, on the calling thread.
+fn sequential<M: Model, Q: EventQueue<M::Event>>(
+    simulation: &Simulation<M>,
+    partition: &Partition,
+    mut federates: Federates<M, Q>,
+) -> Outcome<M, Q> {
+    let mut outbox = Outbox::new(1);
+    let monitor = &simulation.monitor;
+    let batch = simulation.leg_events.map_or(BATCH, |events| BATCH.min(events as usize));
+    let mut recorder = simulation.tracing.recorder(Some(0));
+    let federate = &mut federates[0];
+    let halt = loop {
+        let halt = monitor.halt();
+        if halt.is_some() {
+            break halt;
+        }
+        let (before, start_ns) = (federate.events(), recorder.now());
+        let progress = federate.step_on(&simulation.model, partition, simulation.until, batch, &mut outbox);
+        let (reached, events) = (federate.lvt().min(simulation.until), federate.events() - before);
+        monitor.advance(reached, events);
+        recorder.slice(RecordKind::Run, Some(0), start_ns, reached, events);
+        recorder.gvt(reached);
+        if progress != Progress::More {
+            break None;
+        }
+    };
+    let fault = federate.fault().cloned();
+    Outcome { federates, halt, fault, ..Outcome::default() }
+}

@@ -1,0 +1,280 @@
+//! Time Warp on many threads: every federate runs ahead as far as it pays, the one furthest behind first.
+//!
+//! A worker takes the federate with the least floor, takes in its mail (which may roll it back), lets it run one batch,
+//! posts what it sent, and reports. GVT is the least floor of all (`Gvt`, in the kernel); it is read at every report, by
+//! whoever reports, so that a worker taken off its core holds up nothing but GVT, and the others only once they are as far
+//! ahead as pays. A federate that must wait for GVT says for which; nobody looks at it before, unless mail comes.
+//!
+//! Invariants: a federate is ready, waiting, or in one worker's hands; GVT is read before the mail is taken; messages are in
+//! inboxes before they are reported. Lock order: federate, then inbox; the state is taken alone.
+
+mod finish;
+mod state;
+
+use paceline_kernel::{Bounds, EventQueue, Mail, Model, Outbox, Partition, Time, Warp, WarpTurn};
+
+use crate::chaos::Chaos;
+use crate::idle::Idle;
+use crate::monitor::Halt;
+use crate::pool::{Board, Turn};
+use crate::seat::Federates;
+use crate::sync::{Apart, AtomicU32, Mutex, Ordering, lock};
+use crate::trace::Recorder;
+use crate::{Monitor, RecordKind, Simulation};
+use state::{Stand, State};
+
+/// Looks for a report before a worker runs something ahead that could soon be run safely: some microseconds.
+#[cfg(not(paceline_shuttle))]
+const PATIENCE: u32 = 500;
+#[cfg(paceline_shuttle)]
+const PATIENCE: u32 = 2;
+/// A worker reports this part of its share of the federates together, but not more than so many.
+const PER_REPORT: usize = 3;
+const MOST_TOGETHER: usize = 32;
+/// Lists of mail that a worker keeps for reuse.
+const SPARE: usize = 64;
+
+struct Seat<M: Model, Q> {
+    warp: Apart<Mutex<Warp<M, Q>>>,
+    inbox: Apart<Mutex<Vec<Mail<M::Event>>>>,
+}
+
+/// Federates that run ahead.
+pub(crate) struct Optimistic<'a, M: Model, Q> {
+    model: &'a M,
+    partition: &'a Partition,
+    until: Time,
+    monitor: &'a Monitor,
+    chaos: Option<u64>,
+    useful: u32,
+    seats: Vec<Seat<M, Q>>,
+    state: Apart<Mutex<State>>,
+    /// Changes with every report.
+    reports: Apart<AtomicU32>,
+    idle: Idle,
+}
+
+/// What a worker keeps at hand.
+pub(crate) struct Desk<E> {
+    outbox: Outbox<E>,
+    arrived: Vec<Mail<E>>,
+    spare: Vec<Mail<E>>,
+    told: Vec<(u32, Time)>,
+    /// Federates that have run and are not reported yet.
+    stands: Vec<(u32, Stand)>,
+    chaos: Option<Chaos>,
+    patience: u32,
+    recorder: Recorder,
+}
+
+impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
+    pub(crate) fn new(
+        simulation: &'a Simulation<M>,
+        partition: &'a Partition,
+        federates: Federates<M, Q>,
+        workers: u32,
+    ) -> Self {
+        let Simulation { model, speculation, monitor, .. } = simulation;
+        let until = simulation.until;
+        let mixed = simulation.sync == crate::Sync::Mixed;
+        let optimism = speculation.optimism(model, mixed, partition.federates());
+        let mut warps: Vec<_> =
+            federates.into_iter().map(|federate| Warp::new(federate, &optimism)).collect();
+        let floors: Vec<Time> = warps.iter_mut().map(Warp::floor).collect();
+        let state = State::new(speculation.gvt, floors, workers as usize, model.lookahead(), until);
+        let seat = |warp| Seat { warp: Apart(Mutex::new(warp)), inbox: Apart(Mutex::new(Vec::new())) };
+        Self {
+            model,
+            partition,
+            until,
+            monitor,
+            chaos: speculation.chaos,
+            useful: workers.min(crate::cores::available()),
+            seats: warps.into_iter().map(seat).collect(),
+            state: Apart(Mutex::new(state)),
+            reports: Apart(AtomicU32::new(0)),
+            idle: Idle::new(workers),
+        }
+    }
+
+    /// Lets a federate take in its mail and run a batch; only a safe one, if it can be `patient`.
+    fn run(&self, id: u32, bounds: Bounds, patient: bool, desk: &mut Desk<M::Event>) -> Stand {
+        let seat = &self.seats[id as usize];
+        let mut warp = lock(&seat.warp);
+        std::mem::swap(&mut *lock(&seat.inbox), &mut desk.arrived);
+        let (committed, processed) = (warp.events(), warp.stats().processed);
+        let (undone, safe, start_ns) = (warp.stats().undone, warp.stats().safe, desk.recorder.now());
+        // Mail that has not been reported yet may be for earlier than the floor that is known.
+        let mut bounds = bounds;
+        for mut mail in desk.arrived.drain(..) {
+            let least = warp.receive(self.model, self.partition, &mut mail, &mut desk.outbox);
+            bounds.floor = bounds.floor.min(least);
+            if desk.spare.len() < SPARE {
+                desk.spare.push(mail);
+            }
+        }
+        let rolled_back = warp.stats().undone - undone;
+        if rolled_back > 0 {
+            desk.recorder.slice(RecordKind::Rollback, Some(id), start_ns, bounds.floor, rolled_back);
+        }
+        let start_ns = desk.recorder.now();
+        let turn = warp.turn(self.model, self.partition, bounds, patient, &mut desk.outbox);
+        let (floor, front) = (warp.floor(), warp.front());
+        let wants = warp.wants(Bounds { floor, ..bounds }, turn == WarpTurn::Waits);
+        let kind = if warp.stats().safe > safe { RecordKind::Run } else { RecordKind::Ahead };
+        let ran = warp.stats().processed - processed;
+        if ran > 0 {
+            desk.recorder.slice(kind, Some(id), start_ns, floor, ran);
+        }
+        self.monitor.advance(Time::ZERO, warp.events() - committed);
+        Stand { turn, floor, wants, front }
+    }
+
+    /// Delivers what the federates on the desk have sent, and reports them.
+    fn hand_over(&self, desk: &mut Desk<M::Event>) {
+        let Desk { outbox, spare, told, .. } = desk;
+        outbox.flush_mail(|to, mail, least| {
+            let mail = std::mem::replace(mail, spare.pop().unwrap_or_default());
+            lock(&self.seats[to as usize].inbox).push(mail);
+            told.push((to, least));
+        });
+        let mut stands = std::mem::take(&mut desk.stands);
+        let mut state = lock(&self.state);
+        for (id, stand) in stands.drain(..) {
+            self.report(&mut state, id, stand, desk);
+        }
+        self.reports.0.fetch_add(1, Ordering::Release);
+        let work = u32::try_from(state.ready.len()).unwrap_or(u32::MAX);
+        let (taken, may_take) = (state.taken, state.gvt.may_take());
+        drop(state);
+        desk.stands = stands;
+        if may_take {
+            // One federate is for this worker.
+            self.idle.wake(work.min(self.useful.saturating_sub(taken + 1)));
+        }
+    }
+
+    /// Puts a federate back, and moves GVT on.
+    fn report(&self, state: &mut State, id: u32, stand: Stand, desk: &mut Desk<M::Event>) {
+        if state.report(id, stand, &desk.told) {
+            let gvt = state.gvt.value().min(self.until);
+            self.monitor.advance(gvt, 0);
+            desk.recorder.gvt(gvt);
+        }
+        desk.told.clear();
+        if state.over {
+            self.idle.wake_all();
+        }
+    }
+
+    /// Waits for a report, but not long. Gives back what is left of the patience.
+    fn await_report(&self, patience: u32) -> u32 {
+        let seen = self.reports.0.load(Ordering::Acquire);
+        for left in (0..patience).rev() {
+            std::hint::spin_loop();
+            if self.reports.0.load(Ordering::Acquire) != seen {
+                return left;
+            }
+        }
+        0
+    }
+
+    fn end(&self, state: &mut State, halt: Halt) {
+        state.end(Some(halt));
+        self.idle.wake_all();
+    }
+}
+
+impl<M: Model, Q: EventQueue<M::Event>> Board for Optimistic<'_, M, Q> {
+    type Desk = Desk<M::Event>;
+
+    fn desk(&self, recorder: Recorder) -> Self::Desk {
+        Desk {
+            outbox: Outbox::new(self.partition.federates()),
+            arrived: Vec::new(),
+            spare: Vec::new(),
+            told: Vec::new(),
+            stands: Vec::new(),
+            chaos: None,
+            patience: PATIENCE,
+            recorder,
+        }
+    }
+
+    fn recorder(desk: &mut Self::Desk) -> &mut Recorder {
+        &mut desk.recorder
+    }
+
+    fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn {
+        let mut state = lock(&self.state);
+        if let Some(halt) = self.monitor.halt().filter(|_| !state.over) {
+            self.end(&mut state, halt);
+        }
+        let open = !state.over && state.gvt.may_take();
+        if !open && !desk.stands.is_empty() {
+            drop(state);
+            self.hand_over(desk);
+            return Turn::Worked;
+        }
+        if state.over {
+            return Turn::Over;
+        }
+        if !open {
+            return Turn::Nothing(self.idle.epoch());
+        }
+        let mut chaos = self.chaos.map(|seed| desk.chaos.take().unwrap_or_else(|| Chaos::new(seed, worker)));
+        chaos.iter_mut().for_each(Chaos::dawdle);
+        let any = chaos.as_mut().and_then(|chaos| chaos.pick(state.ready.len()));
+        let taken = match any {
+            Some(nth) => state.ready.take_any(worker, nth),
+            None => state.ready.take(worker),
+        };
+        let mut patient = chaos.as_mut().is_none_or(Chaos::is_patient);
+        let taken = taken.or_else(|| {
+            patient = desk.patience > 0;
+            if patient { None } else { state.impatient() }
+        });
+        let Some(id) = taken else {
+            if !desk.stands.is_empty() {
+                drop(state);
+                desk.chaos = chaos;
+                self.hand_over(desk);
+                return Turn::Worked;
+            }
+            if desk.patience > 0 {
+                // Somebody may be about to report.
+                drop(state);
+                desk.patience = self.await_report(desk.patience);
+                desk.chaos = chaos;
+                return Turn::Worked;
+            }
+            assert!(state.taken > 0, "somebody can always go on");
+            desk.patience = PATIENCE;
+            return Turn::Nothing(self.idle.epoch());
+        };
+        desk.patience = PATIENCE;
+        state.take(id);
+        // Many federates are reported together, so that there are fewer and longer lists of mail.
+        let together = (self.seats.len() / (PER_REPORT * self.useful as usize)).clamp(1, MOST_TOGETHER);
+        let bounds = Bounds { floor: state.gvt.floor(id), gvt: state.gvt.value(), until: self.until };
+        drop(state);
+        chaos.iter_mut().for_each(Chaos::dawdle);
+        let stand = self.run(id, bounds, patient, desk);
+        chaos.iter_mut().for_each(Chaos::dawdle);
+        desk.chaos = chaos;
+        let failed = matches!(stand.turn, WarpTurn::Failed(_));
+        desk.stands.push((id, stand));
+        if failed || desk.stands.len() >= together {
+            self.hand_over(desk);
+        }
+        Turn::Worked
+    }
+
+    fn abort(&self) {
+        self.end(&mut lock(&self.state), Halt::Stop);
+    }
+
+    fn idle(&self) -> &Idle {
+        &self.idle
+    }
+}

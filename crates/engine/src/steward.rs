@@ -1,0 +1,199 @@
+//! The steward of a run: a thread beside the workers that says when a leg is to end.
+//!
+//! It asks for a pause when a checkpoint is due, when it is time to look whether LPs are to move, or when the cores that the process may use have changed and nobody has
+//! said how many threads there are to be. It also brings written checkpoints to the disk while the run goes on. It sleeps on
+//! a condition variable with a time-out, and is joined at the end of the run. A build for shuttle has no such thread:
+//! there the run does the same at its pauses.
+//!
+//! Invariant: at most one checkpoint is on its way to the disk.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::checkpoint::Unpublished;
+use crate::cores::{self, Leader};
+use crate::{CheckpointError, Monitor, RunError};
+
+/// How often it looks at the cores.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What is to be done.
+#[derive(Debug, Default)]
+struct Orders {
+    over: bool,
+    /// When the next checkpoint is due.
+    due: Option<Instant>,
+    /// When to look next whether LPs are to move between federates.
+    look: Option<Instant>,
+    /// The number of threads that follows the cores, where it does.
+    threads: Option<u32>,
+    unpublished: Option<Unpublished>,
+    publishing: bool,
+    failed: Option<CheckpointError>,
+}
+
+/// Orders and the bell that is rung when they change.
+#[derive(Debug, Default)]
+struct Desk {
+    orders: Mutex<Orders>,
+    changed: Condvar,
+}
+
+/// The run's side of it.
+pub(crate) struct Steward {
+    desk: Arc<Desk>,
+    every: Option<Duration>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Desk {
+    fn orders(&self) -> MutexGuard<'_, Orders> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'o>(&self, orders: MutexGuard<'o, Orders>, most: Duration) -> MutexGuard<'o, Orders> {
+        self.changed.wait_timeout(orders, most).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// The thread.
+    fn serve(&self, monitor: &Monitor, leader: Leader) {
+        let mut looked = Instant::now();
+        let mut orders = self.orders();
+        loop {
+            if let Some(checkpoint) = orders.unpublished.take() {
+                orders.publishing = true;
+                drop(orders);
+                let published = checkpoint.publish();
+                orders = self.orders();
+                orders.publishing = false;
+                if let Err(error) = published {
+                    orders.failed = Some(error);
+                    monitor.pause();
+                }
+                self.changed.notify_all();
+                continue;
+            }
+            if orders.over {
+                return;
+            }
+            let now = Instant::now();
+            let next = orders.due.into_iter().chain(orders.look).min();
+            let left = next.map_or(LOOK, |due| due.saturating_duration_since(now));
+            if left.is_zero() {
+                monitor.pause();
+            }
+            if now.duration_since(looked) >= LOOK {
+                looked = now;
+                let follows = orders.threads.filter(|_| !monitor.has_wanted());
+                if follows.is_some_and(|threads| threads != cores::available_to(leader)) {
+                    monitor.pause();
+                }
+            }
+            // What is due waits for the run to pause, which changes the orders.
+            let most = if left.is_zero() { LOOK } else { left.min(LOOK) };
+            orders = self.wait(orders, most);
+        }
+    }
+}
+
+impl Steward {
+    /// Starts it, where it is needed: for checkpoints after `every` span of real time, for a look at the balance after
+    /// `look`, and with `threads`, the number that follows the cores.
+    pub(crate) fn start(
+        monitor: &Monitor,
+        every: Option<Duration>,
+        look: Option<Duration>,
+        threads: Option<u32>,
+    ) -> Result<Self, RunError> {
+        let due = every.filter(|every| !every.is_zero()).and_then(|every| Instant::now().checked_add(every));
+        let look = look.and_then(|look| Instant::now().checked_add(look));
+        let idle = every.is_none() && look.is_none() && threads.is_none();
+        let orders = Orders { due, look, threads, ..Orders::default() };
+        let desk = Arc::new(Desk { orders: Mutex::new(orders), changed: Condvar::new() });
+        let mut steward = Self { desk: Arc::clone(&desk), every, thread: None };
+        if cfg!(paceline_shuttle) || idle {
+            return Ok(steward);
+        }
+        let (monitor, leader) = (monitor.clone(), cores::leader());
+        let thread = Builder::new().name("paceline-steward".into());
+        let thread = thread
+            .spawn(move || desk.serve(&monitor, leader))
+            .map_err(|error| RunError::Threads(format!("the thread that asks for pauses: {error}")))?;
+        steward.thread = Some(thread);
+        Ok(steward)
+    }
+
+    /// Whether a checkpoint is to be written at this pause, or why the last one has failed.
+    pub(crate) fn is_checkpoint_due(&self) -> Result<bool, CheckpointError> {
+        let mut orders = self.desk.orders();
+        if let Some(error) = orders.failed.take() {
+            return Err(error);
+        }
+        let due = orders.due.is_some_and(|due| due <= Instant::now());
+        Ok(due || self.every.is_some_and(|every| every.is_zero()))
+    }
+
+    /// Whether it is time to look at the balance.
+    pub(crate) fn is_look_due(&self) -> bool {
+        self.desk.orders().look.is_some_and(|look| look <= Instant::now())
+    }
+
+    /// The next look at the balance is in `pause`.
+    pub(crate) fn look_in(&self, pause: Duration) {
+        self.desk.orders().look = Instant::now().checked_add(pause);
+        self.desk.changed.notify_all();
+    }
+
+    /// Waits until the checkpoint handed over last is on the disk.
+    pub(crate) fn settle(&self) -> Result<(), CheckpointError> {
+        let mut orders = self.desk.orders();
+        while orders.publishing || orders.unpublished.is_some() {
+            orders = self.desk.wait(orders, LOOK);
+        }
+        orders.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// Hands over a checkpoint for the disk, after [`Steward::settle`].
+    pub(crate) fn publish(&self, checkpoint: Unpublished) -> Result<(), CheckpointError> {
+        if self.thread.is_none() {
+            return checkpoint.publish();
+        }
+        let mut orders = self.desk.orders();
+        orders.unpublished = Some(checkpoint);
+        orders.due = orders.due.zip(self.every).and_then(|(_, every)| Instant::now().checked_add(every));
+        self.desk.changed.notify_all();
+        Ok(())
+    }
+
+    /// The number of threads follows the cores, or does not any more.
+    pub(crate) fn follow(&self, threads: Option<u32>) {
+        self.desk.orders().threads = threads;
+    }
+
+    /// Ends the thread, after what it has in hand.
+    fn end(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            self.desk.orders().over = true;
+            self.desk.changed.notify_all();
+            if let Err(panic) = thread.join() {
+                // Not while another panic is on its way out.
+                if !std::thread::panicking() {
+                    std::panic::resume_unwind(panic);
+                }
+            }
+        }
+    }
+
+    /// Ends it: everything handed over is on the disk, or the error says why not.
+    pub(crate) fn finish(mut self) -> Result<(), CheckpointError> {
+        self.end();
+        self.desk.orders().failed.take().map_or(Ok(()), Err)
+    }
+}
+
+impl Drop for Steward {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,222 @@
+//! What the workers did when: records for a trace of the run.
+//!
+//! A run that is to be traced has a [`TraceSink`]. Each worker then keeps a [`Recorder`] on its desk, which stamps what the
+//! worker does turn by turn and hands the records over in bunches. A run that is not traced has recorders that are off:
+//! one branch a turn, and no look at the clock.
+//!
+//! What a board has to do: take `recorder.now()` before a turn's work, and call `recorder.slice(...)` after it, while no
+//! other worker can take the federate yet.
+//!
+//! Invariants: the records of one worker are in the order of time and do not overlap; nor do those of one federate,
+//! whichever workers ran it; a worker keeps at most [`BUNCH`] records.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use paceline_kernel::Time;
+
+/// Records that a worker gathers before it hands them over.
+const BUNCH: usize = 1 << 10;
+
+/// What a [`Record`] tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordKind {
+    /// A federate ran a batch that was safe; `count` events, and nothing it will run is before `time`.
+    Run,
+    /// A federate ran a batch ahead of what is safe; `count` events, up to its LVT `time`.
+    Ahead,
+    /// A federate was rolled back to `time`; `count` events were undone.
+    Rollback,
+    /// A worker had nothing to do.
+    Wait,
+    /// The run wrote a checkpoint at `time`.
+    Checkpoint,
+    /// The run paused between two legs, at `time`.
+    Pause,
+    /// At `end_ns` no federate was before `time` any more (GVT).
+    Gvt,
+}
+
+/// Something that happened during a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// What.
+    pub kind: RecordKind,
+    /// The worker that did it; none where it was the run as a whole.
+    pub worker: Option<u32>,
+    /// The federate it was done to.
+    pub federate: Option<u32>,
+    /// When it began, in nanoseconds since the run began.
+    pub start_ns: u64,
+    /// When it ended, in nanoseconds since the run began.
+    pub end_ns: u64,
+    /// A simulated time; what it means depends on the kind. [`Time::MAX`] where there is none.
+    pub time: Time,
+    /// Events, where the kind counts any.
+    pub count: u64,
+}
+
+/// Takes the records of a run. Called by all workers, at the same time.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// use paceline_engine::{Record, RecordKind, Simulation, TraceSink};
+/// # use paceline_kernel::{Context, LpId, Model, Time};
+/// # struct Tick;
+/// # impl Model for Tick {
+/// #     type State = ();
+/// #     type Event = ();
+/// #     type Output = ();
+/// #     fn lps(&self) -> u32 { 4 }
+/// #     fn lookahead(&self) -> Time { Time::secs(1) }
+/// #     fn init(&self, _: LpId, cx: &mut Context<Self>) { cx.schedule(Time::ZERO, ()) }
+/// #     fn handle(&self, _: &mut (), _: &(), cx: &mut Context<Self>) { cx.schedule(Time::secs(1), ()) }
+/// # }
+///
+/// /// Adds up how many events the workers say they ran.
+/// #[derive(Default)]
+/// struct Count(AtomicU64);
+///
+/// impl TraceSink for Count {
+///     fn record(&self, records: &[Record]) {
+///         let run = records.iter().filter(|record| record.kind == RecordKind::Run);
+///         self.0.fetch_add(run.map(|record| record.count).sum(), Ordering::Relaxed);
+///     }
+/// }
+///
+/// let count = Arc::new(Count::default());
+/// let report = Simulation::new(Tick).until(Time::secs(100)).trace(count.clone()).run()?;
+/// assert_eq!(count.0.load(Ordering::Relaxed), report.events);
+/// # Ok::<(), paceline_engine::RunError>(())
+/// ```
+pub trait TraceSink: Send + Sync {
+    /// So many workers will run so many federates from here on. Called before their first record.
+    fn start(&self, workers: u32, federates: u32) {
+        let _ = (workers, federates);
+    }
+
+    /// Takes the next records of one worker.
+    fn record(&self, records: &[Record]);
+}
+
+/// Where the records of a run go, if anywhere, and when the run began.
+#[derive(Clone, Default)]
+pub(crate) struct Tracing(Option<(Arc<dyn TraceSink>, Instant)>);
+
+impl Tracing {
+    /// Records go to `sink`.
+    pub(crate) fn to(sink: Arc<dyn TraceSink>) -> Self {
+        Self(Some((sink, Instant::now())))
+    }
+
+    /// The run begins now.
+    pub(crate) fn begin(&mut self) {
+        if let Some((_, start)) = &mut self.0 {
+            *start = Instant::now();
+        }
+    }
+
+    /// Workers are about to run federates.
+    pub(crate) fn start(&self, workers: u32, federates: u32) {
+        if let Some((sink, _)) = &self.0 {
+            sink.start(workers, federates);
+        }
+    }
+
+    /// The recorder of a worker, or of the run as a whole.
+    pub(crate) fn recorder(&self, worker: Option<u32>) -> Recorder {
+        Recorder(self.0.as_ref().map(|(sink, start)| {
+            let (sink, start) = (Arc::clone(sink), *start);
+            Box::new(Tape { sink, start, worker, gvt: Time::ZERO, records: Vec::with_capacity(BUNCH) })
+        }))
+    }
+}
+
+impl std::fmt::Debug for Tracing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "on" } else { "off" })
+    }
+}
+
+struct Tape {
+    sink: Arc<dyn TraceSink>,
+    start: Instant,
+    worker: Option<u32>,
+    /// The GVT recorded last.
+    gvt: Time,
+    records: Vec<Record>,
+}
+
+impl Tape {
+    fn now(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn push(&mut self, record: Record) {
+        self.records.push(record);
+        if self.records.len() >= BUNCH {
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        if !self.records.is_empty() {
+            self.sink.record(&self.records);
+            self.records.clear();
+        }
+    }
+}
+
+impl Drop for Tape {
+    fn drop(&mut self) {
+        self.hand_over();
+    }
+}
+
+/// Stamps what one worker does; hands the rest of its records over when dropped.
+pub(crate) struct Recorder(Option<Box<Tape>>);
+
+impl Recorder {
+    /// Nanoseconds since the run began; zero when off.
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        self.0.as_ref().map_or(0, |tape| tape.now())
+    }
+
+    /// Something that began at `start_ns` has ended now.
+    #[inline]
+    pub(crate) fn slice(
+        &mut self,
+        kind: RecordKind,
+        federate: Option<u32>,
+        start_ns: u64,
+        time: Time,
+        count: u64,
+    ) {
+        if let Some(tape) = &mut self.0 {
+            let (worker, end_ns) = (tape.worker, tape.now());
+            tape.push(Record { kind, worker, federate, start_ns, end_ns, time, count });
+        }
+    }
+
+    /// The worker has waited since `start_ns`.
+    #[inline]
+    pub(crate) fn waited(&mut self, start_ns: u64) {
+        self.slice(RecordKind::Wait, None, start_ns, Time::MAX, 0);
+    }
+
+    /// No federate is before `time` any more. To be called under the lock under which that is known, so that time never
+    /// falls; records only what is new to this recorder.
+    #[inline]
+    pub(crate) fn gvt(&mut self, time: Time) {
+        if let Some(tape) = &mut self.0
+            && time > tape.gvt
+        {
+            let (worker, now_ns) = (tape.worker, tape.now());
+            tape.gvt = time;
+            let (kind, federate) = (RecordKind::Gvt, None);
+            tape.push(Record { kind, worker, federate, start_ns: now_ns, end_ns: now_ns, time, count: 0 });
+        }
+    }
+}

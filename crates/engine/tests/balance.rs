@@ -1,0 +1,217 @@
+//! LPs that move between federates while a run goes on: at every pause, under every protocol, while its threads change and
+//! checkpoints are written, the result is that of the sequential reference.
+//!
+//! `PACELINE_CASES` sets the number of random models (default 40 in each test), `PACELINE_SEED` the first.
+
+#![cfg(not(paceline_shuttle))]
+
+mod facts;
+mod mesh;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use facts::{Facts, assert_same, facts, setting};
+use mesh::Mesh;
+use paceline_engine::{
+    Balancing, CheckpointFile, Checkpoints, Monitor, Optimistic, QueueKind, Simulation, Speculation, Sync,
+};
+use paceline_kernel::{
+    Balance, Cancellation, Context, GvtKind, LpId, Model, Partition, Rng, Saving, TieBreak, Time,
+};
+
+/// A random model with at least two LPs, and the result of the reference.
+struct Case {
+    seed: u64,
+    mesh: Mesh,
+    ties: TieBreak,
+    rng: Rng,
+    reference: Facts,
+}
+
+impl Case {
+    fn draw(seed: u64) -> Option<Self> {
+        let (mesh, mut rng) = (Mesh::draw(seed, false), Rng::new(seed, 0x6d69_6772));
+        let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(seed) };
+        let run = Simulation::new(mesh.clone()).until(mesh.until()).seed(seed).ties(ties);
+        let reference = run.sync(Sync::Sequential).queue(QueueKind::Heap).run();
+        let reference = facts(reference.expect("the model keeps the rules"));
+        (mesh.lps() > 1).then_some(Self { seed, mesh, ties, rng, reference })
+    }
+
+    /// A run under `sync` and otherwise any settings that pauses often, with a description.
+    fn run(&mut self, sync: Sync) -> (Simulation<Mesh>, String) {
+        let rng = &mut self.rng;
+        let queue = QueueKind::ALL[rng.below(3) as usize].0;
+        let federates = 2 + rng.below(u64::from(self.mesh.lps()) - 1) as u32;
+        let (threads, events) = ([1, 2, 8][rng.below(3) as usize], 1 + rng.below(20));
+        let speculation = speculation(rng, self.mesh.lps());
+        let what = format!(
+            "case {}: {sync:?}, {queue:?}, {federates} federates, {threads} threads, {speculation:?}, legs of {events} events",
+            self.seed
+        );
+        let run = Simulation::new(self.mesh.clone()).until(self.mesh.until()).seed(self.seed).ties(self.ties);
+        let run = run.sync(sync).queue(queue).federates(federates).threads(threads).speculation(speculation);
+        (run.leg_events(events), what)
+    }
+}
+
+fn cases() -> impl Iterator<Item = Case> {
+    let first = setting("PACELINE_SEED", 0);
+    (first..first + setting("PACELINE_CASES", 40)).filter_map(Case::draw)
+}
+
+/// Any way to speculate.
+fn speculation(rng: &mut Rng, lps: u32) -> Speculation {
+    Speculation {
+        saving: [Saving::Copy, Saving::Periodic, Saving::Undo][rng.below(3) as usize],
+        cancellation: if rng.chance(0.5) { Cancellation::Aggressive } else { Cancellation::Lazy },
+        gvt: if rng.chance(0.5) { GvtKind::Synchronous } else { GvtKind::Asynchronous },
+        // From the least budget that every partition can do with.
+        memory_bytes: rng.chance(0.3).then(|| 16 * lps as usize + rng.below(20_000) as usize),
+        optimistic: rng.chance(0.5).then(|| Optimistic::Share(rng.unit())),
+        check_rollback: rng.chance(0.1),
+        chaos: rng.chance(0.7).then(|| rng.u64()),
+    }
+}
+
+/// Every protocol that has federates.
+fn protocols() -> impl Iterator<Item = Sync> {
+    Sync::ALL.into_iter().map(|(sync, ..)| sync).filter(|sync| *sync != Sync::Sequential)
+}
+
+#[test]
+fn lps_that_migrate_at_random_while_threads_change_change_nothing() {
+    let mut moved = 0;
+    for mut case in cases() {
+        for sync in protocols() {
+            let (run, what) = case.run(sync);
+            let (monitor, over) = (Monitor::new(), AtomicBool::new(false));
+            let run = run.threads(1).monitor(&monitor).shuffle_lps(case.rng.u64());
+            let report = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let mut plan = [8, 2, 1].iter().cycle();
+                    while !over.load(Ordering::Relaxed) {
+                        let threads = *plan.next().expect("a cycle goes on");
+                        monitor.set_threads(threads).expect("the number is allowed");
+                        while monitor.threads() != threads && !over.load(Ordering::Relaxed) {
+                            std::thread::yield_now();
+                        }
+                    }
+                });
+                let report = run.run();
+                over.store(true, Ordering::Relaxed);
+                report
+            });
+            let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
+            let Balancing { looks, moved: own, .. } = report.balancing.expect("LPs were to move");
+            assert_eq!(looks, report.legs - 1, "{what}: one at every pause");
+            moved += own;
+            assert_same(&facts(report), &case.reference, &what);
+        }
+    }
+    assert!(moved > 1000, "LPs have moved: {moved}");
+}
+
+#[test]
+fn balanced_runs_agree_with_the_reference() {
+    let (mut moves, mut remote) = ([0; 3], 0);
+    for mut case in cases() {
+        for sync in protocols() {
+            for (at, (balance, name)) in Balance::ALL.into_iter().enumerate() {
+                let (run, what) = case.run(sync);
+                let what = format!("{what}, balance {name}");
+                let report = run.balance(balance).run().unwrap_or_else(|error| panic!("{what}: {error}"));
+                let balancing = report.balancing;
+                assert_eq!(balancing.is_some(), balance != Balance::Off, "{what}");
+                moves[at] += balancing.map_or(0, |balancing| balancing.moves);
+                remote += u32::from(balancing.is_some_and(|balancing| balancing.remote_after.is_some()));
+                assert_same(&facts(report), &case.reference, &what);
+            }
+        }
+    }
+    assert!(moves[0] == 0 && moves[1] > 100 && moves[2] > 100 && remote > 100, "{moves:?}, {remote}");
+}
+
+#[test]
+fn checkpoints_of_runs_whose_lps_have_moved_resume() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let path = folder.path().join("run.checkpoint");
+    let (mut resumed, mut moved) = (0, 0);
+    for mut case in cases() {
+        for round in 0..3 {
+            let sync = Sync::ALL[case.rng.below(Sync::ALL.len() as u64) as usize].0;
+            let (mut run, what) = case.run(sync);
+            let what = format!("{what}, round {round}");
+            if path.exists() {
+                let world = CheckpointFile::open(&path).and_then(|file| file.world(&case.mesh));
+                run = run.resume(world.unwrap_or_else(|error| panic!("{what}: {error}")));
+                resumed += 1;
+            }
+            let checkpoints =
+                Checkpoints { path: path.clone(), every: Duration::ZERO, header: b"a test".into() };
+            if case.rng.chance(0.5) {
+                run = run.balance(Balance::LoadAndCommunication);
+            } else {
+                run = run.shuffle_lps(case.rng.u64());
+            }
+            // Pauses are far apart, so that a checkpoint is left in the middle.
+            let report = run.leg_events(1 + case.rng.below(150)).checkpoint(checkpoints).run();
+            let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!(
+                report.balancing.is_some(),
+                sync != Sync::Sequential,
+                "{what}: one federate is left alone"
+            );
+            moved += report.balancing.map_or(0, |balancing| balancing.moved);
+            assert_same(&facts(report), &case.reference, &what);
+        }
+        if path.exists() {
+            std::fs::remove_file(&path).expect("it can be removed");
+        }
+    }
+    assert!(resumed > 20 && moved > 100, "{resumed} resumed, {moved} moved");
+}
+
+#[test]
+fn looks_by_the_clock_even_out_a_skewed_load() {
+    let run = |until_s, balance| {
+        let run = Simulation::new(Skewed).federates(2).threads(2).until(Time::secs(until_s)).balance(balance);
+        run.run().expect("the model keeps the rules")
+    };
+    // Runs take longer and longer until one is long enough.
+    let long = (10..28).map(|power| (1 << power, run(1 << power, Balance::Load)));
+    let moved = long.into_iter().find(|(_, report)| report.balancing.is_some_and(|found| found.moves > 0));
+    let (until_s, report) = moved.expect("the clock asks for looks");
+    let balancing = report.balancing.expect("it was asked for");
+    assert!(report.wall >= Duration::from_secs(1), "the first look is after a second");
+    assert!(balancing.imbalance_before > 1.4 && balancing.imbalance_after < 1.2, "{balancing:?}");
+    assert_eq!(run(until_s, Balance::Off).digest, report.digest);
+}
+
+/// The first eight of 64 LPs do something every second, the others hardly ever.
+struct Skewed;
+
+impl Model for Skewed {
+    type State = u64;
+    type Event = ();
+    type Output = ();
+
+    fn lps(&self) -> u32 {
+        64
+    }
+    fn lookahead(&self) -> Time {
+        Time::secs(1)
+    }
+    fn partition(&self, federates: u32) -> Partition {
+        Partition::runs(self.lps(), federates)
+    }
+    fn init(&self, _: LpId, cx: &mut Context<Self>) -> u64 {
+        cx.schedule(Time::ZERO, ());
+        0
+    }
+    fn handle(&self, beats: &mut u64, (): &(), cx: &mut Context<Self>) {
+        *beats += 1;
+        cx.schedule(if cx.lp().0 < 8 { Time::secs(1) } else { Time::secs(100) }, ());
+    }
+}

@@ -1,0 +1,245 @@
+//! A run in legs: paused at any moment, with any number of threads in each leg, written down and resumed under another
+//! protocol, partition and queue, it gives the result of the run that nothing disturbed.
+//!
+//! `PACELINE_CASES` sets the number of random models (default 60 in each test), `PACELINE_SEED` the first.
+
+mod facts;
+mod mesh;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use facts::{Facts, assert_same, facts, setting};
+use mesh::Mesh;
+use paceline_engine::{
+    CheckpointError, CheckpointFile, Checkpoints, Monitor, QueueKind, RunError, Simulation, Sync,
+};
+use paceline_kernel::{Context, LpId, Model, Rng, TieBreak, Time};
+
+/// A random model with the result of the reference, and settings to draw.
+struct Case {
+    seed: u64,
+    mesh: Mesh,
+    ties: TieBreak,
+    rng: Rng,
+    reference: Facts,
+    events: u64,
+}
+
+impl Case {
+    fn draw(seed: u64) -> Self {
+        let (mesh, mut rng) = (Mesh::draw(seed, false), Rng::new(seed, 0x6c65_6773));
+        let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(seed) };
+        let run = Simulation::new(mesh.clone()).until(mesh.until()).seed(seed).ties(ties);
+        let report =
+            run.sync(Sync::Sequential).queue(QueueKind::Heap).run().expect("the model keeps the rules");
+        let events = report.events;
+        Self { seed, mesh, ties, rng, reference: facts(report), events }
+    }
+
+    /// A run under `sync` and otherwise any settings, with a description.
+    fn run(&mut self, sync: Sync) -> (Simulation<Mesh>, String) {
+        let queue = QueueKind::ALL[self.rng.below(3) as usize].0;
+        let federates = 1 + self.rng.below(u64::from(self.mesh.lps())) as u32;
+        let threads = [1, 2, 8][self.rng.below(3) as usize];
+        let run = Simulation::new(self.mesh.clone()).until(self.mesh.until()).seed(self.seed).ties(self.ties);
+        let run = run.sync(sync).queue(queue).federates(federates).threads(threads);
+        (run, format!("case {}: {sync:?}, {queue:?}, {federates} federates, {threads} threads", self.seed))
+    }
+}
+
+fn cases() -> impl Iterator<Item = Case> {
+    let first = setting("PACELINE_SEED", 0);
+    (first..first + setting("PACELINE_CASES", 60)).map(Case::draw)
+}
+
+/// Where a test's checkpoints go, written at every pause.
+fn at_every_pause(folder: &tempfile::TempDir) -> Checkpoints {
+    Checkpoints {
+        path: folder.path().join("run.checkpoint"),
+        every: Duration::ZERO,
+        header: b"a test".into(),
+    }
+}
+
+#[test]
+fn pauses_change_nothing() {
+    let mut legs = 0;
+    for mut case in cases() {
+        for (sync, ..) in Sync::ALL {
+            let (run, what) = case.run(sync);
+            let events = 1 + case.rng.below(20);
+            let report = run.leg_events(events).run().unwrap_or_else(|error| panic!("{what}: {error}"));
+            legs += report.legs - 1;
+            assert_same(&facts(report), &case.reference, &format!("{what}, legs of {events} events"));
+        }
+    }
+    assert!(legs > 0, "some of the runs have paused");
+}
+
+#[test]
+fn threads_change_while_it_runs() {
+    let mut legs = 0;
+    for mut case in cases() {
+        for (sync, ..) in Sync::ALL {
+            let (run, what) = case.run(sync);
+            let (monitor, over) = (Monitor::new(), AtomicBool::new(false));
+            let report = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    // As often as the run takes it up; a request comes at any moment.
+                    let mut plan = [8, 2, 1, 3].iter().cycle();
+                    while !over.load(Ordering::Relaxed) {
+                        let threads = *plan.next().expect("a cycle goes on");
+                        monitor.set_threads(threads).expect("the number is allowed");
+                        while monitor.threads() != threads && !over.load(Ordering::Relaxed) {
+                            std::thread::yield_now();
+                        }
+                    }
+                });
+                let report = run.threads(1).monitor(&monitor).run();
+                over.store(true, Ordering::Relaxed);
+                report
+            });
+            let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
+            legs += report.legs - 1;
+            assert_same(&facts(report), &case.reference, &what);
+        }
+    }
+    assert!(legs > 0, "some of the requests were fulfilled");
+}
+
+#[test]
+fn checkpoints_resume_under_other_settings() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let mut resumed = 0;
+    for mut case in cases() {
+        let checkpoints = at_every_pause(&folder);
+        // A run that ends well leaves its last checkpoint, from which the next one goes on.
+        for round in 0..4 {
+            let sync = Sync::ALL[case.rng.below(Sync::ALL.len() as u64) as usize].0;
+            let (mut run, what) = case.run(sync);
+            let what = format!("{what}, round {round}");
+            let mut before = 0;
+            if checkpoints.path.exists() {
+                let file = CheckpointFile::open(&checkpoints.path).expect("it is complete");
+                assert_eq!(file.header(), b"a test");
+                let world = file.world(&case.mesh).unwrap_or_else(|error| panic!("{what}: {error}"));
+                before = world.events();
+                run = run.resume(world);
+            }
+            let events = 1 + case.rng.below(1 + case.events / 3);
+            let report = run.leg_events(events).checkpoint(checkpoints.clone()).run();
+            let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!((report.resumed_events, report.checkpoints), (before, report.legs - 1), "{what}");
+            resumed += u64::from(before > 0);
+            assert_same(&facts(report), &case.reference, &what);
+        }
+        let left: Vec<_> = folder.path().read_dir().expect("it is there").collect();
+        assert!(left.len() <= 1, "nothing unfinished is left: {left:?}");
+        if checkpoints.path.exists() {
+            std::fs::remove_file(&checkpoints.path).expect("it can be removed");
+        }
+    }
+    assert!(resumed > 0, "some of the runs were resumed");
+}
+
+#[test]
+fn files_that_are_cut_short_damaged_or_foreign_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let checkpoints = at_every_pause(&folder);
+    let path = checkpoints.path.clone();
+    let mut case = cases().find(|case| case.events > 60).expect("most models have more events");
+    let (run, _) = case.run(Sync::Window);
+    run.leg_events(case.events / 2).checkpoint(checkpoints).run().expect("the model keeps the rules");
+    let whole = std::fs::read(&path).expect("a checkpoint was written");
+    let open = |content: &[u8]| {
+        std::fs::write(&path, content).expect("it can be written");
+        CheckpointFile::open(&path)
+    };
+    assert!(open(&whole).is_ok());
+    for length in 0..whole.len() {
+        let error = open(&whole[..length]).expect_err("it is cut short");
+        assert!(matches!(error, CheckpointError::Truncated { .. }), "{length} bytes: {error}");
+    }
+    for place in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 1 << case.rng.below(8);
+        let error = open(&damaged).expect_err("a bit is wrong");
+        assert!(!matches!(error, CheckpointError::Read { .. }), "byte {place}: {error}");
+        assert_eq!(matches!(error, CheckpointError::Foreign { .. }), place < 8, "byte {place}: {error}");
+        assert_eq!(matches!(error, CheckpointError::Version { .. }), (8..12).contains(&place), "{error}");
+    }
+    let longer = open(&[&whole[..], b"more"].concat()).expect_err("there is too much");
+    assert!(matches!(longer, CheckpointError::Damaged { .. }), "{longer}");
+    let foreign = open(b"[model]\nkind = \"phold\"\n").expect_err("it is a scenario");
+    assert!(matches!(foreign, CheckpointError::Foreign { .. }), "{foreign}");
+    let other = cases().find(|other| other.mesh.lps() != case.mesh.lps()).expect("models differ");
+    let file = open(&whole).expect("it is whole again");
+    let error = file.world(&other.mesh).expect_err("it is another model");
+    assert!(error.to_string().contains(&format!("the model has {}", other.mesh.lps())), "{error}");
+    let world = file.world(&case.mesh).expect("it is its model");
+    let reached = world.last();
+    let error = Simulation::new(case.mesh.clone()).resume(world).until(reached).run().err();
+    assert_eq!(error, Some(RunError::PastHorizon { until: reached, reached }));
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_written_ends_the_run_and_leaves_the_last_one() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let mut case = cases().find(|case| case.events > 60).expect("most models have more events");
+    let (run, _) = case.run(Sync::Window);
+    let path = folder.path().join("nowhere").join("run.checkpoint");
+    let checkpoints = Checkpoints { path: path.clone(), ..at_every_pause(&folder) };
+    let error = run.leg_events(10).checkpoint(checkpoints).run().err();
+    assert!(
+        matches!(&error, Some(RunError::Checkpoint(CheckpointError::Write { path: named, .. })) if *named == path),
+        "{error:?}"
+    );
+    // Something stands where the unfinished file is to be.
+    let checkpoints = at_every_pause(&folder);
+    std::fs::write(&checkpoints.path, "the last one").expect("it can be written");
+    std::fs::create_dir(folder.path().join(".run.checkpoint.unfinished")).expect("it can be made");
+    let (run, _) = case.run(Sync::NullMessage);
+    let error = run.leg_events(10).checkpoint(checkpoints.clone()).run().err();
+    assert!(matches!(error, Some(RunError::Checkpoint(_))), "{error:?}");
+    assert_eq!(std::fs::read(&checkpoints.path).expect("it is there"), b"the last one");
+}
+
+#[test]
+fn checkpoints_come_by_the_clock() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let every = Duration::from_millis(5);
+    // Runs take longer and longer until one is long enough.
+    let written = (0..24).map(|power| {
+        let checkpoints = Checkpoints { every, ..at_every_pause(&folder) };
+        let run = Simulation::new(Beat).threads(2).until(Time::secs(1 << power)).checkpoint(checkpoints);
+        let report = run.run().expect("the model keeps the rules");
+        assert!(report.checkpoints as u128 <= 1 + report.wall.as_millis() / every.as_millis());
+        report.checkpoints
+    });
+    assert!(written.into_iter().any(|checkpoints| checkpoints >= 2), "the clock asks for checkpoints");
+}
+
+/// An LP that does something every second.
+struct Beat;
+
+impl Model for Beat {
+    type State = u64;
+    type Event = ();
+    type Output = ();
+
+    fn lps(&self) -> u32 {
+        1
+    }
+    fn lookahead(&self) -> Time {
+        Time::secs(1)
+    }
+    fn init(&self, _: LpId, cx: &mut Context<Self>) -> u64 {
+        cx.schedule(Time::ZERO, ());
+        0
+    }
+    fn handle(&self, beats: &mut u64, (): &(), cx: &mut Context<Self>) {
+        *beats += 1;
+        cx.schedule(Time::secs(1), ());
+    }
+}

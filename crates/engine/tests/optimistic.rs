@@ -1,0 +1,77 @@
+//! Time Warp on threads: with every way to speculate, under chaos, the result is that of the sequential reference.
+//!
+//! `PACELINE_CASES` sets the number of cases (default 400), `PACELINE_SEED` the first.
+
+#![cfg(not(paceline_shuttle))]
+
+mod facts;
+mod mesh;
+
+use facts::{assert_same, facts, setting};
+use mesh::Mesh;
+use paceline_engine::{Optimistic, QueueKind, Simulation, Speculation, Sync};
+use paceline_kernel::{Cancellation, GvtKind, Model, Rng, Rollbacks, Saving, TieBreak};
+
+/// One of every kind of settings, drawn.
+fn speculation(rng: &mut Rng, lps: u32) -> Speculation {
+    let one = |rng: &mut Rng, share| rng.chance(share);
+    Speculation {
+        saving: [Saving::Copy, Saving::Periodic, Saving::Undo][rng.below(3) as usize],
+        cancellation: if one(rng, 0.5) { Cancellation::Aggressive } else { Cancellation::Lazy },
+        gvt: if one(rng, 0.5) { GvtKind::Synchronous } else { GvtKind::Asynchronous },
+        // The least budget that is allowed, and some more.
+        memory_bytes: one(rng, 0.3).then(|| 16 * lps as usize + rng.below(20_000) as usize),
+        optimistic: match rng.below(3) {
+            0 => None,
+            1 => Some(Optimistic::Share(rng.unit())),
+            _ => Some(Optimistic::Ranges(vec![0..1, 0..1 + rng.below(u64::from(lps)) as u32])),
+        },
+        check_rollback: one(rng, 0.1),
+        chaos: one(rng, 0.7).then(|| rng.u64()),
+    }
+}
+
+fn cases(zero: bool) -> Rollbacks {
+    let first = setting("PACELINE_SEED", 0);
+    let mut all = Rollbacks::default();
+    for case in first..first + setting("PACELINE_CASES", 400) {
+        let mesh = Mesh::draw(case, zero);
+        let mut rng = Rng::new(case, 0x6f70_7469);
+        let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(case) };
+        let base = || Simulation::new(mesh.clone()).until(mesh.until()).seed(case).ties(ties);
+        let reference = base().sync(Sync::Sequential).queue(QueueKind::Heap).run();
+        let reference = facts(reference.expect("the model keeps the rules"));
+        for sync in [Sync::Optimistic, Sync::Optimistic, Sync::Mixed] {
+            if zero && sync == Sync::Mixed {
+                continue;
+            }
+            let queue = QueueKind::ALL[rng.below(3) as usize].0;
+            let federates = 1 + rng.below(u64::from(mesh.lps())) as u32;
+            let threads = [1, 2, 2, 3, 8][rng.below(5) as usize];
+            let speculation = speculation(&mut rng, mesh.lps());
+            let run = base().sync(sync).queue(queue).federates(federates).threads(threads);
+            let run = run.speculation(speculation.clone()).run();
+            let what = format!(
+                "case {case}: {sync:?}, {queue:?}, {federates} federates, {threads} threads, {ties:?}, {speculation:?}"
+            );
+            let mut run = run.unwrap_or_else(|error| panic!("{what}: {error}"));
+            let rollbacks = run.rollbacks.take().expect("optimistic runs count their rollbacks");
+            assert_eq!(rollbacks.processed - rollbacks.undone, run.events, "{what}");
+            all.join(&rollbacks);
+            assert_same(&facts(run), &reference, &what);
+        }
+    }
+    all
+}
+
+#[test]
+fn optimistic_and_mixed_runs_agree_with_the_sequential_reference() {
+    let rollbacks = cases(false);
+    assert!(rollbacks.primary > 1000 && rollbacks.secondary > 100 && rollbacks.antis > 500, "{rollbacks:?}");
+}
+
+#[test]
+fn optimistic_runs_need_no_lookahead() {
+    let rollbacks = cases(true);
+    assert!(rollbacks.primary > 500 && rollbacks.secondary > 100, "{rollbacks:?}");
+}

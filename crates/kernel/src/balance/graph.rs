@@ -1,0 +1,101 @@
+//! Who talks to whom, as a graph: for each node its neighbours and how much is said.
+//!
+//! Invariants: every edge stands at both of its ends; no node is its own neighbour.
+
+/// Nodes with weighted edges.
+#[derive(Debug)]
+pub(super) struct Graph {
+    /// Where each node's neighbours begin, and one more.
+    first: Vec<usize>,
+    neighbours: Vec<(u32, u64)>,
+}
+
+impl Graph {
+    /// A graph of `nodes` nodes with these edges.
+    pub(super) fn new(nodes: usize, edges: impl Iterator<Item = (u32, u32, u64)> + Clone) -> Self {
+        let mut first = vec![0; nodes + 1];
+        let real = edges.filter(|(one, other, _)| one != other);
+        for (one, other, _) in real.clone() {
+            first[one as usize + 1] += 1;
+            first[other as usize + 1] += 1;
+        }
+        for node in 0..nodes {
+            first[node + 1] += first[node];
+        }
+        let mut next = first.clone();
+        let mut neighbours = vec![(0, 0); first[nodes]];
+        for (one, other, weight) in real {
+            for (from, to) in [(one, other), (other, one)] {
+                neighbours[next[from as usize]] = (to, weight);
+                next[from as usize] += 1;
+            }
+        }
+        Self { first, neighbours }
+    }
+
+    /// The number of nodes.
+    pub(super) fn nodes(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// The neighbours of `node`, with what is said between them.
+    pub(super) fn of(&self, node: usize) -> &[(u32, u64)] {
+        &self.neighbours[self.first[node]..self.first[node + 1]]
+    }
+
+    /// The graph between the groups that the nodes are in: `group[i]`, of `groups`, is that of node `i`.
+    pub(super) fn coarse(&self, group: &[u32], groups: u32) -> Self {
+        let mut edges = Vec::new();
+        for node in 0..self.nodes() {
+            for (other, weight) in self.of(node).iter().filter(|(other, _)| node < *other as usize) {
+                let (one, other) = (group[node], group[*other as usize]);
+                if one != other {
+                    edges.push((one.min(other), one.max(other), *weight));
+                }
+            }
+        }
+        edges.sort_unstable();
+        edges.dedup_by(|next, kept| {
+            let same = (next.0, next.1) == (kept.0, kept.1);
+            kept.2 += if same { next.2 } else { 0 };
+            same
+        });
+        Self::new(groups as usize, edges.into_iter())
+    }
+}
+
+/// How much a node says to each of many places; emptied by looking through it.
+#[derive(Debug)]
+pub(super) struct Tally {
+    said: Vec<u64>,
+    places: Vec<u32>,
+}
+
+impl Tally {
+    /// For `places` places.
+    pub(super) fn new(places: usize) -> Self {
+        Self { said: vec![0; places], places: Vec::new() }
+    }
+
+    /// Adds up what `node` says to the places of its neighbours.
+    pub(super) fn count(&mut self, graph: &Graph, node: usize, place: &[u32]) {
+        for (other, weight) in graph.of(node) {
+            let place = place[*other as usize];
+            if self.said[place as usize] == 0 {
+                self.places.push(place);
+            }
+            self.said[place as usize] += weight;
+        }
+    }
+
+    /// What is said to `place`.
+    pub(super) fn to(&self, place: u32) -> u64 {
+        self.said[place as usize]
+    }
+
+    /// Gives out (place, what is said to it), and forgets it.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = (u32, u64)> {
+        let said = &mut self.said;
+        self.places.drain(..).map(move |place| (place, std::mem::take(&mut said[place as usize])))
+    }
+}

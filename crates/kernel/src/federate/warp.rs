@@ -1,0 +1,378 @@
+//! Time Warp (Jefferson, 1985): a federate whose LPs may run ahead of what is known to be safe, and roll back.
+//!
+//! A [`Warp`] wraps a [`Federate`] and works it off in two ways. What lies before the *safe bound* - GVT plus lookahead; no
+//! message can arrive before it any more - is run by the fast gear and is final at once, as under a conservative protocol.
+//! Beyond it the federate runs *ahead*: the same batches of whole LPs, but every event goes into a [`log`] with what is
+//! needed to take it back. A message into an LP's past (a straggler) or an anti-message rolls back that LP alone; what
+//! it sent is cancelled, at once or lazily. When the safe bound has passed a part of the log, it is committed and forgotten.
+//!
+//! How far ahead, and how wide a batch: [`Pace`] finds out from what rollbacks cost. An LP that breaks a rule or panics ahead
+//! is *stuck*: it does nothing more until it is rolled back, or the safe bound passes it and the run ends with its trouble.
+//! LPs may be conservative one by one (mixed runs): they take part in safe batches only.
+//!
+//! Invariants, whenever no method runs: an event in the queue that is not cancelled comes after everything its LP has in the
+//! log; an LP's part of the log is in the total order; no event before `reach` goes to the queue unseen.
+//! GVT handed in must be a lower bound on every event that any federate may still handle, and on the time of every message
+//! on its way, and must have been read before the mail was taken out of the inbox.
+
+mod ahead;
+mod cancel;
+mod check;
+mod lazy;
+mod log;
+mod pace;
+mod rollback;
+mod settle;
+mod stats;
+mod stuck;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+pub(super) use cancel::Cancelled;
+use lazy::Unsent;
+use log::Log;
+use pace::Pace;
+pub use stats::{Depths, Rollbacks};
+use stuck::Stuck;
+pub use stuck::{Trouble, TroubleKind};
+
+use super::Federate;
+use crate::outbox::{Mail, Receipt};
+use crate::{Event, EventQueue, LpId, Model, Outbox, Partition, Time};
+
+/// How states are brought back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Saving {
+    /// A copy before every event.
+    Copy,
+    /// A copy before the first event of an LP in a batch, and after every so many more, which adapts; events in between are
+    /// handled again to come back to them (coast-forward).
+    #[default]
+    Periodic,
+    /// By the model's [`Model::undo`].
+    Undo,
+}
+
+/// What becomes of messages whose cause is rolled back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Cancellation {
+    /// They are cancelled at once.
+    #[default]
+    Aggressive,
+    /// They are cancelled only when their cause, handled again, does not send the same once more (Gafni, 1988). Messages to
+    /// oneself are cancelled at once here too.
+    Lazy,
+}
+
+/// The settings of optimistic federates.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Optimism {
+    /// How states are brought back.
+    pub saving: Saving,
+    /// What becomes of messages whose cause is rolled back.
+    pub cancellation: Cancellation,
+    /// Bytes that the log of one federate may take; without limit unless said.
+    pub memory_bytes: Option<usize>,
+    /// The LPs that may run ahead, by number: `None` for all of them.
+    pub optimistic: Option<Vec<bool>>,
+    /// Handles, takes back, compares and handles again every event.
+    pub check: bool,
+    /// Never runs in the safe gear, however well it could: for tests.
+    pub eager: bool,
+}
+
+/// The four times of an LP or a federate (the micro-kernel of reference 1: Perumalla, 2005).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// Events before this are final.
+    pub committed: Time,
+    /// The earliest event that was run and is not final, or else the earliest that is to be run.
+    pub committable: Time,
+    /// The earliest event that is to be run. [`Time::MAX`] without events.
+    pub processable: Time,
+    /// No message will be sent for an earlier time by what is to be run.
+    pub emittable: Time,
+}
+
+/// Between what a turn runs events.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// No event that the federate may still run is before this ([`Warp::floor`], or earlier).
+    pub floor: Time,
+    /// Global virtual time.
+    pub gvt: Time,
+    /// The horizon.
+    pub until: Time,
+}
+
+/// What a turn came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Something was run, safely or ahead; there may be more.
+    Ran,
+    /// There is nothing to run before GVT moves on.
+    Waits,
+    /// The run is over: something that cannot be taken back any more went wrong.
+    Failed(Box<Trouble>),
+}
+
+/// A federate that may run ahead.
+pub struct Warp<M: Model, Q> {
+    base: Federate<M, Q>,
+    settings: Optimism,
+    /// By local number: whether the LP never runs ahead. Empty if none is.
+    conservative: Vec<bool>,
+    log: Log<M>,
+    pace: Pace,
+    /// What was rolled back and is not cancelled yet, by local number.
+    unsent: BTreeMap<u32, Unsent>,
+    stuck: BTreeMap<u32, Stuck<M::Event>>,
+    /// What cannot be made good any more, whatever is rolled back.
+    lost: Option<Box<Trouble>>,
+    /// Messages to LPs of this federate that are still to be cancelled.
+    recalls: Vec<Receipt>,
+    /// Everything before this is final here.
+    committed: Time,
+    stats: Rollbacks,
+    /// Scratch: events of conservative LPs, while the others run ahead.
+    held_back: Vec<Event<M::Event>>,
+}
+
+impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
+    /// Lets `base` run ahead.
+    pub fn new(base: Federate<M, Q>, settings: &Optimism) -> Self {
+        let lps = base.lps.len();
+        let table = settings.optimistic.iter().flat_map(|table| {
+            let place = &base.place;
+            (0..lps).map(move |local| !table[place.lp(local).index()])
+        });
+        let conservative: Vec<bool> = table.collect();
+        let conservative = if conservative.contains(&true) { conservative } else { Vec::new() };
+        let pace = Pace::new(base.rules.lookahead);
+        Self {
+            log: Log::new(lps),
+            conservative,
+            settings: Optimism { optimistic: None, ..settings.clone() },
+            pace,
+            unsent: BTreeMap::new(),
+            stuck: BTreeMap::new(),
+            lost: None,
+            recalls: Vec::new(),
+            committed: Time::ZERO,
+            stats: Rollbacks::default(),
+            held_back: Vec::new(),
+            base,
+        }
+    }
+
+    /// Its number in the partition.
+    pub fn id(&self) -> u32 {
+        self.base.id()
+    }
+
+    /// No event that is still to be run here, and no message that may still be cancelled, is before this.
+    pub fn floor(&mut self) -> Time {
+        let unsent = self.unsent.values().map(Unsent::floor).min().unwrap_or(Time::MAX);
+        self.base.lvt().min(unsent)
+    }
+
+    /// How far it has come, events that may be rolled back included.
+    pub fn front(&self) -> Time {
+        self.base.last.max(self.base.reach)
+    }
+
+    /// Events committed so far.
+    pub fn events(&self) -> u64 {
+        self.base.events()
+    }
+
+    /// Events waiting.
+    pub fn pending(&self) -> usize {
+        self.base.pending() + self.stuck.values().map(Stuck::len).sum::<usize>()
+    }
+
+    /// What rollbacks came to so far.
+    pub fn stats(&self) -> &Rollbacks {
+        &self.stats
+    }
+
+    /// Bytes that are kept for rollbacks.
+    pub fn log_bytes(&self) -> usize {
+        self.log.bytes()
+    }
+
+    /// The four times; each the least of its LPs'.
+    pub fn times(&mut self) -> Times {
+        let processable = self.floor();
+        let committable = self.log.floor().min(processable);
+        let emittable = processable.saturating_add(self.base.rules.lookahead);
+        Times { committed: self.committed, committable, processable, emittable }
+    }
+
+    /// The four times of LP `lp` of this federate. Looks through all pending events: for tests and for people.
+    pub fn times_of(&mut self, lp: LpId, partition: &Partition) -> Times {
+        self.base.put_back();
+        let local = self.base.place.local(lp, partition);
+        let mut processable = self.unsent.get(&(local as u32)).map_or(Time::MAX, Unsent::floor);
+        let mut others = Vec::new();
+        self.base.queue.drain(Time::MAX, |event| others.push(event));
+        for event in others {
+            if event.to() == lp {
+                processable = processable.min(event.time());
+            }
+            self.base.queue.push(event);
+        }
+        let committable = self.log.first_key(local).map_or(Time::MAX, |key| key.time()).min(processable);
+        let emittable = processable.saturating_add(self.base.rules.lookahead);
+        Times { committed: self.committed, committable, processable, emittable }
+    }
+
+    /// Takes in mail from other federates: messages and anti-messages in the order in which they were sent. May roll back,
+    /// but nothing before the least time in the mail, which it gives out.
+    pub fn receive(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        mail: &mut Mail<M::Event>,
+        outbox: &mut Outbox<M::Event>,
+    ) -> Time {
+        let mut least = Time::MAX;
+        let mut antis = mail.antis.drain(..).peekable();
+        for (position, event) in mail.events.drain(..).enumerate() {
+            while let Some((_, receipt)) = antis.next_if(|(at, _)| *at as usize <= position) {
+                least = least.min(receipt.time());
+                self.recalls.push(receipt);
+                self.recall(model, partition, outbox);
+            }
+            least = least.min(event.time());
+            self.take_in(model, partition, event, outbox);
+        }
+        for (_, receipt) in antis {
+            least = least.min(receipt.time());
+            self.recalls.push(receipt);
+            self.recall(model, partition, outbox);
+        }
+        least
+    }
+
+    /// Commits what has become final and runs a batch: safely if that is worth it, else ahead, but never at or after
+    /// `until`. A federate that is `patient` rather waits for GVT where running safely has been worth it.
+    pub fn turn(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        Bounds { floor, gvt, until }: Bounds,
+        patient: bool,
+        outbox: &mut Outbox<M::Event>,
+    ) -> Turn {
+        let safe = gvt.saturating_add(self.base.rules.lookahead).min(until);
+        self.committed = self.committed.max(safe);
+        self.log.commit(model, &mut self.base, safe);
+        if let Some(trouble) = self.trouble(safe) {
+            return Turn::Failed(trouble);
+        }
+        if floor >= until {
+            return Turn::Waits;
+        }
+        let may_safely =
+            floor < safe && self.unsent.is_empty() && !self.settings.eager && !self.settings.check;
+        let full = self.settings.memory_bytes.is_some_and(|most| self.log.bytes() >= most);
+        if may_safely && (full || safe == until || self.pace.prefers_safe(floor, safe)) {
+            return self.run_safe(model, partition, floor, safe, outbox);
+        }
+        if patient && self.may_wait() {
+            return Turn::Waits;
+        }
+        let mixed = !self.conservative.is_empty();
+        if mixed && !may_safely && floor < safe {
+            return self.run_ahead(model, partition, safe, safe, outbox);
+        }
+        let limit = self.pace.limit(gvt).min(until);
+        if !full && floor < limit {
+            let bound = self.pace.bound(floor).min(limit);
+            let turn = self.run_ahead(model, partition, bound, safe, outbox);
+            // Where some LPs must wait, others may still have something to run further on.
+            let further = mixed && turn == Turn::Waits && bound < limit;
+            let turn = if further { self.run_ahead(model, partition, limit, safe, outbox) } else { turn };
+            if turn != Turn::Waits || !may_safely {
+                return turn;
+            }
+        }
+        if may_safely {
+            return self.run_safe(model, partition, floor, safe, outbox);
+        }
+        if full && floor <= gvt {
+            // Nobody else can go on before this does: make room, and run the instant that holds everybody up.
+            let instant = floor.saturating_add(Time::nanos(1)).min(until);
+            if self.log.reach() > instant {
+                self.fall_back(model, partition, instant, outbox);
+            }
+            return self.run_ahead(model, partition, instant, safe, outbox);
+        }
+        Turn::Waits
+    }
+
+    /// Whether it is worth waiting for GVT, to run safely.
+    fn may_wait(&self) -> bool {
+        let plain = self.unsent.is_empty() && !self.settings.eager && !self.settings.check;
+        plain && self.pace.is_worth()
+    }
+
+    /// The GVT from which on a federate can go on without new mail: patiently, and ahead. If it `waits` for GVT, both are
+    /// above the present one.
+    pub fn wants(&self, Bounds { floor, gvt, until }: Bounds, waits: bool) -> (Time, Time) {
+        if floor >= until {
+            return (Time::MAX, Time::MAX);
+        }
+        let full = self.settings.memory_bytes.is_some_and(|most| self.log.bytes() >= most);
+        let soon = if waits { gvt.saturating_add(Time::nanos(1)) } else { Time::ZERO };
+        // The least GVT that is less than this before the floor.
+        let from = |ahead: Time| {
+            if floor < ahead { Time::ZERO } else { (floor - ahead).saturating_add(Time::nanos(1)) }
+        };
+        let ahead = if full || !self.conservative.is_empty() {
+            soon
+        } else {
+            from(self.pace.limit(Time::ZERO).max(self.base.rules.lookahead)).max(soon)
+        };
+        if self.may_wait() {
+            let rest = self.base.rules.lookahead - self.pace.worth();
+            return (from(rest).max(soon), ahead);
+        }
+        (ahead, ahead)
+    }
+
+    /// Runs a batch that is final at once.
+    fn run_safe(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        floor: Time,
+        safe: Time,
+        outbox: &mut Outbox<M::Event>,
+    ) -> Turn {
+        let bound = self.pace.safe_bound(floor, safe);
+        let before = self.base.events;
+        // Within a lookahead of everything in the queue: this is one batch, and nothing it sends falls into it.
+        let base = &mut self.base;
+        let ran =
+            catch_unwind(AssertUnwindSafe(|| base.advance(model, partition, bound, usize::MAX, outbox)));
+        let progress = match ran {
+            Ok(progress) => progress,
+            Err(panic) => {
+                let event = base.batch.running().expect("a model panics while it handles an event");
+                return Turn::Failed(Box::new(Trouble::of_panic(panic.as_ref(), event)));
+            }
+        };
+        self.resolve(model, partition, outbox);
+        let ran = self.base.events - before;
+        self.pace.ran_safely(ran, bound - floor);
+        self.stats.processed += ran;
+        self.stats.safe += ran;
+        match (progress, self.base.fault.take()) {
+            (super::Progress::Faulty, Some(fault)) => Turn::Failed(Box::new(Trouble::of_fault(*fault))),
+            _ => Turn::Ran,
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Running ahead: a batch of whole LPs, every event with what is needed to take it back.
+//!
+//! The batch is that of the fast gear (`batch.rs`): all events before the bound come out of the queue and are handled LP by
+//! LP. Here the bound may be wider than the lookahead, so that an LP may send another one something for the middle of the
+//! batch; that is a straggler like any other, and dealt with when the batch is through ([`Warp::resolve`]).
+//!
+//! Invariant: events of an LP are handled in the total order; when one fails, all before it are in the segment and all
+//! after it are still in hand.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::hash::Hash;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::super::Place;
+use super::check;
+use super::log::{Link, Run, Segment};
+use super::{Saving, Trouble, TroubleKind, Turn, Warp};
+use crate::context::Rules;
+use crate::digest::hash_of;
+use crate::outbox::Receipt;
+use crate::world::Lp;
+use crate::{Context, Event, EventQueue, Fault, Kept, LpId, Model, Outbox, Partition, Time};
+
+impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
+    /// Runs what is before `bound`; conservative LPs only where that is not beyond `safe`. Says [`Turn::Waits`] if nothing came of it.
+    pub(super) fn run_ahead(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        bound: Time,
+        safe: Time,
+        outbox: &mut Outbox<M::Event>,
+    ) -> Turn {
+        self.base.put_back();
+        let fresh = bound > self.base.reach;
+        self.base.reach = self.base.reach.max(bound);
+        let waiting = self.base.cancelled.len() + self.unsent.len();
+        let any = self.base.fill(partition, bound);
+        let floor = self.base.batch.floor().min(bound);
+        let (number, mut segment) = self.log.open(floor, bound);
+        let (mut whole, mut parked) = (true, false);
+        while any && !self.base.batch.is_empty() {
+            let local = self.base.batch.take_lp(&self.base.place, partition);
+            if bound > safe && self.conservative.get(local) == Some(&true) {
+                self.held_back.extend(self.base.batch.hand().0.cloned());
+            } else if let Some(stuck) = self.stuck.get_mut(&(local as u32)) {
+                stuck.park(self.base.batch.hand().0.cloned());
+                parked = true;
+            } else {
+                let link = Link { segment: number, run: segment.runs.len() as u32 };
+                if let Err(trouble) = self.run_lp_ahead(model, local, link, &mut segment) {
+                    return Turn::Failed(trouble);
+                }
+                self.send(partition, &mut segment, outbox);
+            }
+            self.base.batch.put_down_lp();
+            if self.settings.memory_bytes.is_some_and(|most| self.log.bytes() + segment.bytes() >= most) {
+                whole = self.base.batch.is_empty();
+                self.base.put_back();
+            }
+        }
+        let ran = segment.events.len() as u64;
+        self.stats.note_batch(ran, segment.saved.len() as u64);
+        self.log.close(segment);
+        self.stats.note_copies(self.log.copies());
+        self.base.reach = self.log.reach();
+        for event in self.held_back.drain(..) {
+            self.base.queue.push(event);
+        }
+        if whole {
+            self.give_up_before(partition, bound, outbox);
+        }
+        self.resolve(model, partition, outbox);
+        self.pace.ran_ahead(ran, bound - floor, fresh, &self.stats);
+        let settled = waiting != self.base.cancelled.len() + self.unsent.len();
+        // Without any event there, the floor was higher than was known.
+        if ran > 0 || settled || parked || !any { Turn::Ran } else { Turn::Waits }
+    }
+
+    /// Runs the events of the LP in hand. An error says that the run must end at once.
+    fn run_lp_ahead(
+        &mut self,
+        model: &M,
+        local: usize,
+        link: Link,
+        segment: &mut Segment<M>,
+    ) -> Result<(), Box<Trouble>> {
+        let base = segment.events.len() as u32;
+        let mut run = Run {
+            local: local as u32,
+            base,
+            from: base,
+            end: base,
+            receipts: segment.receipts.len() as u32,
+            before: self.log.link(local),
+        };
+        let id = self.base.place.lp(local);
+        let saving = self.settings.saving;
+        // Whatever may fall into the batch gets a second look.
+        let reach = segment.bound - segment.floor;
+        let rules = Rules { near: self.base.rules.near.max(reach), ..self.base.rules };
+        let work = Work {
+            model,
+            rules: &rules,
+            id,
+            bound: segment.bound,
+            interval: match saving {
+                Saving::Copy => 1,
+                Saving::Periodic => self.pace.interval(),
+                Saving::Undo => usize::MAX,
+            },
+            undo: saving == Saving::Undo,
+            check: self.settings.check,
+        };
+        let lp = &mut self.base.lps[local];
+        let first_sent = lp.core.sent;
+        let (sent, fault) = (&mut self.base.sent, &mut self.base.fault);
+        let (events, late) = self.base.batch.hand();
+        let result = catch_unwind(AssertUnwindSafe(|| work.run(lp, segment, events, late, sent, fault)));
+        let failure = match result {
+            Ok(Ok(())) => None,
+            Ok(Err(kind)) => Some((kind, true)),
+            Err(panic) => Some((TroubleKind::of_panic(panic.as_ref()), false)),
+        };
+        if let Some((kind, handled)) = failure {
+            let fatal = matches!(kind, TroubleKind::Irreversible { .. });
+            let event = segment.events.pop().expect("the event that failed was noted before it was handled");
+            let trouble =
+                Box::new(Trouble { kind, lp: id, at: event.time(), event: format!("{:?}", event.payload) });
+            if fatal {
+                return Err(trouble);
+            }
+            // It is as if the event had not been handled.
+            *fault = None;
+            let at = segment.events.len();
+            segment.cores.truncate(at + 1);
+            let core = segment.cores.pop().expect("counters are noted before an event is handled");
+            sent.truncate((core.sent - first_sent) as usize);
+            if work.undo && handled {
+                model.undo(&mut lp.state, &event.payload, &mut Kept::new(segment.words_from(at)));
+            } else if !work.undo {
+                self.stats.coasted += segment.restore(model, &self.base.rules, id, &mut lp.state, at);
+            }
+            segment.forget_words_from(at);
+            lp.core = core;
+            let (events, late) = self.base.batch.hand();
+            let mut parked: Vec<_> = events.filter(|other| other.key() > event.key()).cloned().collect();
+            parked.extend(late.drain().map(|Reverse(event)| event));
+            let broken = work.undo && !handled;
+            self.stuck.insert(local as u32, super::Stuck::new(trouble, event, parked, broken));
+        }
+        run.end = segment.events.len() as u32;
+        segment.runs.push(run);
+        if run.end > base {
+            self.log.set_last(local, link);
+        }
+        Ok(())
+    }
+
+    /// Notes what the latest run of the segment has sent, and hands on what is not in hand already.
+    fn send(&mut self, partition: &Partition, segment: &mut Segment<M>, outbox: &mut Outbox<M::Event>) {
+        let run = *segment.runs.last().expect("a run has just been added");
+        let id = self.base.place.lp(run.local as usize);
+        let bound = segment.bound;
+        let mut sent = std::mem::take(&mut self.base.sent);
+        if self.unsent.contains_key(&run.local) {
+            self.send_anew(partition, segment, &mut sent, outbox);
+        } else {
+            for event in sent.drain(..) {
+                segment.receipts.push(receipt(&event));
+                if event.to() != id || event.time() >= bound {
+                    self.hand_on(partition, event, outbox);
+                }
+            }
+        }
+        self.base.sent = sent;
+    }
+
+    /// Hands on a message.
+    #[inline(always)]
+    pub(super) fn hand_on(
+        &mut self,
+        partition: &Partition,
+        event: Event<M::Event>,
+        outbox: &mut Outbox<M::Event>,
+    ) {
+        let base = &mut self.base;
+        let here = match base.place {
+            Place::Run { first, count } => event.to().0.wrapping_sub(first) < count,
+            Place::Set(_) => partition.place(event.to()).0 == base.id,
+        };
+        if !here {
+            outbox.push(partition.place(event.to()).0, event);
+        } else if event.time() < base.reach {
+            base.near.push(event);
+        } else {
+            base.queue.push(event);
+        }
+    }
+}
+
+/// What the events of one LP are run with.
+struct Work<'w, M: Model> {
+    model: &'w M,
+    rules: &'w Rules,
+    id: LpId,
+    bound: Time,
+    /// Entries from one copy of the state to the next.
+    interval: usize,
+    undo: bool,
+    check: bool,
+}
+
+impl<M: Model> Work<'_, M> {
+    /// Runs `events` and what the LP sends itself for before the bound. On an error or a panic, the event in question is the
+    /// last in the segment.
+    fn run<'e>(
+        &self,
+        lp: &mut Lp<M::State>,
+        segment: &mut Segment<M>,
+        mut events: impl Iterator<Item = &'e Event<M::Event>>,
+        late: &mut BinaryHeap<Reverse<Event<M::Event>>>,
+        sent: &mut Vec<Event<M::Event>>,
+        fault: &mut Option<Box<Fault>>,
+    ) -> Result<(), TroubleKind>
+    where
+        M::Event: 'e,
+    {
+        let Segment { events: log, cores, saved, saved_bytes, tape, ends, .. } = segment;
+        let mut cx = Context::new(self.model, self.rules, self.id, lp.core, sent, fault);
+        cx.watch(self.bound);
+        if self.undo {
+            cx.keep_on(tape);
+        }
+        let mut since = if self.undo { 0 } else { self.interval - 1 };
+        let (mut next, mut looked) = (events.next(), 0);
+        loop {
+            let from_run = match (next, late.peek()) {
+                (None, None) => break,
+                (Some(event), Some(Reverse(late))) => event < late,
+                (Some(_), None) => true,
+                (None, Some(_)) => false,
+            };
+            if from_run {
+                log.extend(next.cloned());
+                next = events.next();
+            } else {
+                log.extend(late.pop().map(|Reverse(event)| event));
+            }
+            let event = log.last().expect("an event was added");
+            since += 1;
+            if since == self.interval {
+                *saved_bytes += self.model.state_bytes(&lp.state) + size_of::<u32>();
+                saved.push((log.len() as u32 - 1, lp.state.clone()));
+                since = 0;
+            }
+            cores.push(cx.core());
+            cx.enter(event.time(), event.depth());
+            if self.check {
+                check::handle(self.model, &mut lp.state, event, &mut cx, self.undo)?;
+            } else {
+                self.model.handle(&mut lp.state, &event.payload, &mut cx);
+            }
+            if self.undo {
+                ends.push(cx.kept() as u32);
+            }
+            if cx.alarmed() {
+                if cx.calm() {
+                    let fault = fault.take().expect("a rule was broken");
+                    return Err(TroubleKind::Fault(*fault));
+                }
+                // Everything else is dealt with after the batch.
+                let own = |event: &&Event<M::Event>| event.time() < self.bound && event.to() == self.id;
+                late.extend(cx.outbox()[looked..].iter().filter(own).cloned().map(Reverse));
+                looked = cx.outbox().len();
+            }
+        }
+        lp.core = cx.core();
+        Ok(())
+    }
+}
+
+/// A receipt for a message.
+#[inline(always)]
+pub(super) fn receipt<E: Hash>(event: &Event<E>) -> Receipt {
+    event.with(hash_of(&event.payload))
+}

@@ -1,0 +1,77 @@
+//! Whether events can be taken back at all: handles each, takes it back, compares, and handles it again.
+//!
+//! The state before is remembered twice, as a copy and as the text that `Debug` gives. Taking back goes by `undo` where the
+//! run undoes, else by the copy; a copy that shares something with the state shows as well.
+
+use super::TroubleKind;
+use crate::digest::hash_of;
+use crate::{Context, Event, Kept, Model};
+
+/// Handles `event`, and makes sure that this can be taken back and gives the same again.
+pub(super) fn handle<M: Model>(
+    model: &M,
+    state: &mut M::State,
+    event: &Event<M::Event>,
+    cx: &mut Context<'_, M>,
+    undo: bool,
+) -> Result<(), TroubleKind> {
+    let copy = state.clone();
+    let (hash, text) = (hash_of(state), format!("{state:#?}"));
+    same("a copy of the state differs from it", hash, &text, &copy)?;
+    let mark = cx.mark();
+    model.handle(state, &event.payload, cx);
+    let (after_hash, after) = (hash_of(state), format!("{state:#?}"));
+    let sent = cx.sent_since(&mark);
+    same("handling the event changed a copy of the state made before", hash, &text, &copy)?;
+    if undo {
+        let words = cx.words_since(&mark);
+        let mut kept = Kept::new(&words);
+        model.undo(state, &event.payload, &mut kept);
+        same("`undo` does not bring back the state before the event", hash, &text, state)?;
+        if !kept.is_empty() {
+            return Err(difference("`undo` leaves words that the event kept", "all taken back", "some left"));
+        }
+    } else {
+        state.clone_from(&copy);
+        same("a copy of a copy of the state differs from it", hash, &text, state)?;
+    }
+    cx.go_back(&mark);
+    model.handle(state, &event.payload, cx);
+    same("handling the event again changes the state in another way", after_hash, &after, state)?;
+    let again = cx.sent_since(&mark);
+    if sent != again {
+        return Err(first_line("handling the event again sends other messages", &sent, &again));
+    }
+    Ok(())
+}
+
+fn same<S: std::hash::Hash + std::fmt::Debug>(
+    what: &'static str,
+    hash: u64,
+    text: &str,
+    state: &S,
+) -> Result<(), TroubleKind> {
+    if hash_of(state) == hash {
+        return Ok(());
+    }
+    Err(first_line(what, text, &format!("{state:#?}")))
+}
+
+/// The first line in which two texts differ.
+fn first_line(what: &'static str, before: &str, after: &str) -> TroubleKind {
+    let mut pairs = before.lines().zip(after.lines());
+    match pairs.find(|(before, after)| before != after) {
+        Some((before, after)) => difference(what, before.trim(), after.trim()),
+        None if before == after => difference(what, "(the same in `Debug`, another hash)", "(another hash)"),
+        None => {
+            let rest = |text: &str, other: &str| {
+                text.lines().nth(other.lines().count()).unwrap_or("(nothing more)").trim().to_owned()
+            };
+            difference(what, &rest(before, after), &rest(after, before))
+        }
+    }
+}
+
+fn difference(what: &'static str, before: &str, after: &str) -> TroubleKind {
+    TroubleKind::Irreversible { what, before: before.to_owned(), after: after.to_owned() }
+}

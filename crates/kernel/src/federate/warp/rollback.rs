@@ -1,0 +1,142 @@
+//! Rolling back one LP: its state and counters go back, its events return to the queue, what it sent is cancelled.
+//!
+//! Cancelling may roll back further LPs of the same federate (secondary rollbacks); they are worked off from the list
+//! `recalls`, so that a cascade takes no stack. Messages to other federates are cancelled by anti-messages in the outbox.
+
+use super::{Cancellation, Saving, Warp};
+use crate::context::LpCore;
+use crate::outbox::Receipt;
+use crate::{Event, EventQueue, Kept, Key, Model, Outbox, Partition};
+
+impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
+    /// Takes in a message for an LP of this federate.
+    pub(super) fn take_in(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        event: Event<M::Event>,
+        outbox: &mut Outbox<M::Event>,
+    ) {
+        if event.time() < self.base.reach || !self.stuck.is_empty() {
+            let local = self.base.place.local(event.to(), partition);
+            if self.changes_stuck(local, &event) {
+                self.unstick(local);
+            }
+            if self.log.last_key(local).is_some_and(|last| last > event.key()) {
+                self.stats.primary += 1;
+                self.roll_back(model, partition, local, event.key(), false, outbox);
+                self.recall(model, partition, outbox);
+            }
+        }
+        self.base.queue.push(event);
+    }
+
+    /// Takes in what a batch sent within the federate to where it may have been already.
+    pub(super) fn resolve(&mut self, model: &M, partition: &Partition, outbox: &mut Outbox<M::Event>) {
+        let mut near = std::mem::take(&mut self.base.near);
+        for event in near.drain(..) {
+            self.take_in(model, partition, event, outbox);
+        }
+        self.base.near = near;
+        self.recall(model, partition, outbox);
+    }
+
+    /// Cancels the messages in `recalls`, and those that are to be cancelled because of that.
+    pub(super) fn recall(&mut self, model: &M, partition: &Partition, outbox: &mut Outbox<M::Event>) {
+        while let Some(receipt) = self.recalls.pop() {
+            let local = self.base.place.local(receipt.to(), partition);
+            self.unstick(local);
+            if self.log.holds(local, receipt.key()) {
+                self.stats.secondary += 1;
+                self.roll_back(model, partition, local, receipt.key(), true, outbox);
+            } else {
+                self.base.cancelled.insert(&receipt);
+                self.stats.annihilated += 1;
+            }
+        }
+    }
+
+    /// Takes back all that the LP did from `key` on. Its events return to the queue, but not one at `key` itself where that
+    /// is `annulled`.
+    pub(super) fn roll_back(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        local: usize,
+        key: Key,
+        annulled: bool,
+        outbox: &mut Outbox<M::Event>,
+    ) {
+        let id = self.base.place.lp(local);
+        let undo = self.settings.saving == Saving::Undo;
+        let lazy = self.settings.cancellation == Cancellation::Lazy;
+        let (mut undone, mut reached) = (0, None);
+        let mut cancels: Vec<(Key, Receipt)> = Vec::new();
+        while let Some(link) = self.log.last(local) {
+            let (segment, run) = self.log.run(link);
+            let (from, end) = (run.from as usize, run.end as usize);
+            let at = from + segment.events[from..end].partition_point(|event| event.key() < key);
+            if at == end {
+                break;
+            }
+            let lp = &mut self.base.lps[local];
+            let sent_by = segment.cores[at].sent;
+            // What the LP sent to itself here and has handled here just does not come again.
+            let mut own = Vec::new();
+            for event in &segment.events[at..end] {
+                let (source, sequence) = event.origin(self.base.rules.ties);
+                if source == id && sequence >= sent_by {
+                    own.push(event.key());
+                } else if !annulled || event.key() != key {
+                    self.base.queue.push(event.clone());
+                }
+            }
+            let first_sent = segment.cores[run.base as usize].sent;
+            let receipt = |core: LpCore| run.receipts as usize + (core.sent - first_sent) as usize;
+            let mut after = lp.core;
+            for entry in (at..end).rev() {
+                let before = segment.cores[entry];
+                let cause = segment.events[entry].key();
+                for receipt in segment.receipts[receipt(before)..receipt(after)].iter().rev() {
+                    if receipt.to() != id {
+                        cancels.push((cause, receipt.clone()));
+                    } else if own.binary_search(&receipt.key()).is_err() {
+                        self.base.cancelled.insert(receipt);
+                    }
+                }
+                if undo {
+                    let mut kept = Kept::new(segment.words(entry));
+                    model.undo(&mut lp.state, &segment.events[entry].payload, &mut kept);
+                }
+                after = before;
+            }
+            lp.core = after;
+            undone += end - at;
+            reached = Some((link, at));
+            self.log.cut(link, at as u32);
+        }
+        if let (Some((link, at)), false) = (reached, undo) {
+            let (segment, _) = self.log.run(link);
+            let state = &mut self.base.lps[local].state;
+            self.stats.coasted += segment.restore(model, &self.base.rules, id, state, at);
+        }
+        self.stats.note_rollback(id, undone as u64);
+        if lazy {
+            self.unsent.entry(local as u32).or_default().add(cancels);
+            self.unsent.retain(|_, unsent| !unsent.is_empty());
+        } else {
+            cancels.into_iter().for_each(|(_, receipt)| self.cancel(partition, receipt, outbox));
+        }
+    }
+
+    /// Cancels a message; within the federate it is only noted.
+    pub(super) fn cancel(&mut self, partition: &Partition, receipt: Receipt, outbox: &mut Outbox<M::Event>) {
+        match partition.place(receipt.to()).0 {
+            own if own == self.base.id => self.recalls.push(receipt),
+            other => {
+                self.stats.antis += 1;
+                outbox.push_anti(other, receipt);
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Coming back from ahead: at the end of a run, for a checkpoint, to make room.
+
+use super::{Rollbacks, Trouble, Warp};
+use crate::{EventQueue, Federate, Key, Model, Outbox, Partition, Time};
+
+impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
+    /// Commits everything before `gvt`, rolls back everything else, and cancels what that has sent. Afterwards, and once the
+    /// mail that this makes has been received everywhere, nothing is speculative any more.
+    pub fn retreat(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        gvt: Time,
+        outbox: &mut Outbox<M::Event>,
+    ) -> Result<(), Box<Trouble>> {
+        self.log.commit(model, &mut self.base, gvt);
+        if let Some(trouble) = self.trouble(gvt) {
+            return Err(trouble);
+        }
+        self.fall_back(model, partition, Time::ZERO, outbox);
+        self.lost.clone().map_or(Ok(()), Err)
+    }
+
+    /// Rolls back everything from `time` on that is not final.
+    pub(super) fn fall_back(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        time: Time,
+        outbox: &mut Outbox<M::Event>,
+    ) {
+        self.base.put_back();
+        for local in self.stuck.keys().copied().collect::<Vec<_>>() {
+            self.unstick(local as usize);
+        }
+        for local in self.log.owners() {
+            self.roll_back(model, partition, local, Key::least(time), false, outbox);
+        }
+        self.give_up_before(partition, Time::MAX, outbox);
+        self.recall(model, partition, outbox);
+        self.stats.retreats += 1;
+        self.log.shed();
+        self.base.reach = self.log.reach();
+    }
+
+    /// The federate, once it has retreated and has received the mail of all others that have.
+    pub fn settle(mut self) -> (Federate<M, Q>, Rollbacks) {
+        assert!(self.log.is_empty(), "a federate retreats before it settles");
+        let mut kept = Vec::with_capacity(self.base.queue.len());
+        if self.base.cancelled.len() > 0 {
+            let (queue, cancelled) = (&mut self.base.queue, &mut self.base.cancelled);
+            queue.drain(Time::MAX, |event| {
+                if !cancelled.takes(&event) {
+                    kept.push(event);
+                }
+            });
+            kept.into_iter().for_each(|event| self.base.queue.push(event));
+        }
+        assert!(self.base.cancelled.len() == 0, "every message that is cancelled has arrived");
+        (self.base, self.stats)
+    }
+}

@@ -1,0 +1,138 @@
+//! What goes wrong ahead: it counts only if it is not rolled back.
+//!
+//! An LP whose event broke a rule or panicked is put back to before that event and handles nothing more. What comes for it
+//! is parked, out of the queue, so that GVT does not wait for it. If a message or an anti-message shows that its past was
+//! wrong, everything goes back to the queue; if the safe bound passes the event, the run ends with it.
+
+use std::any::Any;
+
+use thiserror::Error;
+
+use crate::{Event, EventQueue, Fault, LpId, Model, Time};
+
+/// Why a run ends before its time.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{kind}{}", self.place())]
+pub struct Trouble {
+    /// What happened.
+    pub kind: TroubleKind,
+    /// The LP that handled the event.
+    pub lp: LpId,
+    /// The time of the event.
+    pub at: Time,
+    /// The event, as its `Debug` shows it.
+    pub event: String,
+}
+
+/// What can go wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TroubleKind {
+    /// A send broke a rule.
+    #[error(transparent)]
+    Fault(Fault),
+    /// The model panicked.
+    #[error("the model panicked: {message}")]
+    Panic {
+        /// What it said.
+        message: String,
+    },
+    /// The model panicked in an event that was rolled back afterwards, and with `undo` there is no way back from half an
+    /// event.
+    #[error(
+        "the model panicked in an event that is rolled back, which `undo` cannot do for half an event (save states by copy instead): {message}"
+    )]
+    HalfUndone {
+        /// What it said.
+        message: String,
+    },
+    /// Taking an event back does not bring back the state before it, or handling it again gives something else.
+    #[error("{what}; the first difference:\n  before: {before}\n  after:  {after}")]
+    Irreversible {
+        /// What was compared.
+        what: &'static str,
+        /// The first line that differs as it was.
+        before: String,
+        /// The same line as it came out.
+        after: String,
+    },
+}
+
+impl TroubleKind {
+    /// A panic that was caught.
+    pub(super) fn of_panic(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let message = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Self::Panic { message: message.unwrap_or_else(|| "without a message".to_owned()) }
+    }
+}
+
+impl Trouble {
+    pub(super) fn of_fault(fault: Fault) -> Self {
+        let (lp, at, event) = (fault.from, fault.now, fault.event.clone());
+        Self { kind: TroubleKind::Fault(fault), lp, at, event }
+    }
+
+    pub(super) fn of_panic<E: std::fmt::Debug>(panic: &(dyn Any + Send), event: &Event<E>) -> Self {
+        let (lp, at, kind) = (event.to(), event.time(), TroubleKind::of_panic(panic));
+        Self { kind, lp, at, event: format!("{:?}", event.payload) }
+    }
+
+    /// Faults tell their place themselves.
+    fn place(&self) -> String {
+        match self.kind {
+            TroubleKind::Fault(_) => String::new(),
+            _ => format!("\nin {} at {}, handling {}", self.lp, self.at, self.event),
+        }
+    }
+}
+
+/// An LP that is stuck.
+#[derive(Debug)]
+pub(super) struct Stuck<E> {
+    trouble: Box<Trouble>,
+    event: Event<E>,
+    parked: Vec<Event<E>>,
+    /// Its state is lost.
+    broken: bool,
+}
+
+impl<E> Stuck<E> {
+    pub fn new(trouble: Box<Trouble>, event: Event<E>, parked: Vec<Event<E>>, broken: bool) -> Self {
+        Self { trouble, event, parked, broken }
+    }
+
+    /// Events kept out of the queue.
+    pub fn len(&self) -> usize {
+        self.parked.len() + 1
+    }
+
+    pub fn park(&mut self, events: impl Iterator<Item = Event<E>>) {
+        self.parked.extend(events);
+    }
+}
+
+impl<M: Model, Q: EventQueue<M::Event>> super::Warp<M, Q> {
+    /// The trouble that can no longer be rolled back, if there is one.
+    pub(super) fn trouble(&self, safe: Time) -> Option<Box<Trouble>> {
+        let final_ones = self.stuck.values().filter(|stuck| stuck.trouble.at < safe);
+        let first = final_ones.min_by_key(|stuck| stuck.event.key());
+        first.map(|stuck| stuck.trouble.clone()).or_else(|| self.lost.clone())
+    }
+
+    /// The past of a stuck LP changes: it gets another chance.
+    pub(super) fn unstick(&mut self, local: usize) {
+        let Some(stuck) = self.stuck.remove(&(local as u32)) else { return };
+        if stuck.broken {
+            let TroubleKind::Panic { message } = stuck.trouble.kind.clone() else { return };
+            let kind = TroubleKind::HalfUndone { message };
+            self.lost.get_or_insert(Box::new(Trouble { kind, ..*stuck.trouble }));
+        }
+        self.base.queue.push(stuck.event);
+        stuck.parked.into_iter().for_each(|event| self.base.queue.push(event));
+    }
+
+    /// Whether `event` comes before the one that its LP is stuck at.
+    pub(super) fn changes_stuck(&self, local: usize, event: &Event<M::Event>) -> bool {
+        self.stuck.get(&(local as u32)).is_some_and(|stuck| event.key() < stuck.event.key())
+    }
+}

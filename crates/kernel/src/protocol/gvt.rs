@@ -1,0 +1,161 @@
+//! Global virtual time: no event that is still to be run anywhere, and no message on its way, is before it.
+//!
+//! Participants are federates, not threads. A federate that a worker has *taken* counts with the floor it had then; when the
+//! worker *reports*, it hands in the federate's new floor together with the least time of everything it has sent, which
+//! has been delivered to inboxes by then. So every message is always counted once at least: with its sender while it is being
+//! sent, and with its receiver from then on (Fujimoto and Hybinette, 1997: shared memory shows messages in transit).
+//!
+//! Two ways to come to a value. [`GvtKind::Asynchronous`]: a round reads the least floor, whoever is at work or off its
+//! core meanwhile; nobody waits and nobody need be scheduled (wait-free and driven by time, as in Pellegrini and
+//! Quaglia, 2014). [`GvtKind::Synchronous`]: a round lets nobody take a federate any more, waits until all are back, and then
+//! reads the least floor; the readable reference.
+//!
+//! Invariant: GVT never falls.
+
+use crate::Time;
+
+/// How GVT is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum GvtKind {
+    /// Everybody stops for a moment.
+    Synchronous,
+    /// Nobody stops.
+    #[default]
+    Asynchronous,
+}
+
+/// The floors of all federates, and GVT.
+///
+/// ```
+/// use paceline_kernel::{Gvt, GvtKind, Time};
+/// let mut gvt = Gvt::new(GvtKind::Asynchronous, vec![Time::secs(1), Time::secs(2)]);
+/// gvt.take(0);
+/// // Federate 0 comes to 5 s, and has sent federate 1 something for 3 s.
+/// gvt.report(0, Time::secs(5), [(1, Time::secs(3))]);
+/// gvt.open_round();
+/// assert_eq!(gvt.value(), Time::secs(2));
+/// gvt.take(1);
+/// gvt.report(1, Time::secs(4), []);
+/// gvt.open_round();
+/// assert_eq!(gvt.value(), Time::secs(4));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Gvt {
+    kind: GvtKind,
+    /// What each federate may still run, mail that it has not taken in apart.
+    own: Vec<Time>,
+    /// The least time of the mail that each federate has not taken in.
+    mail: Vec<Time>,
+    /// The least of both, and above them a tree of minima; the least of all is in place 1.
+    tree: Vec<Time>,
+    taken: u32,
+    gathering: bool,
+    value: Time,
+    rounds: u64,
+}
+
+impl Gvt {
+    /// For federates with these floors.
+    pub fn new(kind: GvtKind, floors: Vec<Time>) -> Self {
+        let leaves = floors.len().next_power_of_two();
+        let mut tree = vec![Time::MAX; 2 * leaves];
+        tree[leaves..leaves + floors.len()].copy_from_slice(&floors);
+        for node in (1..leaves).rev() {
+            tree[node] = tree[2 * node].min(tree[2 * node + 1]);
+        }
+        let (mail, value) = (vec![Time::MAX; floors.len()], tree[1]);
+        Self { kind, own: floors, mail, tree, taken: 0, gathering: false, value, rounds: 0 }
+    }
+
+    fn update(&mut self, federate: u32) {
+        let at = federate as usize;
+        let mut node = self.tree.len() / 2 + at;
+        self.tree[node] = self.own[at].min(self.mail[at]);
+        while node > 1 {
+            node /= 2;
+            let least = self.tree[2 * node].min(self.tree[2 * node + 1]);
+            if self.tree[node] == least {
+                return;
+            }
+            self.tree[node] = least;
+        }
+    }
+
+    /// How it is computed.
+    pub fn kind(&self) -> GvtKind {
+        self.kind
+    }
+
+    /// Whether federates may be taken; not while a synchronous round gathers them.
+    pub fn may_take(&self) -> bool {
+        !self.gathering
+    }
+
+    /// `federate` is in somebody's hands, who takes its mail after this.
+    pub fn take(&mut self, federate: u32) {
+        let at = federate as usize;
+        self.own[at] = self.own[at].min(self.mail[at]);
+        self.mail[at] = Time::MAX;
+        self.taken += 1;
+    }
+
+    /// `federate` is back with this floor; `sent` tells to whom what has been delivered, with the least time of it. Says
+    /// whether that has ended a round.
+    pub fn report(
+        &mut self,
+        federate: u32,
+        floor: Time,
+        sent: impl IntoIterator<Item = (u32, Time)>,
+    ) -> bool {
+        for (to, least) in sent {
+            let mail = &mut self.mail[to as usize];
+            if least < *mail {
+                *mail = least;
+                self.update(to);
+            }
+        }
+        self.own[federate as usize] = floor;
+        self.update(federate);
+        self.taken -= 1;
+        self.gathering && self.close_round()
+    }
+
+    /// Starts a round. Says whether it is over at once.
+    pub fn open_round(&mut self) -> bool {
+        self.gathering = true;
+        self.kind == GvtKind::Asynchronous && self.settle() || self.close_round()
+    }
+
+    fn close_round(&mut self) -> bool {
+        self.taken == 0 && self.settle()
+    }
+
+    fn settle(&mut self) -> bool {
+        let least = self.tree[1];
+        assert!(least >= self.value, "GVT never falls, but {least} is before {}", self.value);
+        self.value = least;
+        self.gathering = false;
+        self.rounds += 1;
+        true
+    }
+
+    /// GVT, as of the latest round.
+    pub fn value(&self) -> Time {
+        self.value
+    }
+
+    /// What the next round would give if all were back.
+    pub fn least(&self) -> Time {
+        self.tree[1]
+    }
+
+    /// The floor of a federate, mail included.
+    pub fn floor(&self, federate: u32) -> Time {
+        self.tree[self.tree.len() / 2 + federate as usize]
+    }
+
+    /// Rounds so far.
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+}

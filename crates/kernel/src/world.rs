@@ -1,0 +1,125 @@
+//! A whole run between two events: what is left when the federates are taken away.
+//!
+//! Federates, protocols and threads only say how a run is worked off. A [`World`] is the run itself, at a moment when
+//! nothing is speculative: every LP with its state and counters, every pending event, and what was committed. It can be
+//! dealt to any federates again, or be written down and read back.
+//!
+//! Invariants: LPs are in the order of their numbers; no LP has handled an event that comes after a pending one of its own.
+
+use serde::{Deserialize, Serialize};
+
+use crate::context::LpCore;
+use crate::{Digest, Event, EventQueue, Federate, Model, Partition, Settings, Time};
+
+/// An LP: the model's state and the kernel's counters.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Lp<S> {
+    pub core: LpCore,
+    pub state: S,
+}
+
+/// What a run has committed before its federates were dealt; the default for a run that starts.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Past<O> {
+    /// Over the events committed.
+    pub digest: Digest,
+    /// Events committed.
+    pub events: u64,
+    /// The time of the latest of them.
+    pub last: Time,
+    /// What the model has written, in parts.
+    pub outputs: Vec<O>,
+}
+
+/// A run at a moment when nothing is speculative.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(bound(
+    serialize = "M::State: Serialize, M::Event: Serialize, M::Output: Serialize",
+    deserialize = "M::State: Deserialize<'de>, M::Event: Deserialize<'de>, M::Output: Deserialize<'de>"
+))]
+pub struct World<M: Model> {
+    pub(crate) lps: Vec<Lp<M::State>>,
+    pub(crate) pending: Vec<Event<M::Event>>,
+    past: Past<M::Output>,
+}
+
+impl<M: Model> World<M> {
+    /// Takes the federates of a run apart. Every message is to have been delivered. `past` is what the run had committed
+    /// before these federates were dealt.
+    pub fn gather<Q: EventQueue<M::Event>>(
+        federates: Vec<Federate<M, Q>>,
+        partition: &Partition,
+        mut past: Past<M::Output>,
+    ) -> Self {
+        let mut pending = Vec::with_capacity(federates.iter().map(Federate::pending).sum());
+        let mut parts = Vec::with_capacity(federates.len());
+        for federate in federates {
+            parts.push(federate.take_apart(&mut pending, &mut past).into_iter());
+        }
+        let next = |lp| parts[partition.place(lp).0 as usize].next().expect("every LP is in its federate");
+        let lps = (0..partition.lps()).map(crate::LpId).map(next).collect();
+        Self { lps, pending, past }
+    }
+
+    /// Deals the LPs and their events to the federates of `partition`, which must be one of as many LPs.
+    pub fn deal<Q: EventQueue<M::Event>>(
+        self,
+        model: &M,
+        partition: &Partition,
+        settings: Settings,
+    ) -> (Vec<Federate<M, Q>>, Past<M::Output>) {
+        let mut parts: Vec<Vec<Lp<M::State>>> = (0..partition.federates()).map(|_| Vec::new()).collect();
+        for (lp, content) in self.lps.into_iter().enumerate() {
+            parts[partition.place(crate::LpId(lp as u32)).0 as usize].push(content);
+        }
+        let deal = |(id, lps)| {
+            let queue = Q::with_window(settings.window);
+            Federate::with_lps(model, partition, settings, id as u32, lps, queue)
+        };
+        let mut federates: Vec<Federate<M, Q>> = parts.into_iter().enumerate().map(deal).collect();
+        for event in self.pending {
+            federates[partition.place(event.to()).0 as usize].receive([event]);
+        }
+        (federates, self.past)
+    }
+
+    /// The number of LPs.
+    pub fn lps(&self) -> u32 {
+        self.lps.len() as u32
+    }
+
+    /// Whether every event is for an LP that is there: always, unless it was read from somewhere.
+    pub fn is_sound(&self) -> bool {
+        self.pending.iter().all(|event| event.to().index() < self.lps.len())
+    }
+
+    /// Events committed.
+    pub fn events(&self) -> u64 {
+        self.past.events
+    }
+
+    /// The time of the latest event committed.
+    pub fn last(&self) -> Time {
+        self.past.last
+    }
+
+    /// No event that is still to be run happens before this; [`Time::MAX`] without events.
+    pub fn floor(&self) -> Time {
+        self.pending.iter().map(Event::time).min().unwrap_or(Time::MAX)
+    }
+
+    /// How many messages each LP has sent since the run began, in the order of their numbers.
+    pub(crate) fn sent(&self) -> impl Iterator<Item = u64> {
+        self.lps.iter().map(|lp| lp.core.sent)
+    }
+
+    /// The events waiting, in any order.
+    pub(crate) fn events_pending(&self) -> impl Iterator<Item = &Event<M::Event>> {
+        self.pending.iter()
+    }
+
+    /// Events waiting.
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+}

@@ -1,0 +1,48 @@
+//! What a node sees of the simulation while it handles an event: the kernel's context, or a test in its place.
+
+use paceline_kernel::{Context, LpId, Model, Time};
+
+use super::event::TrafficEvent;
+
+/// Who the node is, what time it is, and where messages and kept words go. As the functions of [`Context`].
+pub(crate) trait Scene {
+    /// The node that handles the event.
+    fn lp(&self) -> LpId;
+
+    /// The time of the event.
+    fn now(&self) -> Time;
+
+    /// Sends `event` to `to`, to happen after `delay`.
+    fn send(&mut self, to: LpId, delay: Time, event: TrafficEvent);
+
+    /// Keeps a word for taking the event back.
+    fn keep(&mut self, word: u64);
+
+    /// Sends `event` to the node itself, to happen after `delay`.
+    #[inline(always)]
+    fn schedule(&mut self, delay: Time, event: TrafficEvent) {
+        self.send(self.lp(), delay, event);
+    }
+}
+
+impl<M: Model<Event = TrafficEvent>> Scene for Context<'_, M> {
+    #[inline(always)]
+    fn lp(&self) -> LpId {
+        Context::lp(self)
+    }
+
+    #[inline(always)]
+    fn now(&self) -> Time {
+        Context::now(self)
+    }
+
+    #[inline(always)]
+    fn send(&mut self, to: LpId, delay: Time, event: TrafficEvent) {
+        Context::send(self, to, delay, event);
+    }
+
+    #[inline(always)]
+    fn keep(&mut self, word: u64) {
+        Context::keep(self, word);
+    }
+}

@@ -1,0 +1,149 @@
+//! Runs of the models can be stopped between two events: written down, read back and dealt anew they end the same. PHOLD's
+//! events can be taken back as well; for traffic that is shown beside its source.
+
+use std::path::Path;
+
+use paceline_kernel::{
+    BucketQueue, Digest, Federate, Heap, Kept, Model, Outbox, Partition, Past, Progress, Settings, TieBreak,
+    Time, Windows, World,
+};
+use paceline_models::phold::{Destination, Phold};
+use paceline_models::results::{Results, RunFacts};
+use paceline_models::traffic::Traffic;
+use paceline_scenario::Scenario;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+type Federates<M> = Vec<Federate<M, BucketQueue<<M as Model>::Event>>>;
+
+fn settings<M: Model>(model: &M) -> Settings {
+    Settings { seed: 5, ties: TieBreak::Fixed, window: model.lookahead() }
+}
+
+/// Runs everything before `until`.
+fn drive<M: Model>(model: &M, federates: &mut Federates<M>, partition: &Partition, until: Time) {
+    let mut outbox = Outbox::new(partition.federates());
+    let mut windows = Windows::lookahead(model.lookahead());
+    loop {
+        let least = federates.iter_mut().map(Federate::lvt).min().expect("there are federates");
+        let Some(bound) = windows.open(least, until) else { break };
+        for federate in federates.iter_mut() {
+            federate.advance(model, partition, bound, usize::MAX, &mut outbox);
+        }
+        outbox.flush(|to, events, _| federates[to as usize].receive(events.drain(..)));
+    }
+}
+
+/// Ends a run: digest, events, and the outputs of all its legs.
+fn finish<M: Model>(
+    model: &M,
+    federates: Federates<M>,
+    mut past: Past<M::Output>,
+) -> (Digest, u64, Vec<M::Output>) {
+    for federate in federates {
+        let finished = federate.finish(model);
+        past.digest.join(finished.digest);
+        past.events += finished.events;
+        past.outputs.push(finished.output);
+    }
+    (past.digest, past.events, past.outputs)
+}
+
+/// A run to `until` that is written down at each of `stops`, as text, and goes on in a number of federates of its own.
+fn interrupted<M>(model: &M, stops: &[(Time, u32)], until: Time) -> (Digest, u64, Vec<M::Output>)
+where
+    M: Model<State: Serialize + DeserializeOwned, Event: Serialize + DeserializeOwned>,
+    M::Output: Serialize + DeserializeOwned,
+{
+    let mut partition = model.partition(3);
+    let mut federates: Federates<M> =
+        Federate::build(model, &partition, settings(model)).expect("the model keeps the rules");
+    let mut past = Past::default();
+    for (stop, parts) in stops {
+        drive(model, &mut federates, &partition, *stop);
+        let world: World<M> = World::gather(federates, &partition, past);
+        let text = serde_json::to_string(&world).expect("a world can be written down");
+        drop(world);
+        let world: World<M> = serde_json::from_str(&text).expect("what was written can be read");
+        assert_eq!(serde_json::to_string(&world).expect("as above"), text, "nothing is lost on the way");
+        partition = model.partition(*parts);
+        (federates, past) = world.deal(model, &partition, settings(model));
+    }
+    drive(model, &mut federates, &partition, until);
+    finish(model, federates, past)
+}
+
+fn phold(lps: u32) -> Phold {
+    let (lookahead, mean) = (Time::millis(300), Time::secs(1));
+    let destination = Destination::Any { remote: 0.4 };
+    Phold { lps, messages_per_lp: 3.5, lookahead, mean, work_ns: 0, destination }
+}
+
+fn jam() -> Traffic {
+    let text = "model = { grid = 6, rate = 120, lights = true, storage = true, block = 0.1 }";
+    let mut scenario = Scenario::parse("jam.toml", text, Path::new("."), &[]).expect("good TOML");
+    let mut section = scenario.section("model").expect("a table");
+    Traffic::from_section(&mut section, 1).unwrap_or_else(|error| panic!("{}", error.one_line()))
+}
+
+const STOPS: [(u64, u32); 5] = [(0, 1), (40, 7), (41, 2), (300, 5), (599, 4)];
+
+fn stops() -> [(Time, u32); 5] {
+    STOPS.map(|(at_s, parts)| (Time::secs(at_s), parts))
+}
+
+#[test]
+fn phold_goes_on_as_if_it_had_not_been_stopped() {
+    let model = phold(103);
+    let until = Time::secs(600);
+    let (digest, events, _) = interrupted(&model, &[], until);
+    let (resumed, counted, _) = interrupted(&model, &stops(), until);
+    assert!(events > 10_000);
+    assert_eq!((resumed, counted), (digest, events));
+}
+
+#[test]
+fn traffic_goes_on_as_if_it_had_not_been_stopped() {
+    let model = jam();
+    let until = Time::secs(600);
+    let say = |(digest, events, outputs)| {
+        let facts = RunFacts { events, end_time: until };
+        let summary = model.results(outputs, &facts).expect("no vehicle is lost");
+        let mut said = format!("{digest} {events} {:?}\n", summary.lines).into_bytes();
+        for file in summary.files {
+            file.write(&mut said).expect("memory takes everything");
+        }
+        String::from_utf8(said).expect("text")
+    };
+    let undisturbed = say(interrupted(&model, &[], until));
+    assert!(undisturbed.lines().count() > 300, "trips and roads are in it");
+    assert!(say(interrupted(&model, &stops(), until)) == undisturbed);
+}
+
+/// The state of the only LP of `model` after `events` events.
+fn after(model: &Phold, events: u64) -> u64 {
+    let partition = Partition::runs(1, 1);
+    let built = Federate::<_, Heap<()>>::build(model, &partition, settings(model));
+    let mut federate = built.expect("PHOLD keeps the rules").remove(0);
+    let mut outbox = Outbox::new(1);
+    for _ in 0..events {
+        assert_eq!(federate.step(model, &partition, Time::MAX, &mut outbox), Progress::More);
+    }
+    let world = World::gather(vec![federate], &partition, Past::default());
+    let world = serde_json::to_value(&world).expect("a world can be written down");
+    world["lps"][0]["state"].as_u64().expect("PHOLD counts")
+}
+
+#[test]
+fn phold_takes_events_back() {
+    let model = phold(1);
+    assert!(model.has_undo());
+    for (events, undone) in [(1, 1), (5, 2), (40, 40), (100, 1)] {
+        let mut state = after(&model, events);
+        for left in (events - undone..events).rev() {
+            let mut kept = Kept::new(&[]);
+            model.undo(&mut state, &(), &mut kept);
+            assert_eq!(state, after(&model, left));
+        }
+    }
+}

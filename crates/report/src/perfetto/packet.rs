@@ -1,0 +1,177 @@
+//! The few messages of Perfetto's trace format that a trace of ours consists of.
+//!
+//! Names and numbers are those of `protos/perfetto/trace/` in Perfetto's sources: `trace.proto`, `trace_packet.proto`,
+//! `interned_data/interned_data.proto`, and in `track_event/` `track_event.proto`, `track_descriptor.proto`,
+//! `process_descriptor.proto`, `thread_descriptor.proto`, `counter_descriptor.proto` and `debug_annotation.proto`. Fields
+//! not listed here are not written; a reader skips those it does not know.
+
+use prost::{Enumeration, Message};
+
+/// [`TracePacket::sequence_flags`]: names of earlier packets of the sequence are forgotten.
+pub const INCREMENTAL_STATE_CLEARED: u32 = 1;
+/// [`TracePacket::sequence_flags`]: the packet uses names of earlier packets of its sequence.
+pub const NEEDS_INCREMENTAL_STATE: u32 = 2;
+/// [`TrackDescriptor::child_ordering`]: children are shown by their rank.
+pub const EXPLICIT_ORDERING: i32 = 3;
+
+/// A whole trace.
+#[derive(Clone, PartialEq, Message)]
+pub struct Trace {
+    /// Its packets.
+    #[prost(message, repeated, tag = "1")]
+    pub packet: Vec<TracePacket>,
+}
+
+/// One entry of a trace.
+#[derive(Clone, PartialEq, Message)]
+pub struct TracePacket {
+    /// When, in nanoseconds.
+    #[prost(uint64, optional, tag = "8")]
+    pub timestamp: Option<u64>,
+    /// Which sequence of packets it belongs to; names are known within a sequence.
+    #[prost(uint32, optional, tag = "10")]
+    pub trusted_packet_sequence_id: Option<u32>,
+    /// Something that happened on a track.
+    #[prost(message, optional, tag = "11")]
+    pub track_event: Option<TrackEvent>,
+    /// Names that it and later packets of the sequence use by number.
+    #[prost(message, optional, tag = "12")]
+    pub interned_data: Option<InternedData>,
+    /// How it depends on earlier packets of its sequence.
+    #[prost(uint32, optional, tag = "13")]
+    pub sequence_flags: Option<u32>,
+    /// A new track.
+    #[prost(message, optional, tag = "60")]
+    pub track_descriptor: Option<TrackDescriptor>,
+}
+
+/// Names by number.
+#[derive(Clone, PartialEq, Message)]
+pub struct InternedData {
+    /// Names of slices.
+    #[prost(message, repeated, tag = "2")]
+    pub event_names: Vec<InternedName>,
+    /// Names of annotations.
+    #[prost(message, repeated, tag = "3")]
+    pub debug_annotation_names: Vec<InternedName>,
+}
+
+/// A name and its number: `EventName` and `DebugAnnotationName`, which are alike.
+#[derive(Clone, PartialEq, Message)]
+pub struct InternedName {
+    /// The number; not zero.
+    #[prost(uint64, optional, tag = "1")]
+    pub iid: Option<u64>,
+    /// The name.
+    #[prost(string, optional, tag = "2")]
+    pub name: Option<String>,
+}
+
+/// What happens on a track.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
+#[repr(i32)]
+pub enum EventType {
+    /// Not said.
+    Unspecified = 0,
+    /// A slice begins.
+    SliceBegin = 1,
+    /// The slice begun last ends.
+    SliceEnd = 2,
+    /// Something without a length.
+    Instant = 3,
+    /// A counter has a new value.
+    Counter = 4,
+}
+
+/// Something that happened on a track.
+#[derive(Clone, PartialEq, Message)]
+pub struct TrackEvent {
+    /// More about a slice.
+    #[prost(message, repeated, tag = "4")]
+    pub debug_annotations: Vec<DebugAnnotation>,
+    /// What it is.
+    #[prost(enumeration = "EventType", optional, tag = "9")]
+    pub r#type: Option<i32>,
+    /// The number of the slice's name.
+    #[prost(uint64, optional, tag = "10")]
+    pub name_iid: Option<u64>,
+    /// The track.
+    #[prost(uint64, optional, tag = "11")]
+    pub track_uuid: Option<u64>,
+    /// The counter's value.
+    #[prost(double, optional, tag = "44")]
+    pub double_counter_value: Option<f64>,
+}
+
+/// A name and a number.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct DebugAnnotation {
+    /// The number of the name.
+    #[prost(uint64, optional, tag = "1")]
+    pub name_iid: Option<u64>,
+    /// The value.
+    #[prost(uint64, optional, tag = "3")]
+    pub uint_value: Option<u64>,
+}
+
+/// A track: a process, a thread, a counter, or, where it is none of these, one for slices.
+#[derive(Clone, PartialEq, Message)]
+pub struct TrackDescriptor {
+    /// The track's number in the trace; not zero.
+    #[prost(uint64, optional, tag = "1")]
+    pub uuid: Option<u64>,
+    /// Its name.
+    #[prost(string, optional, tag = "2")]
+    pub name: Option<String>,
+    /// Set for a process.
+    #[prost(message, optional, tag = "3")]
+    pub process: Option<ProcessDescriptor>,
+    /// Set for a thread.
+    #[prost(message, optional, tag = "4")]
+    pub thread: Option<ThreadDescriptor>,
+    /// The track that it belongs to.
+    #[prost(uint64, optional, tag = "5")]
+    pub parent_uuid: Option<u64>,
+    /// Set for a counter.
+    #[prost(message, optional, tag = "8")]
+    pub counter: Option<CounterDescriptor>,
+    /// How its children are ordered.
+    #[prost(int32, optional, tag = "11")]
+    pub child_ordering: Option<i32>,
+    /// Its place among the children of its parent.
+    #[prost(int32, optional, tag = "12")]
+    pub sibling_order_rank: Option<i32>,
+}
+
+/// A process.
+#[derive(Clone, PartialEq, Message)]
+pub struct ProcessDescriptor {
+    /// Its number.
+    #[prost(int32, optional, tag = "1")]
+    pub pid: Option<i32>,
+    /// Its name.
+    #[prost(string, optional, tag = "6")]
+    pub process_name: Option<String>,
+}
+
+/// A thread.
+#[derive(Clone, PartialEq, Message)]
+pub struct ThreadDescriptor {
+    /// The number of its process.
+    #[prost(int32, optional, tag = "1")]
+    pub pid: Option<i32>,
+    /// Its number.
+    #[prost(int64, optional, tag = "2")]
+    pub tid: Option<i64>,
+    /// Its name.
+    #[prost(string, optional, tag = "5")]
+    pub thread_name: Option<String>,
+}
+
+/// A counter.
+#[derive(Clone, PartialEq, Message)]
+pub struct CounterDescriptor {
+    /// The unit of its values.
+    #[prost(string, optional, tag = "6")]
+    pub unit_name: Option<String>,
+}

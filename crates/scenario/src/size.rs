@@ -1,0 +1,84 @@
+//! Sizes of memory: a number of bytes, or a number with its unit.
+//!
+//! Invariant: a size is above zero and fits the address space; what does not is refused.
+
+use bytesize::ByteSize;
+
+use crate::value::{Raw, Unfit, Value};
+
+/// A size of memory, above zero.
+///
+/// ```
+/// use paceline_scenario::{Raw, Size, Value};
+/// assert_eq!(Size::read(&Raw::String("64MiB".into())), Ok(Size { bytes: 64 << 20 }));
+/// assert_eq!(Size::read(&Raw::Integer(4096)), Ok(Size { bytes: 4096 }));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Size {
+    /// In bytes.
+    pub bytes: usize,
+}
+
+impl Value for Size {
+    const EXPECTED: &'static str = "a size above zero, such as \"64MiB\", \"1GB\" or \"500kB\", or a number of bytes (units: B, kB, MB, GB, TB, \
+         KiB, MiB, GiB, TiB)";
+
+    fn read(raw: &Raw) -> Result<Self, Unfit> {
+        let bytes = match raw {
+            Raw::Integer(bytes) => usize::try_from(*bytes).map_err(|_| Unfit::Kind)?,
+            Raw::String(text) => {
+                let size = text
+                    .parse::<ByteSize>()
+                    .map_err(|_| Unfit::Content("it is not a number with such a unit".into()))?;
+                // What is too large is read as the largest number.
+                let bytes = usize::try_from(size.as_u64()).ok().filter(|bytes| *bytes < usize::MAX);
+                bytes.ok_or_else(|| Unfit::Content("no machine has so much memory".into()))?
+            }
+            _ => return Err(Unfit::Kind),
+        };
+        if bytes == 0 { Err(Unfit::Content("it is nothing".into())) } else { Ok(Self { bytes }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> Result<usize, Unfit> {
+        Size::read(&Raw::String(text.to_owned())).map(|size| size.bytes)
+    }
+
+    #[test]
+    fn units_are_those_of_the_standards() {
+        let units = [("B", 1), ("kB", 1000), ("MB", 1_000_000), ("KiB", 1 << 10), ("MiB", 1 << 20)];
+        for (unit, bytes) in units {
+            assert_eq!(read(&format!("3{unit}")), Ok(3 * bytes), "{unit}");
+            assert_eq!(read(&format!("2.5 {unit}")), Ok(5 * bytes / 2), "{unit}");
+        }
+        assert_eq!((read("4096"), read("1.5B")), (Ok(4096), Ok(1)));
+        assert_eq!(
+            (read("1GB"), read("1GiB"), read("1TB")),
+            (Ok(1e9 as usize), Ok(1 << 30), Ok(1e12 as usize))
+        );
+    }
+
+    #[test]
+    fn what_is_no_size_is_refused() {
+        for text in ["", "MiB", "-5MB", "5 parsec", "0", "0kB", "99999999999EB", "1.2.3MB", "nan", "inf"] {
+            assert!(matches!(read(text), Err(Unfit::Content(_))), "{text:?}");
+        }
+        for raw in [Raw::Integer(-1), Raw::Float(1.5), Raw::Bool(true)] {
+            assert_eq!(Size::read(&raw), Err(Unfit::Kind), "{raw}");
+        }
+        assert!(Size::read(&Raw::Integer(0)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC*", digits in "[0-9.e\\-]{0,60}", unit in "[a-zA-Z ]{0,4}") {
+            let _ = read(&text);
+            let _ = read(&format!("{digits}{unit}"));
+        }
+    }
+}
