@@ -1,0 +1,194 @@
+//! What a host may tell a policy and ask of it: close to the operations table that Xen asks of a scheduler
+//! (reference 2, figure 3; reference 4, figure 25).
+//!
+//! Invariants that the host keeps: time never falls from call to call; [`Policy::wake`] and [`Policy::sleep`] of a VCPU
+//! alternate, starting with a wake; after [`Policy::sleep`] or [`Policy::yields`] of a VCPU that runs, and after a slice has
+//! ended, [`Policy::pick`] is called for its PCPU; every order to reschedule is followed by a pick at the same instant.
+
+use std::fmt;
+
+use crate::{PolicyError, Settings};
+
+/// A domain (virtual machine), by number. Numbers are the host's, dense and never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DomId(pub u32);
+
+/// A virtual CPU, by number, over all domains. Numbers are the host's, dense and never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VcpuId(pub u32);
+
+/// A physical CPU of the host, by number from zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PcpuId(pub u32);
+
+impl DomId {
+    /// As an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl VcpuId {
+    /// As an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl PcpuId {
+    /// As an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for DomId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "domain {}", self.0)
+    }
+}
+
+impl fmt::Display for VcpuId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VCPU {}", self.0)
+    }
+}
+
+impl fmt::Display for PcpuId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PCPU {}", self.0)
+    }
+}
+
+/// What a policy has to know of the machine it schedules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// Physical CPUs; at least one.
+    pub pcpus: u32,
+}
+
+/// A domain that comes to the host, with its VCPUs, all of them asleep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewDomain {
+    /// Its number.
+    pub dom: DomId,
+    /// Whether it is the privileged domain that carries the network and the devices of the others (DOM0).
+    pub privileged: bool,
+    /// Its VCPUs.
+    pub vcpus: Vec<VcpuId>,
+    /// By VCPU, as in `vcpus`: the only PCPU it may run on, where there is one.
+    pub pins: Vec<Option<PcpuId>>,
+}
+
+/// A decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Pick {
+    /// Who runs; `None` to leave the PCPU idle.
+    pub vcpu: Option<VcpuId>,
+    /// After how long to ask again, at the latest; `None` for not before something happens.
+    pub slice_ns: Option<u64>,
+    /// How many run-queue entries or pending bits the decision looked at, beyond its constant part. A host that models the
+    /// cost of decisions charges for them.
+    pub examined: u32,
+}
+
+/// What a policy wants of the host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Orders {
+    /// PCPUs to ask again at once (tickled, in Xen's words), in the order of the wishes.
+    pub reschedule: Vec<PcpuId>,
+    /// Timers to set: (number, when). A timer that is set again goes off at the new time only.
+    pub timers: Vec<(u32, u64)>,
+}
+
+impl Orders {
+    /// Wants to be asked again on `pcpu` at once.
+    pub fn reschedule(&mut self, pcpu: PcpuId) {
+        if !self.reschedule.contains(&pcpu) {
+            self.reschedule.push(pcpu);
+        }
+    }
+
+    /// Wants [`Policy::timer`] with `timer` at `at_ns`.
+    pub fn set_timer(&mut self, timer: u32, at_ns: u64) {
+        self.timers.push((timer, at_ns));
+    }
+}
+
+/// Where a VCPU stands, for people: one row of what [`Policy::dump`] gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// Whose.
+    pub vcpu: VcpuId,
+    /// On which PCPU it runs.
+    pub runs_on: Option<PcpuId>,
+    /// Whether it is awake.
+    pub awake: bool,
+    /// What the policy orders by: names and values, such as `("credit", 120)`.
+    pub keys: Vec<(&'static str, i64)>,
+}
+
+/// A scheduling policy.
+///
+/// Times are nanoseconds since the host started. `orders` gathers wishes; the host fulfils them when the call is over.
+pub trait Policy: fmt::Debug + Send {
+    /// Its name, as [`crate::build`] takes it.
+    fn name(&self) -> &'static str;
+
+    /// The host starts: the first timers are set here.
+    fn start(&mut self, _now_ns: u64, _orders: &mut Orders) {}
+
+    /// A domain comes, with its settings. An error leaves the policy as it was.
+    fn add(
+        &mut self,
+        now_ns: u64,
+        domain: &NewDomain,
+        settings: &mut Settings,
+        orders: &mut Orders,
+    ) -> Result<(), PolicyError>;
+
+    /// A domain goes; the host has put its VCPUs to sleep.
+    fn remove(&mut self, now_ns: u64, dom: DomId, orders: &mut Orders);
+
+    /// Other settings for a domain that is there. An error leaves them as they were.
+    fn adjust(
+        &mut self,
+        now_ns: u64,
+        dom: DomId,
+        settings: &mut Settings,
+        orders: &mut Orders,
+    ) -> Result<(), PolicyError>;
+
+    /// A VCPU has something to do.
+    fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders);
+
+    /// A VCPU has nothing to do any more, whether it runs or waits to run.
+    fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders);
+
+    /// A VCPU that runs lets others go first.
+    fn yields(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders);
+
+    /// Who runs on `pcpu` from now on? Whoever ran there has done so until now and is runnable again, unless asleep.
+    fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick;
+
+    /// A timer that was set goes off.
+    fn timer(&mut self, _now_ns: u64, _timer: u32, _orders: &mut Orders) {}
+
+    /// A VCPU that does not run is moved to `pcpu`, and pinned there if `pin`.
+    fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders);
+
+    /// So many messages wait for a domain on its event channels.
+    fn pending(&mut self, _now_ns: u64, _dom: DomId, _messages: u32, _orders: &mut Orders) {}
+
+    /// The guest on a VCPU has put a new LVT on the page it shares with the hypervisor.
+    fn lvt(&mut self, _now_ns: u64, _vcpu: VcpuId, _lvt_ns: u64, _orders: &mut Orders) {}
+
+    /// The guest on a VCPU has put on its page whether a simulation goes on there.
+    fn mode(&mut self, _now_ns: u64, _vcpu: VcpuId, _simulates: bool, _orders: &mut Orders) {}
+
+    /// The guest on a VCPU has put on its page whether it only waits for others.
+    fn waiting(&mut self, _now_ns: u64, _vcpu: VcpuId, _waits: bool, _orders: &mut Orders) {}
+
+    /// Where everybody stands.
+    fn dump(&self, now_ns: u64) -> Vec<Standing>;
+}

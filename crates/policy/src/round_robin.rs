@@ -1,0 +1,143 @@
+//! Round robin: everybody in turn, for a slice each. The reference to read first (reference 4, section 3.1.5.2).
+//!
+//! State: one queue for the host, of VCPUs that are awake and do not run. Who wakes, or has used up a slice, goes to its end.
+//! A PCPU takes the first that may run there. Work-conserving; nobody starves: N others are served at most once each before
+//! one is served again.
+
+use std::collections::VecDeque;
+
+use crate::settings::Settings;
+use crate::{
+    DomId, Host, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing, VcpuId,
+};
+
+/// Round robin.
+#[derive(Debug)]
+pub struct RoundRobin {
+    slice_ns: u64,
+    queue: VecDeque<VcpuId>,
+    vcpus: Vec<Option<Vcpu>>,
+    running: Vec<Option<VcpuId>>,
+}
+
+#[derive(Clone, Debug)]
+struct Vcpu {
+    dom: DomId,
+    pin: Option<PcpuId>,
+    awake: bool,
+}
+
+impl RoundRobin {
+    /// For `host`, with the setting `slice` (10 ms).
+    pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
+        let slice_ns = settings.nanos("slice", 10 * MILLISECOND, 1_000, 1_000 * MILLISECOND)?;
+        Ok(Self {
+            slice_ns,
+            queue: VecDeque::new(),
+            vcpus: Vec::new(),
+            running: vec![None; host.pcpus as usize],
+        })
+    }
+
+    fn vcpu(&mut self, id: VcpuId) -> &mut Vcpu {
+        self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about")
+    }
+
+    fn runs_on(&self, id: VcpuId) -> Option<PcpuId> {
+        let found = self.running.iter().position(|running| *running == Some(id));
+        found.map(|pcpu| PcpuId(pcpu as u32))
+    }
+}
+
+impl Policy for RoundRobin {
+    fn name(&self) -> &'static str {
+        "round-robin"
+    }
+
+    fn add(
+        &mut self,
+        _now_ns: u64,
+        domain: &NewDomain,
+        settings: &mut Settings,
+        _orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        settings.finish(domain.dom.to_string())?;
+        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
+            if self.vcpus.len() <= id.index() {
+                self.vcpus.resize(id.index() + 1, None);
+            }
+            self.vcpus[id.index()] = Some(Vcpu { dom: domain.dom, pin: *pin, awake: false });
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, _now_ns: u64, dom: DomId, _orders: &mut Orders) {
+        for slot in &mut self.vcpus {
+            slot.take_if(|vcpu| vcpu.dom == dom);
+        }
+    }
+
+    fn adjust(
+        &mut self,
+        _now_ns: u64,
+        dom: DomId,
+        settings: &mut Settings,
+        _orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        settings.finish(dom.to_string())
+    }
+
+    fn wake(&mut self, _now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+        let own = self.vcpu(vcpu);
+        own.awake = true;
+        let pin = own.pin;
+        self.queue.push_back(vcpu);
+        let may = |pcpu: &usize| pin.is_none_or(|pin| pin.index() == *pcpu);
+        let idle = (0..self.running.len()).filter(may).find(|pcpu| self.running[*pcpu].is_none());
+        if let Some(pcpu) = idle {
+            orders.reschedule(PcpuId(pcpu as u32));
+        }
+    }
+
+    fn sleep(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
+        self.vcpu(vcpu).awake = false;
+        self.queue.retain(|other| *other != vcpu);
+    }
+
+    fn yields(&mut self, _now_ns: u64, _vcpu: VcpuId, _orders: &mut Orders) {}
+
+    fn pick(&mut self, _now_ns: u64, pcpu: PcpuId, _orders: &mut Orders) -> Pick {
+        if let Some(last) = self.running[pcpu.index()].take()
+            && self.vcpus[last.index()].as_ref().is_some_and(|vcpu| vcpu.awake)
+        {
+            self.queue.push_back(last);
+        }
+        let may = |id: &VcpuId| {
+            let pin = self.vcpus[id.index()].as_ref().and_then(|vcpu| vcpu.pin);
+            pin.is_none_or(|pin| pin == pcpu)
+        };
+        let position = self.queue.iter().position(may);
+        let vcpu = position.and_then(|position| self.queue.remove(position));
+        self.running[pcpu.index()] = vcpu;
+        Pick { vcpu, slice_ns: vcpu.map(|_| self.slice_ns), examined: 0 }
+    }
+
+    fn migrate(&mut self, _now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+        self.vcpu(vcpu).pin = pin.then_some(pcpu);
+        if self.running[pcpu.index()].is_none() {
+            orders.reschedule(pcpu);
+        }
+    }
+
+    fn dump(&self, _now_ns: u64) -> Vec<Standing> {
+        let vcpus =
+            self.vcpus.iter().enumerate().filter_map(|(id, vcpu)| Some((VcpuId(id as u32), vcpu.as_ref()?)));
+        vcpus
+            .map(|(vcpu, own)| {
+                let place = self.queue.iter().position(|other| *other == vcpu);
+                let keys = place.map(|place| ("place", place as i64)).into_iter().collect();
+                Standing { vcpu, runs_on: self.runs_on(vcpu), awake: own.awake, keys }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,202 @@
+//! Named settings of policies and domains, as a scenario file gives them, and what is wrong with them.
+//!
+//! Invariant: a setting that nobody has asked for is a mistake, which [`Settings::finish`] finds.
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+use crate::{DomId, PcpuId};
+
+/// The value of a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// A span of time in nanoseconds.
+    Nanos(u64),
+    /// A whole number.
+    Count(u64),
+    /// Yes or no.
+    Flag(bool),
+    /// A word.
+    Word(String),
+}
+
+/// Why a policy, or a domain under it, cannot be set up.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PolicyError {
+    /// There is no such policy.
+    #[error("there is no policy {kind:?}; allowed: {allowed}")]
+    UnknownPolicy {
+        /// What was asked for.
+        kind: String,
+        /// What there is.
+        allowed: String,
+    },
+    /// The policy has no such setting.
+    #[error("{who} has no setting `{key}`; allowed: {allowed}")]
+    UnknownSetting {
+        /// The policy, or a domain under it.
+        who: String,
+        /// What was set.
+        key: String,
+        /// What there is.
+        allowed: String,
+    },
+    /// A value that the setting cannot have.
+    #[error("`{key}` cannot be {value}; allowed: {allowed}")]
+    BadValue {
+        /// The setting.
+        key: String,
+        /// The value.
+        value: String,
+        /// What it can be.
+        allowed: String,
+    },
+    /// A domain asks for more than a PCPU has.
+    #[error(
+        "{dom} cannot be admitted: {pcpu} would have to give {percent} % of its time; allowed: at most 100 %"
+    )]
+    Oversubscribed {
+        /// Which domain.
+        dom: DomId,
+        /// Where.
+        pcpu: PcpuId,
+        /// What all domains there would ask for together, rounded up.
+        percent: u64,
+    },
+    /// A domain has too many VCPUs for the policy.
+    #[error(
+        "{dom} has {vcpus} VCPUs, which {policy} cannot run together on {pcpus} PCPUs; allowed: at most {pcpus}"
+    )]
+    TooManyVcpus {
+        /// Which domain.
+        dom: DomId,
+        /// How many it has.
+        vcpus: u32,
+        /// The policy.
+        policy: &'static str,
+        /// How many could run.
+        pcpus: u32,
+    },
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Nanos(nanos) => write!(f, "{nanos} ns"),
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::Word(word) => write!(f, "{word:?}"),
+        }
+    }
+}
+
+/// Settings that are handed out one by one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    left: BTreeMap<String, Setting>,
+    known: Vec<&'static str>,
+}
+
+impl Settings {
+    /// Adds a setting, in place of one of the same name.
+    pub fn set(&mut self, key: impl Into<String>, value: Setting) {
+        self.left.insert(key.into(), value);
+    }
+
+    /// The same, for building a list.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: Setting) -> Self {
+        self.set(key, value);
+        self
+    }
+
+    fn take(&mut self, key: &'static str) -> Option<Setting> {
+        self.known.push(key);
+        self.left.remove(key)
+    }
+
+    /// A span of time from `least` to `most` nanoseconds.
+    pub fn nanos(
+        &mut self,
+        key: &'static str,
+        default: u64,
+        least: u64,
+        most: u64,
+    ) -> Result<u64, PolicyError> {
+        match self.take(key) {
+            None => Ok(default),
+            Some(Setting::Nanos(nanos)) if (least..=most).contains(&nanos) => Ok(nanos),
+            Some(value) => {
+                Err(bad(key, &value, format!("a span of time from {} to {}", span(least), span(most))))
+            }
+        }
+    }
+
+    /// A whole number from `least` to `most`.
+    pub fn count(
+        &mut self,
+        key: &'static str,
+        default: u64,
+        least: u64,
+        most: u64,
+    ) -> Result<u64, PolicyError> {
+        match self.take(key) {
+            None => Ok(default),
+            Some(Setting::Count(count)) if (least..=most).contains(&count) => Ok(count),
+            Some(value) => Err(bad(key, &value, format!("a whole number from {least} to {most}"))),
+        }
+    }
+
+    /// Yes or no.
+    pub fn flag(&mut self, key: &'static str, default: bool) -> Result<bool, PolicyError> {
+        match self.take(key) {
+            None => Ok(default),
+            Some(Setting::Flag(flag)) => Ok(flag),
+            Some(value) => Err(bad(key, &value, "true or false".into())),
+        }
+    }
+
+    /// One of several words; the first is the default.
+    pub fn choice<T: Copy>(&mut self, key: &'static str, choices: &[(&str, T)]) -> Result<T, PolicyError> {
+        let value = match self.take(key) {
+            None => return Ok(choices[0].1),
+            Some(value) => value,
+        };
+        let found = choices.iter().find(|(word, _)| matches!(&value, Setting::Word(own) if own == word));
+        found.map(|(_, choice)| *choice).ok_or_else(|| {
+            let words: Vec<_> = choices.iter().map(|(word, _)| format!("{word:?}")).collect();
+            bad(key, &value, words.join(", "))
+        })
+    }
+
+    /// All has been asked for: what is left is a mistake of `who`.
+    pub fn finish(&mut self, who: impl Into<String>) -> Result<(), PolicyError> {
+        let known = std::mem::take(&mut self.known);
+        match self.left.pop_first() {
+            None => Ok(()),
+            Some((key, _)) => {
+                let allowed = if known.is_empty() { "none".into() } else { known.join(", ") };
+                Err(PolicyError::UnknownSetting { who: who.into(), key, allowed })
+            }
+        }
+    }
+}
+
+/// A value that does not fit.
+pub(crate) fn bad(key: &str, value: &Setting, allowed: String) -> PolicyError {
+    PolicyError::BadValue { key: key.into(), value: value.to_string(), allowed }
+}
+
+/// A span of time as people write it.
+fn span(nanos: u64) -> String {
+    match nanos {
+        nanos if nanos == u64::MAX => "any length".into(),
+        nanos if nanos >= 1_000_000_000 && nanos.is_multiple_of(1_000_000_000) => {
+            format!("{}s", nanos / 1_000_000_000)
+        }
+        nanos if nanos >= 1_000_000 && nanos.is_multiple_of(1_000_000) => format!("{}ms", nanos / 1_000_000),
+        nanos if nanos >= 1_000 && nanos.is_multiple_of(1_000) => format!("{}us", nanos / 1_000),
+        nanos => format!("{nanos}ns"),
+    }
+}
