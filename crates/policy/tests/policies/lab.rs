@@ -9,7 +9,6 @@ use paceline_policy::{DomId, Host, NewDomain, Orders, PcpuId, Policy, PolicyErro
 
 /// What a VCPU does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(dead_code)]
 pub enum Act {
     /// Needs the CPU for so long.
     Compute(u64),
@@ -31,7 +30,6 @@ pub struct Stretch {
 }
 
 /// `Stretch` in one line.
-#[allow(dead_code)]
 pub fn ran(pcpu: u32, vcpu: u32, from_ns: u64, to_ns: u64) -> Stretch {
     Stretch { pcpu, vcpu, from_ns, to_ns }
 }
@@ -70,7 +68,6 @@ pub struct Lab {
     doms: u32,
 }
 
-#[allow(dead_code)]
 impl Lab {
     pub fn new(kind: &str, mut settings: Settings, pcpus: u32) -> Self {
         let policy = build(kind, &mut settings, Host { pcpus }).expect("the settings are sound");

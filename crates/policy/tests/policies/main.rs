@@ -1,0 +1,4 @@
+//! Schedules by hand and promises of every policy, one module for each, in the laboratory of `lab`.
+
+mod lab;
+mod round_robin;
