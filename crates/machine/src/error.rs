@@ -1,0 +1,88 @@
+//! What can be wrong with a machine.
+
+use paceline_policy::PolicyError;
+use thiserror::Error;
+
+/// A process that cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its domain.
+    pub domain: String,
+    /// Its number within the domain.
+    pub process: u32,
+    /// What it waits for.
+    pub waits_for: String,
+}
+
+/// Why a machine cannot run, or cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum MachineError {
+    /// A part of the spec that cannot be.
+    #[error("{what} cannot be {value}; allowed: {allowed}")]
+    BadSpec {
+        /// Which part.
+        what: String,
+        /// What it is.
+        value: String,
+        /// What it could be.
+        allowed: String,
+    },
+    /// The policy of a host refuses its settings or a domain.
+    #[error("{place}: {source}")]
+    Policy {
+        /// Host or domain.
+        place: String,
+        /// Why.
+        source: PolicyError,
+    },
+    /// Two domains on hosts that no link joins.
+    #[error("a process of {from} sends to one of {to}, and no link joins their hosts")]
+    NoLink {
+        /// The sender's domain.
+        from: String,
+        /// The receiver's domain.
+        to: String,
+    },
+    /// A message to a process that does not exist.
+    #[error("a process of {from} sends to process {to}; there are {processes}")]
+    NoProcess {
+        /// The sender's domain.
+        from: String,
+        /// To which.
+        to: u32,
+        /// How many there are.
+        processes: u32,
+    },
+    /// Nobody can ever go on.
+    #[error("deadlock at {at_ns} ns: {}", told(waiting))]
+    Deadlock {
+        /// When.
+        at_ns: u64,
+        /// Who waits, and for what.
+        waiting: Vec<Waiting>,
+    },
+    /// A process that does more and more in no time.
+    #[error("process {process} of {domain} goes on at {at_ns} ns without ever needing time")]
+    Endless {
+        /// Its domain.
+        domain: String,
+        /// Its number within the domain.
+        process: u32,
+        /// When.
+        at_ns: u64,
+    },
+}
+
+fn told(waiting: &[Waiting]) -> String {
+    const MOST: usize = 8;
+    let shown = waiting.iter().take(MOST);
+    let mut told: Vec<_> = shown
+        .map(|Waiting { domain, process, waits_for }| {
+            format!("process {process} of {domain} waits for {waits_for}")
+        })
+        .collect();
+    if waiting.len() > MOST {
+        told.push(format!("and {} more", waiting.len() - MOST));
+    }
+    told.join("; ")
+}

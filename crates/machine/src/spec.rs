@@ -1,0 +1,118 @@
+//! What a machine is made of.
+//!
+//! Invariant: a spec is data and programs only; the run checks it whole before anything runs.
+
+use paceline_policy::Settings;
+
+use crate::{Costs, Program};
+
+/// A machine: hosts, the links between them, domains with their programs, and what things cost.
+#[derive(Debug, Default)]
+pub struct MachineSpec {
+    /// The hosts.
+    pub hosts: Vec<HostSpec>,
+    /// The links between them; each carries messages both ways.
+    pub links: Vec<LinkSpec>,
+    /// The guests.
+    pub domains: Vec<DomainSpec>,
+    /// What things cost.
+    pub costs: Costs,
+    /// The run ends at this time at the latest, in nanoseconds; `None` for no limit.
+    pub until_ns: Option<u64>,
+}
+
+/// A host.
+#[derive(Clone, Debug)]
+pub struct HostSpec {
+    /// Its name, for people.
+    pub name: String,
+    /// Physical CPUs.
+    pub pcpus: u32,
+    /// Whether PCPUs 0 and 1, 2 and 3, ... are siblings that share a core.
+    pub smt: bool,
+    /// The hypervisor's scheduling policy.
+    pub policy: PolicySpec,
+    /// VCPUs of the privileged domain.
+    pub dom0_vcpus: u32,
+    /// Where they are pinned, by VCPU; those beyond the end are not.
+    pub dom0_pins: Vec<u32>,
+    /// Settings of the privileged domain under the policy.
+    pub dom0_settings: Settings,
+}
+
+/// A policy by name, with its settings.
+#[derive(Clone, Debug, Default)]
+pub struct PolicySpec {
+    /// Its name: one of [`paceline_policy::KINDS`].
+    pub kind: String,
+    /// Its settings.
+    pub settings: Settings,
+}
+
+/// A link between two hosts.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkSpec {
+    /// One end, as an index of [`MachineSpec::hosts`].
+    pub from: u32,
+    /// The other end.
+    pub to: u32,
+    /// From the NIC at one end to the NIC at the other.
+    pub latency_ns: u64,
+    /// Bits per second, each way.
+    pub bits_per_second: u64,
+}
+
+/// A guest domain.
+#[derive(Debug)]
+pub struct DomainSpec {
+    /// Its name, for people.
+    pub name: String,
+    /// Its host, as an index of [`MachineSpec::hosts`].
+    pub host: u32,
+    /// Virtual CPUs; the first takes the interrupts.
+    pub vcpus: u32,
+    /// Where they are pinned, by VCPU; those beyond the end are not.
+    pub pins: Vec<u32>,
+    /// Its settings under the host's policy.
+    pub settings: Settings,
+    /// Its processes.
+    pub processes: Vec<Box<dyn Program>>,
+    /// When it comes.
+    pub arrives_ns: u64,
+    /// When it goes, done or not.
+    pub leaves_ns: Option<u64>,
+    /// Whether the run ends without waiting for it: competing load.
+    pub background: bool,
+}
+
+impl HostSpec {
+    /// A host without siblings, with one VCPU in its privileged domain, under the policy `kind` with its default settings.
+    pub fn new(name: impl Into<String>, pcpus: u32, kind: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            pcpus,
+            smt: false,
+            policy: PolicySpec { kind: kind.into(), settings: Settings::default() },
+            dom0_vcpus: 1,
+            dom0_pins: Vec::new(),
+            dom0_settings: Settings::default(),
+        }
+    }
+}
+
+impl DomainSpec {
+    /// A domain with one VCPU, pinned nowhere, that is there from the start.
+    pub fn new(name: impl Into<String>, host: u32, processes: Vec<Box<dyn Program>>) -> Self {
+        Self {
+            name: name.into(),
+            host,
+            vcpus: 1,
+            pins: Vec::new(),
+            settings: Settings::default(),
+            processes,
+            arrives_ns: 0,
+            leaves_ns: None,
+            background: false,
+        }
+    }
+}
