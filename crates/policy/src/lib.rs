@@ -28,6 +28,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod credit;
 mod policy;
 mod registry;
 pub mod round_robin;

@@ -1,15 +1,20 @@
 //! Policies by name.
 
+use crate::credit::Credit;
 use crate::round_robin::RoundRobin;
 use crate::{Host, Policy, PolicyError, Settings};
 
 /// The names of the policies, and what each is.
-pub const KINDS: &[(&str, &str)] = &[("round-robin", "everybody in turn")];
+pub const KINDS: &[(&str, &str)] = &[
+    ("round-robin", "everybody in turn"),
+    ("credit", "Xen's credit scheduler: shares by weight and cap, boost for who wakes"),
+];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
 pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn Policy>, PolicyError> {
     let policy: Box<dyn Policy> = match kind {
         "round-robin" => Box::new(RoundRobin::from_settings(settings, host)?),
+        "credit" => Box::new(Credit::from_settings(settings, host)?),
         _ => {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
             return Err(PolicyError::UnknownPolicy { kind: kind.into(), allowed: names.join(", ") });

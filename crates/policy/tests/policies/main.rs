@@ -1,4 +1,5 @@
 //! Schedules by hand and promises of every policy, one module for each, in the laboratory of `lab`.
 
+mod credit;
 mod lab;
 mod round_robin;
