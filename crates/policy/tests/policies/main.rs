@@ -1,4 +1,8 @@
 //! Schedules by hand and promises of every policy, one module for each, in the laboratory of `lab`.
 
+mod boost;
+mod csde;
 mod lab;
+mod mix;
 mod round_robin;
+mod sedf;
