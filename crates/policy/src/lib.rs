@@ -29,9 +29,13 @@
 #![forbid(unsafe_code)]
 
 pub mod credit;
+pub mod boost;
+mod choice;
+pub mod csde;
 mod policy;
 mod registry;
 pub mod round_robin;
+pub mod sedf;
 mod settings;
 
 pub use policy::{DomId, Host, NewDomain, Orders, PcpuId, Pick, Policy, Standing, VcpuId};

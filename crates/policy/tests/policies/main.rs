@@ -1,5 +1,9 @@
 //! Schedules by hand and promises of every policy, one module for each, in the laboratory of `lab`.
 
 mod credit;
+mod boost;
+mod csde;
 mod lab;
+mod mix;
 mod round_robin;
+mod sedf;
