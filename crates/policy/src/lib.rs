@@ -29,9 +29,12 @@
 #![forbid(unsafe_code)]
 
 mod policy;
+pub mod psx;
 mod registry;
 pub mod round_robin;
+mod run_queue;
 mod settings;
+mod table;
 
 pub use policy::{DomId, Host, NewDomain, Orders, PcpuId, Pick, Policy, Standing, VcpuId};
 pub use registry::{KINDS, build};

@@ -1,15 +1,20 @@
 //! Policies by name.
 
+use crate::psx::Psx;
 use crate::round_robin::RoundRobin;
 use crate::{Host, Policy, PolicyError, Settings};
 
 /// The names of the policies, and what each is.
-pub const KINDS: &[(&str, &str)] = &[("round-robin", "everybody in turn")];
+pub const KINDS: &[(&str, &str)] = &[
+    ("round-robin", "everybody in turn"),
+    ("psx", "the least simulation time first, as guests report it (PSX)"),
+];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
 pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn Policy>, PolicyError> {
     let policy: Box<dyn Policy> = match kind {
         "round-robin" => Box::new(RoundRobin::from_settings(settings, host)?),
+        "psx" => Box::new(Psx::from_settings(settings, host)?),
         _ => {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
             return Err(PolicyError::UnknownPolicy { kind: kind.into(), allowed: names.join(", ") });

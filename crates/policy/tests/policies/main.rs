@@ -1,4 +1,6 @@
 //! Schedules by hand and promises of every policy, one module for each, in the laboratory of `lab`.
 
 mod lab;
+mod psx;
 mod round_robin;
+mod watch;
