@@ -7,3 +7,6 @@ mod lab;
 mod mix;
 mod round_robin;
 mod sedf;
+mod psx;
+mod round_robin;
+mod watch;
