@@ -12,6 +12,7 @@
 
 mod costs;
 mod error;
+pub mod guests;
 mod observer;
 mod program;
 mod report;
