@@ -28,6 +28,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod nsx;
 mod policy;
 pub mod psx;
 mod registry;

@@ -1,5 +1,6 @@
 //! Policies by name.
 
+use crate::nsx::Nsx;
 use crate::psx::Psx;
 use crate::round_robin::RoundRobin;
 use crate::{Host, Policy, PolicyError, Settings};
@@ -8,12 +9,14 @@ use crate::{Host, Policy, PolicyError, Settings};
 pub const KINDS: &[(&str, &str)] = &[
     ("round-robin", "everybody in turn"),
     ("psx", "the least simulation time first, as guests report it (PSX)"),
+    ("nsx", "a virtual clock per VCPU, the least first (NSX)"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
 pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn Policy>, PolicyError> {
     let policy: Box<dyn Policy> = match kind {
         "round-robin" => Box::new(RoundRobin::from_settings(settings, host)?),
+        "nsx" => Box::new(Nsx::from_settings(settings, host)?),
         "psx" => Box::new(Psx::from_settings(settings, host)?),
         _ => {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();

@@ -1,6 +1,7 @@
 //! Schedules by hand and promises of every policy, one module for each, in the laboratory of `lab`.
 
 mod lab;
+mod nsx;
 mod psx;
 mod round_robin;
 mod watch;
