@@ -32,6 +32,7 @@ pub mod boost;
 mod choice;
 pub mod credit;
 pub mod csde;
+pub mod nsx;
 mod policy;
 pub mod psx;
 mod registry;

@@ -3,6 +3,7 @@
 use crate::boost::boost;
 use crate::credit::Credit;
 use crate::csde::{csdd, csde};
+use crate::nsx::Nsx;
 use crate::psx::Psx;
 use crate::round_robin::RoundRobin;
 use crate::sedf::Sedf;
@@ -22,6 +23,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("boost-2bi", "SEDF, the domain with the latest message of the last 20 ms first"),
     ("boost-2bii", "SEDF, the latest message of the last 20 ms, else most pending messages"),
     ("psx", "the least simulation time first, as guests report it (PSX)"),
+    ("nsx", "a virtual clock per VCPU, the least first (NSX)"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
@@ -38,6 +40,7 @@ pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn 
         "boost-2a" => Box::new(boost("boost-2a", settings, host)?),
         "boost-2bi" => Box::new(boost("boost-2bi", settings, host)?),
         "boost-2bii" => Box::new(boost("boost-2bii", settings, host)?),
+        "nsx" => Box::new(Nsx::from_settings(settings, host)?),
         "psx" => Box::new(Psx::from_settings(settings, host)?),
         _ => {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();

@@ -5,6 +5,7 @@ mod credit;
 mod csde;
 mod lab;
 mod mix;
+mod nsx;
 mod psx;
 mod round_robin;
 mod sedf;
