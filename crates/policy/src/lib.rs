@@ -31,6 +31,7 @@
 pub mod boost;
 mod choice;
 pub mod csde;
+pub mod govindan;
 mod policy;
 mod registry;
 pub mod round_robin;

@@ -2,6 +2,7 @@
 
 use crate::boost::boost;
 use crate::csde::{csdd, csde};
+use crate::govindan::communication_aware;
 use crate::round_robin::RoundRobin;
 use crate::sedf::Sedf;
 use crate::{Host, Policy, PolicyError, Settings};
@@ -18,6 +19,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("boost-2a", "SEDF, the domain with the latest message first"),
     ("boost-2bi", "SEDF, the domain with the latest message of the last 20 ms first"),
     ("boost-2bii", "SEDF, the latest message of the last 20 ms, else most pending messages"),
+    ("govindan", "SEDF, DOM0 with messages first, then who receives and sends most"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
@@ -33,6 +35,7 @@ pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn 
         "boost-2a" => Box::new(boost("boost-2a", settings, host)?),
         "boost-2bi" => Box::new(boost("boost-2bi", settings, host)?),
         "boost-2bii" => Box::new(boost("boost-2bii", settings, host)?),
+        "govindan" => Box::new(communication_aware(settings, host)?),
         _ => {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
             return Err(PolicyError::UnknownPolicy { kind: kind.into(), allowed: names.join(", ") });

@@ -2,6 +2,7 @@
 
 mod boost;
 mod csde;
+mod govindan;
 mod lab;
 mod mix;
 mod round_robin;
