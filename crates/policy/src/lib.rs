@@ -32,6 +32,7 @@ pub mod boost;
 mod choice;
 pub mod csde;
 pub mod govindan;
+pub mod implicit;
 mod policy;
 mod registry;
 pub mod round_robin;

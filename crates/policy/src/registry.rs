@@ -3,6 +3,7 @@
 use crate::boost::boost;
 use crate::csde::{csdd, csde};
 use crate::govindan::communication_aware;
+use crate::implicit::Implicit;
 use crate::round_robin::RoundRobin;
 use crate::sedf::Sedf;
 use crate::{Host, Policy, PolicyError, Settings};
@@ -20,6 +21,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("boost-2bi", "SEDF, the domain with the latest message of the last 20 ms first"),
     ("boost-2bii", "SEDF, the latest message of the last 20 ms, else most pending messages"),
     ("govindan", "SEDF, DOM0 with messages first, then who receives and sends most"),
+    ("implicit", "time sharing that boosts who has messages: at once, periodically or not"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
@@ -36,6 +38,7 @@ pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn 
         "boost-2bi" => Box::new(boost("boost-2bi", settings, host)?),
         "boost-2bii" => Box::new(boost("boost-2bii", settings, host)?),
         "govindan" => Box::new(communication_aware(settings, host)?),
+        "implicit" => Box::new(Implicit::from_settings(settings, host)?),
         _ => {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
             return Err(PolicyError::UnknownPolicy { kind: kind.into(), allowed: names.join(", ") });

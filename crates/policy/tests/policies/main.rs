@@ -3,6 +3,7 @@
 mod boost;
 mod csde;
 mod govindan;
+mod implicit;
 mod lab;
 mod mix;
 mod round_robin;
