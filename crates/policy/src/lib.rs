@@ -33,6 +33,8 @@ mod choice;
 pub mod credit;
 pub mod csde;
 pub mod nsx;
+pub mod govindan;
+pub mod implicit;
 mod policy;
 pub mod psx;
 mod registry;

@@ -5,6 +5,8 @@ use crate::credit::Credit;
 use crate::csde::{csdd, csde};
 use crate::nsx::Nsx;
 use crate::psx::Psx;
+use crate::govindan::communication_aware;
+use crate::implicit::Implicit;
 use crate::round_robin::RoundRobin;
 use crate::sedf::Sedf;
 use crate::{Host, Policy, PolicyError, Settings};
@@ -24,6 +26,8 @@ pub const KINDS: &[(&str, &str)] = &[
     ("boost-2bii", "SEDF, the latest message of the last 20 ms, else most pending messages"),
     ("psx", "the least simulation time first, as guests report it (PSX)"),
     ("nsx", "a virtual clock per VCPU, the least first (NSX)"),
+    ("govindan", "SEDF, DOM0 with messages first, then who receives and sends most"),
+    ("implicit", "time sharing that boosts who has messages: at once, periodically or not"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
@@ -42,6 +46,8 @@ pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn 
         "boost-2bii" => Box::new(boost("boost-2bii", settings, host)?),
         "nsx" => Box::new(Nsx::from_settings(settings, host)?),
         "psx" => Box::new(Psx::from_settings(settings, host)?),
+        "govindan" => Box::new(communication_aware(settings, host)?),
+        "implicit" => Box::new(Implicit::from_settings(settings, host)?),
         _ => {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
             return Err(PolicyError::UnknownPolicy { kind: kind.into(), allowed: names.join(", ") });

@@ -3,6 +3,8 @@
 mod boost;
 mod credit;
 mod csde;
+mod govindan;
+mod implicit;
 mod lab;
 mod mix;
 mod nsx;
