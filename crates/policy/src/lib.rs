@@ -29,10 +29,13 @@
 #![forbid(unsafe_code)]
 
 pub mod credit;
+pub mod credit2;
 mod policy;
 mod registry;
 pub mod round_robin;
+mod seats;
 mod settings;
+mod waiting;
 
 pub use policy::{DomId, Host, NewDomain, Orders, PcpuId, Pick, Policy, Standing, VcpuId};
 pub use registry::{KINDS, build};
