@@ -1,5 +1,6 @@
 //! Policies by name.
 
+use crate::bvt::Bvt;
 use crate::credit::Credit;
 use crate::credit2::Credit2;
 use crate::round_robin::RoundRobin;
@@ -10,6 +11,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("round-robin", "everybody in turn"),
     ("credit", "Xen's credit scheduler: shares by weight and cap, boost for who wakes"),
     ("credit2", "Xen's second credit scheduler: most credits first, burnt by weight"),
+    ("bvt", "borrowed virtual time: least effective virtual time first"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
@@ -17,6 +19,7 @@ pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn 
     let policy: Box<dyn Policy> = match kind {
         "round-robin" => Box::new(RoundRobin::from_settings(settings, host)?),
         "credit" => Box::new(Credit::from_settings(settings, host)?),
+        "bvt" => Box::new(Bvt::from_settings(settings, host)?),
         "credit2" => Box::new(Credit2::from_settings(settings, host)?),
         _ => {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();

@@ -63,13 +63,42 @@ fn preemption_at_home_is_easier_than_elsewhere() {
 }
 
 #[test]
+fn resistance_keeps_vcpus_where_they_are() {
+    // As above, but 2 ms more are needed: at 2 ms VCPU 2 has 9, and VCPU 1 goes on with 8 and less.
+    let settings = Settings::default().with("migrate_resist", Setting::Nanos(2 * MS));
+    let mut lab = Lab::new("credit2", settings, 2);
+    lab.hog(weight(256));
+    lab.hog(weight(256));
+    let script = vec![Act::Sleep(250 * US), Act::Compute(1_000 * MS)];
+    lab.domain(false, &[(script, None)], false, weight(256)).expect("it is admitted");
+    lab.run(2_900 * US);
+    assert_eq!(lab.running(1), Some(VcpuId(1)));
+}
+
+#[test]
+fn who_sleeps_carries_little_over() {
+    let mut lab = Lab::new("credit2", Settings::default(), 1);
+    lab.hog(weight(256));
+    lab.domain(false, &[(vec![Act::Sleep(1_000 * MS)], None)], true, weight(256)).expect("it is admitted");
+    lab.run(500 * MS);
+    assert_eq!(credit(&lab, 1), 10_500_000);
+}
+
+#[test]
 fn who_yields_lets_another_go_first_even_with_less_credit() {
+    // Weights 1 : 4. At 2 ms VCPU 0 has 10 - 4 x 2 = 2. VCPU 1 yields with 9.9: VCPU 0 has the shortest slice.
     let script = vec![Act::Compute(100 * US), Act::Yield];
     let mut lab = Lab::new("credit2", Settings::default(), 1);
-    lab.domain(false, &[(script, None)], true, weight(512)).expect("it is admitted");
     lab.hog(weight(256));
-    lab.run(500 * US);
-    assert_eq!(lab.stretches(), [ran(0, 0, 0, 100 * US), ran(0, 1, 100 * US, 500 * US)]);
+    lab.domain(false, &[(script, None)], true, weight(1024)).expect("it is admitted");
+    lab.run(2_700 * US);
+    let expected = [
+        ran(0, 0, 0, 2_000 * US),
+        ran(0, 1, 2_000 * US, 2_100 * US),
+        ran(0, 0, 2_100 * US, 2_600 * US),
+        ran(0, 1, 2_600 * US, 2_700 * US),
+    ];
+    assert_eq!(lab.stretches(), expected);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Schedules by hand and promises of every policy, one module for each, in the laboratory of `lab`.
 
+mod bvt;
 mod credit;
 mod credit2;
 mod lab;
