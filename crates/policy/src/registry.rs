@@ -7,6 +7,9 @@ use crate::nsx::Nsx;
 use crate::psx::Psx;
 use crate::govindan::communication_aware;
 use crate::implicit::Implicit;
+use crate::bvt::Bvt;
+use crate::credit::Credit;
+use crate::credit2::Credit2;
 use crate::round_robin::RoundRobin;
 use crate::sedf::Sedf;
 use crate::{Host, Policy, PolicyError, Settings};
@@ -28,6 +31,8 @@ pub const KINDS: &[(&str, &str)] = &[
     ("nsx", "a virtual clock per VCPU, the least first (NSX)"),
     ("govindan", "SEDF, DOM0 with messages first, then who receives and sends most"),
     ("implicit", "time sharing that boosts who has messages: at once, periodically or not"),
+    ("credit2", "Xen's second credit scheduler: most credits first, burnt by weight"),
+    ("bvt", "borrowed virtual time: least effective virtual time first"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
@@ -48,6 +53,8 @@ pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn 
         "psx" => Box::new(Psx::from_settings(settings, host)?),
         "govindan" => Box::new(communication_aware(settings, host)?),
         "implicit" => Box::new(Implicit::from_settings(settings, host)?),
+        "bvt" => Box::new(Bvt::from_settings(settings, host)?),
+        "credit2" => Box::new(Credit2::from_settings(settings, host)?),
         _ => {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
             return Err(PolicyError::UnknownPolicy { kind: kind.into(), allowed: names.join(", ") });
