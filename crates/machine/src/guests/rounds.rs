@@ -167,8 +167,9 @@ impl Rounds {
     /// An MPI call: its CPU time, and what it does.
     fn call(&mut self, steps: &mut VecDeque<Step>, step: Step) {
         let Settings { call_ns, spread_permille, .. } = self.settings;
-        let spread_ps = call_ns * spread_permille.min(1_000);
-        let ps = call_ns * 1_000 - spread_ps + self.rng.below(2 * spread_ps + 1);
+        let spread_ps = call_ns.saturating_mul(spread_permille.min(1_000));
+        let least_ps = call_ns.saturating_mul(1_000) - spread_ps;
+        let ps = least_ps.saturating_add(self.rng.below(spread_ps.saturating_mul(2).saturating_add(1)));
         steps.extend([Step::Compute { ps }, step]);
     }
 
