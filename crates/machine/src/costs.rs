@@ -60,3 +60,10 @@ impl Default for Costs {
         }
     }
 }
+
+impl Costs {
+    /// Copying `bytes` bytes on one side.
+    pub(crate) fn copy_ns(&self, bytes: u32) -> u64 {
+        u64::from(bytes) * self.byte_ps / 1_000
+    }
+}

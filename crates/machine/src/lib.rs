@@ -7,19 +7,53 @@
 //!
 //! Invariants: the same spec gives the same run, to the last decision ([`Report::digest`]); simulated real time is an
 //! integer count of nanoseconds; nothing that a guest does takes time other than on a PCPU or on a link.
+//!
+//! ```
+//! use paceline_machine::{DomainSpec, Guest, HostSpec, MachineSpec, Op, Program, run};
+//!
+//! #[derive(Debug)]
+//! struct Once(bool);
+//! impl Program for Once {
+//!     fn next(&mut self, _guest: &mut Guest<'_>) -> Op {
+//!         if std::mem::replace(&mut self.0, true) { Op::Done } else { Op::Compute(5_000_000) }
+//!     }
+//!     fn waits_for(&self) -> String {
+//!         "nothing".into()
+//!     }
+//! }
+//!
+//! let mut spec = MachineSpec::default();
+//! spec.hosts.push(HostSpec::new("host", 1, "round-robin"));
+//! for name in ["one", "two"] {
+//!     spec.domains.push(DomainSpec::new(name, 0, vec![Box::new(Once(false))]));
+//! }
+//! let ran = run(spec)?;
+//! // Two domains share one PCPU.
+//! assert!(ran.report.at_ns >= 10_000_000);
+//! # Ok::<(), paceline_machine::MachineError>(())
+//! ```
 
 #![forbid(unsafe_code)]
 
+mod build;
+mod calendar;
 mod costs;
+mod dispatch;
 mod error;
+mod guest;
+mod machine;
+mod network;
 pub mod guests;
 mod observer;
+mod process;
 mod program;
 mod report;
 mod spec;
+mod state;
 
 pub use costs::Costs;
 pub use error::{MachineError, Waiting};
+pub use machine::{Ran, run, run_observed};
 pub use observer::Observer;
 pub use program::{Guest, Message, Op, Outgoing, ProcessId, Program, Wait};
 pub use report::{DomainReport, Ended, HostReport, Report};

@@ -1,0 +1,63 @@
+//! What is going to happen, in the order of time; at one instant, in the order in which it was planned.
+//!
+//! Invariant: nothing is taken back; who plans something puts a number into it by which it can later be seen to be stale.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Something that is going to happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Event {
+    /// What VCPU `vcpu` does is done, if it has not stopped doing it since.
+    Segment { vcpu: u32, number: u32 },
+    /// PCPU `pcpu` has switched, if nothing was decided there since.
+    Switched { pcpu: u32, number: u32 },
+    /// The slice on PCPU `pcpu` is over, if nothing was decided there since.
+    Slice { pcpu: u32, number: u32 },
+    /// A timer of the policy of `host`, if it was not set anew since.
+    Timer { host: u32, timer: u32, number: u32 },
+    /// A packet comes out of a link.
+    Arrival { packet: u32 },
+    /// A process has slept enough.
+    Awake { process: u32 },
+    /// A domain comes.
+    Comes { domain: u32 },
+    /// A domain goes.
+    Goes { domain: u32 },
+}
+
+/// The events to come.
+#[derive(Debug, Default)]
+pub struct Calendar {
+    heap: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    planned: u64,
+}
+
+impl Calendar {
+    /// Plans `event` for `at_ns`.
+    pub fn plan(&mut self, at_ns: u64, event: Event) {
+        self.heap.push(Reverse((at_ns, self.planned, event)));
+        self.planned += 1;
+    }
+
+    /// The next event.
+    pub fn next(&mut self) -> Option<(u64, Event)> {
+        self.heap.pop().map(|Reverse((at_ns, _, event))| (at_ns, event))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_of_one_instant_come_in_the_order_of_their_planning() {
+        let mut calendar = Calendar::default();
+        for (at_ns, packet) in [(5, 0), (3, 1), (5, 2), (3, 3), (4, 4)] {
+            calendar.plan(at_ns, Event::Arrival { packet });
+        }
+        let order: Vec<_> = std::iter::from_fn(|| calendar.next()).collect();
+        let expected = [(3, 1), (3, 3), (4, 4), (5, 0), (5, 2)];
+        assert_eq!(order, expected.map(|(at_ns, packet)| (at_ns, Event::Arrival { packet })));
+    }
+}

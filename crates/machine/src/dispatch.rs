@@ -1,0 +1,236 @@
+//! The hypervisor: decisions of the policy, switches, and what a VCPU does while it has a PCPU.
+//!
+//! Invariant: a VCPU on a PCPU that is not switching has a segment; nobody else has one.
+
+use paceline_policy::{PcpuId, VcpuId};
+
+use crate::calendar::Event;
+use crate::machine::Machine;
+use crate::state::{Doing, Place, Segment};
+
+/// Mixes the facts of a decision into a digest.
+fn mix(digest: u64, fact: u64) -> u64 {
+    (digest ^ fact).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+}
+
+impl Machine<'_> {
+    /// Asks the policy who runs on `pcpu` from now on.
+    pub fn reschedule(&mut self, pcpu: u32) {
+        let before = self.pcpus[pcpu as usize].running;
+        if let Some(vcpu) = before {
+            self.stop(vcpu);
+        }
+        let host = self.pcpus[pcpu as usize].host;
+        let own = &mut self.hosts[host as usize];
+        let local = PcpuId(pcpu - own.first_pcpu);
+        let pick = own.policy.pick(self.now_ns, local, &mut self.orders);
+        own.report.decisions += 1;
+        let after = pick.vcpu.map(|vcpu| vcpu.0);
+        let mut cost_ns = self.costs.decision_ns + u64::from(pick.examined) * self.costs.examined_ps / 1_000;
+        self.obey(host);
+        if before != after {
+            if let Some(vcpu) = before {
+                self.book_stretch(pcpu);
+                self.leaves(vcpu);
+            }
+            self.pcpus[pcpu as usize].running = after;
+            if let Some(vcpu) = after {
+                cost_ns += self.enters(vcpu, pcpu);
+            }
+            self.digest = mix(self.digest, self.now_ns);
+            self.digest = mix(self.digest, u64::from(pcpu) << 32 | u64::from(after.unwrap_or(u32::MAX)));
+        }
+        let own = &mut self.pcpus[pcpu as usize];
+        own.number = own.number.wrapping_add(1);
+        let number = own.number;
+        own.switching = after.is_some();
+        if after.is_some() {
+            self.hosts[host as usize].report.overhead_ns += cost_ns;
+            self.calendar.plan(self.now_ns + cost_ns, Event::Switched { pcpu, number });
+            if let Some(slice_ns) = pick.slice_ns {
+                self.calendar.plan(self.now_ns + slice_ns.max(1), Event::Slice { pcpu, number });
+            }
+        }
+        if before.is_some() != after.is_some() {
+            self.sibling_changes(pcpu);
+        }
+    }
+
+    /// A VCPU comes to a PCPU. Gives out what that costs.
+    fn enters(&mut self, vcpu: u32, pcpu: u32) -> u64 {
+        let own = &mut self.vcpus[vcpu as usize];
+        let Place::Waits(since_ns) = own.place else {
+            panic!("the policy picks VCPU {vcpu}, which does not wait for a PCPU: {:?}", own.place);
+        };
+        own.place = Place::On(pcpu);
+        let moves = own.last.replace(pcpu).is_some_and(|last| last != pcpu);
+        let report = &mut self.hosts[own.host as usize].report;
+        report.switches += 1;
+        report.migrations += u64::from(moves);
+        self.pcpus[pcpu as usize].since_ns = self.now_ns;
+        if let Some(guest) = self.guest_of(vcpu) {
+            self.guests[guest as usize].report.waited_ns += self.now_ns - since_ns;
+        }
+        self.costs.switch_ns + if moves { self.costs.migration_ns } else { 0 }
+    }
+
+    /// A VCPU has left its PCPU to another.
+    fn leaves(&mut self, vcpu: u32) {
+        let own = &mut self.vcpus[vcpu as usize];
+        if let Place::On(_) = own.place {
+            own.place = Place::Waits(self.now_ns);
+            if let Some(guest) = self.guest_of(vcpu) {
+                self.guests[guest as usize].report.preemptions += 1;
+            }
+        }
+    }
+
+    /// Books the stretch of time that the VCPU on `pcpu` has been there.
+    pub fn book_stretch(&mut self, pcpu: u32) {
+        let own = &mut self.pcpus[pcpu as usize];
+        let from_ns = std::mem::replace(&mut own.since_ns, self.now_ns);
+        let vcpu = own.running.expect("somebody was there");
+        let span_ns = self.now_ns - from_ns;
+        let host = own.host as usize;
+        let (dom, guest) = (self.vcpus[vcpu as usize].dom, self.guest_of(vcpu));
+        let report = &mut self.hosts[host].report;
+        report.busy_ns += span_ns;
+        match guest {
+            Some(guest) => self.guests[guest as usize].report.ran_ns += span_ns,
+            None => report.dom0_ns += span_ns,
+        }
+        if span_ns > 0 {
+            self.observer.ran(pcpu, dom, vcpu, from_ns, self.now_ns);
+        }
+    }
+
+    /// The hypervisor is done: the VCPU on `pcpu` goes on.
+    pub fn switched(&mut self, pcpu: u32) {
+        self.pcpus[pcpu as usize].switching = false;
+        if let Some(vcpu) = self.pcpus[pcpu as usize].running {
+            self.proceed(vcpu);
+        }
+    }
+
+    /// Speed of what runs on `pcpu`, in thousandths of a core.
+    fn permille(&self, pcpu: u32) -> u64 {
+        let own = &self.hosts[self.pcpus[pcpu as usize].host as usize];
+        let sibling = own.first_pcpu + ((pcpu - own.first_pcpu) ^ 1);
+        let shared = own.smt && self.pcpus.get(sibling as usize).is_some_and(|other| other.running.is_some());
+        if shared { self.costs.smt_permille } else { 1_000 }
+    }
+
+    /// The sibling of `pcpu` has the core for itself from now on, or does not any more.
+    fn sibling_changes(&mut self, pcpu: u32) {
+        let own = &self.hosts[self.pcpus[pcpu as usize].host as usize];
+        if !own.smt {
+            return;
+        }
+        let sibling = own.first_pcpu + ((pcpu - own.first_pcpu) ^ 1);
+        if let Some(vcpu) = self.pcpus[sibling as usize].running
+            && self.vcpus[vcpu as usize].segment.is_some()
+        {
+            self.stop(vcpu);
+            self.proceed(vcpu);
+        }
+    }
+
+    /// Begins a segment of `work_ns`, or one without end.
+    pub fn begin(&mut self, vcpu: u32, doing: Doing, work_ns: Option<u64>) {
+        let Place::On(pcpu) = self.vcpus[vcpu as usize].place else {
+            panic!("VCPU {vcpu} goes on without a PCPU");
+        };
+        let permille = self.permille(pcpu);
+        let own = &mut self.vcpus[vcpu as usize];
+        own.number = own.number.wrapping_add(1);
+        own.segment = Some(Segment { doing, since_ns: self.now_ns, permille });
+        if let Some(work_ns) = work_ns {
+            let number = own.number;
+            let at_ns = self.now_ns + (work_ns * 1_000).div_ceil(permille);
+            self.calendar.plan(at_ns, Event::Segment { vcpu, number });
+        }
+    }
+
+    /// Ends the segment of `vcpu`, if it has one, and books what was done in it.
+    pub fn stop(&mut self, vcpu: u32) {
+        let own = &mut self.vcpus[vcpu as usize];
+        let Some(Segment { doing, since_ns, permille }) = own.segment.take() else { return };
+        own.number = own.number.wrapping_add(1);
+        let span_ns = self.now_ns - since_ns;
+        let work_ns = span_ns * permille / 1_000;
+        match doing {
+            Doing::Kernel => own.kernel_ns = own.kernel_ns.saturating_sub(work_ns),
+            Doing::Process | Doing::Polling => {
+                own.quantum_ns = own.quantum_ns.saturating_sub(work_ns);
+                let process = own.current.expect("a process was running");
+                let guest = self.processes[process.index()].guest as usize;
+                self.book_work(process, work_ns);
+                if doing == Doing::Polling {
+                    self.guests[guest].report.polled_ns += span_ns;
+                }
+            }
+        }
+    }
+
+    /// The segment of `vcpu` has come to its end.
+    pub fn segment_ends(&mut self, vcpu: u32) {
+        self.stop(vcpu);
+        // Rounding may leave a rest of a nanosecond; it is run like any other.
+        self.proceed(vcpu);
+    }
+
+    /// Lets `vcpu`, which has a PCPU and no segment, go on with what it has to do.
+    pub fn proceed(&mut self, vcpu: u32) {
+        match self.guest_of(vcpu) {
+            None => self.proceed_dom0(vcpu),
+            Some(guest) => self.proceed_guest(vcpu, guest),
+        }
+    }
+
+    /// `vcpu` has something new to do: an event on one of its channels.
+    pub fn notify(&mut self, vcpu: u32) {
+        let own = &self.vcpus[vcpu as usize];
+        match own.place {
+            Place::Gone | Place::Waits(_) => {}
+            Place::Asleep => {
+                let host = own.host;
+                self.vcpus[vcpu as usize].place = Place::Waits(self.now_ns);
+                self.hosts[host as usize].policy.wake(self.now_ns, VcpuId(vcpu), &mut self.orders);
+                self.obey(host);
+            }
+            // A packet in hand is done first.
+            Place::On(_) => {
+                if own.segment.is_some_and(|segment| segment.doing != Doing::Kernel) {
+                    self.stop(vcpu);
+                    self.proceed(vcpu);
+                }
+            }
+        }
+    }
+
+    /// `vcpu`, which has a PCPU, has nothing to do any more. The decision follows at once, so that nobody can be woken while
+    /// the policy still takes it for running.
+    pub fn block(&mut self, vcpu: u32) {
+        let own = &mut self.vcpus[vcpu as usize];
+        let Place::On(pcpu) = own.place else {
+            panic!("VCPU {vcpu} blocks without a PCPU");
+        };
+        own.place = Place::Asleep;
+        let host = own.host;
+        self.hosts[host as usize].policy.sleep(self.now_ns, VcpuId(vcpu), &mut self.orders);
+        self.obey(host);
+        self.reschedule(pcpu);
+    }
+
+    /// `vcpu`, which has a PCPU, lets others go first.
+    pub fn yield_vcpu(&mut self, vcpu: u32) {
+        let own = &self.vcpus[vcpu as usize];
+        let Place::On(pcpu) = own.place else {
+            panic!("VCPU {vcpu} yields without a PCPU");
+        };
+        let host = own.host;
+        self.hosts[host as usize].policy.yields(self.now_ns, VcpuId(vcpu), &mut self.orders);
+        self.obey(host);
+        self.reschedule(pcpu);
+    }
+}

@@ -1,0 +1,330 @@
+//! Guests: their kernels take packets in, and their schedulers let processes run on their VCPUs in turn.
+//!
+//! Invariants: a process is on at most one VCPU, or in the queue of those that are ready, or `off`; a process that waits for
+//! a message and has none is `idle`, and `lively` counts those of the foreground that are neither idle nor done.
+
+use paceline_policy::VcpuId;
+
+use crate::MachineError;
+use crate::calendar::Event;
+use crate::machine::Machine;
+use crate::process::Stage;
+use crate::program::{Guest as View, Message, Op, Page, ProcessId, Wait};
+use crate::state::{Doing, Errand, Place};
+
+/// What is to be done with a process.
+enum Next {
+    /// It needs the CPU for so long.
+    Run(u64),
+    /// It polls, for so long or without end.
+    Poll(Option<u64>),
+    /// It lets others go first.
+    Yield,
+    /// It does not need the VCPU any more.
+    Off,
+}
+
+impl Machine<'_> {
+    /// Lets a VCPU of a guest go on: packets first, then its process, then whoever is ready.
+    pub fn proceed_guest(&mut self, vcpu: u32, guest: u32) {
+        loop {
+            if let Some(errand) = self.vcpus[vcpu as usize].errand {
+                let left_ns = self.vcpus[vcpu as usize].kernel_ns;
+                if left_ns > 0 {
+                    return self.begin(vcpu, Doing::Kernel, Some(left_ns));
+                }
+                self.vcpus[vcpu as usize].errand = None;
+                if let Errand::Receive(packet) = errand {
+                    self.deliver(packet);
+                }
+            }
+            if vcpu == self.guests[guest as usize].first_vcpu
+                && let Some(packet) = self.take_from_ring(guest)
+            {
+                let bytes = self.packets[packet as usize].as_ref().expect("it is in the ring").message.bytes;
+                let own = &mut self.vcpus[vcpu as usize];
+                own.errand = Some(Errand::Receive(packet));
+                own.kernel_ns = self.costs.receive_ns + self.costs.copy_ns(bytes);
+                continue;
+            }
+            let Some(process) = self.vcpus[vcpu as usize].current else {
+                let Some(process) = self.guests[guest as usize].ready.pop_front() else {
+                    return self.block(vcpu);
+                };
+                let own = &mut self.vcpus[vcpu as usize];
+                own.current = Some(process);
+                own.quantum_ns = self.costs.guest_quantum_ns;
+                self.processes[process.index()].last_vcpu = vcpu - self.guests[guest as usize].first_vcpu;
+                if self.guests[guest as usize].processes > 1 {
+                    let own = &mut self.vcpus[vcpu as usize];
+                    (own.errand, own.kernel_ns) = (Some(Errand::Switch), self.costs.guest_switch_ns);
+                }
+                continue;
+            };
+            let others = !self.guests[guest as usize].ready.is_empty();
+            if self.vcpus[vcpu as usize].quantum_ns == 0 {
+                if others {
+                    self.rotate(vcpu, guest, process);
+                    continue;
+                }
+                self.vcpus[vcpu as usize].quantum_ns = self.costs.guest_quantum_ns;
+            }
+            let quantum_ns = if others { self.vcpus[vcpu as usize].quantum_ns } else { u64::MAX };
+            match self.next_of(process, vcpu) {
+                Next::Run(work_ns) => return self.begin(vcpu, Doing::Process, Some(work_ns.min(quantum_ns))),
+                Next::Poll(None) => {
+                    return self.begin(vcpu, Doing::Polling, Some(quantum_ns).filter(|_| others));
+                }
+                Next::Poll(Some(left_ns)) => {
+                    return self.begin(vcpu, Doing::Polling, Some(left_ns.min(quantum_ns)));
+                }
+                Next::Yield if others => self.rotate(vcpu, guest, process),
+                Next::Yield => return self.yield_vcpu(vcpu),
+                Next::Off => self.vcpus[vcpu as usize].current = None,
+            }
+            if self.fault.is_some() {
+                return self.block(vcpu);
+            }
+        }
+    }
+
+    /// The process on `vcpu` goes to the end of those that are ready.
+    fn rotate(&mut self, vcpu: u32, guest: u32, process: ProcessId) {
+        self.vcpus[vcpu as usize].current = None;
+        self.guests[guest as usize].ready.push_back(process);
+    }
+
+    /// What a process does next, after everything that takes no time.
+    fn next_of(&mut self, process: ProcessId, vcpu: u32) -> Next {
+        /// More steps in no time than any program takes.
+        const MOST: u32 = 1_000_000;
+        for _ in 0..MOST {
+            let own = &mut self.processes[process.index()];
+            if let Some(left_ns) = own.stage.left()
+                && *left_ns > 0
+            {
+                return Next::Run(*left_ns);
+            }
+            match std::mem::replace(&mut own.stage, Stage::Fresh) {
+                Stage::Fresh => self.ask(process, vcpu),
+                Stage::Compute(_) => {}
+                Stage::Paying(_, then) => own.stage = *then,
+                Stage::Sending(_, outgoing) => {
+                    if let Err(outgoing) = self.send(process, outgoing) {
+                        self.processes[process.index()].stage = Stage::Stalled(outgoing);
+                        self.processes[process.index()].off = true;
+                        return Next::Off;
+                    }
+                }
+                Stage::Yielding(_) => return Next::Yield,
+                Stage::Retiring(_, span_ns) => {
+                    own.stage = Stage::Asleep;
+                    own.off = true;
+                    self.calendar.plan(self.now_ns + span_ns, Event::Awake { process: process.0 });
+                    return Next::Off;
+                }
+                Stage::Waiting(wait, left_ns) if own.inbox.is_empty() => {
+                    own.stage = Stage::Waiting(wait, left_ns);
+                    self.rests(process);
+                    let own = &mut self.processes[process.index()];
+                    match wait {
+                        Wait::Poll => return Next::Poll(None),
+                        Wait::PollThenYield(span_ns) if left_ns == 0 => {
+                            own.stage = Stage::Waiting(wait, span_ns.max(1));
+                            return Next::Yield;
+                        }
+                        Wait::PollThenYield(_) => return Next::Poll(Some(left_ns)),
+                        Wait::PollThenBlock(_) if left_ns > 0 => return Next::Poll(Some(left_ns)),
+                        Wait::PollThenBlock(_) | Wait::Block => {
+                            own.off = true;
+                            return Next::Off;
+                        }
+                    }
+                }
+                Stage::Waiting(..) => self.stirs(process),
+                other @ (Stage::Stalled(_) | Stage::Asleep | Stage::Done) => {
+                    own.stage = other;
+                    own.off = true;
+                    return Next::Off;
+                }
+            }
+            if self.fault.is_some() {
+                return Next::Off;
+            }
+        }
+        let own = &self.guests[self.processes[process.index()].guest as usize];
+        let (domain, process) = (own.name.clone(), process.0 - own.first_process);
+        self.fault = Some(MachineError::Endless { domain, process, at_ns: self.now_ns });
+        Next::Off
+    }
+
+    /// Asks a program what comes next, and tells the policy what it has put on the shared page.
+    fn ask(&mut self, process: ProcessId, vcpu: u32) {
+        let own = &mut self.processes[process.index()];
+        let mut view =
+            View { now_ns: self.now_ns, me: process, inbox: &mut own.inbox, page: Page::default() };
+        let op = own.program.next(&mut view);
+        let page = view.page;
+        let extra_ns = u64::from(page.writes) * self.costs.page_write_ns;
+        let guest = own.guest;
+        let stage = match op {
+            Op::Compute(work_ns) => Stage::Compute(work_ns + extra_ns),
+            Op::Send(outgoing) => {
+                let to = self.processes.get(outgoing.to.index());
+                let cost_ns = match to.is_some_and(|to| to.guest == guest) {
+                    true => self.costs.loopback_ns,
+                    false => self.costs.send_ns + self.costs.copy_ns(outgoing.bytes),
+                };
+                Stage::Sending(cost_ns + extra_ns, outgoing)
+            }
+            Op::Receive(wait) => {
+                let left_ns = match wait {
+                    Wait::Poll | Wait::Block => 0,
+                    Wait::PollThenYield(span_ns) | Wait::PollThenBlock(span_ns) => span_ns,
+                };
+                Stage::Waiting(wait, left_ns)
+            }
+            Op::Yield => Stage::Yielding(extra_ns),
+            Op::Sleep(span_ns) => Stage::Retiring(extra_ns, span_ns),
+            Op::Done => Stage::Done,
+        };
+        // What a program writes before it waits costs time too.
+        let ends = matches!(stage, Stage::Done);
+        let own = &mut self.processes[process.index()];
+        own.stage = match stage {
+            waiting @ Stage::Waiting(..) if extra_ns > 0 => Stage::Paying(extra_ns, Box::new(waiting)),
+            other => other,
+        };
+        if ends {
+            self.end_process(process);
+        }
+        if page.writes > 0 {
+            self.tell_page(guest, vcpu, page);
+        }
+    }
+
+    fn tell_page(&mut self, guest: u32, vcpu: u32, page: Page) {
+        let host = self.guests[guest as usize].host;
+        let policy = &mut self.hosts[host as usize].policy;
+        let (now_ns, id) = (self.now_ns, VcpuId(vcpu));
+        if let Some(simulates) = page.simulating {
+            policy.mode(now_ns, id, simulates, &mut self.orders);
+        }
+        if let Some(lvt_ns) = page.lvt_ns {
+            policy.lvt(now_ns, id, lvt_ns, &mut self.orders);
+            self.observer.lvt(guest, now_ns, lvt_ns);
+        }
+        if let Some(waits) = page.waiting {
+            policy.waiting(now_ns, id, waits, &mut self.orders);
+        }
+        self.obey(host);
+    }
+
+    /// A process has worked for so long, or polled.
+    pub fn book_work(&mut self, process: ProcessId, work_ns: u64) {
+        match &mut self.processes[process.index()].stage {
+            Stage::Waiting(_, left_ns) => *left_ns = left_ns.saturating_sub(work_ns),
+            stage => {
+                if let Some(left_ns) = stage.left() {
+                    *left_ns = left_ns.saturating_sub(work_ns);
+                }
+            }
+        }
+    }
+
+    /// A process waits for a message and has none.
+    fn rests(&mut self, process: ProcessId) {
+        let own = &mut self.processes[process.index()];
+        if !std::mem::replace(&mut own.idle, true) && !self.guests[own.guest as usize].background {
+            self.lively -= 1;
+        }
+    }
+
+    /// A process has a message, or does not wait any more.
+    fn stirs(&mut self, process: ProcessId) {
+        let own = &mut self.processes[process.index()];
+        if std::mem::replace(&mut own.idle, false) && !self.guests[own.guest as usize].background {
+            self.lively += 1;
+        }
+    }
+
+    /// A process is no more.
+    pub fn end_process(&mut self, process: ProcessId) {
+        self.stirs(process);
+        let own = &mut self.processes[process.index()];
+        let guest = &mut self.guests[own.guest as usize];
+        own.stage = Stage::Done;
+        // Those of a domain that has never come, or that are done already, are not counted any more.
+        if guest.alive == 0 || std::mem::replace(&mut own.ended, true) {
+            return;
+        }
+        guest.alive -= 1;
+        if !guest.background {
+            self.lively -= 1;
+            self.awaited -= 1;
+        }
+        if guest.alive == 0 && guest.here {
+            guest.report.done_ns = Some(self.now_ns);
+        }
+    }
+
+    /// A message has come to its process.
+    pub fn hand_over(&mut self, to: ProcessId, message: Message, sent_ns: u64) {
+        let from = self.processes[message.from.index()].guest;
+        let own = &mut self.processes[to.index()];
+        let guest = own.guest;
+        if matches!(own.stage, Stage::Done) {
+            return;
+        }
+        own.inbox.push_back(message);
+        let (off, waits) = (own.off, matches!(own.stage, Stage::Waiting(..)));
+        self.observer.message(from, guest, sent_ns, self.now_ns);
+        self.stirs(to);
+        if waits && off {
+            self.make_ready(to);
+        } else if waits {
+            let vcpu = self.guests[guest as usize].first_vcpu + self.processes[to.index()].last_vcpu;
+            let own = &self.vcpus[vcpu as usize];
+            if own.current == Some(to) && own.segment.is_some_and(|segment| segment.doing == Doing::Polling) {
+                self.stop(vcpu);
+                self.proceed(vcpu);
+            }
+        }
+    }
+
+    /// A process that was off can go on: on a VCPU that is looking for one, or one that is woken.
+    pub fn make_ready(&mut self, process: ProcessId) {
+        let own = &mut self.processes[process.index()];
+        own.off = false;
+        let (guest, last) = (own.guest, own.last_vcpu);
+        let own = &mut self.guests[guest as usize];
+        own.ready.push_back(process);
+        let vcpus = own.first_vcpu..own.first_vcpu + own.vcpus;
+        let last = own.first_vcpu + last;
+        let place = |vcpu: u32| self.vcpus[vcpu as usize].place;
+        let looks = |vcpu: u32| {
+            matches!(place(vcpu), Place::On(_) | Place::Waits(_))
+                && self.vcpus[vcpu as usize].current.is_none()
+        };
+        if vcpus.clone().any(looks) {
+            return;
+        }
+        let asleep = std::iter::once(last).chain(vcpus.clone()).find(|vcpu| place(*vcpu) == Place::Asleep);
+        if let Some(vcpu) = asleep {
+            return self.notify(vcpu);
+        }
+        // All are busy: from now on their processes share them by quanta.
+        for vcpu in vcpus {
+            self.notify(vcpu);
+        }
+    }
+
+    /// A process has slept enough.
+    pub fn slept(&mut self, process: u32) {
+        let own = &mut self.processes[process as usize];
+        if matches!(own.stage, Stage::Asleep) {
+            own.stage = Stage::Fresh;
+            self.make_ready(ProcessId(process));
+        }
+    }
+}
