@@ -60,8 +60,8 @@ pub(crate) enum Tag {
     Data,
     /// Part of a collective operation.
     Collective,
-    /// Says that a message was received.
-    Receipt,
+    /// The program's own, that a round is over.
+    Closing,
 }
 
 /// A part of a script.
