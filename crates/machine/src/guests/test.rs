@@ -266,6 +266,14 @@ mod message_rounds {
     }
 
     #[test]
+    fn the_message_that_takes_the_detour_leaves_first() {
+        let ran = run(&settings(Pacing::Closed), 8);
+        let sent = |done: &Done| if let Done::Sent { to, .. } = done { Some(*to) } else { None };
+        let receivers: Vec<u32> = ran.done[0].iter().filter_map(sent).collect();
+        assert_eq!(receivers, [1, 2].repeat(50));
+    }
+
+    #[test]
     fn seeds_make_runs_differ_and_nothing_else_does() {
         let done = |seed| run(&rounds::Settings { seed, ..settings(Pacing::Closed) }, 1).done;
         assert_eq!(done(1), done(1));
