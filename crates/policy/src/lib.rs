@@ -28,16 +28,16 @@
 
 #![forbid(unsafe_code)]
 
-pub mod credit;
 pub mod boost;
 mod choice;
+pub mod credit;
 pub mod csde;
 mod policy;
 pub mod psx;
 mod registry;
 pub mod round_robin;
-pub mod sedf;
 mod run_queue;
+pub mod sedf;
 mod settings;
 mod table;
 

@@ -1,7 +1,7 @@
 //! Policies by name.
 
-use crate::credit::Credit;
 use crate::boost::boost;
+use crate::credit::Credit;
 use crate::csde::{csdd, csde};
 use crate::psx::Psx;
 use crate::round_robin::RoundRobin;
