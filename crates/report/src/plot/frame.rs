@@ -32,6 +32,9 @@ const CHAR: u32 = 68;
 const X_LABELS: u32 = 430;
 /// The most characters shown of a category's name.
 const NAME_CHARS: usize = 24;
+/// Axes begin at zero where the least value is below this share of the greatest.
+const X_ZERO_FROM: f64 = 0.1;
+const Y_ZERO_FROM: f64 = 0.5;
 /// The library's sizes are this many times what it writes.
 const LIBRARY_SIZE: f64 = 1.24;
 
@@ -51,11 +54,12 @@ impl Frame {
             || figure.series.iter().flat_map(|series| &series.points).filter(|point| figure.shows(point));
         let bars = figure.series.iter().any(|series| series.kind == Kind::Bars);
         let (xs, ys) = (points().map(|point| point.0), points().map(|point| point.1));
-        let mut x = Span::of(&figure.x, xs.clone(), false);
+        let mut x = Span::of(&figure.x, xs.clone(), X_ZERO_FROM);
         if bars {
-            x = x.with_room_for_bars(xs);
+            x = x.with_room_for_bars(xs.clone());
         }
-        let y = Span::of(&figure.y, ys, bars);
+        x = x.with_ticks_at(xs);
+        let y = Span::of(&figure.y, ys, if bars { 1.0 } else { Y_ZERO_FROM });
         let y_labels = 330 + CHAR * y.label_chars().min(NAME_CHARS) as u32;
         let names = Names::of(&figure.x, WIDTH - y_labels - 2 * MARGIN);
         if !names.shown.is_empty() {
