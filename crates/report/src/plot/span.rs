@@ -11,6 +11,7 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 
 use crate::figure::{Axis, Scale};
 use crate::number::{number, tick};
+use crate::plot::short;
 
 /// The margin between the outermost points and the frame, as a share of the span.
 const MARGIN: f64 = 0.04;
@@ -61,7 +62,7 @@ impl Span {
                 range: -0.5..names.len().max(1) as f64 - 0.5,
                 ticks: (0..names.len()).map(|place| place as f64).collect(),
                 minor: Vec::new(),
-                labels: Labels::Names(names.clone()),
+                labels: Labels::Names(names.iter().map(|name| short(name)).collect()),
                 exact: false,
             },
         }
