@@ -31,6 +31,8 @@
 pub mod boost;
 mod choice;
 pub mod csde;
+pub mod flexible;
+pub mod gang;
 pub mod govindan;
 pub mod implicit;
 mod policy;

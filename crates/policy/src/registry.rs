@@ -2,6 +2,8 @@
 
 use crate::boost::boost;
 use crate::csde::{csdd, csde};
+use crate::flexible::flexible;
+use crate::gang::Gang;
 use crate::govindan::communication_aware;
 use crate::implicit::Implicit;
 use crate::round_robin::RoundRobin;
@@ -22,6 +24,8 @@ pub const KINDS: &[(&str, &str)] = &[
     ("boost-2bii", "SEDF, the latest message of the last 20 ms, else most pending messages"),
     ("govindan", "SEDF, DOM0 with messages first, then who receives and sends most"),
     ("implicit", "time sharing that boosts who has messages: at once, periodically or not"),
+    ("gang", "all VCPUs of a domain at the same time, in slots"),
+    ("flexible", "gang scheduling of those that need it, the others fill the gaps"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
@@ -39,6 +43,8 @@ pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn 
         "boost-2bii" => Box::new(boost("boost-2bii", settings, host)?),
         "govindan" => Box::new(communication_aware(settings, host)?),
         "implicit" => Box::new(Implicit::from_settings(settings, host)?),
+        "gang" => Box::new(Gang::from_settings(settings, host)?),
+        "flexible" => Box::new(flexible(settings, host)?),
         _ => {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
             return Err(PolicyError::UnknownPolicy { kind: kind.into(), allowed: names.join(", ") });

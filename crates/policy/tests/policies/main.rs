@@ -2,6 +2,8 @@
 
 mod boost;
 mod csde;
+mod flexible;
+mod gang;
 mod govindan;
 mod implicit;
 mod lab;
