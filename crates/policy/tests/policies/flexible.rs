@@ -62,6 +62,18 @@ fn classes_come_from_use_and_messages_and_decide_who_fills_the_gaps() {
 }
 
 #[test]
+fn only_the_use_of_its_own_slots_counts() {
+    let mut lab = lab(1, 1);
+    // Each runs for 1 ms of every 3 ms, in both slots alike: over half of a slot in all, a third of its own.
+    for _ in 0..2 {
+        one(&mut lab, vec![Act::Compute(MS), Act::Sleep(2 * MS)]);
+    }
+    with_messages(&mut lab, &[0, 1], 41);
+    assert!(lab.ran_ns(0) >= 12 * MS);
+    assert_eq!(classes(&lab), [0, 0]);
+}
+
+#[test]
 fn a_frustrated_one_that_only_waits_is_set_aside_until_a_message_comes() {
     let mut lab = lab(1, 1);
     one(&mut lab, vec![Act::Compute(1_000 * MS)]);

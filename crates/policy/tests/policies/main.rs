@@ -1,6 +1,7 @@
 //! Schedules by hand and promises of every policy, one module for each, in the laboratory of `lab`.
 
 mod boost;
+mod churn;
 mod csde;
 mod flexible;
 mod gang;
