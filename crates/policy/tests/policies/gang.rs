@@ -85,6 +85,18 @@ fn domains_of_one_number_run_at_the_same_time() {
 }
 
 #[test]
+fn who_has_to_give_way_to_a_pin_moves_at_once() {
+    let mut lab = Lab::new("gang", slot(), 2);
+    hogs(&mut lab, 1, gang(7)).expect("it is admitted");
+    lab.run(4 * MS);
+    let pinned = [(vec![Act::Compute(1_000 * MS)], Some(0))];
+    lab.domain(false, &pinned, true, gang(7)).expect("it is admitted");
+    lab.run(10 * MS);
+    let expected = [ran(0, 0, 0, 4 * MS), ran(0, 1, 4 * MS, 10 * MS), ran(1, 0, 4 * MS, 10 * MS)];
+    assert_eq!(sorted(&lab), expected);
+}
+
+#[test]
 fn a_gang_has_a_pcpu_for_each_of_its_vcpus() {
     for kind in ["gang", "flexible"] {
         let mut lab = Lab::new(kind, slot(), 2);
