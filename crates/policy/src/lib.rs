@@ -34,6 +34,8 @@ mod choice;
 pub mod credit;
 pub mod credit2;
 pub mod csde;
+pub mod flexible;
+pub mod gang;
 pub mod govindan;
 pub mod implicit;
 pub mod nsx;

@@ -5,6 +5,8 @@ use crate::bvt::Bvt;
 use crate::credit::Credit;
 use crate::credit2::Credit2;
 use crate::csde::{csdd, csde};
+use crate::flexible::flexible;
+use crate::gang::Gang;
 use crate::govindan::communication_aware;
 use crate::implicit::Implicit;
 use crate::nsx::Nsx;
@@ -32,6 +34,8 @@ pub const KINDS: &[(&str, &str)] = &[
     ("implicit", "time sharing that boosts who has messages: at once, periodically or not"),
     ("credit2", "Xen's second credit scheduler: most credits first, burnt by weight"),
     ("bvt", "borrowed virtual time: least effective virtual time first"),
+    ("gang", "all VCPUs of a domain at the same time, in slots"),
+    ("flexible", "gang scheduling of those that need it, the others fill the gaps"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
@@ -54,6 +58,8 @@ pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn 
         "implicit" => Box::new(Implicit::from_settings(settings, host)?),
         "bvt" => Box::new(Bvt::from_settings(settings, host)?),
         "credit2" => Box::new(Credit2::from_settings(settings, host)?),
+        "gang" => Box::new(Gang::from_settings(settings, host)?),
+        "flexible" => Box::new(flexible(settings, host)?),
         _ => {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
             return Err(PolicyError::UnknownPolicy { kind: kind.into(), allowed: names.join(", ") });
