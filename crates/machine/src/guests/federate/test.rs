@@ -1,7 +1,7 @@
 //! Federates without a machine: they take turns at random and messages are late, in order only between each two - and always
 //! the results of the sequential reference.
 //!
-//! `PACELINE_CASES` sets the number of cases (default 200), `PACELINE_SEED` the first.
+//! `PACELINE_CASES` sets the number of cases (default 600), `PACELINE_SEED` the first.
 
 #[path = "../../../../engine/tests/mesh/mod.rs"]
 mod mesh;
@@ -122,7 +122,7 @@ fn drive(programs: &mut [Box<dyn Program>], first: ProcessId, rng: &mut Rng, has
 
 fn draw(rng: &mut Rng, mesh: &Mesh, sync: Sync) -> GuestSettings {
     // With a near horizon, messages for later are on their way when everybody has come to it.
-    let near = Time::nanos(mesh.lookahead().as_nanos() * (1 + rng.below(4)));
+    let near = Time::nanos(mesh.lookahead().as_nanos() * (1 + rng.below(2)));
     let until = if near > Time::ZERO && rng.chance(0.4) { near } else { mesh.until() };
     let reductions =
         [Reduction::Tree { fan_in: 1 + rng.below(4) as u32 }, Reduction::Butterfly, Reduction::Central];
@@ -190,7 +190,7 @@ fn setting(name: &str, default: u64) -> u64 {
 
 fn numbers() -> std::ops::Range<u64> {
     let first = setting("PACELINE_SEED", 0);
-    first..first + setting("PACELINE_CASES", 200)
+    first..first + setting("PACELINE_CASES", 600)
 }
 
 #[test]
