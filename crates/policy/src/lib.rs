@@ -28,6 +28,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arinc653;
 pub mod bvt;
 pub mod credit;
 pub mod credit2;

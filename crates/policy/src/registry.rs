@@ -1,5 +1,6 @@
 //! Policies by name.
 
+use crate::arinc653::Arinc653;
 use crate::bvt::Bvt;
 use crate::credit::Credit;
 use crate::credit2::Credit2;
@@ -12,6 +13,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("credit", "Xen's credit scheduler: shares by weight and cap, boost for who wakes"),
     ("credit2", "Xen's second credit scheduler: most credits first, burnt by weight"),
     ("bvt", "borrowed virtual time: least effective virtual time first"),
+    ("arinc653", "a window for every domain in each major frame"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
@@ -20,6 +22,7 @@ pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn 
         "round-robin" => Box::new(RoundRobin::from_settings(settings, host)?),
         "credit" => Box::new(Credit::from_settings(settings, host)?),
         "bvt" => Box::new(Bvt::from_settings(settings, host)?),
+        "arinc653" => Box::new(Arinc653::from_settings(settings, host)?),
         "credit2" => Box::new(Credit2::from_settings(settings, host)?),
         _ => {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();

@@ -1,5 +1,6 @@
 //! Schedules by hand and promises of every policy, one module for each, in the laboratory of `lab`.
 
+mod arinc653;
 mod bvt;
 mod credit;
 mod credit2;
