@@ -35,6 +35,7 @@ pub mod credit2;
 mod policy;
 mod registry;
 pub mod round_robin;
+pub mod rt;
 mod seats;
 mod settings;
 mod waiting;

@@ -6,3 +6,4 @@ mod credit;
 mod credit2;
 mod lab;
 mod round_robin;
+mod rt;
