@@ -29,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 pub mod boost;
+pub mod arinc653;
 pub mod bvt;
 mod choice;
 pub mod credit;
@@ -44,6 +45,7 @@ pub mod psx;
 mod registry;
 pub mod round_robin;
 mod run_queue;
+pub mod rt;
 mod seats;
 pub mod sedf;
 mod settings;

@@ -1,6 +1,7 @@
 //! Policies by name.
 
 use crate::boost::boost;
+use crate::arinc653::Arinc653;
 use crate::bvt::Bvt;
 use crate::credit::Credit;
 use crate::credit2::Credit2;
@@ -13,6 +14,7 @@ use crate::nsx::Nsx;
 use crate::psx::Psx;
 use crate::round_robin::RoundRobin;
 use crate::sedf::Sedf;
+use crate::rt::{Deferrable, Periodic, Polling, RtServers, Sporadic};
 use crate::{Host, Policy, PolicyError, Settings};
 
 /// The names of the policies, and what each is.
@@ -36,6 +38,11 @@ pub const KINDS: &[(&str, &str)] = &[
     ("bvt", "borrowed virtual time: least effective virtual time first"),
     ("gang", "all VCPUs of a domain at the same time, in slots"),
     ("flexible", "gang scheduling of those that need it, the others fill the gaps"),
+    ("arinc653", "a window for every domain in each major frame"),
+    ("rt-deferrable", "RT-Xen: fixed priorities, a budget kept until the period ends"),
+    ("rt-periodic", "RT-Xen: fixed priorities, a budget idled away without work"),
+    ("rt-polling", "RT-Xen: fixed priorities, a budget lost without work"),
+    ("rt-sporadic", "RT-Xen: fixed priorities, what is used comes back a period later"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
@@ -57,6 +64,11 @@ pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn 
         "govindan" => Box::new(communication_aware(settings, host)?),
         "implicit" => Box::new(Implicit::from_settings(settings, host)?),
         "bvt" => Box::new(Bvt::from_settings(settings, host)?),
+        "arinc653" => Box::new(Arinc653::from_settings(settings, host)?),
+        "rt-deferrable" => Box::new(RtServers::<Deferrable>::new(host)),
+        "rt-periodic" => Box::new(RtServers::<Periodic>::new(host)),
+        "rt-polling" => Box::new(RtServers::<Polling>::new(host)),
+        "rt-sporadic" => Box::new(RtServers::<Sporadic>::new(host)),
         "credit2" => Box::new(Credit2::from_settings(settings, host)?),
         "gang" => Box::new(Gang::from_settings(settings, host)?),
         "flexible" => Box::new(flexible(settings, host)?),

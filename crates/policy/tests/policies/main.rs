@@ -1,6 +1,7 @@
 //! Schedules by hand and promises of every policy, one module for each, in the laboratory of `lab`.
 
 mod boost;
+mod arinc653;
 mod bvt;
 mod credit;
 mod credit2;
@@ -17,3 +18,4 @@ mod psx;
 mod round_robin;
 mod sedf;
 mod watch;
+mod rt;
