@@ -31,6 +31,7 @@
 pub mod nsx;
 mod policy;
 pub mod psx;
+pub mod psx_plus;
 mod registry;
 pub mod round_robin;
 mod run_queue;

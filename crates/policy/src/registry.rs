@@ -2,6 +2,7 @@
 
 use crate::nsx::Nsx;
 use crate::psx::Psx;
+use crate::psx_plus::PsxPlus;
 use crate::round_robin::RoundRobin;
 use crate::{Host, Policy, PolicyError, Settings};
 
@@ -10,6 +11,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("round-robin", "everybody in turn"),
     ("psx", "the least simulation time first, as guests report it (PSX)"),
     ("nsx", "a virtual clock per VCPU, the least first (NSX)"),
+    ("psx-plus", "the least simulation time first, with a share for everybody and a demotion for who waits"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
@@ -18,6 +20,7 @@ pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn 
         "round-robin" => Box::new(RoundRobin::from_settings(settings, host)?),
         "nsx" => Box::new(Nsx::from_settings(settings, host)?),
         "psx" => Box::new(Psx::from_settings(settings, host)?),
+        "psx-plus" => Box::new(PsxPlus::from_settings(settings, host)?),
         _ => {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
             return Err(PolicyError::UnknownPolicy { kind: kind.into(), allowed: names.join(", ") });

@@ -3,5 +3,6 @@
 mod lab;
 mod nsx;
 mod psx;
+mod psx_plus;
 mod round_robin;
 mod watch;
