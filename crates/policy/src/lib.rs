@@ -29,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 pub mod nsx;
+pub mod nsx_plus;
 mod policy;
 pub mod psx;
 pub mod psx_plus;

@@ -1,6 +1,7 @@
 //! Policies by name.
 
 use crate::nsx::Nsx;
+use crate::nsx_plus::NsxPlus;
 use crate::psx::Psx;
 use crate::psx_plus::PsxPlus;
 use crate::round_robin::RoundRobin;
@@ -12,6 +13,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("psx", "the least simulation time first, as guests report it (PSX)"),
     ("nsx", "a virtual clock per VCPU, the least first (NSX)"),
     ("psx-plus", "the least simulation time first, with a share for everybody and a demotion for who waits"),
+    ("nsx-plus", "virtual clocks that run exactly and differ by at most two ticks"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
@@ -19,6 +21,7 @@ pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn 
     let policy: Box<dyn Policy> = match kind {
         "round-robin" => Box::new(RoundRobin::from_settings(settings, host)?),
         "nsx" => Box::new(Nsx::from_settings(settings, host)?),
+        "nsx-plus" => Box::new(NsxPlus::from_settings(settings, host)?),
         "psx" => Box::new(Psx::from_settings(settings, host)?),
         "psx-plus" => Box::new(PsxPlus::from_settings(settings, host)?),
         _ => {

@@ -2,6 +2,7 @@
 
 mod lab;
 mod nsx;
+mod nsx_plus;
 mod psx;
 mod psx_plus;
 mod round_robin;
