@@ -11,7 +11,9 @@ use crate::gang::Gang;
 use crate::govindan::communication_aware;
 use crate::implicit::Implicit;
 use crate::nsx::Nsx;
+use crate::nsx_plus::NsxPlus;
 use crate::psx::Psx;
+use crate::psx_plus::PsxPlus;
 use crate::round_robin::RoundRobin;
 use crate::sedf::Sedf;
 use crate::rt::{Deferrable, Periodic, Polling, RtServers, Sporadic};
@@ -43,6 +45,8 @@ pub const KINDS: &[(&str, &str)] = &[
     ("rt-periodic", "RT-Xen: fixed priorities, a budget idled away without work"),
     ("rt-polling", "RT-Xen: fixed priorities, a budget lost without work"),
     ("rt-sporadic", "RT-Xen: fixed priorities, what is used comes back a period later"),
+    ("psx-plus", "the least simulation time first, with a share for everybody and a demotion for who waits"),
+    ("nsx-plus", "virtual clocks that run exactly and differ by at most two ticks"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
@@ -60,6 +64,7 @@ pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn 
         "boost-2bi" => Box::new(boost("boost-2bi", settings, host)?),
         "boost-2bii" => Box::new(boost("boost-2bii", settings, host)?),
         "nsx" => Box::new(Nsx::from_settings(settings, host)?),
+        "nsx-plus" => Box::new(NsxPlus::from_settings(settings, host)?),
         "psx" => Box::new(Psx::from_settings(settings, host)?),
         "govindan" => Box::new(communication_aware(settings, host)?),
         "implicit" => Box::new(Implicit::from_settings(settings, host)?),
@@ -72,6 +77,7 @@ pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn 
         "credit2" => Box::new(Credit2::from_settings(settings, host)?),
         "gang" => Box::new(Gang::from_settings(settings, host)?),
         "flexible" => Box::new(flexible(settings, host)?),
+        "psx-plus" => Box::new(PsxPlus::from_settings(settings, host)?),
         _ => {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
             return Err(PolicyError::UnknownPolicy { kind: kind.into(), allowed: names.join(", ") });
