@@ -142,7 +142,7 @@ impl<'a> Machine<'a> {
             in_flight: 0,
             lively: 0,
             awaited: 0,
-            coming: 0,
+            moving: 0,
             orders: Orders::default(),
             undecided: VecDeque::new(),
             digest: 0,
@@ -225,9 +225,10 @@ impl<'a> Machine<'a> {
         if !spec.background {
             self.awaited += u64::from(processes);
         }
-        self.coming += 1;
+        self.moving += 1;
         self.calendar.plan(spec.arrives_ns, Event::Comes { domain: number });
         if let Some(leaves_ns) = spec.leaves_ns {
+            self.moving += u64::from(!spec.background);
             self.calendar.plan(leaves_ns, Event::Goes { domain: number });
         }
         self.guests.push(Guest {
@@ -255,7 +256,7 @@ impl<'a> Machine<'a> {
     pub fn comes(&mut self, number: u32) {
         let Comer { domain, mut settings } =
             self.comers[number as usize].take().expect("a domain comes once");
-        self.coming -= 1;
+        self.moving -= 1;
         let own = &mut self.guests[number as usize];
         let host = own.host;
         let policy = &mut self.hosts[host as usize].policy;
@@ -286,6 +287,7 @@ impl<'a> Machine<'a> {
     pub fn goes(&mut self, number: u32) {
         let own = &mut self.guests[number as usize];
         own.here = false;
+        self.moving -= u64::from(!own.background);
         let (host, first_vcpu, vcpus) = (own.host, own.first_vcpu, own.vcpus);
         for process in own.first_process..own.first_process + own.processes {
             self.end_process(ProcessId(process));

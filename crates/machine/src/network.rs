@@ -56,7 +56,7 @@ impl Machine<'_> {
             }
         };
         self.packets[slot as usize] = Some(packet);
-        self.in_flight += 1;
+        self.in_flight += u64::from(!self.guests[to as usize].background);
         let own = &mut self.guests[guest as usize];
         own.transmit.push_back(slot);
         let known = std::mem::replace(&mut own.announced, true);
@@ -210,17 +210,21 @@ impl Machine<'_> {
 
     /// A guest's kernel has taken a packet in.
     pub fn deliver(&mut self, slot: u32) {
-        let Packet { message, to, sent_ns } = self.packets[slot as usize].take().expect("it was in hand");
-        self.free.push(slot);
-        self.in_flight -= 1;
+        let Packet { message, to, sent_ns } = self.take_out(slot);
         self.hand_over(to, message, sent_ns);
     }
 
     /// A packet is lost: its receiver is gone.
     pub fn drop_packet(&mut self, slot: u32) {
-        self.packets[slot as usize] = None;
+        self.take_out(slot);
+    }
+
+    fn take_out(&mut self, slot: u32) -> Packet {
+        let packet = self.packets[slot as usize].take().expect("a packet is in one place");
         self.free.push(slot);
-        self.in_flight -= 1;
+        let to = self.processes[packet.to.index()].guest as usize;
+        self.in_flight -= u64::from(!self.guests[to].background);
+        packet
     }
 
     /// A guest is gone: what waits for it is dropped; what it has sent still goes.
