@@ -221,6 +221,8 @@ impl<'a> Machine<'a> {
             off: true,
             ended: false,
             last_vcpu: 0,
+            asked_ns: 0,
+            asked: 0,
         }));
         if !spec.background {
             self.awaited += u64::from(processes);

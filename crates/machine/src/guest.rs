@@ -96,9 +96,7 @@ impl Machine<'_> {
 
     /// What a process does next, after everything that takes no time.
     fn next_of(&mut self, process: ProcessId, vcpu: u32) -> Next {
-        /// More steps in no time than any program takes.
-        const MOST: u32 = 1_000_000;
-        for _ in 0..MOST {
+        loop {
             let own = &mut self.processes[process.index()];
             if let Some(left_ns) = own.stage.left()
                 && *left_ns > 0
@@ -152,15 +150,21 @@ impl Machine<'_> {
                 return Next::Off;
             }
         }
-        let own = &self.guests[self.processes[process.index()].guest as usize];
-        let (domain, process) = (own.name.clone(), process.0 - own.first_process);
-        self.fault = Some(MachineError::Endless { domain, process, at_ns: self.now_ns });
-        Next::Off
     }
 
     /// Asks a program what comes next, and tells the policy what it has put on the shared page.
     fn ask(&mut self, process: ProcessId, vcpu: u32) {
+        /// More steps at one instant than any program takes.
+        const MOST: u32 = 1_000_000;
         let own = &mut self.processes[process.index()];
+        own.asked = if own.asked_ns == self.now_ns { own.asked + 1 } else { 1 };
+        own.asked_ns = self.now_ns;
+        if own.asked > MOST {
+            let guest = &self.guests[own.guest as usize];
+            let (domain, process) = (guest.name.clone(), process.0 - guest.first_process);
+            self.fault = Some(MachineError::Endless { domain, process, at_ns: self.now_ns });
+            return;
+        }
         let mut view =
             View { now_ns: self.now_ns, me: process, inbox: &mut own.inbox, page: Page::default() };
         let op = own.program.next(&mut view);
