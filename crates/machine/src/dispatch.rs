@@ -48,7 +48,7 @@ impl Machine<'_> {
             self.hosts[host as usize].report.overhead_ns += cost_ns;
             self.calendar.plan(self.now_ns + cost_ns, Event::Switched { pcpu, number });
             if let Some(slice_ns) = pick.slice_ns {
-                self.calendar.plan(self.now_ns + slice_ns.max(1), Event::Slice { pcpu, number });
+                self.calendar.plan(self.now_ns.saturating_add(slice_ns.max(1)), Event::Slice { pcpu, number });
             }
         }
         if before.is_some() != after.is_some() {
@@ -146,7 +146,9 @@ impl Machine<'_> {
         own.segment = Some(Segment { doing, since_ns: self.now_ns, permille });
         if let Some(work_ns) = work_ns {
             let number = own.number;
-            let at_ns = self.now_ns + (work_ns * 1_000).div_ceil(permille);
+            // Spans that no run outlasts may be cut.
+            let span_ns = work_ns.saturating_mul(1_000).div_ceil(permille);
+            let at_ns = self.now_ns.saturating_add(span_ns);
             self.calendar.plan(at_ns, Event::Segment { vcpu, number });
         }
     }

@@ -118,7 +118,7 @@ impl Machine<'_> {
                 Stage::Retiring(_, span_ns) => {
                     own.stage = Stage::Asleep;
                     own.off = true;
-                    self.calendar.plan(self.now_ns + span_ns, Event::Awake { process: process.0 });
+                    self.calendar.plan(self.now_ns.saturating_add(span_ns), Event::Awake { process: process.0 });
                     return Next::Off;
                 }
                 Stage::Waiting(wait, left_ns) if own.inbox.is_empty() => {
@@ -172,7 +172,7 @@ impl Machine<'_> {
         let extra_ns = u64::from(page.writes) * self.costs.page_write_ns;
         let guest = own.guest;
         let stage = match op {
-            Op::Compute(work_ns) => Stage::Compute(work_ns + extra_ns),
+            Op::Compute(work_ns) => Stage::Compute(work_ns.saturating_add(extra_ns)),
             Op::Send(outgoing) => {
                 let to = self.processes.get(outgoing.to.index());
                 let cost_ns = match to.is_some_and(|to| to.guest == guest) {

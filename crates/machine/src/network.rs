@@ -167,10 +167,12 @@ impl Machine<'_> {
         let other = self.guests[to as usize].host;
         if other != host {
             let link = self.links.get_mut(&(host, other)).expect("there was a link when it was sent");
-            let bits = u64::from(bytes) * 8;
-            let span_ns = (bits * 1_000_000_000).div_ceil(link.bits_per_second);
-            link.free_ns = link.free_ns.max(self.now_ns) + span_ns;
-            self.calendar.plan(link.free_ns + link.latency_ns, Event::Arrival { packet: slot });
+            let bits = u128::from(bytes) * 8;
+            let span_ns = (bits * 1_000_000_000).div_ceil(link.bits_per_second.into());
+            let span_ns = u64::try_from(span_ns).unwrap_or(u64::MAX);
+            link.free_ns = link.free_ns.max(self.now_ns).saturating_add(span_ns);
+            let at_ns = link.free_ns.saturating_add(link.latency_ns);
+            self.calendar.plan(at_ns, Event::Arrival { packet: slot });
             return;
         }
         let own = &mut self.guests[to as usize];
