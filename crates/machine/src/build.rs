@@ -2,7 +2,7 @@
 //!
 //! Invariant: a spec that is accepted refers to nothing that is not in it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use paceline_policy::{DomId, Host as PolicyHost, NewDomain, Orders, PcpuId, Settings, VcpuId};
 
@@ -78,6 +78,7 @@ fn check(spec: &MachineSpec) -> Result<(), MachineError> {
         return Err(refused("the number of hosts", 0, "at least 1"));
     }
     spec.hosts.iter().try_for_each(check_host)?;
+    let mut joined = BTreeSet::new();
     for link in &spec.links {
         let most = spec.hosts.len() as u32 - 1;
         if let Some(end) = [link.from, link.to].into_iter().find(|end| *end > most) {
@@ -86,6 +87,10 @@ fn check(spec: &MachineSpec) -> Result<(), MachineError> {
         if link.from == link.to || link.bits_per_second == 0 {
             let value = format!("{} to {} at {} bit/s", link.from, link.to, link.bits_per_second);
             return Err(refused("a link", value, "between two hosts, at 1 bit/s at least"));
+        }
+        if !joined.insert((link.from.min(link.to), link.from.max(link.to))) {
+            let [from, to] = [link.from, link.to].map(|host| &spec.hosts[host as usize].name);
+            return Err(refused(format!("a second link between {from} and {to}"), "there", "one at most"));
         }
     }
     let costs = &spec.costs;

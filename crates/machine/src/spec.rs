@@ -11,7 +11,7 @@ use crate::{Costs, Program};
 pub struct MachineSpec {
     /// The hosts.
     pub hosts: Vec<HostSpec>,
-    /// The links between them; each carries messages both ways.
+    /// The links between them, at most one between two hosts; each carries messages both ways.
     pub links: Vec<LinkSpec>,
     /// The guests.
     pub domains: Vec<DomainSpec>,
