@@ -123,6 +123,7 @@ fn vcpu(dom: u32, host: u32) -> Vcpu {
         quantum_ns: 0,
         errand: None,
         kernel_ns: 0,
+        resumed: VecDeque::new(),
         errands: VecDeque::new(),
     }
 }
