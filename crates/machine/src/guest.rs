@@ -61,16 +61,18 @@ impl Machine<'_> {
                 }
                 continue;
             };
-            let others = !self.guests[guest as usize].ready.is_empty();
             if self.vcpus[vcpu as usize].quantum_ns == 0 {
-                if others {
+                if !self.guests[guest as usize].ready.is_empty() {
                     self.rotate(vcpu, guest, process);
                     continue;
                 }
                 self.vcpus[vcpu as usize].quantum_ns = self.costs.guest_quantum_ns;
             }
+            let next = self.next_of(process, vcpu);
+            // It may have woken others of its guest just now.
+            let others = !self.guests[guest as usize].ready.is_empty();
             let quantum_ns = if others { self.vcpus[vcpu as usize].quantum_ns } else { u64::MAX };
-            match self.next_of(process, vcpu) {
+            match next {
                 Next::Run(work_ns) => return self.begin(vcpu, Doing::Process, Some(work_ns.min(quantum_ns))),
                 Next::Poll(None) => {
                     return self.begin(vcpu, Doing::Polling, Some(quantum_ns).filter(|_| others));
