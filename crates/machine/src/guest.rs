@@ -312,7 +312,8 @@ impl Machine<'_> {
             matches!(place(vcpu), Place::On(_) | Place::Waits(_))
                 && self.vcpus[vcpu as usize].current.is_none()
         };
-        if vcpus.clone().any(looks) {
+        // Each of those takes one.
+        if vcpus.clone().filter(|vcpu| looks(*vcpu)).count() >= own.ready.len() {
             return;
         }
         let asleep = std::iter::once(last).chain(vcpus.clone()).find(|vcpu| place(*vcpu) == Place::Asleep);
