@@ -121,6 +121,7 @@ fn vcpu(dom: u32, host: u32) -> Vcpu {
         last: None,
         current: None,
         quantum_ns: 0,
+        previous: None,
         errand: None,
         kernel_ns: 0,
         resumed: VecDeque::new(),

@@ -54,11 +54,10 @@ impl Machine<'_> {
                 let own = &mut self.vcpus[vcpu as usize];
                 own.current = Some(process);
                 own.quantum_ns = self.costs.guest_quantum_ns;
-                self.processes[process.index()].last_vcpu = vcpu - self.guests[guest as usize].first_vcpu;
-                if self.guests[guest as usize].processes > 1 {
-                    let own = &mut self.vcpus[vcpu as usize];
+                if own.previous.replace(process).is_some_and(|previous| previous != process) {
                     (own.errand, own.kernel_ns) = (Some(Errand::Switch), self.costs.guest_switch_ns);
                 }
+                self.processes[process.index()].last_vcpu = vcpu - self.guests[guest as usize].first_vcpu;
                 continue;
             };
             if self.vcpus[vcpu as usize].quantum_ns == 0 {

@@ -85,6 +85,8 @@ pub struct Vcpu {
     /// The process it runs, and what is left of the process's quantum.
     pub current: Option<ProcessId>,
     pub quantum_ns: u64,
+    /// The last process that it began to run.
+    pub previous: Option<ProcessId>,
     /// What its kernel has in hand, and what is left to do of that.
     pub errand: Option<Errand>,
     pub kernel_ns: u64,
