@@ -209,7 +209,7 @@ impl Machine<'_> {
     }
 
     fn tell_page(&mut self, guest: u32, vcpu: u32, page: Page) {
-        let host = self.guests[guest as usize].host;
+        let (host, dom) = (self.guests[guest as usize].host, self.dom_of(guest));
         let policy = &mut self.hosts[host as usize].policy;
         let (now_ns, id) = (self.now_ns, VcpuId(vcpu));
         if let Some(simulates) = page.simulating {
@@ -217,7 +217,7 @@ impl Machine<'_> {
         }
         if let Some(lvt_ns) = page.lvt_ns {
             policy.lvt(now_ns, id, lvt_ns, &mut self.orders);
-            self.observer.lvt(guest, now_ns, lvt_ns);
+            self.observer.lvt(dom, now_ns, lvt_ns);
         }
         if let Some(waits) = page.waiting {
             policy.waiting(now_ns, id, waits, &mut self.orders);
@@ -281,9 +281,9 @@ impl Machine<'_> {
         if matches!(own.stage, Stage::Done) {
             return;
         }
-        own.inbox.push_back(message);
         let (off, waits) = (own.off, matches!(own.stage, Stage::Waiting(..)));
-        self.observer.message(from, guest, sent_ns, self.now_ns);
+        own.inbox.push_back(message);
+        self.observer.message(self.dom_of(from), self.dom_of(guest), sent_ns, self.now_ns);
         self.stirs(to);
         if waits && off {
             self.make_ready(to);
