@@ -40,13 +40,19 @@ impl Machine<'_> {
             self.digest = mix(self.digest, self.now_ns);
             self.digest = mix(self.digest, u64::from(pcpu) << 32 | u64::from(after.unwrap_or(u32::MAX)));
         }
+        // What the hypervisor had in hand is finished first, unless nobody needs it any more.
+        let left_ns = self.overhead_left(pcpu);
         let own = &mut self.pcpus[pcpu as usize];
         own.number = own.number.wrapping_add(1);
         let number = own.number;
         own.switching = after.is_some();
-        if after.is_some() {
-            self.hosts[host as usize].report.overhead_ns += cost_ns;
-            self.calendar.plan(self.now_ns + cost_ns, Event::Switched { pcpu, number });
+        let report = &mut self.hosts[host as usize].report;
+        if after.is_none() {
+            report.overhead_ns -= left_ns;
+        } else {
+            report.overhead_ns += cost_ns;
+            own.until_ns = self.now_ns + left_ns + cost_ns;
+            self.calendar.plan(own.until_ns, Event::Switched { pcpu, number });
             if let Some(slice_ns) = pick.slice_ns {
                 self.calendar.plan(self.now_ns.saturating_add(slice_ns.max(1)), Event::Slice { pcpu, number });
             }
@@ -102,6 +108,12 @@ impl Machine<'_> {
         if span_ns > 0 {
             self.observer.ran(pcpu, dom, vcpu, from_ns, self.now_ns);
         }
+    }
+
+    /// How much of the work that the hypervisor has begun on `pcpu` is still to do.
+    pub fn overhead_left(&self, pcpu: u32) -> u64 {
+        let own = &self.pcpus[pcpu as usize];
+        if own.switching { own.until_ns.saturating_sub(self.now_ns) } else { 0 }
     }
 
     /// The hypervisor is done: the VCPU on `pcpu` goes on.

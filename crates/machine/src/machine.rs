@@ -185,6 +185,8 @@ impl Machine<'_> {
             if let Some(vcpu) = self.pcpus[pcpu as usize].running {
                 self.stop(vcpu);
                 self.book_stretch(pcpu);
+                let host = self.pcpus[pcpu as usize].host as usize;
+                self.hosts[host].report.overhead_ns -= self.overhead_left(pcpu);
             }
         }
         for vcpu in &self.vcpus {

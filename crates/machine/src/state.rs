@@ -33,6 +33,8 @@ pub struct Pcpu {
     pub running: Option<u32>,
     /// Whether the hypervisor is still at work for the VCPU that is to run.
     pub switching: bool,
+    /// Until when it is.
+    pub until_ns: u64,
     pub number: u32,
     /// Since when the VCPU has been running without a break.
     pub since_ns: u64,
