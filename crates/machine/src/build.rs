@@ -289,6 +289,8 @@ impl<'a> Machine<'a> {
         }
         for vcpu in first_vcpu..first_vcpu + vcpus.min(processes) {
             self.notify(vcpu);
+            // One after the other: who is woken next must not count on a PCPU that is taken.
+            self.decide();
         }
     }
 

@@ -54,7 +54,8 @@ impl Machine<'_> {
             own.until_ns = self.now_ns + left_ns + cost_ns;
             self.calendar.plan(own.until_ns, Event::Switched { pcpu, number });
             if let Some(slice_ns) = pick.slice_ns {
-                self.calendar.plan(self.now_ns.saturating_add(slice_ns.max(1)), Event::Slice { pcpu, number });
+                self.calendar
+                    .plan(self.now_ns.saturating_add(slice_ns.max(1)), Event::Slice { pcpu, number });
             }
         }
         if before.is_some() != after.is_some() {

@@ -119,7 +119,8 @@ impl Machine<'_> {
                 Stage::Retiring(_, span_ns) => {
                     own.stage = Stage::Asleep;
                     own.off = true;
-                    self.calendar.plan(self.now_ns.saturating_add(span_ns), Event::Awake { process: process.0 });
+                    self.calendar
+                        .plan(self.now_ns.saturating_add(span_ns), Event::Awake { process: process.0 });
                     return Next::Off;
                 }
                 Stage::Waiting(wait, left_ns) if own.inbox.is_empty() => {

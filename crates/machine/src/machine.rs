@@ -152,7 +152,7 @@ impl Machine<'_> {
     }
 
     /// Lets the policies decide where something is to be decided.
-    fn decide(&mut self) {
+    pub fn decide(&mut self) {
         /// More decisions at one instant than any policy needs.
         const MOST: u32 = 1_000_000;
         let mut decisions = 0;
