@@ -3,7 +3,8 @@
 //! Times in the tests by hand are microseconds where [`US`] stands, and costs are round so that every sum can be done by head.
 
 use paceline_machine::{
-    Costs, DomainSpec, HostSpec, LinkSpec, MachineSpec, Observer, Program, Ran, run, run_observed,
+    Costs, DomainSpec, HostSpec, LinkSpec, MachineError, MachineSpec, Observer, Program, Ran, run,
+    run_observed,
 };
 use paceline_policy::Setting;
 
@@ -83,9 +84,15 @@ pub fn ran(spec: MachineSpec) -> Ran {
 /// Runs a machine that is sound, and says who ran where and when.
 #[track_caller]
 pub fn watched(spec: MachineSpec) -> (Ran, Watch) {
+    let (result, watch) = watched_or_not(spec);
+    (result.expect("the machine runs to its end"), watch)
+}
+
+/// The same for a machine that may go wrong.
+pub fn watched_or_not(spec: MachineSpec) -> (Result<Ran, MachineError>, Watch) {
     let mut watch = Watch::default();
-    let ran = run_observed(spec, &mut watch).expect("the machine runs to its end");
-    (ran, watch)
+    let result = run_observed(spec, &mut watch);
+    (result, watch)
 }
 
 /// A stretch of time that a VCPU ran without a break.

@@ -6,6 +6,8 @@ mod guests;
 mod hypervisor;
 mod lab;
 mod path;
+mod plan;
+mod random;
 mod rings;
 mod script;
 mod siblings;
