@@ -43,6 +43,7 @@ mod error;
 mod guest;
 mod machine;
 mod network;
+pub mod guests;
 mod observer;
 mod process;
 mod program;

@@ -28,10 +28,18 @@
 
 #![forbid(unsafe_code)]
 
+pub mod boost;
+mod choice;
+pub mod credit;
+pub mod csde;
 mod policy;
+pub mod psx;
 mod registry;
 pub mod round_robin;
+mod run_queue;
+pub mod sedf;
 mod settings;
+mod table;
 
 pub use policy::{DomId, Host, NewDomain, Orders, PcpuId, Pick, Policy, Standing, VcpuId};
 pub use registry::{KINDS, build};

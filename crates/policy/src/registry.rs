@@ -1,15 +1,44 @@
 //! Policies by name.
 
+use crate::boost::boost;
+use crate::credit::Credit;
+use crate::csde::{csdd, csde};
+use crate::psx::Psx;
 use crate::round_robin::RoundRobin;
+use crate::sedf::Sedf;
 use crate::{Host, Policy, PolicyError, Settings};
 
 /// The names of the policies, and what each is.
-pub const KINDS: &[(&str, &str)] = &[("round-robin", "everybody in turn")];
+pub const KINDS: &[(&str, &str)] = &[
+    ("round-robin", "everybody in turn"),
+    ("credit", "Xen's credit scheduler: shares by weight and cap, boost for who wakes"),
+    ("sedf", "a slice of every period, and extra time: earliest deadline first"),
+    ("csde", "SEDF, most pending messages first"),
+    ("csdd", "SEDF, DOM0 with messages first, then most pending messages"),
+    ("boost-1a", "SEDF, the guest with most pending messages first"),
+    ("boost-1b", "SEDF, DOM0 with messages first"),
+    ("boost-1c", "SEDF, the domain with most pending messages first, if any has some"),
+    ("boost-2a", "SEDF, the domain with the latest message first"),
+    ("boost-2bi", "SEDF, the domain with the latest message of the last 20 ms first"),
+    ("boost-2bii", "SEDF, the latest message of the last 20 ms, else most pending messages"),
+    ("psx", "the least simulation time first, as guests report it (PSX)"),
+];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
 pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn Policy>, PolicyError> {
     let policy: Box<dyn Policy> = match kind {
         "round-robin" => Box::new(RoundRobin::from_settings(settings, host)?),
+        "credit" => Box::new(Credit::from_settings(settings, host)?),
+        "sedf" => Box::new(Sedf::from_settings(settings, host)?),
+        "csde" => Box::new(csde(settings, host)?),
+        "csdd" => Box::new(csdd(settings, host)?),
+        "boost-1a" => Box::new(boost("boost-1a", settings, host)?),
+        "boost-1b" => Box::new(boost("boost-1b", settings, host)?),
+        "boost-1c" => Box::new(boost("boost-1c", settings, host)?),
+        "boost-2a" => Box::new(boost("boost-2a", settings, host)?),
+        "boost-2bi" => Box::new(boost("boost-2bi", settings, host)?),
+        "boost-2bii" => Box::new(boost("boost-2bii", settings, host)?),
+        "psx" => Box::new(Psx::from_settings(settings, host)?),
         _ => {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
             return Err(PolicyError::UnknownPolicy { kind: kind.into(), allowed: names.join(", ") });

@@ -1,9 +1,26 @@
-//! What is shown of a run besides its numbers: today its course in time, as a trace that the Perfetto UI opens.
+//! What is shown of a run besides its numbers: its course in time, as a trace that the Perfetto UI opens; and what a number
+//! of runs showed together, as [`Finding`]s with [`Figure`]s and [`Table`]s, on one self-contained HTML [`page()`].
 //!
-//! It knows no engine: whoever runs something says what happened when, in terms of workers, federates and time.
+//! It knows no engine, no machine and no experiment: whoever runs something says what happened and what it means, in types
+//! of this crate.
 
 #![forbid(unsafe_code)]
 
+mod compare;
+mod figure;
+mod findings;
+mod number;
+mod page;
 pub mod perfetto;
+mod plot;
+mod table;
+mod theme;
 
+pub use compare::{Outcome, matrix};
+pub use figure::{Axis, Figure, FigureError, Kind, Scale, Series, VALUE_MAX};
+pub use findings::{Check, Finding, json};
+pub use number::number;
+pub use page::page;
 pub use perfetto::{Activity, Mark, PerfettoTrace, Slice, TraceError};
+pub use plot::svg;
+pub use table::Table;

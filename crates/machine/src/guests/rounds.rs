@@ -1,0 +1,264 @@
+//! The message rounds of reference 2, section IV: does a message that takes a detour come after the direct one?
+//!
+//! In each round rank 0 sends a 0 to rank 1 and then a 0 to rank 2; rank 1 sends a 1 to rank 2 as soon as it has received;
+//! rank 2 receives two messages from whomever. What rank 2 receives, two by two in the order of arrival, is to be 0 then 1;
+//! every pair that is not is one unit error ([`Outcome::errors`]). The paper counts breaks of the order 0-1-0-1-...; pair by
+//! pair no break makes others of the pairs after it. [`Outcome::overtaken`] counts by rounds instead: those whose 1 came
+//! before their own 0. Both are the same where rounds do not overlap.
+//!
+//! The paper does not say what keeps rank 0 from running ahead, so it is a setting, [`Pacing`]. Its 0.86 ms a round at a tick
+//! of 60 us says that rounds hardly overlap: packets alone would take some tens of microseconds.
+//!
+//! Invariant: messages and their sizes depend on settings alone, CPU times on settings and seed.
+
+use std::collections::VecDeque;
+
+use paceline_kernel::Rng;
+
+use super::mpi::{Arrived, Mpi, Rank, Script, Step, Tag, barrier};
+use crate::{ProcessId, Program};
+
+/// When a round may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// As soon as rank 0 likes: a blocking send of a small message is over when the message has left (`MPI_Send`, eager).
+    Free,
+    /// When every message was received: a send is over when the receiver has said so (`MPI_Ssend`, or `MPI_Send` without
+    /// eager messages). Then rank 0 sends to rank 2 only after rank 1 has received, which narrows the gap to nothing.
+    Synchronous,
+    /// When rank 2 has told rank 0 that it has both messages.
+    Closed,
+    /// When all three have met at a barrier (`MPI_Barrier`).
+    Barrier,
+}
+
+impl Pacing {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Free, Self::Synchronous, Self::Closed, Self::Barrier];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Synchronous => "synchronous",
+            Self::Closed => "closed",
+            Self::Barrier => "barrier",
+        }
+    }
+
+    /// The one with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|pacing| pacing.name() == name)
+    }
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// How many rounds.
+    pub rounds: u32,
+    /// When a round may begin.
+    pub pacing: Pacing,
+    /// Size of a message: an integer.
+    pub bytes: u64,
+    /// CPU time of an MPI call besides what the machine charges for packets, on average.
+    pub call_ns: u64,
+    /// How much of that is random, in thousandths: 500 for 0.5 to 1.5 times the average. At most 1000.
+    pub spread_permille: u64,
+    /// Each process begins at a random time before this one.
+    pub start_ns: u64,
+    /// Runs with other seeds draw other times.
+    pub seed: u64,
+    /// What the MPI library does.
+    pub mpi: Mpi,
+}
+
+impl Default for Settings {
+    /// 1000 closed rounds with 4 bytes a message, as in the paper; 1 us a call, a half of it random, within 1 ms of each other.
+    fn default() -> Self {
+        Self {
+            rounds: 1_000,
+            pacing: Pacing::Closed,
+            bytes: 4,
+            call_ns: 1_000,
+            spread_permille: 500,
+            start_ns: 1_000_000,
+            seed: 1,
+            mpi: Mpi::default(),
+        }
+    }
+}
+
+/// What rank 2 has received.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Pairs of messages that were not 0 then 1.
+    pub errors: u32,
+    /// Rounds whose 1 came before their 0.
+    pub overtaken: u32,
+    /// When each pair was there, in nanoseconds of the machine's time.
+    pub ended_ns: Vec<u64>,
+}
+
+/// The three processes: `first` and the two after it, to be one in each of three domains.
+///
+/// ```
+/// use paceline_machine::guests::rounds::{Pacing, Settings, outcome, programs};
+/// use paceline_machine::ProcessId;
+///
+/// let settings = Settings { pacing: Pacing::Barrier, seed: 30, ..Settings::default() };
+/// let programs = programs(&settings, ProcessId(0));
+/// assert_eq!(programs.len(), 3);
+/// assert_eq!(outcome(&*programs[2]).map(|outcome| outcome.errors), Some(0));
+/// ```
+pub fn programs(settings: &Settings, first: ProcessId) -> Vec<Box<dyn Program>> {
+    let script = |rank| -> Box<dyn Script> {
+        Box::new(Rounds {
+            rank,
+            settings: *settings,
+            rng: Rng::new(settings.seed, rank.into()),
+            state: State::Start,
+            round: 0,
+            last: None,
+            pair: None,
+            received: [0; 2],
+            outcome: Outcome::default(),
+        })
+    };
+    Rank::all(settings.mpi, first, (0..3).map(script))
+}
+
+/// What rank 2 has received, where `program` is rank 2 of the message rounds.
+pub fn outcome(program: &dyn Program) -> Option<&Outcome> {
+    Rank::script::<Rounds>(program).filter(|script| script.rank == 2).map(|script| &script.outcome)
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Everything.
+    Start,
+    /// The first call of a round.
+    Round,
+    /// The receipt for the first message of the round, and the rest of it.
+    Second,
+    /// The end of the round.
+    End,
+}
+
+#[derive(Debug)]
+struct Rounds {
+    rank: u32,
+    settings: Settings,
+    rng: Rng,
+    state: State,
+    /// Rounds that are over.
+    round: u32,
+    /// Who sent the message that was received last.
+    last: Option<u32>,
+    /// The first message of a pair that rank 2 has received, before the second.
+    pair: Option<u32>,
+    /// Messages of rank 0 and of rank 1 that rank 2 has received.
+    received: [u32; 2],
+    outcome: Outcome,
+}
+
+impl Rounds {
+    /// An MPI call: its CPU time, and what it does.
+    fn call(&mut self, steps: &mut VecDeque<Step>, step: Step) {
+        let Settings { call_ns, spread_permille, .. } = self.settings;
+        let spread_ps = call_ns * spread_permille.min(1_000);
+        let ps = call_ns * 1_000 - spread_ps + self.rng.below(2 * spread_ps + 1);
+        steps.extend([Step::Compute { ps }, step]);
+    }
+
+    fn send(&mut self, steps: &mut VecDeque<Step>, to: u32) {
+        self.call(steps, Step::Send { to, tag: Tag::Data, bytes: self.settings.bytes });
+        if self.settings.pacing == Pacing::Synchronous {
+            steps.push_back(Step::Receive { from: Some(to), tag: Tag::Receipt, bytes: 0 });
+        }
+    }
+
+    fn receive(&mut self, steps: &mut VecDeque<Step>) {
+        self.call(steps, Step::Receive { from: None, tag: Tag::Data, bytes: self.settings.bytes });
+    }
+
+    /// Tells the sender of the last message that it was received, where senders wait for that.
+    fn acknowledge(&mut self, steps: &mut VecDeque<Step>) {
+        if self.settings.pacing == Pacing::Synchronous {
+            let to = self.last.expect("a message was received");
+            steps.push_back(Step::Send { to, tag: Tag::Receipt, bytes: 0 });
+        }
+    }
+
+    /// What ends a round for this rank.
+    fn close(&self, steps: &mut VecDeque<Step>) {
+        let tag = Tag::Receipt;
+        match (self.settings.pacing, self.rank) {
+            (Pacing::Closed, 0) => steps.push_back(Step::Receive { from: Some(2), tag, bytes: 0 }),
+            (Pacing::Closed, 2) => steps.push_back(Step::Send { to: 0, tag, bytes: 0 }),
+            (Pacing::Barrier, rank) => barrier(steps, rank, 3),
+            _ => {}
+        }
+    }
+}
+
+impl Script for Rounds {
+    fn refill(&mut self, steps: &mut VecDeque<Step>) {
+        while steps.is_empty() && self.round < self.settings.rounds {
+            match (self.state, self.rank) {
+                (State::Start, _) => {
+                    steps.push_back(Step::Sleep { ns: self.rng.below(self.settings.start_ns) });
+                    self.state = State::Round;
+                }
+                (State::Round, 0) => {
+                    self.send(steps, 1);
+                    self.send(steps, 2);
+                    self.state = State::End;
+                }
+                (State::Round, _) => {
+                    self.receive(steps);
+                    self.state = State::Second;
+                }
+                (State::Second, rank) => {
+                    self.acknowledge(steps);
+                    if rank == 1 {
+                        self.send(steps, 2)
+                    } else {
+                        self.receive(steps)
+                    }
+                    self.state = State::End;
+                }
+                (State::End, rank) => {
+                    if rank == 2 {
+                        self.acknowledge(steps);
+                    }
+                    self.close(steps);
+                    self.round += 1;
+                    self.state = State::Round;
+                }
+            }
+        }
+    }
+
+    fn received(&mut self, message: Arrived, now_ns: u64) {
+        if message.tag != Tag::Data {
+            return;
+        }
+        self.last = Some(message.from);
+        if self.rank != 2 {
+            return;
+        }
+        // Rank 0 sends zeros, rank 1 sends ones.
+        let value = message.from;
+        self.outcome.overtaken += u32::from(value == 1 && self.received[0] <= self.received[1]);
+        self.received[value as usize] += 1;
+        match self.pair.take() {
+            None => self.pair = Some(value),
+            Some(first) => {
+                self.outcome.errors += u32::from([first, value] != [0, 1]);
+                self.outcome.ended_ns.push(now_ns);
+            }
+        }
+    }
+}

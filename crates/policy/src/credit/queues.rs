@@ -1,0 +1,127 @@
+//! The run queues of the credit scheduler: one for each PCPU, ordered by class, first come first served within a class.
+//!
+//! Beside each queue stands the part of it that may be stolen (VCPUs without a pin), and over all queues, for each class, the
+//! PCPUs that have something of it to steal: a PCPU that looks for work asks these sets and walks no queue.
+//!
+//! Invariant: a PCPU is in the set of a class exactly while an unpinned VCPU of that class waits in its queue.
+
+use std::collections::BTreeSet;
+
+use crate::{PcpuId, VcpuId};
+
+/// Priority classes, best first (`CSCHED_PRI_TS_*` in Xen).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Class {
+    /// Has woken with credits left and not yet been seen running by a tick.
+    Boost,
+    /// Has credits left.
+    Under,
+    /// Has none left.
+    Over,
+}
+
+const CLASSES: [Class; 3] = [Class::Boost, Class::Under, Class::Over];
+
+/// Where a VCPU waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub pcpu: PcpuId,
+    pub class: Class,
+    number: u64,
+    pinned: bool,
+}
+
+/// In a queue: class, number of arrival, who.
+type Entry = (Class, u64, VcpuId);
+
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    all: BTreeSet<Entry>,
+    free: BTreeSet<Entry>,
+}
+
+impl Queue {
+    fn offers(&self, class: Class) -> bool {
+        let least = (class, 0, VcpuId(0));
+        self.free.range(least..).next().is_some_and(|entry| entry.0 == class)
+    }
+}
+
+/// All run queues.
+#[derive(Debug)]
+pub(super) struct Queues {
+    queues: Vec<Queue>,
+    offers: [BTreeSet<PcpuId>; CLASSES.len()],
+    arrivals: u64,
+}
+
+impl Queues {
+    pub(super) fn new(pcpus: u32) -> Self {
+        let queues = vec![Queue::default(); pcpus as usize];
+        Self { queues, offers: Default::default(), arrivals: 0 }
+    }
+
+    /// Puts `vcpu` at the end of its class.
+    pub(super) fn push(&mut self, pcpu: PcpuId, class: Class, vcpu: VcpuId, pinned: bool) -> Place {
+        self.arrivals += 1;
+        let entry = (class, self.arrivals, vcpu);
+        let queue = &mut self.queues[pcpu.index()];
+        queue.all.insert(entry);
+        if !pinned {
+            queue.free.insert(entry);
+            self.offers[class as usize].insert(pcpu);
+        }
+        Place { pcpu, class, number: self.arrivals, pinned }
+    }
+
+    /// Takes `vcpu` out of its place.
+    pub(super) fn remove(&mut self, place: Place, vcpu: VcpuId) {
+        let entry = (place.class, place.number, vcpu);
+        let queue = &mut self.queues[place.pcpu.index()];
+        let was_there = queue.all.remove(&entry);
+        assert!(was_there, "a VCPU is in the queue that its place names");
+        if !place.pinned {
+            queue.free.remove(&entry);
+            if !queue.offers(place.class) {
+                self.offers[place.class as usize].remove(&place.pcpu);
+            }
+        }
+    }
+
+    /// The first in the queue of `pcpu`.
+    pub(super) fn first(&self, pcpu: PcpuId) -> Option<(Class, VcpuId)> {
+        self.queues[pcpu.index()].all.first().map(|(class, _, vcpu)| (*class, *vcpu))
+    }
+
+    /// The first in the queue of `pcpu` that may run elsewhere.
+    pub(super) fn first_free(&self, pcpu: PcpuId) -> Option<VcpuId> {
+        self.queues[pcpu.index()].free.first().map(|(_, _, vcpu)| *vcpu)
+    }
+
+    /// Everybody in the queue of `pcpu`, in order.
+    pub(super) fn all(&self, pcpu: PcpuId) -> Vec<VcpuId> {
+        self.queues[pcpu.index()].all.iter().map(|(_, _, vcpu)| *vcpu).collect()
+    }
+
+    /// The first neighbour of `pcpu`, going round, that `may` be stolen from and has something better than `than` to steal.
+    pub(super) fn neighbour(
+        &self,
+        pcpu: PcpuId,
+        than: Option<Class>,
+        may: impl Fn(PcpuId) -> bool,
+    ) -> Option<PcpuId> {
+        let better = CLASSES.into_iter().filter(|class| than.is_none_or(|than| *class < than));
+        let firsts = better.filter_map(|class| next_round(&self.offers[class as usize], pcpu, &may));
+        let pcpus = self.queues.len() as u32;
+        firsts.min_by_key(|peer| (peer.0 + pcpus - pcpu.0) % pcpus)
+    }
+}
+
+/// The first of a set of PCPUs after `pcpu`, going round and leaving out `pcpu` itself, that `may` be taken.
+pub(super) fn next_round(
+    set: &BTreeSet<PcpuId>,
+    pcpu: PcpuId,
+    may: impl Fn(PcpuId) -> bool,
+) -> Option<PcpuId> {
+    set.range(PcpuId(pcpu.0 + 1)..).chain(set.range(..pcpu)).copied().find(|peer| may(*peer))
+}

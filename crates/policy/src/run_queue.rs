@@ -1,0 +1,208 @@
+//! Run queues for policies that run the least key first: who waits, in order, and who runs where, with what standing.
+//!
+//! All run queues of the host are one ordered set, so that the least over all of them is its first; what may run on one PCPU
+//! only is in that PCPU's own set. Among equal keys it is first come, first served. Nothing here
+//! takes longer than a logarithm of the VCPUs.
+//!
+//! Invariants: a VCPU waits or runs, never both; a PCPU that is free to be asked is in `idle` or in `busy`, one that has been
+//! asked to decide is in neither until it has decided, so that two VCPUs that wake together ask two PCPUs.
+
+use std::collections::BTreeSet;
+
+use crate::{Orders, PcpuId, VcpuId};
+
+/// Where a VCPU may be taken from its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// By every PCPU alike.
+    Anywhere,
+    /// By this PCPU only.
+    Only(PcpuId),
+}
+
+impl Place {
+    /// Of a VCPU with this pin.
+    pub(crate) fn of(pin: Option<PcpuId>) -> Self {
+        pin.map_or(Self::Anywhere, Self::Only)
+    }
+}
+
+type Entry<K> = (K, u64, VcpuId);
+
+/// The run queues of a host.
+#[derive(Clone, Debug)]
+pub(crate) struct RunQueues<K> {
+    shared: BTreeSet<Entry<K>>,
+    own: Vec<BTreeSet<Entry<K>>>,
+    /// By VCPU: its key, its arrival and its place, while it waits.
+    waiting: Vec<Option<(K, u64, Place)>>,
+    running: Vec<Option<(VcpuId, K)>>,
+    /// By VCPU: where it runs.
+    runs_on: Vec<Option<PcpuId>>,
+    idle: BTreeSet<PcpuId>,
+    busy: BTreeSet<(K, PcpuId)>,
+    arrivals: u64,
+}
+
+impl<K: Copy + Ord> RunQueues<K> {
+    pub(crate) fn new(pcpus: u32) -> Self {
+        Self {
+            shared: BTreeSet::new(),
+            own: (0..pcpus).map(|_| BTreeSet::new()).collect(),
+            waiting: Vec::new(),
+            running: vec![None; pcpus as usize],
+            runs_on: Vec::new(),
+            idle: (0..pcpus).map(PcpuId).collect(),
+            busy: BTreeSet::new(),
+            arrivals: 0,
+        }
+    }
+
+    /// Makes room for `vcpu`.
+    pub(crate) fn admit(&mut self, vcpu: VcpuId) {
+        if self.waiting.len() <= vcpu.index() {
+            self.waiting.resize(vcpu.index() + 1, None);
+            self.runs_on.resize(vcpu.index() + 1, None);
+        }
+    }
+
+    /// `vcpu` waits from now on, behind its equals.
+    pub(crate) fn wait(&mut self, vcpu: VcpuId, key: K, place: Place) {
+        self.arrivals += 1;
+        self.insert(vcpu, key, self.arrivals, place);
+    }
+
+    fn insert(&mut self, vcpu: VcpuId, key: K, arrival: u64, place: Place) {
+        let before = self.waiting[vcpu.index()].replace((key, arrival, place));
+        assert!(before.is_none(), "a VCPU waits once");
+        let entry = (key, arrival, vcpu);
+        if let Place::Only(pcpu) = place {
+            self.own[pcpu.index()].insert(entry);
+        }
+        if !matches!(place, Place::Only(_)) {
+            self.shared.insert(entry);
+        }
+    }
+
+    /// `vcpu` waits no more, if it did; its key, arrival and place.
+    pub(crate) fn leave(&mut self, vcpu: VcpuId) -> Option<(K, u64, Place)> {
+        let (key, arrival, place) = self.waiting[vcpu.index()].take()?;
+        let entry = (key, arrival, vcpu);
+        if let Place::Only(pcpu) = place {
+            self.own[pcpu.index()].remove(&entry);
+        }
+        if !matches!(place, Place::Only(_)) {
+            self.shared.remove(&entry);
+        }
+        Some((key, arrival, place))
+    }
+
+    /// If `vcpu` waits, it does so with another key, as if it had come with it.
+    pub(crate) fn rekey(&mut self, vcpu: VcpuId, key: K) {
+        if let Some((_, arrival, place)) = self.leave(vcpu) {
+            self.insert(vcpu, key, arrival, place);
+        }
+    }
+
+    /// Whether `vcpu` waits.
+    pub(crate) fn waits(&self, vcpu: VcpuId) -> bool {
+        self.waiting[vcpu.index()].is_some()
+    }
+
+    /// Who comes first on `pcpu`: the least key, then the earliest arrival.
+    pub(crate) fn least(&self, pcpu: PcpuId) -> Option<(K, VcpuId)> {
+        let heads = [self.shared.first(), self.own[pcpu.index()].first()];
+        heads.into_iter().flatten().min().map(|(key, _, vcpu)| (*key, *vcpu))
+    }
+
+    /// Where `vcpu` runs.
+    pub(crate) fn runs_on(&self, vcpu: VcpuId) -> Option<PcpuId> {
+        self.runs_on[vcpu.index()]
+    }
+
+    /// `pcpu` decides: whoever ran there runs no more.
+    pub(crate) fn stop(&mut self, pcpu: PcpuId) -> Option<(VcpuId, K)> {
+        let before = self.running[pcpu.index()].take();
+        self.idle.remove(&pcpu);
+        if let Some((vcpu, key)) = before {
+            self.busy.remove(&(key, pcpu));
+            self.runs_on[vcpu.index()] = None;
+        }
+        before
+    }
+
+    /// `pcpu` has decided.
+    pub(crate) fn run(&mut self, pcpu: PcpuId, decision: Option<(VcpuId, K)>) {
+        assert!(self.running[pcpu.index()].is_none(), "a PCPU stops before it runs another VCPU");
+        self.running[pcpu.index()] = decision;
+        match decision {
+            None => {
+                self.idle.insert(pcpu);
+            }
+            Some((vcpu, key)) => {
+                self.leave(vcpu);
+                self.busy.insert((key, pcpu));
+                self.runs_on[vcpu.index()] = Some(pcpu);
+            }
+        }
+    }
+
+    /// The VCPU that runs on `pcpu` has another standing.
+    pub(crate) fn stand(&mut self, pcpu: PcpuId, key: K) {
+        if let Some((_, before)) = &mut self.running[pcpu.index()] {
+            if self.busy.remove(&(*before, pcpu)) {
+                self.busy.insert((key, pcpu));
+            }
+            *before = key;
+        }
+    }
+
+    /// Asks for a decision on `pcpu`.
+    pub(crate) fn ask(&mut self, pcpu: PcpuId, orders: &mut Orders) {
+        self.idle.remove(&pcpu);
+        if let Some((_, key)) = self.running[pcpu.index()] {
+            self.busy.remove(&(key, pcpu));
+        }
+        orders.reschedule(pcpu);
+    }
+
+    /// An idle PCPU that can take who waits at `place` and has not been asked yet.
+    pub(crate) fn idle_for(&self, place: Place) -> Option<PcpuId> {
+        match place {
+            Place::Anywhere => self.idle.first().copied(),
+            Place::Only(own) => self.idle.get(&own).copied(),
+        }
+    }
+
+    /// The PCPU that runs the VCPU of the greatest standing of all that can take who waits at `place` and have not been asked.
+    pub(crate) fn greatest_for(&self, place: Place) -> Option<(K, PcpuId)> {
+        match place {
+            Place::Anywhere => self.busy.last().copied(),
+            Place::Only(own) => {
+                let (_, key) = self.running[own.index()]?;
+                self.busy.get(&(key, own)).copied()
+            }
+        }
+    }
+
+    /// Somebody waits at `place` with `key`: asks an idle PCPU, or else the one whose VCPU has the greatest standing if
+    /// that is greater than `key`.
+    pub(crate) fn offer(&mut self, key: K, place: Place, orders: &mut Orders) {
+        let greatest = |queues: &Self| {
+            let (standing, pcpu) = queues.greatest_for(place)?;
+            (standing > key).then_some(pcpu)
+        };
+        if let Some(pcpu) = self.idle_for(place).or_else(|| greatest(self)) {
+            self.ask(pcpu, orders);
+        }
+    }
+
+    /// `vcpu` is gone; a PCPU that ran it is asked to decide.
+    pub(crate) fn forget(&mut self, vcpu: VcpuId, orders: &mut Orders) {
+        self.leave(vcpu);
+        if let Some(pcpu) = self.runs_on(vcpu) {
+            self.stop(pcpu);
+            orders.reschedule(pcpu);
+        }
+    }
+}

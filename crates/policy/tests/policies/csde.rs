@@ -1,0 +1,131 @@
+//! CSDE and CSDD by hand, against the scan of the paper, and what they promise.
+
+use crate::lab::{Act, Lab, ran};
+use crate::mix::{mixes, small_slices};
+use paceline_policy::{
+    DomId, Host, MILLISECOND as MS, NewDomain, Orders, PcpuId, Setting, Settings, VcpuId, build,
+};
+use proptest::prelude::*;
+
+fn share(period_ns: u64, slice_ns: u64) -> Settings {
+    let settings = Settings::default().with("period", Setting::Nanos(period_ns));
+    settings.with("slice", Setting::Nanos(slice_ns)).with("extra", Setting::Flag(false))
+}
+
+fn tell(lab: &mut Lab, dom: u32, messages: u32) {
+    lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(dom), messages, orders));
+}
+
+/// DOM0 and two guests, each with 3 ms of every 12 ms.
+fn three(kind: &str) -> Lab {
+    let mut lab = Lab::new(kind, Settings::default(), 1);
+    for privileged in [true, false, false] {
+        let hog = (vec![Act::Compute(1_000 * MS)], None);
+        lab.domain(privileged, &[hog], true, share(12 * MS, 3 * MS)).expect("it is admitted");
+    }
+    lab
+}
+
+#[test]
+fn most_messages_first_and_then_who_waited_longest() {
+    let mut lab = three("csde");
+    tell(&mut lab, 1, 2);
+    tell(&mut lab, 2, 5);
+    lab.run(11 * MS);
+    tell(&mut lab, 1, 0);
+    tell(&mut lab, 2, 0);
+    lab.run(24 * MS);
+    // At 0 DOM0 has come first and has its slice begun; the next decision is at its end. In the second period nobody has
+    // messages: last chosen were DOM0 at 0, the second guest at 3, the first at 6.
+    let expected = [
+        ran(0, 0, 0, 3 * MS),
+        ran(0, 2, 3 * MS, 6 * MS),
+        ran(0, 1, 6 * MS, 9 * MS),
+        ran(0, 0, 12 * MS, 15 * MS),
+        ran(0, 2, 15 * MS, 18 * MS),
+        ran(0, 1, 18 * MS, 21 * MS),
+    ];
+    assert_eq!(lab.stretches(), expected);
+}
+
+#[test]
+fn only_csdd_has_dom0_first() {
+    let order = |kind| {
+        let mut lab = three(kind);
+        lab.run(10 * MS);
+        tell(&mut lab, 0, 1);
+        tell(&mut lab, 1, 7);
+        tell(&mut lab, 2, 3);
+        lab.run(24 * MS);
+        let later = lab.stretches().into_iter().filter(|own| own.from_ns >= 12 * MS);
+        later.map(|own| own.vcpu).collect::<Vec<_>>()
+    };
+    assert_eq!(order("csde"), [1, 2, 0]);
+    assert_eq!(order("csdd"), [0, 1, 2]);
+}
+
+#[test]
+fn extra_time_goes_by_messages_too() {
+    let mut lab = Lab::new("csde", Settings::default(), 1);
+    lab.hog(Settings::default());
+    lab.hog(Settings::default());
+    tell(&mut lab, 1, 1);
+    lab.run(3 * MS);
+    // The first has its turn of 0.5 ms begun; from then on only the other has a message.
+    assert_eq!(lab.stretches(), [ran(0, 0, 0, MS / 2), ran(0, 1, MS / 2, 3 * MS)]);
+}
+
+#[test]
+fn only_the_scan_looks_at_everybody() {
+    let examined = |choice: &str| {
+        let mut settings = Settings::default().with("choice", Setting::Word(choice.into()));
+        settings.set("ports", Setting::Count(100));
+        let mut policy = build("csde", &mut settings, Host { pcpus: 1 }).expect("the settings are sound");
+        let mut orders = Orders::default();
+        for number in 0..7 {
+            let domain = NewDomain {
+                dom: DomId(number),
+                privileged: false,
+                vcpus: vec![VcpuId(number)],
+                pins: vec![None],
+            };
+            policy.add(0, &domain, &mut Settings::default(), &mut orders).expect("it is admitted");
+            policy.wake(0, VcpuId(number), &mut orders);
+        }
+        policy.pick(0, PcpuId(0), &mut orders).examined
+    };
+    assert_eq!((examined("scan"), examined("index")), (7 * 100, 0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn the_index_chooses_as_the_scan(mix in mixes(small_slices)) {
+        for kind in ["csde", "csdd"] {
+            let [index, scan] = ["index", "scan"].map(|choice| {
+                let settings = Settings::default().with("choice", Setting::Word(choice.into()));
+                mix.play(kind, &settings, |lab| assert!(lab.wasted().is_empty())).stretches()
+            });
+            prop_assert_eq!(index, scan, "{}", kind);
+        }
+    }
+
+    #[test]
+    fn slices_of_equal_periods_are_kept(told in prop::collection::vec((0_u64..1_000, 0_u32..5, 0_u32..9), 0..100)) {
+        let mut told = told;
+        told.sort();
+        for kind in ["csde", "csdd"] {
+            let mut lab = Lab::new(kind, Settings::default(), 1);
+            for _ in 0..5 {
+                lab.hog(share(20 * MS, 4 * MS));
+            }
+            for (at_ms, dom, messages) in &told {
+                lab.run(at_ms * MS);
+                tell(&mut lab, *dom, *messages);
+            }
+            lab.run(1_000 * MS);
+            (0..5).for_each(|vcpu| assert_eq!(lab.ran_ns(vcpu), 200 * MS));
+        }
+    }
+}

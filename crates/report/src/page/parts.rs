@@ -1,0 +1,152 @@
+//! What pages consist of: tables, figures with their legends and numbers, verdicts.
+
+use maud::{Markup, html};
+
+use crate::figure::{Figure, Series};
+use crate::findings::verdict;
+use crate::number::number;
+use crate::plot::{COLOURS, colours, drawn, is_many, printable, swatch};
+use crate::table::Table;
+
+/// Figures with no more series and no more places show all their numbers; others only what their series span.
+const SERIES_MAX: usize = 12;
+const PLACES_MAX: usize = 60;
+
+/// A verdict: a sign, words and a colour.
+pub fn result(holds: bool) -> Markup {
+    let (class, sign) = if holds { ("good", "✓") } else { ("bad", "✗") };
+    html! { span class=(class) { span aria-hidden="true" { (sign) } " " (verdict(holds)) } }
+}
+
+/// A table with its title; columns of numbers are aligned to the right.
+pub fn table(shown: &Table) -> Markup {
+    let class = |column: usize| shown.is_numeric(column).then_some("number");
+    html! {
+        div class="scroll" tabindex="0" role="region" aria-label=(printable(shown.title())) {
+            table {
+                caption { (printable(shown.title())) }
+                thead {
+                    tr {
+                        @for (place, column) in shown.columns().iter().enumerate() {
+                            th scope="col" class=[class(place)] { (printable(column)) }
+                        }
+                    }
+                }
+                tbody {
+                    @for row in shown.rows() {
+                        tr {
+                            @for (place, cell) in row.iter().enumerate() {
+                                @if place == 0 {
+                                    th scope="row" class=[class(place)] { (printable(cell)) }
+                                } @else {
+                                    td class=[class(place)] { (printable(cell)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A figure with title, legend, caption and its numbers; or why it cannot be drawn.
+pub fn figure(shown: &Figure, id: &str) -> Markup {
+    let left_out = shown.left_out();
+    html! {
+        figure {
+            figcaption { strong { (printable(&shown.title)) } }
+            @match drawn(shown, id) {
+                Ok(drawing) => {
+                    (legend(shown))
+                    (drawing)
+                }
+                Err(reason) => p class="bad" { "This figure cannot be drawn: " (printable(&reason.to_string())) "." },
+            }
+            @if !shown.caption.is_empty() { p class="quiet" { (printable(&shown.caption)) } }
+            @if left_out > 0 {
+                p class="quiet" {
+                    "Left out, for they are not above zero, and an axis is logarithmic: "
+                    (left_out) @if left_out == 1 { " point." } @else { " points." }
+                }
+            }
+            details {
+                summary { "Numbers of this figure" }
+                (table(&numbers(shown)))
+            }
+        }
+    }
+}
+
+/// Which series is drawn how. Of many, first and last, and the scale of colours between them.
+fn legend(shown: &Figure) -> Markup {
+    let many = is_many(shown);
+    let colours = colours(shown);
+    let ours = || shown.series.iter().filter(|series| !series.published);
+    let named = shown.series.iter().zip(&colours).filter(|(series, _)| !many || series.published);
+    html! {
+        ul class="legend" {
+            @if many {
+                li {
+                    span { (name(ours().next())) }
+                    span class="ramp" aria-hidden="true" {
+                        @for place in 0..COLOURS { i class=(format!("scale{place}")) {} }
+                    }
+                    span { (name(ours().next_back())) " (" (ours().count()) " series)" }
+                }
+            }
+            @for (series, colour) in named {
+                li { (swatch(series, colour, many)) span { (printable(&series.full_name())) } }
+            }
+        }
+    }
+}
+
+fn name(series: Option<&Series>) -> String {
+    series.map(|series| printable(&series.name)).unwrap_or_default()
+}
+
+/// The numbers of a figure: a column for each series, or where that is too much, what each spans.
+fn numbers(shown: &Figure) -> Table {
+    let mut places: Vec<f64> =
+        shown.series.iter().flat_map(|series| &series.points).map(|point| point.0).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    if shown.series.len() > SERIES_MAX || places.len() > PLACES_MAX {
+        return spans(shown);
+    }
+    let columns = std::iter::once(shown.x.name()).chain(shown.series.iter().map(Series::full_name));
+    let mut table = Table::new(shown.y.name(), columns);
+    for place in places {
+        let at = |series: &Series| {
+            let values = series.points.iter().filter(|point| point.0 == place);
+            let values: Vec<String> = values.map(|point| of_axis(&shown.y, point.1)).collect();
+            if values.is_empty() { "-".to_owned() } else { values.join("; ") }
+        };
+        table.row(std::iter::once(of_axis(&shown.x, place)).chain(shown.series.iter().map(at)));
+    }
+    table
+}
+
+/// A category's name, or the number without its unit, which stands in the heading.
+fn of_axis(axis: &crate::figure::Axis, value: f64) -> String {
+    if axis.names().is_empty() { number(value) } else { axis.text(value) }
+}
+
+fn spans(shown: &Figure) -> Table {
+    let columns = ["series", "points", "least", "greatest", "first", "last"];
+    let mut table = Table::new(shown.y.name(), columns);
+    for series in &shown.series {
+        let values = || series.points.iter().map(|point| point.1);
+        let text = |value: Option<f64>| value.map_or("-".to_owned(), |value| of_axis(&shown.y, value));
+        table.row([
+            series.full_name(),
+            number(series.points.len() as f64),
+            text(values().min_by(f64::total_cmp)),
+            text(values().max_by(f64::total_cmp)),
+            text(values().next()),
+            text(values().next_back()),
+        ]);
+    }
+    table
+}
