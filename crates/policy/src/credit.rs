@@ -21,7 +21,8 @@ mod queues;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use self::accounting::TICKS_PER_ACCOUNTING;
-use self::queues::{Class, Place, Queues, next_round};
+use self::queues::{Class, Place, Queues};
+use crate::seats::next_round;
 use crate::settings::{Setting, Settings, bad};
 use crate::{
     DomId, Host, MICROSECOND, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing,

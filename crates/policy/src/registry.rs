@@ -3,7 +3,13 @@
 use crate::boost::boost;
 use crate::credit::Credit;
 use crate::csde::{csdd, csde};
+use crate::nsx::Nsx;
 use crate::psx::Psx;
+use crate::govindan::communication_aware;
+use crate::implicit::Implicit;
+use crate::bvt::Bvt;
+use crate::credit::Credit;
+use crate::credit2::Credit2;
 use crate::round_robin::RoundRobin;
 use crate::sedf::Sedf;
 use crate::{Host, Policy, PolicyError, Settings};
@@ -22,6 +28,11 @@ pub const KINDS: &[(&str, &str)] = &[
     ("boost-2bi", "SEDF, the domain with the latest message of the last 20 ms first"),
     ("boost-2bii", "SEDF, the latest message of the last 20 ms, else most pending messages"),
     ("psx", "the least simulation time first, as guests report it (PSX)"),
+    ("nsx", "a virtual clock per VCPU, the least first (NSX)"),
+    ("govindan", "SEDF, DOM0 with messages first, then who receives and sends most"),
+    ("implicit", "time sharing that boosts who has messages: at once, periodically or not"),
+    ("credit2", "Xen's second credit scheduler: most credits first, burnt by weight"),
+    ("bvt", "borrowed virtual time: least effective virtual time first"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
@@ -38,7 +49,12 @@ pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn 
         "boost-2a" => Box::new(boost("boost-2a", settings, host)?),
         "boost-2bi" => Box::new(boost("boost-2bi", settings, host)?),
         "boost-2bii" => Box::new(boost("boost-2bii", settings, host)?),
+        "nsx" => Box::new(Nsx::from_settings(settings, host)?),
         "psx" => Box::new(Psx::from_settings(settings, host)?),
+        "govindan" => Box::new(communication_aware(settings, host)?),
+        "implicit" => Box::new(Implicit::from_settings(settings, host)?),
+        "bvt" => Box::new(Bvt::from_settings(settings, host)?),
+        "credit2" => Box::new(Credit2::from_settings(settings, host)?),
         _ => {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
             return Err(PolicyError::UnknownPolicy { kind: kind.into(), allowed: names.join(", ") });

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::seats::next_round;
 use crate::{PcpuId, VcpuId};
 
 /// Priority classes, best first (`CSCHED_PRI_TS_*` in Xen).
@@ -115,13 +116,4 @@ impl Queues {
         let pcpus = self.queues.len() as u32;
         firsts.min_by_key(|peer| (peer.0 + pcpus - pcpu.0) % pcpus)
     }
-}
-
-/// The first of a set of PCPUs after `pcpu`, going round and leaving out `pcpu` itself, that `may` be taken.
-pub(super) fn next_round(
-    set: &BTreeSet<PcpuId>,
-    pcpu: PcpuId,
-    may: impl Fn(PcpuId) -> bool,
-) -> Option<PcpuId> {
-    set.range(PcpuId(pcpu.0 + 1)..).chain(set.range(..pcpu)).copied().find(|peer| may(*peer))
 }

@@ -115,7 +115,7 @@ proptest! {
     fn slices_of_equal_periods_are_kept(told in prop::collection::vec((0_u64..1_000, 0_u32..5, 0_u32..9), 0..100)) {
         let mut told = told;
         told.sort();
-        for kind in ["csde", "csdd"] {
+        for kind in ["csde", "csdd", "govindan"] {
             let mut lab = Lab::new(kind, Settings::default(), 1);
             for _ in 0..5 {
                 lab.hog(share(20 * MS, 4 * MS));

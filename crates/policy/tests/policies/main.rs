@@ -3,8 +3,14 @@
 mod boost;
 mod credit;
 mod csde;
+mod govindan;
+mod implicit;
+mod bvt;
+mod credit;
+mod credit2;
 mod lab;
 mod mix;
+mod nsx;
 mod psx;
 mod round_robin;
 mod sedf;
