@@ -29,25 +29,23 @@
 #![forbid(unsafe_code)]
 
 pub mod boost;
+pub mod bvt;
 mod choice;
 pub mod credit;
+pub mod credit2;
 pub mod csde;
-pub mod nsx;
 pub mod govindan;
 pub mod implicit;
-pub mod bvt;
-pub mod credit;
-pub mod credit2;
+pub mod nsx;
 mod policy;
 pub mod psx;
 mod registry;
 pub mod round_robin;
 mod run_queue;
+mod seats;
 pub mod sedf;
 mod settings;
 mod table;
-mod seats;
-mod settings;
 mod waiting;
 
 pub use policy::{DomId, Host, NewDomain, Orders, PcpuId, Pick, Policy, Standing, VcpuId};

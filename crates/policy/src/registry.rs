@@ -1,15 +1,14 @@
 //! Policies by name.
 
 use crate::boost::boost;
-use crate::credit::Credit;
-use crate::csde::{csdd, csde};
-use crate::nsx::Nsx;
-use crate::psx::Psx;
-use crate::govindan::communication_aware;
-use crate::implicit::Implicit;
 use crate::bvt::Bvt;
 use crate::credit::Credit;
 use crate::credit2::Credit2;
+use crate::csde::{csdd, csde};
+use crate::govindan::communication_aware;
+use crate::implicit::Implicit;
+use crate::nsx::Nsx;
+use crate::psx::Psx;
 use crate::round_robin::RoundRobin;
 use crate::sedf::Sedf;
 use crate::{Host, Policy, PolicyError, Settings};

@@ -1,13 +1,12 @@
 //! Schedules by hand and promises of every policy, one module for each, in the laboratory of `lab`.
 
 mod boost;
-mod credit;
-mod csde;
-mod govindan;
-mod implicit;
 mod bvt;
 mod credit;
 mod credit2;
+mod csde;
+mod govindan;
+mod implicit;
 mod lab;
 mod mix;
 mod nsx;
