@@ -1,11 +1,11 @@
 //! Schedules by hand and promises of every policy, one module for each, in the laboratory of `lab`.
 
-mod boost;
 mod arinc653;
+mod boost;
 mod bvt;
+mod churn;
 mod credit;
 mod credit2;
-mod churn;
 mod csde;
 mod flexible;
 mod gang;
@@ -18,6 +18,6 @@ mod nsx_plus;
 mod psx;
 mod psx_plus;
 mod round_robin;
+mod rt;
 mod sedf;
 mod watch;
-mod rt;
