@@ -63,6 +63,21 @@ fn three_ticks_each_and_credits_by_weight() {
 }
 
 #[test]
+fn what_one_domain_cannot_use_goes_to_the_others() {
+    // Weights 3 : 1 on two PCPUs, one VCPU each: 600 credits an accounting, of which VCPU 0 can use 300. VCPU 1 became active
+    // last and is the head of the list, so at 30 ms it only gets its 150 and has -150. VCPU 0 goes to the head.
+    // 60 ms: 600 and the debt of 150 are 750. VCPU 0 may have 300 + 3/4 x 150 = 412.5 of its 562.5. The 150 left over make
+    // 750 + 150 x 4 = 1350, of which VCPU 1 has a quarter: 337.5. It has -150 - 300 + 337.5 = -112.5.
+    let mut lab = Lab::new("credit", Settings::default(), 2);
+    lab.hog(domain(768, 0));
+    lab.hog(domain(256, 0));
+    lab.run(30 * MS);
+    assert_eq!((key(&lab, 0, "credit"), key(&lab, 1, "credit")), (0, -150));
+    lab.run(60 * MS);
+    assert_eq!((key(&lab, 0, "credit"), key(&lab, 1, "credit")), (112, -112));
+}
+
+#[test]
 fn who_wakes_is_boosted_until_a_tick_finds_it() {
     // VCPU 1 wakes at 0 behind VCPU 0, both BOOST. The tick at 10 ms takes VCPU 0's boost, but nobody looks until 30 ms.
     // VCPU 1 then computes 4 ms at a time, between ticks, and sleeps 9 ms: it wakes at 43 ms while VCPU 0 runs (UNDER; found
