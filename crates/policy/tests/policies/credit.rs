@@ -178,10 +178,25 @@ fn a_cap_parks_even_when_nobody_else_runs() {
         lab.domain(false, &[hog(), hog()], true, domain(256, cap)).expect("it is admitted");
         lab.run(10_000 * MS);
         let ran_ns = lab.ran_ns(0) + lab.ran_ns(1);
-        let due_ns = cap * 100 * MS.min(u64::from(pcpus) * MS);
-        let wrong_ns = ran_ns.abs_diff(due_ns.min(10_000 * MS * u64::from(pcpus)));
+        let wrong_ns = ran_ns.abs_diff(cap * 100 * MS);
         assert!(wrong_ns <= 100 * MS, "cap {cap} on {pcpus}: {ran_ns} ns");
     }
+}
+
+#[test]
+fn who_wakes_while_parked_stays_parked() {
+    let script = vec![Act::Compute(23 * MS), Act::Sleep(MS)];
+    let mut lab = Lab::new("credit", Settings::default(), 1);
+    lab.domain(false, &[(script, None)], true, domain(256, 20)).expect("it is admitted");
+    let mut parked_awake = 0;
+    for step in 1..1_000 {
+        lab.run(step * 10 * MS);
+        let parked = key(&lab, 0, "parked") == 1;
+        assert!(!(parked && lab.running(0).is_some()), "at {} ns", lab.now_ns);
+        parked_awake += u32::from(parked && lab.policy.dump(lab.now_ns)[0].awake);
+    }
+    assert!(parked_awake > 100);
+    assert!(lab.ran_ns(0) <= 2_200 * MS, "{} ns", lab.ran_ns(0));
 }
 
 #[test]

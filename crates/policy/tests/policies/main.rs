@@ -4,6 +4,7 @@ mod arinc653;
 mod bvt;
 mod credit;
 mod credit2;
+mod every;
 mod lab;
 mod round_robin;
 mod rt;
