@@ -11,6 +11,7 @@ mod flexible;
 mod gang;
 mod govindan;
 mod implicit;
+mod every;
 mod lab;
 mod mix;
 mod nsx;
