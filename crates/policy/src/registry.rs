@@ -13,7 +13,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("psx", "the least simulation time first, as guests report it (PSX)"),
     ("nsx", "a virtual clock per VCPU, the least first (NSX)"),
     ("psx-plus", "the least simulation time first, with a share for everybody and a demotion for who waits"),
-    ("nsx-plus", "virtual clocks that run exactly and differ by at most two ticks"),
+    ("nsx-plus", "virtual clocks that run exactly and may differ by a tick"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
