@@ -295,6 +295,9 @@ fn dom0_takes_the_pcpu_of_who_has_run_longest() {
     lab.domain(false, &guests, true, Settings::default()).expect("it is admitted");
     let driver = vec![Act::Sleep(1_400 * US), Act::Compute(20 * US), Act::Sleep(1_000 * MS)];
     lab.domain(true, &[(driver, None)], true, Settings::default()).expect("it is admitted");
+    // A decision that changes nothing does not count as a beginning.
+    lab.run(1_300 * US);
+    lab.tell(|_, _, orders| orders.reschedule(PcpuId(1)));
     lab.run(2_000 * US);
     // The first is far ahead, but has run since 1,250 us, when it was interrupted; the second since 1,000 us.
     let dom0: Vec<_> = lab.stretches().into_iter().filter(|stretch| stretch.vcpu == 4).collect();
