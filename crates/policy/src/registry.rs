@@ -46,7 +46,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("rt-polling", "RT-Xen: fixed priorities, a budget lost without work"),
     ("rt-sporadic", "RT-Xen: fixed priorities, what is used comes back a period later"),
     ("psx-plus", "the least simulation time first, with a share for everybody and a demotion for who waits"),
-    ("nsx-plus", "virtual clocks that run exactly and differ by at most two ticks"),
+    ("nsx-plus", "virtual clocks that run exactly and may differ by a tick"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
