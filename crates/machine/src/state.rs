@@ -38,6 +38,11 @@ pub struct Pcpu {
     pub number: u32,
     /// Since when the VCPU has been running without a break.
     pub since_ns: u64,
+    /// The end of the slice: when, and its place in the calendar at that instant.
+    pub slice: Option<(u64, u64)>,
+    /// What stands in the calendar for it, not after it: most slices are cut short, and an alarm for each would fill the
+    /// calendar.
+    pub alarm: Option<(u64, u64)>,
 }
 
 /// Where a VCPU is.
