@@ -45,10 +45,10 @@ impl Machine<'_> {
         let own = &mut self.pcpus[pcpu as usize];
         own.number = own.number.wrapping_add(1);
         let number = own.number;
-        own.switching = after.is_some();
         let report = &mut self.hosts[host as usize].report;
         if after.is_none() {
             report.overhead_ns -= left_ns;
+            own.until_ns = self.now_ns;
         } else {
             report.overhead_ns += cost_ns;
             own.until_ns = self.now_ns + left_ns + cost_ns;
@@ -134,13 +134,11 @@ impl Machine<'_> {
 
     /// How much of the work that the hypervisor has begun on `pcpu` is still to do.
     pub fn overhead_left(&self, pcpu: u32) -> u64 {
-        let own = &self.pcpus[pcpu as usize];
-        if own.switching { own.until_ns.saturating_sub(self.now_ns) } else { 0 }
+        self.pcpus[pcpu as usize].until_ns.saturating_sub(self.now_ns)
     }
 
     /// The hypervisor is done: the VCPU on `pcpu` goes on.
     pub fn switched(&mut self, pcpu: u32) {
-        self.pcpus[pcpu as usize].switching = false;
         if let Some(vcpu) = self.pcpus[pcpu as usize].running {
             self.proceed(vcpu);
         }

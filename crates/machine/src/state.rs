@@ -31,9 +31,7 @@ pub struct Host {
 pub struct Pcpu {
     pub host: u32,
     pub running: Option<u32>,
-    /// Whether the hypervisor is still at work for the VCPU that is to run.
-    pub switching: bool,
-    /// Until when it is.
+    /// Until when the hypervisor is at work for the VCPU that is to run.
     pub until_ns: u64,
     pub number: u32,
     /// Since when the VCPU has been running without a break.
