@@ -36,6 +36,9 @@ pub enum Command {
     /// Reads a scenario and builds its model, and says what would run; runs nothing unless asked to compare two runs
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
+    /// Runs published experiments on simulated machines, and says what of them holds
+    #[command(after_help = REPRODUCE_EXAMPLES)]
+    Reproduce(ReproduceArguments),
     /// Lists models, scenarios, protocols, event queues and the ways to run ahead, one a line
     List,
 }
@@ -77,6 +80,42 @@ Examples:
   paceline check scenarios/phold.toml
   paceline check scenarios/phold.toml --set run.federates=64
   paceline check --determinism scenarios/phold.toml --events 1000000";
+
+const REPRODUCE_EXAMPLES: &str = "\
+Exit status: 0 when the experiments ran, whether they hold or not; 2 for a bad option.
+
+Examples:
+  paceline reproduce --list
+  paceline reproduce nsx-fig10 --quick
+  paceline reproduce --all --out report";
+
+/// The arguments of `reproduce`.
+#[derive(Args, Debug)]
+pub struct ReproduceArguments {
+    /// Which experiments: names as --list shows them
+    #[arg(value_name = "NAME", required_unless_present_any = ["all", "list"])]
+    pub names: Vec<String>,
+
+    /// All of them
+    #[arg(long)]
+    pub all: bool,
+
+    /// Lists the experiments, one a line
+    #[arg(long)]
+    pub list: bool,
+
+    /// Runs smaller sizes and fewer repetitions
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Writes report.html and report.json into this folder, which is made if need be
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Prints the findings as JSON, and shows no progress: an object for one name, else an array
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// A scenario and changes to it.
 #[derive(Args, Debug)]

@@ -27,6 +27,8 @@ pub enum Failure {
     Results(String),
     /// Two runs of a scenario differ.
     Different(PathBuf, Box<Different>),
+    /// There is no experiment of that name; with the names that are most like it.
+    UnknownExperiment(String, Vec<&'static str>),
     /// A scenario was changed between two readings.
     Changed(PathBuf),
     /// A file or folder cannot be written.
@@ -71,6 +73,12 @@ impl Failure {
                     "error: two runs of {path} differ after {before} events that are the same: {different}"
                 );
             }
+            Self::UnknownExperiment(name, near) => {
+                let near = near.join(", ");
+                eprintln!(
+                    "error: there is no experiment {name:?}; did you mean one of {near}? All: paceline reproduce --list"
+                );
+            }
             Self::Changed(path) => eprintln!("error: {} was changed while it was read", path.display()),
             Self::Write(path, reason) => eprintln!("error: cannot write {}: {reason}", path.display()),
             Self::Print(reason) if reason.kind() == io::ErrorKind::BrokenPipe => {}
@@ -91,7 +99,7 @@ impl Failure {
                 | RunError::Checkpoint(_) => ExitCode::from(1),
                 _ => ExitCode::from(2),
             },
-            Self::Scenario(_) | Self::Resume(_) => ExitCode::from(2),
+            Self::Scenario(_) | Self::Resume(_) | Self::UnknownExperiment(..) => ExitCode::from(2),
             Self::Different(..) | Self::Changed(_) => ExitCode::from(1),
             Self::Results(_) | Self::Ctl(_) | Self::Write(..) | Self::Print(_) | Self::Signals(_) => {
                 ExitCode::from(1)

@@ -17,6 +17,7 @@ mod memory;
 mod output;
 mod panics;
 mod progress;
+mod reproduce;
 mod resume;
 mod run;
 mod settings;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Command::Resume(arguments) => resume::resume(&arguments),
         Command::Ctl(command) => ctl::ctl(&command),
         Command::Check(arguments) => check::check(&arguments),
+        Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::List => list::list(),
     };
     match done {

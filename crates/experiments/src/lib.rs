@@ -1,7 +1,25 @@
 //! Experiments on simulated machines: scenarios of machines read from files, policies compared on one workload, and the
 //! published experiments on scheduling simulations, each with what it has to show.
 //!
+//! An [`Experiment`] plans its runs ([`Plan`]: cells, and a judgement); [`reproduce`] runs the cells of all of them side by
+//! side. What things cost stands in one table, [`CONSTANTS`].
+//!
 //! Invariants: no constant depends on the policy under test; an experiment that does not show what it should is reported as
 //! such, with the reason.
 
 #![forbid(unsafe_code)]
+
+mod calibration;
+mod catalogue;
+mod nsx;
+mod plan;
+mod pool;
+mod sample;
+
+pub use calibration::{CONSTANTS, Calibration, Constant};
+pub use catalogue::{Experiment, experiments};
+pub use plan::{Cell, CellError, Job, Measure, Plan, Results, Setup};
+pub use pool::{Progress, reproduce};
+
+pub mod compare;
+pub mod scenario;

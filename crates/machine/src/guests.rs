@@ -5,6 +5,7 @@
 
 pub mod class;
 pub mod ep;
+pub mod federate;
 pub mod hog;
 pub mod lu;
 pub mod mpi;

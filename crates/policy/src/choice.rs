@@ -26,9 +26,9 @@ pub(crate) struct Page {
     pub last_ns: u64,
     /// How many have come in this window.
     pub received: u64,
-    /// How many it sent when it last ran.
+    /// How many it sent when it last ran, if the rule asks for that.
     pub sent: u64,
-    /// How many it has sent since it runs.
+    /// How many it has sent since it runs, likewise.
     pub sending: u64,
 }
 
@@ -74,7 +74,7 @@ pub(crate) trait Rule: fmt::Debug + Send {
         1
     }
 
-    /// How long the windows are in which messages are counted, where the rule asks for them.
+    /// How long the windows are in which received messages are counted, where the rule asks for what is received and sent.
     fn window_ns(&self) -> Option<u64> {
         None
     }

@@ -28,18 +28,31 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arinc653;
 pub mod boost;
+pub mod bvt;
 mod choice;
 pub mod credit;
+pub mod credit2;
 pub mod csde;
+pub mod flexible;
+pub mod gang;
+pub mod govindan;
+pub mod implicit;
+pub mod nsx;
+pub mod nsx_plus;
 mod policy;
 pub mod psx;
+pub mod psx_plus;
 mod registry;
 pub mod round_robin;
+pub mod rt;
 mod run_queue;
+mod seats;
 pub mod sedf;
 mod settings;
 mod table;
+mod waiting;
 
 pub use policy::{DomId, Host, NewDomain, Orders, PcpuId, Pick, Policy, Standing, VcpuId};
 pub use registry::{KINDS, build};

@@ -1,7 +1,7 @@
 //! Run queues for policies that run the least key first: who waits, in order, and who runs where, with what standing.
 //!
 //! All run queues of the host are one ordered set, so that the least over all of them is its first; what may run on one PCPU
-//! only is in that PCPU's own set. Among equal keys it is first come, first served. Nothing here
+//! only, or prefers one, is in that PCPU's own set as well. Among equal keys it is first come, first served. Nothing here
 //! takes longer than a logarithm of the VCPUs.
 //!
 //! Invariants: a VCPU waits or runs, never both; a PCPU that is free to be asked is in `idle` or in `busy`, one that has been
@@ -16,6 +16,8 @@ use crate::{Orders, PcpuId, VcpuId};
 pub(crate) enum Place {
     /// By every PCPU alike.
     Anywhere,
+    /// By every PCPU, but its own comes first.
+    Near(PcpuId),
     /// By this PCPU only.
     Only(PcpuId),
 }
@@ -76,7 +78,7 @@ impl<K: Copy + Ord> RunQueues<K> {
         let before = self.waiting[vcpu.index()].replace((key, arrival, place));
         assert!(before.is_none(), "a VCPU waits once");
         let entry = (key, arrival, vcpu);
-        if let Place::Only(pcpu) = place {
+        if let Place::Near(pcpu) | Place::Only(pcpu) = place {
             self.own[pcpu.index()].insert(entry);
         }
         if !matches!(place, Place::Only(_)) {
@@ -88,7 +90,7 @@ impl<K: Copy + Ord> RunQueues<K> {
     pub(crate) fn leave(&mut self, vcpu: VcpuId) -> Option<(K, u64, Place)> {
         let (key, arrival, place) = self.waiting[vcpu.index()].take()?;
         let entry = (key, arrival, vcpu);
-        if let Place::Only(pcpu) = place {
+        if let Place::Near(pcpu) | Place::Only(pcpu) = place {
             self.own[pcpu.index()].remove(&entry);
         }
         if !matches!(place, Place::Only(_)) {
@@ -113,6 +115,17 @@ impl<K: Copy + Ord> RunQueues<K> {
     pub(crate) fn least(&self, pcpu: PcpuId) -> Option<(K, VcpuId)> {
         let heads = [self.shared.first(), self.own[pcpu.index()].first()];
         heads.into_iter().flatten().min().map(|(key, _, vcpu)| (*key, *vcpu))
+    }
+
+    /// The same, but among equal keys those of the PCPU's own queue come first.
+    pub(crate) fn least_near(&self, pcpu: PcpuId) -> Option<(K, VcpuId)> {
+        let heads = [self.own[pcpu.index()].first(), self.shared.first()];
+        heads.into_iter().flatten().min_by_key(|(key, ..)| *key).map(|(key, _, vcpu)| (*key, *vcpu))
+    }
+
+    /// Who runs on `pcpu`, and with what standing.
+    pub(crate) fn running(&self, pcpu: PcpuId) -> Option<(VcpuId, K)> {
+        self.running[pcpu.index()]
     }
 
     /// Where `vcpu` runs.
@@ -170,6 +183,8 @@ impl<K: Copy + Ord> RunQueues<K> {
     pub(crate) fn idle_for(&self, place: Place) -> Option<PcpuId> {
         match place {
             Place::Anywhere => self.idle.first().copied(),
+            Place::Near(own) if self.idle.contains(&own) => Some(own),
+            Place::Near(_) => self.idle.first().copied(),
             Place::Only(own) => self.idle.get(&own).copied(),
         }
     }
@@ -177,7 +192,7 @@ impl<K: Copy + Ord> RunQueues<K> {
     /// The PCPU that runs the VCPU of the greatest standing of all that can take who waits at `place` and have not been asked.
     pub(crate) fn greatest_for(&self, place: Place) -> Option<(K, PcpuId)> {
         match place {
-            Place::Anywhere => self.busy.last().copied(),
+            Place::Anywhere | Place::Near(_) => self.busy.last().copied(),
             Place::Only(own) => {
                 let (_, key) = self.running[own.index()]?;
                 self.busy.get(&(key, own)).copied()

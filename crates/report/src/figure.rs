@@ -76,14 +76,14 @@ impl Axis {
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// Points joined by straight lines, in the order given.
+    /// Points joined by straight lines, in the order given; marked where they are few.
     #[default]
     Lines,
     /// A bar at each point, side by side with those of the other series of bars.
     Bars,
     /// Points alone.
     Points,
-    /// Each point's value holds until the next point.
+    /// Each point's value holds until the next point; without marks, so also for a line to compare with.
     Steps,
 }
 

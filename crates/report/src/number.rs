@@ -1,13 +1,15 @@
 //! Numbers as people read them.
 
 /// From here on a number is written with a power of ten.
-const PLAIN_BELOW: f64 = 1e7;
-/// Below this too.
+const PLAIN_BELOW: f64 = 1e9;
+/// From here on that of a tick is, for there is less room.
+const PLAIN_TICK_BELOW: f64 = 1e7;
+/// Below this both are.
 const PLAIN_FROM: f64 = 1e-4;
 /// The significant digits that are kept of a fraction.
 const DIGITS: i32 = 4;
 
-/// A number with four significant digits, thousands apart: `1,234,567`, `0.01235`, `6.02×10²³`.
+/// A number with four significant digits at least, thousands apart: `1,234,567`, `0.01235`, `6.02×10²³`.
 ///
 /// ```
 /// use paceline_report::number;
@@ -68,7 +70,7 @@ pub(crate) fn tick(value: f64, step: f64) -> String {
     if value.abs() < step / 2.0 {
         return "0".to_owned();
     }
-    if value.abs() >= PLAIN_BELOW || step < PLAIN_FROM {
+    if value.abs() >= PLAIN_TICK_BELOW || step < PLAIN_FROM {
         return power(value, (value.abs() / step).log10().ceil() as i32);
     }
     fixed(value, (-step.log10()).ceil() as i32)
@@ -82,7 +84,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_number_is_read_back_to_four_digits(value in -1e7..1e7) {
+        fn a_number_is_read_back_to_four_digits(value in -1e9..1e9) {
             let read: f64 = number(value).replace(',', "").parse().unwrap_or(0.0);
             prop_assert!((read - value).abs() <= value.abs() * 1e-3 + 1e-4, "{value} {}", number(value));
         }

@@ -8,7 +8,6 @@ mod parts;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::findings::Finding;
-use crate::number::number;
 use crate::plot::printable;
 use crate::theme::style_sheet;
 
@@ -103,7 +102,7 @@ fn summary(findings: &[Finding], ids: &[String]) -> Markup {
                             td { (printable(&finding.title)) }
                             td { (result(finding.holds())) }
                             td class="number" { (finding.held()) "/" (finding.checks.len()) }
-                            td class="number" { (number(finding.wall_seconds)) }
+                            td class="number" { (format!("{:.1}", finding.wall_seconds)) }
                         }
                     }
                 }

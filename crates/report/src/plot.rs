@@ -24,6 +24,8 @@ pub use marks::swatch;
 const MANY: usize = 9;
 /// The colours there are for a few series, and along the scale for many.
 pub const COLOURS: usize = 8;
+/// The most characters shown of a category's name.
+const NAME_CHARS: usize = 24;
 
 /// A figure as an `<svg>` element. Its colours come from the style sheet of [`page()`](crate::page()); `id` is the start of
 /// the ids it uses, which must be its own on its page.
@@ -94,4 +96,12 @@ fn description(figure: &Figure) -> String {
 pub fn printable(text: &str) -> String {
     let forbidden = |one: char| one.is_control() || matches!(one, '\u{fffe}' | '\u{ffff}');
     text.replace(forbidden, "\u{fffd}")
+}
+
+/// As much of a category's name as there is room for beside an axis.
+pub fn short(name: &str) -> String {
+    match name.char_indices().nth(NAME_CHARS) {
+        Some((end, _)) => printable(&name[..end]) + "…",
+        None => printable(name),
+    }
 }

@@ -51,14 +51,14 @@ impl Table {
         &self.rows
     }
 
-    /// Whether all of a column starts with a number, dashes aside: such a column is aligned to the right.
+    /// Whether more than half of a column's cells start with a number, dashes aside: such a column is aligned to the right.
     pub fn is_numeric(&self, column: usize) -> bool {
-        let mut cells =
-            self.rows.iter().map(|row| row[column].as_str()).filter(|cell| *cell != "-").peekable();
-        let number = |cell: &str| {
-            let digits = cell.split([' ', '%']).next().unwrap_or_default().replace(',', "");
+        let number = |cell: &&str| {
+            let digits = cell.split([' ', '%', '×']).next().unwrap_or_default().replace(',', "");
             digits.parse::<f64>().is_ok()
         };
-        cells.peek().is_some() && cells.all(number)
+        let cells = self.rows.iter().map(|row| row[column].as_str()).filter(|cell| *cell != "-");
+        let (numbers, words): (Vec<&str>, Vec<&str>) = cells.partition(number);
+        numbers.len() > words.len()
     }
 }

@@ -60,14 +60,14 @@ pub(crate) enum Tag {
     Data,
     /// Part of a collective operation.
     Collective,
-    /// Says that a message was received.
-    Receipt,
+    /// The program's own, that a round is over.
+    Closing,
 }
 
 /// A part of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Needs the CPU for so many picoseconds.
+    /// Needs the CPU for so many picoseconds, at most half a year of them.
     Compute { ps: u64 },
     /// Is asleep.
     Sleep { ns: u64 },
@@ -209,7 +209,7 @@ impl Program for Rank {
             };
             match step {
                 Step::Compute { ps } => {
-                    let all_ps = self.carry_ps + ps;
+                    let all_ps = self.carry_ps.saturating_add(ps);
                     self.carry_ps = all_ps % 1_000;
                     if all_ps >= 1_000 {
                         self.tally.computed_ns += all_ps / 1_000;

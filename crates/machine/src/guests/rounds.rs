@@ -7,7 +7,9 @@
 //! before their own 0. Both are the same where rounds do not overlap.
 //!
 //! The paper does not say what keeps rank 0 from running ahead, so it is a setting, [`Pacing`]. Its 0.86 ms a round at a tick
-//! of 60 us says that rounds hardly overlap: packets alone would take some tens of microseconds.
+//! of 60 us says that rounds hardly overlap: packets alone would take some tens of microseconds. Sends that wait until the
+//! receiver has received (`MPI_Ssend`) are no choice: rank 1 would send on before rank 0 heard of it, and every round would be
+//! an error where everybody has a PCPU.
 //!
 //! Invariant: messages and their sizes depend on settings alone, CPU times on settings and seed.
 
@@ -23,9 +25,6 @@ use crate::{ProcessId, Program};
 pub enum Pacing {
     /// As soon as rank 0 likes: a blocking send of a small message is over when the message has left (`MPI_Send`, eager).
     Free,
-    /// When every message was received: a send is over when the receiver has said so (`MPI_Ssend`, or `MPI_Send` without
-    /// eager messages). Then rank 0 sends to rank 2 only after rank 1 has received, which narrows the gap to nothing.
-    Synchronous,
     /// When rank 2 has told rank 0 that it has both messages.
     Closed,
     /// When all three have met at a barrier (`MPI_Barrier`).
@@ -34,13 +33,12 @@ pub enum Pacing {
 
 impl Pacing {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Free, Self::Synchronous, Self::Closed, Self::Barrier];
+    pub const ALL: [Self; 3] = [Self::Free, Self::Closed, Self::Barrier];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Free => "free",
-            Self::Synchronous => "synchronous",
             Self::Closed => "closed",
             Self::Barrier => "barrier",
         }
@@ -117,9 +115,7 @@ pub fn programs(settings: &Settings, first: ProcessId) -> Vec<Box<dyn Program>> 
             rank,
             settings: *settings,
             rng: Rng::new(settings.seed, rank.into()),
-            state: State::Start,
             round: 0,
-            last: None,
             pair: None,
             received: [0; 2],
             outcome: Outcome::default(),
@@ -133,29 +129,13 @@ pub fn outcome(program: &dyn Program) -> Option<&Outcome> {
     Rank::script::<Rounds>(program).filter(|script| script.rank == 2).map(|script| &script.outcome)
 }
 
-/// What comes next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// Everything.
-    Start,
-    /// The first call of a round.
-    Round,
-    /// The receipt for the first message of the round, and the rest of it.
-    Second,
-    /// The end of the round.
-    End,
-}
-
 #[derive(Debug)]
 struct Rounds {
     rank: u32,
     settings: Settings,
     rng: Rng,
-    state: State,
-    /// Rounds that are over.
+    /// Rounds that it has begun.
     round: u32,
-    /// Who sent the message that was received last.
-    last: Option<u32>,
     /// The first message of a pair that rank 2 has received, before the second.
     pair: Option<u32>,
     /// Messages of rank 0 and of rank 1 that rank 2 has received.
@@ -167,33 +147,23 @@ impl Rounds {
     /// An MPI call: its CPU time, and what it does.
     fn call(&mut self, steps: &mut VecDeque<Step>, step: Step) {
         let Settings { call_ns, spread_permille, .. } = self.settings;
-        let spread_ps = call_ns * spread_permille.min(1_000);
-        let ps = call_ns * 1_000 - spread_ps + self.rng.below(2 * spread_ps + 1);
+        let spread_ps = call_ns.saturating_mul(spread_permille.min(1_000));
+        let least_ps = call_ns.saturating_mul(1_000) - spread_ps;
+        let ps = least_ps.saturating_add(self.rng.below(spread_ps.saturating_mul(2).saturating_add(1)));
         steps.extend([Step::Compute { ps }, step]);
     }
 
     fn send(&mut self, steps: &mut VecDeque<Step>, to: u32) {
         self.call(steps, Step::Send { to, tag: Tag::Data, bytes: self.settings.bytes });
-        if self.settings.pacing == Pacing::Synchronous {
-            steps.push_back(Step::Receive { from: Some(to), tag: Tag::Receipt, bytes: 0 });
-        }
     }
 
     fn receive(&mut self, steps: &mut VecDeque<Step>) {
         self.call(steps, Step::Receive { from: None, tag: Tag::Data, bytes: self.settings.bytes });
     }
 
-    /// Tells the sender of the last message that it was received, where senders wait for that.
-    fn acknowledge(&mut self, steps: &mut VecDeque<Step>) {
-        if self.settings.pacing == Pacing::Synchronous {
-            let to = self.last.expect("a message was received");
-            steps.push_back(Step::Send { to, tag: Tag::Receipt, bytes: 0 });
-        }
-    }
-
     /// What ends a round for this rank.
     fn close(&self, steps: &mut VecDeque<Step>) {
-        let tag = Tag::Receipt;
+        let tag = Tag::Closing;
         match (self.settings.pacing, self.rank) {
             (Pacing::Closed, 0) => steps.push_back(Step::Receive { from: Some(2), tag, bytes: 0 }),
             (Pacing::Closed, 2) => steps.push_back(Step::Send { to: 0, tag, bytes: 0 }),
@@ -205,48 +175,32 @@ impl Rounds {
 
 impl Script for Rounds {
     fn refill(&mut self, steps: &mut VecDeque<Step>) {
-        while steps.is_empty() && self.round < self.settings.rounds {
-            match (self.state, self.rank) {
-                (State::Start, _) => {
-                    steps.push_back(Step::Sleep { ns: self.rng.below(self.settings.start_ns) });
-                    self.state = State::Round;
-                }
-                (State::Round, 0) => {
-                    self.send(steps, 1);
-                    self.send(steps, 2);
-                    self.state = State::End;
-                }
-                (State::Round, _) => {
-                    self.receive(steps);
-                    self.state = State::Second;
-                }
-                (State::Second, rank) => {
-                    self.acknowledge(steps);
-                    if rank == 1 {
-                        self.send(steps, 2)
-                    } else {
-                        self.receive(steps)
-                    }
-                    self.state = State::End;
-                }
-                (State::End, rank) => {
-                    if rank == 2 {
-                        self.acknowledge(steps);
-                    }
-                    self.close(steps);
-                    self.round += 1;
-                    self.state = State::Round;
-                }
+        if self.round == self.settings.rounds {
+            return;
+        }
+        if self.round == 0 {
+            steps.push_back(Step::Sleep { ns: self.rng.below(self.settings.start_ns) });
+        }
+        self.round += 1;
+        match self.rank {
+            0 => {
+                self.send(steps, 1);
+                self.send(steps, 2);
+            }
+            1 => {
+                self.receive(steps);
+                self.send(steps, 2);
+            }
+            _ => {
+                self.receive(steps);
+                self.receive(steps);
             }
         }
+        self.close(steps);
     }
 
     fn received(&mut self, message: Arrived, now_ns: u64) {
-        if message.tag != Tag::Data {
-            return;
-        }
-        self.last = Some(message.from);
-        if self.rank != 2 {
+        if self.rank != 2 || message.tag != Tag::Data {
             return;
         }
         // Rank 0 sends zeros, rank 1 sends ones.

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::seats::next_round;
 use crate::{PcpuId, VcpuId};
 
 /// Priority classes, best first (`CSCHED_PRI_TS_*` in Xen).
@@ -34,10 +35,11 @@ pub(super) struct Place {
 /// In a queue: class, number of arrival, who.
 type Entry = (Class, u64, VcpuId);
 
+/// A VCPU is in one of the two sets.
 #[derive(Clone, Debug, Default)]
 struct Queue {
-    all: BTreeSet<Entry>,
     free: BTreeSet<Entry>,
+    pinned: BTreeSet<Entry>,
 }
 
 impl Queue {
@@ -66,8 +68,9 @@ impl Queues {
         self.arrivals += 1;
         let entry = (class, self.arrivals, vcpu);
         let queue = &mut self.queues[pcpu.index()];
-        queue.all.insert(entry);
-        if !pinned {
+        if pinned {
+            queue.pinned.insert(entry);
+        } else {
             queue.free.insert(entry);
             self.offers[class as usize].insert(pcpu);
         }
@@ -78,19 +81,18 @@ impl Queues {
     pub(super) fn remove(&mut self, place: Place, vcpu: VcpuId) {
         let entry = (place.class, place.number, vcpu);
         let queue = &mut self.queues[place.pcpu.index()];
-        let was_there = queue.all.remove(&entry);
-        assert!(was_there, "a VCPU is in the queue that its place names");
-        if !place.pinned {
-            queue.free.remove(&entry);
-            if !queue.offers(place.class) {
-                self.offers[place.class as usize].remove(&place.pcpu);
-            }
+        let set = if place.pinned { &mut queue.pinned } else { &mut queue.free };
+        assert!(set.remove(&entry), "a VCPU is in the queue that its place names");
+        if !place.pinned && !queue.offers(place.class) {
+            self.offers[place.class as usize].remove(&place.pcpu);
         }
     }
 
     /// The first in the queue of `pcpu`.
     pub(super) fn first(&self, pcpu: PcpuId) -> Option<(Class, VcpuId)> {
-        self.queues[pcpu.index()].all.first().map(|(class, _, vcpu)| (*class, *vcpu))
+        let queue = &self.queues[pcpu.index()];
+        let first = queue.free.first().into_iter().chain(queue.pinned.first()).min();
+        first.map(|(class, _, vcpu)| (*class, *vcpu))
     }
 
     /// The first in the queue of `pcpu` that may run elsewhere.
@@ -98,9 +100,15 @@ impl Queues {
         self.queues[pcpu.index()].free.first().map(|(_, _, vcpu)| *vcpu)
     }
 
-    /// Everybody in the queue of `pcpu`, in order.
-    pub(super) fn all(&self, pcpu: PcpuId) -> Vec<VcpuId> {
-        self.queues[pcpu.index()].all.iter().map(|(_, _, vcpu)| *vcpu).collect()
+    /// Empties the queue of `pcpu`, in order.
+    pub(super) fn drain(&mut self, pcpu: PcpuId) -> Vec<VcpuId> {
+        let queue = std::mem::take(&mut self.queues[pcpu.index()]);
+        self.offers.iter_mut().for_each(|offers| {
+            offers.remove(&pcpu);
+        });
+        let mut entries: Vec<_> = queue.free.into_iter().chain(queue.pinned).collect();
+        entries.sort_unstable();
+        entries.into_iter().map(|(_, _, vcpu)| vcpu).collect()
     }
 
     /// The first neighbour of `pcpu`, going round, that `may` be stolen from and has something better than `than` to steal.
@@ -115,13 +123,4 @@ impl Queues {
         let pcpus = self.queues.len() as u32;
         firsts.min_by_key(|peer| (peer.0 + pcpus - pcpu.0) % pcpus)
     }
-}
-
-/// The first of a set of PCPUs after `pcpu`, going round and leaving out `pcpu` itself, that `may` be taken.
-pub(super) fn next_round(
-    set: &BTreeSet<PcpuId>,
-    pcpu: PcpuId,
-    may: impl Fn(PcpuId) -> bool,
-) -> Option<PcpuId> {
-    set.range(PcpuId(pcpu.0 + 1)..).chain(set.range(..pcpu)).copied().find(|peer| may(*peer))
 }

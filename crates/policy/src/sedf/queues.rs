@@ -241,8 +241,10 @@ impl Sedf {
     pub(super) fn note_sent(&mut self, id: VcpuId) {
         let Some(dom) = self.vcpus[id.index()].as_ref().map(|vcpu| vcpu.dom) else { return };
         let page = &mut self.doms[dom.index()].as_mut().expect("a VCPU has a domain").page;
-        page.sent = std::mem::take(&mut page.sending);
-        self.rank_again(dom);
+        let sent = std::mem::take(&mut page.sending);
+        if std::mem::replace(&mut page.sent, sent) != sent {
+            self.rank_again(dom);
+        }
     }
 
     /// A new window: messages are counted from zero.

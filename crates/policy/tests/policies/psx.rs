@@ -1,7 +1,7 @@
 //! PSX by hand, and what it promises.
 
 use crate::lab::{Act, Lab, ran};
-use crate::watch::{Dice, key, live, watched};
+use crate::watch::{Dice, World, key, live, watched};
 use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PcpuId, Setting, Settings, VcpuId};
 
 fn lab(pcpus: u32) -> Lab {
@@ -196,7 +196,7 @@ fn the_least_sim_time_at_every_decision() {
         let reads = ["tick", "enqueue"][dice.below(2) as usize];
         let settings = Settings::default().with("reads", Setting::Word(reads.into()));
         let lab = watched("psx", settings, pcpus, |decision| decision.assert_least("sim_time"));
-        live(lab, &mut dice, pcpus, seed % 3 == 0);
+        live(lab, &mut dice, World { pcpus, dom0: true, pins: seed % 3 == 0 });
     }
 }
 
@@ -227,7 +227,7 @@ fn nobody_runs_while_a_lesser_sim_time_waits() {
 fn same_calls_same_answers() {
     let run = || {
         let mut dice = Dice(7);
-        live(lab(3), &mut dice, 3, true)
+        live(lab(3), &mut dice, World { pcpus: 3, dom0: true, pins: true })
     };
     assert_eq!(run(), run());
 }

@@ -146,8 +146,17 @@ impl Dice {
     }
 }
 
+/// What a random laboratory is like.
+#[derive(Clone, Copy)]
+pub struct World {
+    pub pcpus: u32,
+    pub dom0: bool,
+    /// Whether some VCPUs are pinned.
+    pub pins: bool,
+}
+
 /// A guest or DOM0 of up to three VCPUs; DOM0 works a little and sleeps a little, guests do anything. VCPUs in it.
-pub fn add_domain(lab: &mut Lab, dice: &mut Dice, privileged: bool, pcpus: u32, pins: bool) -> (DomId, u32) {
+pub fn add_domain(lab: &mut Lab, dice: &mut Dice, privileged: bool, world: World) -> (DomId, u32) {
     let vcpus = 1 + dice.below(3);
     let mut scripts = Vec::new();
     for _ in 0..vcpus {
@@ -162,20 +171,19 @@ pub fn add_domain(lab: &mut Lab, dice: &mut Dice, privileged: bool, pcpus: u32, 
             };
             script.push(act);
         }
-        let pin = (pins && dice.below(4) == 0).then(|| dice.below(u64::from(pcpus)) as u32);
+        let pin = (world.pins && dice.below(4) == 0).then(|| dice.below(u64::from(world.pcpus)) as u32);
         scripts.push((script, pin));
     }
     let dom = lab.domain(privileged, &scripts, true, Settings::default()).expect("it is admitted");
     (dom, vcpus as u32)
 }
 
-/// DOM0 and some guests that come, go, report, wait and get messages for 60 ms; nobody waits beside an idle PCPU. How long
-/// each VCPU ran, and all stretches.
-pub fn live(mut lab: Lab, dice: &mut Dice, pcpus: u32, pins: bool) -> Vec<crate::lab::Stretch> {
-    let mut vcpus = add_domain(&mut lab, dice, true, pcpus, pins).1;
+/// Guests that come, go, report, wait and get messages for 60 ms; nobody waits beside an idle PCPU. All stretches.
+pub fn live(mut lab: Lab, dice: &mut Dice, world: World) -> Vec<crate::lab::Stretch> {
+    let mut vcpus = if world.dom0 { add_domain(&mut lab, dice, true, world).1 } else { 0 };
     let mut doms = Vec::new();
     for _ in 0..1 + dice.below(8) {
-        let (dom, own) = add_domain(&mut lab, dice, false, pcpus, pins);
+        let (dom, own) = add_domain(&mut lab, dice, false, world);
         doms.push((dom, vcpus..vcpus + own));
         vcpus += own;
     }
@@ -185,7 +193,7 @@ pub fn live(mut lab: Lab, dice: &mut Dice, pcpus: u32, pins: bool) -> Vec<crate:
         assert!(lab.wasted().is_empty(), "{:?} idle at {}", lab.wasted(), lab.now_ns);
         let what = dice.below(12);
         if what == 0 || doms.is_empty() {
-            let (dom, own) = add_domain(&mut lab, dice, false, pcpus, pins);
+            let (dom, own) = add_domain(&mut lab, dice, false, world);
             doms.push((dom, vcpus..vcpus + own));
             vcpus += own;
             continue;

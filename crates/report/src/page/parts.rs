@@ -59,7 +59,7 @@ pub fn figure(shown: &Figure, id: &str) -> Markup {
             @match drawn(shown, id) {
                 Ok(drawing) => {
                     (legend(shown))
-                    (drawing)
+                    div class="scroll" tabindex="0" role="region" aria-label=(printable(&shown.title)) { (drawing) }
                 }
                 Err(reason) => p class="bad" { "This figure cannot be drawn: " (printable(&reason.to_string())) "." },
             }

@@ -10,8 +10,8 @@ use plotters::style::{Color, IntoFont, RGBColor};
 
 use crate::figure::{Axis, Figure, Kind, Scale};
 
-use super::printable;
 use super::span::Span;
+use super::{printable, short};
 
 /// What the library draws axes and text with: mapped to the text's colour.
 pub const INK: RGBColor = RGBColor(0, 0, 0);
@@ -30,8 +30,9 @@ const TEXT: u32 = 125;
 const CHAR: u32 = 68;
 /// Height below the x axis: tick labels and the axis' name.
 const X_LABELS: u32 = 430;
-/// The most characters shown of a category's name.
-const NAME_CHARS: usize = 24;
+/// Axes begin at zero where the least value is below this share of the greatest.
+const X_ZERO_FROM: f64 = 0.1;
+const Y_ZERO_FROM: f64 = 0.5;
 /// The library's sizes are this many times what it writes.
 const LIBRARY_SIZE: f64 = 1.24;
 
@@ -51,12 +52,13 @@ impl Frame {
             || figure.series.iter().flat_map(|series| &series.points).filter(|point| figure.shows(point));
         let bars = figure.series.iter().any(|series| series.kind == Kind::Bars);
         let (xs, ys) = (points().map(|point| point.0), points().map(|point| point.1));
-        let mut x = Span::of(&figure.x, xs.clone(), false);
+        let mut x = Span::of(&figure.x, xs.clone(), X_ZERO_FROM);
         if bars {
-            x = x.with_room_for_bars(xs);
+            x = x.with_room_for_bars(xs.clone());
         }
-        let y = Span::of(&figure.y, ys, bars);
-        let y_labels = 330 + CHAR * y.label_chars().min(NAME_CHARS) as u32;
+        x = x.with_ticks_at(xs);
+        let y = Span::of(&figure.y, ys, if bars { 1.0 } else { Y_ZERO_FROM });
+        let y_labels = 330 + CHAR * y.label_chars() as u32;
         let names = Names::of(&figure.x, WIDTH - y_labels - 2 * MARGIN);
         if !names.shown.is_empty() {
             x = x.silent();
@@ -152,11 +154,7 @@ impl Names {
     /// The names of `axis`, none if it has no categories, below `width`.
     fn of(axis: &Axis, width: u32) -> Self {
         let Scale::Categories(names) = &axis.scale else { return Self { shown: Vec::new(), slanted: false } };
-        let short = |name: &String| match name.char_indices().nth(NAME_CHARS) {
-            Some((end, _)) => printable(&name[..end]) + "…",
-            None => printable(name),
-        };
-        let shown: Vec<String> = names.iter().map(short).collect();
+        let shown: Vec<String> = names.iter().map(|name| short(name)).collect();
         let slanted = (Self::chars(&shown) + 1) * CHAR * shown.len() as u32 > width;
         Self { shown, slanted }
     }

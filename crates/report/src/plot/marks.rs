@@ -171,12 +171,14 @@ impl Bars {
 /// A small picture of how a series is drawn, for a legend.
 pub fn swatch(series: &Series, colour: &str, many: bool) -> Markup {
     let shape = shape_of(colour);
+    let flat = series.points.windows(2).all(|pair| pair[0].1 == pair[1].1);
     html! {
         svg class="plot swatch" viewBox="0 0 400 160" aria-hidden="true" {
             g class=(classes(series, colour, many)) {
                 @match series.kind {
                     Kind::Bars => rect class="bar" x="80" y="20" width="240" height="120" {},
                     Kind::Points => (mark(shape, (200, 80), series.published, "")),
+                    Kind::Steps if flat => polyline points="20,80 380,80" {},
                     Kind::Steps => polyline points="20,120 200,120 200,40 380,40" {},
                     Kind::Lines => {
                         polyline points="20,80 380,80" {}

@@ -11,9 +11,14 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 
 use crate::figure::{Axis, Scale};
 use crate::number::{number, tick};
+use crate::plot::short;
 
 /// The margin between the outermost points and the frame, as a share of the span.
 const MARGIN: f64 = 0.04;
+/// Values that may have ticks of their own: so many, so far from each other, of an axis' whole length.
+const VALUES_MAX: usize = 10;
+const APART: i32 = 650;
+const FINE: i32 = 10_000;
 /// About how many ticks there are.
 const TICKS: f64 = 6.0;
 /// The least span, as a share of the largest magnitude in it: below, differences are lost in rounding.
@@ -30,6 +35,8 @@ pub struct Span {
     ticks: Vec<f64>,
     minor: Vec<f64>,
     labels: Labels,
+    /// Whether ticks are at values that were given.
+    exact: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -40,29 +47,31 @@ enum Labels {
 }
 
 impl Span {
-    /// The span of `axis` that shows all `values`, those it has no place for aside. `from_zero`: bars stand on zero.
-    pub fn of(axis: &Axis, values: impl Iterator<Item = f64>, from_zero: bool) -> Self {
+    /// The span of `axis` that shows all `values`, those it has no place for aside. It begins at zero if the least value is
+    /// below `zero_from` times the greatest: 1 where bars stand on it.
+    pub fn of(axis: &Axis, values: impl Iterator<Item = f64>, zero_from: f64) -> Self {
         let bounds =
             values.filter(|value| axis.holds(*value)).fold(None, |bounds: Option<(f64, f64)>, value| {
                 let (low, high) = bounds.unwrap_or((value, value));
                 Some((low.min(value), high.max(value)))
             });
         match &axis.scale {
-            Scale::Linear => Self::linear(bounds.unwrap_or((0.0, 1.0)), from_zero),
+            Scale::Linear => Self::linear(bounds.unwrap_or((0.0, 1.0)), zero_from),
             Scale::Log => Self::log(bounds.unwrap_or((1.0, 10.0))),
             Scale::Categories(names) => Self {
                 range: -0.5..names.len().max(1) as f64 - 0.5,
                 ticks: (0..names.len()).map(|place| place as f64).collect(),
                 minor: Vec::new(),
-                labels: Labels::Names(names.clone()),
+                labels: Labels::Names(names.iter().map(|name| short(name)).collect()),
+                exact: false,
             },
         }
     }
 
-    fn linear((mut low, mut high): (f64, f64), from_zero: bool) -> Self {
-        if low > 0.0 && (from_zero || low < high / 2.0) {
+    fn linear((mut low, mut high): (f64, f64), zero_from: f64) -> Self {
+        if low > 0.0 && low <= high * zero_from {
             low = 0.0;
-        } else if high < 0.0 && (from_zero || high > low / 2.0) {
+        } else if high < 0.0 && high >= low * zero_from {
             high = 0.0;
         }
         let least = (low.abs().max(high.abs()) * SPAN_MIN).max(VALUE_MIN);
@@ -78,7 +87,7 @@ impl Span {
         let (first, last) = ((range.start / step).ceil(), (range.end / step).floor());
         let count = (last - first) as usize;
         let ticks = (0..=count).map(|place| (first + place as f64) * step).collect();
-        Self { range, ticks, minor: Vec::new(), labels: Labels::Step(step) }
+        Self { range, ticks, minor: Vec::new(), labels: Labels::Step(step), exact: false }
     }
 
     fn log((low, high): (f64, f64)) -> Self {
@@ -107,14 +116,30 @@ impl Span {
         } else {
             Vec::new()
         };
-        Self { range: 10_f64.powf(low)..10_f64.powf(high), ticks, minor, labels: Labels::Number }
+        Self {
+            range: 10_f64.powf(low)..10_f64.powf(high),
+            ticks,
+            minor,
+            labels: Labels::Number,
+            exact: false,
+        }
+    }
+
+    /// The same with ticks at `values`, if they are few and far enough from each other: they are what was measured.
+    pub fn with_ticks_at(mut self, values: impl Iterator<Item = f64>) -> Self {
+        let values = sorted(values);
+        let place = |value: &f64| self.map(value, (0, FINE));
+        let apart = values.windows(2).all(|pair| place(&pair[1]) - place(&pair[0]) >= APART);
+        if (2..=VALUES_MAX).contains(&values.len()) && apart && !matches!(self.labels, Labels::Names(_)) {
+            self.ticks = values;
+            self.exact = true;
+        }
+        self
     }
 
     /// The same, with room for half a bar beyond the outermost of `values`.
     pub fn with_room_for_bars(mut self, values: impl Iterator<Item = f64>) -> Self {
-        let mut values: Vec<f64> = values.collect();
-        values.sort_by(f64::total_cmp);
-        values.dedup();
+        let values = sorted(values);
         let Range { start, end } = self.range;
         self.range = match (self.labels.clone(), values.len().max(2) as f64 - 1.0) {
             (Labels::Names(_), _) => start..end,
@@ -150,6 +175,14 @@ impl Span {
     }
 }
 
+/// The different values, rising.
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    values
+}
+
 /// The next step at or above `about` that people count in: 1, 2 or 5 times a power of ten.
 fn nice(about: f64) -> f64 {
     let power = 10_f64.powf(about.log10().floor());
@@ -182,8 +215,8 @@ impl Ranged for Span {
 impl ValueFormatter<f64> for Span {
     fn format_ext(&self, value: &f64) -> String {
         match &self.labels {
-            Labels::Step(step) => tick(*value, *step),
-            Labels::Number => number(*value),
+            Labels::Step(step) if !self.exact => tick(*value, *step),
+            Labels::Step(_) | Labels::Number => number(*value),
             Labels::Names(names) => names.get(value.round() as usize).cloned().unwrap_or_default(),
         }
     }
@@ -196,8 +229,8 @@ mod tests {
     use super::*;
     use crate::figure::VALUE_MAX;
 
-    fn check(axis: &Axis, values: &[f64]) -> Result<(), TestCaseError> {
-        let span = Span::of(axis, values.iter().copied(), false);
+    fn check(axis: &Axis, values: &[f64], zero_from: f64) -> Result<(), TestCaseError> {
+        let span = Span::of(axis, values.iter().copied(), zero_from);
         let Range { start, end } = span.range();
         prop_assert!(start.is_finite() && end.is_finite() && start < end, "{start}..{end}");
         prop_assert!((2..=30).contains(&span.ticks.len()), "{:?}", span.ticks);
@@ -218,23 +251,24 @@ mod tests {
         fn any_values_have_a_span_with_ticks(
             values in proptest::collection::vec((-1.0..1.0, -320..300_i32), 0..6),
             spread in prop_oneof![Just(1.0), Just(1e-12)],
+            zero_from in 0.0..=1.0,
             base in prop_oneof![Just(0.0), Just(1.0), Just(-1e9)],
         ) {
             let value = |(unit, decade): (f64, i32)| (base + spread * unit * 10_f64.powi(decade)).clamp(-VALUE_MAX, VALUE_MAX);
             let values: Vec<f64> = values.into_iter().map(value).collect();
-            check(&Axis::linear("", ""), &values)?;
-            check(&Axis::log("", ""), &values)?;
+            check(&Axis::linear("", ""), &values, zero_from)?;
+            check(&Axis::log("", ""), &values, zero_from)?;
         }
     }
 
     #[test]
     fn bars_stand_on_zero_and_counting_starts_there() {
-        let span = |values: &[f64], from_zero| {
-            Span::of(&Axis::linear("", ""), values.iter().copied(), from_zero).range()
+        let span = |values: &[f64], zero_from| {
+            Span::of(&Axis::linear("", ""), values.iter().copied(), zero_from).range()
         };
-        assert!(span(&[90.0, 100.0], true).start == 0.0);
-        assert!(span(&[90.0, 100.0], false).start > 80.0);
-        assert!(span(&[10.0, 100.0], false).start == 0.0);
-        assert!(span(&[-90.0, -100.0], true).end == 0.0);
+        assert!(span(&[90.0, 100.0], 1.0).start == 0.0);
+        assert!(span(&[90.0, 100.0], 0.5).start > 80.0);
+        assert!(span(&[10.0, 100.0], 0.5).start == 0.0);
+        assert!(span(&[-90.0, -100.0], 1.0).end == 0.0);
     }
 }

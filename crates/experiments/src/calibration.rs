@@ -1,0 +1,131 @@
+//! The free constants of all experiments, each with its reason; one set for each paper.
+//!
+//! Invariant: no constant depends on a policy. [`Calibration::scaled`] changes one of them, so that it can be seen which
+//! conclusions hang on it.
+
+use std::collections::BTreeMap;
+
+/// A constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Constant {
+    /// Its name: paper and quantity.
+    pub name: &'static str,
+    /// Its value.
+    pub value: u64,
+    /// In what.
+    pub unit: &'static str,
+    /// Why that value.
+    pub reason: &'static str,
+}
+
+const fn constant(name: &'static str, value: u64, unit: &'static str, reason: &'static str) -> Constant {
+    Constant { name, value, unit, reason }
+}
+
+/// The constants of all experiments.
+pub const CONSTANTS: &[Constant] = &[
+    constant(
+        "psx.event",
+        2_000,
+        "ns",
+        "an event of a micro-kernel simulator of 2005-2013 on a 2.66 GHz Xeon: some thousand cycles with its queue operations",
+    ),
+    constant("psx.reduce", 2_000, "ns", "handling one message of a reduction in the federate"),
+    constant(
+        "psx.send",
+        6_000,
+        "ns",
+        "a small TCP message out of a paravirtual guest: system call, stack, front-end (Cherkasova and Gardner, 2005: tens of thousands of cycles a packet over all sides)",
+    ),
+    constant("psx.receive", 6_000, "ns", "the same on its way in, with the virtual interrupt"),
+    constant(
+        "psx.backend",
+        4_000,
+        "ns",
+        "grant operations, bridge and back-end in the privileged domain, per packet",
+    ),
+    constant("psx.decision", 700, "ns", "timer interrupt and scheduler of the hypervisor"),
+    constant(
+        "psx.switch",
+        2_500,
+        "ns",
+        "switch between VCPUs of different domains: page tables, TLB and first-level cache go cold",
+    ),
+    constant("psx.migration", 3_000, "ns", "second-level cache goes cold besides"),
+    constant("psx.page_write", 500, "ns", "a system call that writes the shared page"),
+    constant(
+        "psx.smt",
+        625,
+        "permille",
+        "two hyper-threads of a Nehalem-class core together give about 1.25 of one alone",
+    ),
+    constant(
+        "psx.dom0_vcpus",
+        24,
+        "VCPUs",
+        "Xen's default for DOM0: one for each PCPU; back-ends are dealt to them",
+    ),
+    constant(
+        "psx.gvt_period",
+        1_000_000_000,
+        "events",
+        "an optimistic federate takes part in GVT when it has nothing else to do",
+    ),
+    constant("psx.batch", 32, "events", "between two looks at the network"),
+    constant("psx.per_packet", 1, "messages", "every event is a message of its own, sent at once"),
+    constant(
+        "nsx.call",
+        5_000,
+        "ns",
+        "an MPI call of 2010 on a 2.33 GHz Core 2, besides the packet: matching, progress over TCP",
+    ),
+    constant("nsx.send", 15_000, "ns", "a small TCP message out of a paravirtual guest on that laptop"),
+    constant("nsx.receive", 15_000, "ns", "the same on its way in"),
+    constant(
+        "nsx.backend",
+        10_000,
+        "ns",
+        "per packet in the privileged domain: grant operations, bridge, back-end",
+    ),
+    constant("nsx.decision", 1_000, "ns", "timer interrupt and scheduler of the hypervisor"),
+    constant(
+        "nsx.switch",
+        3_000,
+        "ns",
+        "switch between VCPUs of different domains, with the cold cache after it",
+    ),
+    constant("nsx.migration", 3_000, "ns", "the shared second-level cache of a Core 2 keeps this small"),
+];
+
+/// The values of all constants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calibration {
+    values: BTreeMap<&'static str, u64>,
+}
+
+impl Default for Calibration {
+    fn default() -> Self {
+        Self { values: CONSTANTS.iter().map(|constant| (constant.name, constant.value)).collect() }
+    }
+}
+
+impl Calibration {
+    /// The value of the constant `name`.
+    ///
+    /// # Panics
+    /// If there is no such constant: names are written in this crate only.
+    pub fn get(&self, name: &str) -> u64 {
+        *self
+            .values
+            .get(name)
+            .unwrap_or_else(|| panic!("every constant that is asked for is in the table: {name}"))
+    }
+
+    /// The same values, but the constant `name` times `numerator` / `denominator`, at least 1.
+    #[must_use]
+    pub fn scaled(&self, name: &'static str, numerator: u64, denominator: u64) -> Self {
+        let mut scaled = self.clone();
+        scaled.values.insert(name, (self.get(name) * numerator / denominator).max(1));
+        scaled
+    }
+}

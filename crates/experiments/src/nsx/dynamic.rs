@@ -1,0 +1,113 @@
+//! A guest comes and goes while the others exchange messages.
+//!
+//! Invariant: the newcomer computes without end while it is there, so that a policy that let it catch up with the others'
+//! past would starve them.
+
+use std::collections::BTreeMap;
+
+use paceline_machine::guests::hog::Hog;
+use paceline_machine::guests::rounds::outcome;
+use paceline_machine::{DomainSpec, Observer, run_observed};
+use paceline_report::{Check, Finding};
+
+use super::runs::{Case, Scheduler};
+use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
+use crate::sample::mean;
+
+/// When the newcomer comes and goes.
+const COMES_NS: u64 = 200_000_000;
+const GOES_NS: u64 = 500_000_000;
+
+/// How long a newcomer is looked at for how much of the machine it takes.
+const FIRST_NS: u64 = 100_000_000;
+
+const CASE: Case = Case { scheduler: Scheduler::Nsx(2), tick_us: 100, vcpus: 1 };
+
+/// Adds up what the newcomer runs at first.
+struct First {
+    dom: u32,
+    ran_ns: u64,
+}
+
+impl Observer for First {
+    fn ran(&mut self, _pcpu: u32, dom: u32, _vcpu: u32, from_ns: u64, to_ns: u64) {
+        if dom == self.dom {
+            let to_ns = to_ns.min(COMES_NS + FIRST_NS);
+            self.ran_ns += to_ns.saturating_sub(from_ns);
+        }
+    }
+}
+
+/// Plans the experiment.
+pub fn plan(setup: &Setup) -> Plan {
+    Plan { cells: vec![cell(setup, false), cell(setup, true)], judge: Box::new(judge) }
+}
+
+fn key(comes: bool) -> String {
+    format!("nsx/dynamic/{comes}")
+}
+
+fn cell(setup: &Setup, comes: bool) -> Cell {
+    let calibration = setup.calibration.clone();
+    let runs = if setup.quick { 10 } else { 30 };
+    let job = move || {
+        let (mut errors, mut shares) = (Vec::new(), Vec::new());
+        for seed in 1..=runs {
+            let mut spec = CASE.machine(&calibration, seed);
+            if comes {
+                let newcomer = DomainSpec::new("newcomer", 0, vec![Box::new(Hog::new(1_000_000, 0))]);
+                spec.domains.push(DomainSpec {
+                    arrives_ns: COMES_NS,
+                    leaves_ns: Some(GOES_NS),
+                    background: true,
+                    ..newcomer
+                });
+            }
+            let mut first = First { dom: 4, ran_ns: 0 };
+            let ran = run_observed(spec, &mut first)?;
+            let outcome = outcome(&*ran.programs[2]);
+            let outcome = outcome.ok_or_else(|| CellError::Guests("rank 2 does not tell".into()))?;
+            errors.push(100.0 * f64::from(outcome.errors) / outcome.ended_ns.len().max(1) as f64);
+            shares.push(first.ran_ns as f64 / FIRST_NS as f64);
+        }
+        let (errors, shares) = (mean(&errors), mean(&shares));
+        let values = BTreeMap::from([
+            ("error", errors.mean),
+            ("error_half_width", errors.half_width),
+            ("share", shares.mean),
+        ]);
+        Ok(Measure { values, ..Measure::default() })
+    };
+    Cell { key: key(comes), weight: 5.0, job: Box::new(job) }
+}
+
+fn judge(results: &Results) -> Result<Finding, CellError> {
+    let number = |comes, name| results.value(&key(comes), name);
+    let (alone, with) = (number(false, "error")?, number(true, "error")?);
+    let allowed = number(false, "error_half_width")? + number(true, "error_half_width")?;
+    // Three guests and a newcomer on 2 PCPUs; a share is of one PCPU.
+    let share = number(true, "share")?;
+    let checks = vec![
+        Check {
+            what: "share of a PCPU that the newcomer takes in its first 100 ms".into(),
+            published: "it starts at sys_lvt".into(),
+            ours: format!("{share:.2}"),
+            must: "well below a whole PCPU: it does not catch up with the past".into(),
+            holds: share < 0.75,
+        },
+        Check {
+            what: "error of the others without and with it".into(),
+            published: "unchanged".into(),
+            ours: format!("{alone:.2} %, {with:.2} %"),
+            must: "the same within the intervals of 95 %".into(),
+            holds: (with - alone).abs() <= allowed,
+        },
+    ];
+    let about = format!(
+        "The rounds of nsx-fig10 under NSX with 2x DOM0 and a tick of 100 us, while a guest that computes comes after {} ms and \
+         goes after {} ms.",
+        COMES_NS / 1_000_000,
+        GOES_NS / 1_000_000
+    );
+    Ok(Finding { about: vec![about], checks, ..Finding::default() })
+}

@@ -1,0 +1,129 @@
+//! Runs of message rounds under a scheduler and a tick.
+
+use std::collections::BTreeMap;
+
+use paceline_machine::guests::rounds::{Settings as Rounds, outcome, programs};
+use paceline_machine::{Costs, DomainSpec, HostSpec, MachineSpec, ProcessId, run};
+use paceline_policy::Setting;
+
+use crate::Calibration;
+use crate::plan::{Cell, CellError, Measure, Setup};
+use crate::sample::mean;
+
+/// Ticks and time slices, in microseconds.
+pub const TICKS_US: [u64; 10] = [30, 60, 80, 100, 200, 500, 1_000, 3_000, 10_000, 30_000];
+
+/// A scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduler {
+    /// Xen's credit scheduler, all weights the same, no caps.
+    Csx,
+    /// Reference 2's, with so many ticks a turn for DOM0.
+    Nsx(u64),
+}
+
+impl Scheduler {
+    /// Those of the figures.
+    pub const ALL: [Self; 4] = [Self::Csx, Self::Nsx(1), Self::Nsx(2), Self::Nsx(4)];
+
+    /// Its name in figures.
+    pub fn name(self) -> String {
+        match self {
+            Self::Csx => "CSX".into(),
+            Self::Nsx(1) => "NSX".into(),
+            Self::Nsx(ticks) => format!("NSX, {ticks}x DOM0"),
+        }
+    }
+
+    /// A host of 2 PCPUs under it.
+    pub fn host(self, tick_us: u64) -> HostSpec {
+        let tick_ns = tick_us * 1_000;
+        let mut host = match self {
+            Self::Csx => HostSpec::new("host", 2, "credit"),
+            Self::Nsx(_) => HostSpec::new("host", 2, "nsx"),
+        };
+        let settings = &mut host.policy.settings;
+        match self {
+            Self::Csx => {
+                settings.set("slice", Setting::Nanos(tick_ns));
+                settings.set("tick", Setting::Nanos(tick_ns / 3));
+            }
+            Self::Nsx(ticks) => {
+                settings.set("tick", Setting::Nanos(tick_ns));
+                settings.set("dom0_ticks", Setting::Count(ticks));
+            }
+        }
+        host
+    }
+}
+
+/// What is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// Under which scheduler.
+    pub scheduler: Scheduler,
+    /// With which tick or slice.
+    pub tick_us: u64,
+    /// With how many VCPUs a guest.
+    pub vcpus: u32,
+}
+
+/// What things cost on the host of reference 2.
+pub fn costs(calibration: &Calibration) -> Costs {
+    let get = |name: &str| calibration.get(name);
+    Costs {
+        decision_ns: get("nsx.decision"),
+        switch_ns: get("nsx.switch"),
+        migration_ns: get("nsx.migration"),
+        send_ns: get("nsx.send"),
+        receive_ns: get("nsx.receive"),
+        backend_ns: get("nsx.backend"),
+        ..Costs::default()
+    }
+}
+
+impl Case {
+    /// Everything that decides the result.
+    pub fn key(self) -> String {
+        format!("nsx/{}/{}us/{}vcpu", self.scheduler.name(), self.tick_us, self.vcpus)
+    }
+
+    /// The machine of one run; the rounds are the first three processes.
+    pub fn machine(self, calibration: &Calibration, seed: u64) -> MachineSpec {
+        let rounds = Rounds { seed, call_ns: calibration.get("nsx.call"), ..Rounds::default() };
+        let programs = programs(&rounds, ProcessId(0)).into_iter();
+        let mut spec = MachineSpec { costs: costs(calibration), ..MachineSpec::default() };
+        spec.hosts.push(self.scheduler.host(self.tick_us));
+        for (name, program) in ["DOM-A", "DOM-B", "DOM-C"].into_iter().zip(programs) {
+            let domain = DomainSpec::new(name, 0, vec![program]);
+            spec.domains.push(DomainSpec { vcpus: self.vcpus, ..domain });
+        }
+        spec
+    }
+
+    /// Its cell: the mean of many runs with different seeds.
+    pub fn cell(self, setup: &Setup) -> Cell {
+        let calibration = setup.calibration.clone();
+        let runs = if setup.quick { 10 } else { 30 };
+        let weight = 1.0 + 1_000.0 / self.tick_us as f64;
+        let job = move || {
+            let (mut errors, mut times) = (Vec::new(), Vec::new());
+            for seed in 1..=runs {
+                let ran = run(self.machine(&calibration, seed))?;
+                let outcome = outcome(&*ran.programs[2]);
+                let outcome = outcome.ok_or_else(|| CellError::Guests("rank 2 does not tell".into()))?;
+                errors.push(100.0 * f64::from(outcome.errors) / outcome.ended_ns.len().max(1) as f64);
+                times.push(ran.report.at_ns as f64 / 1e9);
+            }
+            let (errors, times) = (mean(&errors), mean(&times));
+            let values = BTreeMap::from([
+                ("error", errors.mean),
+                ("error_half_width", errors.half_width),
+                ("time", times.mean),
+                ("time_half_width", times.half_width),
+            ]);
+            Ok(Measure { seconds: times.mean, values, ..Measure::default() })
+        };
+        Cell { key: self.key(), weight, job: Box::new(job) }
+    }
+}

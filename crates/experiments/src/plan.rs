@@ -1,0 +1,106 @@
+//! What an experiment consists of: runs of machines (cells), and a judgement of what they measured.
+//!
+//! Invariants: a cell's key says everything that decides its result, so that cells with one key are run once however many
+//! experiments want them; cells do not depend on each other and may run side by side.
+
+use std::collections::BTreeMap;
+
+use paceline_machine::MachineError;
+use paceline_report::Finding;
+use thiserror::Error;
+
+use crate::Calibration;
+
+/// How experiments are run.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {
+    /// Smaller sizes, shorter horizons: the same claims in a fraction of the time.
+    pub quick: bool,
+    /// What things cost.
+    pub calibration: Calibration,
+}
+
+/// What a cell measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measure {
+    /// Run time on the machine, in seconds of its time.
+    pub seconds: f64,
+    /// Other numbers by name.
+    pub values: BTreeMap<&'static str, f64>,
+    /// Points over time, by federate or domain.
+    pub series: Vec<Vec<(f64, f64)>>,
+    /// The digest of the simulation that ran in the guests, where there was one.
+    pub digest: Option<u64>,
+}
+
+/// Why a cell has no result.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CellError {
+    /// The machine could not go on.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// The guests did not do what they are for.
+    #[error("{0}")]
+    Guests(String),
+}
+
+/// Does what a cell is for.
+pub type Job = Box<dyn FnOnce() -> Result<Measure, CellError> + Send>;
+
+/// One run of a machine.
+pub struct Cell {
+    /// Everything that decides its result.
+    pub key: String,
+    /// How long it takes compared with others: long ones are begun first.
+    pub weight: f64,
+    /// Runs it.
+    pub job: Job,
+}
+
+/// What the cells of a plan have measured.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    pub(crate) measures: BTreeMap<String, Result<Measure, CellError>>,
+}
+
+/// An experiment that is ready to run.
+pub struct Plan {
+    /// Its runs.
+    pub cells: Vec<Cell>,
+    /// What they show: name, title and wall time of the finding are filled in afterwards.
+    pub judge: Box<dyn FnOnce(&Results) -> Result<Finding, CellError> + Send>,
+}
+
+impl Results {
+    /// What the cell with `key` measured.
+    pub fn get(&self, key: &str) -> Result<&Measure, CellError> {
+        match self.measures.get(key) {
+            Some(Ok(measure)) => Ok(measure),
+            Some(Err(error)) => Err(error.clone()),
+            None => Err(CellError::Guests(format!("there is no run {key:?}"))),
+        }
+    }
+
+    /// The run time of the cell with `key`, in seconds.
+    pub fn seconds(&self, key: &str) -> Result<f64, CellError> {
+        Ok(self.get(key)?.seconds)
+    }
+
+    /// Another number of the cell with `key`.
+    pub fn value(&self, key: &str, name: &str) -> Result<f64, CellError> {
+        let found = self.get(key)?.values.get(name).copied();
+        found.ok_or_else(|| CellError::Guests(format!("the run {key:?} has no {name:?}")))
+    }
+}
+
+impl std::fmt::Debug for Cell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cell").field("key", &self.key).field("weight", &self.weight).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plan").field("cells", &self.cells).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,223 @@
+//! Runs of simulations on the host of reference 1, under a scheduler.
+//!
+//! Host: 24 PCPUs that are hyper-threads of 12 cores; DOM0 carries the messages; one federate a guest, one VCPU a guest.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use paceline_kernel::{Model, Optimism, Saving, Settings, TieBreak, Time};
+use paceline_machine::guests::federate::{GuestSettings, Reduction, Series, Sync, collect, federates};
+use paceline_machine::{Costs, DomainSpec, HostSpec, MachineSpec, ProcessId, Wait, run};
+use paceline_models::phold::{Destination, Phold};
+use paceline_policy::Setting;
+
+use crate::Calibration;
+use crate::plan::{Cell, CellError, Measure, Setup};
+
+/// PCPUs of the host.
+pub const PCPUS: u32 = 24;
+
+/// The seed of all models.
+const SEED: u64 = 1;
+
+/// A scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduler {
+    /// Xen's credit scheduler, with so many times the guests' weight for DOM0.
+    Csx(u64),
+    /// Reference 1's.
+    Psx,
+    /// Our own.
+    PsxPlus,
+}
+
+/// How federates are kept in step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gear {
+    /// Conservatively.
+    Cons,
+    /// Optimistically.
+    Opt,
+}
+
+impl Gear {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Cons, Self::Opt];
+
+    /// Its name in figures.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cons => "CONS",
+            Self::Opt => "OPT",
+        }
+    }
+}
+
+/// PHOLD as reference 1 uses it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load {
+    /// LPs of a federate (NLP).
+    pub lps: u32,
+    /// Messages of an LP (NMSG).
+    pub messages: f64,
+    /// Percentage of messages to an LP of the same federate (LOC).
+    pub local: u32,
+    /// Simulated seconds.
+    pub until_s: u64,
+}
+
+/// A run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Case {
+    /// What is simulated.
+    pub load: Load,
+    /// Guests, and federates.
+    pub domains: u32,
+    /// How federates are kept in step.
+    pub gear: Gear,
+    /// Under which scheduler.
+    pub scheduler: Scheduler,
+    /// How federates wait.
+    pub wait: Wait,
+}
+
+impl Scheduler {
+    /// Its name in figures.
+    pub fn name(self) -> String {
+        match self {
+            Self::Csx(weight) => format!("CSX-{weight}x"),
+            Self::Psx => "PSX".into(),
+            Self::PsxPlus => "PSX+".into(),
+        }
+    }
+
+    /// Whether guests report their LVT to it.
+    fn is_told(self) -> bool {
+        !matches!(self, Self::Csx(_))
+    }
+
+    fn host(self) -> HostSpec {
+        let kind = match self {
+            Self::Csx(_) => "credit",
+            Self::Psx => "psx",
+            Self::PsxPlus => "psx-plus",
+        };
+        let mut host = HostSpec::new("host", PCPUS, kind);
+        host.smt = true;
+        if let Self::Csx(weight) = self {
+            host.dom0_settings.set("weight", Setting::Count(256 * weight));
+        }
+        host
+    }
+}
+
+/// What things cost on the host of reference 1.
+pub fn costs(calibration: &Calibration) -> Costs {
+    let get = |name: &str| calibration.get(name);
+    Costs {
+        decision_ns: get("psx.decision"),
+        switch_ns: get("psx.switch"),
+        migration_ns: get("psx.migration"),
+        page_write_ns: get("psx.page_write"),
+        send_ns: get("psx.send"),
+        receive_ns: get("psx.receive"),
+        backend_ns: get("psx.backend"),
+        smt_permille: get("psx.smt"),
+        ..Costs::default()
+    }
+}
+
+impl Case {
+    /// Everything that decides the result.
+    pub fn key(&self) -> String {
+        let Load { lps, messages, local, until_s } = self.load;
+        let (gear, scheduler, wait) = (self.gear.name(), self.scheduler.name(), self.wait);
+        format!("psx/{lps}x{messages}/loc{local}/{until_s}s/{}dom/{gear}/{scheduler}/{wait:?}", self.domains)
+    }
+
+    fn model(&self) -> Phold {
+        Phold {
+            lps: self.load.lps * self.domains,
+            messages_per_lp: self.load.messages,
+            lookahead: Time::secs(1),
+            mean: Time::secs(1),
+            work_ns: 0,
+            destination: Destination::Group { groups: self.domains, locality: f64::from(self.load.local) / 100.0 },
+        }
+    }
+
+    /// Its cell.
+    pub fn cell(self, setup: &Setup) -> Cell {
+        let calibration = setup.calibration.clone();
+        let events = f64::from(self.load.lps * self.domains) * self.load.messages * self.load.until_s as f64 / 2.0;
+        let job = move || {
+            let until = Time::secs(self.load.until_s);
+            simulate(self.model(), until, self.domains, self.gear, self.scheduler, self.wait, &calibration)
+        };
+        Cell { key: self.key(), weight: events, job: Box::new(job) }
+    }
+}
+
+/// Runs `model` with one federate in each of `domains` guests.
+pub fn simulate<M: Model + 'static>(
+    model: M,
+    until: Time,
+    domains: u32,
+    gear: Gear,
+    scheduler: Scheduler,
+    wait: Wait,
+    calibration: &Calibration,
+) -> Result<Measure, CellError> {
+    let told = |error: &dyn std::fmt::Display| CellError::Guests(error.to_string());
+    let model = Arc::new(model);
+    let partition = Arc::new(model.partition(domains));
+    let settings = Settings { seed: SEED, ties: TieBreak::Fixed, window: model.lookahead() };
+    let guests = GuestSettings {
+        sync: match gear {
+            Gear::Cons => Sync::Conservative,
+            Gear::Opt => Sync::Optimistic(Optimism { saving: Saving::Periodic, ..Optimism::default() }),
+        },
+        until,
+        wait,
+        event_ns: calibration.get("psx.event"),
+        reduce_ns: calibration.get("psx.reduce"),
+        reduction: Reduction::Butterfly,
+        gvt_period: calibration.get("psx.gvt_period") as u32,
+        batch: calibration.get("psx.batch") as u32,
+        per_packet: calibration.get("psx.per_packet") as u32,
+        reports: scheduler.is_told(),
+        flags_waiting: scheduler == Scheduler::PsxPlus,
+        ..GuestSettings::default()
+    };
+    let programs = federates(Arc::clone(&model), partition, settings, guests, ProcessId(0));
+    let programs = programs.map_err(|error| told(&error))?;
+    let mut spec = MachineSpec { costs: costs(calibration), ..MachineSpec::default() };
+    let dom0_vcpus = calibration.get("psx.dom0_vcpus") as u32;
+    spec.hosts.push(HostSpec { dom0_vcpus, ..scheduler.host() });
+    for (number, program) in programs.into_iter().enumerate() {
+        spec.domains.push(DomainSpec::new(format!("DOM{}", number + 1), 0, vec![program]));
+    }
+    let ran = run(spec)?;
+    let report = &ran.report;
+    let seconds = report.at_ns as f64 / 1e9;
+    let host = &report.hosts[0];
+    let mut values = BTreeMap::from([
+        ("waiting_share", report.waiting_share()),
+        ("unfairness", report.unfairness()),
+        ("switches", host.switches as f64),
+        ("decisions", host.decisions as f64),
+        ("packets", host.packets as f64),
+        ("dom0", host.dom0_ns as f64 / 1e9),
+        ("overhead", host.overhead_ns as f64 / 1e9),
+    ]);
+    let outcome = collect::<M>(ran.programs).map_err(|error| told(&error))?;
+    values.extend([("rounds", outcome.rounds as f64), ("repeats", outcome.repeats as f64)]);
+    if let Some(rollbacks) = &outcome.rollbacks {
+        values.insert("efficiency", rollbacks.efficiency());
+    }
+    let points = |series: &Series| {
+        series.samples().iter().map(|(at_ns, events)| (*at_ns as f64 / 1e9, *events as f64)).collect()
+    };
+    let series = outcome.series.iter().map(points);
+    Ok(Measure { seconds, values, series: series.collect(), digest: Some(outcome.digest.value()) })
+}

@@ -1,0 +1,191 @@
+//! Federates of a parallel discrete-event simulation, one a guest process: the kernel's federates, driven by messages.
+//!
+//! What runs here is the code that the engine runs. The federate's work is done at once when its program is asked for the next
+//! [`Op`]; the machine is told the CPU time that it took, and the messages that leave it. So what the simulation computes
+//! does not depend on the machine, and the machine knows nothing of the simulation.
+//!
+//! - [`conservative`]: windows of safe events, and a reduction for LBTS after each;
+//! - [`optimistic`]: Time Warp, with reductions for GVT that stop nobody;
+//! - [`allreduce`], [`transit`]: reductions by messages, and what counts messages that are on their way;
+//! - [`letter`], [`desk`]: packets, and what all federates have in common.
+//!
+//! Invariant: the digest is that of the engine for the same model and seed, whatever delays messages have.
+
+mod allreduce;
+mod conservative;
+mod desk;
+mod letter;
+mod optimistic;
+mod outcome;
+mod series;
+mod settings;
+#[cfg(test)]
+mod test;
+mod transit;
+
+use std::fmt;
+use std::sync::Arc;
+
+use paceline_kernel::{BucketQueue, Federate, Model, Partition, Saving, Settings, Time, Trouble, Warp};
+
+use conservative::Conservative;
+use desk::Desk;
+use optimistic::Optimistic;
+pub use outcome::{Outcome, OutcomeError, collect};
+pub use series::Series;
+pub use settings::{FederatesError, GuestSettings, Reduction, Sync};
+
+use crate::{Guest, Op, ProcessId, Program};
+
+/// The program of one federate.
+pub struct FederateProgram<M: Model> {
+    id: u32,
+    started: bool,
+    desk: Desk<M>,
+    driver: Driver<M>,
+}
+
+enum Driver<M: Model> {
+    Conservative(Box<Conservative<M>>),
+    Optimistic(Box<Optimistic<M>>),
+}
+
+/// One program for each federate of `partition`. Federate `k` is to be process `first` + `k` of the machine.
+///
+/// After the run [`collect`] gives the results.
+///
+/// ```
+/// use std::sync::Arc;
+/// use paceline_kernel::{Context, LpId, Model, Settings, TieBreak, Time};
+/// use paceline_machine::ProcessId;
+/// use paceline_machine::guests::federate::{GuestSettings, Reduction, federates};
+///
+/// /// Two LPs that pass a token to and fro, once a second.
+/// struct Pair;
+///
+/// impl Model for Pair {
+///     type State = u64;
+///     type Event = ();
+///     type Output = ();
+///     fn lps(&self) -> u32 {
+///         2
+///     }
+///     fn lookahead(&self) -> Time {
+///         Time::secs(1)
+///     }
+///     fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u64 {
+///         if lp == LpId(0) {
+///             cx.schedule(Time::ZERO, ());
+///         }
+///         0
+///     }
+///     fn handle(&self, seen: &mut u64, _token: &(), cx: &mut Context<Self>) {
+///         *seen += 1;
+///         cx.send(LpId(1 - cx.lp().0), Time::secs(1), ());
+///     }
+/// }
+///
+/// let model = Arc::new(Pair);
+/// let partition = Arc::new(model.partition(2));
+/// let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: model.lookahead() };
+/// let guests = GuestSettings {
+///     until: Time::secs(100),
+///     reduction: Reduction::Butterfly,
+///     ..GuestSettings::default()
+/// };
+/// let programs = federates(model, partition, settings, guests, ProcessId(0))?;
+/// assert_eq!(programs.len(), 2);
+/// # Ok::<(), paceline_machine::guests::federate::FederatesError>(())
+/// ```
+pub fn federates<M: Model + 'static>(
+    model: Arc<M>,
+    partition: Arc<Partition>,
+    settings: Settings,
+    guests: GuestSettings,
+    first: ProcessId,
+) -> Result<Vec<Box<dyn Program>>, FederatesError> {
+    check(&*model, &partition, &guests)?;
+    let federates = Federate::<M, BucketQueue<M::Event>>::build(&model, &partition, settings)?;
+    let guests = Arc::new(guests);
+    let program = |federate: Federate<M, _>| {
+        let id = federate.id();
+        let desk = Desk::new(Arc::clone(&model), Arc::clone(&partition), Arc::clone(&guests), id, first);
+        let driver = match &guests.sync {
+            Sync::Conservative => Driver::Conservative(Box::new(Conservative::new(federate))),
+            Sync::Optimistic(optimism) => {
+                let warp = Warp::new(federate, optimism);
+                Driver::Optimistic(Box::new(Optimistic::new(warp, model.lookahead())))
+            }
+        };
+        Box::new(FederateProgram { id, started: false, desk, driver }) as Box<dyn Program>
+    };
+    Ok(federates.into_iter().map(program).collect())
+}
+
+fn check<M: Model>(model: &M, partition: &Partition, guests: &GuestSettings) -> Result<(), FederatesError> {
+    if partition.lps() != model.lps() {
+        return Err(FederatesError::Partition { partition: partition.lps(), model: model.lps() });
+    }
+    let fan_in = if let Reduction::Tree { fan_in } = guests.reduction { fan_in } else { 1 };
+    let numbers = [("batch", guests.batch), ("per_packet", guests.per_packet), ("fan_in", fan_in)];
+    if let Some((what, _)) = numbers.into_iter().find(|(_, number)| *number == 0) {
+        return Err(FederatesError::Zero { what });
+    }
+    match &guests.sync {
+        Sync::Conservative if model.lookahead() == Time::ZERO => Err(FederatesError::NoLookahead),
+        Sync::Optimistic(optimism) if optimism.saving == Saving::Undo && !model.has_undo() => {
+            Err(FederatesError::NoUndo)
+        }
+        _ => Ok(()),
+    }
+}
+
+impl<M: Model + 'static> FederateProgram<M> {
+    /// Its number in the partition.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// What went wrong, if anything did.
+    fn trouble(&self) -> Option<Trouble> {
+        match &self.driver {
+            Driver::Conservative(conservative) => {
+                let fault = conservative.federate.fault()?.clone();
+                let (lp, at, event) = (fault.from, fault.now, fault.event.clone());
+                Some(Trouble { kind: paceline_kernel::TroubleKind::Fault(fault), lp, at, event })
+            }
+            Driver::Optimistic(optimistic) => optimistic.trouble.as_deref().cloned(),
+        }
+    }
+}
+
+impl<M: Model + 'static> Program for FederateProgram<M> {
+    fn next(&mut self, guest: &mut Guest<'_>) -> Op {
+        if !self.started {
+            self.started = true;
+            self.desk.start(guest);
+        }
+        loop {
+            if let Some(op) = self.desk.next_op(guest) {
+                return op;
+            }
+            if self.desk.done {
+                return Op::Done;
+            }
+            match &mut self.driver {
+                Driver::Conservative(conservative) => conservative.turn(&mut self.desk, guest),
+                Driver::Optimistic(optimistic) => optimistic.turn(&mut self.desk, guest),
+            }
+        }
+    }
+
+    fn waits_for(&self) -> String {
+        format!("federate {}, {}", self.id, self.desk.awaits())
+    }
+}
+
+impl<M: Model> fmt::Debug for FederateProgram<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FederateProgram").field("id", &self.id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,304 @@
+//! Reductions over all federates by messages: everybody contributes a value, and everybody gets the whole.
+//!
+//! A state machine: values and notes go in, notes to others come out of `out`, and `whole` has the result. A federate
+//! contributes to one pass after the other, to each once it has the result of the one before.
+//!
+//! Invariant: a whole joins exactly one contribution of every federate. With the butterfly a note may come a pass early, from
+//! a partner that is through already; never earlier, since nobody gets through a pass without everybody.
+
+use std::ops::Range;
+
+use paceline_kernel::Time;
+
+use super::Reduction;
+
+/// What is reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    /// No event is before this: least of all.
+    pub least: Time,
+    /// Messages sent and not received: sum of all.
+    pub transit: i64,
+    /// Whether anybody cannot go on.
+    pub failed: bool,
+}
+
+impl Value {
+    const NONE: Self = Self { least: Time::MAX, transit: 0, failed: false };
+
+    fn join(&mut self, other: Self) {
+        self.least = self.least.min(other.least);
+        self.transit += other.transit;
+        self.failed |= other.failed;
+    }
+}
+
+/// What federates tell each other in a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Note {
+    /// The part of some; of a butterfly, from which exchange of which pass.
+    Part { odd: bool, stage: u8, value: Value },
+    /// The whole.
+    Whole(Value),
+}
+
+/// One federate's part in the reductions.
+#[derive(Debug)]
+pub(super) struct AllReduce {
+    way: Way,
+    /// Notes to be sent.
+    pub out: Vec<(u32, Note)>,
+    whole: Option<Value>,
+}
+
+#[derive(Debug)]
+enum Way {
+    Tree(Tree),
+    Butterfly(Butterfly),
+}
+
+#[derive(Debug)]
+struct Tree {
+    parent: Option<u32>,
+    children: Range<u32>,
+    /// Parts that have not come yet, the own one included.
+    missing: u32,
+    sum: Value,
+}
+
+#[derive(Debug)]
+struct Butterfly {
+    me: u32,
+    /// Federates from this on hand their part to the one so many before them, and get the whole from there.
+    power: u32,
+    /// The one that hands its part to this federate.
+    extra: Option<u32>,
+    odd: bool,
+    /// The exchange that is waited for, once this federate has contributed; 0 is for the part of `extra`.
+    stage: Option<u8>,
+    sum: Value,
+    /// Parts that have come, by pass and exchange.
+    slots: [Vec<Option<Value>>; 2],
+}
+
+impl AllReduce {
+    /// For federate `me` of `count`.
+    pub fn new(reduction: Reduction, me: u32, count: u32) -> Self {
+        let tree = |fan_in: u32| {
+            let first = |node: u32| node.saturating_mul(fan_in).saturating_add(1).min(count);
+            let children = first(me)..first(me + 1);
+            let missing = 1 + children.len() as u32;
+            Way::Tree(Tree {
+                parent: me.checked_sub(1).map(|n| n / fan_in),
+                children,
+                missing,
+                sum: Value::NONE,
+            })
+        };
+        let way = match reduction {
+            Reduction::Tree { fan_in } => tree(fan_in),
+            Reduction::Central => tree(count.max(1)),
+            Reduction::Butterfly => {
+                let power = 1u32 << count.max(1).ilog2();
+                let slots = || vec![None; power.ilog2() as usize + 1];
+                let extra = (me < power && me + power < count).then_some(me + power);
+                let slots = [slots(), slots()];
+                Way::Butterfly(Butterfly {
+                    me,
+                    power,
+                    extra,
+                    odd: false,
+                    stage: None,
+                    sum: Value::NONE,
+                    slots,
+                })
+            }
+        };
+        Self { way, out: Vec::new(), whole: None }
+    }
+
+    /// Takes part in the next pass.
+    pub fn contribute(&mut self, value: Value) {
+        assert!(self.whole.is_none(), "a federate contributes once it has the result of the pass before");
+        match &mut self.way {
+            Way::Tree(tree) => self.whole = tree.part(value, &mut self.out),
+            Way::Butterfly(butterfly) => self.whole = butterfly.contribute(value, &mut self.out),
+        }
+    }
+
+    /// Takes in a note.
+    pub fn take(&mut self, note: Note) {
+        let whole = match (&mut self.way, note) {
+            (Way::Tree(tree), Note::Part { value, .. }) => tree.part(value, &mut self.out),
+            (Way::Tree(tree), Note::Whole(value)) => Some(tree.whole(value, &mut self.out)),
+            (Way::Butterfly(butterfly), Note::Part { odd, stage, value }) => {
+                let slot = &mut butterfly.slots[usize::from(odd)][usize::from(stage)];
+                assert!(slot.is_none(), "nobody is more than a pass ahead");
+                *slot = Some(value);
+                butterfly.proceed(&mut self.out)
+            }
+            (Way::Butterfly(butterfly), Note::Whole(value)) => {
+                butterfly.stage = None;
+                Some(value)
+            }
+        };
+        self.whole = self.whole.or(whole);
+    }
+
+    /// Whether the result of the pass is there.
+    pub fn is_whole(&self) -> bool {
+        self.whole.is_some()
+    }
+
+    /// The result of the pass, once.
+    pub fn whole(&mut self) -> Option<Value> {
+        self.whole.take()
+    }
+
+    /// What is waited for, for people.
+    pub fn awaits(&self) -> String {
+        match &self.way {
+            Way::Tree(tree) if tree.missing as usize <= tree.children.len() => {
+                let Range { start, end } = tree.children;
+                format!("{} of the parts of federates {start} to {}", tree.missing, end - 1)
+            }
+            Way::Tree(tree) => format!("the result from federate {}", tree.parent.unwrap_or(0)),
+            Way::Butterfly(Butterfly { me, power, .. }) if me >= power => {
+                format!("the result from federate {}", me - power)
+            }
+            Way::Butterfly(butterfly) => {
+                format!("the part of federate {}", butterfly.partner(butterfly.stage.unwrap_or(0)))
+            }
+        }
+    }
+}
+
+impl Tree {
+    fn part(&mut self, value: Value, out: &mut Vec<(u32, Note)>) -> Option<Value> {
+        self.sum.join(value);
+        self.missing -= 1;
+        if self.missing > 0 {
+            return None;
+        }
+        self.missing = 1 + self.children.len() as u32;
+        let value = std::mem::replace(&mut self.sum, Value::NONE);
+        match self.parent {
+            Some(parent) => {
+                out.push((parent, Note::Part { odd: false, stage: 0, value }));
+                None
+            }
+            None => Some(self.whole(value, out)),
+        }
+    }
+
+    fn whole(&mut self, value: Value, out: &mut Vec<(u32, Note)>) -> Value {
+        out.extend(self.children.clone().map(|child| (child, Note::Whole(value))));
+        value
+    }
+}
+
+impl Butterfly {
+    fn partner(&self, stage: u8) -> u32 {
+        if stage == 0 { self.extra.unwrap_or(self.me) } else { self.me ^ 1 << (stage - 1) }
+    }
+
+    fn contribute(&mut self, value: Value, out: &mut Vec<(u32, Note)>) -> Option<Value> {
+        self.sum = value;
+        if self.me >= self.power {
+            self.stage = Some(0);
+            out.push((self.me - self.power, Note::Part { odd: self.odd, stage: 0, value }));
+            self.odd = !self.odd;
+            return None;
+        }
+        match self.extra {
+            Some(_) => self.stage = Some(0),
+            None => self.enter(1, out),
+        }
+        self.proceed(out)
+    }
+
+    fn enter(&mut self, stage: u8, out: &mut Vec<(u32, Note)>) {
+        self.stage = Some(stage);
+        if usize::from(stage) < self.slots[0].len() {
+            out.push((self.partner(stage), Note::Part { odd: self.odd, stage, value: self.sum }));
+        }
+    }
+
+    /// Goes on as far as the parts that have come allow.
+    fn proceed(&mut self, out: &mut Vec<(u32, Note)>) -> Option<Value> {
+        loop {
+            let stage = self.stage?;
+            let slots = &mut self.slots[usize::from(self.odd)];
+            if usize::from(stage) == slots.len() {
+                break;
+            }
+            let part = slots[usize::from(stage)].take()?;
+            self.sum.join(part);
+            self.enter(stage + 1, out);
+        }
+        self.stage = None;
+        self.odd = !self.odd;
+        out.extend(self.extra.map(|extra| (extra, Note::Whole(self.sum))));
+        Some(self.sum)
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use std::collections::BTreeMap;
+    use std::collections::VecDeque;
+
+    use paceline_kernel::Rng;
+
+    use super::*;
+
+    /// Federates contribute when they please; notes are late, in order between each two.
+    #[test]
+    fn everybody_gets_the_whole_of_every_pass() {
+        let mut rng = Rng::new(1, 2);
+        for case in 0..400 {
+            let count = 1 + rng.below(20) as u32;
+            let fan_in = 1 + rng.below(4) as u32;
+            let ways = [Reduction::Tree { fan_in }, Reduction::Butterfly, Reduction::Central];
+            let way = ways[case % 3];
+            let mut all: Vec<_> = (0..count).map(|me| AllReduce::new(way, me, count)).collect();
+            let mut passes = vec![0; count as usize];
+            let mut waits = vec![false; count as usize];
+            let mut lines: BTreeMap<(u32, u32), VecDeque<Note>> = BTreeMap::new();
+            let value = |me: u32, pass: u64| Value {
+                least: Time::nanos((u64::from(me) * 7 + pass * 13) % 31),
+                transit: i64::from(me) - pass as i64,
+                failed: pass == 3 && me == count / 2,
+            };
+            while passes.iter().any(|pass| *pass < 6) {
+                let me = rng.below(u64::from(count)) as u32;
+                let at = me as usize;
+                if !waits[at] && passes[at] < 6 {
+                    all[at].contribute(value(me, passes[at]));
+                    waits[at] = true;
+                }
+                let full: Vec<_> = lines.keys().copied().filter(|(_, to)| *to == me).collect();
+                if !full.is_empty() {
+                    let line = full[rng.below(full.len() as u64) as usize];
+                    let notes = lines.get_mut(&line).expect("it was listed");
+                    all[at].take(notes.pop_front().expect("empty lines are removed"));
+                    if notes.is_empty() {
+                        lines.remove(&line);
+                    }
+                }
+                for (to, note) in all[at].out.drain(..) {
+                    assert_ne!(to, me, "{way:?} of {count}");
+                    lines.entry((me, to)).or_default().push_back(note);
+                }
+                if let Some(whole) = all[at].whole() {
+                    let mut expected = Value::NONE;
+                    (0..count).for_each(|other| expected.join(value(other, passes[at])));
+                    assert_eq!(whole, expected, "{way:?} of {count}, pass {}", passes[at]);
+                    passes[at] += 1;
+                    waits[at] = false;
+                }
+            }
+            assert!(lines.is_empty(), "{way:?} of {count}: everything was needed");
+        }
+    }
+}

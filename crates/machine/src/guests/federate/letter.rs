@@ -1,0 +1,86 @@
+//! What federates send each other: packets of events and anti-messages, and notes of the reductions.
+//!
+//! Invariant: what goes to one federate stays in the order in which it was sent.
+
+use paceline_kernel::{Event, Mail, Receipt};
+
+use super::allreduce::Note;
+
+/// The payload of a message. A packet carries its sender's colour.
+#[derive(Debug)]
+pub(super) enum Letter<E> {
+    /// A packet with one event.
+    Event(u32, Event<E>),
+    /// A packet with one anti-message.
+    Anti(u32, Receipt),
+    /// A packet with several of them.
+    Mail(u32, Mail<E>),
+    /// A note.
+    Note(Note),
+}
+
+/// An event or an anti-message.
+enum Item<E> {
+    Event(Event<E>),
+    Anti(Receipt),
+}
+
+/// Empties `mail` into packets of at most `most` events and anti-messages, each given out with how many are in it.
+pub(super) fn pack<E>(mail: &mut Mail<E>, colour: u32, most: u32, mut send: impl FnMut(Letter<E>, u32)) {
+    let mut group = Mail::default();
+    in_order(mail, |item| {
+        if most == 1 {
+            let letter = match item {
+                Item::Event(event) => Letter::Event(colour, event),
+                Item::Anti(receipt) => Letter::Anti(colour, receipt),
+            };
+            return send(letter, 1);
+        }
+        put(&mut group, item);
+        let items = len(&group);
+        if items == most {
+            send(Letter::Mail(colour, std::mem::take(&mut group)), items);
+        }
+    });
+    if !group.is_empty() {
+        let items = len(&group);
+        send(Letter::Mail(colour, group), items);
+    }
+}
+
+/// Adds an event to `mail`.
+pub(super) fn add_event<E>(mail: &mut Mail<E>, event: Event<E>) {
+    put(mail, Item::Event(event));
+}
+
+/// Adds an anti-message to `mail`.
+pub(super) fn add_anti<E>(mail: &mut Mail<E>, receipt: Receipt) {
+    put(mail, Item::Anti(receipt));
+}
+
+/// Adds `more` behind what is in `mail`.
+pub(super) fn add_mail<E>(mail: &mut Mail<E>, mut more: Mail<E>) {
+    in_order(&mut more, |item| put(mail, item));
+}
+
+fn len<E>(mail: &Mail<E>) -> u32 {
+    (mail.events.len() + mail.antis.len()) as u32
+}
+
+fn put<E>(mail: &mut Mail<E>, item: Item<E>) {
+    match item {
+        Item::Event(event) => mail.events.push(event),
+        Item::Anti(receipt) => mail.antis.push((mail.events.len() as u32, receipt)),
+    }
+}
+
+fn in_order<E>(mail: &mut Mail<E>, mut each: impl FnMut(Item<E>)) {
+    let mut antis = mail.antis.drain(..).peekable();
+    for (position, event) in mail.events.drain(..).enumerate() {
+        while let Some((_, receipt)) = antis.next_if(|(at, _)| *at as usize <= position) {
+            each(Item::Anti(receipt));
+        }
+        each(Item::Event(event));
+    }
+    antis.for_each(|(_, receipt)| each(Item::Anti(receipt)));
+}

@@ -1,0 +1,173 @@
+//! An optimistic federate: Time Warp, with GVT by reductions that stop nobody.
+//!
+//! It takes in its mail, runs a batch, sends what leaves it, and looks again. After so many events, or when it has nothing to
+//! do before GVT moves on, it joins the next round of GVT, and goes on meanwhile; the round is repeated until the
+//! messages sent before their senders joined have all come. When GVT has passed the horizon, all retreat, and one
+//! more round sees to it that every message has come.
+//!
+//! Invariant: when GVT is handed to the [`Warp`], no message that arrives later is for before GVT plus lookahead
+//! ([`Desk::contribute`] counts messages so).
+
+use paceline_kernel::{Bounds, BucketQueue, Model, Rollbacks, Time, Trouble, Warp, WarpTurn};
+
+use super::desk::{Desk, Pass};
+use crate::Guest;
+
+/// The federate, and how far everybody has come.
+pub(super) struct Optimistic<M: Model> {
+    pub warp: Warp<M, BucketQueue<M::Event>>,
+    pub trouble: Option<Box<Trouble>>,
+    gvt: Time,
+    /// Events since the last round.
+    since: u64,
+    /// Whether it cannot go on before mail comes or GVT moves on.
+    idle: bool,
+    /// Whether the round in hand is to be repeated, and this federate has not contributed to that yet.
+    again: bool,
+    /// Whether GVT has passed the horizon.
+    closing: bool,
+    width: Width,
+    charged: Charged,
+}
+
+/// How much simulated time holds about a batch of events.
+#[derive(Debug)]
+struct Width {
+    ns: u64,
+    /// How far the farthest batch was to go.
+    front: Time,
+}
+
+/// Work of the federate that the guest's CPU has been charged with.
+#[derive(Debug, Default)]
+struct Charged {
+    processed: u64,
+    coasted: u64,
+    undone: u64,
+}
+
+impl<M: Model + 'static> Optimistic<M> {
+    pub fn new(warp: Warp<M, BucketQueue<M::Event>>, lookahead: Time) -> Self {
+        Self {
+            warp,
+            trouble: None,
+            gvt: Time::ZERO,
+            since: 0,
+            idle: false,
+            again: false,
+            closing: false,
+            width: Width { ns: lookahead.as_nanos().max(1), front: Time::ZERO },
+            charged: Charged::default(),
+        }
+    }
+
+    /// Goes on by one step: mail, a part in a reduction, a batch, or waiting.
+    pub fn turn(&mut self, desk: &mut Desk<M>, guest: &mut Guest<'_>) {
+        desk.sweep(guest);
+        if !desk.arrived.is_empty() {
+            let Desk { model, partition, arrived, outbox, .. } = desk;
+            self.warp.receive(model, partition, arrived, outbox);
+            self.idle = false;
+            self.settle_up(desk);
+        }
+        match desk.result() {
+            None => {}
+            Some(Pass::Failed) => return desk.end(guest, self.warp.events()),
+            // What has come meanwhile is worked off first: a floor that it holds down would be GVT.
+            Some(Pass::Again) => (self.again, self.since, self.idle) = (true, 0, false),
+            Some(Pass::Least(_)) if self.closing => return desk.end(guest, self.warp.events()),
+            Some(Pass::Least(gvt)) => self.pass_gvt(gvt, desk, guest),
+        }
+        if (self.again || !desk.has_joined())
+            && (self.idle || self.is_over() || self.since >= u64::from(desk.settings.gvt_period))
+        {
+            let (floor, failed) = (self.warp.floor(), self.trouble.is_some());
+            if std::mem::take(&mut self.again) {
+                desk.contribute(floor, failed);
+            } else {
+                desk.join(floor, failed);
+            }
+        }
+        if !self.idle && !self.is_over() {
+            self.report(desk, guest);
+            return self.batch(desk);
+        }
+        if desk.has_joined() && !desk.has_result() {
+            desk.wait(guest);
+        }
+    }
+
+    /// Whether it runs no events any more.
+    fn is_over(&self) -> bool {
+        self.closing || self.trouble.is_some()
+    }
+
+    /// GVT has come to `gvt`.
+    fn pass_gvt(&mut self, gvt: Time, desk: &mut Desk<M>, guest: &mut Guest<'_>) {
+        assert!(gvt >= self.gvt, "GVT never falls, but {gvt} is before {}", self.gvt);
+        desk.tally.series.note(guest.now_ns(), self.warp.events());
+        self.gvt = gvt;
+        self.since = 0;
+        self.idle = false;
+        let until = desk.settings.until;
+        if gvt >= until {
+            self.closing = true;
+            let Desk { model, partition, outbox, .. } = desk;
+            self.trouble = self.trouble.take().or(self.warp.retreat(model, partition, until, outbox).err());
+            self.settle_up(desk);
+        }
+    }
+
+    /// Tells the hypervisor the earliest time that can be committed next.
+    fn report(&mut self, desk: &mut Desk<M>, guest: &mut Guest<'_>) {
+        if desk.settings.reports {
+            let lvt = match self.warp.times().committable {
+                Time::MAX => self.gvt.saturating_add(desk.lookahead).min(desk.settings.until),
+                committable => committable,
+            };
+            desk.report(guest, lvt);
+        }
+    }
+
+    fn batch(&mut self, desk: &mut Desk<M>) {
+        let floor = self.warp.floor();
+        let end = floor.saturating_add(Time::nanos(self.width.ns)).min(desk.settings.until);
+        // A horizon for this batch only: what is before it is run as it would be anyway.
+        let bounds = Bounds { floor, gvt: self.gvt, until: end };
+        let before = self.warp.stats().processed;
+        let turn = self.warp.turn(&desk.model, &desk.partition, bounds, false, &mut desk.outbox);
+        let ran = self.warp.stats().processed - before;
+        self.width.learn(ran, u64::from(desk.settings.batch), end, self.warp.floor());
+        self.since += ran;
+        match turn {
+            WarpTurn::Ran => desk.charge(desk.settings.poll_ns),
+            WarpTurn::Waits => self.idle = true,
+            WarpTurn::Failed(trouble) => self.trouble = Some(trouble),
+        }
+        self.settle_up(desk);
+    }
+
+    /// Charges the CPU with what the federate has done, and sends what came of it.
+    fn settle_up(&mut self, desk: &mut Desk<M>) {
+        let &Rollbacks { processed, coasted, undone, .. } = self.warp.stats();
+        let handled = processed - self.charged.processed + (coasted - self.charged.coasted);
+        let undone_now = undone - self.charged.undone;
+        self.charged = Charged { processed, coasted, undone };
+        desk.charge(handled * desk.settings.event_ns + undone_now * desk.settings.undo_ns);
+        desk.post();
+    }
+}
+
+impl Width {
+    /// A batch of `ran` events where `aim` were wanted was to go to `end`; the federate is at `floor` now. What is run again
+    /// after a rollback is sparse, and says nothing.
+    fn learn(&mut self, ran: u64, aim: u64, end: Time, floor: Time) {
+        let fresh = end > self.front;
+        self.front = self.front.max(end);
+        if ran > 2 * aim {
+            self.ns = (u128::from(self.ns) * u128::from(aim) / u128::from(ran)).max(1) as u64;
+        } else if fresh && floor >= end && 2 * ran < aim {
+            self.ns = self.ns.saturating_mul(2);
+        }
+    }
+}

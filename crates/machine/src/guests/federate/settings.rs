@@ -1,0 +1,116 @@
+//! How a federate behaves in its guest, and what its work costs there.
+//!
+//! Invariant: nothing here changes what the simulation computes, only when.
+
+use paceline_kernel::{Fault, Optimism, Time};
+use thiserror::Error;
+
+use crate::Wait;
+
+/// How federates are kept in step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sync {
+    /// What is before LBTS plus lookahead, with a reduction for LBTS now and then.
+    Conservative,
+    /// Time Warp, with a reduction for GVT now and then.
+    Optimistic(Optimism),
+}
+
+/// The way a reduction takes through the federates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// Up a tree and back down; every federate has at most `fan_in` children.
+    Tree {
+        /// Children of a federate.
+        fan_in: u32,
+    },
+    /// Pairs exchange what they have, at distances 1, 2, 4, ... (recursive doubling); every federate ends with the result.
+    Butterfly,
+    /// Everybody tells federate 0, which tells everybody.
+    Central,
+}
+
+/// How federates run in their guests. CPU times are those on a core that nobody shares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GuestSettings {
+    /// How they are kept in step.
+    pub sync: Sync,
+    /// The horizon: events at or after it do not happen.
+    pub until: Time,
+    /// How a federate waits that cannot go on.
+    pub wait: Wait,
+    /// CPU time of an event, each time that it is handled.
+    pub event_ns: u64,
+    /// CPU time of taking back an event.
+    pub undo_ns: u64,
+    /// CPU time of looking into the inbox before a batch.
+    pub poll_ns: u64,
+    /// CPU time of a message of a reduction, in the federate that gets it.
+    pub reduce_ns: u64,
+    /// Events between two looks into the inbox. A conservative federate handles at most so many, an optimistic one about so many.
+    pub batch: u32,
+    /// Bytes of an event, an anti-message, or a message of a reduction.
+    pub message_bytes: u32,
+    /// Events of one batch to the same federate that may share a packet.
+    pub per_packet: u32,
+    /// The way of the reductions.
+    pub reduction: Reduction,
+    /// A federate takes part in the next reduction, for LBTS or GVT, after so many events, or when it has nothing to do.
+    pub gvt_period: u32,
+    /// Whether it reports its LVT, and that it simulates, to the hypervisor (reference 1, section 3.1).
+    pub reports: bool,
+    /// Whether it flags to the hypervisor that it only waits for others.
+    pub flags_waiting: bool,
+}
+
+impl Default for GuestSettings {
+    /// Conservative, polling, without reports: the unmodified engine of reference 1, as far as the paper tells.
+    fn default() -> Self {
+        Self {
+            sync: Sync::Conservative,
+            until: Time::MAX,
+            wait: Wait::Poll,
+            event_ns: 10_000,
+            undo_ns: 2_000,
+            poll_ns: 1_000,
+            reduce_ns: 2_000,
+            batch: 32,
+            message_bytes: 100,
+            per_packet: 1,
+            reduction: Reduction::Tree { fan_in: 2 },
+            gvt_period: 256,
+            reports: false,
+            flags_waiting: false,
+        }
+    }
+}
+
+/// Why federates could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FederatesError {
+    /// The model broke a rule while its LPs were initialised.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// Conservative federates need lookahead.
+    #[error("conservative federates need a lookahead above zero, and the model declares none")]
+    NoLookahead,
+    /// States are to be brought back by `undo`, and the model has none.
+    #[error(
+        "states are to be saved by undo, and the model has no undo; periodic and copy work with every model"
+    )]
+    NoUndo,
+    /// A number that must be at least 1 is 0.
+    #[error("{what} must be at least 1")]
+    Zero {
+        /// Which number.
+        what: &'static str,
+    },
+    /// The partition is not one of this model.
+    #[error("the partition deals {partition} LPs, and the model has {model}")]
+    Partition {
+        /// LPs of the partition.
+        partition: u32,
+        /// LPs of the model.
+        model: u32,
+    },
+}

@@ -1,0 +1,70 @@
+//! Who runs on which PCPU, and which PCPUs idle.
+//!
+//! Invariant: a PCPU is in the set of idle ones when its last pick found nobody and it has not been asked to look again
+//! since. So two VCPUs that wake at the same instant claim two PCPUs.
+
+use std::collections::BTreeSet;
+
+use crate::{Orders, PcpuId, VcpuId};
+
+/// The PCPUs of a host.
+#[derive(Debug)]
+pub(crate) struct Seats {
+    running: Vec<Option<VcpuId>>,
+    idle: BTreeSet<PcpuId>,
+}
+
+impl Seats {
+    /// All idle.
+    pub(crate) fn new(pcpus: u32) -> Self {
+        Self { running: vec![None; pcpus as usize], idle: (0..pcpus).map(PcpuId).collect() }
+    }
+
+    /// How many.
+    pub(crate) fn len(&self) -> u32 {
+        self.running.len() as u32
+    }
+
+    /// Who runs on `pcpu`.
+    pub(crate) fn on(&self, pcpu: PcpuId) -> Option<VcpuId> {
+        self.running[pcpu.index()]
+    }
+
+    /// From now on `vcpu` runs on `pcpu`, or nobody.
+    pub(crate) fn seat(&mut self, pcpu: PcpuId, vcpu: Option<VcpuId>) {
+        self.running[pcpu.index()] = vcpu;
+        match vcpu {
+            Some(_) => self.idle.remove(&pcpu),
+            None => self.idle.insert(pcpu),
+        };
+    }
+
+    /// Asks an idle PCPU to look again: `pin` if there is one, or else `home`, or the next after it, going round. Whether there
+    /// was one.
+    pub(crate) fn ask_idle(&mut self, pin: Option<PcpuId>, home: PcpuId, orders: &mut Orders) -> bool {
+        let found = match pin {
+            Some(pin) => Some(pin),
+            None if self.idle.contains(&home) => Some(home),
+            None => next_round(&self.idle, home, |_| true),
+        };
+        let asked = found.filter(|pcpu| self.idle.remove(pcpu));
+        asked.into_iter().for_each(|pcpu| orders.reschedule(pcpu));
+        asked.is_some()
+    }
+
+    /// Who runs where, of the PCPUs that somebody with this pin may use.
+    pub(crate) fn running(&self, pin: Option<PcpuId>) -> impl Iterator<Item = (PcpuId, VcpuId)> {
+        let all = (0..).map(PcpuId).zip(&self.running);
+        let some = all.filter_map(|(pcpu, vcpu)| Some((pcpu, (*vcpu)?)));
+        some.filter(move |(pcpu, _)| pin.is_none_or(|pin| pin == *pcpu))
+    }
+}
+
+/// The first of a set of PCPUs after `pcpu`, going round and leaving out `pcpu` itself, that `may` be taken.
+pub(crate) fn next_round(
+    set: &BTreeSet<PcpuId>,
+    pcpu: PcpuId,
+    may: impl Fn(PcpuId) -> bool,
+) -> Option<PcpuId> {
+    set.range(PcpuId(pcpu.0 + 1)..).chain(set.range(..pcpu)).copied().find(|peer| may(*peer))
+}

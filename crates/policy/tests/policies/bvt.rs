@@ -1,0 +1,163 @@
+//! Borrowed virtual time by hand, and what it promises: shares by weight, warps with limits, work conservation.
+
+use crate::lab::{Act, Lab, ran};
+use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PcpuId, Setting, Settings, VcpuId};
+use proptest::prelude::*;
+
+fn advance(advance: u64) -> Settings {
+    Settings::default().with("mcu_advance", Setting::Count(advance))
+}
+
+fn warp(warp_ns: u64, limit_ns: u64, unwarp_ns: u64) -> Settings {
+    let settings = Settings::default().with("warp", Setting::Nanos(warp_ns));
+    settings.with("warp_limit", Setting::Nanos(limit_ns)).with("unwarp", Setting::Nanos(unwarp_ns))
+}
+
+#[test]
+fn half_the_advance_is_twice_the_share() {
+    // Virtual time in ms x advance; the allowance is 5 ms. Both begin with 0, and VCPU 1 came last to the queue's end when
+    // VCPU 0, which ran for no time, went there after it.
+    // 0 ms: VCPU 1 for 5 + (0 - 0) / 20. 5 ms: it has 100. VCPU 0 for 5 + 100 / 10 = 15. 20 ms: 150 to 100. VCPU 1 for
+    // 5 + 50 / 20 = 7.5. 27.5 ms: 150 to 250. VCPU 0 for 15. 42.5 ms: 300 to 250. VCPU 1 for 7.5. So 15 : 7.5 from here on.
+    let mut lab = Lab::new("bvt", Settings::default(), 1);
+    lab.hog(advance(10));
+    lab.hog(advance(20));
+    lab.run(50 * MS);
+    let expected = [
+        ran(0, 1, 0, 5_000 * US),
+        ran(0, 0, 5_000 * US, 20_000 * US),
+        ran(0, 1, 20_000 * US, 27_500 * US),
+        ran(0, 0, 27_500 * US, 42_500 * US),
+        ran(0, 1, 42_500 * US, 50_000 * US),
+    ];
+    assert_eq!(lab.stretches(), expected);
+}
+
+#[test]
+fn a_warp_ends_at_its_limit() {
+    // 10 ms: VCPU 0 has 100; VCPU 1 wakes with SVT 100, warped by 20 ms x 10: EVT -100. It preempts, for at most the limit of 4 ms.
+    // 14 ms: it has 140, and its warp rests. VCPU 0 for 5 + (140 - 100) / 10 = 9. 23 ms: 190 to 140: VCPU 1 does its last 2.
+    let script = vec![Act::Sleep(10 * MS), Act::Compute(6 * MS)];
+    let mut lab = Lab::new("bvt", Settings::default(), 1);
+    lab.hog(advance(10));
+    lab.domain(false, &[(script, None)], false, warp(20 * MS, 4 * MS, 30 * MS)).expect("it is admitted");
+    lab.run(30 * MS);
+    let expected = [
+        ran(0, 0, 0, 10 * MS),
+        ran(0, 1, 10 * MS, 14 * MS),
+        ran(0, 0, 14 * MS, 23 * MS),
+        ran(0, 1, 23 * MS, 25 * MS),
+        ran(0, 0, 25 * MS, 30 * MS),
+    ];
+    assert_eq!(lab.stretches(), expected);
+}
+
+#[test]
+fn a_warp_comes_back_after_its_rest() {
+    // As above until 14 ms; but 3 ms later, while it waits with 140, it is warped again: EVT -60 to VCPU 0's 130.
+    let script = vec![Act::Sleep(10 * MS), Act::Compute(6 * MS)];
+    let mut lab = Lab::new("bvt", Settings::default(), 1);
+    lab.hog(advance(10));
+    lab.domain(false, &[(script, None)], false, warp(20 * MS, 4 * MS, 3 * MS)).expect("it is admitted");
+    lab.run(30 * MS);
+    let expected = [
+        ran(0, 0, 0, 10 * MS),
+        ran(0, 1, 10 * MS, 14 * MS),
+        ran(0, 0, 14 * MS, 17 * MS),
+        ran(0, 1, 17 * MS, 19 * MS),
+        ran(0, 0, 19 * MS, 30 * MS),
+    ];
+    assert_eq!(lab.stretches(), expected);
+}
+
+#[test]
+fn who_sleeps_saves_nothing_up() {
+    let script = vec![Act::Sleep(1_000 * MS), Act::Compute(1_000_000 * MS)];
+    let mut lab = Lab::new("bvt", Settings::default(), 1);
+    lab.hog(advance(10));
+    lab.domain(false, &[(script, None)], false, advance(10)).expect("it is admitted");
+    lab.run(1_100 * MS);
+    assert!(lab.ran_ns(1).abs_diff(50 * MS) <= 5 * MS, "{} ns", lab.ran_ns(1));
+}
+
+#[test]
+fn a_limit_needs_a_rest_and_settings_can_change() {
+    let mut lab = Lab::new("bvt", Settings::default(), 1);
+    let first = lab.hog(advance(10));
+    lab.hog(advance(10));
+    lab.run(1_000 * MS);
+    let before_ns = lab.ran_ns(0);
+    lab.tell(|policy, now_ns, orders| {
+        assert!(policy.adjust(now_ns, first, &mut warp(MS, MS, 0), orders).is_err());
+        policy.adjust(now_ns, first, &mut advance(40), orders).expect("it is sound");
+    });
+    lab.run(11_000 * MS);
+    assert!((lab.ran_ns(0) - before_ns).abs_diff(2_000 * MS) <= 10 * MS);
+    lab.remove(first);
+    lab.run(11_001 * MS);
+    assert_eq!(lab.running(0), Some(VcpuId(1)));
+    assert_eq!(lab.policy.dump(lab.now_ns).len(), 1);
+}
+
+fn scripts(pcpus: u32) -> impl Strategy<Value = (Vec<Act>, Option<u32>, Settings)> {
+    let span = || 1u64..20_000;
+    let script = prop_oneof![
+        Just(vec![Act::Compute(1_000_000 * MS)]),
+        (span(), span()).prop_map(|(run, rest)| vec![Act::Compute(run * US), Act::Sleep(rest * US)]),
+        span().prop_map(|run| vec![Act::Compute(run * US), Act::Yield]),
+    ];
+    let settings = prop_oneof![
+        (1u64..40).prop_map(advance),
+        (span(), span(), span()).prop_map(|(by, limit, rest)| warp(by * US, limit * US, rest * US)),
+    ];
+    (script, proptest::option::weighted(0.2, 0..pcpus), settings)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn hogs_share_by_advance(advances in prop::collection::vec(1u64..=20, 2..20), pcpus in 1u32..=4) {
+        let part = |own: u64| 1.0 / own as f64;
+        let total: f64 = advances.iter().map(|own| part(*own)).sum();
+        let due_ns = |own: u64| (10_000 * MS * u64::from(pcpus)) as f64 * part(own) / total;
+        // Who has to run all the time cannot make up for a wait.
+        prop_assume!(pcpus == 1 || advances.iter().all(|own| due_ns(*own) <= (6_000 * MS) as f64));
+        let mut lab = Lab::new("bvt", Settings::default(), pcpus);
+        advances.iter().for_each(|own| { lab.hog(advance(*own)); });
+        lab.run(10_000 * MS);
+        for (vcpu, own) in advances.iter().enumerate() {
+            let wrong_ns = (lab.ran_ns(vcpu as u32) as f64 - due_ns(*own)).abs();
+            prop_assert!(wrong_ns <= (100 * MS) as f64, "VCPU {vcpu} of {advances:?} on {pcpus}: {wrong_ns} ns");
+        }
+    }
+
+    #[test]
+    fn nobody_waits_beside_an_idle_pcpu_and_nobody_starves(
+        (pcpus, all) in (1u32..=4).prop_flat_map(|pcpus| (Just(pcpus), prop::collection::vec(scripts(pcpus), 1..10))),
+    ) {
+        let mut lab = Lab::new("bvt", Settings::default(), pcpus);
+        let count = all.len() as u32;
+        for (script, pin, settings) in all {
+            lab.domain(false, &[(script, pin)], true, settings).expect("it is admitted");
+        }
+        for step in 1..600 {
+            lab.run(step * 1_700 * US);
+            prop_assert_eq!(lab.wasted(), Vec::<PcpuId>::new(), "at {} ns", lab.now_ns);
+        }
+        prop_assert!((0..count).all(|vcpu| lab.ran_ns(vcpu) > 0));
+    }
+
+    #[test]
+    fn the_allowance_bounds_who_is_ahead(advances in prop::collection::vec(1u64..=20, 2..8), until in 1u64..1_000_000) {
+        // On one PCPU, who runs is beyond the least of the others by at most 5 ms of its own time.
+        let mut lab = Lab::new("bvt", Settings::default(), 1);
+        advances.iter().for_each(|own| { lab.hog(advance(*own)); });
+        lab.run(until * US);
+        let avt = |vcpu: u32| lab.ran_ns(vcpu) * advances[vcpu as usize];
+        let least = (0..advances.len() as u32).map(avt).min().expect("there are some");
+        for (vcpu, own) in advances.iter().enumerate() {
+            prop_assert!(avt(vcpu as u32) - least <= 5 * MS * own, "VCPU {vcpu} of {advances:?}");
+        }
+    }
+}

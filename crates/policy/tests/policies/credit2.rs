@@ -1,0 +1,166 @@
+//! Credit2 by hand, and what it promises: shares by weight, work conservation, most credits first.
+
+use crate::lab::{Act, Lab, ran};
+use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PcpuId, Setting, Settings, VcpuId};
+use proptest::prelude::*;
+
+fn weight(weight: u64) -> Settings {
+    Settings::default().with("weight", Setting::Count(weight))
+}
+
+fn credit(lab: &Lab, vcpu: u32) -> i64 {
+    let standings = lab.policy.dump(lab.now_ns);
+    standings.iter().find(|own| own.vcpu == VcpuId(vcpu)).expect("it is there").keys[0].1
+}
+
+#[test]
+fn the_lighter_burns_faster_and_a_reset_gives_to_all() {
+    // Weights 2 : 1, credits in ms of VCPU 0; VCPU 1 burns two a ms. Both begin with 10; who runs goes on when both are equal.
+    // 0 ms: VCPU 0, for the longest slice. 2 ms: 8 to 10, so VCPU 1 for (10 - 8) / 2 ms. 3 ms: 8 to 8, VCPU 1 goes on for
+    // the shortest slice. 3.5 ms: 8 to 7, VCPU 0 for 1 ms. 4.5 ms: 7 to 7. 5 ms: 6.5 to 7. 5.5 ms: 6.5 to 6. 6 ms: 6 to 6.
+    // 6.5 ms: 5.5 to 6. From here on VCPU 0 has 1 ms and VCPU 1 half of one in turn, and both burn 1.
+    // 14 ms: 0.5 to 1, VCPU 1. 14.5 ms: 0.5 to 0, VCPU 0. 15 ms: 0 to 0, nobody has any: 10 for both.
+    let mut lab = Lab::new("credit2", Settings::default(), 1);
+    lab.hog(weight(512));
+    lab.hog(weight(256));
+    lab.run(17 * MS / 2);
+    let expected = [
+        ran(0, 0, 0, 2_000 * US),
+        ran(0, 1, 2_000 * US, 3_500 * US),
+        ran(0, 0, 3_500 * US, 5_000 * US),
+        ran(0, 1, 5_000 * US, 5_500 * US),
+        ran(0, 0, 5_500 * US, 6_500 * US),
+        ran(0, 1, 6_500 * US, 7_000 * US),
+        ran(0, 0, 7_000 * US, 8_000 * US),
+        ran(0, 1, 8_000 * US, 8_500 * US),
+    ];
+    assert_eq!(lab.stretches(), expected);
+    lab.run(15 * MS);
+    assert_eq!((credit(&lab, 0), credit(&lab, 1)), (10_000_000, 10_000_000));
+}
+
+#[test]
+fn preemption_at_home_is_easier_than_elsewhere() {
+    // VCPU 2 last ran on PCPU 0. It wakes at 0.25 ms with 10, while both others have 9.75: it preempts at home. VCPU 0 has more
+    // than VCPU 1, but by less than 0.5, and stays. They alternate with the shortest slice. At 2 ms VCPU 1 has 8 and VCPU 2,
+    // which waits, 9: more by at least 0.5, and is pulled over, for 9 - 8. At 2.25 ms VCPU 0 has 8.75 to VCPU 1's 8.
+    let mut lab = Lab::new("credit2", Settings::default(), 2);
+    lab.hog(weight(256));
+    lab.hog(weight(256));
+    let script = vec![Act::Sleep(250 * US), Act::Compute(1_000 * MS)];
+    lab.domain(false, &[(script, None)], false, weight(256)).expect("it is admitted");
+    lab.run(2_900 * US);
+    let expected = [
+        ran(0, 0, 0, 250 * US),
+        ran(0, 2, 250 * US, 750 * US),
+        ran(0, 0, 750 * US, 1_250 * US),
+        ran(0, 2, 1_250 * US, 1_750 * US),
+        ran(1, 1, 0, 2_000 * US),
+        ran(0, 0, 1_750 * US, 2_900 * US),
+        ran(1, 2, 2_000 * US, 2_900 * US),
+    ];
+    assert_eq!(lab.stretches(), expected);
+}
+
+#[test]
+fn resistance_keeps_vcpus_where_they_are() {
+    // As above, but 2 ms more are needed: at 2 ms VCPU 2 has 9, and VCPU 1 goes on with 8 and less.
+    let settings = Settings::default().with("migrate_resist", Setting::Nanos(2 * MS));
+    let mut lab = Lab::new("credit2", settings, 2);
+    lab.hog(weight(256));
+    lab.hog(weight(256));
+    let script = vec![Act::Sleep(250 * US), Act::Compute(1_000 * MS)];
+    lab.domain(false, &[(script, None)], false, weight(256)).expect("it is admitted");
+    lab.run(2_900 * US);
+    assert_eq!(lab.running(1), Some(VcpuId(1)));
+}
+
+#[test]
+fn who_sleeps_carries_little_over() {
+    let mut lab = Lab::new("credit2", Settings::default(), 1);
+    lab.hog(weight(256));
+    lab.domain(false, &[(vec![Act::Sleep(1_000 * MS)], None)], true, weight(256)).expect("it is admitted");
+    lab.run(500 * MS);
+    assert_eq!(credit(&lab, 1), 10_500_000);
+}
+
+#[test]
+fn who_yields_lets_another_go_first_even_with_less_credit() {
+    // Weights 1 : 4. At 2 ms VCPU 0 has 10 - 4 x 2 = 2. VCPU 1 yields with 9.9: VCPU 0 has the shortest slice.
+    let script = vec![Act::Compute(100 * US), Act::Yield];
+    let mut lab = Lab::new("credit2", Settings::default(), 1);
+    lab.hog(weight(256));
+    lab.domain(false, &[(script, None)], true, weight(1024)).expect("it is admitted");
+    lab.run(2_700 * US);
+    let expected = [
+        ran(0, 0, 0, 2_000 * US),
+        ran(0, 1, 2_000 * US, 2_100 * US),
+        ran(0, 0, 2_100 * US, 2_600 * US),
+        ran(0, 1, 2_600 * US, 2_700 * US),
+    ];
+    assert_eq!(lab.stretches(), expected);
+}
+
+#[test]
+fn weights_can_change_and_domains_go() {
+    let mut lab = Lab::new("credit2", Settings::default(), 1);
+    let first = lab.hog(weight(512));
+    lab.hog(weight(256));
+    lab.run(1_000 * MS);
+    let before_ns = lab.ran_ns(0);
+    lab.tell(|policy, now_ns, orders| {
+        assert!(policy.adjust(now_ns, first, &mut weight(0), orders).is_err());
+        policy.adjust(now_ns, first, &mut weight(64), orders).expect("it is sound");
+    });
+    lab.run(11_000 * MS);
+    assert!((lab.ran_ns(0) - before_ns).abs_diff(2_000 * MS) <= 100 * MS);
+    lab.remove(first);
+    lab.run(11_001 * MS);
+    assert_eq!(lab.running(0), Some(VcpuId(1)));
+    assert_eq!(lab.policy.dump(lab.now_ns).len(), 1);
+}
+
+fn scripts(pcpus: u32) -> impl Strategy<Value = (Vec<Act>, Option<u32>)> {
+    let span = || 1u64..8_000;
+    let script = prop_oneof![
+        Just(vec![Act::Compute(1_000_000 * MS)]),
+        (span(), span()).prop_map(|(run, rest)| vec![Act::Compute(run * US), Act::Sleep(rest * US)]),
+        span().prop_map(|run| vec![Act::Compute(run * US), Act::Yield]),
+    ];
+    (script, proptest::option::weighted(0.2, 0..pcpus))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn hogs_share_by_weight(weights in prop::collection::vec(1u64..=8, 2..20), pcpus in 1u32..=4) {
+        let total: u64 = weights.iter().sum();
+        let due_ns = |weight: u64| 10_000 * MS * u64::from(pcpus) * weight / total;
+        // Who has to run all the time cannot make up for a wait.
+        prop_assume!(pcpus == 1 || weights.iter().all(|weight| due_ns(*weight) <= 6_000 * MS));
+        let mut lab = Lab::new("credit2", Settings::default(), pcpus);
+        weights.iter().for_each(|own| { lab.hog(weight(own * 100)); });
+        lab.run(10_000 * MS);
+        for (vcpu, own) in weights.iter().enumerate() {
+            let wrong_ns = lab.ran_ns(vcpu as u32).abs_diff(due_ns(*own));
+            prop_assert!(wrong_ns <= 100 * MS, "VCPU {vcpu} of {weights:?} on {pcpus}: {wrong_ns} ns");
+        }
+    }
+
+    #[test]
+    fn nobody_waits_beside_an_idle_pcpu_and_nobody_starves(
+        (pcpus, all) in (1u32..=4).prop_flat_map(|pcpus| (Just(pcpus), prop::collection::vec(scripts(pcpus), 1..10))),
+    ) {
+        let mut lab = Lab::new("credit2", Settings::default(), pcpus);
+        let count = all.len() as u32;
+        for script in all {
+            lab.domain(false, &[script], true, Settings::default()).expect("it is admitted");
+        }
+        for step in 1..400 {
+            lab.run(step * 700 * US);
+            prop_assert_eq!(lab.wasted(), Vec::<PcpuId>::new(), "at {} ns", lab.now_ns);
+        }
+        prop_assert!((0..count).all(|vcpu| lab.ran_ns(vcpu) > 0));
+    }
+}
