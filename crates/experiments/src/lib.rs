@@ -20,3 +20,6 @@ pub use calibration::{CONSTANTS, Calibration, Constant};
 pub use catalogue::{Experiment, experiments};
 pub use plan::{Cell, CellError, Job, Measure, Plan, Results, Setup};
 pub use pool::{Progress, reproduce};
+
+pub mod compare;
+pub mod scenario;

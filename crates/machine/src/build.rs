@@ -2,7 +2,7 @@
 //!
 //! Invariant: a spec that is accepted refers to nothing that is not in it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use paceline_policy::{DomId, Host as PolicyHost, NewDomain, Orders, PcpuId, Settings, VcpuId};
 
@@ -78,6 +78,7 @@ fn check(spec: &MachineSpec) -> Result<(), MachineError> {
         return Err(refused("the number of hosts", 0, "at least 1"));
     }
     spec.hosts.iter().try_for_each(check_host)?;
+    let mut joined = BTreeSet::new();
     for link in &spec.links {
         let most = spec.hosts.len() as u32 - 1;
         if let Some(end) = [link.from, link.to].into_iter().find(|end| *end > most) {
@@ -86,6 +87,10 @@ fn check(spec: &MachineSpec) -> Result<(), MachineError> {
         if link.from == link.to || link.bits_per_second == 0 {
             let value = format!("{} to {} at {} bit/s", link.from, link.to, link.bits_per_second);
             return Err(refused("a link", value, "between two hosts, at 1 bit/s at least"));
+        }
+        if !joined.insert((link.from.min(link.to), link.from.max(link.to))) {
+            let [from, to] = [link.from, link.to].map(|host| &spec.hosts[host as usize].name);
+            return Err(refused(format!("a second link between {from} and {to}"), "there", "one at most"));
         }
     }
     let costs = &spec.costs;
@@ -116,8 +121,10 @@ fn vcpu(dom: u32, host: u32) -> Vcpu {
         last: None,
         current: None,
         quantum_ns: 0,
+        previous: None,
         errand: None,
         kernel_ns: 0,
+        resumed: VecDeque::new(),
         errands: VecDeque::new(),
     }
 }
@@ -142,7 +149,7 @@ impl<'a> Machine<'a> {
             in_flight: 0,
             lively: 0,
             awaited: 0,
-            coming: 0,
+            moving: 0,
             orders: Orders::default(),
             undecided: VecDeque::new(),
             digest: 0,
@@ -221,13 +228,16 @@ impl<'a> Machine<'a> {
             off: true,
             ended: false,
             last_vcpu: 0,
+            asked_ns: 0,
+            asked: 0,
         }));
         if !spec.background {
             self.awaited += u64::from(processes);
         }
-        self.coming += 1;
+        self.moving += 1;
         self.calendar.plan(spec.arrives_ns, Event::Comes { domain: number });
         if let Some(leaves_ns) = spec.leaves_ns {
+            self.moving += u64::from(!spec.background);
             self.calendar.plan(leaves_ns, Event::Goes { domain: number });
         }
         self.guests.push(Guest {
@@ -255,7 +265,7 @@ impl<'a> Machine<'a> {
     pub fn comes(&mut self, number: u32) {
         let Comer { domain, mut settings } =
             self.comers[number as usize].take().expect("a domain comes once");
-        self.coming -= 1;
+        self.moving -= 1;
         let own = &mut self.guests[number as usize];
         let host = own.host;
         let policy = &mut self.hosts[host as usize].policy;
@@ -279,6 +289,8 @@ impl<'a> Machine<'a> {
         }
         for vcpu in first_vcpu..first_vcpu + vcpus.min(processes) {
             self.notify(vcpu);
+            // One after the other: who is woken next must not count on a PCPU that is taken.
+            self.decide();
         }
     }
 
@@ -286,6 +298,7 @@ impl<'a> Machine<'a> {
     pub fn goes(&mut self, number: u32) {
         let own = &mut self.guests[number as usize];
         own.here = false;
+        self.moving -= u64::from(!own.background);
         let (host, first_vcpu, vcpus) = (own.host, own.first_vcpu, own.vcpus);
         for process in own.first_process..own.first_process + own.processes {
             self.end_process(ProcessId(process));

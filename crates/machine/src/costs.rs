@@ -31,7 +31,7 @@ pub struct Costs {
     pub loopback_ns: u64,
     /// How long the guest's scheduler lets a process run while others wait.
     pub guest_quantum_ns: u64,
-    /// Switching from one process of a guest to another.
+    /// Switching from one process of a guest to another on the same VCPU.
     pub guest_switch_ns: u64,
     /// Packets that a ring holds, either way.
     pub ring_slots: u32,

@@ -40,15 +40,22 @@ impl Machine<'_> {
             self.digest = mix(self.digest, self.now_ns);
             self.digest = mix(self.digest, u64::from(pcpu) << 32 | u64::from(after.unwrap_or(u32::MAX)));
         }
+        // What the hypervisor had in hand is finished first, unless nobody needs it any more.
+        let left_ns = self.overhead_left(pcpu);
         let own = &mut self.pcpus[pcpu as usize];
         own.number = own.number.wrapping_add(1);
         let number = own.number;
         own.switching = after.is_some();
-        if after.is_some() {
-            self.hosts[host as usize].report.overhead_ns += cost_ns;
-            self.calendar.plan(self.now_ns + cost_ns, Event::Switched { pcpu, number });
+        let report = &mut self.hosts[host as usize].report;
+        if after.is_none() {
+            report.overhead_ns -= left_ns;
+        } else {
+            report.overhead_ns += cost_ns;
+            own.until_ns = self.now_ns + left_ns + cost_ns;
+            self.calendar.plan(own.until_ns, Event::Switched { pcpu, number });
             if let Some(slice_ns) = pick.slice_ns {
-                self.calendar.plan(self.now_ns + slice_ns.max(1), Event::Slice { pcpu, number });
+                self.calendar
+                    .plan(self.now_ns.saturating_add(slice_ns.max(1)), Event::Slice { pcpu, number });
             }
         }
         if before.is_some() != after.is_some() {
@@ -104,6 +111,12 @@ impl Machine<'_> {
         }
     }
 
+    /// How much of the work that the hypervisor has begun on `pcpu` is still to do.
+    pub fn overhead_left(&self, pcpu: u32) -> u64 {
+        let own = &self.pcpus[pcpu as usize];
+        if own.switching { own.until_ns.saturating_sub(self.now_ns) } else { 0 }
+    }
+
     /// The hypervisor is done: the VCPU on `pcpu` goes on.
     pub fn switched(&mut self, pcpu: u32) {
         self.pcpus[pcpu as usize].switching = false;
@@ -146,7 +159,9 @@ impl Machine<'_> {
         own.segment = Some(Segment { doing, since_ns: self.now_ns, permille });
         if let Some(work_ns) = work_ns {
             let number = own.number;
-            let at_ns = self.now_ns + (work_ns * 1_000).div_ceil(permille);
+            // Spans that no run outlasts may be cut.
+            let span_ns = work_ns.saturating_mul(1_000).div_ceil(permille);
+            let at_ns = self.now_ns.saturating_add(span_ns);
             self.calendar.plan(at_ns, Event::Segment { vcpu, number });
         }
     }

@@ -54,23 +54,24 @@ impl Machine<'_> {
                 let own = &mut self.vcpus[vcpu as usize];
                 own.current = Some(process);
                 own.quantum_ns = self.costs.guest_quantum_ns;
-                self.processes[process.index()].last_vcpu = vcpu - self.guests[guest as usize].first_vcpu;
-                if self.guests[guest as usize].processes > 1 {
-                    let own = &mut self.vcpus[vcpu as usize];
+                if own.previous.replace(process).is_some_and(|previous| previous != process) {
                     (own.errand, own.kernel_ns) = (Some(Errand::Switch), self.costs.guest_switch_ns);
                 }
+                self.processes[process.index()].last_vcpu = vcpu - self.guests[guest as usize].first_vcpu;
                 continue;
             };
-            let others = !self.guests[guest as usize].ready.is_empty();
             if self.vcpus[vcpu as usize].quantum_ns == 0 {
-                if others {
+                if !self.guests[guest as usize].ready.is_empty() {
                     self.rotate(vcpu, guest, process);
                     continue;
                 }
                 self.vcpus[vcpu as usize].quantum_ns = self.costs.guest_quantum_ns;
             }
+            let next = self.next_of(process, vcpu);
+            // It may have woken others of its guest just now.
+            let others = !self.guests[guest as usize].ready.is_empty();
             let quantum_ns = if others { self.vcpus[vcpu as usize].quantum_ns } else { u64::MAX };
-            match self.next_of(process, vcpu) {
+            match next {
                 Next::Run(work_ns) => return self.begin(vcpu, Doing::Process, Some(work_ns.min(quantum_ns))),
                 Next::Poll(None) => {
                     return self.begin(vcpu, Doing::Polling, Some(quantum_ns).filter(|_| others));
@@ -96,9 +97,7 @@ impl Machine<'_> {
 
     /// What a process does next, after everything that takes no time.
     fn next_of(&mut self, process: ProcessId, vcpu: u32) -> Next {
-        /// More steps in no time than any program takes.
-        const MOST: u32 = 1_000_000;
-        for _ in 0..MOST {
+        loop {
             let own = &mut self.processes[process.index()];
             if let Some(left_ns) = own.stage.left()
                 && *left_ns > 0
@@ -120,7 +119,8 @@ impl Machine<'_> {
                 Stage::Retiring(_, span_ns) => {
                     own.stage = Stage::Asleep;
                     own.off = true;
-                    self.calendar.plan(self.now_ns + span_ns, Event::Awake { process: process.0 });
+                    self.calendar
+                        .plan(self.now_ns.saturating_add(span_ns), Event::Awake { process: process.0 });
                     return Next::Off;
                 }
                 Stage::Waiting(wait, left_ns) if own.inbox.is_empty() => {
@@ -152,15 +152,21 @@ impl Machine<'_> {
                 return Next::Off;
             }
         }
-        let own = &self.guests[self.processes[process.index()].guest as usize];
-        let (domain, process) = (own.name.clone(), process.0 - own.first_process);
-        self.fault = Some(MachineError::Endless { domain, process, at_ns: self.now_ns });
-        Next::Off
     }
 
     /// Asks a program what comes next, and tells the policy what it has put on the shared page.
     fn ask(&mut self, process: ProcessId, vcpu: u32) {
+        /// More steps at one instant than any program takes.
+        const MOST: u32 = 1_000_000;
         let own = &mut self.processes[process.index()];
+        own.asked = if own.asked_ns == self.now_ns { own.asked + 1 } else { 1 };
+        own.asked_ns = self.now_ns;
+        if own.asked > MOST {
+            let guest = &self.guests[own.guest as usize];
+            let (domain, process) = (guest.name.clone(), process.0 - guest.first_process);
+            self.fault = Some(MachineError::Endless { domain, process, at_ns: self.now_ns });
+            return;
+        }
         let mut view =
             View { now_ns: self.now_ns, me: process, inbox: &mut own.inbox, page: Page::default() };
         let op = own.program.next(&mut view);
@@ -168,7 +174,7 @@ impl Machine<'_> {
         let extra_ns = u64::from(page.writes) * self.costs.page_write_ns;
         let guest = own.guest;
         let stage = match op {
-            Op::Compute(work_ns) => Stage::Compute(work_ns + extra_ns),
+            Op::Compute(work_ns) => Stage::Compute(work_ns.saturating_add(extra_ns)),
             Op::Send(outgoing) => {
                 let to = self.processes.get(outgoing.to.index());
                 let cost_ns = match to.is_some_and(|to| to.guest == guest) {
@@ -204,7 +210,7 @@ impl Machine<'_> {
     }
 
     fn tell_page(&mut self, guest: u32, vcpu: u32, page: Page) {
-        let host = self.guests[guest as usize].host;
+        let (host, dom) = (self.guests[guest as usize].host, self.dom_of(guest));
         let policy = &mut self.hosts[host as usize].policy;
         let (now_ns, id) = (self.now_ns, VcpuId(vcpu));
         if let Some(simulates) = page.simulating {
@@ -212,7 +218,7 @@ impl Machine<'_> {
         }
         if let Some(lvt_ns) = page.lvt_ns {
             policy.lvt(now_ns, id, lvt_ns, &mut self.orders);
-            self.observer.lvt(guest, now_ns, lvt_ns);
+            self.observer.lvt(dom, now_ns, lvt_ns);
         }
         if let Some(waits) = page.waiting {
             policy.waiting(now_ns, id, waits, &mut self.orders);
@@ -276,9 +282,9 @@ impl Machine<'_> {
         if matches!(own.stage, Stage::Done) {
             return;
         }
-        own.inbox.push_back(message);
         let (off, waits) = (own.off, matches!(own.stage, Stage::Waiting(..)));
-        self.observer.message(from, guest, sent_ns, self.now_ns);
+        own.inbox.push_back(message);
+        self.observer.message(self.dom_of(from), self.dom_of(guest), sent_ns, self.now_ns);
         self.stirs(to);
         if waits && off {
             self.make_ready(to);
@@ -306,7 +312,8 @@ impl Machine<'_> {
             matches!(place(vcpu), Place::On(_) | Place::Waits(_))
                 && self.vcpus[vcpu as usize].current.is_none()
         };
-        if vcpus.clone().any(looks) {
+        // Each of those takes one.
+        if vcpus.clone().filter(|vcpu| looks(*vcpu)).count() >= own.ready.len() {
             return;
         }
         let asleep = std::iter::once(last).chain(vcpus.clone()).find(|vcpu| place(*vcpu) == Place::Asleep);

@@ -50,14 +50,14 @@ pub(crate) struct Machine<'a> {
     pub links: BTreeMap<(u32, u32), Link>,
     pub packets: Vec<Option<Packet>>,
     pub free: Vec<u32>,
-    /// Packets that were sent and have not come to their process.
+    /// Packets that were sent to processes of the foreground and have not come to them.
     pub in_flight: u64,
     /// Processes that may do something without a new message, whatever they wait for otherwise.
     pub lively: u64,
     /// Processes of the foreground that are not done.
     pub awaited: u64,
-    /// Domains that are still to come.
-    pub coming: u64,
+    /// Domains that are still to come, and those of the foreground that are still to go.
+    pub moving: u64,
     pub orders: Orders,
     pub undecided: VecDeque<u32>,
     pub digest: u64,
@@ -90,7 +90,7 @@ impl Machine<'_> {
             if let Some(fault) = self.fault.take() {
                 return Err(fault);
             }
-            if self.lively == 0 && self.in_flight == 0 && self.awaited > 0 && self.coming == 0 {
+            if self.lively == 0 && self.in_flight == 0 && self.awaited > 0 && self.moving == 0 {
                 return Err(self.deadlock());
             }
         }
@@ -152,7 +152,7 @@ impl Machine<'_> {
     }
 
     /// Lets the policies decide where something is to be decided.
-    fn decide(&mut self) {
+    pub fn decide(&mut self) {
         /// More decisions at one instant than any policy needs.
         const MOST: u32 = 1_000_000;
         let mut decisions = 0;
@@ -185,6 +185,8 @@ impl Machine<'_> {
             if let Some(vcpu) = self.pcpus[pcpu as usize].running {
                 self.stop(vcpu);
                 self.book_stretch(pcpu);
+                let host = self.pcpus[pcpu as usize].host as usize;
+                self.hosts[host].report.overhead_ns -= self.overhead_left(pcpu);
             }
         }
         for vcpu in &self.vcpus {

@@ -56,7 +56,7 @@ impl Machine<'_> {
             }
         };
         self.packets[slot as usize] = Some(packet);
-        self.in_flight += 1;
+        self.in_flight += u64::from(!self.guests[to as usize].background);
         let own = &mut self.guests[guest as usize];
         own.transmit.push_back(slot);
         let known = std::mem::replace(&mut own.announced, true);
@@ -96,18 +96,20 @@ impl Machine<'_> {
                 self.carried(vcpu, errand);
                 continue;
             }
-            let Some(errand) = own.errands.pop_front() else {
+            let resumed = own.resumed.pop_front();
+            let Some(errand) = resumed.or_else(|| own.errands.pop_front()) else {
                 return self.block(vcpu);
             };
-            if let Some(cost_ns) = self.take_up(vcpu, errand) {
+            if let Some(cost_ns) = self.take_up(vcpu, errand, resumed.is_some()) {
                 let own = &mut self.vcpus[vcpu as usize];
                 (own.errand, own.kernel_ns) = (Some(errand), cost_ns);
             }
         }
     }
 
-    /// What an errand costs; `None` where there is nothing to do, or no place in the ring that it leads to.
-    fn take_up(&mut self, vcpu: u32, errand: Errand) -> Option<u64> {
+    /// What an errand costs; `None` where there is nothing to do, or no place in the ring that it leads to. A place is kept for
+    /// one that is resumed.
+    fn take_up(&mut self, vcpu: u32, errand: Errand, resumed: bool) -> Option<u64> {
         let (slot, from_nic) = match errand {
             Errand::Transmit(guest) => {
                 let own = &mut self.guests[guest as usize];
@@ -123,9 +125,10 @@ impl Machine<'_> {
         let packet = self.packets[slot as usize].as_ref().expect("a packet in a ring is there");
         let (to, bytes) = (self.processes[packet.to.index()].guest, packet.message.bytes);
         let here = self.guests[to as usize].host == self.vcpus[vcpu as usize].host;
-        if here {
+        if here && !resumed {
             let own = &mut self.guests[to as usize];
-            if own.receive.len() as u32 + own.kept >= self.costs.ring_slots {
+            // Packets for a guest that is gone are carried and dropped: nobody would ever make place for them.
+            if own.here && own.receive.len() as u32 + own.kept >= self.costs.ring_slots {
                 own.blocked.push_back((vcpu, errand));
                 return None;
             }
@@ -167,14 +170,16 @@ impl Machine<'_> {
         let other = self.guests[to as usize].host;
         if other != host {
             let link = self.links.get_mut(&(host, other)).expect("there was a link when it was sent");
-            let bits = u64::from(bytes) * 8;
-            let span_ns = (bits * 1_000_000_000).div_ceil(link.bits_per_second);
-            link.free_ns = link.free_ns.max(self.now_ns) + span_ns;
-            self.calendar.plan(link.free_ns + link.latency_ns, Event::Arrival { packet: slot });
+            let bits = u128::from(bytes) * 8;
+            let span_ns = (bits * 1_000_000_000).div_ceil(link.bits_per_second.into());
+            let span_ns = u64::try_from(span_ns).unwrap_or(u64::MAX);
+            link.free_ns = link.free_ns.max(self.now_ns).saturating_add(span_ns);
+            let at_ns = link.free_ns.saturating_add(link.latency_ns);
+            self.calendar.plan(at_ns, Event::Arrival { packet: slot });
             return;
         }
         let own = &mut self.guests[to as usize];
-        own.kept = own.kept.saturating_sub(1);
+        own.kept -= 1;
         if !own.here {
             return self.drop_packet(slot);
         }
@@ -200,40 +205,49 @@ impl Machine<'_> {
         let own = &mut self.guests[guest as usize];
         let slot = own.receive.pop_front()?;
         let (host, waiting) = (own.host, own.receive.len() as u32);
-        if let Some((vcpu, errand)) = own.blocked.pop_front() {
-            self.vcpus[vcpu as usize].errands.push_back(errand);
-            self.notify(vcpu);
-        }
+        self.resume(guest);
         self.tell_pending(host, self.dom_of(guest), waiting);
         Some(slot)
     }
 
     /// A guest's kernel has taken a packet in.
     pub fn deliver(&mut self, slot: u32) {
-        let Packet { message, to, sent_ns } = self.packets[slot as usize].take().expect("it was in hand");
-        self.free.push(slot);
-        self.in_flight -= 1;
+        let Packet { message, to, sent_ns } = self.take_out(slot);
         self.hand_over(to, message, sent_ns);
     }
 
     /// A packet is lost: its receiver is gone.
     pub fn drop_packet(&mut self, slot: u32) {
-        self.packets[slot as usize] = None;
+        self.take_out(slot);
+    }
+
+    fn take_out(&mut self, slot: u32) -> Packet {
+        let packet = self.packets[slot as usize].take().expect("a packet is in one place");
         self.free.push(slot);
-        self.in_flight -= 1;
+        let to = self.processes[packet.to.index()].guest as usize;
+        self.in_flight -= u64::from(!self.guests[to].background);
+        packet
     }
 
     /// A guest is gone: what waits for it is dropped; what it has sent still goes.
     pub fn empty_rings(&mut self, guest: u32) {
         let own = &mut self.guests[guest as usize];
-        let (slots, blocked) = (std::mem::take(&mut own.receive), std::mem::take(&mut own.blocked));
+        let slots = std::mem::take(&mut own.receive);
         own.stalled.clear();
         for slot in slots {
             self.drop_packet(slot);
         }
-        for (vcpu, errand) in blocked {
-            self.vcpus[vcpu as usize].errands.push_back(errand);
-            self.notify(vcpu);
-        }
+        while self.resume(guest) {}
+    }
+
+    /// The errand that has waited longest for a place in the ring to `guest`, if any, gets one: it is kept for it, so that no
+    /// packet that has come later takes it.
+    fn resume(&mut self, guest: u32) -> bool {
+        let own = &mut self.guests[guest as usize];
+        let Some((vcpu, errand)) = own.blocked.pop_front() else { return false };
+        own.kept += 1;
+        self.vcpus[vcpu as usize].resumed.push_back(errand);
+        self.notify(vcpu);
+        true
     }
 }

@@ -48,6 +48,9 @@ pub struct Process {
     pub ended: bool,
     /// The VCPU it ran on last, as an offset within its domain.
     pub last_vcpu: u32,
+    /// When its program was last asked what comes next, and how often at that instant.
+    pub asked_ns: u64,
+    pub asked: u32,
 }
 
 impl Stage {

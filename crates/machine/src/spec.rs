@@ -11,7 +11,7 @@ use crate::{Costs, Program};
 pub struct MachineSpec {
     /// The hosts.
     pub hosts: Vec<HostSpec>,
-    /// The links between them; each carries messages both ways.
+    /// The links between them, at most one between two hosts; each carries messages both ways.
     pub links: Vec<LinkSpec>,
     /// The guests.
     pub domains: Vec<DomainSpec>,
@@ -77,11 +77,12 @@ pub struct DomainSpec {
     pub settings: Settings,
     /// Its processes.
     pub processes: Vec<Box<dyn Program>>,
-    /// When it comes.
+    /// When it comes. What is sent to it before is lost.
     pub arrives_ns: u64,
     /// When it goes, done or not.
     pub leaves_ns: Option<u64>,
-    /// Whether the run ends without waiting for it: competing load.
+    /// Whether the run ends without waiting for it: competing load. What it might still send does not keep others from
+    /// being deadlocked: nobody in the foreground may depend on it.
     pub background: bool,
 }
 

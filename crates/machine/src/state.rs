@@ -33,6 +33,8 @@ pub struct Pcpu {
     pub running: Option<u32>,
     /// Whether the hypervisor is still at work for the VCPU that is to run.
     pub switching: bool,
+    /// Until when it is.
+    pub until_ns: u64,
     pub number: u32,
     /// Since when the VCPU has been running without a break.
     pub since_ns: u64,
@@ -85,10 +87,14 @@ pub struct Vcpu {
     /// The process it runs, and what is left of the process's quantum.
     pub current: Option<ProcessId>,
     pub quantum_ns: u64,
+    /// The last process that it began to run.
+    pub previous: Option<ProcessId>,
     /// What its kernel has in hand, and what is left to do of that.
     pub errand: Option<Errand>,
     pub kernel_ns: u64,
-    /// What the kernel of a privileged domain is to do next, in order.
+    /// What the kernel of a privileged domain is to do next, in order: what had to wait for a place in a ring, and has got
+    /// one, before all that comes new.
+    pub resumed: VecDeque<Errand>,
     pub errands: VecDeque<Errand>,
 }
 
@@ -132,7 +138,8 @@ pub struct Guest {
     pub announced: bool,
     /// Processes that wait for a place in that ring.
     pub stalled: VecDeque<ProcessId>,
-    /// Packets in the ring from the privileged domain, and places in it that are kept for packets in hand.
+    /// Packets in the ring from the privileged domain, and places in it that are kept for packets in hand and for resumed
+    /// errands.
     pub receive: VecDeque<u32>,
     pub kept: u32,
     /// What the privileged domain could not do because that ring was full, and which of its VCPUs.

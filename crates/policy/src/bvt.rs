@@ -16,6 +16,7 @@
 
 mod vcpu;
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use self::vcpu::{Terms, Vcpu};
@@ -85,15 +86,11 @@ impl Bvt {
         key.is_some()
     }
 
-    /// Charges all who run.
-    fn charge(&mut self, now_ns: u64) {
-        let running: Vec<_> = self.seats.running(None).map(|(_, id)| id).collect();
-        for id in running {
-            if let Some(vcpu) = &mut self.vcpus[id.index()]
-                && let Some(until_ns) = vcpu.charge(now_ns)
-            {
-                self.unwarped.insert((until_ns, id));
-            }
+    /// Charges a VCPU that runs.
+    fn charge(&mut self, id: VcpuId, now_ns: u64, orders: &mut Orders) {
+        if let Some(until_ns) = self.vcpu(id).charge(now_ns) {
+            self.unwarped.insert((until_ns, id));
+            self.set_timer(orders);
         }
     }
 
@@ -104,18 +101,19 @@ impl Bvt {
     }
 
     /// Scheduler virtual time: the least AVT of all who want to run. It never falls.
-    fn advance_svt(&mut self) {
-        let running = self.running(None).filter(|(_, vcpu)| vcpu.awake).map(|(_, vcpu)| vcpu.avt);
+    fn advance_svt(&mut self, now_ns: u64) {
+        let running = self.running(None).filter(|(_, vcpu)| vcpu.awake).map(|(_, vcpu)| vcpu.avt_at(now_ns));
         let waiting = self.actual.first().map(|(avt, _)| *avt);
         self.svt = self.svt.max(running.chain(waiting).min().unwrap_or(self.svt));
     }
 
     /// Finds a PCPU for who waits. Where it does not run at once, whoever runs there has to hear of it, for the end of its slice.
-    fn tickle(&mut self, id: VcpuId, orders: &mut Orders) {
+    fn tickle(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
         let vcpu = self.vcpu(id);
         let (pin, home) = (vcpu.pin, vcpu.home);
         if !self.seats.ask_idle(pin, home, orders) {
-            let last = self.running(pin).max_by_key(|(pcpu, vcpu)| (vcpu.evt(), std::cmp::Reverse(*pcpu)));
+            let evt = |vcpu: &Vcpu| vcpu.avt_at(now_ns) - vcpu.loan();
+            let last = self.running(pin).max_by_key(|(pcpu, vcpu)| (evt(vcpu), Reverse(*pcpu)));
             let pcpu = last.map(|(pcpu, _)| pcpu);
             pcpu.into_iter().for_each(|pcpu| orders.reschedule(pcpu));
         }
@@ -125,25 +123,26 @@ impl Bvt {
     fn rewarp(&mut self, now_ns: u64, orders: &mut Orders) {
         while let Some((until_ns, id)) = self.unwarped.first().copied().filter(|(at, _)| *at <= now_ns) {
             self.unwarped.remove(&(until_ns, id));
+            let runs_on = self.vcpu(id).runs_on;
+            if let Some(pcpu) = runs_on {
+                // What it has run so far was without warp.
+                self.charge(id, now_ns, orders);
+                orders.reschedule(pcpu);
+            }
             let waited = self.dequeue(id);
             self.vcpu(id).rewarp();
             if waited {
                 self.enqueue(id);
-                self.tickle(id, orders);
+                self.tickle(now_ns, id, orders);
             }
-            let runs_on = self.vcpu(id).runs_on;
-            runs_on.into_iter().for_each(|pcpu| orders.reschedule(pcpu));
-        }
-        if let Some((at_ns, _)) = self.unwarped.first() {
-            orders.set_timer(0, *at_ns);
+            self.set_timer(orders);
         }
     }
 
-    /// Brings everything up to date.
-    fn advance(&mut self, now_ns: u64, orders: &mut Orders) {
-        self.charge(now_ns);
-        self.rewarp(now_ns, orders);
-        self.advance_svt();
+    fn set_timer(&self, orders: &mut Orders) {
+        if let Some((at_ns, _)) = self.unwarped.first() {
+            orders.set_timer(0, *at_ns);
+        }
     }
 
     /// Until `vcpu` is the allowance beyond `next`, or its warp ends. With nobody next it is asked again after the allowance, as
@@ -202,34 +201,39 @@ impl Policy for Bvt {
         let ids = self.ids(dom);
         let old = ids.first().map_or(Terms::default(), |id| self.vcpu(*id).terms);
         let terms = Terms::from_settings(dom, settings, old)?;
-        self.advance(now_ns, orders);
+        self.rewarp(now_ns, orders);
         for id in ids {
+            let runs_on = self.vcpu(id).runs_on;
+            if let Some(pcpu) = runs_on {
+                self.charge(id, now_ns, orders);
+                orders.reschedule(pcpu);
+            }
             let waited = self.dequeue(id);
             self.unwarped.retain(|(_, other)| *other != id);
             self.vcpu(id).adjust(terms);
             if waited {
                 self.enqueue(id);
-                self.tickle(id, orders);
+                self.tickle(now_ns, id, orders);
             }
-            let runs_on = self.vcpu(id).runs_on;
-            runs_on.into_iter().for_each(|pcpu| orders.reschedule(pcpu));
         }
         Ok(())
     }
 
     fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
-        self.advance(now_ns, orders);
+        self.rewarp(now_ns, orders);
+        self.advance_svt(now_ns);
         let svt = self.svt;
         let own = self.vcpu(vcpu);
         own.wake(svt);
         if own.runs_on.is_none() {
             self.enqueue(vcpu);
-            self.tickle(vcpu, orders);
+            self.tickle(now_ns, vcpu, orders);
         }
     }
 
     fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
-        self.advance(now_ns, orders);
+        self.rewarp(now_ns, orders);
+        self.advance_svt(now_ns);
         self.vcpu(vcpu).awake = false;
         self.dequeue(vcpu);
     }
@@ -237,9 +241,10 @@ impl Policy for Bvt {
     fn yields(&mut self, _now_ns: u64, _vcpu: VcpuId, _orders: &mut Orders) {}
 
     fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
-        self.advance(now_ns, orders);
+        self.rewarp(now_ns, orders);
         let last = self.seats.on(pcpu).filter(|id| self.vcpus[id.index()].is_some());
         if let Some(last) = last {
+            self.charge(last, now_ns, orders);
             self.vcpu(last).runs_on = None;
             if self.vcpu(last).awake {
                 self.enqueue(last);
@@ -261,17 +266,17 @@ impl Policy for Bvt {
     }
 
     fn timer(&mut self, now_ns: u64, _timer: u32, orders: &mut Orders) {
-        self.advance(now_ns, orders);
+        self.rewarp(now_ns, orders);
     }
 
     fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
-        self.advance(now_ns, orders);
+        self.rewarp(now_ns, orders);
         let waited = self.dequeue(vcpu);
         let own = self.vcpu(vcpu);
         (own.pin, own.home) = (pin.then_some(pcpu), pcpu);
         if waited {
             self.enqueue(vcpu);
-            self.tickle(vcpu, orders);
+            self.tickle(now_ns, vcpu, orders);
         }
     }
 

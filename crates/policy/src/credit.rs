@@ -18,7 +18,7 @@
 mod accounting;
 mod queues;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use self::accounting::TICKS_PER_ACCOUNTING;
 use self::queues::{Class, Place, Queues};
@@ -87,7 +87,7 @@ struct Pcpu {
 pub struct Credit {
     rules: Rules,
     vcpus: Vec<Option<Vcpu>>,
-    domains: BTreeMap<DomId, Domain>,
+    domains: Vec<Option<Domain>>,
     active: VecDeque<DomId>,
     /// What all who earn had left at the last accounting.
     balance_ns: i64,
@@ -127,7 +127,7 @@ impl Credit {
         Ok(Self {
             rules: Rules { slice_ns, tick_ns, ratelimit_ns, accounting, boost, load_balance, most_credit_ns },
             vcpus: Vec::new(),
-            domains: BTreeMap::new(),
+            domains: Vec::new(),
             active: VecDeque::new(),
             balance_ns: 0,
             queues: Queues::new(host.pcpus),
@@ -139,6 +139,10 @@ impl Credit {
 
     fn vcpu(&mut self, id: VcpuId) -> &mut Vcpu {
         self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about")
+    }
+
+    fn domain(&mut self, dom: DomId) -> &mut Domain {
+        self.domains[dom.index()].as_mut().expect("only domains that were added are talked about")
     }
 
     /// Puts a VCPU at the end of its class in the queue of `pcpu`.
@@ -157,8 +161,7 @@ impl Credit {
 
     /// Puts the queue of `pcpu` in the order of today's classes; within a class the order stays.
     fn reorder(&mut self, pcpu: PcpuId) {
-        for id in self.queues.all(pcpu) {
-            self.dequeue(id);
+        for id in self.queues.drain(pcpu) {
             self.push(id, pcpu);
         }
     }
@@ -245,12 +248,15 @@ impl Policy for Credit {
             });
         }
         let vcpus = domain.vcpus.clone();
-        self.domains.insert(domain.dom, Domain { weight, cap_percent, vcpus, active: 0 });
+        if self.domains.len() <= domain.dom.index() {
+            self.domains.resize(domain.dom.index() + 1, None);
+        }
+        self.domains[domain.dom.index()] = Some(Domain { weight, cap_percent, vcpus, active: 0 });
         Ok(())
     }
 
     fn remove(&mut self, _now_ns: u64, dom: DomId, _orders: &mut Orders) {
-        let domain = self.domains.remove(&dom).expect("a domain that goes is there");
+        let domain = self.domains[dom.index()].take().expect("a domain that goes is there");
         self.active.retain(|other| *other != dom);
         for id in domain.vcpus {
             self.dequeue(id);
@@ -265,7 +271,7 @@ impl Policy for Credit {
         settings: &mut Settings,
         _orders: &mut Orders,
     ) -> Result<(), PolicyError> {
-        let domain = self.domains.get_mut(&dom).expect("a domain that is adjusted is there");
+        let domain = self.domain(dom);
         let old = (domain.weight, domain.cap_percent);
         (domain.weight, domain.cap_percent) = Self::domain_settings(dom, settings, old)?;
         Ok(())

@@ -87,15 +87,21 @@ impl Credit2 {
         *self.weights.last_key_value().expect("who runs has a weight").0
     }
 
+    /// What a VCPU that has run since it was last charged burns for that: credits, and parts of one.
+    fn burnt(&self, vcpu: &Vcpu, now_ns: u64) -> (i64, u64) {
+        let ran_ns = u128::from(now_ns - vcpu.charged_ns);
+        let parts = ran_ns * u128::from(self.heaviest()) + u128::from(vcpu.residue);
+        ((parts / u128::from(vcpu.weight)) as i64, (parts % u128::from(vcpu.weight)) as u64)
+    }
+
     /// Charges a VCPU that runs.
-    fn burn(&mut self, id: VcpuId, now_ns: u64) -> i64 {
-        let heaviest = self.heaviest();
+    fn burn(&mut self, id: VcpuId, now_ns: u64) {
+        let vcpu = self.vcpus[id.index()].as_ref().expect("who runs is there");
+        let (credits, residue) = self.burnt(vcpu, now_ns);
         let vcpu = self.vcpu(id);
-        let parts = u128::from(now_ns - vcpu.charged_ns) * u128::from(heaviest) + u128::from(vcpu.residue);
         vcpu.charged_ns = now_ns;
-        vcpu.credit -= (parts / u128::from(vcpu.weight)) as i64;
-        vcpu.residue = (parts % u128::from(vcpu.weight)) as u64;
-        vcpu.credit
+        vcpu.credit -= credits;
+        vcpu.residue = residue;
     }
 
     fn enqueue(&mut self, id: VcpuId) {
@@ -123,15 +129,18 @@ impl Credit2 {
         if self.seats.ask_idle(pin, home, orders) {
             return;
         }
-        let running: Vec<_> = self.seats.running(pin).collect();
-        let there = running.into_iter().filter(|(_, other)| self.vcpus[other.index()].is_some());
-        let there: Vec<_> = there.collect();
-        let credits: Vec<_> =
-            there.into_iter().map(|(pcpu, other)| (self.burn(other, now_ns), pcpu)).collect();
-        let at_home = credits.iter().find(|(other, pcpu)| *pcpu == home && *other < credit);
-        let lowest = credits.iter().min().filter(|(other, _)| other + self.resistance < credit);
-        if let Some((_, pcpu)) = at_home.or(lowest) {
-            orders.reschedule(*pcpu);
+        let mut lowest: Option<(i64, PcpuId)> = None;
+        for (pcpu, other) in self.seats.running(pin) {
+            let Some(other) = self.vcpus[other.index()].as_ref() else { continue };
+            let left = other.credit - self.burnt(other, now_ns).0;
+            if pcpu == home && left < credit {
+                orders.reschedule(pcpu);
+                return;
+            }
+            lowest = Some(lowest.map_or((left, pcpu), |lowest| lowest.min((left, pcpu))));
+        }
+        if let Some((_, pcpu)) = lowest.filter(|(left, _)| left + self.resistance < credit) {
+            orders.reschedule(pcpu);
         }
     }
 

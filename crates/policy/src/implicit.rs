@@ -21,6 +21,7 @@
 //! Those that may be taken stand in one more line for the host, by how long they wait. Work-conserving. Without boosts nobody
 //! starves; a stream of boosts can keep others waiting, as the paper says of DCS.
 
+mod moves;
 mod queue;
 
 use std::collections::BTreeSet;
@@ -43,6 +44,24 @@ enum Reaction {
 }
 
 /// Time sharing with boosts.
+///
+/// ```
+/// use paceline_policy::implicit::Implicit;
+/// use paceline_policy::{DomId, Host, NewDomain, Orders, PcpuId, Policy, Setting, Settings, VcpuId};
+///
+/// let mut orders = Orders::default();
+/// let mut settings = Settings::default().with("reaction", Setting::Word("immediate-boost".into()));
+/// let mut policy = Implicit::from_settings(&mut settings, Host { pcpus: 1 })?;
+/// for number in 0..3 {
+///     let domain = NewDomain { dom: DomId(number), privileged: false, vcpus: vec![VcpuId(number)], pins: vec![None] };
+///     policy.add(0, &domain, &mut Settings::default(), &mut orders)?;
+///     policy.wake(0, VcpuId(number), &mut orders);
+/// }
+/// policy.pick(0, PcpuId(0), &mut orders);
+/// policy.pending(100, DomId(2), 1, &mut orders);
+/// assert_eq!(policy.pick(100, PcpuId(0), &mut orders).vcpu, Some(VcpuId(2)));
+/// # Ok::<(), paceline_policy::PolicyError>(())
+/// ```
 #[derive(Debug)]
 pub struct Implicit {
     slice_ns: u64,
@@ -106,97 +125,6 @@ impl Implicit {
             doms: Vec::new(),
             numbers: 0,
         })
-    }
-
-    fn vcpu(&self, id: VcpuId) -> &Vcpu {
-        self.vcpus[id.index()].as_ref().expect("only VCPUs that were added are talked about")
-    }
-
-    fn vcpu_mut(&mut self, id: VcpuId) -> &mut Vcpu {
-        self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about")
-    }
-
-    fn dom_mut(&mut self, dom: DomId) -> &mut Domain {
-        self.doms[dom.index()].as_mut().expect("only domains that were added are talked about")
-    }
-
-    fn has_messages(&self, id: VcpuId) -> bool {
-        self.doms[self.vcpu(id).dom.index()].as_ref().is_some_and(|dom| dom.messages > 0)
-    }
-
-    /// Lets `id`, which does not run, wait at `place`.
-    fn wait(&mut self, id: VcpuId, place: Place) {
-        self.numbers += 1;
-        let (since, messages) = (self.numbers, self.has_messages(id));
-        let own = self.vcpu_mut(id);
-        own.waits = Some(place);
-        own.since = since;
-        let (home, pinned) = (own.home, own.pinned);
-        self.queues[home.index()].insert(place, since, id, messages);
-        if !pinned {
-            self.free.insert((since, id));
-        }
-    }
-
-    /// `id` waits no longer.
-    fn stop_waiting(&mut self, id: VcpuId) {
-        let own = self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about");
-        if let Some(place) = own.waits.take() {
-            self.queues[own.home.index()].remove(place, own.since, id);
-            self.free.remove(&(own.since, id));
-        }
-    }
-
-    /// Asks an idle PCPU to see to `id`, which has come to wait: its own, else another one. Tells whether there is one.
-    fn offer(&mut self, id: VcpuId, orders: &mut Orders) -> bool {
-        let own = self.vcpu(id);
-        let (home, pinned) = (own.home, own.pinned);
-        let taker = if self.idle.contains(&home) { Some(home) } else { self.idle.first().copied() };
-        let taker = taker.filter(|taker| !pinned || *taker == home);
-        if let Some(taker) = taker {
-            self.idle.remove(&taker);
-            orders.reschedule(taker);
-        }
-        taker.is_some()
-    }
-
-    /// Moves `id`, which waits, to the front.
-    fn boost(&mut self, id: VcpuId, orders: &mut Orders) {
-        self.stop_waiting(id);
-        let home = self.vcpu(id).home;
-        let place = self.queues[home.index()].boosted();
-        self.wait(id, place);
-        orders.reschedule(home);
-    }
-
-    /// The first with messages on `pcpu` is boosted.
-    fn boost_first(&mut self, pcpu: PcpuId, orders: &mut Orders) {
-        if let Some(id) = self.queues[pcpu.index()].first_with_messages() {
-            self.boost(id, orders);
-        }
-    }
-
-    /// Charges who runs on `pcpu` and takes it off.
-    fn take_off(&mut self, now_ns: u64, pcpu: PcpuId) -> Option<VcpuId> {
-        let id = self.queues[pcpu.index()].running.take()?;
-        let own = self.vcpu_mut(id);
-        own.used_ns += now_ns - own.charged_ns;
-        Some(id)
-    }
-
-    /// Who is next on `pcpu`: the first there, else who waits longest elsewhere.
-    fn next(&mut self, pcpu: PcpuId) -> Option<VcpuId> {
-        let own = self.queues[pcpu.index()].first().map(|(_, id)| id);
-        let id = own.or(self.free.first().map(|(_, id)| *id))?;
-        self.stop_waiting(id);
-        self.move_home(id, pcpu);
-        Some(id)
-    }
-
-    fn move_home(&mut self, id: VcpuId, pcpu: PcpuId) {
-        let home = std::mem::replace(&mut self.vcpu_mut(id).home, pcpu);
-        self.queues[home.index()].vcpus -= 1;
-        self.queues[pcpu.index()].vcpus += 1;
     }
 }
 
@@ -364,15 +292,5 @@ impl Policy for Implicit {
                 Standing { vcpu, runs_on: runs.then_some(own.home), awake: own.awake, keys }
             })
             .collect()
-    }
-}
-
-impl Implicit {
-    fn run(&mut self, now_ns: u64, pcpu: PcpuId, id: VcpuId) -> Pick {
-        self.queues[pcpu.index()].running = Some(id);
-        let slice_ns = self.slice_ns;
-        let own = self.vcpu_mut(id);
-        own.charged_ns = now_ns;
-        Pick { vcpu: Some(id), slice_ns: Some(slice_ns - own.used_ns), examined: 0 }
     }
 }

@@ -29,19 +29,25 @@
 #![forbid(unsafe_code)]
 
 pub mod boost;
+pub mod arinc653;
 pub mod bvt;
 mod choice;
 pub mod credit;
 pub mod credit2;
 pub mod csde;
+pub mod flexible;
+pub mod gang;
 pub mod govindan;
 pub mod implicit;
 pub mod nsx;
+pub mod nsx_plus;
 mod policy;
 pub mod psx;
+pub mod psx_plus;
 mod registry;
 pub mod round_robin;
 mod run_queue;
+pub mod rt;
 mod seats;
 pub mod sedf;
 mod settings;

@@ -21,6 +21,6 @@ pub use figure::{Axis, Figure, FigureError, Kind, Scale, Series, VALUE_MAX};
 pub use findings::{Check, Finding, json};
 pub use number::number;
 pub use page::page;
-pub use perfetto::{Activity, Mark, PerfettoTrace, Slice, TraceError};
+pub use perfetto::{Activity, MachineTrace, Mark, PerfettoTrace, Slice, TraceError, TraceHost};
 pub use plot::svg;
 pub use table::Table;

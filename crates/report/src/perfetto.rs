@@ -3,6 +3,8 @@
 //! Tracks: the run as a process, with GVT as a counter; each worker as a thread with slices of what it did; each federate
 //! with slices of what was done to it, and its local virtual time (LVT) as a counter.
 //!
+//! A simulated machine has tracks of its own: see [`MachineTrace`].
+//!
 //! Packets are written as they come, so memory stays bounded. Many threads may write at once: each encodes for itself, and
 //! only the bytes go through a lock. Nothing that goes wrong while writing disturbs the run: the first failure is kept,
 //! writing stops, and [`PerfettoTrace::finish`] tells.
@@ -12,6 +14,7 @@
 
 mod encode;
 mod layout;
+mod machine;
 pub mod packet;
 
 use std::fs::File;
@@ -23,6 +26,7 @@ use paceline_kernel::Time;
 use thiserror::Error;
 
 use layout::Track;
+pub use machine::{MachineTrace, TraceHost};
 
 /// What an entry comes to, about.
 const MARK_BYTES: usize = 160;

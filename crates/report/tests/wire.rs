@@ -5,7 +5,7 @@ use std::fs;
 
 use paceline_kernel::Time;
 use paceline_report::perfetto::packet::Trace;
-use paceline_report::{Activity, Mark, PerfettoTrace, Slice};
+use paceline_report::{Activity, MachineTrace, Mark, PerfettoTrace, Slice, TraceHost};
 use prost::Message;
 
 const VARINT: u64 = 0;
@@ -133,4 +133,36 @@ fn many_threads_may_write_at_once() {
         });
         assert_eq!(own.count(), 2_000, "worker {worker}");
     }
+}
+
+#[test]
+fn a_machine_has_tracks_for_pcpus_and_arrows_between_domains() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    let hosts = [("left", 1), ("right", 2)].map(|(name, pcpus)| TraceHost { name: name.into(), pcpus });
+    let mut trace = MachineTrace::create(&path, &hosts, &["one".into(), "two".into()]).unwrap();
+    trace.ran(2, 1, 5, 1_000, 2_000);
+    trace.lvt(1, 1_500, Time::millis(2_500));
+    trace.message(0, 1, 1_200, 1_600);
+    trace.finish().unwrap();
+    let trace = fs::read(path).unwrap();
+    // Tracks: 1 the domains, 2 and 3 the hosts, 4 to 6 the PCPUs, 7 and 8 domain one, 9 and 10 domain two.
+    let packet = |at_ns, event: &[Vec<u8>]| {
+        bytes(1, &[number(8, at_ns), number(10, 1), bytes(11, event), number(13, 2)])
+    };
+    // Names: 3 and 4 are the domains; annotation 1 is the VCPU.
+    let note = bytes(4, &[number(1, 1), number(3, 5)]);
+    assert!(holds(&trace, &packet(1_000, &[note, number(9, 1), number(10, 4), number(11, 6)])));
+    assert!(holds(&trace, &packet(2_000, &[number(9, 2), number(11, 6)])));
+    assert!(holds(&trace, &packet(1_500, &[number(9, 4), number(11, 9), double(44, 2.5)])));
+    // TrackEvent: type = 9 (TYPE_INSTANT = 3), flow_ids = 47, terminating_flow_ids = 48, both fixed64 and not packed.
+    let flow = |field: u64| [varint(field << 3 | FIXED64), 1u64.to_le_bytes().to_vec()].concat();
+    let ends = [(1_200, 1, 8, 47), (1_600, 2, 10, 48)];
+    for (at_ns, name, track, field) in ends {
+        let event = [number(9, 3), number(10, name), number(11, track), flow(field)];
+        assert!(holds(&trace, &packet(at_ns, &event)), "an end of an arrow at {at_ns}");
+    }
+    let thread = [number(1, 3), number(2, 6), text(5, "PCPU 1")];
+    assert!(holds(&trace, &bytes(60, &[number(1, 6), bytes(4, &thread)])), "PCPU 1 of the right host");
+    assert!(holds(&trace, &bytes(2, &[number(1, 4), text(2, "two")])), "slices have the domain's name");
 }

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{Place, Text};
-use crate::section::{Entry, nearest};
+use crate::section::{Entries, Entry, nearest};
 use crate::value::Raw;
 use crate::{ScenarioError, Section, overrides};
 
@@ -16,8 +16,17 @@ use crate::{ScenarioError, Section, overrides};
 #[derive(Debug)]
 struct Group {
     header: Place,
-    /// The keys; `None` where it is no table.
-    entries: Option<BTreeMap<String, Entry>>,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    /// A section.
+    Table(Entries),
+    /// Sections of one name, each with its place.
+    List(Vec<(Place, Entries)>),
+    /// Anything else.
+    Value,
 }
 
 /// A scenario file with its overrides, ready to be read section by section.
@@ -29,7 +38,9 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads a file. Each override is "section.key=value" and replaces what the file says.
+    /// Reads a file. Each override is "section.key=value" and replaces what the file says: in every section where there
+    /// are several of that name, in one of them with "section.NAME.key=value", and in a table within a section with
+    /// "section.table.key=value".
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
         let text =
             std::fs::read_to_string(path).map_err(|reason| ScenarioError::unreadable(path, &reason))?;
@@ -53,35 +64,121 @@ impl Scenario {
         let groups = table.get_ref().iter().map(|(key, value)| group(key, value, &place)).collect();
         let mut scenario = Self { folder: folder.to_owned(), start: place(0..0), groups };
         for argument in overrides {
-            scenario.put_over(overrides::parse(argument)?);
+            scenario.put_over(overrides::parse(argument)?)?;
         }
         Ok(scenario)
     }
 
-    fn put_over(&mut self, new: overrides::Override) {
-        let header = new.entry.key.clone();
-        let group = self.groups.entry(new.section);
-        let group = group.or_insert_with(|| Group { header, entries: Some(BTreeMap::new()) });
-        if let Some(entries) = &mut group.entries {
-            entries.insert(new.key, new.entry);
+    fn put_over(&mut self, new: overrides::Override) -> Result<(), ScenarioError> {
+        let overrides::Override { section, within, key, entry } = new;
+        let header = entry.key.clone();
+        let group = self.groups.entry(section.clone());
+        let group = group.or_insert_with(|| Group { header, content: Content::Table(Entries::new()) });
+        match (&mut group.content, within) {
+            (Content::Value, _) => {}
+            (Content::Table(entries), None) => {
+                entries.insert(key, entry);
+            }
+            (Content::Table(entries), Some(table)) => {
+                let empty = || Entry {
+                    raw: Raw::Other("a table"),
+                    key: entry.key.clone(),
+                    value: entry.value.clone(),
+                    inner: Some(Entries::new()),
+                };
+                match entries.entry(table.clone()).or_insert_with(empty) {
+                    Entry { inner: Some(inner), .. } => {
+                        inner.insert(key, entry);
+                    }
+                    other => {
+                        let problem = format!("`{table}` in [{section}] is {}, not a table", other.raw);
+                        return Err(ScenarioError::at(&entry.key, problem, "section.key=value"));
+                    }
+                }
+            }
+            (Content::List(list), None) => {
+                for (_, entries) in list {
+                    entries.insert(key.clone(), entry.clone());
+                }
+            }
+            (Content::List(list), Some(name)) => {
+                let names: Vec<_> = list.iter().filter_map(|(_, entries)| name_of(entries)).collect();
+                let known = || names.iter().map(String::as_str);
+                if !names.contains(&name) {
+                    let hint = nearest(&name, known())
+                        .map_or(String::new(), |hint| format!("; did you mean {hint:?}?"));
+                    let problem = format!("there is no [[{section}]] with the name {name:?}{hint}");
+                    return Err(ScenarioError::at(
+                        &entry.key,
+                        problem,
+                        known().collect::<Vec<_>>().join(", "),
+                    ));
+                }
+                for (_, entries) in
+                    list.iter_mut().filter(|(_, entries)| name_of(entries).as_ref() == Some(&name))
+                {
+                    entries.insert(key.clone(), entry.clone());
+                }
+            }
         }
+        Ok(())
     }
 
     /// Takes a section out. One that is not there is empty; what is no section is an error.
     pub fn section(&mut self, name: &str) -> Result<Section, ScenarioError> {
-        let group = self.groups.remove(name);
-        let group =
-            group.unwrap_or_else(|| Group { header: self.start.clone(), entries: Some(BTreeMap::new()) });
-        let Some(entries) = group.entries else {
-            let problem = format!("`{name}` is not a section");
-            return Err(ScenarioError::at(
-                &group.header,
-                problem,
-                format!("a line `[{name}]`, then its keys"),
-            ));
+        let Some(group) = self.groups.remove(name) else {
+            return Ok(self.dress(name, self.start.clone(), Entries::new()));
         };
-        let (name, folder, header) = (name.to_owned(), self.folder.clone(), group.header);
-        Ok(Section { name, folder, header, entries, asked: BTreeSet::new() })
+        match group.content {
+            Content::Table(entries) => Ok(self.dress(name, group.header, entries)),
+            Content::List(_) | Content::Value => {
+                let problem = format!("`{name}` is not a section");
+                Err(ScenarioError::at(&group.header, problem, format!("a line `[{name}]`, then its keys")))
+            }
+        }
+    }
+
+    /// Takes out all sections of one name, in the order of the file: `[name]` is one, `[[name]]` one of several.
+    ///
+    /// ```
+    /// use paceline_scenario::Scenario;
+    /// let text = "[[link]]\nto = \"a\"\n[[link]]\nto = \"b\"\n";
+    /// let mut links = Scenario::parse("demo.toml", text, ".".as_ref(), &[])?.sections("link")?;
+    /// assert_eq!(links.len(), 2);
+    /// assert_eq!(links[1].required::<String>("to")?, "b");
+    /// # Ok::<(), paceline_scenario::ScenarioError>(())
+    /// ```
+    pub fn sections(&mut self, name: &str) -> Result<Vec<Section>, ScenarioError> {
+        let Some(group) = self.groups.remove(name) else {
+            return Ok(Vec::new());
+        };
+        match group.content {
+            Content::Table(entries) => Ok(vec![self.dress(name, group.header, entries)]),
+            Content::List(list) => {
+                let name = format!("[{name}]");
+                Ok(list.into_iter().map(|(header, entries)| self.dress(&name, header, entries)).collect())
+            }
+            Content::Value => {
+                let problem = format!("`{name}` is not a section");
+                let allowed = format!("lines `[[{name}]]`, each followed by its keys");
+                Err(ScenarioError::at(&group.header, problem, allowed))
+            }
+        }
+    }
+
+    /// Whether there is a section of this name, or several.
+    pub fn has(&self, name: &str) -> bool {
+        self.groups.contains_key(name)
+    }
+
+    fn dress(&self, name: &str, header: Place, entries: Entries) -> Section {
+        Section {
+            name: name.to_owned(),
+            folder: self.folder.clone(),
+            header,
+            entries,
+            asked: BTreeSet::new(),
+        }
     }
 
     /// Ends the reading. A section that is not among `allowed` is an error.
@@ -91,9 +188,9 @@ impl Scenario {
             return Ok(());
         };
         let list = allowed.iter().map(|name| format!("[{name}]")).collect::<Vec<_>>().join(", ");
-        let problem = match group.entries {
-            None => format!("the key `{name}` is in no section"),
-            Some(_) => {
+        let problem = match group.content {
+            Content::Value => format!("the key `{name}` is in no section"),
+            Content::Table(_) | Content::List(_) => {
                 let hint = nearest(name, allowed.iter().copied());
                 format!(
                     "unknown section [{name}]{}",
@@ -110,16 +207,26 @@ fn group(
     value: &Spanned<DeValue<'_>>,
     place: &impl Fn(std::ops::Range<usize>) -> Place,
 ) -> (String, Group) {
-    let entry = |(key, value): (&Spanned<toml::de::DeString<'_>>, &Spanned<DeValue<'_>>)| {
-        let entry =
-            Entry { raw: Raw::new(value.get_ref()), key: place(key.span()), value: place(value.span()) };
-        (key.get_ref().to_string(), entry)
+    let content = match value.get_ref() {
+        DeValue::Table(table) => Content::Table(Entry::all(table, place)),
+        DeValue::Array(values) if !values.is_empty() => {
+            let table = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
+                DeValue::Table(table) => Some((place(value.span()), Entry::all(table, place))),
+                _ => None,
+            };
+            values.iter().map(table).collect::<Option<_>>().map_or(Content::Value, Content::List)
+        }
+        _ => Content::Value,
     };
-    let entries = match value.get_ref() {
-        DeValue::Table(table) => Some(table.iter().map(entry).collect()),
+    (key.get_ref().to_string(), Group { header: place(key.span()), content })
+}
+
+/// What a section calls itself with its key `name`.
+fn name_of(entries: &Entries) -> Option<String> {
+    match &entries.get("name")?.raw {
+        Raw::String(name) => Some(name.clone()),
         _ => None,
-    };
-    (key.get_ref().to_string(), Group { header: place(key.span()), entries })
+    }
 }
 
 /// The one that stands first in the file; overrides come after the file.

@@ -35,6 +35,6 @@ mod value;
 
 pub use document::Scenario;
 pub use error::ScenarioError;
-pub use section::Section;
+pub use section::{Section, nearest};
 pub use size::Size;
 pub use value::{Raw, Unfit, Value};

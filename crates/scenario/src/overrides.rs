@@ -1,7 +1,9 @@
-//! Overrides from the command line: "section.key=value".
+//! Overrides from the command line: "section.key=value", or with the name of a table or of one of several sections between
+//! the two.
 //!
 //! The value is read as TOML, and where it is none, as a bare string: `run.until=300s` needs no quotes.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use toml::de::DeValue;
@@ -14,6 +16,8 @@ use crate::value::Raw;
 /// One override taken apart.
 pub(crate) struct Override {
     pub section: String,
+    /// A table of the section, or the name of one of several sections.
+    pub within: Option<String>,
     pub key: String,
     pub entry: Entry,
 }
@@ -28,18 +32,33 @@ pub(crate) fn parse(argument: &str) -> Result<Override, ScenarioError> {
         return Err(ScenarioError::at(&whole, "an override without `=`", allowed));
     };
     let names: Vec<&str> = path.split('.').map(str::trim).collect();
-    let [section, key] = names[..] else {
-        let problem = format!("an override of `{}`, which is not a section and a key", path.trim());
-        return Err(ScenarioError::at(&whole, problem, allowed));
+    let (section, within, key) = match names[..] {
+        [section, key] => (section, None, key),
+        [section, within, key] => (section, Some(within), key),
+        _ => {
+            let problem = format!("an override of `{}`, which is not a section and a key", path.trim());
+            return Err(ScenarioError::at(&whole, problem, allowed));
+        }
     };
-    if section.is_empty() || key.is_empty() {
+    if names.contains(&"") {
         return Err(ScenarioError::at(&whole, "an override with an empty name", allowed));
     }
-    let raw = match DeValue::parse(value.trim()) {
-        Ok(parsed) => Raw::new(parsed.get_ref()),
-        Err(_) => Raw::String(value.trim().to_owned()),
+    let start = argument.len() - value.trim_start().len();
+    let written = value.trim();
+    let (key_place, value_place) = (place(0..path.len()), place(path.len() + 1..argument.len()));
+    let entry = match DeValue::parse(written) {
+        Ok(parsed) => {
+            let shifted = |span: Range<usize>| place(span.start + start..span.end + start);
+            Entry::new(key_place, value_place, parsed.get_ref(), &shifted)
+        }
+        Err(_) => {
+            Entry { raw: Raw::String(written.to_owned()), key: key_place, value: value_place, inner: None }
+        }
     };
-    let value = place(path.len() + 1..argument.len());
-    let entry = Entry { raw, key: place(0..path.len()), value };
-    Ok(Override { section: section.to_owned(), key: key.to_owned(), entry })
+    Ok(Override {
+        section: section.to_owned(),
+        within: within.map(str::to_owned),
+        key: key.to_owned(),
+        entry,
+    })
 }

@@ -3,28 +3,62 @@
 //! Invariant: [`Section::finish`] succeeds only if somebody asked for every key that is there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::PathBuf;
+
+use toml::de::{DeTable, DeValue};
 
 use crate::error::Place;
 use crate::value::{Raw, Unfit, Value};
 use crate::{ScenarioError, document};
 
+/// The keys of a section or table.
+pub(crate) type Entries = BTreeMap<String, Entry>;
+
 /// A key's value and the places of both.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub raw: Raw,
     pub key: Place,
     pub value: Place,
+    /// The keys of a table.
+    pub inner: Option<Entries>,
+}
+
+impl Entry {
+    pub fn new(
+        key: Place,
+        value_place: Place,
+        value: &DeValue<'_>,
+        place: &impl Fn(Range<usize>) -> Place,
+    ) -> Self {
+        let inner = match value {
+            DeValue::Table(table) => Some(Self::all(table, place)),
+            _ => None,
+        };
+        Self { raw: Raw::new(value), key, value: value_place, inner }
+    }
+
+    /// The keys of a table.
+    pub fn all(table: &DeTable<'_>, place: &impl Fn(Range<usize>) -> Place) -> Entries {
+        let entry = |(key, value): (&toml::Spanned<toml::de::DeString<'_>>, &toml::Spanned<DeValue<'_>>)| {
+            let entry = Self::new(place(key.span()), place(value.span()), value.get_ref(), place);
+            (key.get_ref().to_string(), entry)
+        };
+        table.iter().map(entry).collect()
+    }
 }
 
 /// The keys of one section, to be read and then [finished](Section::finish).
-#[derive(Debug)]
+///
+/// A section can be copied and read more than once, as where its keys mean different things to different readers.
+#[derive(Clone, Debug)]
 #[must_use = "finish() finds the keys that nobody reads"]
 pub struct Section {
     pub(crate) name: String,
     pub(crate) folder: PathBuf,
     pub(crate) header: Place,
-    pub(crate) entries: BTreeMap<String, Entry>,
+    pub(crate) entries: Entries,
     pub(crate) asked: BTreeSet<String>,
 }
 
@@ -102,6 +136,61 @@ impl Section {
         Err(self.refuse(key, problem, "a file's path, seen from the scenario's folder"))
     }
 
+    /// The table at `key`, to be read like a section; one that is not there is empty.
+    ///
+    /// ```
+    /// use paceline_scenario::Scenario;
+    /// let text = "[domain]\nsettings = { weight = 512 }\n";
+    /// let mut domain = Scenario::parse("demo.toml", text, ".".as_ref(), &[])?.section("domain")?;
+    /// let mut settings = domain.table("settings")?;
+    /// assert_eq!(settings.required::<u32>("weight")?, 512);
+    /// # Ok::<(), paceline_scenario::ScenarioError>(())
+    /// ```
+    pub fn table(&mut self, key: &str) -> Result<Self, ScenarioError> {
+        self.asked.insert(key.to_owned());
+        let (header, entries) = match self.entries.get(key) {
+            None => (self.header.clone(), Entries::new()),
+            Some(Entry { inner: Some(inner), key, .. }) => (key.clone(), inner.clone()),
+            Some(entry) => {
+                let problem = format!("`{key}` in [{}] cannot be {}", self.name, entry.raw);
+                return Err(ScenarioError::at(&entry.value, problem, "a table, such as { key = 1 }"));
+            }
+        };
+        let name = format!("{}.{key}", self.name.trim_matches(['[', ']']));
+        Ok(Self { name, folder: self.folder.clone(), header, entries, asked: BTreeSet::new() })
+    }
+
+    /// Whether `key` is there and a table.
+    pub fn is_table(&self, key: &str) -> bool {
+        self.entries.get(key).is_some_and(|entry| entry.inner.is_some())
+    }
+
+    /// Whether `key` is there.
+    pub fn has(&self, key: &str) -> bool {
+        self.entries.contains_key(key)
+    }
+
+    /// All keys that nobody has asked for yet, with their values: for a reader that finds out elsewhere which there may be.
+    /// What it cannot use it [refuses](Section::refuse) or tells to be [unknown](Section::unknown).
+    pub fn rest(&mut self) -> Vec<(String, Raw)> {
+        let rest: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|(key, _)| !self.asked.contains(*key))
+            .map(|(key, entry)| (key.clone(), entry.raw.clone()))
+            .collect();
+        self.asked.extend(rest.iter().map(|(key, _)| key.clone()));
+        rest
+    }
+
+    /// An error at `key`, which is not among those that there are.
+    pub fn unknown(&self, key: &str, problem: impl Into<String>, allowed: &[&str]) -> ScenarioError {
+        let hint = nearest(key, allowed.iter().copied());
+        let hint = hint.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+        let place = self.entries.get(key).map_or(&self.header, |entry| &entry.key);
+        ScenarioError::at(place, format!("{}{hint}", problem.into()), allowed.join(", "))
+    }
+
     /// An error at the value of `key`, or at the section where the key is not there.
     pub fn refuse(&self, key: &str, problem: impl Into<String>, allowed: impl Into<String>) -> ScenarioError {
         let place = self.entries.get(key).map_or(&self.header, |entry| &entry.value);
@@ -111,13 +200,11 @@ impl Section {
     /// Ends the reading. A key that nobody asked for is an error.
     pub fn finish(self) -> Result<(), ScenarioError> {
         let unread = self.entries.iter().filter(|(key, _)| !self.asked.contains(*key));
-        let Some((key, entry)) = document::first(unread, |entry| &entry.key) else {
+        let Some((key, _)) = document::first(unread, |entry| &entry.key) else {
             return Ok(());
         };
-        let asked = || self.asked.iter().map(String::as_str);
-        let hint = nearest(key, asked()).map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-        let problem = format!("unknown key `{key}` in [{}]{hint}", self.name);
-        Err(ScenarioError::at(&entry.key, problem, asked().collect::<Vec<_>>().join(", ")))
+        let asked: Vec<_> = self.asked.iter().map(String::as_str).collect();
+        Err(self.unknown(key, format!("unknown key `{key}` in [{}]", self.name), &asked))
     }
 
     fn missing(&self, key: &str, expected: &str) -> ScenarioError {
@@ -136,7 +223,13 @@ impl Section {
 }
 
 /// The name that `text` was probably meant to be.
-pub(crate) fn nearest<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+///
+/// ```
+/// use paceline_scenario::nearest;
+/// assert_eq!(nearest("credti", ["bvt", "credit"].into_iter()), Some("credit"));
+/// assert_eq!(nearest("train", ["bvt", "credit"].into_iter()), None);
+/// ```
+pub fn nearest<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // Beyond any name's length the distance says nothing and costs its square.
     let close = |name: &str| text.len() < 64 && strsim::damerau_levenshtein(text, name) <= 1 + name.len() / 4;
     names.filter(|name| close(name)).min_by_key(|name| strsim::damerau_levenshtein(text, name))

@@ -136,6 +136,20 @@ impl Value for String {
     }
 }
 
+impl Value for Vec<u32> {
+    const EXPECTED: &'static str = "a list of whole numbers, such as [0, 1]";
+
+    fn read(raw: &Raw) -> Result<Self, Unfit> {
+        match raw {
+            Raw::Array(values) => {
+                let number = |raw| u32::read(raw).map_err(|_| Unfit::Content(format!("it holds {raw}")));
+                values.iter().map(number).collect()
+            }
+            _ => Err(Unfit::Kind),
+        }
+    }
+}
+
 impl Value for Time {
     const EXPECTED: &'static str =
         "a duration with its unit, such as \"300s\", \"1.5h\" or \"1ms\" (units: ns, us, ms, s, min, h, d)";

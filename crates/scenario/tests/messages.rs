@@ -88,7 +88,10 @@ fn mistakes_in_overrides_point_at_the_override() {
         ("run.until=-5s", "not negative"),
         ("model.lps", "without `=`"),
         ("lps=5", "not a section and a key"),
-        ("model.a.b=5", "not a section and a key"),
+        ("model.a.b=5", "unknown key `a` in [model]"),
+        ("model.lps.b=5", "`lps` in [model] is the integer 16, not a table"),
+        ("model.a.b.c=5", "not a section and a key"),
+        ("model..b=5", "empty name"),
         (".lps=5", "empty name"),
     ] {
         let line = read(TEXT, &[argument]).expect_err(argument).one_line();

@@ -181,7 +181,10 @@ pub fn simulate<M: Model + 'static>(
         wait,
         event_ns: calibration.get("psx.event"),
         reduce_ns: calibration.get("psx.reduce"),
-        reduction: Reduction::Tree { fan_in: 2 },
+        reduction: Reduction::Butterfly,
+        gvt_period: calibration.get("psx.gvt_period") as u32,
+        batch: calibration.get("psx.batch") as u32,
+        per_packet: calibration.get("psx.per_packet") as u32,
         reports: scheduler.is_told(),
         flags_waiting: scheduler == Scheduler::PsxPlus,
         ..GuestSettings::default()
@@ -189,7 +192,8 @@ pub fn simulate<M: Model + 'static>(
     let programs = federates(Arc::clone(&model), partition, settings, guests, ProcessId(0));
     let programs = programs.map_err(|error| told(&error))?;
     let mut spec = MachineSpec { costs: costs(calibration), ..MachineSpec::default() };
-    spec.hosts.push(scheduler.host());
+    let dom0_vcpus = calibration.get("psx.dom0_vcpus") as u32;
+    spec.hosts.push(HostSpec { dom0_vcpus, ..scheduler.host() });
     for (number, program) in programs.into_iter().enumerate() {
         spec.domains.push(DomainSpec::new(format!("DOM{}", number + 1), 0, vec![program]));
     }

@@ -88,9 +88,19 @@ impl Vcpu {
         self.terms.warp_ns > 0 && !self.resting
     }
 
-    pub(super) fn evt(&self) -> i64 {
+    /// By how much its EVT is less than its AVT.
+    pub(super) fn loan(&self) -> i64 {
         let warp = if self.warped() { self.terms.warp_ns * COMMON_ADVANCE } else { 0 };
-        self.avt - warp as i64
+        warp as i64
+    }
+
+    pub(super) fn evt(&self) -> i64 {
+        self.avt - self.loan()
+    }
+
+    /// The AVT of a VCPU that has run since it was last charged.
+    pub(super) fn avt_at(&self, now_ns: u64) -> i64 {
+        self.avt + ((now_ns - self.charged_ns) * self.terms.advance) as i64
     }
 
     /// How much longer it may run warped.
@@ -113,8 +123,8 @@ impl Vcpu {
     /// It has run until now. Until when it rests from warping, if that begins here.
     pub(super) fn charge(&mut self, now_ns: u64) -> Option<u64> {
         let ran_ns = now_ns - self.charged_ns;
+        self.avt = self.avt_at(now_ns);
         self.charged_ns = now_ns;
-        self.avt += (ran_ns * self.terms.advance) as i64;
         let left_ns = self.warp_left_ns()?;
         self.warped_ns += ran_ns.min(left_ns);
         self.resting = ran_ns >= left_ns;

@@ -69,7 +69,7 @@ impl Credit {
                 let newly_active = !std::mem::replace(&mut vcpu.active, true);
                 let dom = vcpu.dom;
                 if newly_active {
-                    let domain = self.domains.get_mut(&dom).expect("the domain of a VCPU is there");
+                    let domain = self.domain(dom);
                     domain.active += 1;
                     if domain.active == 1 {
                         self.active.push_front(dom);
@@ -96,7 +96,8 @@ impl Credit {
         let mut out_of_order = vec![false; self.pcpus.len()];
         self.balance_ns = 0;
         for (dom, part) in parts {
-            for id in self.domains[&dom].vcpus.clone() {
+            for index in 0..self.domain(dom).vcpus.len() {
+                let id = self.domain(dom).vcpus[index];
                 if self.vcpu(id).active {
                     if self.pay(id, part, orders) {
                         unparked.push(id);
@@ -110,7 +111,8 @@ impl Credit {
                 }
             }
         }
-        self.active.retain(|dom| self.domains[dom].active > 0);
+        let domains = &self.domains;
+        self.active.retain(|dom| domains[dom.index()].as_ref().is_some_and(|domain| domain.active > 0));
         for pcpu in (0..self.pcpus.len()).filter(|pcpu| out_of_order[*pcpu]) {
             self.reorder(PcpuId(pcpu as u32));
         }
@@ -124,13 +126,14 @@ impl Credit {
         let period_ns = (TICKS_PER_ACCOUNTING * self.rules.tick_ns) as i64;
         let debt_ns = (-self.balance_ns).max(0);
         let mut total_ns = self.pcpus.len() as i64 * period_ns + debt_ns;
-        let weight_total: i64 = self.active.iter().map(|dom| self.domains[dom].weight).sum();
+        let domain = |dom: &DomId| self.domains[dom.index()].as_ref().expect("who earns is there");
+        let weight_total: i64 = self.active.iter().map(|dom| domain(dom).weight).sum();
         let mut weight_left = weight_total;
         let mut somebody_could_use_more = false;
         let mut to_head = Vec::new();
         let mut parts = Vec::with_capacity(self.active.len());
         for dom in &self.active {
-            let domain = &self.domains[dom];
+            let domain = domain(dom);
             weight_left -= domain.weight;
             let mut peak_ns = domain.active * period_ns + portion(debt_ns, domain.weight, weight_total);
             let mut park_below = None;
@@ -192,6 +195,6 @@ impl Credit {
         let vcpu = self.vcpu(id);
         vcpu.active = false;
         let dom = vcpu.dom;
-        self.domains.get_mut(&dom).expect("the domain of a VCPU is there").active -= 1;
+        self.domain(dom).active -= 1;
     }
 }

@@ -35,10 +35,11 @@ pub(super) struct Place {
 /// In a queue: class, number of arrival, who.
 type Entry = (Class, u64, VcpuId);
 
+/// A VCPU is in one of the two sets.
 #[derive(Clone, Debug, Default)]
 struct Queue {
-    all: BTreeSet<Entry>,
     free: BTreeSet<Entry>,
+    pinned: BTreeSet<Entry>,
 }
 
 impl Queue {
@@ -67,8 +68,9 @@ impl Queues {
         self.arrivals += 1;
         let entry = (class, self.arrivals, vcpu);
         let queue = &mut self.queues[pcpu.index()];
-        queue.all.insert(entry);
-        if !pinned {
+        if pinned {
+            queue.pinned.insert(entry);
+        } else {
             queue.free.insert(entry);
             self.offers[class as usize].insert(pcpu);
         }
@@ -79,19 +81,18 @@ impl Queues {
     pub(super) fn remove(&mut self, place: Place, vcpu: VcpuId) {
         let entry = (place.class, place.number, vcpu);
         let queue = &mut self.queues[place.pcpu.index()];
-        let was_there = queue.all.remove(&entry);
-        assert!(was_there, "a VCPU is in the queue that its place names");
-        if !place.pinned {
-            queue.free.remove(&entry);
-            if !queue.offers(place.class) {
-                self.offers[place.class as usize].remove(&place.pcpu);
-            }
+        let set = if place.pinned { &mut queue.pinned } else { &mut queue.free };
+        assert!(set.remove(&entry), "a VCPU is in the queue that its place names");
+        if !place.pinned && !queue.offers(place.class) {
+            self.offers[place.class as usize].remove(&place.pcpu);
         }
     }
 
     /// The first in the queue of `pcpu`.
     pub(super) fn first(&self, pcpu: PcpuId) -> Option<(Class, VcpuId)> {
-        self.queues[pcpu.index()].all.first().map(|(class, _, vcpu)| (*class, *vcpu))
+        let queue = &self.queues[pcpu.index()];
+        let first = queue.free.first().into_iter().chain(queue.pinned.first()).min();
+        first.map(|(class, _, vcpu)| (*class, *vcpu))
     }
 
     /// The first in the queue of `pcpu` that may run elsewhere.
@@ -99,9 +100,15 @@ impl Queues {
         self.queues[pcpu.index()].free.first().map(|(_, _, vcpu)| *vcpu)
     }
 
-    /// Everybody in the queue of `pcpu`, in order.
-    pub(super) fn all(&self, pcpu: PcpuId) -> Vec<VcpuId> {
-        self.queues[pcpu.index()].all.iter().map(|(_, _, vcpu)| *vcpu).collect()
+    /// Empties the queue of `pcpu`, in order.
+    pub(super) fn drain(&mut self, pcpu: PcpuId) -> Vec<VcpuId> {
+        let queue = std::mem::take(&mut self.queues[pcpu.index()]);
+        self.offers.iter_mut().for_each(|offers| {
+            offers.remove(&pcpu);
+        });
+        let mut entries: Vec<_> = queue.free.into_iter().chain(queue.pinned).collect();
+        entries.sort_unstable();
+        entries.into_iter().map(|(_, _, vcpu)| vcpu).collect()
     }
 
     /// The first neighbour of `pcpu`, going round, that `may` be stolen from and has something better than `than` to steal.

@@ -54,18 +54,18 @@ fn a_warp_ends_at_its_limit() {
 
 #[test]
 fn a_warp_comes_back_after_its_rest() {
-    // As above until 14 ms; but 6 ms later, while it waits with 140, it is warped again: EVT -60 to VCPU 0's 160.
+    // As above until 14 ms; but 3 ms later, while it waits with 140, it is warped again: EVT -60 to VCPU 0's 130.
     let script = vec![Act::Sleep(10 * MS), Act::Compute(6 * MS)];
     let mut lab = Lab::new("bvt", Settings::default(), 1);
     lab.hog(advance(10));
-    lab.domain(false, &[(script, None)], false, warp(20 * MS, 4 * MS, 6 * MS)).expect("it is admitted");
+    lab.domain(false, &[(script, None)], false, warp(20 * MS, 4 * MS, 3 * MS)).expect("it is admitted");
     lab.run(30 * MS);
     let expected = [
         ran(0, 0, 0, 10 * MS),
         ran(0, 1, 10 * MS, 14 * MS),
-        ran(0, 0, 14 * MS, 20 * MS),
-        ran(0, 1, 20 * MS, 22 * MS),
-        ran(0, 0, 22 * MS, 30 * MS),
+        ran(0, 0, 14 * MS, 17 * MS),
+        ran(0, 1, 17 * MS, 19 * MS),
+        ran(0, 0, 19 * MS, 30 * MS),
     ];
     assert_eq!(lab.stretches(), expected);
 }

@@ -76,6 +76,23 @@ fn extra_time_goes_by_messages_too() {
 }
 
 #[test]
+fn a_slice_that_the_deadline_cuts_short_is_forfeited() {
+    let mut lab = Lab::new("csde", Settings::default(), 1);
+    lab.hog(share(10 * MS, 6 * MS));
+    lab.hog(share(30 * MS, 12 * MS));
+    tell(&mut lab, 1, 1);
+    lab.run(21 * MS);
+    // The second has its 12 ms from 6 to 18, for its message. The first has 2 ms left for its period from 10 to 20; at the
+    // next decision, at 21, it is in that from 20 to 30, with a whole slice.
+    lab.tell(|_, _, orders| orders.reschedule(PcpuId(0)));
+    lab.run(30 * MS);
+    assert_eq!(
+        lab.stretches(),
+        [ran(0, 0, 0, 6 * MS), ran(0, 1, 6 * MS, 18 * MS), ran(0, 0, 18 * MS, 27 * MS)]
+    );
+}
+
+#[test]
 fn only_the_scan_looks_at_everybody() {
     let examined = |choice: &str| {
         let mut settings = Settings::default().with("choice", Setting::Word(choice.into()));

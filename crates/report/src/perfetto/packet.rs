@@ -101,6 +101,12 @@ pub struct TrackEvent {
     /// The counter's value.
     #[prost(double, optional, tag = "44")]
     pub double_counter_value: Option<f64>,
+    /// Arrows that go through it, by number.
+    #[prost(fixed64, repeated, packed = "false", tag = "47")]
+    pub flow_ids: Vec<u64>,
+    /// Arrows that end at it.
+    #[prost(fixed64, repeated, packed = "false", tag = "48")]
+    pub terminating_flow_ids: Vec<u64>,
 }
 
 /// A name and a number.

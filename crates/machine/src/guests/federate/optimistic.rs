@@ -22,6 +22,8 @@ pub(super) struct Optimistic<M: Model> {
     since: u64,
     /// Whether it cannot go on before mail comes or GVT moves on.
     idle: bool,
+    /// Whether the round in hand is to be repeated, and this federate has not contributed to that yet.
+    again: bool,
     /// Whether GVT has passed the horizon.
     closing: bool,
     width: Width,
@@ -52,6 +54,7 @@ impl<M: Model + 'static> Optimistic<M> {
             gvt: Time::ZERO,
             since: 0,
             idle: false,
+            again: false,
             closing: false,
             width: Width { ns: lookahead.as_nanos().max(1), front: Time::ZERO },
             charged: Charged::default(),
@@ -70,14 +73,20 @@ impl<M: Model + 'static> Optimistic<M> {
         match desk.result() {
             None => {}
             Some(Pass::Failed) => return desk.end(guest, self.warp.events()),
-            Some(Pass::Again) => desk.contribute(self.warp.floor(), self.trouble.is_some()),
+            // What has come meanwhile is worked off first: a floor that it holds down would be GVT.
+            Some(Pass::Again) => (self.again, self.since, self.idle) = (true, 0, false),
             Some(Pass::Least(_)) if self.closing => return desk.end(guest, self.warp.events()),
             Some(Pass::Least(gvt)) => self.pass_gvt(gvt, desk, guest),
         }
-        if !desk.has_joined()
+        if (self.again || !desk.has_joined())
             && (self.idle || self.is_over() || self.since >= u64::from(desk.settings.gvt_period))
         {
-            desk.join(self.warp.floor(), self.trouble.is_some());
+            let (floor, failed) = (self.warp.floor(), self.trouble.is_some());
+            if std::mem::take(&mut self.again) {
+                desk.contribute(floor, failed);
+            } else {
+                desk.join(floor, failed);
+            }
         }
         if !self.idle && !self.is_over() {
             self.report(desk, guest);

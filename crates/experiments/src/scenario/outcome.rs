@@ -1,0 +1,138 @@
+//! What a scenario came to under a policy.
+//!
+//! Invariant: all but what is said of the machine's own speed follows from scenario and policy.
+
+use std::ops::Range;
+
+use paceline_kernel::Digest;
+use paceline_machine::guests::{mpi, rounds};
+use paceline_machine::{MachineError, Program, Report};
+use paceline_models::results::Summary;
+use thiserror::Error;
+
+use super::domains::Group;
+use super::workload::Workload;
+
+/// What a scenario came to under a policy.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The policy.
+    pub policy: &'static str,
+    /// What the machine says.
+    pub report: Report,
+    /// By group of domains, in the order of the file.
+    pub workloads: Vec<WorkloadOutcome>,
+}
+
+/// What a group of domains came to.
+#[derive(Debug)]
+pub struct WorkloadOutcome {
+    /// The group's name.
+    pub name: String,
+    /// Its workload, as in [`super::WORKLOADS`].
+    pub kind: &'static str,
+    /// Its domains, as indices of [`Report::domains`].
+    pub domains: Range<usize>,
+    /// From the coming of its first domain until its last process was done; `None` if one was not.
+    pub run_ns: Option<u64>,
+    /// The model's digest, of federates that are done.
+    pub digest: Option<Digest>,
+    /// What it has to say itself.
+    pub summary: Summary,
+}
+
+/// What federates that are done came to.
+pub(super) struct Simulated {
+    pub digest: Digest,
+    pub summary: Summary,
+}
+
+/// Why there is no outcome.
+#[derive(Debug, Error)]
+pub enum OutcomeError {
+    /// The machine could not go on.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// What ran in the guests went wrong.
+    #[error("{workload}: {problem}")]
+    Workload {
+        /// The group's name.
+        workload: String,
+        /// What went wrong.
+        problem: String,
+    },
+}
+
+impl Outcome {
+    /// How unequally the domains of a workload shared the PCPUs: one less Jain's index of their run times; 0 where all had
+    /// the same.
+    pub fn unfairness(&self, workload: &WorkloadOutcome) -> f64 {
+        let domains = self.report.domains[workload.domains.clone()].to_vec();
+        Report { domains, hosts: Vec::new(), ..self.report.clone() }.unfairness()
+    }
+
+    /// The part of their time that the VCPUs of a workload waited for a PCPU, of all in which they could have run.
+    pub fn waiting_share(&self, workload: &WorkloadOutcome) -> f64 {
+        let (waited, ran) = self.sums(workload);
+        if waited + ran == 0 { 0.0 } else { waited as f64 / (waited + ran) as f64 }
+    }
+
+    fn sums(&self, workload: &WorkloadOutcome) -> (u64, u64) {
+        let domains = &self.report.domains[workload.domains.clone()];
+        domains.iter().fold((0, 0), |(waited, ran), domain| (waited + domain.waited_ns, ran + domain.ran_ns))
+    }
+
+    /// Times that a PCPU went over to another VCPU, on all hosts.
+    pub fn switches(&self) -> u64 {
+        self.report.hosts.iter().map(|host| host.switches).sum()
+    }
+}
+
+/// What a group came to, whose domains are `domains` of the machine's and whose processes had the `programs`.
+pub(super) fn of_group(
+    group: &Group,
+    domains: Range<usize>,
+    report: &Report,
+    programs: Vec<Box<dyn Program>>,
+) -> Result<WorkloadOutcome, OutcomeError> {
+    let done = report.domains[domains.clone()].iter().map(|domain| domain.done_ns);
+    // The last of them, if all are done.
+    let done_ns = done.collect::<Option<Vec<_>>>().and_then(|done| done.into_iter().max());
+    let mut outcome = WorkloadOutcome {
+        name: group.name.clone(),
+        kind: group.workload.kind().name(),
+        domains,
+        run_ns: done_ns.map(|done_ns| done_ns - group.arrives_ns()),
+        digest: None,
+        summary: Summary::default(),
+    };
+    match &group.workload {
+        Workload::Hog { .. } => {}
+        Workload::Federates(federates) => {
+            let simulated = federates
+                .finish(programs)
+                .map_err(|problem| OutcomeError::Workload { workload: group.name.clone(), problem })?;
+            if let Some(Simulated { digest, summary }) = simulated {
+                (outcome.digest, outcome.summary) = (Some(digest), summary);
+            }
+        }
+        Workload::Rounds(_) => {
+            if let Some(found) = programs.iter().find_map(|program| rounds::outcome(&**program)) {
+                outcome.summary.line("rounds", found.ended_ns.len() as u64);
+                outcome.summary.line("unit_errors", found.errors);
+                outcome.summary.line("overtaken", found.overtaken);
+            }
+            tell_messages(&mut outcome.summary, &programs);
+        }
+        Workload::Ep(_) | Workload::Lu(_) => tell_messages(&mut outcome.summary, &programs),
+    }
+    Ok(outcome)
+}
+
+fn tell_messages(summary: &mut Summary, programs: &[Box<dyn Program>]) {
+    let tallies: Vec<_> = programs.iter().filter_map(|program| mpi::tally(&**program)).collect();
+    summary.line("messages", tallies.iter().map(|tally| tally.messages).sum::<u64>());
+    summary.line("message_bytes", tallies.iter().map(|tally| tally.bytes).sum::<u64>());
+    let computed_ns: u64 = tallies.iter().map(|tally| tally.computed_ns).sum();
+    summary.line("computed_s", computed_ns as f64 / 1e9);
+}

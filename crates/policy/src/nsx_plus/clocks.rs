@@ -1,0 +1,44 @@
+//! The virtual clocks of the guests' VCPUs that are awake, and the least of them: simulated time.
+//!
+//! A clock that stands is kept as what it shows. One that runs, runs as fast as the host's, so that what it is ahead of that
+//! (`offset`) does not change, and the order of all that run neither.
+//!
+//! Invariant: simulated time never falls. While nobody is awake it stands.
+
+use std::collections::BTreeSet;
+
+use crate::VcpuId;
+
+#[derive(Debug, Default)]
+pub(super) struct Clocks {
+    standing: BTreeSet<(i64, VcpuId)>,
+    running: BTreeSet<(i64, VcpuId)>,
+    reached_ns: i64,
+}
+
+impl Clocks {
+    pub(super) fn stand(&mut self, vcpu: VcpuId, lvt_ns: i64) {
+        self.standing.insert((lvt_ns, vcpu));
+    }
+
+    pub(super) fn run(&mut self, vcpu: VcpuId, lvt_ns: i64, offset_ns: i64) {
+        self.standing.remove(&(lvt_ns, vcpu));
+        self.running.insert((offset_ns, vcpu));
+    }
+
+    /// `vcpu` is neither to stand at `lvt_ns` nor to run with `offset_ns` any more.
+    pub(super) fn leave(&mut self, vcpu: VcpuId, lvt_ns: i64, offset_ns: i64) {
+        self.standing.remove(&(lvt_ns, vcpu));
+        self.running.remove(&(offset_ns, vcpu));
+    }
+
+    /// Simulated time: the least of all clocks.
+    pub(super) fn least_ns(&mut self, now_ns: u64) -> i64 {
+        let standing = self.standing.first().map(|(lvt_ns, _)| *lvt_ns);
+        let running = self.running.first().map(|(offset_ns, _)| offset_ns + now_ns as i64);
+        if let Some(least_ns) = standing.into_iter().chain(running).min() {
+            self.reached_ns = self.reached_ns.max(least_ns);
+        }
+        self.reached_ns
+    }
+}

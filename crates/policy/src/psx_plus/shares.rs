@@ -1,0 +1,72 @@
+//! The share of a period that nobody can be denied, and when it falls due.
+//!
+//! Let `part` be `percent` of the period. A VCPU that is awake all through a period gets at least `share` of it, which is
+//! `part` divided by the number of VCPUs per PCPU at its begin (at least one, and at least as many as are pinned to any one
+//! PCPU). Who has less when only `part + share` is left of the period is *due*: the due run before all others, pinned ones
+//! before others on their own PCPU, each until it has its share.
+//!
+//! Why that is in time: those who are pinned to a PCPU have it for themselves, and need at most `part`. When any other due
+//! VCPU waits, all PCPUs run due ones; these need at most `part` on every PCPU together. So it waits at most for `part`, and
+//! then needs its `share`. No order among the due is better or worse for the bound.
+
+/// What all VCPUs may claim in a period.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shares {
+    pub(super) period_ns: u64,
+    percent: u64,
+    /// What everybody gets of this period.
+    pub(super) share_ns: u64,
+}
+
+impl Shares {
+    /// `percent` of the fair share, up to 50, so that a period holds `part + share`.
+    pub(super) fn new(period_ns: u64, percent: u64) -> Self {
+        assert!(percent <= 50, "what is due fits into a period");
+        Self { period_ns, percent, share_ns: 0 }
+    }
+
+    fn part_ns(&self) -> u64 {
+        self.period_ns * self.percent / 100
+    }
+
+    /// A period begins with so many VCPUs awake, of which so many at most are pinned to one PCPU. How long after its begin
+    /// shares fall due.
+    pub(super) fn begin(&mut self, pcpus: u64, awake: u64, pinned: u64) -> u64 {
+        let part_ns = self.part_ns();
+        let fair = if awake > pcpus { part_ns * pcpus / awake } else { part_ns };
+        self.share_ns = fair.min(part_ns / pinned.max(1));
+        self.period_ns - part_ns - self.share_ns
+    }
+}
+
+/// What a VCPU has had of the period.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Account {
+    pub(super) got_ns: u64,
+    /// Awake since the period began.
+    entitled: bool,
+    /// Runs before all who are not due, until it has its share.
+    pub(super) due: bool,
+}
+
+impl Account {
+    pub(super) fn begin(&mut self, awake: bool) {
+        *self = Self { got_ns: 0, entitled: awake, due: false };
+    }
+
+    /// Shares fall due.
+    pub(super) fn claim(&mut self, share_ns: u64) {
+        self.due = self.entitled && self.got_ns < share_ns;
+    }
+
+    pub(super) fn charge(&mut self, ran_ns: u64, share_ns: u64) {
+        self.got_ns += ran_ns;
+        self.due &= self.got_ns < share_ns;
+    }
+
+    /// Who sleeps wants no share.
+    pub(super) fn sleep(&mut self) {
+        self.entitled = false;
+        self.due = false;
+    }
+}

@@ -1,0 +1,15 @@
+//! The deferrable server (J. Strosnider et al., 1995): what it does not use it keeps until the end of the period.
+
+use super::Rule;
+
+/// Keeps its budget while it has nothing to do; at the end of every period it has a full one again.
+#[derive(Debug)]
+pub enum Deferrable {}
+
+impl Rule for Deferrable {
+    const NAME: &'static str = "rt-deferrable";
+
+    fn refilled_ns(_left_ns: u64, _amount_ns: u64, full_ns: u64, _awake: bool) -> u64 {
+        full_ns
+    }
+}

@@ -1,0 +1,131 @@
+//! The ARINC 653 scheduler by hand, and what it promises: every domain its window in every frame, and nothing else.
+
+use crate::lab::{Act, Lab, ran};
+use paceline_policy::{MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings, VcpuId};
+use proptest::prelude::*;
+
+fn window(offset_ns: u64, runtime_ns: u64) -> Settings {
+    Settings::default().with("offset", Setting::Nanos(offset_ns)).with("runtime", Setting::Nanos(runtime_ns))
+}
+
+fn hogs(count: usize) -> Vec<(Vec<Act>, Option<u32>)> {
+    vec![(vec![Act::Compute(1_000_000 * MS)], None); count]
+}
+
+#[test]
+fn everybody_in_its_window() {
+    // Frames of 10 ms: VCPU 0 from 0 to 4, VCPU 1 from 6 to 9, computing 2 ms and then sleeping 5: it begins at 6, sleeps from 8
+    // to 13, begins at 16, and so on. Nobody has 4 to 6 and 9 to 10, nor what VCPU 1 leaves.
+    let mut lab = Lab::new("arinc653", Settings::default(), 1);
+    lab.hog(window(0, 4 * MS));
+    let script = vec![Act::Compute(2 * MS), Act::Sleep(5 * MS)];
+    lab.domain(false, &[(script, None)], true, window(6 * MS, 3 * MS)).expect("it is admitted");
+    lab.run(29 * MS);
+    let expected = [
+        ran(0, 0, 0, 4 * MS),
+        ran(0, 1, 6 * MS, 8 * MS),
+        ran(0, 0, 10 * MS, 14 * MS),
+        ran(0, 1, 16 * MS, 18 * MS),
+        ran(0, 0, 20 * MS, 24 * MS),
+        ran(0, 1, 26 * MS, 28 * MS),
+    ];
+    assert_eq!(lab.stretches(), expected);
+}
+
+#[test]
+fn the_vcpus_of_a_domain_run_together_and_who_wakes_uses_the_rest_of_its_window() {
+    // VCPU 0 may run anywhere and VCPU 1 is pinned to PCPU 0, so VCPU 0 has PCPU 1; it sleeps from 1 to 3 ms.
+    let settings = Settings::default().with("major_frame", Setting::Nanos(20 * MS));
+    let mut lab = Lab::new("arinc653", settings, 2);
+    let script = vec![Act::Compute(MS), Act::Sleep(2 * MS), Act::Compute(100 * MS)];
+    let domain = [(script, None), (vec![Act::Compute(100 * MS)], Some(0))];
+    lab.domain(false, &domain, false, window(0, 5 * MS)).expect("it is admitted");
+    lab.domain(false, &hogs(1), false, window(5 * MS, 15 * MS)).expect("it is admitted");
+    lab.run(22 * MS);
+    let expected = [
+        ran(1, 0, 0, MS),
+        ran(1, 0, 3 * MS, 5 * MS),
+        ran(0, 1, 0, 5 * MS),
+        ran(0, 2, 5 * MS, 20 * MS),
+        ran(0, 1, 20 * MS, 22 * MS),
+        ran(1, 0, 20 * MS, 22 * MS),
+    ];
+    let by_start = |mut stretches: Vec<crate::lab::Stretch>| {
+        stretches.sort_by_key(|stretch| (stretch.from_ns, stretch.pcpu));
+        stretches
+    };
+    assert_eq!(by_start(lab.stretches()), by_start(expected.to_vec()));
+}
+
+#[test]
+fn windows_apart_and_no_more_vcpus_than_pcpus() {
+    let mut lab = Lab::new("arinc653", Settings::default(), 2);
+    lab.domain(false, &hogs(2), false, window(2 * MS, 3 * MS)).expect("it is admitted");
+    for (offset, runtime) in [(0, 3), (2, 1), (4, 1), (0, 10), (3, 1)] {
+        let refused = lab.domain(false, &hogs(1), false, window(offset * MS, runtime * MS));
+        let is_offset = matches!(&refused, Err(PolicyError::BadValue { key, .. }) if key == "offset");
+        assert!(is_offset, "{offset} + {runtime}: {refused:?}");
+    }
+    let late = lab.domain(false, &hogs(1), false, window(9 * MS, 2 * MS));
+    assert!(matches!(&late, Err(PolicyError::BadValue { key, .. }) if key == "runtime"), "{late:?}");
+    let many = lab.domain(false, &hogs(3), false, window(6 * MS, MS));
+    assert!(matches!(many, Err(PolicyError::TooManyVcpus { vcpus: 3, pcpus: 2, .. })), "{many:?}");
+    let pinned = [(vec![Act::Compute(MS)], Some(1)), (vec![Act::Compute(MS)], Some(1))];
+    assert!(lab.domain(false, &pinned, false, window(6 * MS, MS)).is_err());
+    assert_eq!(lab.policy.dump(0).len(), 2);
+    lab.domain(false, &hogs(1), false, window(0, 2 * MS)).expect("what touches does not overlap");
+    lab.domain(false, &hogs(1), false, window(5 * MS, 5 * MS)).expect("what touches does not overlap");
+}
+
+#[test]
+fn windows_move_and_vcpus_too() {
+    let mut lab = Lab::new("arinc653", Settings::default(), 2);
+    let first = lab.domain(false, &hogs(1), false, window(0, 4 * MS)).expect("it is admitted");
+    lab.run(MS);
+    lab.tell(|policy, now_ns, orders| {
+        policy.adjust(now_ns, first, &mut window(3 * MS, 2 * MS), orders).expect("it is sound");
+    });
+    lab.run(6 * MS);
+    lab.tell(|policy, now_ns, orders| policy.migrate(now_ns, VcpuId(0), PcpuId(1), true, orders));
+    lab.run(14 * MS);
+    assert_eq!(lab.stretches(), [ran(0, 0, 0, MS), ran(0, 0, 3 * MS, 5 * MS), ran(1, 0, 13 * MS, 14 * MS)]);
+    lab.remove(first);
+    lab.run(40 * MS);
+    assert_eq!(lab.ran_ns(0), 4 * MS);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn hogs_get_their_windows_and_nothing_else(
+        parts in prop::collection::vec((0u64..500, 0u64..500), 1..20),
+        pcpus in 1u32..4,
+        frames in 1u64..6,
+    ) {
+        // Gaps and windows one after the other, in microseconds.
+        let frame_ns = parts.iter().map(|(gap, own)| (gap + own) * 1_000).sum::<u64>().max(10_000);
+        let settings = Settings::default().with("major_frame", Setting::Nanos(frame_ns));
+        let mut lab = Lab::new("arinc653", settings, pcpus);
+        let mut at_ns = 0;
+        let mut windows = Vec::new();
+        for (gap, own) in &parts {
+            at_ns += gap * 1_000;
+            windows.push((at_ns, at_ns + own * 1_000));
+            lab.domain(false, &hogs(pcpus as usize), false, window(at_ns, own * 1_000)).expect("they are apart");
+            at_ns += own * 1_000;
+        }
+        lab.run(frames * frame_ns);
+        for stretch in lab.stretches() {
+            let (from_ns, to_ns) = windows[(stretch.vcpu / pcpus) as usize];
+            // Two windows that touch, around the end of a frame, are one stretch.
+            let (begins, ends) = (stretch.from_ns % frame_ns, stretch.to_ns % frame_ns);
+            prop_assert!(begins == from_ns && ends == to_ns % frame_ns, "{stretch:?}");
+        }
+        for (number, (_, own)) in parts.iter().enumerate() {
+            for vcpu in 0..pcpus {
+                prop_assert_eq!(lab.ran_ns(number as u32 * pcpus + vcpu), own * 1_000 * frames);
+            }
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! NSX+ by hand, and what it promises.
+
+use crate::lab::{Act, Lab, Stretch, ran};
+use crate::watch::{Dice, World, key, live, watched};
+use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PcpuId, Setting, Settings, Standing, VcpuId};
+
+const TICK: u64 = 100 * US;
+
+fn settings() -> Settings {
+    Settings::default().with("tick", Setting::Nanos(TICK))
+}
+
+fn lab(pcpus: u32) -> Lab {
+    Lab::new("nsx-plus", settings(), pcpus)
+}
+
+fn guest(lab: &mut Lab, script: Vec<Act>) {
+    lab.domain(false, &[(script, None)], true, Settings::default()).expect("it is admitted");
+}
+
+fn in_us(stretches: &[(u32, u64, u64)]) -> Vec<Stretch> {
+    stretches.iter().map(|(vcpu, from, to)| ran(0, *vcpu, from * US, to * US)).collect()
+}
+
+#[test]
+fn who_runs_goes_on_until_it_is_a_tick_ahead() {
+    let mut two = lab(1);
+    let mut three = lab(1);
+    two.hog(Settings::default());
+    two.hog(Settings::default());
+    (0..3).for_each(|_| _ = three.hog(Settings::default()));
+    two.run(900 * US);
+    three.run(1_000 * US);
+    // LVTs 100 and 0; then the second may reach 200, the first 300, and so on.
+    assert_eq!(
+        two.stretches(),
+        in_us(&[(0, 0, 100), (1, 100, 300), (0, 300, 500), (1, 500, 700), (0, 700, 900)])
+    );
+    // 100, 0, 0; 100, 100, 0; the third is a tick behind both, so it may reach 200; the first has two at 100 and 200
+    // beside it; the second, last at 100, may reach 300; the third, longer at 200 than the first, 300; the first 400.
+    let turns = [
+        (0, 0, 100),
+        (1, 100, 200),
+        (2, 200, 400),
+        (0, 400, 500),
+        (1, 500, 700),
+        (2, 700, 800),
+        (0, 800, 1_000),
+    ];
+    assert_eq!(three.stretches(), in_us(&turns));
+}
+
+#[test]
+fn who_wakes_leaps_to_simulated_time_and_interrupts_nobody_within_a_tick() {
+    let mut lab = lab(1);
+    lab.hog(Settings::default());
+    guest(&mut lab, vec![Act::Sleep(1_000 * US), Act::Compute(50 * US), Act::Sleep(MS)]);
+    lab.run(1_300 * US);
+    assert_eq!(lab.stretches(), in_us(&[(0, 0, 1_100), (1, 1_100, 1_150), (0, 1_150, 1_300)]));
+    let lvts: Vec<_> = lab.policy.dump(lab.now_ns).iter().map(|own| key(own, "lvt") as u64 / US).collect();
+    assert_eq!(lvts, [1_250, 1_050]);
+}
+
+#[test]
+fn who_wakes_comes_behind_those_of_its_time() {
+    let mut lab = lab(1);
+    lab.hog(Settings::default());
+    lab.hog(Settings::default());
+    guest(&mut lab, vec![Act::Sleep(290 * US), Act::Compute(50 * US), Act::Sleep(MS)]);
+    lab.run(400 * US);
+    // At 290 us the first has 100 us and waits, the second 190 us. The third leaps to 100 us. It is not a tick behind, so the
+    // second goes on until it is a tick ahead, at 300; first come are the first, up to 200 us, and then the third.
+    assert_eq!(lab.stretches(), in_us(&[(0, 0, 100), (1, 100, 300), (0, 300, 400)]));
+    lab.run(450 * US);
+    assert_eq!(lab.running(0), Some(VcpuId(1)), "the third has been, and sleeps");
+    assert_eq!(lab.ran_ns(2), 50 * US);
+}
+
+#[test]
+fn who_wakes_a_tick_behind_preempts() {
+    let mut lab = lab(2);
+    let pinned = |pcpu| (vec![Act::Compute(1_000 * MS)], Some(pcpu));
+    lab.domain(false, &[pinned(0), pinned(1), pinned(1)], true, Settings::default()).expect("it is admitted");
+    guest(&mut lab, vec![Act::Sleep(1_000 * US), Act::Compute(50 * US), Act::Sleep(MS)]);
+    lab.run(1_200 * US);
+    // The two that share a PCPU have 500 us each when the last one wakes; the one that has its own has 1,000 us.
+    let last: Vec<_> = lab.stretches().into_iter().filter(|stretch| stretch.vcpu == 3).collect();
+    assert_eq!(last, [ran(0, 3, 1_000 * US, 1_050 * US)]);
+}
+
+#[test]
+fn dom0_preempts_when_it_wakes_and_accedes_when_it_has_had_its_ticks() {
+    let mut lab = lab(1);
+    let driver = vec![Act::Sleep(250 * US), Act::Compute(120 * US), Act::Sleep(MS)];
+    lab.domain(true, &[(driver, None)], true, Settings::default()).expect("it is admitted");
+    lab.hog(Settings::default());
+    lab.run(500 * US);
+    assert_eq!(lab.stretches(), in_us(&[(1, 0, 250), (0, 250, 370), (1, 370, 500)]));
+}
+
+#[test]
+fn dom0_gets_so_many_ticks_to_one() {
+    let mut lab = lab(1);
+    let works = vec![Act::Compute(1_000 * MS)];
+    lab.domain(true, &[(works, None)], true, Settings::default()).expect("it is admitted");
+    lab.hog(Settings::default());
+    lab.run(2_000 * US);
+    // DOM0 counts a quarter, and comes a tick early: it runs until it is at 200, 400, ...; the guest until 200, 400, ...
+    assert_eq!(lab.stretches(), in_us(&[(0, 0, 800), (1, 800, 1_000), (0, 1_000, 1_800), (1, 1_800, 2_000)]));
+}
+
+#[test]
+fn who_dom0_preempts_keeps_its_place() {
+    let mut lab = lab(1);
+    let mut driver =
+        vec![Act::Sleep(250 * US), Act::Compute(20 * US), Act::Sleep(80 * US), Act::Compute(20 * US)];
+    driver.extend([Act::Sleep(20 * US), Act::Compute(10 * US), Act::Sleep(MS)]);
+    lab.domain(true, &[(driver, None)], true, Settings::default()).expect("it is admitted");
+    lab.hog(Settings::default());
+    lab.hog(Settings::default());
+    lab.run(600 * US);
+    // At 250 us, DOM0 comes with the first's 100 us, less a tick: the second has 150 us and is preempted; then the first is
+    // next. At 350 it has 180 us and is preempted, and the second's 150 us are the least. At 390 it has 170 us, still less
+    // than the first's 180 us, and goes on after DOM0, until it has 280 us.
+    let turns = [(1, 0, 100), (2, 100, 250), (0, 250, 270), (1, 270, 350), (0, 350, 370), (2, 370, 390)];
+    let then = [(0, 390, 400), (2, 400, 510), (1, 510, 600)];
+    assert_eq!(lab.stretches(), in_us(&[&turns[..], &then[..]].concat()));
+}
+
+#[test]
+fn dom0_accedes_in_time_even_beside_clocks_far_ahead() {
+    let mut lab = lab(2);
+    let works = || vec![Act::Compute(1_000 * MS)];
+    let slow = [(works(), Some(1)), (works(), Some(1)), (works(), Some(0))];
+    lab.domain(false, &slow, true, Settings::default()).expect("it is admitted");
+    let driver = vec![Act::Sleep(1_000 * US), Act::Compute(1_000 * MS)];
+    lab.domain(true, &[(driver, Some(0))], true, Settings::default()).expect("it is admitted");
+    let late = vec![Act::Sleep(1_100 * US), Act::Compute(50 * US), Act::Sleep(1_000 * MS)];
+    lab.domain(false, &[(late, Some(0))], true, Settings::default()).expect("it is admitted");
+    lab.run(5 * MS);
+    // DOM0 has its PCPU from 1,000 us on; who waits there then has 1,000 us, twice simulated time. Two ticks, four times
+    // as long for DOM0, are 800 us; then it is more than a tick after the one that woke with 550 us.
+    let late = lab.stretches().into_iter().find(|stretch| stretch.vcpu == 4);
+    assert_eq!(late, Some(ran(0, 4, 1_800 * US, 1_850 * US)));
+}
+
+#[test]
+fn dom0_is_charged_to_the_nanosecond() {
+    let mut lab = lab(1);
+    let driver = vec![Act::Compute(7), Act::Sleep(3)];
+    lab.domain(true, &[(driver, None)], true, Settings::default()).expect("it is admitted");
+    lab.run(40 * US);
+    assert_eq!(key(&lab.policy.dump(lab.now_ns)[0], "lvt") as u64, lab.ran_ns(0) / 4);
+}
+
+#[test]
+fn dom0_alone_does_not_fall_behind() {
+    let mut lab = lab(1);
+    let works = vec![Act::Compute(1_000 * MS)];
+    lab.domain(true, &[(works, None)], true, Settings::default()).expect("it is admitted");
+    guest(&mut lab, vec![Act::Sleep(100 * MS), Act::Compute(1_000 * MS)]);
+    lab.run(110 * MS);
+    // It is not made to pay for the 100 ms that nobody else wanted.
+    assert!(lab.ran_ns(1) <= 10 * MS / 5 + 4 * TICK, "{}", lab.ran_ns(1));
+}
+
+#[test]
+fn who_yields_leaps_behind_the_least_that_waits() {
+    let mut lab = lab(1);
+    guest(&mut lab, vec![Act::Compute(10 * US), Act::Yield]);
+    lab.hog(Settings::default());
+    lab.run(240 * US);
+    // 10 and 0; the hog may reach 110. The first, at 20, leaps to 110; the hog may reach 210.
+    assert_eq!(
+        lab.stretches(),
+        in_us(&[(0, 0, 10), (1, 10, 120), (0, 120, 130), (1, 130, 230), (0, 230, 240)])
+    );
+}
+
+fn may_run(pins: &[Option<u32>], vcpu: VcpuId, pcpu: PcpuId) -> bool {
+    pins[vcpu.index()].is_none_or(|pin| PcpuId(pin) == pcpu)
+}
+
+#[test]
+fn nobody_runs_two_ticks_ahead_of_one_that_waits() {
+    for seed in 0..150 {
+        let mut dice = Dice(seed);
+        let pcpus = 1 + dice.below(4);
+        let mut lab = lab(pcpus as u32);
+        let mut pins = Vec::new();
+        let dom0 = dice.below(3);
+        for vcpu in 0..dom0 + 1 + dice.below(12) {
+            let pin = (seed % 3 == 0 && dice.below(3) == 0).then(|| dice.below(pcpus) as u32);
+            let most = if vcpu < dom0 { 90 * US } else { 900 * US };
+            let mut script = vec![Act::Compute(1 + dice.below(most)), Act::Sleep(1 + dice.below(900 * US))];
+            if dice.below(3) == 0 {
+                script.extend([Act::Compute(1 + dice.below(most)), Act::Yield]);
+            }
+            lab.domain(vcpu < dom0, &[(script, pin)], true, Settings::default()).expect("it is admitted");
+            pins.push(pin);
+        }
+        let mut simulated = 0;
+        for _ in 0..200 {
+            lab.run(lab.now_ns + 1 + dice.below(150 * US));
+            let dump = lab.policy.dump(lab.now_ns);
+            let awake = || dump.iter().filter(|own| own.awake);
+            for own in awake().filter(|own| own.vcpu.index() >= dom0 as usize) {
+                let Some(pcpu) = own.runs_on else { continue };
+                let waits = |other: &&Standing| other.runs_on.is_none() && may_run(&pins, other.vcpu, pcpu);
+                for other in awake().filter(waits) {
+                    let ahead_ns = key(own, "key") - key(other, "key");
+                    assert!(ahead_ns <= 2 * TICK as i64, "seed {seed}: {own:?} runs, {other:?} waits");
+                }
+            }
+            let least =
+                awake().filter(|own| own.vcpu.index() >= dom0 as usize).map(|own| key(own, "lvt")).min();
+            assert!(least.is_none_or(|least| least >= simulated), "simulated time never falls");
+            simulated = least.unwrap_or(simulated);
+            assert!(lab.wasted().is_empty());
+        }
+    }
+}
+
+#[test]
+fn nobody_starves() {
+    for seed in 0..100 {
+        let mut dice = Dice(seed);
+        let pcpus = 1 + dice.below(4) as u32;
+        let (dom0, hogs, others) = (dice.below(3), 1 + dice.below(10), dice.below(6));
+        let mut lab = lab(pcpus);
+        for vcpu in 0..dom0 + hogs + others {
+            let script = match vcpu {
+                // DOM0 and others that sleep for next to nothing, again and again, and hogs beside them.
+                vcpu if vcpu < dom0 || vcpu >= dom0 + hogs => {
+                    vec![Act::Compute(1 + dice.below(MS)), Act::Sleep(1 + dice.below(3 * US))]
+                }
+                _ => vec![Act::Compute(1_000_000 * MS)],
+            };
+            lab.domain(vcpu < dom0, &[(script, None)], true, Settings::default()).expect("it is admitted");
+        }
+        lab.run(200 * MS);
+        let longest_ns = 4 * TICK * (hogs + others - 1 + 4 * dom0);
+        for vcpu in dom0..dom0 + hogs {
+            let mut back_ns = 0;
+            for stretch in lab.stretches().iter().filter(|stretch| u64::from(stretch.vcpu) == vcpu) {
+                let waited_ns = stretch.from_ns.saturating_sub(back_ns);
+                assert!(
+                    waited_ns <= longest_ns,
+                    "seed {seed}: VCPU {vcpu} waited {waited_ns} of {longest_ns}"
+                );
+                back_ns = back_ns.max(stretch.to_ns);
+            }
+            assert!(200 * MS - back_ns <= longest_ns);
+        }
+    }
+}
+
+#[test]
+fn fewer_switches_than_nsx() {
+    let switches = |kind| {
+        let mut lab = Lab::new(kind, settings(), 2);
+        (0..5).for_each(|_| _ = lab.hog(Settings::default()));
+        lab.run(100 * MS);
+        lab.stretches().len()
+    };
+    // Where there are two for a PCPU they take turns of two ticks; where there are more, of at least one.
+    assert!(switches("nsx-plus") * 10 < switches("nsx") * 9, "{} {}", switches("nsx-plus"), switches("nsx"));
+}
+
+#[test]
+fn the_least_at_every_switch() {
+    for seed in 0..150 {
+        let mut dice = Dice(seed);
+        let world = World { pcpus: 1 + dice.below(4) as u32, dom0: true, pins: seed % 3 == 0 };
+        let lab = watched("nsx-plus", settings(), world.pcpus, |decision| {
+            for other in decision.waiting() {
+                let chosen = decision.chosen().expect("nobody idles beside one that waits");
+                assert!(key(chosen, "key") < key(other, "key") + TICK as i64, "{chosen:?} before {other:?}");
+            }
+        });
+        live(lab, &mut dice, world);
+    }
+}
+
+#[test]
+fn a_newcomer_starts_at_simulated_time() {
+    let mut lab = lab(1);
+    lab.hog(Settings::default());
+    lab.hog(Settings::default());
+    lab.run(1_000 * US);
+    let lvts = |lab: &Lab| lab.policy.dump(lab.now_ns).iter().map(|own| key(own, "lvt")).collect::<Vec<_>>();
+    let before = lvts(&lab);
+    lab.hog(Settings::default());
+    let after = lvts(&lab);
+    assert_eq!(after[..2], before[..]);
+    assert_eq!(after[2], *before.iter().min().unwrap());
+}
+
+#[test]
+fn same_calls_same_answers() {
+    let world = World { pcpus: 3, dom0: true, pins: true };
+    let run = || live(lab(3), &mut Dice(7), world);
+    assert_eq!(run(), run());
+}
