@@ -4,10 +4,10 @@
 //! [`Op`]; the machine is told the CPU time that it took, and the messages that leave it. So what the simulation computes
 //! does not depend on the machine, and the machine knows nothing of the simulation.
 //!
-//! - [`conservative`]: windows of safe events, and a reduction for LBTS after each;
-//! - [`optimistic`]: Time Warp, with reductions for GVT that stop nobody;
-//! - [`allreduce`], [`transit`]: reductions by messages, and what counts messages that are on their way;
-//! - [`letter`], [`desk`]: packets, and what all federates have in common.
+//! - `conservative`: windows of safe events, and a reduction for LBTS after each;
+//! - `optimistic`: Time Warp, with reductions for GVT that stop nobody;
+//! - `allreduce`, `transit`: reductions by messages, and what counts messages that are on their way;
+//! - `letter`, `desk`: packets, and what all federates have in common.
 //!
 //! Invariant: the digest is that of the engine for the same model and seed, whatever delays messages have.
 
@@ -26,7 +26,9 @@ mod transit;
 use std::fmt;
 use std::sync::Arc;
 
-use paceline_kernel::{BucketQueue, Federate, Model, Partition, Saving, Settings, Time, Trouble, Warp};
+use paceline_kernel::{
+    BucketQueue, Federate, Model, Optimism, Partition, Saving, Settings, Time, Trouble, TroubleKind, Warp,
+};
 
 use conservative::Conservative;
 use desk::Desk;
@@ -126,6 +128,11 @@ fn check<M: Model>(model: &M, partition: &Partition, guests: &GuestSettings) -> 
     if partition.lps() != model.lps() {
         return Err(FederatesError::Partition { partition: partition.lps(), model: model.lps() });
     }
+    if let Sync::Optimistic(Optimism { optimistic: Some(table), .. }) = &guests.sync
+        && table.len() != model.lps() as usize
+    {
+        return Err(FederatesError::Table { table: table.len(), model: model.lps() });
+    }
     let fan_in = if let Reduction::Tree { fan_in } = guests.reduction { fan_in } else { 1 };
     let numbers = [("batch", guests.batch), ("per_packet", guests.per_packet), ("fan_in", fan_in)];
     if let Some((what, _)) = numbers.into_iter().find(|(_, number)| *number == 0) {
@@ -152,7 +159,7 @@ impl<M: Model + 'static> FederateProgram<M> {
             Driver::Conservative(conservative) => {
                 let fault = conservative.federate.fault()?.clone();
                 let (lp, at, event) = (fault.from, fault.now, fault.event.clone());
-                Some(Trouble { kind: paceline_kernel::TroubleKind::Fault(fault), lp, at, event })
+                Some(Trouble { kind: TroubleKind::Fault(fault), lp, at, event })
             }
             Driver::Optimistic(optimistic) => optimistic.trouble.as_deref().cloned(),
         }
@@ -180,7 +187,7 @@ impl<M: Model + 'static> Program for FederateProgram<M> {
     }
 
     fn waits_for(&self) -> String {
-        format!("federate {}, {}", self.id, self.desk.awaits())
+        self.desk.awaits()
     }
 }
 

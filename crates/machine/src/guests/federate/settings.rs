@@ -113,4 +113,12 @@ pub enum FederatesError {
         /// LPs of the model.
         model: u32,
     },
+    /// The table of LPs that may run ahead is not one of this model.
+    #[error("the table of optimistic LPs has {table} entries, and the model has {model} LPs")]
+    Table {
+        /// Entries of the table.
+        table: usize,
+        /// LPs of the model.
+        model: u32,
+    },
 }
