@@ -27,7 +27,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use paceline_kernel::{
-    BucketQueue, Federate, Model, Optimism, Partition, Saving, Settings, Time, Trouble, TroubleKind, Warp,
+    BucketQueue, Channels, Federate, LpId, Model, Optimism, Partition, Saving, Settings, Time, Trouble,
+    TroubleKind, Warp,
 };
 
 use conservative::Conservative;
@@ -109,11 +110,15 @@ pub fn federates<M: Model + 'static>(
     check(&*model, &partition, &guests)?;
     let federates = Federate::<M, BucketQueue<M::Event>>::build(&model, &partition, settings)?;
     let guests = Arc::new(guests);
+    let reached = reached(&*model, &partition);
     let program = |federate: Federate<M, _>| {
         let id = federate.id();
         let desk = Desk::new(Arc::clone(&model), Arc::clone(&partition), Arc::clone(&guests), id, first);
         let driver = match &guests.sync {
-            Sync::Conservative => Driver::Conservative(Box::new(Conservative::new(federate))),
+            Sync::Conservative => {
+                let bound = if reached[id as usize] { Time::ZERO } else { guests.until };
+                Driver::Conservative(Box::new(Conservative::new(federate, bound)))
+            }
             Sync::Optimistic(optimism) => {
                 let warp = Warp::new(federate, optimism);
                 Driver::Optimistic(Box::new(Optimistic::new(warp, model.lookahead())))
@@ -122,6 +127,22 @@ pub fn federates<M: Model + 'static>(
         Box::new(FederateProgram { id, started: false, desk, driver }) as Box<dyn Program>
     };
     Ok(federates.into_iter().map(program).collect())
+}
+
+/// By federate: whether messages of another one may come, as far as the model's channels tell.
+fn reached<M: Model>(model: &M, partition: &Partition) -> Vec<bool> {
+    let mut reached = vec![false; partition.federates() as usize];
+    for lp in (0..partition.lps()).map(LpId) {
+        let from = partition.place(lp).0;
+        match model.channels(lp) {
+            Channels::All => return vec![partition.federates() > 1; reached.len()],
+            Channels::Only(others) => {
+                let to = others.iter().map(|(other, _)| partition.place(*other).0);
+                to.filter(|to| *to != from).for_each(|to| reached[to as usize] = true);
+            }
+        }
+    }
+    reached
 }
 
 fn check<M: Model>(model: &M, partition: &Partition, guests: &GuestSettings) -> Result<(), FederatesError> {
