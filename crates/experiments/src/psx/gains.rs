@@ -4,7 +4,7 @@ use paceline_machine::Wait;
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
 
 use super::{Case, Gear, Load, Scheduler};
-use crate::plan::{CellError, Plan, Results, Setup};
+use crate::plan::{Plan, Results, Setup};
 
 /// Percentages of messages that stay in their federate.
 const LOCAL: [u32; 3] = [50, 90, 100];
@@ -104,7 +104,7 @@ fn plan(setup: &Setup, sizes: [(u32, f64); 2], domains: u32, judge: fn(&[Row]) -
 }
 
 fn figure(rows: &[Row]) -> Figure {
-    let names: Vec<_> = rows.iter().filter(|row| row.gear == Gear::Cons).map(|row| {
+    let names = rows.iter().filter(|row| row.gear == Gear::Cons).map(|row| {
         let Load { lps, messages, local, .. } = row.load;
         format!("{lps} x {messages}, LOC {local}")
     });
