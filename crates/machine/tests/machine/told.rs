@@ -1,10 +1,10 @@
 //! What policies are told of the machine, seen by what they make of it.
 
-use paceline_machine::{DomainSpec, MachineSpec, Wait};
+use paceline_machine::MachineSpec;
 use paceline_policy::{Setting, Settings};
 
 use crate::lab::{MS, US, domain, host, ran, watched};
-use crate::script::{Act, Script, repeated};
+use crate::script::Act;
 
 fn under(kind: &str, pcpus: u32) -> MachineSpec {
     let mut spec = host(pcpus);
@@ -39,21 +39,4 @@ fn a_domain_that_has_gone_leaves_its_place_to_another() {
     (comes.settings, comes.arrives_ns) = (window(3 * MS), 2 * MS);
     spec.domains.extend([goes, comes]);
     assert_eq!(ran(spec).report.at_ns, 3_900 * US);
-}
-
-#[test]
-fn messages_that_wait_are_known_to_policies() {
-    let at_ns = |kind: &str| {
-        let mut spec = under(kind, 1);
-        spec.domains.push(domain("from", &[&[Act::Send(1, 0)]]));
-        spec.domains.push(domain("to", &[&[Act::Receive(Wait::Block)]]));
-        for _ in 0..4 {
-            let own = DomainSpec::new("rival", 0, vec![repeated(&[Act::Compute(MS)])]);
-            spec.domains.push(DomainSpec { background: true, ..own });
-        }
-        Script::got_ns(&ran(spec), 1)[0]
-    };
-    // The privileged domain, and then who has a message, go before the rivals.
-    assert!(at_ns("csdd") <= at_ns("sedf"), "{} and {}", at_ns("csdd"), at_ns("sedf"));
-    assert!(at_ns("boost-1c") <= at_ns("sedf"), "{} and {}", at_ns("boost-1c"), at_ns("sedf"));
 }
