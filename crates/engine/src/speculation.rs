@@ -54,6 +54,7 @@ impl Speculation {
             optimistic: mixed
                 .then(|| (0..model.lps()).map(|lp| self.is_optimistic(model, LpId(lp))).collect()),
             check: self.check_rollback,
+            ahead: None,
             eager: self.chaos.is_some_and(|seed| Rng::new(seed, 0).chance(HALF)),
         }
     }

@@ -71,6 +71,12 @@ pub const CONSTANTS: &[Constant] = &[
         "events",
         "a federate takes part in the next reduction after so many events, or when it has nothing to do",
     ),
+    constant(
+        "psx.ahead",
+        4,
+        "s",
+        "how far optimistic federates run beyond GVT: twice the mean delay of a message; further on, most of what is run is overtaken",
+    ),
     constant("psx.batch", 32, "events", "between two looks at the network"),
     constant("psx.per_packet", 1, "messages", "every event is a message of its own, sent at once"),
     constant(

@@ -19,7 +19,7 @@ mod sample;
 
 pub use calibration::{CONSTANTS, Calibration, Constant};
 pub use catalogue::{Experiment, experiments};
-pub use plan::{Cell, CellError, Job, Measure, Plan, Results, Setup};
+pub use plan::{Cell, CellError, Job, Judge, Measure, Plan, Results, Setup};
 pub use pool::{Progress, reproduce};
 
 pub mod compare;

@@ -44,6 +44,9 @@ pub enum CellError {
     Guests(String),
 }
 
+/// Says what the cells of a plan show.
+pub type Judge = Box<dyn FnOnce(&Results) -> Result<Finding, CellError> + Send>;
+
 /// Does what a cell is for.
 pub type Job = Box<dyn FnOnce() -> Result<Measure, CellError> + Send>;
 
@@ -68,7 +71,7 @@ pub struct Plan {
     /// Its runs.
     pub cells: Vec<Cell>,
     /// What they show: name, title and wall time of the finding are filled in afterwards.
-    pub judge: Box<dyn FnOnce(&Results) -> Result<Finding, CellError> + Send>,
+    pub judge: Judge,
 }
 
 impl Results {

@@ -172,6 +172,7 @@ fn cases(zero: bool) -> Rollbacks {
                     memory_bytes: rng.chance(0.3).then(|| rng.below(4000) as usize),
                     optimistic: mixed.then(|| (0..mesh.lps()).map(|_| rng.chance(0.5)).collect()),
                     check: rng.chance(0.1),
+                    ahead: rng.chance(0.3).then(|| Time::millis(rng.below(5_000))),
                     eager: rng.chance(0.5),
                 };
                 let kind = if rng.chance(0.5) { GvtKind::Synchronous } else { GvtKind::Asynchronous };

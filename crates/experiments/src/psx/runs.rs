@@ -182,7 +182,11 @@ pub fn simulate<M: Model + 'static>(
     let guests = GuestSettings {
         sync: match gear {
             Gear::Cons => Sync::Conservative,
-            Gear::Opt => Sync::Optimistic(Optimism { saving: Saving::Periodic, ..Optimism::default() }),
+            Gear::Opt => Sync::Optimistic(Optimism {
+                saving: Saving::Periodic,
+                ahead: Some(Time::secs(calibration.get("psx.ahead"))),
+                ..Optimism::default()
+            }),
         },
         until,
         wait,

@@ -9,7 +9,7 @@ use crate::plan::{CellError, Plan, Results, Setup};
 /// Ways to wait.
 const WAITS: [(&str, Wait); 5] = [
     ("poll", Wait::Poll),
-    ("poll 20 us, then yield", Wait::PollThenYield(20_000)),
+    ("poll 200 us, then yield", Wait::PollThenYield(200_000)),
     ("poll 1 ms, then block", Wait::PollThenBlock(1_000_000)),
     ("poll 50 us, then block", Wait::PollThenBlock(50_000)),
     ("block", Wait::Block),
@@ -18,7 +18,8 @@ const WAITS: [(&str, Wait); 5] = [
 const LOCAL: [u32; 3] = [50, 90, 100];
 
 fn case(local: u32, scheduler: Scheduler, wait: Wait) -> Case {
-    let load = Load { lps: 1, messages: 100.0, local, until_s: 100 };
+    let until_s = if local == 100 { 1_000 } else { 40 };
+    let load = Load { lps: 1, messages: 100.0, local, until_s };
     Case { load, domains: 32, gear: Gear::Cons, scheduler, wait }
 }
 

@@ -78,6 +78,8 @@ pub struct Optimism {
     pub optimistic: Option<Vec<bool>>,
     /// Handles, takes back, compares and handles again every event.
     pub check: bool,
+    /// How far beyond GVT a federate may run; unless said, as far as has been worth it.
+    pub ahead: Option<Time>,
     /// Never runs in the safe gear, however well it could: for tests.
     pub eager: bool,
 }
@@ -288,7 +290,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         if mixed && !may_safely && floor < safe {
             return self.run_ahead(model, partition, safe, safe, outbox);
         }
-        let limit = self.pace.limit(gvt).min(until);
+        let limit = self.limit(gvt).min(until);
         if !full && floor < limit {
             let bound = self.pace.bound(floor).min(limit);
             let turn = self.run_ahead(model, partition, bound, safe, outbox);
@@ -313,6 +315,13 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         Turn::Waits
     }
 
+    /// No event at or after this may be run ahead.
+    fn limit(&self, gvt: Time) -> Time {
+        self.settings
+            .ahead
+            .map_or_else(|| self.pace.limit(gvt), |ahead| gvt.saturating_add(ahead.max(Time::nanos(1))))
+    }
+
     /// Whether it is worth waiting for GVT, to run safely.
     fn may_wait(&self) -> bool {
         let plain = self.unsent.is_empty() && !self.settings.eager && !self.settings.check;
@@ -334,7 +343,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         let ahead = if full || !self.conservative.is_empty() {
             soon
         } else {
-            from(self.pace.limit(Time::ZERO).max(self.base.rules.lookahead)).max(soon)
+            from(self.limit(Time::ZERO).max(self.base.rules.lookahead)).max(soon)
         };
         if self.may_wait() {
             let rest = self.base.rules.lookahead - self.pace.worth();
