@@ -59,8 +59,18 @@ pub const CONSTANTS: &[Constant] = &[
         "permille",
         "two hyper-threads of a Nehalem-class core together give about 1.25 of one alone",
     ),
-    constant("psx.dom0_vcpus", 24, "VCPUs", "Xen's default for DOM0: one for each PCPU; back-ends are dealt to them"),
-    constant("psx.gvt_period", 1_000_000_000, "events", "an optimistic federate takes part in GVT when it has nothing else to do"),
+    constant(
+        "psx.dom0_vcpus",
+        24,
+        "VCPUs",
+        "Xen's default for DOM0: one for each PCPU; back-ends are dealt to them",
+    ),
+    constant(
+        "psx.gvt_period",
+        1_000_000_000,
+        "events",
+        "an optimistic federate takes part in GVT when it has nothing else to do",
+    ),
     constant("psx.batch", 32, "events", "between two looks at the network"),
     constant("psx.per_packet", 1, "messages", "every event is a message of its own, sent at once"),
     constant(
