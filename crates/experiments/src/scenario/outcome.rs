@@ -150,7 +150,7 @@ pub(super) fn of_group(
 fn tell_messages(summary: &mut Summary, programs: &[Box<dyn Program>]) {
     let tallies: Vec<_> = programs.iter().filter_map(|program| mpi::tally(&**program)).collect();
     summary.line("messages", tallies.iter().map(|tally| tally.messages).sum::<u64>());
-    summary.line("message_bytes", tallies.iter().map(|tally| tally.bytes).sum::<u64>());
+    summary.line("sent_bytes", tallies.iter().map(|tally| tally.bytes).sum::<u64>());
     let computed_ns: u64 = tallies.iter().map(|tally| tally.computed_ns).sum();
     summary.line("computed_s", computed_ns as f64 / 1e9);
 }
