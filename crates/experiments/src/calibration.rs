@@ -67,9 +67,9 @@ pub const CONSTANTS: &[Constant] = &[
     ),
     constant(
         "psx.gvt_period",
-        1_000_000_000,
+        256,
         "events",
-        "an optimistic federate takes part in GVT when it has nothing else to do",
+        "a federate takes part in the next reduction after so many events, or when it has nothing to do",
     ),
     constant("psx.batch", 32, "events", "between two looks at the network"),
     constant("psx.per_packet", 1, "messages", "every event is a message of its own, sent at once"),

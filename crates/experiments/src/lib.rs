@@ -14,6 +14,7 @@ mod catalogue;
 mod nsx;
 mod plan;
 mod pool;
+mod psx;
 mod sample;
 
 pub use calibration::{CONSTANTS, Calibration, Constant};

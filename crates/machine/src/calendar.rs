@@ -12,8 +12,8 @@ pub enum Event {
     Segment { vcpu: u32, number: u32 },
     /// PCPU `pcpu` has switched, if nothing was decided there since.
     Switched { pcpu: u32, number: u32 },
-    /// The slice on PCPU `pcpu` is over, if nothing was decided there since.
-    Slice { pcpu: u32, number: u32 },
+    /// The alarm of PCPU `pcpu`: a slice ends there now or later, if this is the alarm that was set last.
+    Slice { pcpu: u32, place: u64 },
     /// A timer of the policy of `host`, if it was not set anew since.
     Timer { host: u32, timer: u32, number: u32 },
     /// A packet comes out of a link.
@@ -36,8 +36,19 @@ pub struct Calendar {
 impl Calendar {
     /// Plans `event` for `at_ns`.
     pub fn plan(&mut self, at_ns: u64, event: Event) {
-        self.heap.push(Reverse((at_ns, self.planned, event)));
+        let place = self.reserve();
+        self.plan_at(at_ns, place, event);
+    }
+
+    /// A place among the events of one instant, for something that may have to be planned later.
+    pub fn reserve(&mut self) -> u64 {
         self.planned += 1;
+        self.planned
+    }
+
+    /// Plans `event` for `at_ns`, in a place that was reserved.
+    pub fn plan_at(&mut self, at_ns: u64, place: u64, event: Event) {
+        self.heap.push(Reverse((at_ns, place, event)));
     }
 
     /// The next event.
@@ -53,11 +64,13 @@ mod tests {
     #[test]
     fn events_of_one_instant_come_in_the_order_of_their_planning() {
         let mut calendar = Calendar::default();
+        let place = calendar.reserve();
         for (at_ns, packet) in [(5, 0), (3, 1), (5, 2), (3, 3), (4, 4)] {
             calendar.plan(at_ns, Event::Arrival { packet });
         }
+        calendar.plan_at(5, place, Event::Arrival { packet: 5 });
         let order: Vec<_> = std::iter::from_fn(|| calendar.next()).collect();
-        let expected = [(3, 1), (3, 3), (4, 4), (5, 0), (5, 2)];
+        let expected = [(3, 1), (3, 3), (4, 4), (5, 5), (5, 0), (5, 2)];
         assert_eq!(order, expected.map(|(at_ns, packet)| (at_ns, Event::Arrival { packet })));
     }
 }

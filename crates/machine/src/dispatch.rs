@@ -45,19 +45,18 @@ impl Machine<'_> {
         let own = &mut self.pcpus[pcpu as usize];
         own.number = own.number.wrapping_add(1);
         let number = own.number;
-        own.switching = after.is_some();
         let report = &mut self.hosts[host as usize].report;
         if after.is_none() {
             report.overhead_ns -= left_ns;
+            own.until_ns = self.now_ns;
         } else {
             report.overhead_ns += cost_ns;
             own.until_ns = self.now_ns + left_ns + cost_ns;
             self.calendar.plan(own.until_ns, Event::Switched { pcpu, number });
-            if let Some(slice_ns) = pick.slice_ns {
-                self.calendar
-                    .plan(self.now_ns.saturating_add(slice_ns.max(1)), Event::Slice { pcpu, number });
-            }
         }
+        let end_ns = pick.slice_ns.filter(|_| after.is_some()).map(|slice_ns| slice_ns.max(1));
+        own.slice = end_ns.map(|span_ns| (self.now_ns.saturating_add(span_ns), self.calendar.reserve()));
+        self.set_alarm(pcpu);
         if before.is_some() != after.is_some() {
             self.sibling_changes(pcpu);
         }
@@ -111,15 +110,35 @@ impl Machine<'_> {
         }
     }
 
+    /// Sees to it that something happens on `pcpu` when its slice ends.
+    fn set_alarm(&mut self, pcpu: u32) {
+        let own = &mut self.pcpus[pcpu as usize];
+        if let Some((at_ns, place)) = own.slice
+            && own.alarm.is_none_or(|(alarm_ns, _)| at_ns < alarm_ns)
+        {
+            own.alarm = own.slice;
+            self.calendar.plan_at(at_ns, place, Event::Slice { pcpu, place });
+        }
+    }
+
+    /// An alarm of `pcpu` goes off. Gives out whether a slice ends there now.
+    pub fn slice_ends(&mut self, pcpu: u32, place: u64) -> bool {
+        let own = &mut self.pcpus[pcpu as usize];
+        let alarm = own.alarm.take_if(|(_, own)| *own == place);
+        let ends = alarm.is_some() && alarm == own.slice;
+        if alarm.is_some() && !ends {
+            self.set_alarm(pcpu);
+        }
+        ends
+    }
+
     /// How much of the work that the hypervisor has begun on `pcpu` is still to do.
     pub fn overhead_left(&self, pcpu: u32) -> u64 {
-        let own = &self.pcpus[pcpu as usize];
-        if own.switching { own.until_ns.saturating_sub(self.now_ns) } else { 0 }
+        self.pcpus[pcpu as usize].until_ns.saturating_sub(self.now_ns)
     }
 
     /// The hypervisor is done: the VCPU on `pcpu` goes on.
     pub fn switched(&mut self, pcpu: u32) {
-        self.pcpus[pcpu as usize].switching = false;
         if let Some(vcpu) = self.pcpus[pcpu as usize].running {
             self.proceed(vcpu);
         }

@@ -113,8 +113,10 @@ impl Machine<'_> {
             Event::Switched { pcpu, number } if self.pcpus[pcpu as usize].number == number => {
                 self.switched(pcpu)
             }
-            Event::Slice { pcpu, number } if self.pcpus[pcpu as usize].number == number => {
-                self.undecided.push_back(pcpu);
+            Event::Slice { pcpu, place } => {
+                if self.slice_ends(pcpu, place) {
+                    self.undecided.push_back(pcpu);
+                }
             }
             Event::Timer { host, timer, number } => {
                 let own = &mut self.hosts[host as usize];
@@ -127,7 +129,7 @@ impl Machine<'_> {
             Event::Awake { process } => self.slept(process),
             Event::Comes { domain } => self.comes(domain),
             Event::Goes { domain } => self.goes(domain),
-            Event::Segment { .. } | Event::Switched { .. } | Event::Slice { .. } => {}
+            Event::Segment { .. } | Event::Switched { .. } => {}
         }
     }
 

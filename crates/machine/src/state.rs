@@ -31,13 +31,16 @@ pub struct Host {
 pub struct Pcpu {
     pub host: u32,
     pub running: Option<u32>,
-    /// Whether the hypervisor is still at work for the VCPU that is to run.
-    pub switching: bool,
-    /// Until when it is.
+    /// Until when the hypervisor is at work for the VCPU that is to run.
     pub until_ns: u64,
     pub number: u32,
     /// Since when the VCPU has been running without a break.
     pub since_ns: u64,
+    /// The end of the slice: when, and its place in the calendar at that instant.
+    pub slice: Option<(u64, u64)>,
+    /// What stands in the calendar for it, not after it: most slices are cut short, and an alarm for each would fill the
+    /// calendar.
+    pub alarm: Option<(u64, u64)>,
 }
 
 /// Where a VCPU is.

@@ -186,7 +186,8 @@ fn what_is_not_done_or_is_no_federate_is_told() {
     spec.until_ns = Some(10_000_000);
     let ran = run(spec).expect("it runs");
     let error = collect::<Phold>(ran.programs).expect_err("it has no horizon");
-    assert!(matches!(error, OutcomeError::Unfinished { .. }), "{error}");
+    let OutcomeError::Unfinished { waits_for, .. } = error else { panic!("{error}") };
+    assert!(waits_for.contains("round"), "{waits_for}");
 
     let hog: Box<dyn paceline_machine::Program> = Box::new(Hog::new(1_000, 0));
     assert_eq!(collect::<Phold>([hog]).expect_err("a hog is no federate"), OutcomeError::Foreign(0));
@@ -211,6 +212,10 @@ fn settings_that_cannot_work_are_refused() {
     for (what, guests) in numbers {
         assert_eq!(refused(phold(8, 4, 0.5), Partition::runs(8, 4), guests), FederatesError::Zero { what });
     }
+    let table = Sync::Optimistic(Optimism { optimistic: Some(vec![true; 7]), ..Optimism::default() });
+    let guests = GuestSettings { sync: table, ..plain() };
+    let table = FederatesError::Table { table: 7, model: 8 };
+    assert_eq!(refused(phold(8, 4, 0.5), Partition::runs(8, 4), guests), table);
     let undo = Sync::Optimistic(Optimism { saving: Saving::Undo, ..Optimism::default() });
     let guests = GuestSettings { sync: undo, ..plain() };
     let refused =

@@ -8,7 +8,7 @@ mod settings;
 
 use std::hint::black_box;
 
-use paceline_kernel::{Context, Kept, LpId, Model, Partition, Time};
+use paceline_kernel::{Channels, Context, Kept, LpId, Model, Partition, Time};
 
 /// Where a message goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,6 +107,18 @@ impl Model for Phold {
 
     fn lookahead(&self) -> Time {
         self.lookahead
+    }
+
+    /// Groups without messages between them are known to be apart.
+    fn channels(&self, lp: LpId) -> Channels {
+        match self.destination {
+            Destination::Group { groups, locality } if groups > 1 && locality >= 1.0 => {
+                let partition = Partition::runs(self.lps, groups);
+                let own = partition.run(partition.place(lp).0);
+                Channels::Only(own.map(|other| (LpId(other), self.lookahead)).collect())
+            }
+            _ => Channels::All,
+        }
     }
 
     fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u64 {

@@ -267,6 +267,8 @@ impl Policy for Bvt {
 
     fn timer(&mut self, now_ns: u64, _timer: u32, orders: &mut Orders) {
         self.rewarp(now_ns, orders);
+        // Whoever it was set for may be gone.
+        self.set_timer(orders);
     }
 
     fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {

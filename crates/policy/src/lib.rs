@@ -28,8 +28,8 @@
 
 #![forbid(unsafe_code)]
 
-pub mod boost;
 pub mod arinc653;
+pub mod boost;
 pub mod bvt;
 mod choice;
 pub mod credit;
@@ -46,8 +46,8 @@ pub mod psx;
 pub mod psx_plus;
 mod registry;
 pub mod round_robin;
-mod run_queue;
 pub mod rt;
+mod run_queue;
 mod seats;
 pub mod sedf;
 mod settings;

@@ -3,30 +3,34 @@
 //!
 //! NSX charges whole ticks to whoever is there when they end, switches at nearly every tick, lets a VCPU that was idle for
 //! long run alone until it has caught up, and mends that a minute later. A small tick then costs both errors and run time.
-//! Here a tick is not what everybody runs, but what clocks may differ by:
+//! Here a tick is not what everybody runs, but what clocks may differ by. Half a tick is a *lead*:
 //!
 //! - A VCPU's LVT is the time it has run, to the nanosecond, and what it has leapt. Simulated time (`sys_lvt`) is the least
 //!   LVT of all guests' VCPUs that are awake, at every moment.
-//! - Whoever runs goes on until it is a tick ahead of the least that waits; its slice ends just then, and never when
-//!   nobody waits. Two VCPUs on a PCPU take turns of two ticks, not one.
-//! - Who wakes leaps to simulated time if it is behind: idle time needs no timers and no adjusting. Being a tick behind who
-//!   runs, it preempts; being less behind, it does not, so a guest that has just sent one message is not
-//!   interrupted by the receiver's reply before it can send the next.
+//! - Whoever runs goes on until it is a lead ahead of the least that waits; its slice ends just then, and never when
+//!   nobody waits. Two VCPUs on a PCPU take turns of a tick.
+//! - Who wakes leaps to simulated time if it is behind: idle time needs no timers and no adjusting. Being a lead behind who
+//!   runs, it preempts; being less behind, it does not.
+//! - Who has a message comes a lead before its LVT, and stays so while it runs even when it has taken the message: it
+//!   has something to do, as those that poll beside it have not, and who has just sent one message is not interrupted by the
+//!   receiver's reply before it can send the next.
 //! - Who yields leaps to the least that waits, behind it: it has nothing to do before.
-//! - DOM0 comes a tick before its LVT, and its clock runs `dom0_ticks` times slower: when it wakes it preempts the guest
-//!   that is furthest ahead, and it carries what is pending before it accedes. Its LVT is kept from simulated time to
-//!   two ticks after it, so that it neither saves up nor falls behind.
+//! - DOM0 comes a lead before its LVT, too, and its clock runs `dom0_ticks` times slower, so that it carries what is pending
+//!   before it accedes. Its LVT is kept from simulated time to a tick after it: it neither saves up nor falls behind.
+//! - Of the VCPUs that are a lead ahead of DOM0, or of one that gets a message, the one that has run longest is preempted,
+//!   not the one furthest ahead: within a tick the order of time is open, and the one that began last may be the sender.
 //!
-//! Promises. Who runs is never more than two ticks ahead of a guest that waits and may run there: one that it is granted
-//! when it is picked, and one before it is interrupted for somebody who comes later. Where no VCPU is pinned, nobody starves: of those
-//! awake, no LVT is more than two ticks ahead of one that waits when it is put back, so a VCPU waits for at most four ticks
-//! of each other, and four times `dom0_ticks` of each of DOM0's. Work-conserving. A newcomer starts at simulated time.
+//! Promises. Who runs is never more than a tick ahead of a guest that waits and may run there, or a tick and a half if it was
+//! picked with a message: a lead that it is granted, and one before it is interrupted for somebody who comes later. Where no
+//! VCPU is pinned, nobody starves: whoever waits, waits for at most two ticks of each other that is awake, half a tick more
+//! if that one has messages all the time, and `dom0_ticks` times two ticks of each of DOM0's. Work-conserving. A newcomer
+//! starts at simulated time.
 //!
 //! State: clocks of all; one run queue ordered by LVT; for each PCPU the LVT that it may reach before it decides again.
 
 mod clocks;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use self::clocks::Clocks;
 use crate::run_queue::{Place, RunQueues};
@@ -42,15 +46,25 @@ const NEVER_PREEMPTED: i64 = i64::MIN;
 /// NSX+.
 #[derive(Debug)]
 pub struct NsxPlus {
-    tick_ns: i64,
+    /// Half a tick.
+    lead_ns: i64,
     dom0_ticks: i64,
     /// Waiting VCPUs by key; running ones by what their LVT is ahead of the host's clock.
     queues: RunQueues<i64>,
     clocks: Clocks,
     vcpus: Table<Vcpu>,
     pcpus: Vec<Pcpu>,
+    doms: BTreeMap<DomId, Dom>,
     /// The PCPUs that run guests and have not been asked to decide, by the LVT they may reach before.
     limits: BTreeSet<(i64, PcpuId)>,
+    /// The same, by when they began to run whom they run.
+    since: BTreeSet<(u64, PcpuId)>,
+}
+
+#[derive(Clone, Debug)]
+struct Dom {
+    vcpus: Vec<VcpuId>,
+    pending: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -60,6 +74,8 @@ struct Vcpu {
     pin: Option<PcpuId>,
     awake: bool,
     yielded: bool,
+    /// Whether it comes half a tick before its LVT: DOM0, and who has a message or was picked with one.
+    early: bool,
     lvt_ns: i64,
     /// Of DOM0: what it has run and is not in its LVT yet.
     rest_ns: i64,
@@ -68,6 +84,7 @@ struct Vcpu {
 #[derive(Clone, Copy, Debug, Default)]
 struct Pcpu {
     charged_ns: u64,
+    since_ns: u64,
     limit_ns: i64,
 }
 
@@ -77,20 +94,22 @@ impl NsxPlus {
         let tick_ns = settings.nanos("tick", 100 * MICROSECOND, 30 * MICROSECOND, 30 * MILLISECOND)?;
         let dom0_ticks = settings.count("dom0_ticks", 4, 1, 100)?;
         Ok(Self {
-            tick_ns: tick_ns as i64,
+            lead_ns: tick_ns as i64 / 2,
             dom0_ticks: dom0_ticks as i64,
             queues: RunQueues::new(host.pcpus),
             clocks: Clocks::default(),
             vcpus: Table::default(),
             pcpus: vec![Pcpu::default(); host.pcpus as usize],
+            doms: BTreeMap::new(),
             limits: BTreeSet::new(),
+            since: BTreeSet::new(),
         })
     }
 
     /// What orders those who wait.
     fn key(&self, id: VcpuId) -> i64 {
         let own = &self.vcpus[id];
-        own.lvt_ns - if own.privileged { self.tick_ns } else { 0 }
+        own.lvt_ns - if own.early { self.lead_ns } else { 0 }
     }
 
     fn place(&self, id: VcpuId) -> Place {
@@ -113,7 +132,7 @@ impl NsxPlus {
     fn leap(&mut self, now_ns: u64, id: VcpuId) {
         let sys_lvt_ns = self.clocks.least_ns(now_ns);
         let own = &mut self.vcpus[id];
-        let most_ns = if own.privileged { sys_lvt_ns + 2 * self.tick_ns } else { i64::MAX };
+        let most_ns = if own.privileged { sys_lvt_ns + 2 * self.lead_ns } else { i64::MAX };
         own.lvt_ns = own.lvt_ns.clamp(sys_lvt_ns, most_ns);
     }
 
@@ -138,23 +157,36 @@ impl NsxPlus {
         standing_ns
     }
 
+    /// `pcpu` is asked, or decides: it is not one to ask any more.
+    fn unlist(&mut self, pcpu: PcpuId) {
+        let Pcpu { since_ns, limit_ns, .. } = self.pcpus[pcpu.index()];
+        self.limits.remove(&(limit_ns, pcpu));
+        self.since.remove(&(since_ns, pcpu));
+    }
+
     fn ask(&mut self, pcpu: PcpuId, orders: &mut Orders) {
-        self.limits.remove(&(self.pcpus[pcpu.index()].limit_ns, pcpu));
+        self.unlist(pcpu);
         self.queues.ask(pcpu, orders);
     }
 
-    /// `id` waits: an idle PCPU takes it, or one that runs somebody a tick ahead; nobody gets two ticks ahead meanwhile.
+    /// `id` waits: an idle PCPU takes it, or one that runs somebody a lead ahead; nobody gets two leads ahead meanwhile.
     fn offer(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
         let (key_ns, place) = (self.key(id), self.place(id));
         if let Some(pcpu) = self.queues.idle_for(place) {
             return self.ask(pcpu, orders);
         }
-        if let Some((standing_ns, pcpu)) = self.queues.greatest_for(place)
-            && standing_ns + now_ns as i64 >= key_ns + self.tick_ns
+        let longest = match place {
+            Place::Anywhere if self.vcpus[id].early => self.since.first().map(|(_, pcpu)| *pcpu),
+            _ => None,
+        };
+        let greatest = || self.queues.greatest_for(place).map(|(_, pcpu)| pcpu);
+        if let Some(pcpu) = longest.or_else(greatest)
+            && let Some((_, standing_ns)) = self.queues.running(pcpu)
+            && standing_ns + now_ns as i64 >= key_ns + self.lead_ns
         {
             self.ask(pcpu, orders);
         }
-        let far_ns = key_ns + 2 * self.tick_ns;
+        let far_ns = key_ns + 2 * self.lead_ns;
         match place {
             Place::Only(pcpu) => {
                 let limit_ns = self.pcpus[pcpu.index()].limit_ns;
@@ -172,20 +204,27 @@ impl NsxPlus {
         }
     }
 
-    /// For how long `id`, just picked for `pcpu`, may go on: until it is a tick ahead of the least that waits.
+    /// For how long `id`, just picked for `pcpu`, may go on: until it is a lead ahead of the least that waits.
     fn grant(&mut self, id: VcpuId, pcpu: PcpuId) -> Option<u64> {
         let least = self.queues.least(pcpu);
-        let ahead_ns = least.map(|(key_ns, _)| key_ns + self.tick_ns - self.key(id));
-        assert!(ahead_ns.is_none_or(|ahead_ns| ahead_ns > 0), "who is a tick ahead is not picked");
+        let ahead_ns = least.map(|(key_ns, _)| key_ns + self.lead_ns - self.key(id));
+        assert!(ahead_ns.is_none_or(|ahead_ns| ahead_ns > 0), "who is a lead ahead is not picked");
         let own = &self.vcpus[id];
         if own.privileged {
-            let bound_ns = ahead_ns.unwrap_or(self.tick_ns).min(2 * self.tick_ns);
+            let bound_ns = ahead_ns.unwrap_or(self.lead_ns).min(2 * self.lead_ns);
             return Some((bound_ns * self.dom0_ticks - own.rest_ns) as u64);
         }
         let limit_ns = ahead_ns.map_or(i64::MAX, |ahead_ns| own.lvt_ns + ahead_ns);
         self.pcpus[pcpu.index()].limit_ns = limit_ns;
         self.limits.insert((limit_ns, pcpu));
+        self.since.insert((self.pcpus[pcpu.index()].since_ns, pcpu));
         ahead_ns.map(|ahead_ns| ahead_ns as u64)
+    }
+
+    /// `id` runs no more: it is early if it has a message now.
+    fn settle_early(&mut self, id: VcpuId) {
+        let own = &mut self.vcpus[id];
+        own.early = own.privileged || self.doms[&own.dom].pending > 0;
     }
 
     /// Takes `id` out of simulated time.
@@ -216,6 +255,7 @@ impl Policy for NsxPlus {
                 pin: *pin,
                 awake: false,
                 yielded: false,
+                early: domain.privileged,
                 // It leaps to simulated time when it wakes.
                 lvt_ns: 0,
                 rest_ns: 0,
@@ -223,12 +263,12 @@ impl Policy for NsxPlus {
             self.vcpus.insert(*id, own);
             self.queues.admit(*id);
         }
+        self.doms.insert(domain.dom, Dom { vcpus: domain.vcpus.clone(), pending: 0 });
         Ok(())
     }
 
     fn remove(&mut self, now_ns: u64, dom: DomId, orders: &mut Orders) {
-        let gone: Vec<_> = self.vcpus.iter().filter(|(_, own)| own.dom == dom).map(|(id, _)| id).collect();
-        for id in gone {
+        for id in self.doms.remove(&dom).into_iter().flat_map(|dom| dom.vcpus) {
             self.stop_clock(now_ns, id);
             self.queues.forget(id, orders);
             self.vcpus.remove(id);
@@ -262,6 +302,7 @@ impl Policy for NsxPlus {
             self.charge(now_ns, pcpu);
         }
         self.stop_clock(now_ns, vcpu);
+        self.settle_early(vcpu);
         self.vcpus[vcpu].awake = false;
         self.queues.leave(vcpu);
     }
@@ -272,7 +313,7 @@ impl Policy for NsxPlus {
 
     fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
         self.charge(now_ns, pcpu);
-        self.limits.remove(&(self.pcpus[pcpu.index()].limit_ns, pcpu));
+        self.unlist(pcpu);
         let last = self.queues.running(pcpu).map(|(last, _)| last).filter(|last| self.vcpus[*last].awake);
         if let Some(last) = last {
             self.stop_clock(now_ns, last);
@@ -289,8 +330,9 @@ impl Policy for NsxPlus {
                 let behind_ns = least.map_or(0, |(key_ns, _)| key_ns - self.key(last));
                 self.vcpus[last].lvt_ns += behind_ns.max(0);
             }
-            let ahead = |(key_ns, _): (i64, VcpuId)| self.key(last) >= key_ns + self.tick_ns;
+            let ahead = |(key_ns, _): (i64, VcpuId)| self.key(last) >= key_ns + self.lead_ns;
             if yielded || least.is_some_and(ahead) {
+                self.settle_early(last);
                 self.enqueue(last);
             } else {
                 stays = Some(last);
@@ -302,7 +344,29 @@ impl Policy for NsxPlus {
         if let Some(last) = last.filter(|last| self.queues.waits(*last)) {
             self.offer(now_ns, last, orders);
         }
+        if stays.is_none() {
+            self.pcpus[pcpu.index()].since_ns = now_ns;
+        }
         Pick { vcpu, slice_ns: vcpu.and_then(|id| self.grant(id, pcpu)), examined: 0 }
+    }
+
+    fn pending(&mut self, now_ns: u64, dom: DomId, messages: u32, orders: &mut Orders) {
+        let own = self.doms.get_mut(&dom).expect("only domains that are here are talked about");
+        let before = std::mem::replace(&mut own.pending, messages);
+        if (messages > 0) == (before > 0) {
+            return;
+        }
+        for id in own.vcpus.clone() {
+            if self.queues.waits(id) {
+                self.settle_early(id);
+                self.queues.rekey(id, self.key(id));
+                if messages > 0 {
+                    self.offer(now_ns, id, orders);
+                }
+            } else if messages > 0 || self.queues.runs_on(id).is_none() {
+                self.settle_early(id);
+            }
+        }
     }
 
     fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
@@ -319,7 +383,7 @@ impl Policy for NsxPlus {
             let since = |pcpu: PcpuId| (now_ns - self.pcpus[pcpu.index()].charged_ns) as i64;
             let pace = if own.privileged { self.dom0_ticks } else { 1 };
             let lvt_ns = own.lvt_ns + (own.rest_ns + runs_on.map_or(0, since)) / pace;
-            let early_ns = if own.privileged { self.tick_ns } else { 0 };
+            let early_ns = if own.early { self.lead_ns } else { 0 };
             let keys = vec![("lvt", lvt_ns), ("key", lvt_ns - early_ns)];
             Standing { vcpu, runs_on, awake: own.awake, keys }
         };

@@ -1,7 +1,7 @@
 //! Policies by name.
 
-use crate::boost::boost;
 use crate::arinc653::Arinc653;
+use crate::boost::boost;
 use crate::bvt::Bvt;
 use crate::credit::Credit;
 use crate::credit2::Credit2;
@@ -15,8 +15,8 @@ use crate::nsx_plus::NsxPlus;
 use crate::psx::Psx;
 use crate::psx_plus::PsxPlus;
 use crate::round_robin::RoundRobin;
-use crate::sedf::Sedf;
 use crate::rt::{Deferrable, Periodic, Polling, RtServers, Sporadic};
+use crate::sedf::Sedf;
 use crate::{Host, Policy, PolicyError, Settings};
 
 /// The names of the policies, and what each is.
@@ -46,7 +46,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("rt-polling", "RT-Xen: fixed priorities, a budget lost without work"),
     ("rt-sporadic", "RT-Xen: fixed priorities, what is used comes back a period later"),
     ("psx-plus", "the least simulation time first, with a share for everybody and a demotion for who waits"),
-    ("nsx-plus", "virtual clocks that run exactly and differ by at most two ticks"),
+    ("nsx-plus", "virtual clocks that run exactly and may differ by a tick"),
 ];
 
 /// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.

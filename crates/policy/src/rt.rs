@@ -317,7 +317,10 @@ impl<R: Rule> Policy for RtServers<R> {
 
     fn timer(&mut self, now_ns: u64, timer: u32, orders: &mut Orders) {
         self.replenish(now_ns, orders);
-        if timer > REPLENISH {
+        if timer == REPLENISH {
+            // Whoever it was set for may be gone.
+            self.set_timer(now_ns, orders);
+        } else {
             orders.reschedule(PcpuId(timer - REPLENISH - 1));
         }
     }

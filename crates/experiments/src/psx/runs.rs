@@ -82,6 +82,9 @@ pub struct Case {
 }
 
 impl Scheduler {
+    /// Those that are compared, CSX in its best configuration.
+    pub const COMPARED: [Self; 3] = [Self::Csx(32), Self::Psx, Self::PsxPlus];
+
     /// Its name in figures.
     pub fn name(self) -> String {
         match self {
@@ -142,14 +145,18 @@ impl Case {
             lookahead: Time::secs(1),
             mean: Time::secs(1),
             work_ns: 0,
-            destination: Destination::Group { groups: self.domains, locality: f64::from(self.load.local) / 100.0 },
+            destination: Destination::Group {
+                groups: self.domains,
+                locality: f64::from(self.load.local) / 100.0,
+            },
         }
     }
 
     /// Its cell.
     pub fn cell(self, setup: &Setup) -> Cell {
         let calibration = setup.calibration.clone();
-        let events = f64::from(self.load.lps * self.domains) * self.load.messages * self.load.until_s as f64 / 2.0;
+        let events =
+            f64::from(self.load.lps * self.domains) * self.load.messages * self.load.until_s as f64 / 2.0;
         let job = move || {
             let until = Time::secs(self.load.until_s);
             simulate(self.model(), until, self.domains, self.gear, self.scheduler, self.wait, &calibration)
@@ -181,7 +188,7 @@ pub fn simulate<M: Model + 'static>(
         wait,
         event_ns: calibration.get("psx.event"),
         reduce_ns: calibration.get("psx.reduce"),
-        reduction: Reduction::Butterfly,
+        reduction: Reduction::Tree { fan_in: 2 },
         gvt_period: calibration.get("psx.gvt_period") as u32,
         batch: calibration.get("psx.batch") as u32,
         per_packet: calibration.get("psx.per_packet") as u32,

@@ -4,10 +4,10 @@
 //! [`Op`]; the machine is told the CPU time that it took, and the messages that leave it. So what the simulation computes
 //! does not depend on the machine, and the machine knows nothing of the simulation.
 //!
-//! - [`conservative`]: windows of safe events, and a reduction for LBTS after each;
-//! - [`optimistic`]: Time Warp, with reductions for GVT that stop nobody;
-//! - [`allreduce`], [`transit`]: reductions by messages, and what counts messages that are on their way;
-//! - [`letter`], [`desk`]: packets, and what all federates have in common.
+//! - `conservative`: windows of safe events, and a reduction for LBTS after each;
+//! - `optimistic`: Time Warp, with reductions for GVT that stop nobody;
+//! - `allreduce`, `transit`: reductions by messages, and what counts messages that are on their way;
+//! - `letter`, `desk`: packets, and what all federates have in common.
 //!
 //! Invariant: the digest is that of the engine for the same model and seed, whatever delays messages have.
 
@@ -26,7 +26,10 @@ mod transit;
 use std::fmt;
 use std::sync::Arc;
 
-use paceline_kernel::{BucketQueue, Federate, Model, Partition, Saving, Settings, Time, Trouble, Warp};
+use paceline_kernel::{
+    BucketQueue, Channels, Federate, LpId, Model, Optimism, Partition, Saving, Settings, Time, Trouble,
+    TroubleKind, Warp,
+};
 
 use conservative::Conservative;
 use desk::Desk;
@@ -107,11 +110,15 @@ pub fn federates<M: Model + 'static>(
     check(&*model, &partition, &guests)?;
     let federates = Federate::<M, BucketQueue<M::Event>>::build(&model, &partition, settings)?;
     let guests = Arc::new(guests);
+    let reached = reached(&*model, &partition);
     let program = |federate: Federate<M, _>| {
         let id = federate.id();
         let desk = Desk::new(Arc::clone(&model), Arc::clone(&partition), Arc::clone(&guests), id, first);
         let driver = match &guests.sync {
-            Sync::Conservative => Driver::Conservative(Box::new(Conservative::new(federate))),
+            Sync::Conservative => {
+                let bound = if reached[id as usize] { Time::ZERO } else { guests.until };
+                Driver::Conservative(Box::new(Conservative::new(federate, bound)))
+            }
             Sync::Optimistic(optimism) => {
                 let warp = Warp::new(federate, optimism);
                 Driver::Optimistic(Box::new(Optimistic::new(warp, model.lookahead())))
@@ -122,9 +129,30 @@ pub fn federates<M: Model + 'static>(
     Ok(federates.into_iter().map(program).collect())
 }
 
+/// By federate: whether messages of another one may come, as far as the model's channels tell.
+fn reached<M: Model>(model: &M, partition: &Partition) -> Vec<bool> {
+    let mut reached = vec![false; partition.federates() as usize];
+    for lp in (0..partition.lps()).map(LpId) {
+        let from = partition.place(lp).0;
+        match model.channels(lp) {
+            Channels::All => return vec![partition.federates() > 1; reached.len()],
+            Channels::Only(others) => {
+                let to = others.iter().map(|(other, _)| partition.place(*other).0);
+                to.filter(|to| *to != from).for_each(|to| reached[to as usize] = true);
+            }
+        }
+    }
+    reached
+}
+
 fn check<M: Model>(model: &M, partition: &Partition, guests: &GuestSettings) -> Result<(), FederatesError> {
     if partition.lps() != model.lps() {
         return Err(FederatesError::Partition { partition: partition.lps(), model: model.lps() });
+    }
+    if let Sync::Optimistic(Optimism { optimistic: Some(table), .. }) = &guests.sync
+        && table.len() != model.lps() as usize
+    {
+        return Err(FederatesError::Table { table: table.len(), model: model.lps() });
     }
     let fan_in = if let Reduction::Tree { fan_in } = guests.reduction { fan_in } else { 1 };
     let numbers = [("batch", guests.batch), ("per_packet", guests.per_packet), ("fan_in", fan_in)];
@@ -152,7 +180,7 @@ impl<M: Model + 'static> FederateProgram<M> {
             Driver::Conservative(conservative) => {
                 let fault = conservative.federate.fault()?.clone();
                 let (lp, at, event) = (fault.from, fault.now, fault.event.clone());
-                Some(Trouble { kind: paceline_kernel::TroubleKind::Fault(fault), lp, at, event })
+                Some(Trouble { kind: TroubleKind::Fault(fault), lp, at, event })
             }
             Driver::Optimistic(optimistic) => optimistic.trouble.as_deref().cloned(),
         }
@@ -180,7 +208,7 @@ impl<M: Model + 'static> Program for FederateProgram<M> {
     }
 
     fn waits_for(&self) -> String {
-        format!("federate {}, {}", self.id, self.desk.awaits())
+        self.desk.awaits()
     }
 }
 

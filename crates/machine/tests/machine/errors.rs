@@ -99,6 +99,10 @@ fn what_is_just_allowed_runs() {
     spec.hosts[0].smt = true;
     spec.hosts[0].dom0_pins = vec![1];
     spec.links[0].bits_per_second = 1;
+    spec.hosts.push(spec.hosts[0].clone());
+    for from in 0..2 {
+        spec.links.push(LinkSpec { from, to: 2, ..spec.links[0] });
+    }
     let mut guest = domain("guest", &[&[Act::Compute(10)], &[Act::Compute(10)]]);
     (guest.vcpus, guest.pins, guest.host, guest.arrives_ns, guest.leaves_ns) = (2, vec![1, 1], 1, 5, Some(6));
     spec.domains.push(guest);
@@ -192,15 +196,17 @@ fn a_deadlock_names_eight_and_counts_the_rest() {
 #[test]
 fn competing_load_does_not_hide_a_deadlock() {
     let mut spec = host(3);
-    spec.domains.push(domain("stuck", &[&[Act::Compute(MS), BLOCK]]));
+    spec.domains.push(domain("stuck", &[&[Act::Compute(MS), BLOCK], &[BLOCK]]));
     spec.domains.push(hog(0, 1));
     // Load that always has a message under way.
-    for to in [3, 2] {
+    for to in [4, 3] {
         let mut load = domain("load", &[]);
         load.processes.push(repeated(&[Act::Send(to, 0), BLOCK]));
         load.background = true;
         spec.domains.push(load);
     }
+    // A message that has come is not under way any more.
+    spec.domains.push(domain("once", &[&[Act::Send(1, 0)]]));
     spec.until_ns = Some(100 * MS);
     match run(spec).map(|ran| ran.report) {
         Err(MachineError::Deadlock { at_ns, waiting: stuck }) => {

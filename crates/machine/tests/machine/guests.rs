@@ -172,3 +172,12 @@ fn interrupts_do_not_eat_up_quanta() {
     assert_eq!(Script::done_ns(&ran, 1), 3_120 * US);
     assert_eq!(watch.messages, [(2, 1, 300 * US, 360 * US)]);
 }
+
+#[test]
+fn who_is_alone_has_a_new_quantum_when_the_old_one_is_over() {
+    let mut spec = host(1);
+    let works = [Act::Compute(600 * US), Act::Compute(600 * US), Act::Send(0, 0), Act::Compute(3 * MS)];
+    spec.domains.push(domain("guest", &[&[BLOCK], &works]));
+    // The second quantum began when the first was seen to be used up, at 1.2 ms.
+    assert_eq!(Script::got_ns(&ran(spec), 0), [2_200 * US]);
+}

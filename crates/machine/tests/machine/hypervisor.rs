@@ -75,6 +75,23 @@ fn a_decision_while_the_hypervisor_is_at_work_does_not_cut_that_short() {
 }
 
 #[test]
+fn who_comes_after_a_domain_that_went_while_it_was_switched_to_pays_only_for_itself() {
+    let mut spec = host(1);
+    (spec.costs.decision_ns, spec.costs.switch_ns) = (US, 4 * US);
+    let mut goes = domain("goes", &[&[Act::Compute(MS)]]);
+    goes.leaves_ns = Some(2 * US);
+    spec.domains.push(goes);
+    let mut comes = domain("comes", &[&[Act::Compute(US)]]);
+    comes.arrives_ns = 3 * US;
+    spec.domains.push(comes);
+    let ran = ran(spec);
+    // From 0 to 2 for nothing, and from 3 to 8.
+    assert_eq!(Script::of(&ran, 1).began_ns, [8 * US, 9 * US]);
+    assert_eq!(ran.report.hosts[0].overhead_ns, 7 * US);
+    assert_eq!(ran.report.domains[0].ran_ns, 2 * US);
+}
+
+#[test]
 fn what_the_hypervisor_has_not_done_yet_when_the_run_ends_is_not_counted() {
     let mut spec = host(1);
     (spec.costs.decision_ns, spec.costs.switch_ns) = (US, 4 * US);

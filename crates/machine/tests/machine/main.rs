@@ -11,4 +11,5 @@ mod random;
 mod rings;
 mod script;
 mod siblings;
+mod told;
 mod waits;

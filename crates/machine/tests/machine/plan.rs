@@ -1,6 +1,7 @@
 //! Random machines that can be built again and again.
 
 use paceline_machine::{Costs, DomainSpec, HostSpec, LinkSpec, MachineSpec, Wait};
+use paceline_policy::{Setting, Settings};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -65,6 +66,10 @@ impl Plan {
             let link = LinkSpec { from: 1, to: 0, latency_ns: 3 * US, bits_per_second: 1_000_000_000 };
             spec.links.push(link);
         }
+        if kind == "arinc653" {
+            // Who has no window never runs.
+            spec.hosts.iter_mut().for_each(|host| host.dom0_settings = window(0));
+        }
         let mut scripts = self.scripts.iter();
         for (number, plan) in self.domains.iter().enumerate() {
             let own = scripts.by_ref().take(plan.processes as usize);
@@ -79,11 +84,18 @@ impl Plan {
                 arrives_ns: plan.arrives_ns,
                 leaves_ns: plan.leaves_ns,
                 background: plan.background,
+                settings: if kind == "arinc653" { window(number + 1) } else { Settings::default() },
                 ..DomainSpec::new(format!("domain {number}"), plan.host, processes.collect())
             });
         }
         spec
     }
+}
+
+/// The window with this number in a frame of 10 ms.
+fn window(number: usize) -> Settings {
+    let settings = Settings::default().with("offset", Setting::Nanos(number as u64 * MS));
+    settings.with("runtime", Setting::Nanos(MS))
 }
 
 fn costs() -> impl Strategy<Value = Costs> {
@@ -155,7 +167,7 @@ fn empty(domains: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = Plan
         });
         let domains: Vec<_> = domains.collect();
         let processes = domains.iter().map(|domain| domain.processes).sum::<u32>() as usize;
-        Plan { costs, hosts, domains, scripts: vec![Vec::new(); processes], until_ns: 100_000 * MS }
+        Plan { costs, hosts, domains, scripts: vec![Vec::new(); processes], until_ns: 20_000 * MS }
     })
 }
 

@@ -124,3 +124,24 @@ impl Queues {
         firsts.min_by_key(|peer| (peer.0 + pcpus - pcpu.0) % pcpus)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_something_better_is_taken_from_the_nearest_neighbour() {
+        let mut queues = Queues::new(4);
+        queues.push(PcpuId(1), Class::Over, VcpuId(1), false);
+        queues.push(PcpuId(2), Class::Boost, VcpuId(2), true);
+        let under = queues.push(PcpuId(3), Class::Under, VcpuId(3), false);
+        let from = |queues: &Queues, than| queues.neighbour(PcpuId(0), than, |_| true);
+        assert_eq!(from(&queues, None), Some(PcpuId(1)));
+        assert_eq!(from(&queues, Some(Class::Over)), Some(PcpuId(3)));
+        assert_eq!(from(&queues, Some(Class::Under)), None);
+        assert_eq!(queues.neighbour(PcpuId(2), None, |_| true), Some(PcpuId(3)));
+        assert_eq!(queues.neighbour(PcpuId(2), None, |peer| peer != PcpuId(3)), Some(PcpuId(1)));
+        queues.remove(under, VcpuId(3));
+        assert_eq!(from(&queues, Some(Class::Over)), None);
+    }
+}

@@ -78,7 +78,7 @@ impl Server {
     pub(super) fn starts(&mut self, pcpu: PcpuId, now_ns: u64, goes_on: bool) {
         (self.home, self.holds, self.charged_ns) = (pcpu, Some(pcpu), now_ns);
         if !goes_on {
-            (self.stretch_from_ns, self.stretch_ns) = (now_ns, 0);
+            self.stretch_from_ns = now_ns;
         }
     }
 

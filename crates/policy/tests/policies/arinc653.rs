@@ -94,6 +94,23 @@ fn windows_move_and_vcpus_too() {
     assert_eq!(lab.ran_ns(0), 4 * MS);
 }
 
+#[test]
+fn who_is_moved_changes_places_with_a_sibling() {
+    // VCPU 0 sleeps from 1 to 3 ms. Moved to PCPU 1 at 2 ms, it sends VCPU 1 to PCPU 0 at once.
+    let mut lab = Lab::new("arinc653", Settings::default(), 2);
+    let script = vec![Act::Compute(MS), Act::Sleep(2 * MS), Act::Compute(MS)];
+    let both = [(script, None), (vec![Act::Compute(100 * MS)], None)];
+    lab.domain(false, &both, false, window(0, 10 * MS)).expect("it is admitted");
+    lab.run(2 * MS);
+    lab.tell(|policy, now_ns, orders| policy.migrate(now_ns, VcpuId(0), PcpuId(1), true, orders));
+    lab.run(4 * MS);
+    let mut stretches = lab.stretches();
+    stretches.sort_by_key(|stretch| (stretch.from_ns, stretch.pcpu));
+    let expected =
+        [ran(0, 0, 0, MS), ran(1, 1, 0, 2 * MS), ran(0, 1, 2 * MS, 4 * MS), ran(1, 0, 3 * MS, 4 * MS)];
+    assert_eq!(stretches, expected);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -112,7 +129,9 @@ proptest! {
         for (gap, own) in &parts {
             at_ns += gap * 1_000;
             windows.push((at_ns, at_ns + own * 1_000));
-            lab.domain(false, &hogs(pcpus as usize), false, window(at_ns, own * 1_000)).expect("they are apart");
+            let mut all = hogs(pcpus as usize);
+            all[0].1 = Some(pcpus - 1);
+            lab.domain(false, &all, false, window(at_ns, own * 1_000)).expect("they are apart");
             at_ns += own * 1_000;
         }
         lab.run(frames * frame_ns);

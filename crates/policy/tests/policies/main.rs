@@ -1,16 +1,17 @@
 //! Schedules by hand and promises of every policy, one module for each, in the laboratory of `lab`.
 
-mod boost;
 mod arinc653;
+mod boost;
 mod bvt;
+mod churn;
 mod credit;
 mod credit2;
-mod churn;
 mod csde;
 mod flexible;
 mod gang;
 mod govindan;
 mod implicit;
+mod every;
 mod lab;
 mod mix;
 mod nsx;
@@ -18,6 +19,6 @@ mod nsx_plus;
 mod psx;
 mod psx_plus;
 mod round_robin;
+mod rt;
 mod sedf;
 mod watch;
-mod rt;

@@ -245,10 +245,11 @@ impl<M: Model + 'static> Desk<M> {
 
     /// What it waits for, for people.
     pub fn awaits(&self) -> String {
+        let round = self.tally.rounds + 1;
         if self.joined {
-            format!("round {}: {}", self.tally.rounds + 1, self.reduction.awaits())
+            format!("{}, in round {round}", self.reduction.awaits())
         } else {
-            "nothing".to_owned()
+            format!("nothing: it has events to run before round {round}")
         }
     }
 }

@@ -84,3 +84,76 @@ fn in_order<E>(mail: &mut Mail<E>, mut each: impl FnMut(Item<E>)) {
     }
     antis.for_each(|(_, receipt)| each(Item::Anti(receipt)));
 }
+
+#[cfg(test)]
+mod test {
+    use paceline_kernel::{
+        Context, Federate, Heap, LpId, Model, Outbox, Partition, Rng, Settings, TieBreak, Time,
+    };
+
+    use super::*;
+
+    /// LP 0 sends LP 1 the numbers from 0 to 63.
+    struct Counts;
+
+    impl Model for Counts {
+        type State = ();
+        type Event = u64;
+        type Output = ();
+
+        fn lps(&self) -> u32 {
+            2
+        }
+
+        fn lookahead(&self) -> Time {
+            Time::secs(1)
+        }
+
+        fn init(&self, lp: LpId, cx: &mut Context<Self>) {
+            if lp == LpId(0) {
+                (0..64).for_each(|n| cx.send(LpId(1), Time::ZERO, n));
+            }
+        }
+
+        fn handle(&self, _state: &mut (), _event: &u64, _cx: &mut Context<Self>) {}
+    }
+
+    #[test]
+    fn packets_hold_what_was_sent_in_its_order() {
+        let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::secs(1) };
+        let mut outbox = Outbox::new(2);
+        Federate::<_, Heap<u64>>::start(&Counts, &Partition::runs(2, 2), settings, 0, &mut outbox)
+            .expect("it keeps the rules");
+        let numbered = outbox.take(1, Vec::new());
+        let mut rng = Rng::new(1, 1);
+        for most in [1, 2, 3, 7, 100] {
+            // A receipt is an event with a number too.
+            let (mut mail, mut sent) = (Mail::default(), Vec::new());
+            for event in &numbered {
+                let anti = rng.chance(0.4);
+                sent.push((event.payload, anti));
+                put(&mut mail, if anti { Item::Anti(event.clone()) } else { Item::Event(event.clone()) });
+            }
+            let mut arrived = Mail::default();
+            pack(&mut mail, 5, most, |letter, items| {
+                assert!((1..=most).contains(&items));
+                match letter {
+                    Letter::Event(5, event) => add_event(&mut arrived, event),
+                    Letter::Anti(5, receipt) => add_anti(&mut arrived, receipt),
+                    Letter::Mail(5, mail) => {
+                        assert_eq!(len(&mail), items);
+                        add_mail(&mut arrived, mail);
+                    }
+                    other => panic!("{other:?}"),
+                }
+            });
+            assert!(mail.is_empty());
+            let mut got = Vec::new();
+            in_order(&mut arrived, |item| match item {
+                Item::Event(event) => got.push((event.payload, false)),
+                Item::Anti(receipt) => got.push((receipt.payload, true)),
+            });
+            assert_eq!(got, sent, "in packets of {most}");
+        }
+    }
+}

@@ -47,3 +47,23 @@ impl Series {
         self.samples.push((now_ns, events));
     }
 }
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn however_many_samples_there_are_few_are_kept_and_none_lie_far_apart() {
+        for count in [0, 1, MOST as u64, 10_000, 123_456] {
+            let mut series = Series::default();
+            (0..count).for_each(|n| series.note(n, 3 * n));
+            series.end(count, 3 * count);
+            let samples = series.samples();
+            assert!(samples.len() <= MOST + 1 && samples.is_sorted(), "of {count}");
+            assert!(samples.iter().all(|(at_ns, events)| *events == 3 * at_ns), "of {count}");
+            let apart = count / MOST as u64 * 4 + 1;
+            assert!(samples.windows(2).all(|pair| pair[1].0 - pair[0].0 <= apart), "of {count}");
+            assert_eq!(samples.last(), Some(&(count, 3 * count)));
+        }
+    }
+}

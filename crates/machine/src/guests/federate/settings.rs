@@ -10,7 +10,7 @@ use crate::Wait;
 /// How federates are kept in step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sync {
-    /// Windows as wide as the lookahead, with a reduction for LBTS after each.
+    /// What is before LBTS plus lookahead, with a reduction for LBTS now and then.
     Conservative,
     /// Time Warp, with a reduction for GVT now and then.
     Optimistic(Optimism),
@@ -55,7 +55,7 @@ pub struct GuestSettings {
     pub per_packet: u32,
     /// The way of the reductions.
     pub reduction: Reduction,
-    /// An optimistic federate takes part in the next round of GVT after so many events, or when it has nothing to do.
+    /// A federate takes part in the next reduction, for LBTS or GVT, after so many events, or when it has nothing to do.
     pub gvt_period: u32,
     /// Whether it reports its LVT, and that it simulates, to the hypervisor (reference 1, section 3.1).
     pub reports: bool,
@@ -110,6 +110,14 @@ pub enum FederatesError {
     Partition {
         /// LPs of the partition.
         partition: u32,
+        /// LPs of the model.
+        model: u32,
+    },
+    /// The table of LPs that may run ahead is not one of this model.
+    #[error("the table of optimistic LPs has {table} entries, and the model has {model} LPs")]
+    Table {
+        /// Entries of the table.
+        table: usize,
         /// LPs of the model.
         model: u32,
     },
