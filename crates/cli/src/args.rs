@@ -19,7 +19,9 @@ Examples:
   paceline list
   paceline check scenarios/traffic.toml
   paceline run scenarios/traffic.toml
-  paceline run scenarios/traffic.toml --set run.threads=1 --out results";
+  paceline run scenarios/traffic.toml --set run.threads=1 --out results
+  paceline machine scenarios/machine-phold.toml
+  paceline compare --policies credit,psx scenarios/machine-phold.toml";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -33,13 +35,19 @@ pub enum Command {
     /// Looks at a run that goes on, or changes its number of threads
     #[command(subcommand, after_help = CTL_EXAMPLES)]
     Ctl(CtlCommand),
+    /// Runs a simulated machine: hosts with a hypervisor, and guests under its scheduling policy
+    #[command(after_help = MACHINE_EXAMPLES)]
+    Machine(MachineArguments),
+    /// Runs a simulated machine under several scheduling policies, and shows what each made of it
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArguments),
     /// Reads a scenario and builds its model, and says what would run; runs nothing unless asked to compare two runs
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
     /// Runs published experiments on simulated machines, and says what of them holds
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArguments),
-    /// Lists models, scenarios, protocols, event queues and the ways to run ahead, one a line
+    /// Lists models, scenarios, protocols, event queues, the ways to run ahead, scheduling policies and what can run in guests
     List,
 }
 
@@ -72,6 +80,28 @@ Examples:
   paceline ctl status
   paceline ctl threads 2
   paceline ctl threads 2 --pid 4711";
+
+const MACHINE_EXAMPLES: &str = "\
+A table among the settings whose name is a policy's holds for that policy only, so that a
+scenario can be run under any. Where there are several sections of a name, --set changes the
+key in all of them; --set domain.NAME.count=4 changes it in one.
+
+Exit status: 0 when the run ended; 2 for a bad scenario or option; 1 for a failure while
+running, such as guests that wait for each other for ever.
+
+Examples:
+  paceline machine scenarios/machine-phold.toml
+  paceline machine scenarios/machine-phold.toml --set policy.kind=credit --set domain.count=48
+  paceline machine scenarios/machine-lu.toml --set policy.csde.choice=scan --json
+  paceline machine scenarios/machine-rounds.toml --trace rounds.perfetto-trace";
+
+const COMPARE_EXAMPLES: &str = "\
+What a simulation in the guests computes must not depend on the policy: its digests are
+compared, and the exit status is 1 where they differ, or where a policy fails.
+
+Examples:
+  paceline compare --policies credit,psx scenarios/machine-phold.toml
+  paceline compare --policies sedf,csde,csdd scenarios/machine-lu.toml --json";
 
 const CHECK_EXAMPLES: &str = "\
 Exit status: 0 when all is well; 2 for a bad scenario or option; 1 where two runs differ.
@@ -120,13 +150,13 @@ pub struct ReproduceArguments {
 /// A scenario and changes to it.
 #[derive(Args, Debug)]
 pub struct ScenarioArguments {
-    /// The scenario: a TOML file with the sections [model] and [run]
+    /// The scenario: a TOML file, such as those in scenarios/
     #[arg(value_name = "SCENARIO.toml")]
     pub scenario: PathBuf,
 
     /// Puts a value in place of the scenario's, such as run.threads=2 or model.mean=500ms; may be repeated
     ///
-    /// KEY is a section and a key. VALUE is written as in the scenario; strings need no quotes. Files are sought beside
+    /// KEY is a section and a key; between the two may stand a table of the section. VALUE is written as in the scenario; strings need no quotes. Files are sought beside
     /// the scenario.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
@@ -161,6 +191,56 @@ pub struct RunArguments {
     /// What to leave behind.
     #[command(flatten)]
     pub results: ResultArguments,
+}
+
+/// The arguments of `machine`.
+#[derive(Args, Debug)]
+pub struct MachineArguments {
+    /// What to run.
+    #[command(flatten)]
+    pub scenario: ScenarioArguments,
+
+    /// Writes summary.json, and the files of models that are done, into this folder, which is made if need be
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Writes who ran where when, every domain's LVT and all messages into this file, for https://ui.perfetto.dev
+    ///
+    /// About 150 bytes for every time that a VCPU gets a PCPU, and for every message.
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+
+    /// How much to tell.
+    #[command(flatten)]
+    pub telling: TellingArguments,
+}
+
+/// The arguments of `compare`.
+#[derive(Args, Debug)]
+pub struct CompareArguments {
+    /// The policies, with commas between them
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', required = true)]
+    pub policies: Vec<String>,
+
+    /// What to run.
+    #[command(flatten)]
+    pub scenario: ScenarioArguments,
+
+    /// How much to tell.
+    #[command(flatten)]
+    pub telling: TellingArguments,
+}
+
+/// How much a command tells.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct TellingArguments {
+    /// Prints what came of it as one JSON object, and shows no progress
+    #[arg(long)]
+    pub json: bool,
+
+    /// Shows no progress, and prints as little as there is to say
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 /// The arguments of `resume`.

@@ -4,14 +4,18 @@ use crate::args::CheckArguments;
 use crate::failure::Failure;
 use crate::loaded::Source;
 use crate::settings::speculation::{CANCELLATIONS, GVTS, SAVINGS, name};
-use crate::{determinism, text};
+use crate::{determinism, machine, text};
 
 /// Reads a scenario, builds its model, and says what would run; or runs it twice and compares.
 pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     if arguments.determinism {
         return determinism::check(&arguments.scenario, arguments.events);
     }
-    let loaded = Source::read(&arguments.scenario)?.load()?;
+    let source = Source::read(&arguments.scenario)?;
+    if machine::is_machine(&source.open()?) {
+        return machine::check(&source);
+    }
+    let loaded = source.load()?;
     let settings = &loaded.settings;
     let threads = settings.threads.map_or("one per core".to_owned(), |threads| threads.to_string());
     let federates = settings.federates.map(|federates| loaded.model.federates(federates));

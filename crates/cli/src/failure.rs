@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use paceline_engine::RunError;
 use paceline_engine::determinism::Different;
+use paceline_experiments::scenario::OutcomeError;
 use paceline_kernel::Trouble;
+use paceline_machine::MachineError;
 use paceline_report::TraceError;
 use paceline_scenario::ScenarioError;
 
@@ -17,6 +19,8 @@ use crate::text;
 pub enum Failure {
     /// A mistake in the scenario, or in a file it names.
     Scenario(ScenarioError),
+    /// A bad option.
+    Option(String),
     /// The engine could not start or finish; with the checkpoint that the run can be gone on with, if there is one.
     Run(Box<RunError>, Option<PathBuf>),
     /// A checkpoint cannot be gone on with.
@@ -29,6 +33,10 @@ pub enum Failure {
     Different(PathBuf, Box<Different>),
     /// There is no experiment of that name; with the names that are most like it.
     UnknownExperiment(String, Vec<&'static str>),
+    /// A simulated machine cannot go on, under the policy of this name.
+    Machine(&'static str, OutcomeError),
+    /// A simulation came to different results under different policies.
+    Disagree(String),
     /// A scenario was changed between two readings.
     Changed(PathBuf),
     /// A file or folder cannot be written.
@@ -64,7 +72,9 @@ impl Failure {
             Self::Scenario(error) if io::stderr().is_terminal() => draw(error),
             Self::Scenario(error) => eprintln!("error: {}", error.one_line()),
             Self::Run(error, checkpoint) => eprintln!("error: {}", of_run(error, checkpoint.as_deref())),
-            Self::Resume(problem) | Self::Ctl(problem) => eprintln!("error: {problem}"),
+            Self::Option(problem) | Self::Resume(problem) | Self::Ctl(problem) => {
+                eprintln!("error: {problem}")
+            }
             Self::Results(problem) => eprintln!("error: the results do not add up: {problem}"),
             Self::Different(path, different) => {
                 let before = text::count(different.events);
@@ -78,6 +88,10 @@ impl Failure {
                 eprintln!(
                     "error: there is no experiment {name:?}; did you mean one of {near}? All: paceline reproduce --list"
                 );
+            }
+            Self::Machine(policy, error) => eprintln!("error: under {policy}: {error}"),
+            Self::Disagree(digests) => {
+                eprintln!("error: the results depend on the policy, which they must not: {digests}");
             }
             Self::Changed(path) => eprintln!("error: {} was changed while it was read", path.display()),
             Self::Write(path, reason) => eprintln!("error: cannot write {}: {reason}", path.display()),
@@ -99,13 +113,23 @@ impl Failure {
                 | RunError::Checkpoint(_) => ExitCode::from(1),
                 _ => ExitCode::from(2),
             },
-            Self::Scenario(_) | Self::Resume(_) | Self::UnknownExperiment(..) => ExitCode::from(2),
-            Self::Different(..) | Self::Changed(_) => ExitCode::from(1),
+            Self::Scenario(_) | Self::Option(_) | Self::Resume(_) | Self::UnknownExperiment(..) => {
+                ExitCode::from(2)
+            }
+            Self::Machine(_, OutcomeError::Machine(error)) if is_of_the_spec(error) => ExitCode::from(2),
+            Self::Different(..) | Self::Changed(_) | Self::Machine(..) | Self::Disagree(_) => {
+                ExitCode::from(1)
+            }
             Self::Results(_) | Self::Ctl(_) | Self::Write(..) | Self::Print(_) | Self::Signals(_) => {
                 ExitCode::from(1)
             }
         }
     }
+}
+
+/// Whether a machine was refused before anything ran.
+fn is_of_the_spec(error: &MachineError) -> bool {
+    matches!(error, MachineError::BadSpec { .. } | MachineError::Policy { .. })
 }
 
 /// What ended a run, and how to go on where that makes sense.

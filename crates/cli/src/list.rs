@@ -4,15 +4,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use paceline_engine::{QueueKind, Sync};
+use paceline_experiments::scenario::WORKLOADS;
+use paceline_policy::KINDS;
 
 use crate::failure::Failure;
 use crate::loaded::Kind;
 use crate::settings::speculation::{CANCELLATIONS, GVTS, SAVINGS};
 use crate::text;
 
-/// Lists models, scenarios, protocols, queues, and the ways to run ahead.
+/// Lists models, scenarios, protocols, queues, the ways to run ahead, scheduling policies and workloads.
 pub fn list() -> Result<(), Failure> {
     let line = |name: &str, about: &str| (name.to_owned(), about.to_owned());
+    let lines = |rows: &[(&str, &str)]| rows.iter().map(|(name, about)| line(name, about)).collect();
     let scenarios = match scenarios() {
         Some(folder) => ("Scenarios", files(&folder)),
         None => ("Scenarios: there is no folder of that name here", Vec::new()),
@@ -25,6 +28,8 @@ pub fn list() -> Result<(), Failure> {
         ("State saving (run.state_saving)", SAVINGS.map(|(_, name, about)| line(name, about)).to_vec()),
         ("Cancellation (run.cancellation)", CANCELLATIONS.map(|(_, name, about)| line(name, about)).to_vec()),
         ("GVT (run.gvt)", GVTS.map(|(_, name, about)| line(name, about)).to_vec()),
+        ("Scheduling policies (policy.kind)", lines(KINDS)),
+        ("Workloads of guests (domain.workload)", lines(WORKLOADS)),
     ]))
 }
 

@@ -88,14 +88,22 @@ impl Source {
         self.file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 
+    /// The scenario, section by section.
+    pub fn open(&self) -> Result<Scenario, ScenarioError> {
+        Scenario::parse(&self.file.display().to_string(), &self.text, &self.folder, &self.overrides)
+    }
+
     /// Reads the scenario, builds the model, and checks that the two fit.
     pub fn load(&self) -> Result<Loaded, ScenarioError> {
-        let name = self.file.display().to_string();
-        load(Scenario::parse(&name, &self.text, &self.folder, &self.overrides)?, self.name())
+        load(self.open()?, self.name())
     }
 }
 
 fn load(mut scenario: Scenario, name: String) -> Result<Loaded, ScenarioError> {
+    if scenario.has("machine") {
+        let problem = "a scenario of a simulated machine, which `paceline machine` runs";
+        return Err(scenario.section("machine")?.refuse("", problem, "the sections [model] and [run]"));
+    }
     let (mut section, mut run) = (scenario.section("model")?, scenario.section("run")?);
     scenario.finish(&["model", "run"])?;
     let settings = RunSettings::read(&mut run)?;

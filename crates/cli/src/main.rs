@@ -8,11 +8,13 @@
 
 mod args;
 mod check;
+mod compare;
 mod ctl;
 mod determinism;
 mod failure;
 mod list;
 mod loaded;
+mod machine;
 mod memory;
 mod output;
 mod panics;
@@ -36,6 +38,8 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Resume(arguments) => resume::resume(&arguments),
         Command::Ctl(command) => ctl::ctl(&command),
+        Command::Machine(arguments) => machine::run(&arguments),
+        Command::Compare(arguments) => compare::compare(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::List => list::list(),

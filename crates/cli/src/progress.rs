@@ -1,6 +1,6 @@
 //! Progress on stderr while a run goes on: simulated time, events a second, time left.
 //!
-//! A thread of its own reads the [`Monitor`] ten times a second. It sleeps on a channel, so that the end of the run wakes
+//! A thread of its own looks ten times a second. It sleeps on a channel, so that the end of the run wakes
 //! it at once. Nothing is shown where stderr is no terminal.
 
 use std::fmt;
@@ -27,24 +27,40 @@ pub struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
 impl Progress {
     /// Starts to show progress towards `until`, if `wanted` and there is a terminal.
     pub fn start(monitor: &Monitor, until: Option<Time>, wanted: bool) -> Self {
+        let (looked, ended) = (monitor.clone(), monitor.clone());
+        let mut speed = Speed::start();
+        let look = move || (looked.time().as_nanos(), say(&looked, until, &mut speed));
+        let last = move || {
+            if ended.stopped() {
+                // The terminal has written ^C there.
+                eprintln!();
+            }
+        };
+        Self::show(until.map(Time::as_nanos), wanted, look, last)
+    }
+
+    /// Starts to show how far something has come on its way to `length`, if `wanted` and there is a terminal: `look` gives the
+    /// position and the words beside the bar; `last` is done when it has ended.
+    pub fn show(
+        length: Option<u64>,
+        wanted: bool,
+        mut look: impl FnMut() -> (u64, String) + Send + 'static,
+        last: impl FnOnce() + Send + 'static,
+    ) -> Self {
         if !wanted || !io::stderr().is_terminal() {
             return Self(None);
         }
         let (end, ended) = mpsc::channel();
-        let monitor = monitor.clone();
         let thread = std::thread::spawn(move || {
             let words = Words::default();
-            let bar = bar(until, &words);
-            let mut speed = Speed::start();
+            let bar = bar(length, &words);
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-                words.set(say(&monitor, until, &mut speed));
-                bar.set_position(monitor.time().as_nanos());
+                let (position, said) = look();
+                words.set(said);
+                bar.set_position(position);
             }
             bar.finish_and_clear();
-            if monitor.stopped() {
-                // The terminal has written ^C there.
-                eprintln!();
-            }
+            last();
         });
         Self(Some((end, thread)))
     }
@@ -75,10 +91,10 @@ impl Words {
     }
 }
 
-fn bar(until: Option<Time>, words: &Words) -> ProgressBar {
-    let (bar, template) = match until {
-        Some(until) => {
-            (ProgressBar::new(until.as_nanos()), "{wide_bar:.cyan/dim} {percent:>3} %  {words}, {eta} left")
+fn bar(length: Option<u64>, words: &Words) -> ProgressBar {
+    let (bar, template) = match length {
+        Some(length) => {
+            (ProgressBar::new(length), "{wide_bar:.cyan/dim} {percent:>3} %  {words}, {eta} left")
         }
         None => (ProgressBar::new_spinner(), "{spinner:.cyan} {words}, {elapsed} so far"),
     };

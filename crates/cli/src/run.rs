@@ -175,7 +175,7 @@ fn write(mut output: Output, finished: &Finished, files: Vec<ResultFile>) -> Res
 }
 
 /// A line that names the files written, if any.
-fn files_line(written: &[PathBuf]) -> String {
+pub fn files_line(written: &[PathBuf]) -> String {
     let names: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
     if names.is_empty() { String::new() } else { format!("\nWritten: {}\n", names.join(", ")) }
 }

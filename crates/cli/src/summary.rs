@@ -196,7 +196,7 @@ impl Finished {
 }
 
 /// A name in snake_case with its unit last, and its value, as people read them: "mean travel", "12.5 s".
-fn label(name: &str, value: &Value) -> (String, String) {
+pub fn label(name: &str, value: &Value) -> (String, String) {
     const UNITS: [&str; 6] = ["s", "ms", "ns", "km", "m", "bytes"];
     let (name, unit) = match name.rsplit_once('_') {
         Some((rest, unit)) if UNITS.contains(&unit) && !rest.ends_with("_simulated") => (rest, unit),

@@ -3,6 +3,10 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table as Grid};
+use paceline_report::Table;
+
 use crate::failure::Failure;
 
 /// Writes `text` to standard output.
@@ -22,6 +26,18 @@ pub fn groups(groups: &[(&str, Vec<Row>)]) -> String {
     let group =
         |(title, rows): &(&str, Vec<Row>)| format!("{title}\n{}", rows.iter().map(row).collect::<String>());
     groups.iter().map(group).collect::<Vec<_>>().join("\n")
+}
+
+/// A table: its title, then its columns, those with numbers aligned to the right.
+pub fn table(table: &Table) -> String {
+    let mut grid = Grid::new();
+    grid.load_preset(NOTHING).set_header(table.columns()).add_rows(table.rows());
+    for (number, column) in grid.column_iter_mut().enumerate() {
+        if table.is_numeric(number) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    format!("{}\n{}\n", table.title(), grid.trim_fmt())
 }
 
 /// A whole number with its thousands apart: 1,234,567.
@@ -78,6 +94,18 @@ pub fn span(span: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_of_numbers_end_below_each_other() {
+        let mut rows = Table::new("Who", ["name", "share, %"]);
+        rows.row(["one", "7"]);
+        rows.row(["another", "12.5"]);
+        let text = table(&rows);
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines.len(), 4);
+        assert!(lines[1..].iter().all(|line| line.chars().count() == lines[1].chars().count()), "{text}");
+        assert!(lines[2].ends_with(" 7") && lines[3].ends_with(" 12.5"), "{text}");
+    }
 
     #[test]
     fn thousands_stand_apart_and_nothing_is_lost() {

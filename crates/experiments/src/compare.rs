@@ -3,8 +3,7 @@
 //! Invariant: what comes of a policy does not depend on which others are compared, nor on how many run at once.
 
 use std::num::NonZero;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, mpsc};
 
 use paceline_kernel::Digest;
 use paceline_machine::Observer;
@@ -15,37 +14,36 @@ use crate::scenario::{MachineScenario, Outcome, OutcomeError};
 /// What came of a policy.
 pub type Compared = (&'static str, Result<Outcome, OutcomeError>);
 
-/// Runs `scenario` under each of `policies`, as many at once as there are cores; `observer` makes somebody to look on at
-/// each. Fails before anything runs where a policy refuses its settings or a domain.
-pub fn compare<O: Observer>(
+/// Runs `scenario` under each of `policies`, as many at once as there are cores; at each looks on the one of `observers` in
+/// its place. Fails before anything runs where a policy refuses its settings or a domain.
+pub fn compare<O: Observer + Send>(
     scenario: &MachineScenario,
     policies: &[&'static str],
-    observer: impl Fn(&'static str) -> O + Sync,
+    observers: &mut [O],
 ) -> Result<Vec<Compared>, ScenarioError> {
     policies.iter().try_for_each(|kind| scenario.spec(kind).map(drop))?;
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Compared)>> = Mutex::default();
-    let work = || -> Result<(), ScenarioError> {
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(kind) = policies.get(place).copied() else { return Ok(()) };
-            let spec = scenario.spec(kind)?;
-            let outcome = scenario.run(kind, spec, &mut observer(kind));
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((place, (kind, outcome)));
-        }
-    };
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let todo = Mutex::new(policies.iter().zip(observers).enumerate());
+    let (done, ready) = mpsc::channel();
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..cores.min(policies.len())).map(|_| scope.spawn(work)).collect();
-        let join = |worker: std::thread::ScopedJoinHandle<'_, _>| match worker.join() {
-            Ok(worked) => worked,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        workers.into_iter().map(join).collect::<Result<Vec<()>, _>>()
-    })?;
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(place, _)| *place);
-    Ok(done.into_iter().map(|(_, compared)| compared).collect())
+        for _ in 0..cores.min(policies.len()) {
+            let (todo, done) = (&todo, done.clone());
+            scope.spawn(move || {
+                loop {
+                    let next = todo.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let Some((place, (kind, observer))) = next else { return };
+                    let outcome = scenario.spec(kind).map(|spec| scenario.run(kind, spec, observer));
+                    if done.send((place, outcome.map(|outcome| (*kind, outcome)))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    drop(done);
+    let mut compared: Vec<(usize, Result<Compared, ScenarioError>)> = ready.into_iter().collect();
+    compared.sort_by_key(|(place, _)| *place);
+    compared.into_iter().map(|(_, compared)| compared).collect()
 }
 
 /// The digest of a workload's model: equal under every policy that let it end, or not.

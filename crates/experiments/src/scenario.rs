@@ -120,6 +120,11 @@ impl MachineScenario {
         self.seed
     }
 
+    /// The hosts, by name, each with the number of its PCPUs.
+    pub fn hosts(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.hosts.iter().map(|host| (host.name.as_str(), host.pcpus))
+    }
+
     /// The machine under the policy `kind`, one of [`paceline_policy::KINDS`], which accepts its settings and domains.
     pub fn spec(&self, kind: &str) -> Result<MachineSpec, ScenarioError> {
         let (policy, dom0) =
@@ -170,7 +175,10 @@ impl MachineScenario {
             let own = programs.by_ref().take(group.processes() as usize).collect();
             workloads.push(outcome::of_group(group, domains, &report, own)?);
         }
-        Ok(Outcome { policy: kind, report, workloads })
+        let parts = self.groups.iter().flat_map(|group| &group.parts);
+        let arrives_ns =
+            parts.flat_map(|part| std::iter::repeat_n(part.arrives_ns, part.count as usize)).collect();
+        Ok(Outcome { policy: kind, report, arrives_ns, workloads })
     }
 
     /// The sections of the domain with this number among all: its own, and that of its settings.

@@ -3,6 +3,7 @@
 mod bad_input;
 mod control;
 mod determinism;
+mod machine;
 mod optimistic;
 mod resume;
 mod run;

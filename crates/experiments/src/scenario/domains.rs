@@ -23,7 +23,7 @@ pub(super) struct Domains {
     vcpus: u32,
     /// By VCPU over all its domains, from the start again at the end.
     pins: Vec<u32>,
-    arrives_ns: u64,
+    pub arrives_ns: u64,
     leaves_ns: Option<u64>,
     /// As the file says, if it does.
     background: Option<bool>,

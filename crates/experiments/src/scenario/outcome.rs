@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use paceline_kernel::Digest;
 use paceline_machine::guests::{mpi, rounds};
-use paceline_machine::{MachineError, Program, Report};
+use paceline_machine::{DomainReport, MachineError, Program, Report};
 use paceline_models::results::Summary;
 use thiserror::Error;
 
@@ -20,6 +20,8 @@ pub struct Outcome {
     pub policy: &'static str,
     /// What the machine says.
     pub report: Report,
+    /// When each domain came.
+    pub arrives_ns: Vec<u64>,
     /// By group of domains, in the order of the file.
     pub workloads: Vec<WorkloadOutcome>,
 }
@@ -31,6 +33,8 @@ pub struct WorkloadOutcome {
     pub name: String,
     /// Its workload, as in [`super::WORKLOADS`].
     pub kind: &'static str,
+    /// Whether the run has ended without waiting for it.
+    pub background: bool,
     /// Its domains, as indices of [`Report::domains`].
     pub domains: Range<usize>,
     /// From the coming of its first domain until its last process was done; `None` if one was not.
@@ -71,21 +75,34 @@ impl Outcome {
         Report { domains, hosts: Vec::new(), ..self.report.clone() }.unfairness()
     }
 
-    /// The part of their time that the VCPUs of a workload waited for a PCPU, of all in which they could have run.
-    pub fn waiting_share(&self, workload: &WorkloadOutcome) -> f64 {
-        let (waited, ran) = self.sums(workload);
-        if waited + ran == 0 { 0.0 } else { waited as f64 / (waited + ran) as f64 }
+    /// The part of the PCPU time of a workload in which its processes only polled.
+    pub fn polling_share(&self, workload: &WorkloadOutcome) -> f64 {
+        share(self.sum(workload, |domain| domain.polled_ns), self.sum(workload, |domain| domain.ran_ns))
     }
 
-    fn sums(&self, workload: &WorkloadOutcome) -> (u64, u64) {
-        let domains = &self.report.domains[workload.domains.clone()];
-        domains.iter().fold((0, 0), |(waited, ran), domain| (waited + domain.waited_ns, ran + domain.ran_ns))
+    /// The part of their time that the VCPUs of a workload waited for a PCPU, of all in which they could have run.
+    pub fn waiting_share(&self, workload: &WorkloadOutcome) -> f64 {
+        let waited_ns = self.sum(workload, |domain| domain.waited_ns);
+        share(waited_ns, waited_ns + self.sum(workload, |domain| domain.ran_ns))
+    }
+
+    fn sum(&self, workload: &WorkloadOutcome, of: fn(&DomainReport) -> u64) -> u64 {
+        self.report.domains[workload.domains.clone()].iter().map(of).sum()
+    }
+
+    /// From the coming of a domain until its last process was done, in nanoseconds; `None` if it was not.
+    pub fn run_ns(&self, domain: usize) -> Option<u64> {
+        Some(self.report.domains[domain].done_ns? - self.arrives_ns[domain])
     }
 
     /// Times that a PCPU went over to another VCPU, on all hosts.
     pub fn switches(&self) -> u64 {
         self.report.hosts.iter().map(|host| host.switches).sum()
     }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 /// What a group came to, whose domains are `domains` of the machine's and whose processes had the `programs`.
@@ -101,6 +118,7 @@ pub(super) fn of_group(
     let mut outcome = WorkloadOutcome {
         name: group.name.clone(),
         kind: group.workload.kind().name(),
+        background: group.is_background(),
         domains,
         run_ns: done_ns.map(|done_ns| done_ns - group.arrives_ns()),
         digest: None,
@@ -132,7 +150,7 @@ pub(super) fn of_group(
 fn tell_messages(summary: &mut Summary, programs: &[Box<dyn Program>]) {
     let tallies: Vec<_> = programs.iter().filter_map(|program| mpi::tally(&**program)).collect();
     summary.line("messages", tallies.iter().map(|tally| tally.messages).sum::<u64>());
-    summary.line("message_bytes", tallies.iter().map(|tally| tally.bytes).sum::<u64>());
+    summary.line("sent_bytes", tallies.iter().map(|tally| tally.bytes).sum::<u64>());
     let computed_ns: u64 = tallies.iter().map(|tally| tally.computed_ns).sum();
     summary.line("computed_s", computed_ns as f64 / 1e9);
 }

@@ -1,0 +1,113 @@
+//! `paceline machine`: a simulated machine from its scenario to what came of it.
+
+mod page;
+mod watch;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use paceline_experiments::scenario::{MachineScenario, Outcome};
+use paceline_scenario::{Scenario, ScenarioError};
+
+use crate::args::MachineArguments;
+use crate::failure::Failure;
+use crate::loaded::Source;
+use crate::output::Output;
+use crate::run::files_line;
+use crate::text;
+
+use page::Finished;
+pub use page::{everything_of, seconds};
+pub use watch::Watched;
+
+/// Whether a scenario is one of a machine.
+pub fn is_machine(scenario: &Scenario) -> bool {
+    scenario.has("machine")
+}
+
+/// Reads the scenario of a machine.
+pub fn read(source: &Source) -> Result<MachineScenario, ScenarioError> {
+    MachineScenario::read(&source.name(), source.open()?)
+}
+
+/// Runs a machine.
+pub fn run(arguments: &MachineArguments) -> Result<(), Failure> {
+    let scenario = read(&Source::read(&arguments.scenario)?)?;
+    let kind = scenario.policy();
+    let spec = scenario.spec(kind)?;
+    let output = arguments.out.as_deref().map(Output::open).transpose()?;
+    let mut watched = Watched::default();
+    let mut watch = watched.watch(kind);
+    if let Some(path) = &arguments.trace {
+        watch.trace(path, &spec)?;
+    }
+    let telling = arguments.telling;
+    let progress = watched.show(scenario.until_ns(), !telling.json && !telling.quiet);
+    let start = Instant::now();
+    let ran = scenario.run(kind, spec, &mut watch);
+    drop(progress);
+    let wall = start.elapsed();
+    // What was traced of a run that went wrong tells most of all.
+    let traced = watch.finish();
+    let mut finished = Finished::new(&scenario, ran.map_err(|error| Failure::Machine(kind, error))?, wall);
+    let mut written = match output {
+        Some(output) => write(output, &mut finished)?,
+        None => Vec::new(),
+    };
+    written.extend(arguments.trace.clone().filter(|_| traced.is_ok()));
+    match (telling.json, telling.quiet) {
+        (true, _) => text::print(&format!("{:#}\n", finished.everything())),
+        (false, true) => text::print(&finished.line()),
+        (false, false) => text::print(&format!("{}{}", finished.page(), files_line(&written))),
+    }?;
+    traced
+}
+
+/// Says what would run.
+pub fn check(source: &Source) -> Result<(), Failure> {
+    let scenario = read(source)?;
+    let kind = scenario.policy();
+    let spec = scenario.spec(kind)?;
+    let vcpus: u32 = spec.domains.iter().map(|domain| domain.vcpus).sum();
+    let pcpus: u32 = spec.hosts.iter().map(|host| host.pcpus).sum();
+    let processes: usize = spec.domains.iter().map(|domain| domain.processes.len()).sum();
+    let number = |number: usize| text::count(number as u64);
+    let until = scenario
+        .until_ns()
+        .map_or("all are done".to_owned(), |until_ns| paceline_kernel::Time::nanos(until_ns).to_string());
+    let facts = [
+        ("policy", kind.to_owned()),
+        ("hosts", number(spec.hosts.len())),
+        ("PCPUs", number(pcpus as usize)),
+        ("domains", number(spec.domains.len())),
+        ("VCPUs", number(vcpus as usize)),
+        ("processes", number(processes)),
+        ("until", until),
+        ("seed", scenario.seed().to_string()),
+    ];
+    let rows = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let title = format!("{} is sound", source.file.display());
+    text::print(&text::groups(&[(&title, rows)]))
+}
+
+/// Writes all files, and gives back which they are.
+fn write(mut output: Output, finished: &mut Finished<'_>) -> Result<Vec<PathBuf>, Failure> {
+    output.write("summary.json", |file| file.write_all(format!("{:#}\n", finished.results()).as_bytes()))?;
+    let several = finished.outcome.workloads.len() > 1;
+    for workload in &mut finished.outcome.workloads {
+        for file in std::mem::take(&mut workload.summary.files) {
+            let name =
+                if several { format!("{}-{}", workload.name, file.name) } else { file.name.to_owned() };
+            output.write(&name, |to| file.write(to))?;
+        }
+    }
+    output.finish()
+}
+
+/// How a run ended.
+pub fn ended(outcome: &Outcome) -> &'static str {
+    match outcome.report.ended {
+        paceline_machine::Ended::Done => "done",
+        paceline_machine::Ended::Horizon => "horizon",
+    }
+}

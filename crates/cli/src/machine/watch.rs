@@ -1,0 +1,106 @@
+//! Looking on while machines run: how far each has come, for the display of progress, and the trace.
+//!
+//! Invariant: cheap where nobody wants a trace - one store to an atomic number each time that a VCPU leaves its PCPU.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use paceline_kernel::Time;
+use paceline_machine::{MachineSpec, Observer};
+use paceline_report::{MachineTrace, TraceHost};
+
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// All machines that are looked at.
+#[derive(Debug, Default)]
+pub struct Watched {
+    clocks: Vec<(&'static str, Arc<AtomicU64>)>,
+}
+
+/// Looks on at one machine.
+#[derive(Debug)]
+pub struct Watch {
+    clock: Arc<AtomicU64>,
+    trace: Option<Trace>,
+}
+
+#[derive(Debug)]
+struct Trace {
+    file: MachineTrace,
+    /// The first VCPU of each domain.
+    first_vcpu: Vec<u32>,
+}
+
+impl Watched {
+    /// Somebody who looks on at the machine under this policy.
+    pub fn watch(&mut self, policy: &'static str) -> Watch {
+        let clock = Arc::new(AtomicU64::new(0));
+        self.clocks.push((policy, Arc::clone(&clock)));
+        Watch { clock, trace: None }
+    }
+
+    /// Shows progress towards `until_ns` of every machine, if `wanted`.
+    pub fn show(&self, until_ns: Option<u64>, wanted: bool) -> Progress {
+        let clocks = self.clocks.clone();
+        let look = move || {
+            let far = |clock: &AtomicU64| Time::nanos(clock.load(Ordering::Relaxed));
+            let said = |(policy, clock): &(&str, Arc<AtomicU64>)| {
+                format!("{policy} {:.3} s", far(clock).as_secs_f64())
+            };
+            let sum = clocks.iter().map(|(_, clock)| far(clock).as_nanos()).sum();
+            (sum, clocks.iter().map(said).collect::<Vec<_>>().join(", "))
+        };
+        Progress::show(until_ns.map(|until_ns| until_ns * self.clocks.len() as u64), wanted, look, || {})
+    }
+}
+
+impl Watch {
+    /// Writes a trace of the machine `spec` into the file at `path`.
+    pub fn trace(&mut self, path: &Path, spec: &MachineSpec) -> Result<(), Failure> {
+        let host =
+            |host: &paceline_machine::HostSpec| TraceHost { name: host.name.clone(), pcpus: host.pcpus };
+        let hosts: Vec<_> = spec.hosts.iter().map(host).collect();
+        let privileged = |host: &TraceHost| match hosts.len() {
+            1 => "dom0".to_owned(),
+            _ => format!("dom0 of {}", host.name),
+        };
+        let mut names: Vec<_> = hosts.iter().map(privileged).collect();
+        names.extend(spec.domains.iter().map(|domain| domain.name.clone()));
+        let privileged = spec.hosts.iter().map(|host| host.dom0_vcpus);
+        let vcpus = privileged.chain(spec.domains.iter().map(|domain| domain.vcpus));
+        let first_vcpu = vcpus.scan(0, |next, vcpus| Some(std::mem::replace(next, *next + vcpus))).collect();
+        let file = MachineTrace::create(path, &hosts, &names)?;
+        self.trace = Some(Trace { file, first_vcpu });
+        Ok(())
+    }
+
+    /// Ends the trace, if there is one, or says what went wrong with it.
+    pub fn finish(self) -> Result<(), Failure> {
+        self.trace.map_or(Ok(()), |trace| Ok(trace.file.finish()?))
+    }
+}
+
+impl Observer for Watch {
+    fn ran(&mut self, pcpu: u32, dom: u32, vcpu: u32, from_ns: u64, to_ns: u64) {
+        self.clock.store(to_ns, Ordering::Relaxed);
+        if let Some(trace) = &mut self.trace {
+            trace.file.ran(pcpu, dom, vcpu - trace.first_vcpu[dom as usize], from_ns, to_ns);
+        }
+    }
+
+    fn lvt(&mut self, dom: u32, at_ns: u64, lvt_ns: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.file.lvt(dom, at_ns, Time::nanos(lvt_ns));
+        }
+    }
+
+    fn message(&mut self, from: u32, to: u32, sent_ns: u64, at_ns: u64) {
+        if let Some(trace) = &mut self.trace
+            && from != to
+        {
+            trace.file.message(from, to, sent_ns, at_ns);
+        }
+    }
+}
