@@ -15,10 +15,13 @@
 //!
 //! DOM0's slice is `dom0_ticks` ticks (the paper tries 1, 2 and 4). VCPUs of a new domain start at `sys_lvt`.
 //!
-//! A run queue per PCPU, in the order of LVTs; a PCPU steals the least of all queues, its own first among equals. Who wakes
+//! A run queue per PCPU, in the order of LVTs; a PCPU steals the least of all queues, its own first among equals. LVTs are
+//! whole ticks, so equals are common, and the paper does not say who of them comes first. Here who has used up its slice
+//! comes behind its equals, and who was interrupted within it, by DOM0 say, before them: it finishes its tick first. Who wakes
 //! goes back to the queue of the PCPU where it ran last, and takes that PCPU if it idles or runs a greater LVT; another
 //! that idles is asked to steal, as the credit scheduler does, whose code this is. Ticks are at whole multiples of `tick`
-//! on all PCPUs that are not idle, as Xen resumes its tickers. Work-conserving.
+//! on all PCPUs that are not idle, as Xen resumes its tickers; with `stagger` they are spread evenly over a tick, as
+//! tickers that were set up one after the other are. Work-conserving.
 
 use std::collections::BTreeMap;
 
@@ -46,6 +49,7 @@ pub struct Nsx {
     adjust_all_ns: u64,
     max_diff_ns: u64,
     dom0_ticks: u64,
+    staggered: bool,
     queues: RunQueues<u64>,
     vcpus: Table<Vcpu>,
     doms: BTreeMap<DomId, Dom>,
@@ -96,10 +100,11 @@ impl Vcpu {
 
 impl Nsx {
     /// For `host`, with the settings `tick` (30 us to 30 ms, 100 us by default), `dom0_ticks` (1), `adjust` and
-    /// `adjust_all` (a minute), and `max_diff_ticks` (10).
+    /// `adjust_all` (a minute), `max_diff_ticks` (10), and `stagger` (off).
     pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
         let tick_ns = settings.nanos("tick", 100 * MICROSECOND, 30 * MICROSECOND, 30 * MILLISECOND)?;
         let dom0_ticks = settings.count("dom0_ticks", 1, 1, 100)?;
+        let staggered = settings.flag("stagger", false)?;
         let adjust_ns = settings.nanos("adjust", MINUTE_NS, MILLISECOND, 60 * MINUTE_NS)?;
         let adjust_all_ns = settings.nanos("adjust_all", MINUTE_NS, MILLISECOND, 60 * MINUTE_NS)?;
         let max_diff_ns = tick_ns * settings.count("max_diff_ticks", 10, 1, 1_000_000)?;
@@ -109,6 +114,7 @@ impl Nsx {
             adjust_all_ns,
             max_diff_ns,
             dom0_ticks,
+            staggered,
             queues: RunQueues::new(host.pcpus),
             vcpus: Table::default(),
             doms: BTreeMap::new(),
@@ -116,6 +122,16 @@ impl Nsx {
             sys_lvt_ns: 0,
             sys_lvt_next_ns: 0,
         })
+    }
+
+    /// How far the ticks of `pcpu` come before whole multiples of `tick`.
+    fn lead_ns(&self, pcpu: PcpuId) -> u64 {
+        if self.staggered { self.tick_ns * u64::from(pcpu.0) / self.pcpus.len() as u64 } else { 0 }
+    }
+
+    /// How many ticks `pcpu` has had until `at_ns`.
+    fn ticks(&self, pcpu: PcpuId, at_ns: u64) -> u64 {
+        (at_ns + self.lead_ns(pcpu)) / self.tick_ns
     }
 
     /// Puts `id` at an LVT, in its queue too. Who runs keeps its standing for the rest of its slice.
@@ -273,31 +289,37 @@ impl Policy for Nsx {
         let Pcpu { decided_ns, slice_end_ns } = self.pcpus[pcpu.index()];
         let mut stays = None;
         let last = self.queues.stop(pcpu);
+        let ticks = self.ticks(pcpu, now_ns);
         if let Some((last, standing_ns)) = last {
+            let had = ticks - self.ticks(pcpu, decided_ns);
             let own = &mut self.vcpus[last];
-            own.nticks += now_ns / self.tick_ns - decided_ns / self.tick_ns;
+            own.nticks += had;
             let yielded = std::mem::take(&mut own.yielded);
             if own.awake {
                 // Within its slice it stands where it stood when it was picked.
                 let least = self.queues.least_near(pcpu);
                 let first = least.is_none_or(|(lvt_ns, _)| lvt_ns >= standing_ns);
-                if now_ns < slice_end_ns && !yielded && first {
+                if now_ns >= slice_end_ns || yielded {
+                    self.enqueue(last);
+                } else if first {
                     stays = Some((last, standing_ns));
                 } else {
-                    self.enqueue(last);
+                    let own = &self.vcpus[last];
+                    self.queues.put_back(last, own.lvt_ns(self.tick_ns), own.place());
                 }
             }
         }
         let decision = stays.or_else(|| self.queues.least_near(pcpu).map(|(lvt_ns, id)| (id, lvt_ns)));
         self.queues.run(pcpu, decision);
+        let lead_ns = self.lead_ns(pcpu);
         let own = &mut self.pcpus[pcpu.index()];
         own.decided_ns = now_ns;
         let slice_ns = decision.map(|(id, _)| {
             let vcpu = &mut self.vcpus[id];
             vcpu.home = pcpu;
             if stays.is_none() {
-                let ticks = if self.doms[&vcpu.dom].privileged { self.dom0_ticks } else { 1 };
-                own.slice_end_ns = (now_ns / self.tick_ns + ticks) * self.tick_ns;
+                let slice = if self.doms[&vcpu.dom].privileged { self.dom0_ticks } else { 1 };
+                own.slice_end_ns = (ticks + slice) * self.tick_ns - lead_ns;
             }
             own.slice_end_ns - now_ns
         });

@@ -1,8 +1,8 @@
 //! Run queues for policies that run the least key first: who waits, in order, and who runs where, with what standing.
 //!
 //! All run queues of the host are one ordered set, so that the least over all of them is its first; what may run on one PCPU
-//! only, or prefers one, is in that PCPU's own set as well. Among equal keys it is first come, first served. Nothing here
-//! takes longer than a logarithm of the VCPUs.
+//! only, or prefers one, is in that PCPU's own set as well. Among equal keys it is first come, first served, but for those
+//! that are put back. Nothing here takes longer than a logarithm of the VCPUs.
 //!
 //! Invariants: a VCPU waits or runs, never both; a PCPU that is free to be asked is in `idle` or in `busy`, one that has been
 //! asked to decide is in neither until it has decided, so that two VCPUs that wake together ask two PCPUs.
@@ -44,7 +44,12 @@ pub(crate) struct RunQueues<K> {
     idle: BTreeSet<PcpuId>,
     busy: BTreeSet<(K, PcpuId)>,
     arrivals: u64,
+    /// The number of arrival of who was put back last: they count down.
+    returns: u64,
 }
+
+/// The number before the first arrival, and after the last return.
+const MIDDLE: u64 = 1 << 63;
 
 impl<K: Copy + Ord> RunQueues<K> {
     pub(crate) fn new(pcpus: u32) -> Self {
@@ -56,7 +61,8 @@ impl<K: Copy + Ord> RunQueues<K> {
             runs_on: Vec::new(),
             idle: (0..pcpus).map(PcpuId).collect(),
             busy: BTreeSet::new(),
-            arrivals: 0,
+            arrivals: MIDDLE,
+            returns: MIDDLE,
         }
     }
 
@@ -72,6 +78,12 @@ impl<K: Copy + Ord> RunQueues<K> {
     pub(crate) fn wait(&mut self, vcpu: VcpuId, key: K, place: Place) {
         self.arrivals += 1;
         self.insert(vcpu, key, self.arrivals, place);
+    }
+
+    /// `vcpu` was interrupted and waits from now on, before its equals.
+    pub(crate) fn put_back(&mut self, vcpu: VcpuId, key: K, place: Place) {
+        self.returns -= 1;
+        self.insert(vcpu, key, self.returns, place);
     }
 
     fn insert(&mut self, vcpu: VcpuId, key: K, arrival: u64, place: Place) {

@@ -1,17 +1,25 @@
 //! Runs of message rounds under a scheduler and a tick.
+//!
+//! Invariant: everything but the scheduler is the same for all schedulers, DOM0's own work included.
 
 use std::collections::BTreeMap;
 
-use paceline_machine::guests::rounds::{Settings as Rounds, outcome, programs};
-use paceline_machine::{Costs, DomainSpec, HostSpec, MachineSpec, ProcessId, run};
+use paceline_machine::guests::rounds::{Outcome, Pacing, Settings as Rounds, outcome, programs};
+use paceline_machine::{Costs, DomainSpec, HostSpec, MachineSpec, ProcessId, Ran, run};
 use paceline_policy::Setting;
+
+use super::chores;
 
 use crate::Calibration;
 use crate::plan::{Cell, CellError, Measure, Setup};
 use crate::sample::mean;
 
-/// Ticks and time slices, in microseconds.
-pub const TICKS_US: [u64; 10] = [30, 60, 80, 100, 200, 500, 1_000, 3_000, 10_000, 30_000];
+/// Ticks and time slices, in microseconds, in order.
+pub fn ticks_us(setup: &Setup) -> &'static [u64] {
+    const ALL: &[u64] = &[30, 60, 80, 100, 200, 500, 1_000, 3_000, 10_000, 30_000];
+    const QUICK: &[u64] = &[30, 60, 80, 100, 1_000, 30_000];
+    if setup.quick { QUICK } else { ALL }
+}
 
 /// A scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +28,13 @@ pub enum Scheduler {
     Csx,
     /// Reference 2's, with so many ticks a turn for DOM0.
     Nsx(u64),
+    /// Our own after it, with its own default for DOM0.
+    NsxPlus,
 }
 
 impl Scheduler {
     /// Those of the figures.
-    pub const ALL: [Self; 4] = [Self::Csx, Self::Nsx(1), Self::Nsx(2), Self::Nsx(4)];
+    pub const ALL: [Self; 5] = [Self::Csx, Self::Nsx(1), Self::Nsx(2), Self::Nsx(4), Self::NsxPlus];
 
     /// Its name in figures.
     pub fn name(self) -> String {
@@ -32,26 +42,27 @@ impl Scheduler {
             Self::Csx => "CSX".into(),
             Self::Nsx(1) => "NSX".into(),
             Self::Nsx(ticks) => format!("NSX, {ticks}x DOM0"),
+            Self::NsxPlus => "NSX+".into(),
         }
     }
 
-    /// A host of 2 PCPUs under it.
+    /// A host of 2 PCPUs under it. A turn is one tick everywhere: the paper set the ticks of a slice to one.
     pub fn host(self, tick_us: u64) -> HostSpec {
         let tick_ns = tick_us * 1_000;
         let mut host = match self {
             Self::Csx => HostSpec::new("host", 2, "credit"),
             Self::Nsx(_) => HostSpec::new("host", 2, "nsx"),
+            Self::NsxPlus => HostSpec::new("host", 2, "nsx-plus"),
         };
         let settings = &mut host.policy.settings;
+        settings.set("tick", Setting::Nanos(tick_ns));
         match self {
-            Self::Csx => {
-                settings.set("slice", Setting::Nanos(tick_ns));
-                settings.set("tick", Setting::Nanos(tick_ns / 3));
-            }
+            Self::Csx => settings.set("slice", Setting::Nanos(tick_ns)),
             Self::Nsx(ticks) => {
-                settings.set("tick", Setting::Nanos(tick_ns));
                 settings.set("dom0_ticks", Setting::Count(ticks));
+                settings.set("stagger", Setting::Flag(true));
             }
+            Self::NsxPlus => {}
         }
         host
     }
@@ -88,9 +99,15 @@ impl Case {
         format!("nsx/{}/{}us/{}vcpu", self.scheduler.name(), self.tick_us, self.vcpus)
     }
 
-    /// The machine of one run; the rounds are the first three processes.
-    pub fn machine(self, calibration: &Calibration, seed: u64) -> MachineSpec {
-        let rounds = Rounds { seed, call_ns: calibration.get("nsx.call"), ..Rounds::default() };
+    /// The machine of one run with so many rounds. The rounds are the first three processes, their domains the first three.
+    pub fn machine(self, calibration: &Calibration, rounds: u32, seed: u64) -> MachineSpec {
+        let rounds = Rounds {
+            rounds,
+            seed,
+            pacing: Pacing::Barrier,
+            call_ns: calibration.get("nsx.call"),
+            ..Rounds::default()
+        };
         let programs = programs(&rounds, ProcessId(0)).into_iter();
         let mut spec = MachineSpec { costs: costs(calibration), ..MachineSpec::default() };
         spec.hosts.push(self.scheduler.host(self.tick_us));
@@ -98,21 +115,20 @@ impl Case {
             let domain = DomainSpec::new(name, 0, vec![program]);
             spec.domains.push(DomainSpec { vcpus: self.vcpus, ..domain });
         }
+        chores::add(&mut spec, calibration, seed);
         spec
     }
 
     /// Its cell: the mean of many runs with different seeds.
     pub fn cell(self, setup: &Setup) -> Cell {
         let calibration = setup.calibration.clone();
-        let runs = if setup.quick { 10 } else { 30 };
+        let (runs, rounds) = size(setup);
         let weight = 1.0 + 1_000.0 / self.tick_us as f64;
         let job = move || {
             let (mut errors, mut times) = (Vec::new(), Vec::new());
             for seed in 1..=runs {
-                let ran = run(self.machine(&calibration, seed))?;
-                let outcome = outcome(&*ran.programs[2]);
-                let outcome = outcome.ok_or_else(|| CellError::Guests("rank 2 does not tell".into()))?;
-                errors.push(100.0 * f64::from(outcome.errors) / outcome.ended_ns.len().max(1) as f64);
+                let ran = run(self.machine(&calibration, rounds, seed))?;
+                errors.push(percent_wrong(heard(&ran)?));
                 times.push(ran.report.at_ns as f64 / 1e9);
             }
             let (errors, times) = (mean(&errors), mean(&times));
@@ -126,4 +142,19 @@ impl Case {
         };
         Cell { key: self.key(), weight, job: Box::new(job) }
     }
+}
+
+/// How many runs, of how many rounds.
+pub fn size(setup: &Setup) -> (u64, u32) {
+    (if setup.quick { 20 } else { 30 }, 1_000)
+}
+
+/// What DOM-C has heard.
+pub fn heard(ran: &Ran) -> Result<&Outcome, CellError> {
+    outcome(&*ran.programs[2]).ok_or_else(|| CellError::Guests("rank 2 does not tell".into()))
+}
+
+/// How many rounds in a hundred were out of order.
+pub fn percent_wrong(outcome: &Outcome) -> f64 {
+    100.0 * f64::from(outcome.errors) / outcome.ended_ns.len().max(1) as f64
 }
