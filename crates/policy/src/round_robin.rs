@@ -43,6 +43,19 @@ impl RoundRobin {
         self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about")
     }
 
+    fn pin(&self, id: VcpuId) -> Option<PcpuId> {
+        self.vcpus[id.index()].as_ref().and_then(|vcpu| vcpu.pin)
+    }
+
+    /// Wants to be asked on a PCPU that idles and may run who has that `pin`.
+    fn ask_idle(&self, pin: Option<PcpuId>, orders: &mut Orders) {
+        let may = |pcpu: &usize| pin.is_none_or(|pin| pin.index() == *pcpu);
+        let idle = (0..self.running.len()).filter(may).find(|pcpu| self.running[*pcpu].is_none());
+        if let Some(pcpu) = idle {
+            orders.reschedule(PcpuId(pcpu as u32));
+        }
+    }
+
     fn runs_on(&self, id: VcpuId) -> Option<PcpuId> {
         let found = self.running.iter().position(|running| *running == Some(id));
         found.map(|pcpu| PcpuId(pcpu as u32))
@@ -92,11 +105,7 @@ impl Policy for RoundRobin {
         own.awake = true;
         let pin = own.pin;
         self.queue.push_back(vcpu);
-        let may = |pcpu: &usize| pin.is_none_or(|pin| pin.index() == *pcpu);
-        let idle = (0..self.running.len()).filter(may).find(|pcpu| self.running[*pcpu].is_none());
-        if let Some(pcpu) = idle {
-            orders.reschedule(PcpuId(pcpu as u32));
-        }
+        self.ask_idle(pin, orders);
     }
 
     fn sleep(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
@@ -106,19 +115,20 @@ impl Policy for RoundRobin {
 
     fn yields(&mut self, _now_ns: u64, _vcpu: VcpuId, _orders: &mut Orders) {}
 
-    fn pick(&mut self, _now_ns: u64, pcpu: PcpuId, _orders: &mut Orders) -> Pick {
+    fn pick(&mut self, _now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
         if let Some(last) = self.running[pcpu.index()].take()
             && self.vcpus[last.index()].as_ref().is_some_and(|vcpu| vcpu.awake)
         {
             self.queue.push_back(last);
         }
-        let may = |id: &VcpuId| {
-            let pin = self.vcpus[id.index()].as_ref().and_then(|vcpu| vcpu.pin);
-            pin.is_none_or(|pin| pin == pcpu)
-        };
+        let may = |id: &VcpuId| self.pin(*id).is_none_or(|pin| pin == pcpu);
         let position = self.queue.iter().position(may);
         let vcpu = position.and_then(|position| self.queue.remove(position));
         self.running[pcpu.index()] = vcpu;
+        // Others that woke at this instant may have counted on this PCPU too.
+        if let Some(waiting) = self.queue.front().copied() {
+            self.ask_idle(self.pin(waiting), orders);
+        }
         Pick { vcpu, slice_ns: vcpu.map(|_| self.slice_ns), examined: 0 }
     }
 
