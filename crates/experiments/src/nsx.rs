@@ -208,16 +208,18 @@ fn notes(vcpus: u32) -> Vec<String> {
          rank 2 hears is out of order in most rounds under every scheduler, which the paper's figures exclude."
             .into(),
         "Ticks: a turn under CSX is one tick, as under NSX; its credits are handed out every third. With three ticks a turn, \
-         CSX errs in about 30 % of the rounds at 30 ms. The ticks of the two PCPUs are half a tick apart under NSX; if they \
-         went off together, errors would be the same and rounds at long ticks a third longer."
+         CSX errs in about 30 % of the rounds at 30 ms: the row does not hold. The ticks of the two PCPUs are half a tick apart \
+         under NSX. If they went off together, rounds at long ticks would take a third longer, more than 15 % above CSX; \
+         errors would be fewer at 60 us and more at 100 us."
             .into(),
         "Equal clocks: under NSX they are common, and the paper does not say who goes first. Here a VCPU that DOM0 has \
          interrupted finishes its tick. If it went behind its equals, as in CSX, a run at 30 ms would err in hardly any or in \
-         nearly all of its rounds, depending on how it began, and not in none."
+         most of its rounds, depending on how it began: the row would not hold."
             .into(),
         "DOM0: one VCPU carries all packets, as Linux binds the back-ends' events by default, and has work of its own 250 times \
-         a second. Without that, runs under CSX lock into a pattern that errs in half of the rounds or in none. With work that \
-         takes longer, NSX errs at 30 ms too: DOM0 is then busy while A waits for it between its two messages."
+         a second. The rows at 30 ms hang on how much. Without any, runs under CSX lock into a pattern that errs in half of the \
+         rounds or in none, about 20 % on average; with 10 us each time CSX errs in about 35 %; with 100 us NSX errs in 0.1 %, \
+         for DOM0 is then busy while A waits for it between its two messages; at 500 times a second it errs in almost 0.2 %."
             .into(),
         "Not as in the paper: below 100 us NSX errs more here. Between A's two messages lie a system call and the way through \
          the network stack, which is a good part of such a tick. Run times at short ticks are those of the rounds alone; the \

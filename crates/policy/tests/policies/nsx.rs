@@ -141,6 +141,41 @@ fn who_wakes_takes_its_own_pcpu_if_its_lvt_is_less() {
 }
 
 #[test]
+fn who_is_interrupted_finishes_its_tick_before_its_equals() {
+    let mut lab = Lab::new("nsx", settings(), 1);
+    for _ in 0..2 {
+        lab.hog(Settings::default());
+    }
+    let late = vec![Act::Sleep(430 * US), Act::Compute(20 * US), Act::Sleep(100 * MS)];
+    lab.domain(false, &[(late, None)], true, Settings::default()).expect("it is admitted");
+    lab.run(600 * US);
+    // At 400 us both hogs have used two ticks, and it is 0's turn. The third, at 0, takes the PCPU for 20 us.
+    let expected = [
+        ran(0, 0, 400 * US, 430 * US),
+        ran(0, 2, 430 * US, 450 * US),
+        ran(0, 0, 450 * US, 500 * US),
+        ran(0, 1, 500 * US, 600 * US),
+    ];
+    assert_eq!(lab.stretches()[4..], expected);
+}
+
+#[test]
+fn staggered_ticks_are_spread_over_a_tick() {
+    let mut lab = Lab::new("nsx", settings().with("stagger", Setting::Flag(true)), 2);
+    for _ in 0..3 {
+        lab.hog(Settings::default());
+    }
+    lab.run(10 * MS);
+    for pcpu in 0..2 {
+        let stretches: Vec<_> = lab.stretches().into_iter().filter(|own| own.pcpu == pcpu).collect();
+        assert!(stretches.len() > 20, "{stretches:?}");
+        for stretch in &stretches[1..] {
+            assert_eq!(stretch.from_ns % (100 * US), u64::from(pcpu) * 50 * US);
+        }
+    }
+}
+
+#[test]
 fn ticks_outside_the_paper_are_refused() {
     for tick_ns in [29 * US, 31 * MS] {
         let mut settings = Settings::default().with("tick", Setting::Nanos(tick_ns));
