@@ -17,5 +17,5 @@ pub struct Experiment {
 
 /// All of them.
 pub fn experiments() -> Vec<Experiment> {
-    crate::nsx::EXPERIMENTS.to_vec()
+    [crate::nsx::EXPERIMENTS, crate::cs::EXPERIMENTS].concat()
 }
