@@ -118,6 +118,53 @@ pub const CONSTANTS: &[Constant] = &[
         "ns",
         "how long that takes each time, on average: somewhat more than 1 % of a core for an idle desktop",
     ),
+    constant(
+        "cs.pair",
+        101_900,
+        "ps",
+        "CPU time of a pair of EP: reference 4, table 4, alone; classes A to D give 101,600 to 102,000",
+    ),
+    constant(
+        "cs.point",
+        3_370_000,
+        "ps",
+        "CPU time of a point of LU in an iteration: reference 4, table 4, class B alone, without what messages take",
+    ),
+    constant(
+        "cs.send",
+        10_000,
+        "ns",
+        "a small TCP message out of a paravirtual guest on a 2.5 GHz Core 2: 25,000 cycles for system call, stack and front-end",
+    ),
+    constant("cs.receive", 10_000, "ns", "the same on its way in, with the virtual interrupt"),
+    constant(
+        "cs.response",
+        3_000,
+        "ns",
+        "virtual interrupt and clearing of the transmit ring in the front-end, which asks for that event (xennet_tx_buf_gc of Linux 2.6.38)",
+    ),
+    constant("cs.backend", 10_000, "ns", "per packet in DOM0: grant operations, bridge, back-end"),
+    constant("cs.nic", 5_000, "ns", "driver and interrupt of the gigabit NIC, per packet"),
+    constant("cs.byte", 1_000, "ps", "a byte copied with a cold cache: 1 GB/s"),
+    constant(
+        "cs.latency",
+        30_000,
+        "ns",
+        "gigabit Ethernet with one switch, and the NICs' interrupt moderation",
+    ),
+    constant("cs.decision", 700, "ns", "timer interrupt and scheduler of the hypervisor"),
+    constant(
+        "cs.switch",
+        3_000,
+        "ns",
+        "switch between VCPUs of different domains: page tables, TLB and first-level cache go cold",
+    ),
+    constant(
+        "cs.examined",
+        1_000,
+        "ps",
+        "one word of the shared page looked at: two or three cycles, and a line from the second-level cache for every 8 to 16 words",
+    ),
 ];
 
 /// The values of all constants.

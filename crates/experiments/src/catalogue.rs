@@ -17,5 +17,5 @@ pub struct Experiment {
 
 /// All of them.
 pub fn experiments() -> Vec<Experiment> {
-    [crate::psx::EXPERIMENTS, crate::nsx::EXPERIMENTS].concat()
+    [crate::psx::EXPERIMENTS, crate::nsx::EXPERIMENTS, crate::cs::EXPERIMENTS].concat()
 }

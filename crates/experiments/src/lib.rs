@@ -11,6 +11,7 @@
 
 mod calibration;
 mod catalogue;
+mod cs;
 mod nsx;
 mod plan;
 mod pool;

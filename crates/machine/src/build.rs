@@ -254,6 +254,7 @@ impl<'a> Machine<'a> {
             ready: VecDeque::new(),
             transmit: VecDeque::new(),
             announced: false,
+            responded: false,
             stalled: VecDeque::new(),
             receive: VecDeque::new(),
             kept: 0,

@@ -19,6 +19,9 @@ pub struct Costs {
     pub page_write_ns: u64,
     /// Sending a packet: system call, TCP/IP, front-end driver, event channel.
     pub send_ns: u64,
+    /// Taking note that packets have left, however many: interrupt, front-end driver. 0 where front-ends ask for no event of
+    /// that and free their buffers when they send next.
+    pub response_ns: u64,
     /// Taking a packet in: interrupt, front-end driver, TCP/IP.
     pub receive_ns: u64,
     /// A packet in the back-end driver and the bridge of the privileged domain.
@@ -49,6 +52,7 @@ impl Default for Costs {
             smt_permille: 625,
             page_write_ns: 300,
             send_ns: 5_000,
+            response_ns: 0,
             receive_ns: 5_000,
             backend_ns: 5_000,
             nic_ns: 3_000,

@@ -38,6 +38,11 @@ impl Machine<'_> {
                     self.deliver(packet);
                 }
             }
+            if vcpu == self.guests[guest as usize].first_vcpu && self.take_response(guest) {
+                let own = &mut self.vcpus[vcpu as usize];
+                (own.errand, own.kernel_ns) = (Some(Errand::Response), self.costs.response_ns);
+                continue;
+            }
             if vcpu == self.guests[guest as usize].first_vcpu
                 && let Some(packet) = self.take_from_ring(guest)
             {

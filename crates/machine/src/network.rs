@@ -120,7 +120,7 @@ impl Machine<'_> {
                 (slot, false)
             }
             Errand::Receive(slot) => (slot, true),
-            Errand::Switch => unreachable!("the privileged domain has no processes"),
+            Errand::Response | Errand::Switch => unreachable!("the privileged domain is no guest"),
         };
         let packet = self.packets[slot as usize].as_ref().expect("a packet in a ring is there");
         let (to, bytes) = (self.processes[packet.to.index()].guest, packet.message.bytes);
@@ -143,7 +143,7 @@ impl Machine<'_> {
         let host = self.vcpus[vcpu as usize].host;
         let slot = match errand {
             Errand::Receive(slot) => slot,
-            Errand::Switch => unreachable!("the privileged domain has no processes"),
+            Errand::Response | Errand::Switch => unreachable!("the privileged domain is no guest"),
             Errand::Transmit(guest) => {
                 let own = &mut self.guests[guest as usize];
                 let slot = own.transmit.pop_front().expect("the packet in hand is in the ring");
@@ -152,6 +152,7 @@ impl Machine<'_> {
                 } else {
                     self.vcpus[vcpu as usize].errands.push_back(errand);
                 }
+                self.respond(guest);
                 let own = &mut self.guests[guest as usize];
                 if let Some(process) = own.stalled.pop_front() {
                     let own = &mut self.processes[process.index()];
@@ -184,9 +185,35 @@ impl Machine<'_> {
             return self.drop_packet(slot);
         }
         own.receive.push_back(slot);
-        let (waiting, first) = (own.receive.len() as u32, own.first_vcpu);
-        self.tell_pending(host, self.dom_of(to), waiting);
+        let first = own.first_vcpu;
+        self.tell_waiting(to);
         self.notify(first);
+    }
+
+    /// A packet of a guest has left.
+    fn respond(&mut self, guest: u32) {
+        let own = &mut self.guests[guest as usize];
+        if self.costs.response_ns > 0 && own.here && !std::mem::replace(&mut own.responded, true) {
+            let first = own.first_vcpu;
+            self.tell_waiting(guest);
+            self.notify(first);
+        }
+    }
+
+    /// A guest's kernel takes note that packets have left, if any have since it last did.
+    pub fn take_response(&mut self, guest: u32) -> bool {
+        let responded = std::mem::take(&mut self.guests[guest as usize].responded);
+        if responded {
+            self.tell_waiting(guest);
+        }
+        responded
+    }
+
+    /// What waits for a guest has changed: packets, and the event that others have left.
+    fn tell_waiting(&mut self, guest: u32) {
+        let own = &self.guests[guest as usize];
+        let (host, waiting) = (own.host, own.receive.len() as u32 + u32::from(own.responded));
+        self.tell_pending(host, self.dom_of(guest), waiting);
     }
 
     /// A packet comes out of a link.
@@ -204,9 +231,8 @@ impl Machine<'_> {
     pub fn take_from_ring(&mut self, guest: u32) -> Option<u32> {
         let own = &mut self.guests[guest as usize];
         let slot = own.receive.pop_front()?;
-        let (host, waiting) = (own.host, own.receive.len() as u32);
         self.resume(guest);
-        self.tell_pending(host, self.dom_of(guest), waiting);
+        self.tell_waiting(guest);
         Some(slot)
     }
 

@@ -108,6 +108,8 @@ pub enum Errand {
     Transmit(u32),
     /// In the privileged domain: carry a packet from the NIC. In a guest: take in a packet.
     Receive(u32),
+    /// In a guest: take note that packets have left.
+    Response,
     /// In a guest: switch to another process.
     Switch,
 }
@@ -139,6 +141,8 @@ pub struct Guest {
     pub transmit: VecDeque<u32>,
     /// Whether the privileged domain knows that there are any.
     pub announced: bool,
+    /// Whether packets from it have left since the guest last took note of that, where it asks for such events.
+    pub responded: bool,
     /// Processes that wait for a place in that ring.
     pub stalled: VecDeque<ProcessId>,
     /// Packets in the ring from the privileged domain, and places in it that are kept for packets in hand and for resumed

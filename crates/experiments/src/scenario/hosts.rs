@@ -151,6 +151,7 @@ pub(super) fn costs(scenario: &mut Scenario) -> Result<Costs, ScenarioError> {
         ("migration", &mut costs.migration_ns),
         ("page_write", &mut costs.page_write_ns),
         ("send", &mut costs.send_ns),
+        ("response", &mut costs.response_ns),
         ("receive", &mut costs.receive_ns),
         ("backend", &mut costs.backend_ns),
         ("nic", &mut costs.nic_ns),

@@ -17,19 +17,24 @@ use std::fmt;
 
 use crate::{Guest, Message, Op, Outgoing, ProcessId, Program, Wait};
 
-/// What the MPI library does.
+/// Ethernet, IP and TCP headers with time stamps.
+const ACKNOWLEDGEMENT_BYTES: u32 = 66;
+
+/// What the MPI library and the TCP below it do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mpi {
     /// How a process waits for a message.
     pub wait: Wait,
     /// The most bytes that go to the network card at once.
     pub segment_bytes: u32,
+    /// Whether a message is acknowledged by a packet of its own when the process has taken it, as TCP does.
+    pub acknowledges: bool,
 }
 
 impl Default for Mpi {
-    /// Polls, as Open MPI and MPICH do unless told otherwise; segments of 64 KiB.
+    /// Polls, as Open MPI and MPICH do unless told otherwise; segments of 64 KiB, and no packets for acknowledgements.
     fn default() -> Self {
-        Self { wait: Wait::Poll, segment_bytes: 65_536 }
+        Self { wait: Wait::Poll, segment_bytes: 65_536, acknowledges: false }
     }
 }
 
@@ -106,6 +111,8 @@ pub(crate) struct Rank {
     leaving: Option<Leaving>,
     /// Messages that have come and are not received, in the order of arrival.
     stash: VecDeque<Arrived>,
+    /// To whom an acknowledgement is due.
+    due: VecDeque<ProcessId>,
     /// Time below a nanosecond that is yet to be needed.
     carry_ps: u64,
     tally: Tally,
@@ -120,6 +127,10 @@ struct Leaving {
     /// What has left already.
     left: u64,
 }
+
+/// Tells a sender that its message has come.
+#[derive(Debug)]
+struct Acknowledged;
 
 /// A piece of a message.
 #[derive(Debug)]
@@ -145,6 +156,7 @@ impl Rank {
                 steps: VecDeque::new(),
                 leaving: None,
                 stash: VecDeque::new(),
+                due: VecDeque::new(),
                 carry_ps: 0,
                 tally: Tally::default(),
             })
@@ -178,8 +190,10 @@ impl Rank {
 
     /// Takes in what has come.
     fn arrived(&mut self, Message { from, payload, .. }: Message) {
-        let piece = payload.downcast::<Piece>().expect("ranks of a program hear from each other only");
+        // An acknowledgement is for the kernel alone.
+        let Ok(piece) = payload.downcast::<Piece>() else { return };
         if piece.last {
+            self.due.extend(self.mpi.acknowledges.then_some(from));
             let from = from.0.checked_sub(self.first.0).expect("ranks follow their first process");
             self.stash.push_back(Arrived { from, tag: piece.tag, bytes: piece.bytes });
         }
@@ -198,6 +212,13 @@ impl Program for Rank {
         loop {
             if let Some(op) = self.piece() {
                 return op;
+            }
+            if let Some(to) = self.due.pop_front() {
+                return Op::Send(Outgoing {
+                    to,
+                    bytes: ACKNOWLEDGEMENT_BYTES,
+                    payload: Box::new(Acknowledged),
+                });
             }
             let Some(step) = self.steps.pop_front() else {
                 self.script.refill(&mut self.steps);
@@ -227,7 +248,10 @@ impl Program for Rank {
                     }
                     let Some(message) = self.matched(from, tag) else {
                         self.steps.push_front(step);
-                        return Op::Receive(self.mpi.wait);
+                        if self.due.is_empty() {
+                            return Op::Receive(self.mpi.wait);
+                        }
+                        continue;
                     };
                     assert_eq!(message.bytes, bytes, "both ends of a message agree on its size");
                     self.script.received(message, guest.now_ns());

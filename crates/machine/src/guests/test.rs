@@ -173,6 +173,25 @@ fn large_messages_leave_in_segments() {
 }
 
 #[test]
+fn every_message_is_acknowledged_once() {
+    let settings = |acknowledges| {
+        let mpi = Mpi { acknowledges, ..Mpi::default() };
+        lu::Settings { mpi, ..short(Class::S, 4, 2) }
+    };
+    let (without, with) = (lu(&settings(false), 1), lu(&settings(true), 1));
+    for process in 0..4 {
+        for other in (0..4).filter(|other| *other != process) {
+            let (sizes, plain) = (with.sizes(process, other as u32), without.sizes(process, other as u32));
+            let acknowledgements = sizes.iter().filter(|bytes| **bytes == 66).count();
+            let heard = without.sizes(other, process as u32).len();
+            assert_eq!(acknowledgements, heard, "{other} to {process}");
+            assert_eq!(sizes.len() - acknowledgements, plain.len(), "{process} to {other}");
+        }
+        assert_eq!(with.computed_ns(process), without.computed_ns(process));
+    }
+}
+
+#[test]
 fn impossible_numbers_of_processes_are_told() {
     let lu = |class, processes| lu::programs(&lu::Settings::new(class, processes), ProcessId(0)).map(|_| ());
     let allowed = |result: Result<(), MachineError>| match result {

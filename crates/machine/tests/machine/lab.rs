@@ -26,6 +26,7 @@ pub fn costs() -> Costs {
         smt_permille: 500,
         page_write_ns: 0,
         send_ns: 10 * US,
+        response_ns: 0,
         receive_ns: 20 * US,
         backend_ns: 40 * US,
         nic_ns: 5 * US,

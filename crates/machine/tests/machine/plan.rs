@@ -116,6 +116,7 @@ fn costs() -> impl Strategy<Value = Costs> {
             smt_permille,
             page_write_ns,
             send_ns,
+            response_ns: 0,
             receive_ns,
             backend_ns,
             nic_ns,

@@ -100,3 +100,34 @@ fn packets_from_a_link_stay_in_order_when_the_ring_of_their_guest_is_full() {
     let numbers: Vec<_> = Script::of(&ran, 1).got.iter().map(|got| got.number).collect();
     assert_eq!(numbers, (0..40).collect::<Vec<_>>());
 }
+
+#[test]
+fn a_guest_that_asks_for_it_is_told_that_its_packets_have_left() {
+    let mut spec = host(3);
+    spec.costs.response_ns = 3 * US;
+    spec.hosts[0].dom0_pins = vec![1];
+    // It is asleep when the first packet leaves, and computes when the other two do.
+    let sender =
+        [Act::Send(1, 0), Act::Sleep(90 * US), Act::Send(1, 0), Act::Send(1, 0), Act::Compute(200 * US)];
+    spec.domains.push(pinned("from", 0, 0, &sender));
+    spec.domains.push(pinned("to", 0, 2, &[Act::Receive(Wait::Block); 3]));
+    let ran = ran(spec);
+    // In the ring at 10, 110 and 120; left at 50, 150 and 190, each time with an event of its own.
+    assert_eq!(Script::got_ns(&ran, 1), [70, 170, 210].map(|at| at * US));
+    assert_eq!(Script::of(&ran, 0).began_ns.last(), Some(&(326 * US)));
+    assert_eq!(ran.report.domains[0].ran_ns, (10 + 3 + 20 + 200 + 2 * 3) * US);
+}
+
+#[test]
+fn packets_that_leave_while_a_guest_does_not_run_are_one_event() {
+    let mut spec = host(3);
+    spec.costs.response_ns = 3 * US;
+    spec.hosts[0].dom0_pins = vec![1];
+    spec.domains.push(pinned("from", 0, 0, &[Act::Send(1, 0), Act::Send(1, 0), Act::Compute(20_000 * US)]));
+    spec.domains.push(pinned("to", 0, 2, &[Act::Receive(Wait::Block); 2]));
+    // It has the sender's PCPU from 10 000 to 20 000, and the privileged domain's from 0 to 10 000.
+    spec.domains.push(hog(0, 0));
+    spec.domains.push(hog(0, 1));
+    let ran = ran(spec);
+    assert_eq!(ran.report.domains[0].ran_ns, (20 + 20_000 + 3) * US);
+}

@@ -1,0 +1,140 @@
+//! The two hosts of reference 4 and the applications on them.
+//!
+//! Hosts: 2 PCPUs each, a gigabit link between them. A VM has one VCPU, pinned to a PCPU, and one MPI process; DOM0 carries all
+//! messages, those between VMs of one host too.
+//!
+//! Invariant: the schedulers that are compared get the same applications, placed alike and started at the same times.
+
+use paceline_machine::guests::{class::Class, ep, lu, mpi::Mpi};
+use paceline_machine::{Costs, DomainSpec, HostSpec, LinkSpec, MachineSpec, ProcessId, Program, Wait};
+use paceline_policy::Setting;
+
+use super::runs::{Case, Load, Variant};
+use crate::Calibration;
+use crate::plan::CellError;
+
+/// Hosts, and PCPUs of each.
+pub const HOSTS: u32 = 2;
+pub const PCPUS: u32 = 2;
+
+/// Bits per second of the link.
+const LINK: u64 = 1_000_000_000;
+
+/// How much later than the first VM the last one may start.
+const SPREAD_US: u64 = 20_000;
+
+/// An application: its VMs, and whether it is LU.
+pub struct Application {
+    pub domains: Vec<usize>,
+    pub is_lu: bool,
+}
+
+/// A machine with its applications.
+pub struct Rig {
+    pub spec: MachineSpec,
+    pub applications: Vec<Application>,
+    case: Case,
+    calibration: Calibration,
+    divisor: u64,
+    number: u64,
+}
+
+impl Rig {
+    /// For run `number` of `case`, with a `divisor`-th of the work.
+    pub fn new(case: Case, calibration: &Calibration, divisor: u64, number: u64) -> Result<Self, CellError> {
+        let mut spec = MachineSpec { costs: costs(calibration, case.variant), ..MachineSpec::default() };
+        spec.hosts.extend((0..HOSTS).map(|host| host_of(case, host)));
+        let latency_ns = calibration.get("cs.latency");
+        spec.links.push(LinkSpec { from: 0, to: 1, latency_ns, bits_per_second: LINK });
+        let calibration = calibration.clone();
+        let mut rig = Self { spec, applications: Vec::new(), case, calibration, divisor, number };
+        let everywhere: Vec<_> =
+            (0..HOSTS).flat_map(|host| (0..PCPUS).map(move |pcpu| (host, pcpu))).collect();
+        match case.load {
+            Load::Ep(class, count) => {
+                (0..count).try_for_each(|nth| rig.add(false, class, &format!("EP {nth}"), &everywhere))?;
+            }
+            Load::Lu(class, count) => {
+                (0..count).try_for_each(|nth| rig.add(true, class, &format!("LU {nth}"), &everywhere))?;
+            }
+            Load::Mixed(vms) => {
+                rig.add(true, Class::B, "LU", &everywhere)?;
+                for host in 0..HOSTS {
+                    let places: Vec<_> = (0..vms).map(|vm| (host, vm % PCPUS)).collect();
+                    rig.add(false, Class::D, &format!("EP {host}"), &places)?;
+                }
+            }
+        }
+        Ok(rig)
+    }
+
+    /// Adds an application with a VM at each of `places`: host and PCPU.
+    fn add(&mut self, is_lu: bool, class: Class, name: &str, places: &[(u32, u32)]) -> Result<(), CellError> {
+        let first = self.spec.domains.len() as u32;
+        let programs = match is_lu {
+            true => self.lu(class, places.len() as u32, ProcessId(first))?,
+            false => self.ep(class, places.len() as u32, ProcessId(first))?,
+        };
+        let mut domains = Vec::new();
+        for (program, (host, pcpu)) in programs.into_iter().zip(places) {
+            let own = self.spec.domains.len();
+            let mut domain = DomainSpec::new(format!("{name} on {host}.{pcpu}"), *host, vec![program]);
+            domain.pins = vec![*pcpu];
+            // Those of LU start together: nothing can be sent to a rank that is not there.
+            let order = if is_lu { u64::from(first) } else { own as u64 };
+            domain.arrives_ns = self.number * (order * 7_919 + 3_331) % SPREAD_US * 1_000;
+            domains.push(own);
+            self.spec.domains.push(domain);
+        }
+        self.applications.push(Application { domains, is_lu });
+        Ok(())
+    }
+
+    fn mpi(&self) -> Mpi {
+        let wait = if self.case.variant == Variant::Blocking { Wait::Block } else { Wait::Poll };
+        let acknowledges = self.case.variant != Variant::NoAcknowledgements;
+        Mpi { wait, acknowledges, ..Mpi::default() }
+    }
+
+    fn lu(&self, class: Class, processes: u32, first: ProcessId) -> Result<Vec<Box<dyn Program>>, CellError> {
+        let usual = lu::Settings::new(class, processes);
+        let iterations = (u64::from(usual.iterations) / self.divisor).max(1) as u32;
+        let point_ps = self.calibration.get("cs.point");
+        Ok(lu::programs(&lu::Settings { iterations, point_ps, mpi: self.mpi(), ..usual }, first)?)
+    }
+
+    fn ep(&self, class: Class, processes: u32, first: ProcessId) -> Result<Vec<Box<dyn Program>>, CellError> {
+        let pair_ps = (self.calibration.get("cs.pair") / self.divisor).max(1);
+        let usual = ep::Settings::new(class, processes);
+        Ok(ep::programs(&ep::Settings { pair_ps, mpi: self.mpi(), ..usual }, first)?)
+    }
+}
+
+fn host_of(case: Case, number: u32) -> HostSpec {
+    let mut host = HostSpec::new(format!("host{number}"), PCPUS, case.scheduler.kind);
+    if let Some(choice) = case.scheduler.choice {
+        let ports = if case.variant == Variant::MorePorts { 4_096 } else { 1_024 };
+        host.policy.settings.set("choice", Setting::Word(choice.into()));
+        host.policy.settings.set("ports", Setting::Count(ports));
+    }
+    // SEDF of Xen 4.1 puts a VCPU on the first PCPU that it may use.
+    host.dom0_pins = vec![u32::from(case.variant == Variant::Dom0Apart)];
+    host
+}
+
+/// What things cost on the hosts of reference 4.
+fn costs(calibration: &Calibration, variant: Variant) -> Costs {
+    let get = |name: &str| calibration.get(name);
+    Costs {
+        decision_ns: get("cs.decision"),
+        examined_ps: get("cs.examined"),
+        switch_ns: get("cs.switch"),
+        send_ns: get("cs.send"),
+        response_ns: if variant == Variant::NoResponses { 0 } else { get("cs.response") },
+        receive_ns: get("cs.receive"),
+        backend_ns: get("cs.backend"),
+        nic_ns: get("cs.nic"),
+        byte_ps: get("cs.byte"),
+        ..Costs::default()
+    }
+}

@@ -1,0 +1,215 @@
+//! Runs of parallel applications under a scheduler, and what is measured of them.
+//!
+//! Invariant: times are those of the whole work; where less was done, they are scaled up in proportion.
+
+use std::collections::BTreeMap;
+
+use paceline_machine::guests::class::Class;
+use paceline_machine::{HostReport, Report, run};
+
+use super::machine::{Application, HOSTS, PCPUS, Rig};
+use crate::Calibration;
+use crate::plan::{Cell, CellError, Measure, Setup};
+use crate::sample::mean;
+
+/// Quick runs do this part of LU's iterations and of EP's work.
+const QUICK: u64 = 25;
+
+/// LU's iterations of all classes that are run, and what it does before the first, in iterations: the right-hand side, 480 of
+/// 1,985 operations (`ssor.f`).
+const ITERATIONS: f64 = 250.0;
+const BEFORE: f64 = 480.0 / 1_985.0;
+
+/// How often LU runs among EP, with other starts: reference 4's number, and that of quick runs.
+const REPEATS: [u64; 2] = [5, 3];
+
+/// A scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scheduler {
+    /// Its name in figures.
+    pub name: &'static str,
+    /// The policy.
+    pub kind: &'static str,
+    /// How it finds who has most messages, where it asks for that.
+    pub choice: Option<&'static str>,
+}
+
+/// Xen's own.
+pub const SEDF: Scheduler = Scheduler { name: "SEDF", kind: "sedf", choice: None };
+/// Reference 4's that treats all domains alike.
+pub const CSDE: Scheduler = Scheduler { name: "CSDE", kind: "csde", choice: Some("scan") };
+/// Reference 4's that takes DOM0 first.
+pub const CSDD: Scheduler = Scheduler { name: "CSDD", kind: "csdd", choice: Some("scan") };
+/// The same two, which find whom to choose in an ordered index.
+pub const CSDE_INDEXED: Scheduler = Scheduler { name: "CSDE, indexed", kind: "csde", choice: Some("index") };
+pub const CSDD_INDEXED: Scheduler = Scheduler { name: "CSDD, indexed", kind: "csdd", choice: Some("index") };
+
+/// Those of the tables.
+pub const PUBLISHED: [Scheduler; 3] = [SEDF, CSDE, CSDD];
+/// Those, and ours.
+pub const ALL: [Scheduler; 5] = [SEDF, CSDE, CSDD, CSDE_INDEXED, CSDD_INDEXED];
+
+/// What is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// So many times EP at once, each on four VMs, one on every PCPU.
+    Ep(Class, u32),
+    /// The same with LU.
+    Lu(Class, u32),
+    /// LU on four VMs, one on every PCPU, among two groups of VMs that run EP, one group on each host, of so many VMs.
+    Mixed(u32),
+}
+
+/// A run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Case {
+    pub load: Load,
+    pub scheduler: Scheduler,
+    pub variant: Variant,
+}
+
+/// What is assumed where reference 4 leaves it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// DOM0 on PCPU 0, which has the odd VM; polling; acknowledgements, and events of packets that have left.
+    Usual,
+    /// DOM0 on PCPU 1.
+    Dom0Apart,
+    /// Processes block while they wait for a message.
+    Blocking,
+    /// No packets that acknowledge messages.
+    NoAcknowledgements,
+    /// No events of packets that have left.
+    NoResponses,
+    /// Guests of 64 bits: 4,096 ports to look at instead of 1,024.
+    MorePorts,
+}
+
+impl Variant {
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Usual => "as everywhere here",
+            Self::Dom0Apart => "DOM0 on the PCPU with fewer VMs",
+            Self::Blocking => "MPI blocks instead of polling",
+            Self::NoAcknowledgements => "no TCP acknowledgements",
+            Self::NoResponses => "no events of packets that have left",
+            Self::MorePorts => "4,096 ports to scan (64-bit guests)",
+        }
+    }
+}
+
+impl Case {
+    pub fn new(load: Load, scheduler: Scheduler) -> Self {
+        Self { load, scheduler, variant: Variant::Usual }
+    }
+
+    /// Everything that decides the result.
+    pub fn key(self) -> String {
+        let load = match self.load {
+            Load::Ep(class, count) => format!("ep-{}x{count}", class.name()),
+            Load::Lu(class, count) => format!("lu-{}x{count}", class.name()),
+            Load::Mixed(vms) => format!("mixed-{vms}"),
+        };
+        format!("cs/{load}/{}/{:?}", self.scheduler.name, self.variant)
+    }
+
+    /// Its cell. Values `lu` and `ep` are the mean run times of each kind of application, in seconds. Where both run, that of
+    /// LU is the mean over runs whose VMs start at other times; under an assumption that is varied, only LU is waited for.
+    pub fn cell(self, setup: &Setup) -> Cell {
+        let calibration = setup.calibration.clone();
+        // What is short already stays whole.
+        let short = matches!(self.load, Load::Ep(Class::A | Class::B, _));
+        let (divisor, [full, quick]) = (if setup.quick && !short { QUICK } else { 1 }, REPEATS);
+        let mixed = matches!(self.load, Load::Mixed(_));
+        let usual = self.variant == Variant::Usual;
+        let repeats = if !mixed {
+            1
+        } else if setup.quick {
+            quick
+        } else {
+            full
+        };
+        let job = move || {
+            let mut values = self.measure(&calibration, divisor, 0, !usual)?;
+            if let Some(first) = values.get("lu").copied() {
+                let mut times = vec![first];
+                for number in 1..repeats {
+                    times.extend(self.measure(&calibration, divisor, number, true)?.get("lu"));
+                }
+                let times = mean(&times);
+                values.extend([("lu", times.mean), ("lu_half_width", times.half_width)]);
+            }
+            let seconds = values.get("ep").or(values.get("lu")).copied().unwrap_or_default();
+            Ok(Measure { seconds, values, ..Measure::default() })
+        };
+        Cell { key: self.key(), weight: self.weight(), job: Box::new(job) }
+    }
+
+    fn weight(self) -> f64 {
+        match self.load {
+            Load::Ep(Class::D, _) => 1_700.0,
+            Load::Ep(_, count) => 100.0 * f64::from(count),
+            Load::Lu(_, count) => 300.0 * f64::from(count),
+            Load::Mixed(_) => 10_000.0,
+        }
+    }
+
+    /// One run. `lu_only` ends it when LU is done.
+    fn measure(
+        self,
+        calibration: &Calibration,
+        divisor: u64,
+        number: u64,
+        lu_only: bool,
+    ) -> Result<BTreeMap<&'static str, f64>, CellError> {
+        let Rig { mut spec, applications, .. } = Rig::new(self, calibration, divisor, number)?;
+        for application in applications.iter().filter(|application| lu_only && !application.is_lu) {
+            application.domains.iter().for_each(|domain| spec.domains[*domain].background = true);
+        }
+        let starts: Vec<u64> = spec.domains.iter().map(|domain| domain.arrives_ns).collect();
+        let report = run(spec)?.report;
+        let mut values = told(&report);
+        for (name, is_lu) in [("lu", true), ("ep", false)] {
+            if is_lu || !lu_only {
+                let own = applications.iter().filter(|application| application.is_lu == is_lu);
+                let part = 1.0 / divisor as f64;
+                let scale =
+                    if is_lu { (ITERATIONS + BEFORE) / (ITERATIONS * part + BEFORE) } else { 1.0 / part };
+                let times = own.map(|own| Ok(own.seconds(&report, &starts)? * scale));
+                let times = times.collect::<Result<Vec<f64>, CellError>>()?;
+                values.extend((!times.is_empty()).then(|| (name, mean(&times).mean)));
+            }
+        }
+        let lus = applications.iter().filter(|application| application.is_lu);
+        let lus = lus.flat_map(|application| &application.domains).map(|domain| &report.domains[*domain]);
+        let (polled, ran) =
+            lus.fold((0, 0), |sums, domain| (sums.0 + domain.polled_ns, sums.1 + domain.ran_ns));
+        if ran > 0 {
+            values.insert("lu_polled", 100.0 * polled as f64 / ran as f64);
+        }
+        Ok(values)
+    }
+}
+
+impl Application {
+    /// From its first start to its last end.
+    fn seconds(&self, report: &Report, starts: &[u64]) -> Result<f64, CellError> {
+        let start_ns = self.domains.iter().map(|domain| starts[*domain]).min().unwrap_or(0);
+        let mut ends = self.domains.iter().map(|domain| report.domains[*domain].done_ns);
+        let end_ns = ends.try_fold(0, |latest, end| end.map(|end| end.max(latest)));
+        let end_ns = end_ns.ok_or_else(|| CellError::Guests("an application is not done".into()))?;
+        Ok((end_ns - start_ns) as f64 / 1e9)
+    }
+}
+
+/// Shares of all PCPU time, in per cent, and switches a second and PCPU.
+fn told(report: &Report) -> BTreeMap<&'static str, f64> {
+    let pcpu_ns = report.at_ns as f64 * f64::from(HOSTS * PCPUS);
+    let sum = |of: fn(&HostReport) -> u64| report.hosts.iter().map(of).sum::<u64>() as f64;
+    BTreeMap::from([
+        ("overhead", 100.0 * sum(|host| host.overhead_ns) / pcpu_ns),
+        ("dom0", 100.0 * sum(|host| host.dom0_ns) / pcpu_ns),
+        ("switches", sum(|host| host.switches) / pcpu_ns * 1e9),
+    ])
+}
