@@ -9,7 +9,8 @@
 //! 3. everybody else in turn, the least recently run first: federates that wait, and guests that do not simulate.
 //!
 //! A federate is known to wait when it yields with no message pending, sets its waiting flag, or has run for `patience`
-//! without its LVT passing the highest it has reported; DOM0, when it does one of the first two. It is back in its class, by
+//! without its LVT passing the highest it has reported; DOM0, when it does one of the first two. Who has unset the flag is
+//! believed to set it when it waits, and has a whole period of patience: LVTs are reported seldom. It is back in its class, by
 //! its LVT, as soon as it makes progress, wakes, unsets the flag, or gets a message: the count of those that are pending
 //! rises. It then preempts like a VCPU that wakes:
 //! an idle PCPU, or else the one that runs the last in the order above, if it comes before that. So each hop of a reduction
@@ -134,7 +135,7 @@ impl PsxPlus {
         self.reorder(id, orders);
         // It may be in a slice that is longer than the patience with it.
         if let Some(pcpu) = self.queues.runs_on(id)
-            && self.pcpus[pcpu.index()].slice_end_ns > now_ns + self.patience_ns
+            && self.pcpus[pcpu.index()].slice_end_ns > now_ns + self.patience_ns(&self.vcpus[id])
         {
             self.queues.ask(pcpu, orders);
         }
@@ -191,12 +192,20 @@ impl PsxPlus {
         }
     }
 
+    /// How long a VCPU may run without progress before it is known to wait.
+    fn patience_ns(&self, own: &Vcpu) -> u64 {
+        match own.flag {
+            Some(false) => self.patience_ns.max(self.shares.period_ns),
+            Some(true) | None => self.patience_ns,
+        }
+    }
+
     /// How long `id` may run before its standing changes, at most a tick.
     fn slice_ns(&self, id: VcpuId) -> u64 {
         let own = &self.vcpus[id];
         match own.key() {
             (DUE, _) => self.shares.share_ns - own.account.got_ns,
-            (FEDERATE, _) => self.tick_ns.min(self.patience_ns - own.stalled_ns),
+            (FEDERATE, _) => self.tick_ns.min(self.patience_ns(own) - own.stalled_ns),
             _ => self.tick_ns,
         }
     }
@@ -273,8 +282,9 @@ impl Policy for PsxPlus {
         let last = self.queues.stop(pcpu).map(|(last, _)| last).filter(|last| self.vcpus[*last].awake);
         let mut stays = None;
         if let Some(last) = last {
+            let patience_ns = self.patience_ns(&self.vcpus[last]);
             let own = &mut self.vcpus[last];
-            own.waits |= own.federate() && own.stalled_ns >= self.patience_ns;
+            own.waits |= own.federate() && own.stalled_ns >= patience_ns;
             let yielded = std::mem::take(&mut own.yielded);
             let least = self.queues.least(pcpu);
             let first = least.is_none_or(|(key, _)| key >= own.standing());
@@ -342,6 +352,7 @@ impl Policy for PsxPlus {
     }
 
     fn waiting(&mut self, now_ns: u64, vcpu: VcpuId, waits: bool, orders: &mut Orders) {
+        self.vcpus[vcpu].flag = Some(waits);
         if waits {
             self.demote(vcpu, orders);
         } else {

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use paceline_kernel::{Model, Optimism, Saving, Settings, TieBreak, Time};
-use paceline_machine::guests::federate::{GuestSettings, Reduction, Series, Sync, collect, federates};
+use paceline_machine::guests::federate::{
+    GuestSettings, Reduction, Reported, Series, Sync, collect, federates,
+};
 use paceline_machine::{Costs, DomainSpec, HostSpec, MachineSpec, ProcessId, Wait, run};
 use paceline_models::phold::{Destination, Phold};
 use paceline_policy::Setting;
@@ -197,6 +199,11 @@ pub fn simulate<M: Model + 'static>(
         batch: calibration.get("psx.batch") as u32,
         per_packet: calibration.get("psx.per_packet") as u32,
         reports: scheduler.is_told(),
+        reported: match scheduler {
+            Scheduler::PsxPlus => Reported::Processable,
+            _ => Reported::Committable,
+        },
+        reports_per_lookahead: if scheduler == Scheduler::PsxPlus { 10 } else { 1 },
         flags_waiting: scheduler == Scheduler::PsxPlus,
         ..GuestSettings::default()
     };

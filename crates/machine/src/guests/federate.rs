@@ -36,7 +36,7 @@ use desk::Desk;
 use optimistic::Optimistic;
 pub use outcome::{Outcome, OutcomeError, collect};
 pub use series::Series;
-pub use settings::{FederatesError, GuestSettings, Reduction, Sync};
+pub use settings::{FederatesError, GuestSettings, Reduction, Reported, Sync};
 
 use crate::{Guest, Op, ProcessId, Program};
 
@@ -155,7 +155,12 @@ fn check<M: Model>(model: &M, partition: &Partition, guests: &GuestSettings) -> 
         return Err(FederatesError::Table { table: table.len(), model: model.lps() });
     }
     let fan_in = if let Reduction::Tree { fan_in } = guests.reduction { fan_in } else { 1 };
-    let numbers = [("batch", guests.batch), ("per_packet", guests.per_packet), ("fan_in", fan_in)];
+    let numbers = [
+        ("batch", guests.batch),
+        ("per_packet", guests.per_packet),
+        ("fan_in", fan_in),
+        ("reports_per_lookahead", guests.reports_per_lookahead),
+    ];
     if let Some((what, _)) = numbers.into_iter().find(|(_, number)| *number == 0) {
         return Err(FederatesError::Zero { what });
     }

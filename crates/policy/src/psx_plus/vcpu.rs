@@ -23,6 +23,8 @@ pub(super) struct Vcpu {
     pub(super) yielded: bool,
     pub(super) simulates: bool,
     pub(super) waits: bool,
+    /// Its waiting flag, if it uses it.
+    pub(super) flag: Option<bool>,
     pub(super) lvt: u64,
     pub(super) highest_lvt: u64,
     /// How long it has run since it has last made progress.
@@ -41,6 +43,7 @@ impl Vcpu {
             yielded: false,
             simulates: false,
             waits: false,
+            flag: None,
             lvt: 0,
             highest_lvt: 0,
             stalled_ns: 0,

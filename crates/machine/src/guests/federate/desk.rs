@@ -194,10 +194,11 @@ impl<M: Model + 'static> Desk<M> {
         Some(Pass::Least(least))
     }
 
-    /// Reports the LVT, if that has changed by more than the lookahead (reference 1, section 3.1).
+    /// Reports the LVT, if that has changed by more than the lookahead, or a part of it (reference 1, section 3.1).
     pub fn report(&mut self, guest: &mut Guest<'_>, lvt: Time) {
         let change = lvt.max(self.reported) - lvt.min(self.reported);
-        if self.settings.reports && change > self.lookahead {
+        let least = Time::nanos(self.lookahead.as_nanos() / u64::from(self.settings.reports_per_lookahead));
+        if self.settings.reports && change > least {
             self.reported = lvt;
             self.tally.reports += 1;
             guest.report_lvt(lvt.as_nanos());

@@ -10,6 +10,7 @@
 
 use paceline_kernel::{Bounds, BucketQueue, Model, Rollbacks, Time, Trouble, Warp, WarpTurn};
 
+use super::Reported;
 use super::desk::{Desk, Pass};
 use crate::Guest;
 
@@ -118,12 +119,17 @@ impl<M: Model + 'static> Optimistic<M> {
         }
     }
 
-    /// Tells the hypervisor the earliest time that can be committed next.
+    /// Tells the hypervisor how far it has come.
     fn report(&mut self, desk: &mut Desk<M>, guest: &mut Guest<'_>) {
         if desk.settings.reports {
-            let lvt = match self.warp.times().committable {
+            let times = self.warp.times();
+            let lvt = match desk.settings.reported {
+                Reported::Committable => times.committable,
+                Reported::Processable => times.processable,
+            };
+            let lvt = match lvt {
                 Time::MAX => self.gvt.saturating_add(desk.lookahead).min(desk.settings.until),
-                committable => committable,
+                lvt => lvt,
             };
             desk.report(guest, lvt);
         }

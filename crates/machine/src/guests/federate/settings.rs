@@ -30,6 +30,17 @@ pub enum Reduction {
     Central,
 }
 
+/// Which of its times a federate reports as its LVT (the four times of reference 1, section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Reported {
+    /// The earliest event that is not final: best under PSX, says reference 1.
+    #[default]
+    Committable,
+    /// The earliest event that is to be run: it moves with everything that an optimistic federate runs, and falls when it
+    /// rolls back. For a conservative federate both are the same.
+    Processable,
+}
+
 /// How federates run in their guests. CPU times are those on a core that nobody shares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GuestSettings {
@@ -59,6 +70,11 @@ pub struct GuestSettings {
     pub gvt_period: u32,
     /// Whether it reports its LVT, and that it simulates, to the hypervisor (reference 1, section 3.1).
     pub reports: bool,
+    /// What it reports as its LVT.
+    pub reported: Reported,
+    /// By more than what part of the lookahead the LVT must have changed to be reported anew: one by this number. Reference 1
+    /// has 1; finer reports let the hypervisor keep federates abreast within a window.
+    pub reports_per_lookahead: u32,
     /// Whether it flags to the hypervisor that it only waits for others.
     pub flags_waiting: bool,
 }
@@ -80,6 +96,8 @@ impl Default for GuestSettings {
             reduction: Reduction::Tree { fan_in: 2 },
             gvt_period: 256,
             reports: false,
+            reported: Reported::Committable,
+            reports_per_lookahead: 1,
             flags_waiting: false,
         }
     }
