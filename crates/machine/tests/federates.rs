@@ -8,7 +8,7 @@ use paceline_kernel::{
     Context, FaultKind, LpId, Model, Optimism, Partition, Rng, Saving, Settings, TieBreak, Time, TroubleKind,
 };
 use paceline_machine::guests::federate::{
-    FederatesError, GuestSettings, Outcome, OutcomeError, Reduction, Sync, collect, federates,
+    FederatesError, GuestSettings, Outcome, OutcomeError, Reduction, Reported, Sync, collect, federates,
 };
 use paceline_machine::guests::hog::Hog;
 use paceline_machine::{DomainSpec, HostSpec, LinkSpec, MachineSpec, ProcessId, Report, Wait, run};
@@ -93,6 +93,8 @@ fn whatever_the_machine_the_results_are_those_of_the_engine() {
             reduction: reductions[rng.below(3) as usize],
             gvt_period: 1 + rng.below(200) as u32,
             reports: rng.chance(0.7),
+            reported: if rng.chance(0.5) { Reported::Processable } else { Reported::Committable },
+            reports_per_lookahead: 1 + rng.below(10) as u32,
             flags_waiting: rng.chance(0.3),
             ..GuestSettings::default()
         };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use paceline_kernel::{Cancellation, Model, Optimism, Saving, Settings, TieBreak, Time};
 use paceline_machine::guests::federate::{
-    FederatesError, GuestSettings, OutcomeError, Reduction, Sync, collect, federates,
+    FederatesError, GuestSettings, OutcomeError, Reduction, Reported, Sync, collect, federates,
 };
 use paceline_machine::{ProcessId, Program};
 use paceline_models::phold::Phold;
@@ -89,6 +89,14 @@ impl Federates {
             reduction: reduction(section)?,
             gvt_period: count(section, "gvt_period", usual.gvt_period, 1, u32::MAX)?,
             reports: section.or("reports", true)?,
+            reported: section.choice("reported", &REPORTED, Some(usual.reported))?,
+            reports_per_lookahead: count(
+                section,
+                "reports_per_lookahead",
+                usual.reports_per_lookahead,
+                1,
+                most,
+            )?,
             flags_waiting: section.or("flags_waiting", false)?,
         };
         Ok(Self { model, guests })
@@ -171,6 +179,9 @@ impl Federates {
         Ok(Some(Simulated { digest: outcome.digest, summary }))
     }
 }
+
+const REPORTED: [(&str, Reported); 2] =
+    [("committable", Reported::Committable), ("processable", Reported::Processable)];
 
 fn optimism(section: &mut Section) -> Result<Optimism, ScenarioError> {
     let savings = [("periodic", Saving::Periodic), ("copy", Saving::Copy), ("undo", Saving::Undo)];

@@ -135,6 +135,8 @@ fn draw(rng: &mut Rng, mesh: &Mesh, sync: Sync) -> GuestSettings {
         reduction: reductions[rng.below(3) as usize],
         gvt_period: 1 + rng.below(100) as u32,
         reports: rng.chance(0.5),
+        reported: if rng.chance(0.5) { Reported::Processable } else { Reported::Committable },
+        reports_per_lookahead: 1 + rng.below(10) as u32,
         flags_waiting: rng.chance(0.5),
         ..GuestSettings::default()
     }
