@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::figure::{Figure, Series};
+use crate::figure::{Axis, Figure, Series};
 use crate::findings::verdict;
 use crate::number::number;
 use crate::plot::{COLOURS, colours, drawn, is_many, printable, swatch};
@@ -129,7 +129,7 @@ fn numbers(shown: &Figure) -> Table {
 }
 
 /// A category's name, or the number without its unit, which stands in the heading.
-fn of_axis(axis: &crate::figure::Axis, value: f64) -> String {
+fn of_axis(axis: &Axis, value: f64) -> String {
     if axis.names().is_empty() { number(value) } else { axis.text(value) }
 }
 

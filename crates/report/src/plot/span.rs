@@ -1,7 +1,6 @@
 //! The part of an axis that a figure shows, and its ticks.
 //!
-//! The plotting library's own ranges are not used: their ticks do not end for spans below 1e-16, and logarithmic ones
-//! leave out small numbers.
+//! The plotting library's own ranges are not used: spans and values below 1e-16 are nothing to them, and get no ticks.
 //!
 //! Invariant: ends and ticks are finite, the start is below the end, and ticks rise.
 
