@@ -117,7 +117,8 @@ Exit status: 0 when the experiments ran, whether they hold or not; 2 for a bad o
 Examples:
   paceline reproduce --list
   paceline reproduce nsx-fig10 --quick
-  paceline reproduce --all --out report";
+  paceline reproduce --all --out report
+  paceline reproduce psx-fig10 --quick --sensitivity";
 
 /// The arguments of `reproduce`.
 #[derive(Args, Debug)]
@@ -137,6 +138,12 @@ pub struct ReproduceArguments {
     /// Runs smaller sizes and fewer repetitions
     #[arg(long)]
     pub quick: bool,
+
+    /// Runs them again with each constant of their papers halved and doubled, and says which conclusions change
+    ///
+    /// Takes as long as the experiments times twice the number of constants.
+    #[arg(long, conflicts_with_all = ["out", "json", "list"])]
+    pub sensitivity: bool,
 
     /// Writes report.html and report.json into this folder, which is made if need be
     #[arg(long, value_name = "DIR")]

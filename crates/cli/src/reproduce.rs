@@ -12,7 +12,7 @@ use std::time::Duration;
 use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, Table as Grid};
 use indicatif::{ProgressBar, ProgressStyle};
-use paceline_experiments::{Experiment, Progress, Setup, experiments, reproduce as run};
+use paceline_experiments::{Experiment, Progress, Setup, experiments, reproduce as run, sensitivity};
 use paceline_report::{Finding, Table, json, page};
 
 use crate::args::ReproduceArguments;
@@ -40,6 +40,11 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         bar.set_message(now.last);
     };
     let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
+    if arguments.sensitivity {
+        let table = sensitivity(&chosen, &setup, workers, &mut progress);
+        bar.finish_and_clear();
+        return text::print(&format!("{}\n", grid(&table)));
+    }
     let findings = run(&chosen, &setup, workers, &mut progress);
     bar.finish_and_clear();
     if let Some(folder) = &arguments.out {

@@ -17,11 +17,13 @@ mod plan;
 mod pool;
 mod psx;
 mod sample;
+mod sensitivity;
 
 pub use calibration::{CONSTANTS, Calibration, Constant};
 pub use catalogue::{Experiment, experiments};
 pub use plan::{Cell, CellError, Job, Judge, Measure, Plan, Results, Setup};
 pub use pool::{Progress, reproduce};
+pub use sensitivity::sensitivity;
 
 pub mod compare;
 pub mod scenario;
