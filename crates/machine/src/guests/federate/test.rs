@@ -174,8 +174,9 @@ fn case(number: u64, zero: bool, sync: Sync, rng: &mut Rng) -> (Outcome<<Mesh as
         assert!(process.waiting.first() != Some(&false) && process.waiting.last() != Some(&true), "{what}");
         assert!(guests.flags_waiting || process.waiting.is_empty(), "{what}: flags only when asked");
         let mut reported = 0;
+        let least_ns = mesh.lookahead().as_nanos() / u64::from(guests.reports_per_lookahead);
         for lvt in &process.lvts {
-            assert!(lvt.abs_diff(reported) > mesh.lookahead().as_nanos(), "{what}: reports are thinned");
+            assert!(lvt.abs_diff(reported) > least_ns, "{what}: reports are thinned");
             assert!(guests.sync != Sync::Conservative || *lvt > reported, "{what}: LVT rises");
             reported = *lvt;
         }
@@ -232,7 +233,8 @@ fn optimistic(zero: bool) {
             };
             let (outcome, _) = case(number, zero, Sync::Optimistic(optimism), &mut rng);
             repeats += outcome.repeats;
-            all.join(&outcome.rollbacks.expect("these are optimistic"));
+            // Federates that nobody sends to have nothing to roll back.
+            outcome.rollbacks.iter().for_each(|own| all.join(own));
         }
     }
     assert!(
