@@ -228,7 +228,7 @@ fn optimistic(zero: bool) {
                 memory_bytes: rng.chance(0.2).then(|| rng.below(4000) as usize),
                 optimistic: (!zero && rng.chance(0.2)).then(|| (0..lps).map(|_| rng.chance(0.5)).collect()),
                 check: false,
-                ahead: rng.chance(0.3).then(|| Time::millis(rng.below(5_000))),
+                ahead: None,
                 eager: rng.chance(0.5),
             };
             let (outcome, _) = case(number, zero, Sync::Optimistic(optimism), &mut rng);
