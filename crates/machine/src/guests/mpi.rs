@@ -1,6 +1,6 @@
 //! Processes of an MPI program: sends that complete locally, receives matched by source and tag, collective operations.
 //!
-//! A program is a [`Script`] per rank: a list of [`Step`]s, refilled whenever it has run out. A [`Rank`] plays the script on
+//! A program is a `Script` per rank: a list of `Step`s, refilled whenever it has run out. A `Rank` plays the script on
 //! the machine. Small messages are sent eagerly, as MPI libraries send them: a send is over when the packets are in the ring.
 //! Large ones are sent eagerly too; the handshake that libraries put before them (beyond 64 KiB over TCP) is left out, as
 //! these programs have posted the receive by then.
