@@ -221,14 +221,18 @@ fn optimistic(zero: bool) {
     for number in numbers() {
         let mut rng = Rng::new(number, 2 + u64::from(zero));
         for saving in [Saving::Copy, Saving::Periodic, Saving::Undo] {
-            let lps = Mesh::draw(number, zero).lps();
+            let mesh = Mesh::draw(number, zero);
+            let lps = mesh.lps();
+            // Some lookaheads; without lookahead some nanoseconds, down to the instant that GVT allows. Much more is optimism
+            // without bound, under which slow lines make nothing but rollbacks.
+            let most_ns = 4 * mesh.lookahead().as_nanos();
             let optimism = Optimism {
                 saving,
                 cancellation: if rng.chance(0.5) { Cancellation::Lazy } else { Cancellation::Aggressive },
                 memory_bytes: rng.chance(0.2).then(|| rng.below(4000) as usize),
                 optimistic: (!zero && rng.chance(0.2)).then(|| (0..lps).map(|_| rng.chance(0.5)).collect()),
                 check: false,
-                ahead: None,
+                ahead: rng.chance(0.3).then(|| Time::nanos(rng.below(most_ns.max(4)))),
                 eager: rng.chance(0.5),
             };
             let (outcome, _) = case(number, zero, Sync::Optimistic(optimism), &mut rng);
