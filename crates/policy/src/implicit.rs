@@ -181,16 +181,6 @@ impl Policy for Implicit {
         self.doms[dom.index()] = None;
     }
 
-    fn adjust(
-        &mut self,
-        _now_ns: u64,
-        dom: DomId,
-        settings: &mut Settings,
-        _orders: &mut Orders,
-    ) -> Result<(), PolicyError> {
-        settings.finish(dom.to_string())
-    }
-
     fn wake(&mut self, _now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
         let own = self.vcpu_mut(vcpu);
         own.awake = true;

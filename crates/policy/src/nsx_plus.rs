@@ -275,16 +275,6 @@ impl Policy for NsxPlus {
         }
     }
 
-    fn adjust(
-        &mut self,
-        _now_ns: u64,
-        dom: DomId,
-        settings: &mut Settings,
-        _orders: &mut Orders,
-    ) -> Result<(), PolicyError> {
-        settings.finish(dom.to_string())
-    }
-
     fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
         self.leap(now_ns, vcpu);
         self.vcpus[vcpu].awake = true;

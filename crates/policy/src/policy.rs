@@ -150,14 +150,16 @@ pub trait Policy: fmt::Debug + Send {
     /// A domain goes; the host has put its VCPUs to sleep.
     fn remove(&mut self, now_ns: u64, dom: DomId, orders: &mut Orders);
 
-    /// Other settings for a domain that is there. An error leaves them as they were.
+    /// Other settings for a domain that is there. An error leaves them as they were. Unless said, domains have none.
     fn adjust(
         &mut self,
-        now_ns: u64,
+        _now_ns: u64,
         dom: DomId,
         settings: &mut Settings,
-        orders: &mut Orders,
-    ) -> Result<(), PolicyError>;
+        _orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        settings.finish(dom.to_string())
+    }
 
     /// A VCPU has something to do.
     fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders);

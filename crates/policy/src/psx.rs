@@ -206,16 +206,6 @@ impl Policy for Psx {
         }
     }
 
-    fn adjust(
-        &mut self,
-        _now_ns: u64,
-        dom: DomId,
-        settings: &mut Settings,
-        _orders: &mut Orders,
-    ) -> Result<(), PolicyError> {
-        settings.finish(dom.to_string())
-    }
-
     fn wake(&mut self, _now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
         self.vcpus[vcpu].awake = true;
         if self.queues.runs_on(vcpu).is_some() {

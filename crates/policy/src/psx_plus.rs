@@ -243,16 +243,6 @@ impl Policy for PsxPlus {
         }
     }
 
-    fn adjust(
-        &mut self,
-        _now_ns: u64,
-        dom: DomId,
-        settings: &mut Settings,
-        _orders: &mut Orders,
-    ) -> Result<(), PolicyError> {
-        settings.finish(dom.to_string())
-    }
-
     fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
         self.charge_vcpu(now_ns, vcpu);
         let own = &mut self.vcpus[vcpu];

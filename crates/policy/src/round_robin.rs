@@ -90,16 +90,6 @@ impl Policy for RoundRobin {
         }
     }
 
-    fn adjust(
-        &mut self,
-        _now_ns: u64,
-        dom: DomId,
-        settings: &mut Settings,
-        _orders: &mut Orders,
-    ) -> Result<(), PolicyError> {
-        settings.finish(dom.to_string())
-    }
-
     fn wake(&mut self, _now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
         let own = self.vcpu(vcpu);
         own.awake = true;
