@@ -5,7 +5,10 @@
 //!
 //! 0. *due*: VCPUs that would not get their minimum share of the period otherwise (`shares` has the rule and the proof);
 //! 1. DOM0, which carries everybody's messages, in turn;
-//! 2. *federates* - VCPUs of guests that simulate and are not known to wait - by LVT, the least first;
+//! 2. *federates* - VCPUs of guests that simulate and are not known to wait - by LVT, the least first.
+//!    Where an LVT is between two reports is told from the CPU time since the last and the pace before it: a federate that
+//!    runs its windows as a whole would seem to stand still, and by the reports alone the same few would always give way;
+//!    A newcomer is taken for one with LVT 0 until it says what it is, for a period of CPU time at most;
 //! 3. everybody else in turn, the least recently run first: federates that wait, and guests that do not simulate.
 //!
 //! A federate is known to wait when it yields with no message pending, sets its waiting flag, or has run for `patience`
@@ -88,8 +91,7 @@ impl PsxPlus {
         let charged_ns = std::mem::replace(&mut self.pcpus[pcpu.index()].charged_ns, now_ns);
         if let Some((id, _)) = self.queues.running(pcpu) {
             let own = &mut self.vcpus[id];
-            own.stalled_ns += now_ns - charged_ns;
-            own.ran_until_ns = now_ns;
+            own.charge(now_ns - charged_ns, now_ns);
             own.account.charge(now_ns - charged_ns, self.shares.share_ns);
         }
     }
@@ -122,6 +124,11 @@ impl PsxPlus {
     fn demote(&mut self, id: VcpuId, orders: &mut Orders) {
         self.vcpus[id].waits = true;
         self.reorder(id, orders);
+        self.give_way(id, orders);
+    }
+
+    /// If `id` runs and somebody waits who comes before it, its PCPU is asked to decide.
+    fn give_way(&mut self, id: VcpuId, orders: &mut Orders) {
         if let Some(pcpu) = self.queues.runs_on(id)
             && self.queues.least(pcpu).is_some_and(|(key, _)| key < self.vcpus[id].standing())
         {
@@ -205,6 +212,7 @@ impl PsxPlus {
         let own = &self.vcpus[id];
         match own.key() {
             (DUE, _) => self.shares.share_ns - own.account.got_ns,
+            (FEDERATE, _) if !own.simulates => self.tick_ns.min(own.grace_ns),
             (FEDERATE, _) => self.tick_ns.min(self.patience_ns(own) - own.stalled_ns),
             _ => self.tick_ns,
         }
@@ -229,7 +237,7 @@ impl Policy for PsxPlus {
     ) -> Result<(), PolicyError> {
         settings.finish(domain.dom.to_string())?;
         for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
-            self.vcpus.insert(*id, Vcpu::new(domain, *pin));
+            self.vcpus.insert(*id, Vcpu::new(domain, *pin, self.shares.period_ns));
             self.queues.admit(*id);
         }
         self.doms.insert(domain.dom, Dom { vcpus: domain.vcpus.clone(), pending: 0 });
@@ -327,18 +335,15 @@ impl Policy for PsxPlus {
 
     fn lvt(&mut self, now_ns: u64, vcpu: VcpuId, lvt_ns: u64, orders: &mut Orders) {
         self.charge_vcpu(now_ns, vcpu);
-        let own = &mut self.vcpus[vcpu];
-        own.lvt = lvt_ns;
-        if lvt_ns > own.highest_lvt {
-            own.highest_lvt = lvt_ns;
-            own.restore();
-        }
+        self.vcpus[vcpu].report(lvt_ns);
         self.reorder(vcpu, orders);
     }
 
     fn mode(&mut self, now_ns: u64, vcpu: VcpuId, simulates: bool, orders: &mut Orders) {
-        self.vcpus[vcpu].simulates = simulates;
+        let own = &mut self.vcpus[vcpu];
+        (own.simulates, own.grace_ns) = (simulates, 0);
         self.restore(now_ns, vcpu, orders);
+        self.give_way(vcpu, orders);
     }
 
     fn waiting(&mut self, now_ns: u64, vcpu: VcpuId, waits: bool, orders: &mut Orders) {

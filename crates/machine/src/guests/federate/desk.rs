@@ -210,6 +210,10 @@ impl<M: Model + 'static> Desk<M> {
         if self.settings.reports {
             guest.flag_simulating(true);
         }
+        // One that never waits is to be known as one that would say so.
+        if self.settings.flags_waiting {
+            guest.flag_waiting(false);
+        }
     }
 
     /// Waits for a message, unless there is something to be done first.

@@ -171,8 +171,12 @@ fn case(number: u64, zero: bool, sync: Sync, rng: &mut Rng) -> (Outcome<<Mesh as
         assert!(guests.reports || process.lvts.is_empty(), "{what}: reports LVTs only when asked");
         let waiting = |pair: &[bool]| pair[0] != pair[1];
         assert!(process.waiting.windows(2).all(waiting), "{what}: flags are set and cleared in turn");
-        assert!(process.waiting.first() != Some(&false) && process.waiting.last() != Some(&true), "{what}");
-        assert!(guests.flags_waiting || process.waiting.is_empty(), "{what}: flags only when asked");
+        assert_ne!(process.waiting.last(), Some(&true), "{what}: nobody waits at the end");
+        assert_eq!(
+            guests.flags_waiting,
+            !process.waiting.is_empty(),
+            "{what}: flags when asked, whoever waits or not"
+        );
         let mut reported = 0;
         let least_ns = mesh.lookahead().as_nanos() / u64::from(guests.reports_per_lookahead);
         for lvt in &process.lvts {
