@@ -15,16 +15,17 @@
 //!   has something to do, as those that poll beside it have not, and who has just sent one message is not interrupted by the
 //!   receiver's reply before it can send the next.
 //! - Who yields leaps to the least that waits, behind it: it has nothing to do before.
+//! - Who makes room for DOM0 within its turn comes a lead before its LVT as well: it may be the sender, between two messages.
 //! - DOM0 comes a lead before its LVT, too, and its clock runs `dom0_ticks` times slower, so that it carries what is pending
 //!   before it accedes. Its LVT is kept from simulated time to a tick after it: it neither saves up nor falls behind.
 //! - Of the VCPUs that are a lead ahead of DOM0, or of one that gets a message, the one that has run longest is preempted,
 //!   not the one furthest ahead: within a tick the order of time is open, and the one that began last may be the sender.
 //!
 //! Promises. Who runs is never more than a tick ahead of a guest that waits and may run there, or a tick and a half if it was
-//! picked with a message: a lead that it is granted, and one before it is interrupted for somebody who comes later. Where no
-//! VCPU is pinned, nobody starves: whoever waits, waits for at most two ticks of each other that is awake, half a tick more
-//! if that one has messages all the time, and `dom0_ticks` times two ticks of each of DOM0's. Work-conserving. A newcomer
-//! starts at simulated time.
+//! picked with a message or after DOM0: a lead that it is granted, and one before it is interrupted for somebody who comes
+//! later. Where no VCPU is pinned, nobody starves: whoever waits, waits for at most two ticks of each other that is awake,
+//! half a tick more if that one has messages or makes room for DOM0 all the time, and `dom0_ticks` times two ticks of each of
+//! DOM0's. Work-conserving. A newcomer starts at simulated time.
 //!
 //! State: clocks of all; one run queue ordered by LVT; for each PCPU the LVT that it may reach before it decides again.
 
@@ -74,7 +75,7 @@ struct Vcpu {
     pin: Option<PcpuId>,
     awake: bool,
     yielded: bool,
-    /// Whether it comes half a tick before its LVT: DOM0, and who has a message or was picked with one.
+    /// Whether it comes half a tick before its LVT: DOM0, who made room for it, and who has a message or was picked with one.
     early: bool,
     lvt_ns: i64,
     /// Of DOM0: what it has run and is not in its LVT yet.
@@ -323,6 +324,9 @@ impl Policy for NsxPlus {
             let ahead = |(key_ns, _): (i64, VcpuId)| self.key(last) >= key_ns + self.lead_ns;
             if yielded || least.is_some_and(ahead) {
                 self.settle_early(last);
+                let dom0_comes = !yielded && least.is_some_and(|(_, id)| self.vcpus[id].privileged);
+                let own = &mut self.vcpus[last];
+                own.early |= dom0_comes && own.lvt_ns < self.pcpus[pcpu.index()].limit_ns;
                 self.enqueue(last);
             } else {
                 stays = Some(last);

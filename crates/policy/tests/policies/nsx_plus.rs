@@ -122,11 +122,11 @@ fn who_dom0_preempts_keeps_its_place() {
     lab.hog(Settings::default());
     lab.hog(Settings::default());
     lab.run(600 * US);
-    // At 250 us, DOM0 comes with the first's 100 us, less a lead: the second has 150 us and is preempted; then the first is
-    // next. At 350 it has 180 us and is preempted, and the second's 150 us are the least. At 390 it has 170 us, still less
-    // than the first's 180 us, and goes on after DOM0, until it has 280 us.
-    let turns = [(1, 0, 100), (2, 100, 250), (0, 250, 270), (1, 270, 350), (0, 350, 370), (2, 370, 390)];
-    let then = [(0, 390, 400), (2, 400, 510), (1, 510, 600)];
+    // At 250 us, DOM0 comes: the second has 150 us, counts as having 50 because it makes room within its turn, and goes on
+    // before the first's 100 us. At 350 it has 230 us, counts as having 130, and the first is next. At 390 that has 120 us,
+    // counts as having 20, and goes on until it counts as having 100 us more than the second's 130 us.
+    let turns = [(1, 0, 100), (2, 100, 250), (0, 250, 270), (2, 270, 350), (0, 350, 370), (1, 370, 390)];
+    let then = [(0, 390, 400), (1, 400, 600)];
     assert_eq!(lab.stretches(), in_us(&[&turns[..], &then[..]].concat()));
 }
 
