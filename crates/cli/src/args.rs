@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use paceline_engine::MOST_THREADS;
 
+#[cfg(target_os = "linux")]
+use crate::lvt::arguments::{LVT_EXAMPLES, LvtCommand};
+
 /// Runs parallel discrete-event simulations.
 #[derive(Debug, Parser)]
 #[command(name = "paceline", version, max_term_width = 100, after_help = EXAMPLES)]
@@ -35,6 +38,10 @@ pub enum Command {
     /// Looks at a run that goes on, or changes its number of threads
     #[command(subcommand, after_help = CTL_EXAMPLES)]
     Ctl(CtlCommand),
+    /// Looks at an LVT page, on which simulation programs publish how far they are
+    #[cfg(target_os = "linux")]
+    #[command(subcommand, after_help = LVT_EXAMPLES)]
+    Lvt(LvtCommand),
     /// Runs a simulated machine: hosts with a hypervisor, and guests under its scheduling policy
     #[command(after_help = MACHINE_EXAMPLES)]
     Machine(MachineArguments),

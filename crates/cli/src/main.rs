@@ -14,6 +14,8 @@ mod determinism;
 mod failure;
 mod list;
 mod loaded;
+#[cfg(target_os = "linux")]
+mod lvt;
 mod machine;
 mod memory;
 mod output;
@@ -38,6 +40,8 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Resume(arguments) => resume::resume(&arguments),
         Command::Ctl(command) => ctl::ctl(&command),
+        #[cfg(target_os = "linux")]
+        Command::Lvt(command) => lvt::lvt(&command),
         Command::Machine(arguments) => machine::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Check(arguments) => check::check(&arguments),
