@@ -90,8 +90,8 @@ fn start(settings: &PaceSettings, mode: Mode) -> Result<Box<dyn Pacer>, Refusal>
     let refuse = |reason: String| Refusal { policy: mode.name(), reason };
     let page = Page::create_sealed(DEFAULT_SLOTS).map_err(|error| refuse(error.to_string()))?;
     let slots = page.capacity();
-    let guard =
-        Guard::start(slots, mode.own()).map_err(|error| refuse(format!("cannot start its guard: {error}")))?;
+    let guard = Guard::start(slots, mode.own())
+        .map_err(|error| refuse(format!("cannot start its guard: {error}")))?;
     let slice_ns = u64::try_from(settings.slice.as_nanos()).unwrap_or(u64::MAX);
     let (release_permille, turn_ns, reserve) = mode.needs(slice_ns);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -224,7 +224,8 @@ impl Drop for Governor {
 
 /// The thread that claims a slot, told to the guard if it may be paced.
 fn welcome(slot: usize, owner: Owner, us: i32, guard: &Guard) -> std::io::Result<Place> {
-    let Some(thread) = Thread::find(owner, us).filter(|thread| thread.owner.pid != guard.process().cast_unsigned())
+    let Some(thread) =
+        Thread::find(owner, us).filter(|thread| thread.owner.pid != guard.process().cast_unsigned())
     else {
         return Ok(Place::Refused(owner));
     };

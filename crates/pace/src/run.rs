@@ -112,7 +112,8 @@ pub fn run(
         let thread = thread.transpose().map_err(error("starting a thread"));
         let ended = wait(&child, signals);
         over.store(true, Ordering::Relaxed);
-        let result = thread?.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let result =
+            thread?.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         let trouble = result.and_then(Result::err);
         Ok(Ended { status: ended.map_err(error("waiting for the command"))?, trouble })
     })
@@ -146,7 +147,8 @@ fn wait(child: &Child, mut signals: SignalsInfo<WithOrigin>) -> io::Result<ExitS
 /// Whether the child has got the signal as well: the terminal sends to all of its programs. And what the child itself sends is
 /// not for the child.
 fn is_the_terminals(origin: &Origin, child: Pid) -> bool {
-    let from_child = origin.process.as_ref().is_some_and(|process| process.pid == child.as_raw_nonzero().get());
+    let from_child =
+        origin.process.as_ref().is_some_and(|process| process.pid == child.as_raw_nonzero().get());
     matches!(origin.cause, Cause::Kernel) || from_child
 }
 
