@@ -90,7 +90,7 @@ static uint64_t load_per_mille(const options *o, uint32_t self, uint32_t window)
         return self == 0 ? (uint64_t)o->heavy_percent * o->processes * 10u
                          : (100u - (uint64_t)o->heavy_percent) * o->processes * 10u / others;
     case LOAD_RANDOM:
-        return mixed(o->seed ^ mixed((uint64_t)window << 32 | self)) % (2 * PARTS_PER_MILLE + 1);
+        return mixed(mixed(o->seed) ^ mixed((uint64_t)window << 32 | self)) % (2 * PARTS_PER_MILLE + 1);
     default:
         return PARTS_PER_MILLE;
     }
@@ -135,7 +135,7 @@ static void simulate(shared *all, const options *o, uint32_t self, paceline_lvt 
         _exit(1);
     }
     for (i = 0; i < EVENTS_PER_PROCESS; i++) {
-        queue[queued].key = mixed(o->seed ^ ((uint64_t)self << 32 | i));
+        queue[queued].key = mixed(mixed(o->seed) ^ ((uint64_t)self << 32 | i));
         queue[queued].at_ns = queue[queued].key % (2 * LOOKAHEAD_NS);
         next_ns = queue[queued].at_ns < next_ns ? queue[queued].at_ns : next_ns;
         queued++;
