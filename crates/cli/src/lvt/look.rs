@@ -87,8 +87,14 @@ pub struct Look {
 pub struct Watcher {
     page: Page,
     views: Vec<SlotView>,
-    /// CPU time by thread and start time, and when that was.
-    before: Option<(Instant, BTreeMap<(u32, u64), u64>)>,
+    before: Option<Spent>,
+}
+
+/// The CPU times of all owners at some moment.
+struct Spent {
+    at: Instant,
+    /// In ns, by thread and start time.
+    times: BTreeMap<(u32, u64), u64>,
 }
 
 impl Watcher {
@@ -101,19 +107,19 @@ impl Watcher {
     pub fn look(&mut self) -> Result<Look, Failure> {
         self.page.read_into(&mut self.views).map_err(Failure::Lvt)?;
         let now = Instant::now();
-        let spent: BTreeMap<_, _> = self
+        let times: BTreeMap<_, _> = self
             .views
             .iter()
             .filter_map(|view| Some(((view.tid, view.start_time), cpu_time_ns(view)?)))
             .collect();
         let share = |view: &SlotView| {
-            let (then, before) = self.before.as_ref()?;
+            let before = self.before.as_ref()?;
             let key = (view.tid, view.start_time);
-            let ran_ns = spent.get(&key)?.checked_sub(*before.get(&key)?)?;
-            Some(ran_ns as f64 / (now - *then).as_nanos().max(1) as f64)
+            let ran_ns = times.get(&key)?.checked_sub(*before.times.get(&key)?)?;
+            Some(ran_ns as f64 / (now - before.at).as_nanos().max(1) as f64)
         };
         let owners = self.views.iter().map(|view| (*view, state_of(view), share(view))).collect();
-        self.before = Some((now, spent));
+        self.before = Some(Spent { at: now, times });
         Ok(compare(self.page.path().display().to_string(), self.page.capacity(), owners))
     }
 }
