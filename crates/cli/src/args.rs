@@ -1,5 +1,8 @@
 //! The command line.
 
+#[cfg(target_os = "linux")]
+mod pace;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -7,6 +10,8 @@ use paceline_engine::MOST_THREADS;
 
 #[cfg(target_os = "linux")]
 use crate::lvt::arguments::{LVT_EXAMPLES, LvtCommand};
+#[cfg(target_os = "linux")]
+pub use pace::PaceArguments;
 
 /// Runs parallel discrete-event simulations.
 #[derive(Debug, Parser)]
@@ -54,6 +59,10 @@ pub enum Command {
     /// Runs published experiments on simulated machines, and says what of them holds
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArguments),
+    /// Runs any command, and of its threads that publish their local virtual time those furthest behind first
+    #[cfg(target_os = "linux")]
+    #[command(after_help = pace::EXAMPLES)]
+    Pace(PaceArguments),
     /// Lists models, scenarios, protocols, event queues, the ways to run ahead, scheduling policies and what can run in guests
     List,
 }

@@ -2,7 +2,7 @@
 //! and does belongs to the other crates.
 //!
 //! Exit status: 0 when all went well, an interrupted run included; 2 for a bad scenario or option; 1 for a failure while
-//! running.
+//! running. That of `paceline pace` is the command's.
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,8 @@ mod lvt;
 mod machine;
 mod memory;
 mod output;
+#[cfg(target_os = "linux")]
+mod pace;
 mod panics;
 mod progress;
 mod reproduce;
@@ -34,6 +36,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Arguments, Command};
+use crate::failure::Failure;
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
@@ -47,9 +50,16 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::check(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::List => list::list(),
+        #[cfg(target_os = "linux")]
+        Command::Pace(arguments) => return ended(pace::pace(&arguments)),
     };
+    ended(done.map(|()| ExitCode::SUCCESS))
+}
+
+/// The exit status of what has come of a command; says what went wrong.
+fn ended(done: Result<ExitCode, Failure>) -> ExitCode {
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(failure) => {
             failure.tell();
             failure.status()

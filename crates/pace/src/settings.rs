@@ -1,0 +1,86 @@
+//! What a user can set.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+/// The shortest slice: below it the pacer itself would take too much of a core.
+pub const SLICE_MIN: Duration = Duration::from_micros(100);
+/// The longest slice: above it threads would wait too long for their turn.
+pub const SLICE_MAX: Duration = Duration::from_millis(10);
+
+/// How a command is paced.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PaceSettings {
+    /// Which policy.
+    pub policy: PolicyChoice,
+    /// How often it is decided who runs, from [`SLICE_MIN`] to [`SLICE_MAX`].
+    pub slice: Duration,
+    /// The least share of a core, in thousandths, of a thread that wants to run; at most 1000. Where the shares of all threads
+    /// would take too much of the machine, they are cut evenly.
+    pub min_share_permille: u32,
+}
+
+impl Default for PaceSettings {
+    fn default() -> Self {
+        Self { policy: PolicyChoice::Auto, slice: Duration::from_micros(500), min_share_permille: 20 }
+    }
+}
+
+impl PaceSettings {
+    /// Refuses what is out of its range.
+    pub fn check(&self) -> Result<(), SettingError> {
+        if !(SLICE_MIN..=SLICE_MAX).contains(&self.slice) {
+            return Err(SettingError::Slice(self.slice));
+        }
+        if self.min_share_permille > 1000 {
+            return Err(SettingError::MinShare(self.min_share_permille));
+        }
+        Ok(())
+    }
+}
+
+/// Which policy paces.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PolicyChoice {
+    /// The best that is permitted.
+    Auto,
+    /// The policy in the kernel's extensible scheduling class, or an error.
+    SchedExt,
+    /// The governor, with real-time priorities or nice levels, or an error.
+    Governor,
+    /// The normal scheduler; LVTs are published, and nobody acts on them.
+    None,
+}
+
+impl PolicyChoice {
+    /// All of them, by the names that [`FromStr`] reads.
+    pub const NAMES: [(&'static str, Self); 4] = [
+        ("auto", Self::Auto),
+        ("sched-ext", Self::SchedExt),
+        ("governor", Self::Governor),
+        ("none", Self::None),
+    ];
+}
+
+impl FromStr for PolicyChoice {
+    type Err = SettingError;
+
+    fn from_str(name: &str) -> Result<Self, SettingError> {
+        let found = Self::NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, choice)| *choice).ok_or_else(|| SettingError::Policy(name.to_owned()))
+    }
+}
+
+/// A setting that makes no sense.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum SettingError {
+    /// The slice is out of its range.
+    #[error("a slice of {0:?} is out of range; allowed: {SLICE_MIN:?} to {SLICE_MAX:?}")]
+    Slice(Duration),
+    /// The minimum share is above a whole core.
+    #[error("a minimum share of {} % is out of range; allowed: 0% to 100%", f64::from(*.0) / 10.0)]
+    MinShare(u32),
+    /// There is no such policy.
+    #[error("there is no policy {0:?}; allowed: auto, sched-ext, governor, none")]
+    Policy(String),
+}
