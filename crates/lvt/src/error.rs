@@ -1,0 +1,137 @@
+//! What can be wrong with a page. A program that meets one of these runs on unpaced, with [`crate::Publisher::absent`].
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::layout::{HeaderError, RECORD_BYTES, VERSION};
+use crate::page::MAX_SLOTS;
+
+/// Why a page cannot be made, read or published on.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The number of slots asked for is not allowed.
+    #[error("an LVT page has 1 to {MAX_SLOTS} slots, not {0}")]
+    SlotCount(u32),
+    /// The system refuses.
+    #[error("LVT page {path}: {doing}: {source}")]
+    System {
+        /// The page.
+        path: PathBuf,
+        /// What was being done.
+        doing: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Something else than a file or a BPF map.
+    #[error("LVT page {0}: neither a regular file nor a pinned BPF map")]
+    Kind(PathBuf),
+    /// A BPF map of another shape.
+    #[error(
+        "LVT page {path}: the BPF map is of type {map_type} with values of {value_bytes} bytes and flags {flags:#x}; it has \
+         to be an array (type 2) with values of {RECORD_BYTES} bytes that can be mapped (flag 0x400)"
+    )]
+    Map {
+        /// The page.
+        path: PathBuf,
+        /// The map's type.
+        map_type: u32,
+        /// The size of its values in bytes.
+        value_bytes: u32,
+        /// Its flags.
+        flags: u32,
+    },
+    /// The page belongs to somebody else.
+    #[error("LVT page {path}: belongs to user {owner}, and this is user {user}")]
+    ForeignOwner {
+        /// The page.
+        path: PathBuf,
+        /// Whose it is.
+        owner: u32,
+        /// Who wants to use it.
+        user: u32,
+    },
+    /// Others may read or write the page.
+    #[error("LVT page {path}: its mode {mode:o} lets other users in; it has to be 600")]
+    Mode {
+        /// The page.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// Shorter or longer than its header says, or than a page can be.
+    #[error("LVT page {path}: has {bytes} bytes where {expected} are expected")]
+    Size {
+        /// The page.
+        path: PathBuf,
+        /// How long it is.
+        bytes: u64,
+        /// How long it has to be.
+        expected: u64,
+    },
+    /// The file is something else.
+    #[error("LVT page {0}: not an LVT page (it does not begin with PACELVT)")]
+    NotAPage(PathBuf),
+    /// Made by another version of Paceline.
+    #[error("LVT page {path}: has version {found} of the layout, and this program knows version {VERSION}")]
+    Version {
+        /// The page.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+    },
+    /// Made with records of another size.
+    #[error("LVT page {path}: has records of {found} bytes instead of {RECORD_BYTES}")]
+    RecordBytes {
+        /// The page.
+        path: PathBuf,
+        /// The size of its records.
+        found: u32,
+    },
+    /// The header tells another number of slots than before: somebody has overwritten it.
+    #[error("LVT page {path}: its header has changed from {before} slots to {now}")]
+    Changed {
+        /// The page.
+        path: PathBuf,
+        /// How many slots there were.
+        before: u32,
+        /// How many there are to be now.
+        now: u32,
+    },
+    /// Every slot has an owner that lives.
+    #[error("LVT page {path}: all {slots} slots are taken")]
+    Full {
+        /// The page.
+        path: PathBuf,
+        /// How many there are.
+        slots: u32,
+    },
+    /// The calling thread has a slot on this page already.
+    #[error("LVT page {path}: this thread publishes on it already, in slot {index}")]
+    Claimed {
+        /// The page.
+        path: PathBuf,
+        /// Its slot.
+        index: u32,
+    },
+    /// When the calling thread was started cannot be read.
+    #[error("/proc does not tell when this thread was started: {0}")]
+    NoProc(String),
+}
+
+impl Error {
+    pub(crate) fn system(path: &std::path::Path, doing: &'static str, source: impl Into<io::Error>) -> Self {
+        Self::System { path: path.to_owned(), doing, source: source.into() }
+    }
+
+    pub(crate) fn header(path: &std::path::Path, error: HeaderError) -> Self {
+        let path = path.to_owned();
+        match error {
+            HeaderError::Magic => Self::NotAPage(path),
+            HeaderError::Version(found) => Self::Version { path, found },
+            HeaderError::RecordBytes(found) => Self::RecordBytes { path, found },
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! A flag that a forked child finds cleared: the child has its parent's memory, but not its parent's slot.
+//!
+//! The flag lies in a page of its own that the kernel empties in children (`MADV_WIPEONFORK`, Linux 4.14), so that nothing
+//! global is needed and no handler stays behind.
+#![allow(unsafe_code)] // anonymous memory with this property comes from `mmap` and `madvise` only
+
+use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use rustix::io::Result;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+/// The kernel rounds it up to a page.
+const BYTES: usize = size_of::<AtomicU32>();
+
+/// Set in the process that made it, cleared in every child.
+#[derive(Debug)]
+pub(crate) struct ForkFlag(NonNull<AtomicU32>);
+
+impl ForkFlag {
+    pub(crate) fn new() -> Result<Self> {
+        // SAFETY: a new private mapping at an address of the kernel's choice touches nobody's memory.
+        let place = unsafe {
+            mmap_anonymous(null_mut(), BYTES, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
+        };
+        let flag = Self(NonNull::new(place.cast()).expect("a mapping is not at address 0"));
+        // SAFETY: the mapping was made above and nobody else knows of it; the advice concerns children only.
+        unsafe { madvise(place, BYTES, Advice::LinuxWipeOnFork)? };
+        flag.word().store(1, Relaxed);
+        Ok(flag)
+    }
+
+    /// Whether this is the process that made the flag.
+    pub(crate) fn is_set(&self) -> bool {
+        self.word().load(Relaxed) != 0
+    }
+
+    fn word(&self) -> &AtomicU32 {
+        // SAFETY: the mapping is aligned to a page, lives as long as `self`, and any of its bytes make an `AtomicU32`.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for ForkFlag {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `new`, and no reference into it outlives `self`.
+        let result = unsafe { munmap(self.0.as_ptr().cast(), BYTES) };
+        debug_assert!(result.is_ok(), "a mapping of ours can be unmapped");
+    }
+}

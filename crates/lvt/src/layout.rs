@@ -1,0 +1,171 @@
+//! The bytes of the page, which the C header, the Python module and the kernel's policy know too.
+//!
+//! Native endian, naturally aligned. Record 0 is the header, records 1 to `slots` are slots. A change of anything here is a
+//! new [`VERSION`].
+
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use crate::owner::Owner;
+
+/// The first eight bytes of a page.
+pub const MAGIC: [u8; 8] = *b"PACELVT\0";
+/// The version of this layout.
+pub const VERSION: u32 = 1;
+/// Bytes of a record: of the header, and of every slot.
+pub const RECORD_BYTES: usize = 64;
+/// Bytes of a name; a shorter one is padded with NUL.
+pub const NAME_BYTES: usize = 24;
+
+/// In `flags`: the owner publishes its LVT and is to be run by it. Without this flag its LVT means nothing for now.
+pub const SIMULATION: u32 = 1;
+/// In `flags`: the owner waits for others, and has nothing to do until they get on.
+pub const WAITING: u32 = 2;
+
+/// The greatest LVT.
+pub const LVT_MAX: u64 = i64::MAX as u64;
+/// In the place of an LVT: the owner is done, or idle, and holds nobody back.
+pub const DONE: u64 = u64::MAX;
+
+/// A slot as it lies in memory. The header has the same size, and is only ever seen as bytes.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Slot {
+    /// The owner's LVT in ns, or [`DONE`].
+    pub lvt_ns: AtomicU64,
+    /// [`SIMULATION`] and [`WAITING`].
+    pub flags: AtomicU32,
+    /// The owner's thread id; 0 in a free slot.
+    pub tid: AtomicU32,
+    /// When the owner's thread was started, in clock ticks since the system was, against reuse of its id. 0 while the slot
+    /// changes hands.
+    pub start_time: AtomicU64,
+    /// The owner's process id.
+    pub pid: AtomicU32,
+    /// 0.
+    pub reserved: AtomicU32,
+    /// UTF-8, padded with NUL.
+    pub name: [AtomicU64; NAME_BYTES / 8],
+    /// 0.
+    pub reserved_end: AtomicU64,
+}
+
+const _: () = assert!(size_of::<Slot>() == RECORD_BYTES);
+
+impl Slot {
+    /// The bytes of the slot. Each member is whole; several of them may be of different moments, but not its owner's.
+    pub fn bytes(&self) -> [u8; RECORD_BYTES] {
+        let mut bytes = [0; RECORD_BYTES];
+        // A slot that is just changing hands is shown as that: with a `start_time` of 0.
+        let owner = self.owner().unwrap_or_else(|tid| Owner { tid, pid: 0, start_time: 0 });
+        bytes[0..8].copy_from_slice(&self.lvt_ns.load(Relaxed).to_ne_bytes());
+        bytes[8..12].copy_from_slice(&self.flags.load(Relaxed).to_ne_bytes());
+        bytes[12..16].copy_from_slice(&owner.tid.to_ne_bytes());
+        bytes[16..24].copy_from_slice(&owner.start_time.to_ne_bytes());
+        bytes[24..28].copy_from_slice(&owner.pid.to_ne_bytes());
+        bytes[28..32].copy_from_slice(&self.reserved.load(Relaxed).to_ne_bytes());
+        for (word, place) in self.name.iter().zip(bytes[32..56].chunks_exact_mut(8)) {
+            place.copy_from_slice(&word.load(Relaxed).to_ne_bytes());
+        }
+        bytes[56..64].copy_from_slice(&self.reserved_end.load(Relaxed).to_ne_bytes());
+        bytes
+    }
+
+    /// The owner; where the slot has changed hands meanwhile, only the new owner's thread id.
+    pub(crate) fn owner(&self) -> Result<Owner, u32> {
+        // A new owner writes `tid`, then `pid`, then `start_time`: who sees its `start_time` sees the others too.
+        let tid = self.tid.load(Acquire);
+        let start_time = self.start_time.load(Acquire);
+        let pid = self.pid.load(Relaxed);
+        match self.tid.load(Relaxed) {
+            now if now == tid => Ok(Owner { pid, tid, start_time }),
+            now => Err(now),
+        }
+    }
+
+    /// Makes `tid` - 0: nobody - the holder of a slot whose `owner` is gone. `false` if somebody else was quicker.
+    pub(crate) fn take_over(&self, owner: Owner, tid: u32) -> bool {
+        // `start_time` goes first: from then on the slot changes hands, and only who has set it to 0 may go on.
+        let known = owner.start_time != 0;
+        if known && self.start_time.compare_exchange(owner.start_time, 0, AcqRel, Relaxed).is_err() {
+            return false;
+        }
+        self.tid.compare_exchange(owner.tid, tid, AcqRel, Relaxed).is_ok()
+    }
+
+    /// Makes the slot, whose `tid` is `owner`'s already, its own: LVT 0, in simulation mode.
+    pub(crate) fn settle(&self, owner: Owner, name: [u8; NAME_BYTES]) {
+        self.lvt_ns.store(0, Relaxed);
+        self.flags.store(SIMULATION, Relaxed);
+        self.pid.store(owner.pid, Relaxed);
+        self.set_name(name);
+        self.start_time.store(owner.start_time, Release);
+    }
+
+    /// Frees the slot, if it is still `tid`'s.
+    pub(crate) fn release(&self, tid: u32) {
+        if self.tid.load(Relaxed) == tid {
+            self.start_time.store(0, Release);
+            // A slot that somebody has overwritten meanwhile is left as it is.
+            let _ = self.tid.compare_exchange(tid, 0, AcqRel, Relaxed);
+        }
+    }
+
+    fn set_name(&self, name: [u8; NAME_BYTES]) {
+        for (word, bytes) in self.name.iter().zip(name.as_chunks().0) {
+            word.store(u64::from_ne_bytes(*bytes), Relaxed);
+        }
+    }
+}
+
+/// What is wrong with a header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HeaderError {
+    /// It does not begin with [`MAGIC`].
+    Magic,
+    /// Another version of the layout.
+    Version(u32),
+    /// Records of another size.
+    RecordBytes(u32),
+}
+
+/// The header of a page with `slots` slots.
+pub fn header(slots: u32) -> [u8; RECORD_BYTES] {
+    let mut bytes = [0; RECORD_BYTES];
+    bytes[0..8].copy_from_slice(&MAGIC);
+    bytes[8..12].copy_from_slice(&VERSION.to_ne_bytes());
+    bytes[12..16].copy_from_slice(&(RECORD_BYTES as u32).to_ne_bytes());
+    bytes[16..20].copy_from_slice(&slots.to_ne_bytes());
+    bytes
+}
+
+/// The number of slots that a header tells.
+///
+/// # Errors
+///
+/// [`HeaderError`] where it is not the header of a page that this crate reads.
+pub fn slots_of(header: &[u8; RECORD_BYTES]) -> Result<u32, HeaderError> {
+    if header[0..8] != MAGIC {
+        return Err(HeaderError::Magic);
+    }
+    match (u32_at(header, 8), u32_at(header, 12)) {
+        (VERSION, bytes) if bytes as usize == RECORD_BYTES => Ok(u32_at(header, 16)),
+        (VERSION, bytes) => Err(HeaderError::RecordBytes(bytes)),
+        (version, _) => Err(HeaderError::Version(version)),
+    }
+}
+
+/// The bytes of a page with `slots` slots.
+pub const fn page_bytes(slots: u32) -> usize {
+    RECORD_BYTES * (slots as usize + 1)
+}
+
+/// The number at byte `at` of a record.
+pub(crate) fn u32_at(record: &[u8; RECORD_BYTES], at: usize) -> u32 {
+    u32::from_ne_bytes(record[at..at + 4].try_into().expect("four bytes"))
+}
+
+/// The number at byte `at` of a record.
+pub(crate) fn u64_at(record: &[u8; RECORD_BYTES], at: usize) -> u64 {
+    u64::from_ne_bytes(record[at..at + 8].try_into().expect("eight bytes"))
+}

@@ -1,0 +1,71 @@
+//! Threads as owners of slots, and whether they are still there.
+//!
+//! Thread ids are used again, so an owner is known by its id and by when it was started. Needs one system call where the
+//! thread has ended, and a look into /proc where some thread has its id.
+#![allow(unsafe_code)] // `tgkill`, for which there is no safe wrapper that takes a thread's id
+
+use procfs::process::{Process, Stat};
+use procfs::{ProcError, ProcResult};
+
+use crate::error::Error;
+
+/// The thread that owns a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Owner {
+    /// Its process.
+    pub pid: u32,
+    /// The thread.
+    pub tid: u32,
+    /// When it was started, in clock ticks since the system was. 0 while the slot changes hands; `pid` says nothing then.
+    pub start_time: u64,
+}
+
+/// The thread `tid` as /proc/PID/task/TID/stat tells.
+fn stat(pid: i32, tid: i32) -> ProcResult<Stat> {
+    Process::new(pid)?.task_from_tid(tid)?.stat()
+}
+
+impl Owner {
+    /// The calling thread.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoProc`] where /proc does not tell when it was started.
+    pub fn of_this_thread() -> Result<Self, Error> {
+        let pid = rustix::process::getpid().as_raw_nonzero().get();
+        let tid = rustix::thread::gettid().as_raw_nonzero().get();
+        let start_time = stat(pid, tid).map_err(|error| Error::NoProc(error.to_string()))?.starttime;
+        Ok(Self { pid: pid.cast_unsigned(), tid: tid.cast_unsigned(), start_time })
+    }
+
+    /// Whether there is no thread with this id, in one system call. Says nothing of a thread that has got the id since.
+    pub fn has_no_thread(&self) -> bool {
+        let (Ok(pid), Ok(tid)) = (i32::try_from(self.pid), i32::try_from(self.tid)) else { return true };
+        // The process is not known while the slot changes hands.
+        // SAFETY: signal 0 is sent to nobody; both calls touch no memory.
+        let result = unsafe {
+            match self.start_time {
+                0 => libc::syscall(libc::SYS_tkill, tid, 0),
+                _ => libc::syscall(libc::SYS_tgkill, pid, tid, 0),
+            }
+        };
+        let error = std::io::Error::last_os_error().raw_os_error();
+        result == -1 && matches!(error, Some(libc::ESRCH | libc::EINVAL))
+    }
+
+    /// Whether the owner has ended: there is no such thread, or only its remains (a zombie), or one that was started at
+    /// another time. What cannot be found out is taken for alive, as is the new owner of a slot that changes hands.
+    pub fn is_gone(&self) -> bool {
+        if self.has_no_thread() {
+            return true;
+        }
+        if self.start_time == 0 {
+            return false;
+        }
+        match stat(self.pid.cast_signed(), self.tid.cast_signed()) {
+            Ok(stat) => matches!(stat.state, 'Z' | 'X' | 'x') || stat.starttime != self.start_time,
+            Err(ProcError::NotFound(_)) => true,
+            Err(_) => false,
+        }
+    }
+}
