@@ -1,9 +1,13 @@
 //! The command line.
 
+mod pace;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use paceline_engine::MOST_THREADS;
+
+pub use pace::PaceArguments;
 
 /// Runs parallel discrete-event simulations.
 #[derive(Debug, Parser)]
@@ -47,6 +51,9 @@ pub enum Command {
     /// Runs published experiments on simulated machines, and says what of them holds
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArguments),
+    /// Runs any command, and of its threads that publish their local virtual time those furthest behind first
+    #[command(after_help = pace::EXAMPLES)]
+    Pace(PaceArguments),
     /// Lists models, scenarios, protocols, event queues, the ways to run ahead, scheduling policies and what can run in guests
     List,
 }

@@ -43,6 +43,9 @@ pub enum Failure {
     Write(PathBuf, io::Error),
     /// Standard output cannot be written.
     Print(io::Error),
+    /// A command cannot be run, or not paced as was asked for.
+    #[cfg(target_os = "linux")]
+    Pace(paceline_pace::RunError),
     /// The handler of Ctrl-C could not be set up.
     Signals(ctrlc::Error),
 }
@@ -97,6 +100,8 @@ impl Failure {
             Self::Write(path, reason) => eprintln!("error: cannot write {}: {reason}", path.display()),
             Self::Print(reason) if reason.kind() == io::ErrorKind::BrokenPipe => {}
             Self::Print(reason) => eprintln!("error: cannot write to standard output: {reason}"),
+            #[cfg(target_os = "linux")]
+            Self::Pace(error) => eprintln!("error: {error}"),
             Self::Signals(reason) => eprintln!("error: cannot watch for Ctrl-C: {reason}"),
         }
     }
@@ -117,6 +122,13 @@ impl Failure {
                 ExitCode::from(2)
             }
             Self::Machine(_, OutcomeError::Machine(error)) if is_of_the_spec(error) => ExitCode::from(2),
+            // As shells and other programs that run a command have it.
+            #[cfg(target_os = "linux")]
+            Self::Pace(error) => ExitCode::from(match error {
+                paceline_pace::RunError::NotFound { .. } => 127,
+                paceline_pace::RunError::NotExecutable { .. } => 126,
+                _ => 1,
+            }),
             Self::Different(..) | Self::Changed(_) | Self::Machine(..) | Self::Disagree(_) => {
                 ExitCode::from(1)
             }

@@ -2,7 +2,7 @@
 //! and does belongs to the other crates.
 //!
 //! Exit status: 0 when all went well, an interrupted run included; 2 for a bad scenario or option; 1 for a failure while
-//! running.
+//! running. That of `paceline pace` is the command's.
 
 #![forbid(unsafe_code)]
 
@@ -17,6 +17,7 @@ mod loaded;
 mod machine;
 mod memory;
 mod output;
+mod pace;
 mod panics;
 mod progress;
 mod reproduce;
@@ -32,6 +33,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Arguments, Command};
+use crate::failure::Failure;
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
@@ -43,9 +45,15 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::check(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::List => list::list(),
+        Command::Pace(arguments) => return ended(pace::pace(&arguments)),
     };
+    ended(done.map(|()| ExitCode::SUCCESS))
+}
+
+/// The exit status of what has come of a command; says what went wrong.
+fn ended(done: Result<ExitCode, Failure>) -> ExitCode {
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(failure) => {
             failure.tell();
             failure.status()

@@ -48,3 +48,26 @@ impl Drop for ForkFlag {
         debug_assert!(result.is_ok(), "a mapping of ours can be unmapped");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_process_that_made_it_finds_it_set() {
+        let flag = ForkFlag::new().expect("there is memory");
+        assert!(flag.is_set());
+        // SAFETY: the child looks at memory that is its own and ends; it touches no lock that another thread may have held.
+        let child = unsafe {
+            match libc::fork() {
+                0 => libc::_exit(i32::from(flag.is_set())),
+                child => child,
+            }
+        };
+        let mut status = -1;
+        // SAFETY: `status` outlives the call.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert_eq!(status, 0, "the child found it set");
+        assert!(flag.is_set());
+    }
+}

@@ -11,9 +11,15 @@
 
 #![cfg(target_os = "linux")]
 
+mod governor;
+mod guard;
 mod pacer;
+pub mod plan;
+mod run;
+mod sched;
 pub mod sched_ext;
 mod settings;
 
 pub use pacer::{PaceError, Pacer, Refusal, Started, start};
+pub use run::{Ended, RunError, run};
 pub use settings::{PaceSettings, PolicyChoice, SettingError};

@@ -9,13 +9,13 @@
 //! While tasks of the fair class leave the paced ones nothing, the policy is taken out, and they compete with them as equals.
 
 #[cfg(feature = "sched-ext")]
-mod guard;
-#[cfg(feature = "sched-ext")]
 mod loader;
 #[cfg(feature = "sched-ext")]
 mod pin;
 #[cfg(feature = "sched-ext")]
 mod policy;
+#[cfg(feature = "sched-ext")]
+mod starvation;
 #[cfg(feature = "sched-ext")]
 mod told;
 

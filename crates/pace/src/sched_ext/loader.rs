@@ -10,9 +10,9 @@ use std::{fs, io};
 use libbpf_rs::{ErrorKind, MapCore, MapFlags};
 use paceline_lvt::{DEFAULT_SLOTS, layout};
 
-use super::guard::{Action, Guard};
 use super::pin::Pin;
 use super::policy::{Policy, Settings};
+use super::starvation::{Action, Starvation};
 use super::told::Told;
 use crate::pacer::{PaceError, Pacer};
 use crate::settings::PaceSettings;
@@ -29,7 +29,7 @@ pub struct Loader {
     /// Before `pin`, since it is to be dropped first.
     policy: Policy,
     pin: Pin,
-    guard: Guard,
+    starvation: Starvation,
     started: Instant,
     /// What the policy told last.
     told: Told,
@@ -48,7 +48,7 @@ impl Loader {
         page.pin(pin.path()).map_err(|error| reason("given a place in /sys/fs/bpf", &error))?;
         policy.attach().map_err(|error| reason("attached", &error))?;
         let started = Instant::now();
-        Ok(Self { policy, pin, guard: Guard::new(Duration::ZERO), started, told: Told::default(), pauses: 0 })
+        Ok(Self { policy, pin, starvation: Starvation::new(Duration::ZERO), started, told: Told::default(), pauses: 0 })
     }
 
     fn failed(what: &'static str, error: libbpf_rs::Error) -> PaceError {
@@ -86,11 +86,11 @@ impl Pacer for Loader {
     fn tick(&mut self) -> Result<(), PaceError> {
         let told = self.policy.told().map_err(|error| Self::failed("asking the policy how it goes", error))?;
         self.told = told;
-        if self.told.exit_kind != 0 && !self.guard.is_paused() {
+        if self.told.exit_kind != 0 && !self.starvation.is_paused() {
             return Err(PaceError::Ejected(self.told.exit()));
         }
         let ran = Duration::from_nanos(self.told.ran_ns);
-        match self.guard.judge(self.started.elapsed(), ran, self.told.queued > 0) {
+        match self.starvation.judge(self.started.elapsed(), ran, self.told.queued > 0) {
             Action::Keep => {}
             Action::Pause => {
                 self.pauses += 1;

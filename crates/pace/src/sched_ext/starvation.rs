@@ -28,7 +28,7 @@ pub enum Action {
 
 /// What is watched. All times are since some common moment.
 #[derive(Debug)]
-pub struct Guard {
+pub struct Starvation {
     /// The policy is out, until then.
     paused_until: Option<Duration>,
     /// Since when tasks are starved, and what they had run at that moment.
@@ -39,7 +39,7 @@ pub struct Guard {
     resumed: Duration,
 }
 
-impl Guard {
+impl Starvation {
     /// At the time `now`, with the policy in.
     pub fn new(now: Duration) -> Self {
         Self { paused_until: None, hungry: None, pause: PAUSE_LEAST, resumed: now }
@@ -88,36 +88,36 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     /// Judges every 50 ms from `from` to `to`, while tasks wait and run for `permille` of the time; all that was to be done.
-    fn watch(guard: &mut Guard, from: u32, to: u32, permille: u32) -> Vec<(u32, Action)> {
+    fn watch(watch: &mut Starvation, from: u32, to: u32, permille: u32) -> Vec<(u32, Action)> {
         let steps = (from..to).step_by(50);
-        let judged = steps.map(|at| (at, guard.judge(at * MS, at * MS * permille / 1000, true)));
+        let judged = steps.map(|at| (at, watch.judge(at * MS, at * MS * permille / 1000, true)));
         judged.filter(|(_, action)| *action != Action::Keep).collect()
     }
 
     #[test]
     fn starved_tasks_get_the_fair_class_soon_and_the_policy_later() {
-        let mut guard = Guard::new(Duration::ZERO);
-        let done = watch(&mut guard, 0, 2000, 10);
+        let mut watch = Starvation::new(Duration::ZERO);
+        let done = watch(&mut watch, 0, 2000, 10);
         assert_eq!(done, [(200, Action::Pause), (1200, Action::Resume), (1400, Action::Pause)]);
-        assert!(guard.is_paused());
+        assert!(watch.is_paused());
     }
 
     #[test]
     fn pauses_grow_to_their_limit_and_are_short_again_after_good_times() {
-        let mut guard = Guard::new(Duration::ZERO);
-        let done = watch(&mut guard, 0, 100_000, 0);
+        let mut watch = Starvation::new(Duration::ZERO);
+        let done = watch(&mut watch, 0, 100_000, 0);
         let pauses = done.chunks(2).filter(|pair| pair.len() == 2).map(|pair| pair[1].0 - pair[0].0);
         assert_eq!(pauses.collect::<Vec<_>>(), [1000, 2000, 4000, 8000, 16_000, 16_000, 16_000, 16_000]);
-        let mut guard = Guard::new(Duration::ZERO);
-        assert_eq!(watch(&mut guard, 0, 1300, 0).len(), 2);
-        assert_eq!(watch(&mut guard, 1300, 5000, 500), []);
-        assert_eq!(guard.pause, PAUSE_LEAST);
+        let mut watch = Starvation::new(Duration::ZERO);
+        assert_eq!(watch(&mut watch, 0, 1300, 0).len(), 2);
+        assert_eq!(watch(&mut watch, 1300, 5000, 500), []);
+        assert_eq!(watch.pause, PAUSE_LEAST);
     }
 
     #[test]
     fn who_runs_or_does_not_want_to_is_not_starved() {
-        assert_eq!(watch(&mut Guard::new(Duration::ZERO), 0, 5000, 60), []);
-        let mut guard = Guard::new(Duration::ZERO);
-        assert!((0..100).all(|at| guard.judge(at * 50 * MS, Duration::ZERO, false) == Action::Keep));
+        assert_eq!(watch(&mut Starvation::new(Duration::ZERO), 0, 5000, 60), []);
+        let mut watch = Starvation::new(Duration::ZERO);
+        assert!((0..100).all(|at| watch.judge(at * 50 * MS, Duration::ZERO, false) == Action::Keep));
     }
 }

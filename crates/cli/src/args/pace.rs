@@ -1,0 +1,114 @@
+//! The arguments of `pace`, and how they are written.
+
+use std::ffi::OsString;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::Args;
+
+pub const EXAMPLES: &str = "\
+COMMAND finds a page in the environment variable PACELINE_LVT; those of its threads that publish
+their local virtual time there are paced, and all others are left alone. The normal scheduler
+is restored when COMMAND ends, and when paceline does, whatever ends it.
+
+Exit status: that of COMMAND, 128 and the signal's number if a signal has ended it; 127 if there is
+no such program, 126 if it cannot be executed; 2 for a bad option; 1 for a failure of its own, such
+as a policy that was asked for and is not permitted.
+
+Examples:
+  paceline pace -- mpirun -n 16 ./simulator
+  paceline pace --policy governor --slice 1ms -- ./simulator
+  paceline pace --min-share 5% -- ./simulator --processes 32";
+
+/// The arguments of `pace`.
+#[derive(Args, Debug)]
+pub struct PaceArguments {
+    /// Which policy: auto, sched-ext, governor or none
+    ///
+    /// sched-ext is a policy in the kernel, for kernels with sched_ext. governor sets real-time priorities, or
+    /// nice levels where only those are permitted. auto takes the first of these that is permitted. none paces nothing.
+    #[arg(long, value_name = "POLICY", default_value = "auto")]
+    pub policy: Policy,
+
+    /// How often it is decided who runs, from 100us to 10ms
+    #[arg(long, value_name = "DURATION", default_value = "500us", value_parser = humantime::parse_duration)]
+    pub slice: Duration,
+
+    /// The least share of a core for each thread that wants to run, whatever the others publish
+    ///
+    /// Where all shares together would take more than a tenth of the machine, they are cut evenly. A thread gets a turn
+    /// twice a second at least.
+    #[arg(long, value_name = "PERCENT", default_value = "2%")]
+    pub min_share: Permille,
+
+    /// What to run, with its arguments
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<OsString>,
+}
+
+/// A policy's name.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy, Debug)]
+pub struct Policy(pub paceline_pace::PolicyChoice);
+
+#[cfg(target_os = "linux")]
+impl FromStr for Policy {
+    type Err = paceline_pace::SettingError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        name.parse().map(Self)
+    }
+}
+
+/// A policy's name; there are none here.
+#[cfg(not(target_os = "linux"))]
+#[derive(Clone, Copy, Debug)]
+pub struct Policy;
+
+#[cfg(not(target_os = "linux"))]
+impl FromStr for Policy {
+    type Err = std::convert::Infallible;
+
+    fn from_str(_: &str) -> Result<Self, Self::Err> {
+        Ok(Self)
+    }
+}
+
+/// A share in thousandths.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Permille(pub u32);
+
+impl FromStr for Permille {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is no share of a core; allowed: 0% to 100%, in steps of 0.1%");
+        let number = text.strip_suffix('%').unwrap_or(text).trim();
+        let (whole, tenths) = number.split_once('.').unwrap_or((number, "0"));
+        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        if whole.is_empty() || tenths.len() != 1 || !digits(whole) || !digits(tenths) {
+            return Err(wrong());
+        }
+        let whole = whole.parse::<u32>().ok().filter(|whole| *whole <= 100).ok_or_else(wrong)?;
+        let permille = whole * 10 + tenths.parse::<u32>().map_err(|_| wrong())?;
+        if permille > 1000 { Err(wrong()) } else { Ok(Self(permille)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_a_percentage_with_one_decimal_at_most() {
+        for permille in 0..=1000 {
+            let text = format!("{}.{}%", permille / 10, permille % 10);
+            assert_eq!(text.parse(), Ok(Permille(permille)));
+        }
+        assert_eq!("2%".parse(), Ok(Permille(20)));
+        assert_eq!("2".parse(), Ok(Permille(20)));
+        for wrong in ["", "%", "-1%", "101%", "100.1%", "1.25%", "x%", "+1%", "1.+%", "99999999999%"] {
+            assert!(wrong.parse::<Permille>().is_err(), "{wrong}");
+        }
+    }
+}

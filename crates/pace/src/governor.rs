@@ -1,0 +1,261 @@
+//! The governor: sets the scheduling classes of publishing threads every slice, on any kernel.
+//!
+//! It reads the page, has the [`Planner`] decide who runs, and changes the classes of those for whom that is something new.
+//! With real-time priorities it runs above all it paces; where only nice levels are permitted, those who are not to run are
+//! put into the idle class, which is below all of them. What the kernel is asked to do is in `governor/mode.rs`, what is
+//! known of threads in `governor/threads.rs`.
+//!
+//! Invariants: a thread is told to the guard before its class is changed. A thread that leaves the page, or simulation
+//! mode, is set back. In a part of the time no thread is above its normal class.
+
+mod mode;
+mod strays;
+mod threads;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use paceline_lvt::layout::{SIMULATION, WAITING};
+use paceline_lvt::{DEFAULT_SLOTS, Owner, Page, SlotView};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::guard::{self, Guard, Ward};
+use crate::pacer::{PaceError, Pacer, Refusal};
+use crate::plan::{Class, Machine, Planner, Seen};
+use crate::sched;
+use crate::settings::PaceSettings;
+use mode::Mode;
+use strays::Strays;
+use threads::Thread;
+
+/// At most so many unknown threads are looked at in a slice: a page that is overwritten all the time must not keep the governor
+/// busy.
+const FOUND_PER_TICK: usize = 16;
+/// What need not be done every slice is done every so many.
+const NOW_AND_THEN: u64 = 16;
+
+/// Who is behind a slot.
+#[derive(Debug, Default)]
+enum Place {
+    /// Nobody.
+    #[default]
+    Free,
+    /// Somebody who may not be paced, or has ended.
+    Refused(Owner),
+    /// Somebody who is paced.
+    Paced(Thread),
+}
+
+impl Place {
+    fn owner(&self) -> Option<Owner> {
+        match self {
+            Self::Free => None,
+            Self::Refused(owner) => Some(*owner),
+            Self::Paced(thread) => Some(thread.owner),
+        }
+    }
+}
+
+/// A running governor.
+#[derive(Debug)]
+pub struct Governor {
+    mode: Mode,
+    slice: Duration,
+    us: i32,
+    page: Page,
+    guard: Guard,
+    planner: Planner,
+    places: Vec<Place>,
+    strays: Strays,
+    ticks: u64,
+    now_ns: u64,
+    /// The slot whose CPU time is read next.
+    sampled: usize,
+    views: Vec<SlotView>,
+    seen: Vec<Seen>,
+}
+
+/// Starts the governor with real-time priorities, or says why it cannot.
+pub fn start_real_time(settings: &PaceSettings) -> Result<Box<dyn Pacer>, Refusal> {
+    Mode::real_time().and_then(|mode| start(settings, mode))
+}
+
+/// Starts the governor with nice levels, or says why it cannot.
+pub fn start_nice(settings: &PaceSettings) -> Result<Box<dyn Pacer>, Refusal> {
+    Mode::nice().and_then(|mode| start(settings, mode))
+}
+
+fn start(settings: &PaceSettings, mode: Mode) -> Result<Box<dyn Pacer>, Refusal> {
+    let refuse = |reason: String| Refusal { policy: mode.name(), reason };
+    let page = Page::create_sealed(DEFAULT_SLOTS).map_err(|error| refuse(error.to_string()))?;
+    let slots = page.capacity();
+    let guard = Guard::start(slots, mode.own())
+        .map_err(|error| refuse(format!("cannot start its guard: {error}")))?;
+    let slice_ns = u64::try_from(settings.slice.as_nanos()).unwrap_or(u64::MAX);
+    let (release_permille, turn_ns, reserve) = mode.needs(slice_ns);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let min_share_permille = settings.min_share_permille;
+    let machine = Machine { cores, slice_ns, min_share_permille, release_permille, turn_ns, reserve };
+    Ok(Box::new(Governor {
+        mode,
+        slice: settings.slice,
+        us: std::process::id().cast_signed(),
+        page,
+        guard,
+        planner: Planner::new(machine, slots as usize),
+        places: (0..slots).map(|_| Place::Free).collect(),
+        strays: Strays::default(),
+        ticks: 0,
+        now_ns: 0,
+        sampled: 0,
+        views: Vec::new(),
+        seen: Vec::new(),
+    }))
+}
+
+impl Pacer for Governor {
+    fn name(&self) -> &'static str {
+        self.mode.name()
+    }
+
+    fn page(&self) -> &Path {
+        self.page.path()
+    }
+
+    fn period(&self) -> Duration {
+        self.slice
+    }
+
+    fn tick(&mut self) -> Result<(), PaceError> {
+        if self.ticks == 0 {
+            let error = |reason| PaceError::System { what: "setting the governor's own priority", reason };
+            sched::set(0, self.mode.own()).map_err(error)?;
+        }
+        let now_ns = monotonic_ns();
+        if u128::from(now_ns - self.now_ns) >= guard::SILENCE.as_nanos() / 2 {
+            self.forget_classes();
+        }
+        self.now_ns = now_ns;
+        self.page.read_into(&mut self.views).map_err(|error| PaceError::Page(error.to_string()))?;
+        let lost = |reason| PaceError::System { what: "telling the guard", reason };
+        self.meet().map_err(lost)?;
+        self.sample();
+        let decided = self.planner.decide(now_ns, &self.seen);
+        // Who goes back goes first, so that never more are before the others than there are cores.
+        for forward in [false, true] {
+            for (slot, class) in decided.iter().filter(|(_, class)| (*class > Class::Normal) == forward) {
+                let Place::Paced(thread) = &mut self.places[*slot] else { continue };
+                if thread.put(self.mode.class(*class, thread.normal)).is_err() {
+                    self.places[*slot] = Place::Refused(thread.owner);
+                }
+            }
+        }
+        if self.ticks.is_multiple_of(NOW_AND_THEN) {
+            self.guard.alive().map_err(lost)?;
+            let places = &self.places;
+            self.strays.look(|| paced(places));
+        }
+        self.ticks += 1;
+        Ok(())
+    }
+
+    fn stop(self: Box<Self>) -> Result<(), PaceError> {
+        Ok(())
+    }
+}
+
+impl Governor {
+    /// Goes through the page: who is new, who has gone, and what the others say.
+    fn meet(&mut self) -> std::io::Result<()> {
+        self.seen.clear();
+        let (mut views, mut found) = (self.views.iter().peekable(), 0);
+        for (slot, place) in self.places.iter_mut().enumerate() {
+            let view = views.next_if(|view| view.index as usize == slot);
+            // A slot that changes hands just now has no start time: nobody is there yet.
+            let view = view.filter(|view| view.start_time != 0 && view.flags & SIMULATION != 0);
+            let owner = view.map(SlotView::owner);
+            let fresh = place.owner() != owner;
+            if fresh {
+                leave(place);
+                if let Some(owner) = owner.filter(|_| found < FOUND_PER_TICK) {
+                    found += 1;
+                    *place = welcome(slot, owner, self.us, &self.guard)?;
+                }
+            }
+            if let (Place::Paced(_), Some(view)) = (&*place, view) {
+                let waiting = view.flags & WAITING != 0;
+                self.seen.push(Seen { slot, fresh, lvt_ns: view.lvt_ns, waiting, cpu_ns: None });
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the CPU time of one thread after the other, one in a slice.
+    fn sample(&mut self) {
+        let next = self.seen.iter().position(|seen| seen.slot >= self.sampled).unwrap_or(0);
+        let Some(seen) = self.seen.get_mut(next) else { return };
+        self.sampled = seen.slot + 1;
+        let Place::Paced(thread) = &self.places[seen.slot] else { return };
+        match thread.cpu_ns() {
+            Ok(cpu_ns) => seen.cpu_ns = Some(cpu_ns),
+            Err(_) => {
+                self.places[seen.slot] = Place::Refused(thread.owner);
+                self.seen.remove(next);
+            }
+        }
+    }
+
+    /// After a pause so long that the guard may have set everybody back.
+    fn forget_classes(&mut self) {
+        for place in &mut self.places {
+            if let Place::Paced(thread) = place {
+                thread.set = None;
+            }
+        }
+    }
+}
+
+impl Drop for Governor {
+    fn drop(&mut self) {
+        self.places.iter_mut().for_each(leave);
+    }
+}
+
+/// The thread that claims a slot, told to the guard if it may be paced.
+fn welcome(slot: usize, owner: Owner, us: i32, guard: &Guard) -> std::io::Result<Place> {
+    let Some(thread) =
+        Thread::find(owner, us).filter(|thread| thread.owner.pid != guard.process().cast_unsigned())
+    else {
+        return Ok(Place::Refused(owner));
+    };
+    let (tid, start_time, normal) = (thread.tid(), owner.start_time, thread.normal);
+    let told = guard.watch(Ward { slot: slot as u32, tid, start_time, normal })?;
+    // Next time, if the guard is too busy.
+    Ok(if told { Place::Paced(thread) } else { Place::Free })
+}
+
+/// Sets the thread of a slot back, and frees the slot.
+fn leave(place: &mut Place) {
+    if let Place::Paced(mut thread) = std::mem::take(place)
+        && thread.set.is_some()
+    {
+        // If it has ended, so much the better.
+        let _ = thread.put(thread.normal);
+    }
+}
+
+/// The threads that are paced, as (process, thread).
+fn paced(places: &[Place]) -> BTreeSet<(i32, i32)> {
+    let threads = places.iter().filter_map(|place| match place {
+        Place::Paced(thread) => Some((thread.owner.pid.cast_signed(), thread.tid())),
+        _ => None,
+    });
+    threads.collect()
+}
+
+fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    // The clock starts at 0 when the machine does.
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}

@@ -1,0 +1,150 @@
+//! What the governor is permitted to do: found out by doing it, in a thread that is thrown away.
+
+use std::io;
+
+use crate::pacer::Refusal;
+use crate::plan::Class;
+use crate::sched::{self, SchedClass};
+
+/// The priority of the governor itself and of its guard, above all that it gives.
+pub const OWN_PRIORITY: i32 = 4;
+
+/// What the real-time mode is called.
+pub const REAL_TIME: &str = "governor (real-time)";
+/// What the mode without real-time priorities is called.
+pub const NICE: &str = "governor (nice)";
+
+/// How long a turn has to be where only weights say who runs: two ticks of a slow kernel.
+const NICE_TURN_NS: u64 = 8_000_000;
+/// The least part of the time, in thousandths, that is left to the rest of the machine.
+const RELEASE_LEAST_PERMILLE: u32 = 100;
+/// The most: with less than a fifth of the time, real-time priorities are of no use.
+const RELEASE_MOST_PERMILLE: u32 = 800;
+
+/// What is permitted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Mode {
+    /// Real-time priorities.
+    RealTime {
+        /// Whether threads that are not to run can be put into the idle class, and taken back out of it.
+        idle: bool,
+        /// The part of the time, in thousandths, in which there are to be none.
+        release_permille: u32,
+    },
+    /// The normal class and the idle class, which is below the highest nice level.
+    Nice,
+}
+
+impl Mode {
+    /// Real-time priorities, or why not.
+    pub fn real_time() -> Result<Self, Refusal> {
+        let refuse = |reason: String| Refusal { policy: REAL_TIME, reason };
+        let probe = |class| tried(move || sched::set(0, class));
+        probe(SchedClass::RealTime(OWN_PRIORITY)).map_err(|error| {
+            refuse(match error.kind() {
+                io::ErrorKind::PermissionDenied => format!(
+                    "not permitted (needs CAP_SYS_NICE or RLIMIT_RTPRIO of at least {OWN_PRIORITY}, and real-time \
+                     runtime in the cgroup)"
+                ),
+                _ => error.to_string(),
+            })
+        })?;
+        let release_permille = release_permille(&read("sched_rt_runtime_us"), &read("sched_rt_period_us"))
+            .ok_or_else(|| refuse("the kernel leaves real-time threads too little time".into()))?;
+        Ok(Self::RealTime { idle: tried(idle_and_back).is_ok(), release_permille })
+    }
+
+    /// Nice levels, or why not.
+    pub fn nice() -> Result<Self, Refusal> {
+        tried(idle_and_back).map(|()| Self::Nice).map_err(|error| Refusal {
+            policy: NICE,
+            reason: match error.kind() {
+                io::ErrorKind::PermissionDenied => {
+                    "not permitted (needs CAP_SYS_NICE or RLIMIT_NICE of at least 20)".into()
+                }
+                _ => error.to_string(),
+            },
+        })
+    }
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RealTime { .. } => REAL_TIME,
+            Self::Nice => NICE,
+        }
+    }
+
+    /// The class of the governor itself, and of its guard.
+    pub const fn own(self) -> SchedClass {
+        match self {
+            Self::RealTime { .. } => SchedClass::RealTime(OWN_PRIORITY),
+            Self::Nice => SchedClass::Other,
+        }
+    }
+
+    /// The class of a thread whose normal one is `normal`, where `class` has been decided for it.
+    pub const fn class(self, class: Class, normal: SchedClass) -> SchedClass {
+        match (self, class) {
+            (Self::RealTime { .. }, Class::Turn) => SchedClass::RealTime(3),
+            (Self::RealTime { .. }, Class::Front) => SchedClass::RealTime(2),
+            (Self::RealTime { .. }, Class::Reserve) => SchedClass::RealTime(1),
+            (Self::RealTime { idle: true, .. } | Self::Nice, Class::Back) => SchedClass::Idle,
+            _ => normal,
+        }
+    }
+
+    /// Which part of the time is left to the rest of the machine, in thousandths; how long a turn has to be to have an effect;
+    /// whether there is a reserve.
+    pub const fn needs(self, slice_ns: u64) -> (u32, u64, bool) {
+        match self {
+            Self::RealTime { release_permille, .. } => (release_permille, slice_ns, true),
+            Self::Nice => (0, NICE_TURN_NS, false),
+        }
+    }
+}
+
+/// What `call` says in a thread of its own, whose scheduling is nobody's loss.
+fn tried(call: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new().spawn(call)?.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+}
+
+fn idle_and_back() -> io::Result<()> {
+    sched::set(0, SchedClass::Idle)?;
+    sched::set(0, SchedClass::Other)
+}
+
+fn read(setting: &str) -> String {
+    std::fs::read_to_string(format!("/proc/sys/kernel/{setting}")).unwrap_or_default()
+}
+
+/// The part of the time, in thousandths, to leave to others, so that the kernel has no reason to throttle: what it would
+/// take, and a twentieth of the rest. A tenth where it never throttles, or does not say; none where too little would be left.
+fn release_permille(runtime: &str, period: &str) -> Option<u32> {
+    let number = |text: &str| text.trim().parse::<i64>().ok();
+    let least = RELEASE_LEAST_PERMILLE;
+    let (Some(runtime @ 0..), Some(period @ 1..)) = (number(runtime), number(period)) else {
+        return Some(least);
+    };
+    let left = u32::try_from(1000 - (runtime.min(period) * 950 / period)).unwrap_or(1000);
+    (left <= RELEASE_MOST_PERMILLE).then_some(left.max(least))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_throttle_is_kept_and_a_tenth_is_left_where_there_is_none() {
+        assert_eq!(release_permille("950000\n", "1000000\n"), Some(100));
+        assert_eq!(release_permille("-1\n", "1000000\n"), Some(100));
+        assert_eq!(release_permille("", ""), Some(100));
+        assert_eq!(release_permille("500000", "1000000"), Some(525));
+        assert_eq!(release_permille("0", "1000000"), None);
+        for runtime in (100_000..=1_000_000).step_by(50_000) {
+            if let Some(left) = release_permille(&runtime.to_string(), "1000000") {
+                assert!(1_000_000 - i64::from(left) * 1000 <= runtime, "{runtime}: {left}");
+            }
+        }
+    }
+}

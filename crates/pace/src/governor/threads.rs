@@ -1,0 +1,88 @@
+//! The threads behind the slots of a page, each looked at once before anything is done to it.
+//!
+//! Invariant: a thread is paced only if it is what its slot says - same id, process and start time - and its process descends from
+//! ours. So whatever stands on a page, nobody else's thread is touched.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use paceline_lvt::Owner;
+use procfs::process::{Process, Stat};
+
+use crate::sched::{self, SchedClass};
+
+/// More generations than a command has.
+const GENERATIONS: usize = 64;
+
+/// A thread that may be paced.
+#[derive(Debug)]
+pub struct Thread {
+    /// Who it is.
+    pub owner: Owner,
+    /// The class to set it back to.
+    pub normal: SchedClass,
+    /// The class it has been set to; none when nobody knows what became of it.
+    pub set: Option<SchedClass>,
+    /// How much CPU time it has had, as a file that ends with the thread.
+    schedstat: File,
+}
+
+impl Thread {
+    /// The thread behind a slot, if it may be paced by process `us`.
+    pub fn find(owner: Owner, us: i32) -> Option<Self> {
+        let (pid, tid) = (i32::try_from(owner.pid).ok()?, i32::try_from(owner.tid).ok()?);
+        let schedstat = File::open(format!("/proc/{pid}/task/{tid}/schedstat")).ok()?;
+        let stat = Process::new(pid).ok()?.task_from_tid(tid).ok()?.stat().ok()?;
+        if stat.starttime != owner.start_time || !descends(&stat, us) {
+            return None;
+        }
+        let normal = match sched::get(tid).ok()? {
+            // Nobody starts a simulation in the idle class; it was forked by a thread that we have put there.
+            SchedClass::Idle => SchedClass::Other,
+            normal @ (SchedClass::Other | SchedClass::Batch) => normal,
+            SchedClass::RealTime(_) | SchedClass::Foreign(_) => return None,
+        };
+        Some(Self { owner, normal, set: None, schedstat })
+    }
+
+    /// Its id.
+    pub fn tid(&self) -> i32 {
+        self.owner.tid.cast_signed()
+    }
+
+    /// The CPU time it has had in nanoseconds; an error when it has ended. For a thread that runs, the time is that of the last
+    /// timer tick.
+    pub fn cpu_ns(&self) -> std::io::Result<u64> {
+        let mut text = [0; 80];
+        let read = self.schedstat.read_at(&mut text, 0)?;
+        let first = text[..read].split(|byte| *byte == b' ').next().unwrap_or_default();
+        let parsed = std::str::from_utf8(first).ok().and_then(|number| number.parse().ok());
+        parsed.ok_or_else(|| std::io::ErrorKind::InvalidData.into())
+    }
+
+    /// Sets its class, if that is another than it has.
+    pub fn put(&mut self, class: SchedClass) -> std::io::Result<()> {
+        if self.set != Some(class) {
+            // The file fails if the thread has ended and its id is another's.
+            self.cpu_ns()?;
+            sched::set(self.tid(), class)?;
+            self.set = Some(class);
+        }
+        Ok(())
+    }
+}
+
+/// Whether the process of `stat` descends from process `us`.
+fn descends(stat: &Stat, us: i32) -> bool {
+    let mut parent = stat.ppid;
+    for _ in 0..GENERATIONS {
+        if parent == us {
+            return true;
+        }
+        match Process::new(parent).and_then(|process| process.stat()) {
+            Ok(stat) if parent > 1 => parent = stat.ppid,
+            _ => return false,
+        }
+    }
+    false
+}

@@ -1,0 +1,221 @@
+//! The guard: a small process that sets every paced thread back to its normal class when the governor has died or hangs.
+//!
+//! The governor tells it through a pipe of each thread before it changes its class, and gives a sign of life now and then.
+//! When the pipe closes - whatever ended the governor, signal 9 included - the guard restores all it knows of and ends. When no
+//! sign of life comes, it restores them too, and waits on.
+//!
+//! Invariants: a thread whose class is changed is known to the guard. A thread is restored only while it is the same thread: its
+//! start time is compared. After the fork the guard allocates nothing and takes no lock, for another thread may have held
+//! one.
+#![allow(unsafe_code)] // fork(2), and what only its child may do
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, WaitOptions, setsid, waitpid};
+
+use crate::sched::{self, SchedClass};
+
+/// A governor that gives no sign of life for so long hangs.
+pub const SILENCE: Duration = Duration::from_millis(300);
+/// Bytes of a message.
+const MESSAGE_BYTES: usize = 24;
+/// In the place of a slot: a sign of life.
+const ALIVE: u32 = u32::MAX;
+
+/// A thread that the guard looks after.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Ward {
+    /// Its slot, below the number of slots that the guard was made for; it takes the place of the slot's former one.
+    pub slot: u32,
+    /// Its id.
+    pub tid: i32,
+    /// When it was started, in clock ticks since the system was.
+    pub start_time: u64,
+    /// The class to set it back to.
+    pub normal: SchedClass,
+}
+
+impl Ward {
+    fn encode(self) -> [u8; MESSAGE_BYTES] {
+        let mut bytes = [0; MESSAGE_BYTES];
+        bytes[0..4].copy_from_slice(&self.slot.to_ne_bytes());
+        bytes[4..8].copy_from_slice(&self.tid.to_ne_bytes());
+        bytes[8..16].copy_from_slice(&self.start_time.to_ne_bytes());
+        bytes[16..20].copy_from_slice(&self.normal.number().0.to_ne_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8; MESSAGE_BYTES]) -> Self {
+        let word = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+        let mut start_time = [0; 8];
+        start_time.copy_from_slice(&bytes[8..16]);
+        Self {
+            slot: u32::from_ne_bytes(word(0)),
+            tid: i32::from_ne_bytes(word(4)),
+            start_time: u64::from_ne_bytes(start_time),
+            normal: SchedClass::from_number(i32::from_ne_bytes(word(16))),
+        }
+    }
+
+    /// Sets it back, if it is still there.
+    fn restore(&self) {
+        if start_time(self.tid) == Some(self.start_time) {
+            // If it has ended meanwhile, so much the better.
+            let _ = sched::set(self.tid, self.normal);
+        }
+    }
+}
+
+/// The governor's end.
+#[derive(Debug)]
+pub struct Guard {
+    pipe: Option<OwnedFd>,
+    process: Pid,
+}
+
+impl Guard {
+    /// Starts the guard for `slots` slots, in the class `own`: one in which paced threads cannot keep it from running.
+    pub fn start(slots: u32, own: SchedClass) -> io::Result<Self> {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        let mut wards: Vec<Option<Ward>> = vec![None; slots as usize];
+        // SAFETY: the child calls only what may be called after a fork (`serve`), and leaves by `_exit`.
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => {
+                // Held here, it would never close.
+                drop(write);
+                serve(&read, &mut wards, own);
+                // SAFETY: ends the process at once, without what the parent has set up for its own end.
+                unsafe { libc::_exit(0) }
+            }
+            child => {
+                let process = Pid::from_raw(child).expect("a child has a process id");
+                Ok(Self { pipe: Some(write), process })
+            }
+        }
+    }
+
+    /// The guard's process.
+    pub fn process(&self) -> i32 {
+        self.process.as_raw_nonzero().get()
+    }
+
+    /// Has it look after a thread from now on. `false` if it is too busy to be told: then the thread is to be left alone.
+    pub fn watch(&self, ward: Ward) -> io::Result<bool> {
+        self.send(&ward.encode())
+    }
+
+    /// Gives a sign of life. An error says that the guard has died.
+    pub fn alive(&self) -> io::Result<()> {
+        let sign = Ward { slot: ALIVE, tid: 0, start_time: 0, normal: SchedClass::Other };
+        self.send(&sign.encode()).map(|_| ())
+    }
+
+    fn send(&self, message: &[u8; MESSAGE_BYTES]) -> io::Result<bool> {
+        let pipe = self.pipe.as_ref().expect("the pipe is open until the guard is dropped");
+        match rustix::io::write(pipe, message) {
+            Ok(_) => Ok(true),
+            Err(Errno::AGAIN) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        drop(self.pipe.take());
+        // Who reaps all children may have been quicker.
+        let _ = waitpid(Some(self.process), WaitOptions::empty());
+    }
+}
+
+/// What the guard does, until the pipe closes.
+fn serve(pipe: &OwnedFd, wards: &mut [Option<Ward>], own: SchedClass) {
+    close_all_but(pipe.as_raw_fd());
+    // A session of its own: Ctrl-C and hang-ups are for others.
+    let _ = setsid();
+    // SAFETY: a setting of the process; the name is a string that ends with NUL.
+    unsafe { libc::prctl(libc::PR_SET_NAME, c"paceline-guard".as_ptr()) };
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
+        // SAFETY: ignoring a signal runs no code.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+    // Where this is not permitted, the governor does not set real-time priorities either.
+    let _ = sched::set(0, own);
+    let silence = Timespec { tv_sec: 0, tv_nsec: i64::from(SILENCE.subsec_nanos()) };
+    let mut message = [0; MESSAGE_BYTES];
+    loop {
+        let mut ready = [PollFd::new(pipe, PollFlags::IN)];
+        match poll(&mut ready, Some(&silence)) {
+            Ok(0) => wards.iter().flatten().for_each(Ward::restore),
+            Ok(_) => match rustix::io::read(pipe.as_fd(), &mut message) {
+                Ok(0) => break,
+                // Messages are written whole, as they are shorter than what a pipe keeps together.
+                Ok(_) => {
+                    let ward = Ward::decode(&message);
+                    if let Some(place) = wards.get_mut(ward.slot as usize) {
+                        *place = Some(ward);
+                    }
+                }
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(_) => break,
+            },
+            Err(Errno::INTR) => {}
+            Err(_) => break,
+        }
+    }
+    wards.iter().flatten().for_each(Ward::restore);
+}
+
+/// Closes every file but `kept`: a pipe that somebody reads from the paced command must not stay open for the guard's sake.
+fn close_all_but(kept: i32) {
+    let kept = kept.cast_unsigned();
+    for (first, last) in [(0, kept.checked_sub(1)), (kept + 1, Some(u32::MAX))] {
+        if let Some(last) = last {
+            // SAFETY: the child uses no file but `kept`. Where the call is unknown (before Linux 5.9), files stay open.
+            unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+        }
+    }
+}
+
+/// When a thread was started, read without allocating: field 22 of /proc/TID/stat.
+fn start_time(tid: i32) -> Option<u64> {
+    let mut path = [0; 32];
+    write!(&mut path[..], "/proc/{tid}/stat").ok()?;
+    let path = std::ffi::CStr::from_bytes_until_nul(&path).ok()?;
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, rustix::fs::Mode::empty()).ok()?;
+    let mut text = [0; 1024];
+    let read = File::from(file).read(&mut text).ok()?;
+    // The name, in brackets, may hold anything; fields are counted from behind it.
+    let behind = text[..read].iter().rposition(|byte| *byte == b')')? + 2;
+    let field = text[behind..read].split(|byte| *byte == b' ').nth(19)?;
+    std::str::from_utf8(field).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_read_as_it_was_written() {
+        for normal in [SchedClass::Other, SchedClass::Batch, SchedClass::Idle] {
+            let ward = Ward { slot: 7, tid: 4711, start_time: 1 << 40, normal };
+            assert_eq!(Ward::decode(&ward.encode()), ward);
+        }
+    }
+
+    #[test]
+    fn the_start_time_is_that_of_proc() {
+        let pid = std::process::id().cast_signed();
+        let stat = procfs::process::Process::myself().and_then(|me| me.stat()).expect("there is a /proc");
+        assert_eq!(start_time(pid), Some(stat.starttime));
+        assert_eq!(start_time(i32::MAX), None);
+    }
+}

@@ -1,0 +1,236 @@
+//! Who runs next, decided from what the threads say: a pure core without clock, system call or file.
+//!
+//! Every slice the governor says what it sees ([`Seen`]) and gets a [`Class`] for each thread. As many threads as there are
+//! cores are at the front: those of least LVT among those that neither say that they wait nor have held the front for
+//! long without progress. Such ones take turns on cores that nobody else wants. A thread that has not run for long gets a turn
+//! before everybody else, so nobody starves, whatever the page holds. In a part of the time nobody is above the rest of the
+//! machine: the release.
+//!
+//! What "long without progress" is follows from the thread's own history, by time and not by number of slices: an event that
+//! outlasts it costs a pause, once, and the next may last longer.
+
+mod history;
+
+use history::History;
+
+/// The LVT of a thread that has nothing to do.
+pub const IDLE_LVT_NS: u64 = u64::MAX;
+/// The largest LVT that is a time. What lies above says nothing, and counts as nothing to do.
+pub const LVT_MAX_NS: u64 = i64::MAX as u64;
+
+/// Nobody waits longer than this for a turn, however many there are.
+const DUE_MAX_NS: u64 = 400_000_000;
+/// The part of the machine, one in so many, that turns may take.
+const TURNS_ONE_IN: u64 = 10;
+/// Those who say that they wait are asked so many times less often.
+const WAITERS_LESS_OFTEN: u64 = 4;
+/// One release in so many nanoseconds.
+const RELEASE_PERIOD_NS: u64 = 20_000_000;
+/// When no thread has made progress for so long, what they wait for may be outside of the page, and wants a core.
+const DEADLOCK_NS: u64 = 20_000_000;
+
+/// What the planner reckons with.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    /// How many cores there are.
+    pub cores: usize,
+    /// How often [`Planner::decide`] is called, about.
+    pub slice_ns: u64,
+    /// The least share of a core, in thousandths.
+    pub min_share_permille: u32,
+    /// The part of the time, in thousandths, in which no thread is above the rest of the machine.
+    pub release_permille: u32,
+    /// How long a turn lasts: what the classes need to have an effect.
+    pub turn_ns: u64,
+    /// Whether threads are kept in reserve, for when those at the front block.
+    pub reserve: bool,
+}
+
+/// A thread as it is seen now.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Its slot, below the number of slots.
+    pub slot: usize,
+    /// Whether another thread had the slot when it was seen last.
+    pub fresh: bool,
+    /// Its LVT.
+    pub lvt_ns: u64,
+    /// Whether it says that it waits.
+    pub waiting: bool,
+    /// The CPU time it has had; none when nobody has looked.
+    pub cpu_ns: Option<u64>,
+}
+
+/// Where a thread stands, the last first.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Class {
+    /// Runs on cores that nobody else wants.
+    #[default]
+    Back,
+    /// Is like any other thread of the machine.
+    Normal,
+    /// Runs where one of the front blocks.
+    Reserve,
+    /// Runs.
+    Front,
+    /// Runs even before the front, for one slice.
+    Turn,
+}
+
+/// Decides who runs next.
+#[derive(Debug)]
+pub struct Planner {
+    machine: Machine,
+    threads: Vec<History>,
+    /// Number of the decision, by which it is known who was there the last time.
+    round: u64,
+    now_ns: u64,
+    progress_ns: u64,
+    order: Vec<(Rank, usize)>,
+    due: Vec<(u64, usize)>,
+    classes: Vec<(usize, Class)>,
+}
+
+/// Who comes before whom: (0 ready, 1 waits or has stalled, 2 nothing to do), LVT of the ready, not at the front, when it ran
+/// last.
+type Rank = (u8, u64, bool, u64);
+
+impl Planner {
+    /// A planner for a page of `slots` slots.
+    pub fn new(machine: Machine, slots: usize) -> Self {
+        assert!(machine.cores > 0 && machine.slice_ns > 0, "a machine has a core and time has slices");
+        Self {
+            machine,
+            threads: vec![History::default(); slots],
+            round: 0,
+            now_ns: 0,
+            progress_ns: 0,
+            order: Vec::new(),
+            due: Vec::new(),
+            classes: Vec::new(),
+        }
+    }
+
+    /// The class of each thread in `seen` from `now_ns` on, in the order of slots that `seen` has. A thread that is not
+    /// in `seen` is forgotten.
+    pub fn decide(&mut self, now_ns: u64, seen: &[Seen]) -> &[(usize, Class)] {
+        self.look(now_ns, seen);
+        self.grant_turns(seen);
+        self.fill_front(seen);
+        let released = self.is_released();
+        self.classes.clear();
+        for Seen { slot, .. } in seen {
+            let class = match self.threads[*slot].class {
+                Class::Back => Class::Back,
+                above if released => above.min(Class::Normal),
+                above => above,
+            };
+            self.classes.push((*slot, class));
+        }
+        &self.classes
+    }
+
+    /// Takes in what has happened since the last decision.
+    fn look(&mut self, now_ns: u64, seen: &[Seen]) {
+        let past_ns = now_ns.saturating_sub(self.now_ns);
+        self.now_ns = now_ns;
+        self.round += 1;
+        for seen in seen {
+            let thread = &mut self.threads[seen.slot];
+            if seen.fresh || thread.round + 1 != self.round {
+                *thread = History::new(seen, now_ns);
+                self.progress_ns = now_ns;
+            } else if thread.note(seen, now_ns, past_ns, self.machine.slice_ns) {
+                self.progress_ns = now_ns;
+            }
+            thread.round = self.round;
+        }
+    }
+
+    /// Lets turns go on that are not over, and gives new ones to those who have not run for longest.
+    fn grant_turns(&mut self, seen: &[Seen]) {
+        let Machine { cores, slice_ns, turn_ns, .. } = self.machine;
+        let (now_ns, due_ns) = (self.now_ns, self.due_ns(seen.len()));
+        let most = (cores / 2).max(1);
+        self.due.clear();
+        for Seen { slot, .. } in seen {
+            let thread = &mut self.threads[*slot];
+            let in_turn = thread.class == Class::Turn && now_ns - thread.turn_ns + slice_ns / 2 < turn_ns;
+            let patience_ns = match thread.waiting {
+                true => (due_ns * WAITERS_LESS_OFTEN).min(DUE_MAX_NS),
+                false => due_ns,
+            };
+            if in_turn {
+                self.due.push((0, *slot));
+            } else if now_ns - thread.ran_ns >= patience_ns {
+                self.due.push((thread.ran_ns.max(1), *slot));
+            }
+            if thread.class == Class::Turn && !in_turn {
+                thread.class = Class::Back;
+            }
+        }
+        if self.due.len() > most {
+            self.due.select_nth_unstable(most - 1);
+            self.due.truncate(most);
+        }
+        for (_, slot) in &self.due {
+            let thread = &mut self.threads[*slot];
+            if thread.class != Class::Turn {
+                thread.turn_ns = now_ns;
+                thread.class = Class::Turn;
+            }
+        }
+    }
+
+    /// How long a thread that wants to run is left without a turn, where there are `threads` of them.
+    fn due_ns(&self, threads: usize) -> u64 {
+        let Machine { cores, slice_ns, min_share_permille, turn_ns, .. } = self.machine;
+        let turn_ns = turn_ns.max(slice_ns);
+        let by_share = (turn_ns * 1000).checked_div(u64::from(min_share_permille)).unwrap_or(DUE_MAX_NS);
+        let by_cost = turn_ns * TURNS_ONE_IN * threads as u64 / cores as u64;
+        by_share.max(by_cost).min(DUE_MAX_NS)
+    }
+
+    /// Puts the best on the cores that turns have left.
+    fn fill_front(&mut self, seen: &[Seen]) {
+        let cores = self.machine.cores - self.due.len().min(self.machine.cores);
+        self.order.clear();
+        for Seen { slot, .. } in seen {
+            let thread = &mut self.threads[*slot];
+            if thread.class == Class::Turn {
+                continue;
+            }
+            self.order.push((thread.rank(self.now_ns), *slot));
+            thread.class = Class::Back;
+        }
+        let reserve = if self.machine.reserve { self.machine.cores } else { 0 };
+        let chosen = cores + reserve;
+        if chosen == 0 || self.order.is_empty() {
+            return;
+        }
+        if self.order.len() > chosen {
+            self.order.select_nth_unstable(chosen - 1);
+            self.order.truncate(chosen);
+        }
+        self.order.sort_unstable();
+        for (place, ((group, ..), slot)) in self.order.iter().enumerate() {
+            self.threads[*slot].class = match place < cores {
+                true if *group < 2 => Class::Front,
+                false if *group == 0 => Class::Reserve,
+                _ => Class::Back,
+            };
+        }
+    }
+
+    /// Whether the rest of the machine has its time now. All planners on a machine agree on that, so that they leave the same
+    /// time.
+    fn is_released(&self) -> bool {
+        let usual_ns = RELEASE_PERIOD_NS / 1000 * u64::from(self.machine.release_permille);
+        let stuck = self.now_ns - self.progress_ns > DEADLOCK_NS;
+        let release_ns = if stuck { usual_ns.max(RELEASE_PERIOD_NS / 2) } else { usual_ns };
+        self.now_ns % RELEASE_PERIOD_NS < release_ns
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! What is remembered of a thread: its progress, and how long it held the front without any.
+//!
+//! Invariant: a thread that has stalled is ready again when its pause is over, or at once when its LVT changes or its waiting
+//! flag falls. So the rule delays a thread with long events, and never shuts it out.
+
+use super::{Class, LVT_MAX_NS, Rank, Seen};
+
+/// How long a thread may hold the front without progress, before anything is known of it.
+const LIMIT_FIRST_NS: u64 = 10_000_000;
+/// The least such time: a few slices, in which an event comes to its end.
+const LIMIT_MIN_NS: u64 = 4_000_000;
+/// The longest such time: what a thread that lies can take at a time.
+const LIMIT_MAX_NS: u64 = 100_000_000;
+/// A thread at the front that got no CPU time in so long is kept from running by others.
+const HINDERED_NS: u64 = 20_000_000;
+
+/// What is remembered of a thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct History {
+    /// The decision at which it was seen last.
+    pub round: u64,
+    /// Where it stands, releases aside.
+    pub class: Class,
+    /// Whether it says that it waits, or has nothing to do.
+    pub waiting: bool,
+    /// When it ran last, as far as is known.
+    pub ran_ns: u64,
+    /// When its last turn began.
+    pub turn_ns: u64,
+    lvt_ns: u64,
+    /// How long it has held the front since its last progress, altogether and at a stretch.
+    held_ns: u64,
+    stretch_ns: u64,
+    /// How long it may hold the front at a stretch.
+    limit_ns: u64,
+    /// The end of its pause after a stall.
+    paused_until_ns: u64,
+    cpu_ns: Option<u64>,
+    /// How long it has held the front without a look at its CPU time that showed any.
+    unproven_ns: u64,
+    hindered: bool,
+}
+
+impl History {
+    /// Of a thread that is seen for the first time.
+    pub fn new(seen: &Seen, now_ns: u64) -> Self {
+        Self {
+            lvt_ns: seen.lvt_ns,
+            waiting: waits(seen),
+            cpu_ns: seen.cpu_ns,
+            ran_ns: now_ns,
+            limit_ns: LIMIT_FIRST_NS,
+            ..Self::default()
+        }
+    }
+
+    /// Takes in what is seen of it, `past_ns` after the last time, and says whether it has made progress.
+    pub fn note(&mut self, seen: &Seen, now_ns: u64, past_ns: u64, slice_ns: u64) -> bool {
+        let held = self.class >= Class::Front;
+        self.note_cpu(seen.cpu_ns, now_ns);
+        if held {
+            self.held_ns += past_ns;
+            self.stretch_ns += past_ns;
+            self.unproven_ns += past_ns;
+            if !self.hindered || self.class == Class::Turn {
+                self.ran_ns = now_ns;
+            }
+        } else {
+            self.stretch_ns = 0;
+        }
+        let waiting = waits(seen);
+        let progress = seen.lvt_ns != self.lvt_ns || (self.waiting && !waiting);
+        (self.lvt_ns, self.waiting) = (seen.lvt_ns, waiting);
+        if progress {
+            if held {
+                self.learn(slice_ns);
+            }
+            (self.held_ns, self.stretch_ns, self.paused_until_ns) = (0, 0, 0);
+        } else if held && self.stretch_ns >= self.limit_ns && now_ns >= self.paused_until_ns {
+            self.paused_until_ns = now_ns + self.limit_ns;
+            self.limit_ns = (self.limit_ns * 2).min(LIMIT_MAX_NS);
+            self.stretch_ns = 0;
+        }
+        progress
+    }
+
+    /// A thread that makes progress as soon as it runs has waited for others; one that makes it later has worked all the time.
+    fn learn(&mut self, slice_ns: u64) {
+        let at_once = self.stretch_ns <= 2 * slice_ns;
+        let needed_ns = if at_once { self.stretch_ns } else { self.held_ns };
+        let kept_ns = self.limit_ns - self.limit_ns / 8;
+        self.limit_ns = (2 * needed_ns).max(kept_ns).clamp(LIMIT_MIN_NS, LIMIT_MAX_NS);
+    }
+
+    fn note_cpu(&mut self, cpu_ns: Option<u64>, now_ns: u64) {
+        let Some(now_has_ns) = cpu_ns else { return };
+        match self.cpu_ns.replace(now_has_ns) {
+            Some(had_ns) if had_ns == now_has_ns => self.hindered = self.unproven_ns > HINDERED_NS,
+            _ => {
+                (self.hindered, self.unproven_ns) = (false, 0);
+                self.ran_ns = now_ns;
+            }
+        }
+    }
+
+    /// Its place among those who want to run.
+    pub fn rank(&self, now_ns: u64) -> Rank {
+        if self.lvt_ns > LVT_MAX_NS {
+            (2, 0, false, self.ran_ns)
+        } else if self.waiting || now_ns < self.paused_until_ns {
+            (1, 0, false, self.ran_ns)
+        } else {
+            (0, self.lvt_ns, self.class != Class::Front, self.ran_ns)
+        }
+    }
+}
+
+/// Whether a thread says that it cannot use a core.
+fn waits(seen: &Seen) -> bool {
+    seen.waiting || seen.lvt_ns > LVT_MAX_NS
+}

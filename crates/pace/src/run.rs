@@ -1,0 +1,192 @@
+//! Runs a command under a pacer until it ends.
+//!
+//! The pacer works in a thread of its own; the calling thread waits for signals. Those that ask a program to end or to do something
+//! are passed on to the command, unless the terminal has sent them, which sends them to the command as well. Orphans of the
+//! command become children of ours as long as it runs, so that they are known to belong to it.
+//!
+//! Invariant: when [`run`] returns, the pacer has been stopped.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
+
+use paceline_lvt::ENV;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::low_level::siginfo::{Cause, Origin};
+
+use crate::pacer::{PaceError, Pacer};
+
+/// What is passed on to the command.
+const PASSED_ON: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT];
+
+/// How a command has ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// The command's own status.
+    pub status: ExitStatus,
+    /// What ended the pacing before the command ended.
+    pub trouble: Option<PaceError>,
+    /// What the pacer has counted, by name.
+    pub statistics: Vec<(&'static str, u64)>,
+}
+
+impl Ended {
+    /// The exit status as shells give it: 128 and the number of the signal for a command that a signal has ended.
+    pub fn code(&self) -> u8 {
+        let code = self.status.code().or_else(|| self.status.signal().map(|signal| 128 + signal));
+        code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+    }
+}
+
+/// Why a command was not run, or not to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// There is no such program.
+    #[error("{program}: there is no such program")]
+    NotFound {
+        /// The command's first word.
+        program: String,
+    },
+    /// It cannot be executed.
+    #[error("{program}: cannot be executed: {reason}")]
+    NotExecutable {
+        /// The command's first word.
+        program: String,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// Signals or children cannot be waited for, or there can be no thread.
+    #[error("{what}: {reason}")]
+    System {
+        /// What was being done.
+        what: &'static str,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// The pacer cannot prepare the command.
+    #[error(transparent)]
+    Pace(#[from] PaceError),
+}
+
+/// Runs `command`, paced by `pacer` if there is one, until it ends. What ends the pacing earlier is given to `told` at once; the
+/// command goes on without.
+///
+/// # Errors
+///
+/// Where the command cannot be started, or its end cannot be waited for.
+pub fn run(
+    mut command: Command,
+    pacer: Option<Box<dyn Pacer>>,
+    told: impl Fn(&PaceError) + Sync,
+) -> Result<Ended, RunError> {
+    let error = |what| move |reason: io::Error| RunError::System { what, reason };
+    // Before the command, so that none of its signals is missed.
+    let watched = PASSED_ON.iter().chain([&SIGCHLD]);
+    let signals = SignalsInfo::<WithOrigin>::new(watched).map_err(error("watching for signals"))?;
+    set_child_subreaper(Pid::from_raw(1)).map_err(|errno| error("keeping orphans")(errno.into()))?;
+    match &pacer {
+        Some(pacer) => {
+            command.env(ENV, pacer.page());
+            pacer.prepare(&mut command)?;
+        }
+        None => {
+            command.env_remove(ENV);
+        }
+    }
+    let child = command.spawn().map_err(|reason| not_started(&command, reason))?;
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let pace = |pacer: Box<dyn Pacer>| {
+            let (result, statistics) = keep_pace(pacer, &over);
+            (result.inspect_err(&told), statistics)
+        };
+        let thread = pacer.map(|pacer| {
+            Builder::new().name("paceline-pace".into()).spawn_scoped(scope, move || pace(pacer))
+        });
+        let thread = thread.transpose().map_err(error("starting a thread"));
+        let ended = wait(&child, signals);
+        over.store(true, Ordering::Relaxed);
+        let result =
+            thread?.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let (result, statistics) = result.unwrap_or((Ok(()), Vec::new()));
+        Ok(Ended { status: ended.map_err(error("waiting for the command"))?, trouble: result.err(), statistics })
+    })
+}
+
+fn not_started(command: &Command, reason: io::Error) -> RunError {
+    let program = command.get_program().to_string_lossy().into_owned();
+    match reason.kind() {
+        io::ErrorKind::NotFound => RunError::NotFound { program },
+        _ => RunError::NotExecutable { program, reason },
+    }
+}
+
+/// Passes signals on until the child has ended.
+fn wait(child: &Child, mut signals: SignalsInfo<WithOrigin>) -> io::Result<ExitStatus> {
+    let pid = Pid::from_raw(child.id().cast_signed()).expect("a child has a process id");
+    loop {
+        for origin in signals.wait() {
+            if origin.signal != SIGCHLD && !is_the_terminals(&origin, pid) {
+                let signal = Signal::from_named_raw(origin.signal).expect("those watched for have names");
+                // A child that has ended meanwhile needs no signal.
+                let _ = kill_process(pid, signal);
+            }
+        }
+        if let Some(status) = reap(pid)? {
+            return Ok(status);
+        }
+    }
+}
+
+/// Whether the child has got the signal as well: the terminal sends to all of its programs. And what the child itself sends is
+/// not for the child.
+fn is_the_terminals(origin: &Origin, child: Pid) -> bool {
+    let from_child =
+        origin.process.as_ref().is_some_and(|process| process.pid == child.as_raw_nonzero().get());
+    matches!(origin.cause, Cause::Kernel) || from_child
+}
+
+/// Takes in all children that have ended, and says if `child` is one of them.
+fn reap(child: Pid) -> io::Result<Option<ExitStatus>> {
+    let mut ended = None;
+    loop {
+        match waitpid(None, WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) if pid == child => ended = Some(ExitStatus::from_raw(status.as_raw())),
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) | Err(Errno::CHILD) => return Ok(ended),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Lets the pacer work once in its period, until it is over; and what it has counted.
+fn keep_pace(
+    mut pacer: Box<dyn Pacer>,
+    over: &AtomicBool,
+) -> (Result<(), PaceError>, Vec<(&'static str, u64)>) {
+    let mut next = clock_gettime(ClockId::Monotonic);
+    while !over.load(Ordering::Relaxed) {
+        if let Err(error) = pacer.tick() {
+            return (Err(error), pacer.statistics());
+        }
+        let period = Timespec::try_from(pacer.period()).expect("a period is short");
+        let now = clock_gettime(ClockId::Monotonic);
+        next += period;
+        if next < now {
+            // Late: what was missed is not made up for.
+            next = now + period;
+        }
+        // Woken by a signal, it is early once.
+        let _ = clock_nanosleep_absolute(ClockId::Monotonic, &next);
+    }
+    let statistics = pacer.statistics();
+    (pacer.stop(), statistics)
+}
