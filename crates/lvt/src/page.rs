@@ -11,6 +11,7 @@ mod open;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use rustix::fs::{self, FallocateFlags, MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
@@ -139,7 +140,8 @@ impl Page {
         match &self.backing {
             Backing::Fixed(mapping) => {
                 self.check_header(&mapping.header())?;
-                let slots = (0..).zip(mapping.slots());
+                // Most slots are free, and are not copied.
+                let slots = (0..).zip(mapping.slots()).filter(|(_, slot)| slot.tid.load(Relaxed) != 0);
                 views.extend(slots.filter_map(|(index, slot)| SlotView::decode(index, &slot.bytes())));
             }
             Backing::Plain => {

@@ -86,13 +86,16 @@ pub struct Planner {
     round: u64,
     now_ns: u64,
     progress_ns: u64,
+    released: bool,
+    /// Time outside of releases.
+    worked_ns: u64,
     order: Vec<(Rank, usize)>,
     due: Vec<(u64, usize)>,
     classes: Vec<(usize, Class)>,
 }
 
-/// Who comes before whom: (0 ready, 1 waits or has stalled, 2 nothing to do), LVT of the ready, not at the front, when it ran
-/// last.
+/// Who comes before whom: (0 ready, 1 waits or has stalled, 2 also, and has looked around since others got on, 3 nothing to
+/// do), LVT of 0 and 1, not at the front, when it ran last.
 type Rank = (u8, u64, bool, u64);
 
 impl Planner {
@@ -102,9 +105,12 @@ impl Planner {
         Self {
             machine,
             threads: vec![History::default(); slots],
-            round: 0,
+            // Not 0, which is the round of those who have never been there, nor 1.
+            round: 1,
             now_ns: 0,
             progress_ns: 0,
+            released: false,
+            worked_ns: 0,
             order: Vec::new(),
             due: Vec::new(),
             classes: Vec::new(),
@@ -115,14 +121,14 @@ impl Planner {
     /// in `seen` is forgotten.
     pub fn decide(&mut self, now_ns: u64, seen: &[Seen]) -> &[(usize, Class)] {
         self.look(now_ns, seen);
+        self.released = self.is_released(seen.len());
         self.grant_turns(seen);
         self.fill_front(seen);
-        let released = self.is_released();
         self.classes.clear();
         for Seen { slot, .. } in seen {
             let class = match self.threads[*slot].class {
                 Class::Back => Class::Back,
-                above if released => above.min(Class::Normal),
+                above if self.released => above.min(Class::Normal),
                 above => above,
             };
             self.classes.push((*slot, class));
@@ -132,7 +138,9 @@ impl Planner {
 
     /// Takes in what has happened since the last decision.
     fn look(&mut self, now_ns: u64, seen: &[Seen]) {
-        let past_ns = now_ns.saturating_sub(self.now_ns);
+        // In a release, nobody was ahead of anybody.
+        let past_ns = if self.released { 0 } else { now_ns.saturating_sub(self.now_ns) };
+        self.worked_ns += past_ns;
         self.now_ns = now_ns;
         self.round += 1;
         for seen in seen {
@@ -140,7 +148,7 @@ impl Planner {
             if seen.fresh || thread.round + 1 != self.round {
                 *thread = History::new(seen, now_ns);
                 self.progress_ns = now_ns;
-            } else if thread.note(seen, now_ns, past_ns, self.machine.slice_ns) {
+            } else if thread.note(seen, now_ns, past_ns, self.worked_ns, self.machine.slice_ns) {
                 self.progress_ns = now_ns;
             }
             thread.round = self.round;
@@ -149,9 +157,8 @@ impl Planner {
 
     /// Lets turns go on that are not over, and gives new ones to those who have not run for longest.
     fn grant_turns(&mut self, seen: &[Seen]) {
-        let Machine { cores, slice_ns, turn_ns, .. } = self.machine;
-        let (now_ns, due_ns) = (self.now_ns, self.due_ns(seen.len()));
-        let most = (cores / 2).max(1);
+        let Machine { slice_ns, turn_ns, .. } = self.machine;
+        let (now_ns, due_ns, most) = (self.now_ns, self.due_ns(seen.len()), self.most_turns());
         self.due.clear();
         for Seen { slot, .. } in seen {
             let thread = &mut self.threads[*slot];
@@ -162,7 +169,7 @@ impl Planner {
             };
             if in_turn {
                 self.due.push((0, *slot));
-            } else if now_ns - thread.ran_ns >= patience_ns {
+            } else if !self.released && now_ns - thread.ran_ns >= patience_ns {
                 self.due.push((thread.ran_ns.max(1), *slot));
             }
             if thread.class == Class::Turn && !in_turn {
@@ -180,6 +187,11 @@ impl Planner {
                 thread.class = Class::Turn;
             }
         }
+    }
+
+    /// How many have turns at a time.
+    fn most_turns(&self) -> usize {
+        (self.machine.cores / 2).max(1)
     }
 
     /// How long a thread that wants to run is left without a turn, where there are `threads` of them.
@@ -200,7 +212,7 @@ impl Planner {
             if thread.class == Class::Turn {
                 continue;
             }
-            self.order.push((thread.rank(self.now_ns), *slot));
+            self.order.push((thread.rank(self.worked_ns, self.progress_ns), *slot));
             thread.class = Class::Back;
         }
         let reserve = if self.machine.reserve { self.machine.cores } else { 0 };
@@ -215,7 +227,7 @@ impl Planner {
         self.order.sort_unstable();
         for (place, ((group, ..), slot)) in self.order.iter().enumerate() {
             self.threads[*slot].class = match place < cores {
-                true if *group < 2 => Class::Front,
+                true if *group < 3 => Class::Front,
                 false if *group == 0 => Class::Reserve,
                 _ => Class::Back,
             };
@@ -224,9 +236,11 @@ impl Planner {
 
     /// Whether the rest of the machine has its time now. All planners on a machine agree on that, so that they leave the same
     /// time.
-    fn is_released(&self) -> bool {
+    fn is_released(&self, threads: usize) -> bool {
         let usual_ns = RELEASE_PERIOD_NS / 1000 * u64::from(self.machine.release_permille);
-        let stuck = self.now_ns - self.progress_ns > DEADLOCK_NS;
+        // With very many threads, their turns take all the time there is.
+        let turns_ns = threads as u64 * self.machine.slice_ns / self.most_turns() as u64;
+        let stuck = self.now_ns - self.progress_ns > DEADLOCK_NS && turns_ns < DUE_MAX_NS / 2;
         let release_ns = if stuck { usual_ns.max(RELEASE_PERIOD_NS / 2) } else { usual_ns };
         self.now_ns % RELEASE_PERIOD_NS < release_ns
     }

@@ -28,12 +28,13 @@ pub struct History {
     /// When its last turn began.
     pub turn_ns: u64,
     lvt_ns: u64,
-    /// How long it has held the front since its last progress, altogether and at a stretch.
+    /// How long it has held the front since its last progress, altogether, since its last pause, and at a stretch.
     held_ns: u64,
+    spent_ns: u64,
     stretch_ns: u64,
-    /// How long it may hold the front at a stretch.
+    /// How long it may hold the front before it has to pause.
     limit_ns: u64,
-    /// The end of its pause after a stall.
+    /// The end of its pause after a stall, in time outside of releases.
     paused_until_ns: u64,
     cpu_ns: Option<u64>,
     /// How long it has held the front without a look at its CPU time that showed any.
@@ -54,32 +55,37 @@ impl History {
         }
     }
 
-    /// Takes in what is seen of it, `past_ns` after the last time, and says whether it has made progress.
-    pub fn note(&mut self, seen: &Seen, now_ns: u64, past_ns: u64, slice_ns: u64) -> bool {
+    /// Takes in what is seen of it, `past_ns` of time outside of releases after the last time, of which there was `worked_ns`
+    /// altogether; says whether it has made progress.
+    pub fn note(&mut self, seen: &Seen, now_ns: u64, past_ns: u64, worked_ns: u64, slice_ns: u64) -> bool {
         let held = self.class >= Class::Front;
         self.note_cpu(seen.cpu_ns, now_ns);
         if held {
-            self.held_ns += past_ns;
-            self.stretch_ns += past_ns;
+            if !self.waiting {
+                self.held_ns += past_ns;
+                self.spent_ns += past_ns;
+                self.stretch_ns += past_ns;
+            }
             self.unproven_ns += past_ns;
-            if !self.hindered || self.class == Class::Turn {
+            if past_ns > 0 && (!self.hindered || self.class == Class::Turn) {
                 self.ran_ns = now_ns;
             }
         } else {
             self.stretch_ns = 0;
         }
         let waiting = waits(seen);
-        let progress = seen.lvt_ns != self.lvt_ns || (self.waiting && !waiting);
+        let advanced = seen.lvt_ns != self.lvt_ns;
+        let progress = advanced || (self.waiting && !waiting);
         (self.lvt_ns, self.waiting) = (seen.lvt_ns, waiting);
         if progress {
-            if held {
+            if held && advanced {
                 self.learn(slice_ns);
             }
-            (self.held_ns, self.stretch_ns, self.paused_until_ns) = (0, 0, 0);
-        } else if held && self.stretch_ns >= self.limit_ns && now_ns >= self.paused_until_ns {
-            self.paused_until_ns = now_ns + self.limit_ns;
+            (self.held_ns, self.spent_ns, self.stretch_ns, self.paused_until_ns) = (0, 0, 0, 0);
+        } else if self.spent_ns >= self.limit_ns {
+            self.paused_until_ns = worked_ns + self.limit_ns;
             self.limit_ns = (self.limit_ns * 2).min(LIMIT_MAX_NS);
-            self.stretch_ns = 0;
+            self.spent_ns = 0;
         }
         progress
     }
@@ -103,12 +109,14 @@ impl History {
         }
     }
 
-    /// Its place among those who want to run.
-    pub fn rank(&self, now_ns: u64) -> Rank {
+    /// Its place among those who want to run, where there was `worked_ns` of time outside of releases, and somebody made
+    /// progress last at `progress_ns`. Who waits, and has looked around since, has nothing new to see.
+    pub fn rank(&self, worked_ns: u64, progress_ns: u64) -> Rank {
         if self.lvt_ns > LVT_MAX_NS {
-            (2, 0, false, self.ran_ns)
-        } else if self.waiting || now_ns < self.paused_until_ns {
-            (1, 0, false, self.ran_ns)
+            (3, 0, false, self.ran_ns)
+        } else if self.waiting || worked_ns < self.paused_until_ns {
+            let seen_all = self.ran_ns > progress_ns;
+            (if seen_all { 2 } else { 1 }, if seen_all { 0 } else { self.lvt_ns }, false, self.ran_ns)
         } else {
             (0, self.lvt_ns, self.class != Class::Front, self.ran_ns)
         }
