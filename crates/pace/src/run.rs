@@ -101,7 +101,6 @@ pub fn run(
             command.env_remove(ENV);
         }
     }
-    let child = command.spawn().map_err(|reason| not_started(&command, reason))?;
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let pace = |pacer: Box<dyn Pacer>| {
@@ -111,13 +110,17 @@ pub fn run(
         let thread = pacer.map(|pacer| {
             Builder::new().name("paceline-pace".into()).spawn_scoped(scope, move || pace(pacer))
         });
-        let thread = thread.transpose().map_err(error("starting a thread"));
-        let ended = wait(&child, signals);
+        let thread = thread.transpose().map_err(error("starting a thread"))?;
+        // While the pacer works already: it sees to it that the new process gets as far as its program.
+        let ended = match command.spawn() {
+            Ok(child) => wait(&child, signals).map_err(error("waiting for the command")),
+            Err(reason) => Err(not_started(&command, reason)),
+        };
         over.store(true, Ordering::Relaxed);
         let result =
-            thread?.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            thread.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         let (result, statistics) = result.unwrap_or((Ok(()), Vec::new()));
-        Ok(Ended { status: ended.map_err(error("waiting for the command"))?, trouble: result.err(), statistics })
+        Ok(Ended { status: ended?, trouble: result.err(), statistics })
     })
 }
 
