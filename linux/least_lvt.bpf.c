@@ -54,7 +54,7 @@ struct pace {
 	u64 start_time;   /* as in the page */
 	u64 lvt_ns;       /* when it was judged last */
 	u64 stuck_ns;     /* CPU time since its LVT changed */
-	u64 event_ns;     /* typical CPU time from one change to the next */
+	u64 event_ns;     /* usual CPU time from one change to the next */
 	u64 patience_ns;  /* CPU time without a change after which it is stuck */
 	u64 since_ns;     /* when it was judged last while it ran; 0: it does not run */
 	u64 queued_ns;    /* when it was put into a queue */
@@ -146,13 +146,13 @@ static __always_inline struct slot *slot_of(const struct task_struct *p, const s
 	return READ_ONCE(slot->flags) & SIMULATION ? slot : NULL;
 }
 
-/* An event has taken `took_ns`: what is typical goes up quickly and down slowly. */
+/* An event has taken `took_ns`: what is thought usual goes up at once and down slowly. */
 static __always_inline void learn(struct pace *pace, u64 took_ns)
 {
 	u64 patience_ns;
 
 	if (took_ns > pace->event_ns)
-		pace->event_ns = (pace->event_ns + took_ns) / 2;
+		pace->event_ns = took_ns;
 	else
 		pace->event_ns -= (pace->event_ns - took_ns) / 8;
 	patience_ns = 2 * pace->event_ns;
@@ -410,13 +410,14 @@ void paceline_enable(u64 *ctx)
 	pace->since_ns = 0;
 	pace->vtime_ns = ordinary_vtime_ns;
 	pace->event_ns = 0;
-	pace->patience_ns = settings.stuck_ns;
+	pace->patience_ns = STUCK_MAX * settings.stuck_ns;
 }
 
 /* What a look at all CPUs finds. */
 struct look {
 	u64 now;
-	u64 stuck;        /* whether a task that was taken for its LVT does not get on */
+	u64 stuck;        /* whether a CPU has a task, taken for its LVT, that does not get on */
+	u64 getting_on;   /* whether one has another task of ours */
 };
 
 /* Ends the slice of a CPU whose task has had it; wakes a CPU that has gone to sleep while somebody waits. */
@@ -429,7 +430,9 @@ static long end_slice(u32 index, struct look *look)
 		scx_bpf_kick_cpu(index, SCX_KICK_IDLE);
 		return 0;
 	}
+	/* Not counted: the verifier would follow every number. */
 	look->stuck |= cpu->stuck;
+	look->getting_on |= !cpu->stuck;
 	if (look->now > since_ns + settings.slice_ns / 2) {
 		count(&told.kicks);
 		scx_bpf_kick_cpu(index, SCX_KICK_PREEMPT);
@@ -464,13 +467,17 @@ static long look_at_slot(u32 turn, void *nothing)
 	return 0;
 }
 
-/* Moves tasks that have waited for longer than `wait_ns` to where they are taken first. */
-static void rescue(u64 queue, u64 now, u64 wait_ns)
+/*
+ * Moves tasks that have waited for longer than `wait_ns` to where they are taken first. Not static, so that the kernel verifies
+ * it on its own and not once for each path that leads to it.
+ */
+__noinline int rescue(u64 queue, u64 now, u64 wait_ns)
 {
 	struct bpf_iter_scx_dsq it;
 	struct task_struct *p;
 	struct pace *pace;
 
+	bpf_rcu_read_lock();
 	if (!bpf_iter_scx_dsq_new(&it, queue, 0)) {
 		while ((p = bpf_iter_scx_dsq_next(&it))) {
 			pace = pace_of(p);
@@ -479,6 +486,8 @@ static void rescue(u64 queue, u64 now, u64 wait_ns)
 		}
 	}
 	bpf_iter_scx_dsq_destroy(&it);
+	bpf_rcu_read_unlock();
+	return 0;
 }
 
 /*
@@ -486,7 +495,7 @@ static void rescue(u64 queue, u64 now, u64 wait_ns)
  * its LVT does not get on, it may be at work on a long event, or may poll for what another task has to do first; nobody knows
  * which, so the others together get half of the machine.
  */
-static u64 patience(bool stuck)
+__noinline u64 patience(u32 stuck)
 {
 	u64 wait_ns = told.queued * settings.slice_ns * (stuck ? 2 : 10) / nr_cpus;
 
@@ -499,22 +508,22 @@ static int tick(void *map, u32 *key, struct ticker *ticker)
 {
 	struct look look = {.now = bpf_ktime_get_ns()};
 	u64 wait_ns;
+	bool stuck;
 
 	if (!active)
 		return 0;
-	bpf_rcu_read_lock();
 	told.queued = scx_bpf_dsq_nr_queued(LEAST) + scx_bpf_dsq_nr_queued(WAITING) + scx_bpf_dsq_nr_queued(ORDINARY) +
 		      scx_bpf_dsq_nr_queued(OVERDUE);
 	if (told.queued)
 		bpf_loop(nr_cpus, end_slice, &look, 0);
 	bpf_loop(SLOTS_PER_TICK, look_at_slot, NULL, 0);
-	if (settings.wait_max_ns && told.queued && (look.stuck || ++ticks % RESCUE_TICKS == 0)) {
-		wait_ns = patience(look.stuck);
+	stuck = look.stuck && !look.getting_on;
+	if (settings.wait_max_ns && told.queued && (stuck || ++ticks % RESCUE_TICKS == 0)) {
+		wait_ns = patience(stuck);
 		rescue(LEAST, look.now, wait_ns);
 		rescue(WAITING, look.now, wait_ns);
 		rescue(ORDINARY, look.now, wait_ns);
 	}
-	bpf_rcu_read_unlock();
 	bpf_timer_start(&ticker->timer, settings.slice_ns, 0);
 	return 0;
 }
