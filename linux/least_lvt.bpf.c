@@ -70,7 +70,8 @@ struct cpu {
 	u64 turns;        /* how often it has looked for a task */
 	u64 ordinary_in;  /* turns until an ordinary task has its own */
 	u64 stuck;        /* whether its task, taken for its LVT, has not changed that for long */
-	u64 pad[3];
+	u64 stranded_ns;  /* since when tasks lie in its own queue while it runs none of ours; 0: none */
+	u64 pad[2];
 };
 
 struct {
@@ -216,16 +217,16 @@ static void begin_slice(struct pace *pace, struct cpu *cpu)
 	WRITE_ONCE(cpu->since_ns, now);
 }
 
+/*
+ * An idle CPU is chosen, but the task goes through the queues even so: put into that CPU's own queue it would be stranded if a
+ * task of the fair class came first.
+ */
 SEC("struct_ops/paceline_select_cpu")
 s32 paceline_select_cpu(u64 *ctx)
 {
-	struct task_struct *p = (void *)ctx[0];
 	bool idle = false;
-	s32 cpu = scx_bpf_select_cpu_dfl(p, (s32)ctx[1], ctx[2], &idle);
 
-	if (idle)
-		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, settings.slice_ns, 0);
-	return cpu;
+	return scx_bpf_select_cpu_dfl((void *)ctx[0], (s32)ctx[1], ctx[2], &idle);
 }
 
 /* The CPU whose task of ours is furthest ahead of a given LVT. */
@@ -418,22 +419,30 @@ struct look {
 	u64 now;
 	u64 stuck;        /* whether a CPU has a task, taken for its LVT, that does not get on */
 	u64 getting_on;   /* whether one has another task of ours */
+	u64 stranded_ns;  /* for how long a task lies in a CPU's own queue at most */
 };
 
 /* Ends the slice of a CPU whose task has had it; wakes a CPU that has gone to sleep while somebody waits. */
 static long end_slice(u32 index, struct look *look)
 {
-	const struct cpu *cpu = cpu_of(index);
+	struct cpu *cpu = cpu_of(index);
 	u64 since_ns = READ_ONCE(cpu->since_ns);
 
 	if (!since_ns) {
+		if (scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | index) <= 0)
+			cpu->stranded_ns = 0;
+		else if (!cpu->stranded_ns)
+			cpu->stranded_ns = look->now;
+		else if (look->now - cpu->stranded_ns > look->stranded_ns)
+			look->stranded_ns = look->now - cpu->stranded_ns;
 		scx_bpf_kick_cpu(index, SCX_KICK_IDLE);
 		return 0;
 	}
+	cpu->stranded_ns = 0;
 	/* Not counted: the verifier would follow every number. */
 	look->stuck |= cpu->stuck;
 	look->getting_on |= !cpu->stuck;
-	if (look->now > since_ns + settings.slice_ns / 2) {
+	if (told.queued && look->now > since_ns + settings.slice_ns / 2) {
 		count(&told.kicks);
 		scx_bpf_kick_cpu(index, SCX_KICK_PREEMPT);
 	}
@@ -514,8 +523,8 @@ static int tick(void *map, u32 *key, struct ticker *ticker)
 		return 0;
 	told.queued = scx_bpf_dsq_nr_queued(LEAST) + scx_bpf_dsq_nr_queued(WAITING) + scx_bpf_dsq_nr_queued(ORDINARY) +
 		      scx_bpf_dsq_nr_queued(OVERDUE);
-	if (told.queued)
-		bpf_loop(nr_cpus, end_slice, &look, 0);
+	bpf_loop(nr_cpus, end_slice, &look, 0);
+	told.stranded_ns = look.stranded_ns;
 	bpf_loop(SLOTS_PER_TICK, look_at_slot, NULL, 0);
 	stuck = look.stuck && !look.getting_on;
 	if (settings.wait_max_ns && told.queued && (stuck || ++ticks % RESCUE_TICKS == 0)) {

@@ -27,6 +27,7 @@ struct told {
 	u64 ordinary;        /* tasks taken that publish no LVT */
 	u64 resolved;        /* slots whose task was found */
 	u64 queued;          /* tasks in queues, at the last tick */
+	u64 stranded_ns;     /* for how long a task lies on a CPU that runs none of ours, at most */
 	char exit_reason[128];
 	char exit_message[128];
 };

@@ -37,7 +37,7 @@ typedef _Bool bool;
 #define CLOCK_MONOTONIC 1
 
 /* sched_ext: built-in queues, flags. */
-#define SCX_DSQ_LOCAL ((1ULL << 63) | 2)
+#define SCX_DSQ_LOCAL_ON ((1ULL << 63) | (1ULL << 62)) /* and the number of the CPU */
 #define SCX_ENQ_WAKEUP 1ULL
 #define SCX_KICK_IDLE 1ULL
 #define SCX_KICK_PREEMPT 2ULL

@@ -14,7 +14,18 @@ fn main() {
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
     let object = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("least_lvt.bpf.o");
     let status = Command::new(&clang)
-        .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-c"])
+        .args([
+            "-target",
+            "bpf",
+            "-mcpu=v3",
+            "-O2",
+            "-g",
+            "-Wall",
+            "-Wextra",
+            "-Wno-unused-parameter",
+            "-Werror",
+            "-c",
+        ])
         .arg("../../linux/least_lvt.bpf.c")
         .arg("-o")
         .arg(&object)
@@ -24,6 +35,8 @@ fn main() {
         Ok(status) => format!("{clang} could not compile linux/least_lvt.bpf.c ({status})"),
         Err(error) => format!("{clang} cannot be run: {error}"),
     };
-    eprintln!("{problem}\nThe feature `sched-ext` needs clang 14 or newer; `apt-get install clang libelf-dev zlib1g-dev` brings it.");
+    eprintln!(
+        "{problem}\nThe feature `sched-ext` needs clang 14 or newer; `apt-get install clang libelf-dev zlib1g-dev` brings it."
+    );
     process::exit(1);
 }

@@ -142,7 +142,7 @@ bad_company() {
 fair_hogs() {
     back hog1 /load hog 4
     back hog2 /load hog 4
-    timeout -s KILL 120 /pace sched-ext /load windows 8 10 5 random busy barrier >/tmp/out 2>/tmp/err
+    timeout -s KILL 120 /pace sched-ext /load windows 8 40 5 random busy barrier >/tmp/out 2>/tmp/err
     status=$?
     gap=$(field gap_ms /tmp/out)
     pauses=$(count 'pauses for programs of the fair class' /tmp/err)

@@ -44,11 +44,19 @@ impl Loader {
         let pin = Pin::new();
         let header = layout::header(DEFAULT_SLOTS);
         let mut page = policy.page();
-        page.update(&0u32.to_ne_bytes(), &header, MapFlags::ANY).map_err(|error| reason("given a page", &error))?;
+        page.update(&0u32.to_ne_bytes(), &header, MapFlags::ANY)
+            .map_err(|error| reason("given a page", &error))?;
         page.pin(pin.path()).map_err(|error| reason("given a place in /sys/fs/bpf", &error))?;
         policy.attach().map_err(|error| reason("attached", &error))?;
         let started = Instant::now();
-        Ok(Self { policy, pin, starvation: Starvation::new(Duration::ZERO), started, told: Told::default(), pauses: 0 })
+        Ok(Self {
+            policy,
+            pin,
+            starvation: Starvation::new(Duration::ZERO),
+            started,
+            told: Told::default(),
+            pauses: 0,
+        })
     }
 
     fn failed(what: &'static str, error: libbpf_rs::Error) -> PaceError {
@@ -84,13 +92,15 @@ impl Pacer for Loader {
     }
 
     fn tick(&mut self) -> Result<(), PaceError> {
-        let told = self.policy.told().map_err(|error| Self::failed("asking the policy how it goes", error))?;
+        let told =
+            self.policy.told().map_err(|error| Self::failed("asking the policy how it goes", error))?;
         self.told = told;
         if self.told.exit_kind != 0 && !self.starvation.is_paused() {
             return Err(PaceError::Ejected(self.told.exit()));
         }
         let ran = Duration::from_nanos(self.told.ran_ns);
-        match self.starvation.judge(self.started.elapsed(), ran, self.told.queued > 0) {
+        let stranded = Duration::from_nanos(self.told.stranded_ns);
+        match self.starvation.judge(self.started.elapsed(), ran, self.told.queued > 0, stranded) {
             Action::Keep => {}
             Action::Pause => {
                 self.pauses += 1;

@@ -18,7 +18,10 @@ impl Pin {
     pub fn new() -> Self {
         for entry in fs::read_dir(FOLDER).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).and_then(|rest| rest.split('-').next());
+            let owner = name
+                .to_str()
+                .and_then(|name| name.strip_prefix(PREFIX))
+                .and_then(|rest| rest.split('-').next());
             if owner.is_some_and(|pid| pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists()) {
                 // Somebody else may have been faster, or may own it: it does no harm there.
                 let _ = fs::remove_file(entry.path());

@@ -28,6 +28,8 @@ pub struct Told {
     pub resolved: u64,
     /// Tasks that waited for a CPU, a slice ago at most.
     pub queued: u64,
+    /// For how long a task has lain on a CPU that runs none of them, at most.
+    pub stranded_ns: u64,
     /// Why the policy has ended, in the kernel's words.
     pub exit_reason: String,
     /// More about that.
@@ -37,12 +39,13 @@ pub struct Told {
 impl Told {
     /// The value of the map; `None` if it has another size.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        const NUMBERS: usize = 11;
+        const NUMBERS: usize = 12;
         if bytes.len() != NUMBERS * 8 + 2 * TEXT_BYTES {
             return None;
         }
         let (numbers, texts) = bytes.split_at(NUMBERS * 8);
-        let number = |at: usize| u64::from_ne_bytes(numbers[at * 8..at * 8 + 8].try_into().expect("eight bytes"));
+        let number =
+            |at: usize| u64::from_ne_bytes(numbers[at * 8..at * 8 + 8].try_into().expect("eight bytes"));
         Some(Self {
             exit_kind: number(0),
             ran_ns: number(1),
@@ -55,6 +58,7 @@ impl Told {
             ordinary: number(8),
             resolved: number(9),
             queued: number(10),
+            stranded_ns: number(11),
             exit_reason: text(&texts[..TEXT_BYTES]),
             exit_message: text(&texts[TEXT_BYTES..]),
         })
@@ -95,13 +99,16 @@ mod tests {
 
     #[test]
     fn only_whole_values_are_read_and_texts_end_at_their_end() {
-        let mut bytes = vec![0; 11 * 8 + 2 * TEXT_BYTES];
+        let mut bytes = vec![0; 12 * 8 + 2 * TEXT_BYTES];
         bytes[8] = 7;
-        bytes[88..92].copy_from_slice(b"gone");
+        bytes[96..100].copy_from_slice(b"gone");
         let told = Told::decode(&bytes).expect("a whole value");
         assert_eq!((told.ran_ns, told.exit_kind, told.exit().as_str()), (7, 0, "gone"));
-        bytes[88 + TEXT_BYTES..88 + 2 * TEXT_BYTES].fill(b'x');
-        assert_eq!(Told::decode(&bytes).expect("a whole value").exit(), format!("gone: {}", "x".repeat(TEXT_BYTES)));
+        bytes[96 + TEXT_BYTES..96 + 2 * TEXT_BYTES].fill(b'x');
+        assert_eq!(
+            Told::decode(&bytes).expect("a whole value").exit(),
+            format!("gone: {}", "x".repeat(TEXT_BYTES))
+        );
         assert_eq!(Told::decode(&bytes[1..]), None);
     }
 }
