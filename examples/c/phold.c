@@ -90,7 +90,7 @@ static uint64_t load_per_mille(const options *o, uint32_t self, uint32_t window)
         return self == 0 ? (uint64_t)o->heavy_percent * o->processes * 10u
                          : (100u - (uint64_t)o->heavy_percent) * o->processes * 10u / others;
     case LOAD_RANDOM:
-        return mixed(o->seed ^ mixed((uint64_t)window << 32 | self)) % (2 * PARTS_PER_MILLE + 1);
+        return mixed(mixed(o->seed) ^ mixed((uint64_t)window << 32 | self)) % (2 * PARTS_PER_MILLE + 1);
     default:
         return PARTS_PER_MILLE;
     }
@@ -130,12 +130,12 @@ static void simulate(shared *all, const options *o, uint32_t self, paceline_lvt 
     uint32_t room = o->processes * EVENTS_PER_PROCESS, queued = 0, window, i, come;
     event *queue = (event *)malloc(room * sizeof *queue);
     outcome *mine = &all->outcomes[self];
-    uint64_t bound_ns, chunk, load, next_ns = UINT64_MAX / 2;
+    uint64_t bound_ns = 0, last_bound_ns, chunk, load, next_ns = UINT64_MAX / 2;
     if (queue == NULL) {
         _exit(1);
     }
     for (i = 0; i < EVENTS_PER_PROCESS; i++) {
-        queue[queued].key = mixed(o->seed ^ ((uint64_t)self << 32 | i));
+        queue[queued].key = mixed(mixed(o->seed) ^ ((uint64_t)self << 32 | i));
         queue[queued].at_ns = queue[queued].key % (2 * LOOKAHEAD_NS);
         next_ns = queue[queued].at_ns < next_ns ? queue[queued].at_ns : next_ns;
         queued++;
@@ -145,11 +145,17 @@ static void simulate(shared *all, const options *o, uint32_t self, paceline_lvt 
     mine->start_ns = clock_ns(CLOCK_MONOTONIC);
     for (window = 1; window <= o->windows; window++) {
         /* Once all have told the least time of what they have or have sent, everything for this window has arrived. */
+        last_bound_ns = bound_ns;
         bound_ns = LOOKAHEAD_NS + reduce(&all->reduction, lvt, self, window, next_ns);
         come = __atomic_exchange_n(&all->count[self][window % 2], 0, __ATOMIC_ACQ_REL);
         memcpy(queue + queued, mailbox(all, self, window), come * sizeof *queue);
         queued += come;
         qsort(queue, queued, sizeof *queue, by_time);
+        if (queued > 0 && queue[0].at_ns < last_bound_ns) {
+            fprintf(stderr, "phold: an event for %" PRIu64 " ns has come when everything before %" PRIu64 " ns was done\n",
+                    queue[0].at_ns, last_bound_ns);
+            _exit(1);
+        }
         for (come = 0; come < queued && queue[come].at_ns < bound_ns; come++) {
         }
         /* A part of the window's work with each event, and one that no event stands for. */

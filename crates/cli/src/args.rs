@@ -1,5 +1,6 @@
 //! The command line.
 
+#[cfg(target_os = "linux")]
 mod pace;
 
 use std::path::PathBuf;
@@ -7,6 +8,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use paceline_engine::MOST_THREADS;
 
+#[cfg(target_os = "linux")]
+use crate::lvt::arguments::{LVT_EXAMPLES, LvtCommand};
+#[cfg(target_os = "linux")]
 pub use pace::PaceArguments;
 
 /// Runs parallel discrete-event simulations.
@@ -39,6 +43,10 @@ pub enum Command {
     /// Looks at a run that goes on, or changes its number of threads
     #[command(subcommand, after_help = CTL_EXAMPLES)]
     Ctl(CtlCommand),
+    /// Looks at an LVT page, on which simulation programs publish how far they are
+    #[cfg(target_os = "linux")]
+    #[command(subcommand, after_help = LVT_EXAMPLES)]
+    Lvt(LvtCommand),
     /// Runs a simulated machine: hosts with a hypervisor, and guests under its scheduling policy
     #[command(after_help = MACHINE_EXAMPLES)]
     Machine(MachineArguments),
@@ -52,6 +60,7 @@ pub enum Command {
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArguments),
     /// Runs any command, and of its threads that publish their local virtual time those furthest behind first
+    #[cfg(target_os = "linux")]
     #[command(after_help = pace::EXAMPLES)]
     Pace(PaceArguments),
     /// Lists models, scenarios, protocols, event queues, the ways to run ahead, scheduling policies and what can run in guests

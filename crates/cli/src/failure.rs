@@ -27,6 +27,9 @@ pub enum Failure {
     Resume(String),
     /// A run that goes on cannot be reached.
     Ctl(String),
+    /// An LVT page cannot be read any more.
+    #[cfg(target_os = "linux")]
+    Lvt(paceline_lvt::Error),
     /// The model's results do not add up.
     Results(String),
     /// Two runs of a scenario differ.
@@ -78,6 +81,8 @@ impl Failure {
             Self::Option(problem) | Self::Resume(problem) | Self::Ctl(problem) => {
                 eprintln!("error: {problem}")
             }
+            #[cfg(target_os = "linux")]
+            Self::Lvt(error) => eprintln!("error: {error}"),
             Self::Results(problem) => eprintln!("error: the results do not add up: {problem}"),
             Self::Different(path, different) => {
                 let before = text::count(different.events);
@@ -132,6 +137,8 @@ impl Failure {
             Self::Different(..) | Self::Changed(_) | Self::Machine(..) | Self::Disagree(_) => {
                 ExitCode::from(1)
             }
+            #[cfg(target_os = "linux")]
+            Self::Lvt(_) => ExitCode::from(1),
             Self::Results(_) | Self::Ctl(_) | Self::Write(..) | Self::Print(_) | Self::Signals(_) => {
                 ExitCode::from(1)
             }

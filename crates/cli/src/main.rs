@@ -14,9 +14,12 @@ mod determinism;
 mod failure;
 mod list;
 mod loaded;
+#[cfg(target_os = "linux")]
+mod lvt;
 mod machine;
 mod memory;
 mod output;
+#[cfg(target_os = "linux")]
 mod pace;
 mod panics;
 mod progress;
@@ -40,11 +43,14 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Resume(arguments) => resume::resume(&arguments),
         Command::Ctl(command) => ctl::ctl(&command),
+        #[cfg(target_os = "linux")]
+        Command::Lvt(command) => lvt::lvt(&command),
         Command::Machine(arguments) => machine::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::List => list::list(),
+        #[cfg(target_os = "linux")]
         Command::Pace(arguments) => return ended(pace::pace(&arguments)),
     };
     ended(done.map(|()| ExitCode::SUCCESS))

@@ -4,35 +4,28 @@
 //! status is ours: 128 and the number of the signal where one has ended it, 127 where there is no such program, 126
 //! where it cannot be executed.
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
+
+use paceline_pace::{PaceError, PaceSettings, Started, run, start};
 
 use crate::args::PaceArguments;
 use crate::failure::Failure;
 
 /// Carries out the command, and says its exit status.
-#[cfg(target_os = "linux")]
 pub fn pace(arguments: &PaceArguments) -> Result<ExitCode, Failure> {
-    use paceline_pace::{PaceSettings, Started, run, start};
-
     let PaceArguments { policy, slice, min_share, command } = arguments;
-    let settings = PaceSettings { policy: policy.0, slice: *slice, min_share_permille: min_share.0 };
+    let settings = PaceSettings { policy: *policy, slice: *slice, min_share_permille: min_share.0 };
     settings.check().map_err(|error| Failure::Option(error.to_string()))?;
     let Started { pacer, refusals } = start(&settings).map_err(|error| Failure::Pace(error.into()))?;
     let taken = pacer.as_ref().map_or("the normal scheduler; nothing is paced", |pacer| pacer.name());
     let not: Vec<_> = refusals.iter().map(|refusal| format!("; not {refusal}")).collect();
     eprintln!("paceline: policy {taken}{}", not.concat());
     let (program, rest) = command.split_first().expect("there is a first word");
-    let mut command = std::process::Command::new(program);
+    let mut command = Command::new(program);
     command.args(rest);
-    let told = |trouble: &paceline_pace::PaceError| {
+    let told = |trouble: &PaceError| {
         eprintln!("paceline: pacing has ended, the command goes on under the normal scheduler: {trouble}");
     };
     let ended = run(command, pacer, told).map_err(Failure::Pace)?;
     Ok(ExitCode::from(ended.code()))
-}
-
-/// There is nothing to pace by here.
-#[cfg(not(target_os = "linux"))]
-pub fn pace(_arguments: &PaceArguments) -> Result<ExitCode, Failure> {
-    Err(Failure::Option("programs can be paced on Linux only".into()))
 }

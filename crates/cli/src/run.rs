@@ -135,6 +135,9 @@ where
     drop(progress);
     let checkpoint = || written.and_then(Written::file).or(from);
     let (mut report, model) = ran.map_err(|error| Failure::Run(error.into(), checkpoint()))?;
+    if let Some(reason) = &report.unpaced {
+        eprintln!("warning: threads of this run are not paced: {reason}");
+    }
     let outputs = std::mem::take(&mut report.outputs);
     let facts = RunFacts { events: report.events, end_time: report.end_time };
     let Summary { lines, files } = model.results(outputs, &facts).map_err(Failure::Results)?;

@@ -154,7 +154,8 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         deliver(federate, &mut desk.arrived, &mut desk.spare, self.seats.len());
         desk.requests.drain(..).for_each(|from| links.want(from));
         let bound = links.bound().min(self.until);
-        let (pending, before, start_ns) = (federate.pending(), federate.events(), desk.recorder.now());
+        let (pending, before) = (federate.pending(), federate.events());
+        let start_ns = desk.recorder.begin(|| federate.lvt().min(bound));
         let progress = federate.advance(self.model, self.partition, bound, BATCH, &mut desk.outbox);
         // Even a federate without events has only come as far as the promises made to it.
         let (lvt, events) = (federate.lvt(), federate.events() - before);

@@ -88,9 +88,9 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
 
 /// Lets `threads` workers work on `board`.
 fn work<M: Model>(simulation: &Simulation<M>, threads: u32, board: &impl Board) -> Result<(), RunError> {
-    let pin = simulation.pin;
-    pool::work(board, threads as usize, &simulation.tracing, simulation.speculation.chaos, |worker| {
-        if pin { cores::pin(worker) } else { Ok(()) }
+    let Simulation { pin, tracing, publishing, .. } = simulation;
+    pool::work(board, threads as usize, tracing, publishing, simulation.speculation.chaos, |worker| {
+        if *pin { cores::pin(worker) } else { Ok(()) }
     })
 }
 
@@ -103,14 +103,14 @@ fn sequential<M: Model, Q: EventQueue<M::Event>>(
     let mut outbox = Outbox::new(1);
     let monitor = &simulation.monitor;
     let batch = simulation.leg_events.map_or(BATCH, |events| BATCH.min(events as usize));
-    let mut recorder = simulation.tracing.recorder(Some(0));
+    let mut recorder = simulation.tracing.recorder(Some(0)).publishing(simulation.publishing.publisher(0));
     let federate = &mut federates[0];
     let halt = loop {
         let halt = monitor.halt();
         if halt.is_some() {
             break halt;
         }
-        let (before, start_ns) = (federate.events(), recorder.now());
+        let (before, start_ns) = (federate.events(), recorder.begin(|| federate.lvt()));
         let progress = federate.step_on(&simulation.model, partition, simulation.until, batch, &mut outbox);
         let (reached, events) = (federate.lvt().min(simulation.until), federate.events() - before);
         monitor.advance(reached, events);

@@ -10,6 +10,7 @@ mod cores;
 pub mod determinism;
 mod idle;
 mod leg;
+mod lvt;
 mod monitor;
 mod optimistic;
 mod pool;

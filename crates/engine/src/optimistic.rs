@@ -103,7 +103,8 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
         let mut warp = lock(&seat.warp);
         std::mem::swap(&mut *lock(&seat.inbox), &mut desk.arrived);
         let (committed, processed) = (warp.events(), warp.stats().processed);
-        let (undone, safe, start_ns) = (warp.stats().undone, warp.stats().safe, desk.recorder.now());
+        let (undone, safe, start_ns) =
+            (warp.stats().undone, warp.stats().safe, desk.recorder.begin(|| bounds.floor));
         // Mail that has not been reported yet may be for earlier than the floor that is known.
         let mut bounds = bounds;
         for mut mail in desk.arrived.drain(..) {
@@ -117,7 +118,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
         if rolled_back > 0 {
             desk.recorder.slice(RecordKind::Rollback, Some(id), start_ns, bounds.floor, rolled_back);
         }
-        let start_ns = desk.recorder.now();
+        let start_ns = desk.recorder.begin(|| warp.floor());
         let turn = warp.turn(self.model, self.partition, bounds, patient, &mut desk.outbox);
         let (floor, front) = (warp.floor(), warp.front());
         let wants = warp.wants(Bounds { floor, ..bounds }, turn == WarpTurn::Waits);

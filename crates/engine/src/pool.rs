@@ -8,6 +8,7 @@ use std::io;
 use crate::RunError;
 use crate::chaos::Chaos;
 use crate::idle::Idle;
+use crate::lvt::Publishing;
 use crate::sync::{Mutex, lock, thread};
 use crate::trace::{Recorder, Tracing};
 
@@ -65,6 +66,7 @@ pub(crate) fn work<B: Board>(
     board: &B,
     workers: usize,
     tracing: &Tracing,
+    publishing: &Publishing,
     chaos: Option<u64>,
     prepare: impl Fn(usize) -> io::Result<()> + Sync,
 ) -> Result<(), RunError> {
@@ -79,14 +81,15 @@ pub(crate) fn work<B: Board>(
         if let Err(error) = prepare(worker) {
             return fail(worker, error);
         }
-        let mut desk = board.desk(tracing.recorder(Some(worker as u32)));
+        let recorder = tracing.recorder(Some(worker as u32)).publishing(publishing.publisher(worker));
+        let mut desk = board.desk(recorder);
         let mut chaos = chaos.map(|seed| Chaos::new(seed, worker));
         loop {
             chaos.iter_mut().for_each(Chaos::dawdle);
             match board.turn(worker, &mut desk) {
                 Turn::Worked => {}
                 Turn::Nothing(seen) => {
-                    let start_ns = B::recorder(&mut desk).now();
+                    let start_ns = B::recorder(&mut desk).waits();
                     board.idle().wait(worker, seen);
                     B::recorder(&mut desk).waited(start_ns);
                 }

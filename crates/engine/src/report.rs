@@ -71,6 +71,8 @@ pub struct Report<O> {
     pub checkpoints_wall: Duration,
     /// What moving LPs between federates came to, where that was asked for and there are federates to move between.
     pub balancing: Option<Balancing>,
+    /// Why not all threads could publish their LVT, though the environment names a page for it.
+    pub unpaced: Option<String>,
     /// What the model left behind, in parts: one value a federate, each time the LPs were dealt to federates.
     pub outputs: Vec<O>,
 }

@@ -24,11 +24,13 @@ const FEDERATES_PER_THREAD: u32 = 4;
 pub(crate) fn run<M: Model>(mut simulation: Simulation<M>) -> Result<(Report<M::Output>, M), RunError> {
     let resumed = simulation.resumed.take();
     simulation.tracing.begin();
-    let report = match simulation.queue {
+    simulation.publishing.begin();
+    let mut report = match simulation.queue {
         QueueKind::Heap => run_with::<M, Heap<M::Event>>(&simulation, resumed),
         QueueKind::EnhancedHeap => run_with::<M, EnhancedHeap<M::Event>>(&simulation, resumed),
         QueueKind::Bucket => run_with::<M, BucketQueue<M::Event>>(&simulation, resumed),
     }?;
+    report.unpaced = simulation.publishing.into_trouble();
     Ok((report, simulation.model))
 }
 
@@ -150,6 +152,7 @@ fn run_with<M: Model, Q: EventQueue<M::Event>>(
         checkpoints: sums.checkpoints,
         checkpoints_wall: sums.checkpoints_wall,
         balancing,
+        unpaced: None,
         outputs,
     })
 }

@@ -7,6 +7,7 @@ use paceline_kernel::{Balance, Model, TieBreak, Time, World};
 use serde::Serialize;
 
 use crate::checkpoint::Codec;
+use crate::lvt::Publishing;
 use crate::trace::Tracing;
 use crate::{Checkpoints, Monitor, Report, RunError, Speculation, TraceSink};
 
@@ -94,6 +95,7 @@ pub struct Simulation<M: Model> {
     pub(crate) monitor: Monitor,
     pub(crate) speculation: Speculation,
     pub(crate) tracing: Tracing,
+    pub(crate) publishing: Publishing,
     pub(crate) checkpoints: Option<(Checkpoints, Codec<M>)>,
     pub(crate) resumed: Option<World<M>>,
     /// In tests: a leg ends after this many events.
@@ -147,6 +149,7 @@ impl<M: Model> Simulation<M> {
             shuffle: None,
             speculation: Speculation::default(),
             tracing: Tracing::default(),
+            publishing: Publishing::default(),
         }
     }
 
@@ -258,6 +261,14 @@ impl<M: Model> Simulation<M> {
     /// Tells `sink` what the workers do when.
     pub fn trace(mut self, sink: Arc<dyn TraceSink>) -> Self {
         self.tracing = Tracing::to(sink);
+        self
+    }
+
+    /// Publishes the LVT of its threads on `page`, instead of on the one that the environment variable `PACELINE_LVT`
+    /// names.
+    #[cfg(target_os = "linux")]
+    pub fn publish(mut self, page: Arc<paceline_lvt::Page>) -> Self {
+        self.publishing = Publishing::on(page);
         self
     }
 

@@ -122,7 +122,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         let mut own = lock(&seat.federate);
         std::mem::swap(&mut lock(&seat.inbox).batches, &mut desk.arrived);
         deliver(&mut own, &mut desk.arrived, &mut desk.spare, self.seats.len());
-        let (before, start_ns) = (own.events(), desk.recorder.now());
+        let (before, start_ns) = (own.events(), desk.recorder.begin(|| own.lvt()));
         let progress = own.advance(self.model, self.partition, bound, BATCH, &mut desk.outbox);
         let (lvt, events) = (own.lvt(), own.events() - before);
         self.monitor.advance(Time::ZERO, events);

@@ -169,3 +169,68 @@ pub(crate) fn u32_at(record: &[u8; RECORD_BYTES], at: usize) -> u32 {
 pub(crate) fn u64_at(record: &[u8; RECORD_BYTES], at: usize) -> u64 {
     u64::from_ne_bytes(record[at..at + 8].try_into().expect("eight bytes"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    const NAME: [u8; NAME_BYTES] = [0; NAME_BYTES];
+
+    fn free() -> Slot {
+        // A free slot is one that nothing has been written to.
+        Slot {
+            lvt_ns: AtomicU64::new(0),
+            flags: AtomicU32::new(0),
+            tid: AtomicU32::new(0),
+            start_time: AtomicU64::new(0),
+            pid: AtomicU32::new(0),
+            reserved: AtomicU32::new(0),
+            name: [const { AtomicU64::new(0) }; NAME_BYTES / 8],
+            reserved_end: AtomicU64::new(0),
+        }
+    }
+
+    #[test]
+    fn who_acts_on_an_old_look_gets_nothing() {
+        let slot = free();
+        let nobody = slot.owner().expect("nothing changes");
+        assert!(slot.take_over(nobody, 5));
+        assert!(!slot.take_over(nobody, 6), "it was free, and is so no longer");
+        let first = Owner { pid: 4, tid: 5, start_time: 77 };
+        slot.settle(first, NAME);
+        assert_eq!(slot.owner(), Ok(first));
+        assert!(slot.take_over(first, 8), "its owner is gone");
+        assert_eq!(slot.owner(), Ok(Owner { pid: 4, tid: 8, start_time: 0 }), "it changes hands");
+        let second = Owner { pid: 8, tid: 8, start_time: 78 };
+        slot.settle(second, NAME);
+        assert!(!slot.take_over(first, 9) && !slot.take_over(first, 0));
+        assert_eq!(slot.owner(), Ok(second));
+        slot.release(5);
+        assert_eq!(slot.owner(), Ok(second), "only its owner frees it");
+        slot.release(8);
+        assert_eq!(slot.owner().map(|owner| (owner.tid, owner.start_time)), Ok((0, 0)));
+    }
+
+    #[test]
+    fn of_many_who_take_a_slot_at_once_one_gets_it() {
+        for round in 1..200 {
+            let slot = free();
+            let gone = Owner { pid: 1, tid: 1, start_time: round };
+            slot.take_over(slot.owner().expect("nothing changes"), 1);
+            slot.settle(gone, NAME);
+            let taken = thread::scope(|scope| {
+                let take = |tid| {
+                    scope.spawn({
+                        let slot = &slot;
+                        move || slot.take_over(gone, tid)
+                    })
+                };
+                let threads = [2, 3, 4].map(take);
+                threads.map(|thread| thread.join().expect("taking does not panic"))
+            });
+            assert_eq!(taken.into_iter().filter(|taken| *taken).count(), 1, "round {round}");
+        }
+    }
+}

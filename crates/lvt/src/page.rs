@@ -103,6 +103,16 @@ impl Page {
         open::open(path.as_ref())
     }
 
+    /// Opens the page that [`ENV`] names; `None` where it names none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Page::open`].
+    pub fn from_env() -> Result<Option<Self>, Error> {
+        let named = std::env::var_os(ENV).filter(|path| !path.is_empty());
+        named.map(Self::open).transpose()
+    }
+
     /// Where the page is, for [`ENV`].
     pub fn path(&self) -> &Path {
         &self.path

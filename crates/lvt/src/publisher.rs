@@ -5,7 +5,6 @@
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -13,7 +12,7 @@ use crate::error::Error;
 use crate::fork::ForkFlag;
 use crate::layout::{DONE, LVT_MAX, SIMULATION, Slot, WAITING};
 use crate::owner::Owner;
-use crate::page::{ENV, Mapping, Page, PageId};
+use crate::page::{Mapping, Page, PageId};
 use crate::slot::Name;
 
 /// In the place of the LVT written last: whatever comes next is to be written. As far from every LVT, counted round, as
@@ -66,7 +65,7 @@ impl Publisher {
         Self { last_ns: NOTHING_YET, lookahead_ns, backwards: 0, seat: None, of_thread: PhantomData }
     }
 
-    /// Claims a slot for the calling thread on the page that [`ENV`] names; where it names none, the publisher is absent.
+    /// Claims a slot for the calling thread on the page that [`ENV`](crate::ENV) names; where it names none, the publisher is absent.
     ///
     /// A program that cannot be paced runs on all the same:
     ///
@@ -83,10 +82,7 @@ impl Publisher {
     ///
     /// Those of [`Page::open`] and [`Publisher::claim`].
     pub fn from_env(name: &str) -> Result<Self, Error> {
-        match std::env::var_os(ENV) {
-            Some(path) if !path.is_empty() => Self::claim(&Page::open(Path::new(&path))?, name),
-            _ => Ok(Self::absent()),
-        }
+        Page::from_env()?.map_or_else(|| Ok(Self::absent()), |page| Self::claim(&page, name))
     }
 
     /// Claims a slot of `page` for the calling thread: LVT 0, in simulation mode, not waiting. The first

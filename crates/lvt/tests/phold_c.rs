@@ -67,6 +67,8 @@ fn it_computes_the_same_whoever_waits_how() {
         assert_eq!(page.slots().unwrap(), [], "{way}: all slots are free again");
     }
     assert!(checksums.iter().all(|found| *found == checksums[0]), "{checksums:?}");
+    let long = run(&program, "--processes 2 --windows 5000 --cost-us 1 --rate 1000 --wait futex", None);
+    assert!(long.status.success(), "it checks that no event comes too late: {long:?}");
     let other = run(&program, &format!("{small} --wait futex --seed 2"), None);
     assert_ne!(value(&other, "checksum"), checksums[0].0, "another seed is another simulation");
 }

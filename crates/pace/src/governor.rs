@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use paceline_lvt::layout::{SIMULATION, WAITING};
 use paceline_lvt::{DEFAULT_SLOTS, Owner, Page, SlotView};
+use procfs::{Current, LoadAverage};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::guard::{self, Guard, Ward};
@@ -26,7 +27,7 @@ use crate::plan::{Class, Machine, Planner, Seen};
 use crate::sched;
 use crate::settings::PaceSettings;
 use mode::Mode;
-use strays::Strays;
+use strays::{Paced, Strays};
 use threads::Thread;
 
 /// At most so many unknown threads are looked at in a slice: a page that is overwritten all the time must not keep the governor
@@ -153,8 +154,11 @@ impl Pacer for Governor {
         }
         if self.ticks.is_multiple_of(NOW_AND_THEN) {
             self.guard.alive().map_err(lost)?;
-            let places = &self.places;
-            self.strays.look(|| paced(places));
+            if let Ok(load) = LoadAverage::current() {
+                self.strays.look(load.latest_pid, &Places(&self.places));
+                // The governor runs too. Paced threads that block make others seem fewer than they are.
+                self.planner.note_others((load.cur as usize).saturating_sub(self.seen.len() + 1));
+            }
         }
         self.ticks += 1;
         Ok(())
@@ -245,13 +249,28 @@ fn leave(place: &mut Place) {
     }
 }
 
-/// The threads that are paced, as (process, thread).
-fn paced(places: &[Place]) -> BTreeSet<(i32, i32)> {
-    let threads = places.iter().filter_map(|place| match place {
-        Place::Paced(thread) => Some((thread.owner.pid.cast_signed(), thread.tid())),
-        _ => None,
-    });
-    threads.collect()
+/// Those who are paced.
+struct Places<'a>(&'a [Place]);
+
+impl Places<'_> {
+    fn threads(&self) -> impl Iterator<Item = &Thread> {
+        self.0.iter().filter_map(|place| if let Place::Paced(thread) = place { Some(thread) } else { None })
+    }
+}
+
+impl Paced for Places<'_> {
+    fn processes(&self) -> Vec<i32> {
+        let processes: BTreeSet<_> = self.threads().map(|thread| thread.owner.pid.cast_signed()).collect();
+        processes.into_iter().collect()
+    }
+
+    fn has_process(&self, pid: i32) -> bool {
+        self.threads().any(|thread| thread.owner.pid.cast_signed() == pid)
+    }
+
+    fn has_thread(&self, tid: i32) -> bool {
+        self.threads().any(|thread| thread.tid() == tid)
+    }
 }
 
 fn monotonic_ns() -> u64 {

@@ -4,7 +4,7 @@
 //! cores are at the front: those of least LVT among those that neither say that they wait nor have held the front for
 //! long without progress. Such ones take turns on cores that nobody else wants. A thread that has not run for long gets a turn
 //! before everybody else, so nobody starves, whatever the page holds. In a part of the time nobody is above the rest of the
-//! machine: the release.
+//! machine, the release; in half of that all are below it.
 //!
 //! What "long without progress" is follows from the thread's own history, by time and not by number of slices: an event that
 //! outlasts it costs a pause, once, and the next may last longer.
@@ -26,6 +26,11 @@ const TURNS_ONE_IN: u64 = 10;
 const WAITERS_LESS_OFTEN: u64 = 4;
 /// One release in so many nanoseconds.
 const RELEASE_PERIOD_NS: u64 = 20_000_000;
+/// How much longer a release is for each that wants to run beyond one on every core, in thousandths of the time: among many, a
+/// tenth of the time would not come round to everybody within a second.
+const MORE_FOR_EACH_PERMILLE: u64 = 15;
+/// No longer than this, in thousandths of the time.
+const MORE_MOST_PERMILLE: u64 = 250;
 /// When no thread has made progress for so long, what they wait for may be outside of the page, and wants a core.
 const DEADLOCK_NS: u64 = 20_000_000;
 
@@ -38,7 +43,8 @@ pub struct Machine {
     pub slice_ns: u64,
     /// The least share of a core, in thousandths.
     pub min_share_permille: u32,
-    /// The part of the time, in thousandths, in which no thread is above the rest of the machine.
+    /// The part of the time, in thousandths, in which no thread is above the rest of the machine, where that has no more to
+    /// do than there are cores.
     pub release_permille: u32,
     /// How long a turn lasts: what the classes need to have an effect.
     pub turn_ns: u64,
@@ -89,6 +95,8 @@ pub struct Planner {
     released: bool,
     /// Time outside of releases.
     worked_ns: u64,
+    /// How many others of the machine want to run, in sixteenths, on average of late.
+    others_16ths: usize,
     order: Vec<(Rank, usize)>,
     due: Vec<(u64, usize)>,
     classes: Vec<(usize, Class)>,
@@ -111,6 +119,7 @@ impl Planner {
             progress_ns: 0,
             released: false,
             worked_ns: 0,
+            others_16ths: 0,
             order: Vec::new(),
             due: Vec::new(),
             classes: Vec::new(),
@@ -128,12 +137,17 @@ impl Planner {
         for Seen { slot, .. } in seen {
             let class = match self.threads[*slot].class {
                 Class::Back => Class::Back,
-                above if self.released => above.min(Class::Normal),
+                above if self.released => above.min(self.release_class()),
                 above => above,
             };
             self.classes.push((*slot, class));
         }
         &self.classes
+    }
+
+    /// Takes in how many others of the machine want to run now.
+    pub fn note_others(&mut self, others: usize) {
+        self.others_16ths = self.others_16ths - self.others_16ths / 16 + others;
     }
 
     /// Takes in what has happened since the last decision.
@@ -234,10 +248,18 @@ impl Planner {
         }
     }
 
+    /// Every other release nobody competes with the rest of the machine: it may be more than a few threads that share it.
+    fn release_class(&self) -> Class {
+        if (self.now_ns / RELEASE_PERIOD_NS).is_multiple_of(2) { Class::Back } else { Class::Normal }
+    }
+
     /// Whether the rest of the machine has its time now. All planners on a machine agree on that, so that they leave the same
     /// time.
     fn is_released(&self, threads: usize) -> bool {
-        let usual_ns = RELEASE_PERIOD_NS / 1000 * u64::from(self.machine.release_permille);
+        let crowd = (self.others_16ths / 16).saturating_sub(self.machine.cores) as u64;
+        let more_permille = (crowd * MORE_FOR_EACH_PERMILLE).min(MORE_MOST_PERMILLE);
+        let permille = (u64::from(self.machine.release_permille) + more_permille).min(1000);
+        let usual_ns = RELEASE_PERIOD_NS / 1000 * permille;
         // With very many threads, their turns take all the time there is.
         let turns_ns = threads as u64 * self.machine.slice_ns / self.most_turns() as u64;
         let stuck = self.now_ns - self.progress_ns > DEADLOCK_NS && turns_ns < DUE_MAX_NS / 2;

@@ -11,6 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
+use std::time::Instant;
 
 use paceline_lvt::ENV;
 use rustix::io::Errno;
@@ -170,23 +171,22 @@ fn reap(child: Pid) -> io::Result<Option<ExitStatus>> {
     }
 }
 
-/// Lets the pacer work once in its period, until it is over; and what it has counted.
+/// Lets the pacer work once in its period, or less often where it would need more than a quarter of a core, until it is over;
+/// and what it has counted.
 fn keep_pace(
     mut pacer: Box<dyn Pacer>,
     over: &AtomicBool,
 ) -> (Result<(), PaceError>, Vec<(&'static str, u64)>) {
     let mut next = clock_gettime(ClockId::Monotonic);
     while !over.load(Ordering::Relaxed) {
+        let start = Instant::now();
         if let Err(error) = pacer.tick() {
             return (Err(error), pacer.statistics());
         }
+        let rest = Timespec::try_from(3 * start.elapsed()).expect("a tick is short");
         let period = Timespec::try_from(pacer.period()).expect("a period is short");
-        let now = clock_gettime(ClockId::Monotonic);
-        next += period;
-        if next < now {
-            // Late: what was missed is not made up for.
-            next = now + period;
-        }
+        // What was missed is not made up for.
+        next = (next + period).max(clock_gettime(ClockId::Monotonic) + rest);
         // Woken by a signal, it is early once.
         let _ = clock_nanosleep_absolute(ClockId::Monotonic, &next);
     }

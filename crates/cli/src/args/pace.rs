@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
+use paceline_pace::PolicyChoice;
 
 pub const EXAMPLES: &str = "\
 COMMAND finds a page in the environment variable PACELINE_LVT; those of its threads that publish
@@ -28,7 +29,7 @@ pub struct PaceArguments {
     /// sched-ext is a policy in the kernel, for kernels with sched_ext. governor sets real-time priorities, or
     /// nice levels where only those are permitted. auto takes the first of these that is permitted. none paces nothing.
     #[arg(long, value_name = "POLICY", default_value = "auto")]
-    pub policy: Policy,
+    pub policy: PolicyChoice,
 
     /// How often it is decided who runs, from 100us to 10ms
     #[arg(long, value_name = "DURATION", default_value = "500us", value_parser = humantime::parse_duration)]
@@ -44,34 +45,6 @@ pub struct PaceArguments {
     /// What to run, with its arguments
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,
-}
-
-/// A policy's name.
-#[cfg(target_os = "linux")]
-#[derive(Clone, Copy, Debug)]
-pub struct Policy(pub paceline_pace::PolicyChoice);
-
-#[cfg(target_os = "linux")]
-impl FromStr for Policy {
-    type Err = paceline_pace::SettingError;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        name.parse().map(Self)
-    }
-}
-
-/// A policy's name; there are none here.
-#[cfg(not(target_os = "linux"))]
-#[derive(Clone, Copy, Debug)]
-pub struct Policy;
-
-#[cfg(not(target_os = "linux"))]
-impl FromStr for Policy {
-    type Err = std::convert::Infallible;
-
-    fn from_str(_: &str) -> Result<Self, Self::Err> {
-        Ok(Self)
-    }
 }
 
 /// A share in thousandths.

@@ -3,6 +3,8 @@
 mod bad_input;
 mod control;
 mod determinism;
+#[cfg(target_os = "linux")]
+mod lvt;
 mod machine;
 mod optimistic;
 mod resume;

@@ -37,7 +37,7 @@ impl Page {
     /// The page in an open file.
     pub(super) fn of_file(path: &Path, fd: OwnedFd) -> Result<Self, Error> {
         let stat = fs::fstat(&fd).map_err(|error| Error::system(path, "looking at it", error))?;
-        check_access(path, &stat)?;
+        check_access(path, &stat, rustix::process::geteuid().as_raw())?;
         let mut header = [0; RECORD_BYTES];
         let read = read_at_start(path, &fd, &mut header)?;
         if read < RECORD_BYTES {
@@ -62,7 +62,7 @@ impl Page {
 fn open_map(path: &Path) -> Result<Page, Error> {
     let system = |doing| move |error: std::io::Error| Error::system(path, doing, error);
     let stat = fs::stat(path).map_err(|error| Error::system(path, "looking at it", error))?;
-    check_access(path, &stat)?;
+    check_access(path, &stat, rustix::process::geteuid().as_raw())?;
     let name = CString::new(path.as_os_str().as_bytes()).expect("a path that was found has no NUL");
     let fd = bpf::open_pinned(&name).map_err(system("opening the BPF map"))?;
     // Programs and links are pinned too, and may not answer.
@@ -97,12 +97,12 @@ fn id_of(stat: &Stat) -> PageId {
     PageId { device: stat.st_dev, inode: stat.st_ino }
 }
 
-/// Kind, owner and mode.
-fn check_access(path: &Path, stat: &Stat) -> Result<(), Error> {
+/// Kind, owner and mode, for `user`.
+fn check_access(path: &Path, stat: &Stat, user: u32) -> Result<(), Error> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(Error::Kind(path.to_owned()));
     }
-    let (owner, user) = (stat.st_uid, rustix::process::geteuid().as_raw());
+    let owner = stat.st_uid;
     if owner != user && user != ROOT {
         return Err(Error::ForeignOwner { path: path.to_owned(), owner, user });
     }
@@ -139,4 +139,21 @@ pub(super) fn read_at_start(path: &Path, fd: &OwnedFd, bytes: &mut [u8]) -> Resu
         }
     }
     Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_for_its_owner_and_root() {
+        let page = Page::create_sealed(1).expect("there is memory");
+        let mut stat = fs::fstat(&page.fd).expect("it is open");
+        stat.st_uid = 1_000;
+        for user in [1_000, ROOT] {
+            assert!(check_access(page.path(), &stat, user).is_ok());
+        }
+        let refused = check_access(page.path(), &stat, 1_001);
+        assert!(matches!(refused, Err(Error::ForeignOwner { owner: 1_000, user: 1_001, .. })));
+    }
 }

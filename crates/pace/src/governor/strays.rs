@@ -1,73 +1,72 @@
 //! Threads and processes that were forked by a paced thread while that was in the idle class: they inherit it, which the kernel
 //! offers no way to prevent. Those that do not publish themselves are set back to the normal class.
 //!
-//! Nothing is looked at while nobody on the machine forks; after that, a few processes at a time, until all that are paced
-//! have been looked at.
+//! Nothing is looked at while nobody on the machine forks. After that all threads of the paced processes and their children
+//! are looked at, some at a time: a look has a limit, however many there are.
 
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use procfs::process::{Process, Task};
-use procfs::{Current, LoadAverage, ProcResult};
+use procfs::process::{Process, Task, TasksIter};
 
 use crate::sched::{self, SchedClass};
 
 /// How long a look may take at a time.
-const LOOK_MAX: Duration = Duration::from_micros(200);
+const LOOK_MAX: Duration = Duration::from_micros(150);
 
-/// Where the looking is.
+/// Who is paced.
+pub trait Paced {
+    /// The processes with a thread that is.
+    fn processes(&self) -> Vec<i32>;
+    /// Whether the process has a thread that is.
+    fn has_process(&self, pid: i32) -> bool;
+    /// Whether the thread is.
+    fn has_thread(&self, tid: i32) -> bool;
+}
+
+/// How far the looking has come.
 #[derive(Debug, Default)]
 pub struct Strays {
-    /// The last process of the machine when a round began.
+    /// The last process or thread of the machine when a round began.
     latest_pid: u32,
     /// Whether somebody has forked since the round began.
     again: bool,
     /// The processes still to be looked at.
     open: Vec<i32>,
+    /// The threads of the one that is being looked at.
+    tasks: Option<TasksIter>,
 }
 
 impl Strays {
-    /// Looks on, where `paced` are the threads that are paced, as (process, thread). Somebody who forks all the time is looked
-    /// at all the time; what cannot be read has ended.
-    pub fn look(&mut self, paced: impl Fn() -> BTreeSet<(i32, i32)>) {
-        let latest_pid = LoadAverage::current().map_or(self.latest_pid, |load| load.latest_pid);
+    /// Looks on, where `latest_pid` is the last process or thread that was started on the machine.
+    pub fn look(&mut self, latest_pid: u32, paced: &impl Paced) {
         if latest_pid != self.latest_pid {
             (self.latest_pid, self.again) = (latest_pid, true);
         }
-        if self.open.is_empty() && !self.again {
-            return;
-        }
-        let paced = paced();
-        if self.open.is_empty() {
-            self.again = false;
-            self.open = paced.iter().map(|(pid, _)| *pid).collect();
-            self.open.dedup();
-        }
         let start = Instant::now();
-        while let Some(pid) = self.open.pop() {
-            // What cannot be read has ended.
-            let _ = self.look_at(pid, &paced);
-            if start.elapsed() > LOOK_MAX {
+        while start.elapsed() < LOOK_MAX {
+            if let Some(task) = self.tasks.as_mut().and_then(Iterator::next) {
+                // What cannot be read has ended.
+                if let Ok(task) = task {
+                    self.look_at(&task, paced);
+                }
+            } else if let Some(pid) = self.open.pop() {
+                self.tasks = Process::new(pid).and_then(|process| process.tasks()).ok();
+            } else if self.again {
+                (self.again, self.open) = (false, paced.processes());
+                self.tasks = None;
+            } else {
                 break;
             }
         }
     }
 
-    /// Sets the threads of a process back that are not paced themselves, and has its children looked at too.
-    fn look_at(&mut self, pid: i32, paced: &BTreeSet<(i32, i32)>) -> ProcResult<()> {
-        for task in Process::new(pid)?.tasks()?.flatten() {
-            let Task { tid, .. } = task;
-            if !paced.contains(&(pid, tid)) && matches!(sched::get(tid), Ok(SchedClass::Idle)) {
-                // If it has ended meanwhile, so much the better.
-                let _ = sched::set(tid, SchedClass::Other);
-            }
-            for child in task.children().unwrap_or_default() {
-                let child = child.cast_signed();
-                if paced.range((child, i32::MIN)..=(child, i32::MAX)).next().is_none() {
-                    self.open.push(child);
-                }
-            }
+    /// Sets a thread back that is not paced, and has its children looked at.
+    fn look_at(&mut self, task: &Task, paced: &impl Paced) {
+        if matches!(sched::get(task.tid), Ok(SchedClass::Idle)) && !paced.has_thread(task.tid) {
+            // If it has ended meanwhile, so much the better.
+            let _ = sched::set(task.tid, SchedClass::Other);
         }
-        Ok(())
+        let children = task.children().unwrap_or_default().into_iter().map(u32::cast_signed);
+        self.open.extend(children.filter(|child| !paced.has_process(*child)));
     }
 }

@@ -144,8 +144,10 @@ proptest! {
         cores in 1usize..5,
         share in 0u32..=1000,
         start in 0u64..SECOND_NS,
+        others in 0usize..100,
     ) {
         let mut planner = Planner::new(Machine { min_share_permille: share, ..machine(cores) }, habits.len());
+        (0..100).for_each(|_| planner.note_others(others));
         let (mut ran, mut last) = (vec![0u64; habits.len()], vec![start; habits.len()]);
         let (mut slices, mut released) = (0u64, 0u64);
         for slice in 0..3 * SECOND_NS / SLICE_NS {

@@ -1,0 +1,101 @@
+//! `paceline lvt watch`: shows an LVT page while its owners go on: who is behind, who waits, who gets how much of a core.
+//!
+//! Looks at the page again and again, and changes nothing on it. Ends after as many looks as were asked for, or when
+//! somebody ends it, which is no failure; a page that is truncated or overwritten meanwhile is one.
+
+pub mod arguments;
+mod look;
+mod screen;
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use paceline_lvt::{ENV, Page};
+
+use crate::failure::Failure;
+use crate::text;
+use arguments::{LvtCommand, WatchArguments};
+use look::{Look, Watcher};
+use screen::Screen;
+
+/// The shortest time between two looks; in less, the system's accounts of CPU time have not moved on.
+const LEAST_INTERVAL: Duration = Duration::from_millis(10);
+/// How long a screen does not look at its keys.
+const KEYS_EVERY: Duration = Duration::from_millis(100);
+
+/// Carries out a command.
+pub fn lvt(command: &LvtCommand) -> Result<(), Failure> {
+    match command {
+        LvtCommand::Watch(arguments) => watch(arguments),
+    }
+}
+
+fn watch(arguments: &WatchArguments) -> Result<(), Failure> {
+    let page = find(arguments.page.as_deref())?;
+    if arguments.interval < LEAST_INTERVAL {
+        let allowed = "at least 10ms, such as 500ms";
+        return Err(Failure::Option(format!("--interval {:?}; allowed: {allowed}", arguments.interval)));
+    }
+    if !arguments.json && !std::io::stdout().is_terminal() {
+        let problem = "standard output is no terminal; --json prints a line for each look instead";
+        return Err(Failure::Option(problem.into()));
+    }
+    let (tell, told) = mpsc::channel();
+    // Whoever is not listening any more is ending already.
+    let handler = move || tell.send(()).unwrap_or_default();
+    ctrlc::set_handler(handler).map_err(Failure::Signals)?;
+    let looks = arguments.count.unwrap_or(u64::MAX);
+    let mut watcher = Watcher::new(page);
+    if arguments.json {
+        for number in 1..=looks {
+            let line = serde_json::to_string(&watcher.look()?).expect("numbers and text can be written");
+            text::print(&format!("{line}\n"))?;
+            let last = number == looks;
+            if last || told.recv_timeout(arguments.interval) != Err(RecvTimeoutError::Timeout) {
+                break;
+            }
+        }
+        return Ok(());
+    }
+    let mut screen = Screen::open();
+    let result = show(&mut screen, &mut watcher, looks, arguments.interval, &told);
+    screen.close();
+    result
+}
+
+/// Shows looks on the screen, until `q` is pressed or a signal comes.
+fn show(
+    screen: &mut Screen,
+    watcher: &mut Watcher,
+    looks: u64,
+    interval: Duration,
+    told: &Receiver<()>,
+) -> Result<(), Failure> {
+    for _ in 0..looks {
+        let look: Look = watcher.look()?;
+        let until = Instant::now() + interval;
+        loop {
+            screen.draw(&look).map_err(Failure::Print)?;
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let is_over = screen.wait_for_key(left.min(KEYS_EVERY)).map_err(Failure::Print)?;
+            if is_over || told.try_recv().is_ok() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The page to watch: the one given, else the one that the environment names.
+fn find(given: Option<&Path>) -> Result<Page, Failure> {
+    let found = given.map_or_else(Page::from_env, |path| Page::open(path).map(Some));
+    let page = found.map_err(|error| Failure::Option(error.to_string()))?;
+    page.ok_or_else(|| {
+        Failure::Option(format!("there is no page to watch; --page names one, or the variable {ENV}"))
+    })
+}

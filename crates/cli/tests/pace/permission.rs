@@ -1,0 +1,59 @@
+//! What happens where less is permitted.
+
+use std::process::Command;
+
+use crate::lab::{IDLE, Running, classes, pace_worker, wait_until, workers_of};
+
+/// `command` without the right to raise priorities, but for a limit that allows to set nice levels back; none, with the reason on
+/// stderr, where the tools for that lack.
+fn without_rights(command: &Command, nice: bool) -> Option<Command> {
+    let limits = ["--rtprio=0:0", if nice { "--nice=20:20" } else { "--nice=0:0" }];
+    let mut without = Command::new("prlimit");
+    without.args(limits).args(["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice"]);
+    let found =
+        Command::new("prlimit").args(limits).args(["setpriv", "--bounding-set=-sys_nice", "true"]).output();
+    if !found.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: rights cannot be taken away here by prlimit and setpriv");
+        return None;
+    }
+    without.arg(command.get_program()).args(command.get_args());
+    without.envs(command.get_envs().filter_map(|(name, value)| value.map(|value| (name, value))));
+    without
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped());
+    Some(without)
+}
+
+#[test]
+fn without_any_permission_auto_runs_the_command_unpaced_and_says_why() {
+    let folder = tempfile::tempdir().expect("there can be folders");
+    let command = pace_worker(&["--policy", "auto"], "spin", "1 silent", folder.path());
+    let Some(command) = without_rights(&command, false) else { return };
+    let (status, told) = Running::start(command).ended();
+    assert_eq!(status.code(), Some(0), "{told}");
+    let line = told.lines().next().unwrap_or_default();
+    assert!(line.starts_with("paceline: policy the normal scheduler"), "{told}");
+    for reason in ["governor (real-time): not permitted", "governor (nice): not permitted", "RLIMIT_NICE"] {
+        assert!(line.contains(reason), "{told}");
+    }
+    let command = pace_worker(&["--policy", "governor"], "spin", "1 silent", folder.path());
+    let (status, told) =
+        Running::start(without_rights(&command, false).expect("it was possible before")).ended();
+    assert_eq!(status.code(), Some(1), "what was asked for by name is not there");
+    assert!(told.contains("CAP_SYS_NICE"), "{told}");
+}
+
+#[test]
+fn where_only_nice_levels_are_permitted_they_are_used() {
+    let folder = tempfile::tempdir().expect("there can be folders");
+    let command =
+        pace_worker(&["--policy", "governor"], "spin", "60 works works works works works", folder.path());
+    let Some(command) = without_rights(&command, true) else { return };
+    let running = Running::start(command);
+    wait_until("threads are in the idle class", || classes(&workers_of(&running)).contains(&IDLE));
+    std::fs::write(folder.path().join("stop"), "").expect("files can be written");
+    let (status, told) = running.ended();
+    assert_eq!(status.code(), Some(0), "{told}");
+    assert!(told.contains("policy governor (nice); not governor (real-time): not permitted"), "{told}");
+}

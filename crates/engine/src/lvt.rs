@@ -1,0 +1,103 @@
+//! Publishing local virtual time to a pacer outside, such as `paceline pace`, on the page that `PACELINE_LVT` names.
+//!
+//! Each worker thread has a slot. Its LVT there is that of the federate it runs, the earliest time at which it may still
+//! commit anything: so whoever paces threads runs first the worker that holds up the others, as [`crate::ready`] does with
+//! federates. While a worker has nothing to do, it says that it waits.
+//!
+//! Invariants: nothing here changes what a run computes; a run that cannot publish runs on, and [`crate::Report::unpaced`]
+//! says why; without a page, a worker pays a branch or two a turn.
+
+#[cfg(target_os = "linux")]
+pub(crate) use paceline_lvt::Publisher;
+
+use paceline_kernel::Time;
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::Publisher;
+
+/// The page of a run, if there is one.
+#[derive(Debug, Default)]
+pub(crate) struct Publishing {
+    #[cfg(target_os = "linux")]
+    page: Option<std::sync::Arc<paceline_lvt::Page>>,
+    /// The first thing that kept anybody from publishing.
+    trouble: std::sync::OnceLock<String>,
+}
+
+#[cfg(target_os = "linux")]
+impl Publishing {
+    /// On this page.
+    pub(crate) fn on(page: std::sync::Arc<paceline_lvt::Page>) -> Self {
+        Self { page: Some(page), ..Self::default() }
+    }
+
+    /// A run begins: without a page of its own, it takes the one that the environment names.
+    pub(crate) fn begin(&mut self) {
+        if self.page.is_none() {
+            match paceline_lvt::Page::from_env() {
+                Ok(page) => self.page = page.map(std::sync::Arc::new),
+                Err(error) => self.tell(&error),
+            }
+        }
+    }
+
+    /// A slot for the calling thread, which is this worker.
+    pub(crate) fn publisher(&self, worker: usize) -> Publisher {
+        let Some(page) = &self.page else { return Publisher::absent() };
+        Publisher::claim(page, &format!("paceline worker {worker}")).unwrap_or_else(|error| {
+            self.tell(&error);
+            Publisher::absent()
+        })
+    }
+
+    fn tell(&self, error: &paceline_lvt::Error) {
+        self.trouble.get_or_init(|| error.to_string());
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Publishing {
+    pub(crate) fn begin(&mut self) {}
+
+    pub(crate) fn publisher(&self, _worker: usize) -> Publisher {
+        Publisher
+    }
+}
+
+impl Publishing {
+    /// Why not all workers could publish.
+    pub(crate) fn into_trouble(self) -> Option<String> {
+        self.trouble.into_inner()
+    }
+}
+
+/// Publishes a federate's LVT; the end of time means that there is nothing left.
+pub(crate) fn publish(publisher: &mut Publisher, lvt: Time) {
+    match lvt {
+        Time::MAX => publisher.publish_done(),
+        lvt => publisher.publish(lvt.as_nanos()),
+    }
+}
+
+/// There is no page on other systems.
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    #[derive(Debug)]
+    pub(crate) struct Publisher;
+
+    impl Publisher {
+        pub(crate) const fn absent() -> Self {
+            Self
+        }
+
+        pub(crate) fn is_present(&self) -> bool {
+            false
+        }
+
+        pub(crate) fn publish(&mut self, _lvt_ns: u64) {}
+
+        pub(crate) fn publish_done(&mut self) {}
+
+        pub(crate) fn set_waiting(&mut self, _waiting: bool) {}
+    }
+}

@@ -1,0 +1,104 @@
+//! Publishing LVT: what the page says while a run goes on holds, and nothing of it shows in the result.
+#![cfg(target_os = "linux")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use paceline_engine::{Simulation, Sync};
+use paceline_kernel::{Context, Digest, LpId, Model, Time};
+use paceline_lvt::{Page, SlotView};
+
+const LPS: u32 = 12;
+const LOOKAHEAD: Time = Time::nanos(1_000);
+
+/// LPs that send each other events, and look at the page while they handle one.
+#[derive(Clone)]
+struct Looking {
+    page: Option<Arc<Page>>,
+    /// Events are handled again only to come back to a state, whatever their time.
+    rolls_back: bool,
+    /// Events at which the thread that handles them has a slot.
+    seen: Arc<AtomicU64>,
+}
+
+impl Looking {
+    /// The slot of the calling thread.
+    fn slot(&self) -> Option<SlotView> {
+        let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+        let slots = self.page.as_ref()?.slots().expect("the page is in order");
+        slots.into_iter().find(|slot| slot.tid == tid)
+    }
+}
+
+impl Model for Looking {
+    type State = u64;
+    type Event = u32;
+    type Output = ();
+
+    fn lps(&self) -> u32 {
+        LPS
+    }
+
+    fn lookahead(&self) -> Time {
+        LOOKAHEAD
+    }
+
+    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u64 {
+        cx.schedule(Time::nanos(u64::from(lp.0) * 100), 60);
+        0
+    }
+
+    fn handle(&self, state: &mut u64, event: &u32, cx: &mut Context<Self>) {
+        if let Some(slot) = self.slot() {
+            let now_ns = cx.now().as_nanos();
+            assert!(self.rolls_back || slot.lvt_ns <= now_ns, "{slot:?} handles an event at {now_ns} ns");
+            assert!(slot.is_simulating() && !slot.is_waiting(), "{slot:?}");
+            self.seen.fetch_add(1, Ordering::Relaxed);
+        }
+        *state = state.wrapping_mul(31).wrapping_add(u64::from(*event));
+        if let Some(left) = event.checked_sub(1) {
+            let to = LpId(cx.rng().below(u64::from(LPS)) as u32);
+            let delay = LOOKAHEAD + Time::nanos(cx.rng().below(3_000));
+            cx.send(to, delay, left);
+        }
+    }
+}
+
+/// Digest, events, how many of them saw a slot, and why a thread did not publish.
+fn run(sync: Sync, page: Option<Arc<Page>>) -> (Digest, u64, u64, Option<String>) {
+    let seen = Arc::new(AtomicU64::new(0));
+    let rolls_back = matches!(sync, Sync::Optimistic | Sync::Mixed);
+    let model = Looking { page: page.clone(), rolls_back, seen: seen.clone() };
+    let mut simulation = Simulation::new(model).sync(sync).seed(5);
+    if sync != Sync::Sequential {
+        simulation = simulation.federates(5).threads(3);
+    }
+    if let Some(page) = page {
+        simulation = simulation.publish(page);
+    }
+    let report = simulation.run().expect("the model keeps the rules");
+    (report.digest, report.events, seen.load(Ordering::Relaxed), report.unpaced)
+}
+
+#[test]
+fn no_thread_handles_what_is_before_the_lvt_that_it_publishes() {
+    for (sync, name, _) in Sync::ALL {
+        let (digest, events, _, _) = run(sync, None);
+        let page = Arc::new(Page::create_sealed(8).expect("there is memory"));
+        let (published, _, seen, unpaced) = run(sync, Some(page.clone()));
+        assert_eq!(published, digest, "{name}: publishing changes nothing");
+        // An optimistic run handles some events more than once.
+        assert!(seen >= events && unpaced.is_none(), "{name}: {seen} of {events}, {unpaced:?}");
+        assert_eq!(page.slots().expect("the page is in order"), [], "{name}: all slots are free again");
+    }
+}
+
+#[test]
+fn a_run_without_enough_slots_says_so_and_goes_on() {
+    let page = Arc::new(Page::create_sealed(1).expect("there is memory"));
+    let main = paceline_lvt::Publisher::claim(&page, "somebody else").expect("there is a slot");
+    let (digest, events, seen, unpaced) = run(Sync::Window, Some(page));
+    assert_eq!((digest, seen), (run(Sync::Window, None).0, 0), "{events} events");
+    assert!(unpaced.expect("nobody could publish").ends_with("all 1 slots are taken"));
+    drop(main);
+}
