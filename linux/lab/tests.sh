@@ -156,7 +156,7 @@ fair_hogs() {
 
 # The same while the loader is stopped: the kernel's watchdog ends the policy, and the loader says so when it can.
 watchdog() {
-    /pace sched-ext /load windows 8 10 5 random busy barrier >/tmp/out 2>/tmp/err &
+    /pace sched-ext /load windows 8 60 5 random busy barrier >/tmp/out 2>/tmp/err &
     pacer=$!
     until_true 5 is_on
     usleep 300000
