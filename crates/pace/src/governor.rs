@@ -214,7 +214,7 @@ impl Governor {
     fn forget_classes(&mut self) {
         for place in &mut self.places {
             if let Place::Paced(thread) = place {
-                thread.set = None;
+                thread.forget_class();
             }
         }
     }
@@ -241,11 +241,8 @@ fn welcome(slot: usize, owner: Owner, us: i32, guard: &Guard) -> std::io::Result
 
 /// Sets the thread of a slot back, and frees the slot.
 fn leave(place: &mut Place) {
-    if let Place::Paced(mut thread) = std::mem::take(place)
-        && thread.set.is_some()
-    {
-        // If it has ended, so much the better.
-        let _ = thread.put(thread.normal);
+    if let Place::Paced(mut thread) = std::mem::take(place) {
+        thread.restore();
     }
 }
 

@@ -20,6 +20,8 @@ pub const LVT_MAX_NS: u64 = i64::MAX as u64;
 
 /// Nobody waits longer than this for a turn, however many there are.
 const DUE_MAX_NS: u64 = 400_000_000;
+/// In so long, all of many threads have a turn.
+const ROUND_NS: u64 = 350_000_000;
 /// The part of the machine, one in so many, that turns may take.
 const TURNS_ONE_IN: u64 = 10;
 /// Those who say that they wait are asked so many times less often.
@@ -172,7 +174,7 @@ impl Planner {
     /// Lets turns go on that are not over, and gives new ones to those who have not run for longest.
     fn grant_turns(&mut self, seen: &[Seen]) {
         let Machine { slice_ns, turn_ns, .. } = self.machine;
-        let (now_ns, due_ns, most) = (self.now_ns, self.due_ns(seen.len()), self.most_turns());
+        let (now_ns, due_ns, most) = (self.now_ns, self.due_ns(seen.len()), self.most_turns(seen.len()));
         self.due.clear();
         for Seen { slot, .. } in seen {
             let thread = &mut self.threads[*slot];
@@ -203,9 +205,12 @@ impl Planner {
         }
     }
 
-    /// How many have turns at a time.
-    fn most_turns(&self) -> usize {
-        (self.machine.cores / 2).max(1)
+    /// How many have turns at a time where there are `threads`: half of the cores, and as many more as it needs for everybody to
+    /// have one in time. Only weights let more than there are cores run in turns side by side.
+    fn most_turns(&self, threads: usize) -> usize {
+        let Machine { cores, slice_ns, turn_ns, reserve, .. } = self.machine;
+        let needed = (threads as u64 * turn_ns.max(slice_ns)).div_ceil(ROUND_NS);
+        (needed as usize).max(cores / 2).min(if reserve { cores } else { threads }).max(1)
     }
 
     /// How long a thread that wants to run is left without a turn, where there are `threads` of them.
@@ -258,10 +263,14 @@ impl Planner {
     fn is_released(&self, threads: usize) -> bool {
         let crowd = (self.others_16ths / 16).saturating_sub(self.machine.cores) as u64;
         let more_permille = (crowd * MORE_FOR_EACH_PERMILLE).min(MORE_MOST_PERMILLE);
-        let permille = (u64::from(self.machine.release_permille) + more_permille).min(1000);
+        let permille = match self.machine.release_permille {
+            // Nobody is ever above the rest of the machine.
+            0 => return false,
+            least => (u64::from(least) + more_permille).min(1000),
+        };
         let usual_ns = RELEASE_PERIOD_NS / 1000 * permille;
         // With very many threads, their turns take all the time there is.
-        let turns_ns = threads as u64 * self.machine.slice_ns / self.most_turns() as u64;
+        let turns_ns = threads as u64 * self.machine.slice_ns / self.most_turns(threads) as u64;
         let stuck = self.now_ns - self.progress_ns > DEADLOCK_NS && turns_ns < DUE_MAX_NS / 2;
         let release_ns = if stuck { usual_ns.max(RELEASE_PERIOD_NS / 2) } else { usual_ns };
         self.now_ns % RELEASE_PERIOD_NS < release_ns

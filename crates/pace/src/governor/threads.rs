@@ -22,7 +22,9 @@ pub struct Thread {
     /// The class to set it back to.
     pub normal: SchedClass,
     /// The class it has been set to; none when nobody knows what became of it.
-    pub set: Option<SchedClass>,
+    set: Option<SchedClass>,
+    /// Whether its class has ever been changed.
+    touched: bool,
     /// How much CPU time it has had, as a file that ends with the thread.
     schedstat: File,
 }
@@ -42,7 +44,7 @@ impl Thread {
             normal @ (SchedClass::Other | SchedClass::Batch) => normal,
             SchedClass::RealTime(_) | SchedClass::Foreign(_) => return None,
         };
-        Some(Self { owner, normal, set: None, schedstat })
+        Some(Self { owner, normal, set: None, touched: false, schedstat })
     }
 
     /// Its id.
@@ -66,9 +68,21 @@ impl Thread {
             // The file fails if the thread has ended and its id is another's.
             self.cpu_ns()?;
             sched::set(self.tid(), class)?;
-            self.set = Some(class);
+            (self.set, self.touched) = (Some(class), true);
         }
         Ok(())
+    }
+
+    /// From now on nobody knows what class it has: somebody else may have set it.
+    pub fn forget_class(&mut self) {
+        self.set = None;
+    }
+
+    /// Sets it back to its normal class, if that was ever changed. If it has ended, so much the better.
+    pub fn restore(&mut self) {
+        if self.touched {
+            let _ = self.put(self.normal);
+        }
     }
 }
 
