@@ -6,6 +6,22 @@
 //! started with the pacer's page in the environment variable `PACELINE_LVT`; whatever it and its children publish
 //! there is paced until it ends.
 //!
+//! ```
+//! use std::process::Command;
+//! use paceline_pace::{PaceSettings, run, start};
+//!
+//! let settings = PaceSettings::default();
+//! let started = start(&settings)?;
+//! for refusal in &started.refusals {
+//!     println!("not taken: {refusal}");
+//! }
+//! let mut command = Command::new("sh");
+//! command.args(["-c", "exit 3"]);
+//! let ended = run(command, started.pacer, |trouble| println!("pacing has ended: {trouble}"))?;
+//! assert_eq!(ended.code(), 3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Invariants: the normal scheduler is restored whatever ends the pacer, death by signal 9 included. A pacer that fails leaves
 //! the command running under the normal scheduler. The library neither prints nor exits.
 
@@ -22,4 +38,4 @@ mod settings;
 
 pub use pacer::{PaceError, Pacer, Refusal, Started, start};
 pub use run::{Ended, RunError, run};
-pub use settings::{PaceSettings, PolicyChoice, SettingError};
+pub use settings::{PaceSettings, PolicyChoice, SLICE_MAX, SLICE_MIN, SettingError};
