@@ -2,7 +2,7 @@
  * Least local virtual time first: the tasks of a simulation that are furthest behind in simulated time run first.
  *
  * The tasks of the paced command have the policy SCHED_EXT; everything else stays in the fair class, which outranks this
- * one. What a task publishes it finds in the LVT page (crates/lvt), which is a map of this program. All CPUs share five
+ * one. What a task publishes it finds in the LVT page (crates/lvt), which is a map of this program. All CPUs share four
  * queues, and a free CPU takes the first task that it finds in
  *
  *   OVERDUE    tasks that have waited too long, first come, first served: nobody starves, whatever the page says

@@ -9,7 +9,7 @@
 /* Fixed when the policy is loaded. */
 struct settings {
 	u64 slice_ns;        /* how long a task runs before it is looked at again */
-	u64 stuck_ns;        /* CPU time without a change of LVT after which a task is doubtful */
+	u64 stuck_ns;        /* CPU time without a change of LVT after which a task is stuck, at least */
 	u64 wait_max_ns;     /* how long a task waits at most before it gets a slice; 0: for ever */
 	u64 slots;           /* of the page */
 };
@@ -22,7 +22,7 @@ struct told {
 	u64 kept;            /* slices prolonged since nobody with a lower LVT was there */
 	u64 kicks;           /* CPUs interrupted under the kernel's tick, or by a task with a lower LVT */
 	u64 waiting;         /* tasks put to the back since they yielded or said that they wait */
-	u64 doubtful;        /* tasks demoted since their LVT did not change for too long */
+	u64 stuck;           /* times that the LVT of a task did not change for too long */
 	u64 grants;          /* slices given since a task had waited too long */
 	u64 ordinary;        /* tasks taken that publish no LVT */
 	u64 resolved;        /* slots whose task was found */

@@ -20,7 +20,7 @@ enum queue { LEAST = 1, WAITING, ORDINARY, OVERDUE };
 
 #define SLOTS_MAX 4096
 #define CPUS_MAX 512
-#define TICK_NS_PER_CLOCK_TICK 10000000ULL /* start times are told in hundredths of a second */
+#define CLOCK_TICK_NS 10000000ULL /* start times are told in hundredths of a second */
 #define SLOTS_PER_TICK 128
 #define RESCUE_TICKS 4
 #define WAIT_MAX_NS 800000000ULL
@@ -121,7 +121,7 @@ static __always_inline struct cpu *cpu_of(s32 cpu)
 
 static __always_inline u64 start_time_of(const struct task_struct *p)
 {
-	return p->start_boottime / TICK_NS_PER_CLOCK_TICK;
+	return p->start_boottime / CLOCK_TICK_NS;
 }
 
 /* The slot of a task that publishes its LVT, and is in simulation mode. */
@@ -179,7 +179,7 @@ static void judge(struct task_struct *p, struct pace *pace)
 		pace->advanced = 1;
 		stuck_ns = 0;
 	} else if (stuck_ns >= pace->patience_ns && pace->stuck_ns < pace->patience_ns) {
-		count(&told.doubtful);
+		count(&told.stuck);
 	}
 	pace->stuck_ns = stuck_ns;
 	if (lvt > LVT_MAX) {

@@ -34,7 +34,7 @@ row() {
         ratio=$(awk "BEGIN { print $(field elapsed_ms /tmp/out) / $(field work_ms /tmp/out) }")
         echo "row policy=$policy processes=$1 windows=$2 shape=$3 wait=$4 gvt=$5 $(sed 's/^done //' /tmp/out)" \
             "dispatches=$(count dispatches /tmp/err) kept=$(count 'slices kept' /tmp/err) kicks=$(count kicks /tmp/err)" \
-            "demotions=$(count 'demotions, waiting' /tmp/err) stuck=$(count 'demotions, stuck' /tmp/err)" \
+            "demotions=$(count 'demotions, waiting' /tmp/err) stuck=$(count 'times stuck' /tmp/err)" \
             "grants=$(count 'minimum share grants' /tmp/err)"
     else
         ratio=1000

@@ -19,7 +19,7 @@ use crate::settings::PaceSettings;
 
 /// How often it is looked whether the policy still runs and its tasks get CPU time.
 const PERIOD: Duration = Duration::from_millis(50);
-/// CPU time without progress after which a task is doubtful, in slices.
+/// CPU time without progress after which a task is stuck, at least, in slices.
 const STUCK_SLICES: u32 = 20;
 /// `SCHED_EXT` of `include/uapi/linux/sched.h`.
 const SCHED_EXT: i32 = 7;

@@ -14,7 +14,7 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/least_lvt.bpf.o
 pub struct Settings {
     /// How long a task runs before it is looked at again.
     pub slice_ns: u64,
-    /// CPU time without a change of LVT after which a task is doubtful.
+    /// CPU time without a change of LVT after which a task is stuck, at least.
     pub stuck_ns: u64,
     /// How long a task waits at most before it gets a slice; 0: for ever.
     pub wait_max_ns: u64,

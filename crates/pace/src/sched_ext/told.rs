@@ -18,8 +18,8 @@ pub struct Told {
     pub kicks: u64,
     /// Demotions of tasks that yielded or said that they wait.
     pub waiting: u64,
-    /// Demotions of tasks whose LVT did not change for too long.
-    pub doubtful: u64,
+    /// Times that the LVT of a task did not change for too long.
+    pub stuck: u64,
     /// Slices given since a task had waited too long: its minimum share.
     pub grants: u64,
     /// Tasks taken that publish no LVT.
@@ -53,7 +53,7 @@ impl Told {
             kept: number(3),
             kicks: number(4),
             waiting: number(5),
-            doubtful: number(6),
+            stuck: number(6),
             grants: number(7),
             ordinary: number(8),
             resolved: number(9),
@@ -72,7 +72,7 @@ impl Told {
             ("slices kept", self.kept),
             ("kicks", self.kicks),
             ("demotions, waiting", self.waiting),
-            ("demotions, stuck", self.doubtful),
+            ("times stuck", self.stuck),
             ("minimum share grants", self.grants),
             ("ordinary dispatches", self.ordinary),
             ("publishers", self.resolved),
