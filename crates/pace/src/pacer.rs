@@ -32,6 +32,11 @@ pub trait Pacer: Send {
     /// Does what is due. After an error the pacer is stopped, and the command goes on under the normal scheduler.
     fn tick(&mut self) -> Result<(), PaceError>;
 
+    /// What it has counted so far, by name.
+    fn statistics(&mut self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// Restores the normal scheduler and removes the page. Dropping a pacer does the same, without a word.
     fn stop(self: Box<Self>) -> Result<(), PaceError>;
 }

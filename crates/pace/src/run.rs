@@ -35,6 +35,8 @@ pub struct Ended {
     pub status: ExitStatus,
     /// What ended the pacing before the command ended.
     pub trouble: Option<PaceError>,
+    /// What the pacer has counted, by name.
+    pub statistics: Vec<(&'static str, u64)>,
 }
 
 impl Ended {
@@ -100,23 +102,26 @@ pub fn run(
             command.env_remove(ENV);
         }
     }
-    let child = command.spawn().map_err(|reason| not_started(&command, reason))?;
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let pace = |pacer: Box<dyn Pacer>| {
-            let result = keep_pace(pacer, &over);
-            result.inspect_err(&told)
+            let (result, statistics) = keep_pace(pacer, &over);
+            (result.inspect_err(&told), statistics)
         };
         let thread = pacer.map(|pacer| {
             Builder::new().name("paceline-pace".into()).spawn_scoped(scope, move || pace(pacer))
         });
-        let thread = thread.transpose().map_err(error("starting a thread"));
-        let ended = wait(&child, signals);
+        let thread = thread.transpose().map_err(error("starting a thread"))?;
+        // While the pacer works already: it sees to it that the new process gets as far as its program.
+        let ended = match command.spawn() {
+            Ok(child) => wait(&child, signals).map_err(error("waiting for the command")),
+            Err(reason) => Err(not_started(&command, reason)),
+        };
         over.store(true, Ordering::Relaxed);
         let result =
-            thread?.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        let trouble = result.and_then(Result::err);
-        Ok(Ended { status: ended.map_err(error("waiting for the command"))?, trouble })
+            thread.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let (result, statistics) = result.unwrap_or((Ok(()), Vec::new()));
+        Ok(Ended { status: ended?, trouble: result.err(), statistics })
     })
 }
 
@@ -166,12 +171,18 @@ fn reap(child: Pid) -> io::Result<Option<ExitStatus>> {
     }
 }
 
-/// Lets the pacer work once in its period, or less often where it would need more than a quarter of a core, until it is over.
-fn keep_pace(mut pacer: Box<dyn Pacer>, over: &AtomicBool) -> Result<(), PaceError> {
+/// Lets the pacer work once in its period, or less often where it would need more than a quarter of a core, until it is over;
+/// and what it has counted.
+fn keep_pace(
+    mut pacer: Box<dyn Pacer>,
+    over: &AtomicBool,
+) -> (Result<(), PaceError>, Vec<(&'static str, u64)>) {
     let mut next = clock_gettime(ClockId::Monotonic);
     while !over.load(Ordering::Relaxed) {
         let start = Instant::now();
-        pacer.tick()?;
+        if let Err(error) = pacer.tick() {
+            return (Err(error), pacer.statistics());
+        }
         let rest = Timespec::try_from(3 * start.elapsed()).expect("a tick is short");
         let period = Timespec::try_from(pacer.period()).expect("a period is short");
         // What was missed is not made up for.
@@ -179,5 +190,6 @@ fn keep_pace(mut pacer: Box<dyn Pacer>, over: &AtomicBool) -> Result<(), PaceErr
         // Woken by a signal, it is early once.
         let _ = clock_nanosleep_absolute(ClockId::Monotonic, &next);
     }
-    pacer.stop()
+    let statistics = pacer.statistics();
+    (pacer.stop(), statistics)
 }

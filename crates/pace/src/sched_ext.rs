@@ -1,4 +1,23 @@
-//! The policy in the kernel's extensible scheduling class (sched_ext).
+//! The policy in the kernel's extensible scheduling class (sched_ext): least LVT first, decided by the kernel itself.
+//!
+//! The policy is a program for the kernel, `linux/least_lvt.bpf.c`; it is compiled and built in with the cargo feature
+//! `sched-ext`, which needs clang. The loader brings it into the kernel, starts the command in the class `SCHED_EXT`, which its
+//! children inherit, and from then on only watches: nothing that is decided waits for it. The page is a map of the policy,
+//! pinned where the command's programs find it.
+//!
+//! Invariants: when the loader ends, in whatever way, the kernel drops the policy and the tasks go on under the fair class.
+//! While tasks of the fair class leave the paced ones nothing, the policy is taken out, and they compete with them as equals.
+
+#[cfg(feature = "sched-ext")]
+mod loader;
+#[cfg(feature = "sched-ext")]
+mod pin;
+#[cfg(feature = "sched-ext")]
+mod policy;
+#[cfg(feature = "sched-ext")]
+mod starvation;
+#[cfg(feature = "sched-ext")]
+mod told;
 
 use std::path::Path;
 
@@ -9,10 +28,20 @@ use crate::settings::PaceSettings;
 const CLASS: &str = "/sys/kernel/sched_ext";
 
 /// Loads the policy, or says why it cannot.
-pub fn start(_settings: &PaceSettings) -> Result<Box<dyn Pacer>, Refusal> {
-    let reason = match Path::new(CLASS).exists() {
-        false => "this kernel has no sched_ext",
-        true => "this program was built without it",
-    };
-    Err(Refusal { policy: "sched-ext", reason: reason.into() })
+pub fn start(settings: &PaceSettings) -> Result<Box<dyn Pacer>, Refusal> {
+    let refusal = |reason: String| Refusal { policy: "sched-ext", reason };
+    if !Path::new(CLASS).exists() {
+        return Err(refusal("this kernel has no sched_ext".into()));
+    }
+    load(settings).map_err(refusal)
+}
+
+#[cfg(feature = "sched-ext")]
+fn load(settings: &PaceSettings) -> Result<Box<dyn Pacer>, String> {
+    Ok(Box::new(loader::Loader::start(settings)?))
+}
+
+#[cfg(not(feature = "sched-ext"))]
+fn load(_settings: &PaceSettings) -> Result<Box<dyn Pacer>, String> {
+    Err("this program was built without it (cargo feature sched-ext)".into())
 }

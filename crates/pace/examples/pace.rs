@@ -1,0 +1,28 @@
+//! Paces a command with the library: `pace POLICY COMMAND [ARGUMENT ...]`.
+//!
+//! Says on stderr which policy paces, why no better one does, and in the end what the policy has counted, as `count: NAME = N`.
+//! The exit status is the command's.
+
+#[cfg(target_os = "linux")]
+fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
+    use paceline_pace::{PaceSettings, run, start};
+
+    let mut arguments = std::env::args_os().skip(1);
+    let policy = arguments.next().ok_or("which policy?")?.to_string_lossy().parse()?;
+    let program = arguments.next().ok_or("which command?")?;
+    let started = start(&PaceSettings { policy, ..PaceSettings::default() })?;
+    for refusal in &started.refusals {
+        eprintln!("refused: {refusal}");
+    }
+    eprintln!("policy: {}", started.pacer.as_ref().map_or("none", |pacer| pacer.name()));
+    let mut command = std::process::Command::new(program);
+    command.args(arguments);
+    let ended = run(command, started.pacer, |trouble| eprintln!("trouble: {trouble}"))?;
+    for (name, number) in &ended.statistics {
+        eprintln!("count: {name} = {number}");
+    }
+    Ok(ended.code().into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}

@@ -1,0 +1,153 @@
+//! The pacer that loads the policy into the kernel and watches over it.
+#![allow(unsafe_code)] // a child is put into its scheduling class between fork and exec
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+use libbpf_rs::{ErrorKind, MapCore, MapFlags};
+use paceline_lvt::{DEFAULT_SLOTS, layout};
+
+use super::pin::Pin;
+use super::policy::{Policy, Settings};
+use super::starvation::{Action, Starvation};
+use super::told::Told;
+use crate::pacer::{PaceError, Pacer};
+use crate::settings::PaceSettings;
+
+/// How often it is looked whether the policy still runs and its tasks get CPU time.
+const PERIOD: Duration = Duration::from_millis(50);
+/// CPU time without progress after which a task is stuck, at least, in slices.
+const STUCK_SLICES: u32 = 20;
+/// `SCHED_EXT` of `include/uapi/linux/sched.h`.
+const SCHED_EXT: i32 = 7;
+
+/// The loaded policy.
+pub struct Loader {
+    /// Before `pin`, since it is to be dropped first.
+    policy: Policy,
+    pin: Pin,
+    starvation: Starvation,
+    started: Instant,
+    /// What the policy told last.
+    told: Told,
+    pauses: u64,
+}
+
+impl Loader {
+    /// Loads and attaches the policy, or says why that cannot be.
+    pub fn start(settings: &PaceSettings) -> Result<Self, String> {
+        refuse_second()?;
+        let mut policy = Policy::load(policy_settings(settings)).map_err(|error| reason("loaded", &error))?;
+        let pin = Pin::new();
+        let header = layout::header(DEFAULT_SLOTS);
+        let mut page = policy.page();
+        page.update(&0u32.to_ne_bytes(), &header, MapFlags::ANY)
+            .map_err(|error| reason("given a page", &error))?;
+        page.pin(pin.path()).map_err(|error| reason("given a place in /sys/fs/bpf", &error))?;
+        policy.attach().map_err(|error| reason("attached", &error))?;
+        let started = Instant::now();
+        Ok(Self {
+            policy,
+            pin,
+            starvation: Starvation::new(Duration::ZERO),
+            started,
+            told: Told::default(),
+            pauses: 0,
+        })
+    }
+
+    fn failed(what: &'static str, error: libbpf_rs::Error) -> PaceError {
+        PaceError::System { what, reason: io::Error::other(error) }
+    }
+}
+
+impl Pacer for Loader {
+    fn name(&self) -> &'static str {
+        "sched-ext"
+    }
+
+    fn page(&self) -> &Path {
+        self.pin.path()
+    }
+
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
+    fn prepare(&self, command: &mut Command) -> Result<(), PaceError> {
+        // SAFETY: the closure makes one system call, which is allowed between fork and exec, and touches no memory of others.
+        unsafe {
+            command.pre_exec(|| {
+                let parameter = libc::sched_param { sched_priority: 0 };
+                match libc::sched_setscheduler(0, SCHED_EXT, &raw const parameter) {
+                    0 => Ok(()),
+                    _ => Err(io::Error::last_os_error()),
+                }
+            });
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self) -> Result<(), PaceError> {
+        let told =
+            self.policy.told().map_err(|error| Self::failed("asking the policy how it goes", error))?;
+        self.told = told;
+        if self.told.exit_kind != 0 && !self.starvation.is_paused() {
+            return Err(PaceError::Ejected(self.told.exit()));
+        }
+        let ran = Duration::from_nanos(self.told.ran_ns);
+        let stranded = Duration::from_nanos(self.told.stranded_ns);
+        match self.starvation.judge(self.started.elapsed(), ran, self.told.queued > 0, stranded) {
+            Action::Keep => {}
+            Action::Pause => {
+                self.pauses += 1;
+                self.policy.detach();
+            }
+            Action::Resume => {
+                self.policy.attach().map_err(|error| Self::failed("putting the policy in again", error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn statistics(&mut self) -> Vec<(&'static str, u64)> {
+        if let Ok(told) = self.policy.told() {
+            self.told = told;
+        }
+        let mut statistics = self.told.counters().to_vec();
+        statistics.push(("pauses for programs of the fair class", self.pauses));
+        statistics
+    }
+
+    fn stop(mut self: Box<Self>) -> Result<(), PaceError> {
+        self.policy.detach();
+        Ok(())
+    }
+}
+
+fn policy_settings(settings: &PaceSettings) -> Settings {
+    let nanos = |span: Duration| u64::try_from(span.as_nanos()).expect("slices are at most milliseconds");
+    let slice_ns = nanos(settings.slice);
+    let wait_max_ns = (slice_ns * 1000).checked_div(u64::from(settings.min_share_permille)).unwrap_or(0);
+    Settings { slice_ns, stuck_ns: slice_ns * u64::from(STUCK_SLICES), wait_max_ns, slots: DEFAULT_SLOTS }
+}
+
+/// The class holds one policy at a time; says whose it is.
+fn refuse_second() -> Result<(), String> {
+    let told = |file: &str| fs::read_to_string(Path::new(super::CLASS).join(file)).unwrap_or_default();
+    match told("state").trim() {
+        "" | "disabled" => Ok(()),
+        _ => Err(format!("the scheduler {} holds the class", told("root/ops").trim())),
+    }
+}
+
+/// Why the policy could not be `done`.
+fn reason(done: &str, error: &libbpf_rs::Error) -> String {
+    match error.kind() {
+        ErrorKind::PermissionDenied => "needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN".into(),
+        _ => format!("the policy could not be {done}: {error:#}"),
+    }
+}
