@@ -148,7 +148,7 @@ pub fn at_least_as_fast(pairs: impl Iterator<Item = (String, f64, f64)>) -> Chec
     Check {
         what: "run time of PSX+ over that of PSX, worst".into(),
         published: String::new(),
-        ours: format!("{:.2} ({what})", plus / psx),
+        ours: format!("{:.3} ({what})", plus / psx),
         must: "at most 1".into(),
         holds: plus <= psx,
     }
