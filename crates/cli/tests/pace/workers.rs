@@ -125,7 +125,8 @@ fn scribble(argument: &str, folder: &Path) {
             let mut bytes: Vec<u8> =
                 (0..1024 * RECORD_BYTES / 8).flat_map(|_| noise(&mut state).to_ne_bytes()).collect();
             let first = if argument == "all" { 0 } else { RECORD_BYTES };
-            let slot = &mut bytes[512 * RECORD_BYTES..513 * RECORD_BYTES];
+            // The first one: of strangers only so many are looked up at a time.
+            let slot = &mut bytes[..RECORD_BYTES];
             slot[0..8].copy_from_slice(&0u64.to_ne_bytes());
             slot[8..12].copy_from_slice(&1u32.to_ne_bytes());
             slot[12..16].copy_from_slice(&foreign.pid.to_ne_bytes());
