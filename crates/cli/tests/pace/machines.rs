@@ -5,15 +5,18 @@
 //! cache that `scripts/kernel-lab` fills; where that is empty, or a static program cannot be made, the test is skipped.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread::Builder;
 
 use paceline_lvt::layout::SIMULATION;
-use paceline_lvt::{ENV, Page, SlotView};
+use paceline_lvt::{ENV, Page, Publisher, SlotView};
 use procfs::process::Process;
 
-use crate::lab::{IDLE, NORMAL, Running, pace_worker, turn, wait_until};
+use crate::lab::{IDLE, NORMAL, PATIENCE, Running, pace_worker, send, turn, wait_until};
 
 /// More than the machine has cores, so that some have to wait.
 fn vcpus() -> usize {
@@ -178,25 +181,61 @@ fn a_guest_paces_the_threads_of_its_virtual_cpus() {
     let mut command = pace_worker(&["--policy", "governor"], "host", root, folder.path());
     let said = folder.path().join("said");
     command.stdout(File::create(&said).expect("files can be written"));
-    let (status, told) = Running::start(command).ended();
+    // The program waits four times at most, and says for what in vain.
+    let (status, told) = Running::start(command).ended_within(5 * PATIENCE);
     let said = fs::read_to_string(said).expect("it is UTF-8");
     assert_eq!(status.code(), Some(0), "{told}{said}");
+}
+
+/// A page and a guest's memory in `folder`.
+fn pages(folder: &Path) -> (Page, PathBuf) {
+    let page = Page::create(folder.join("page"), 4).expect("there is room");
+    let memory = folder.join("vm1.lvt");
+    let options = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&memory);
+    options.and_then(|file| file.set_len(64 << 10)).expect("files can be written");
+    (page, memory)
+}
+
+#[test]
+fn a_relay_that_is_asked_to_end_frees_its_slots() {
+    let folder = tempfile::tempdir().expect("there can be folders");
+    let (page, memory) = pages(folder.path());
+    let (stop, stopped) = mpsc::channel::<()>();
+    let vcpu = Builder::new().name("CPU 0/KVM".into());
+    let vcpu = vcpu.spawn(move || stopped.recv().is_err()).expect("there can be threads");
+    let mut relay = Command::new(env!("CARGO_BIN_EXE_paceline"));
+    relay.args(["lvt", "relay", "--qemu", &std::process::id().to_string(), "--guest"]).arg(&memory);
+    let mut relay = Killed(relay.env(ENV, page.path()).spawn().expect("the program starts"));
+    let slots = || page.slots().expect("the page is in order");
+    wait_until("the VCPU has a slot", || slots().len() == 1);
+    assert_eq!(slots()[0].flags, 0, "nobody simulates");
+    let guest = Page::open(&memory).expect("it has been made a page");
+    let mut publisher = Publisher::claim(&guest, "rank 0").expect("there is a free slot");
+    for lvt_ns in [5, 6] {
+        publisher.publish(lvt_ns);
+        wait_until("the LVT has come to the page", || (slots()[0].lvt_ns, slots()[0].flags) == (lvt_ns, 1));
+    }
+    send(relay.0.id().cast_signed(), "TERM");
+    wait_until("the slot is free", || slots().is_empty());
+    assert_eq!(relay.0.wait().expect("children can be waited for").code(), Some(0));
+    drop(stop);
+    assert!(vcpu.join().expect("it does not panic"));
 }
 
 #[test]
 fn mistakes_of_a_relay_are_told_in_one_line_with_status_2() {
     let folder = tempfile::tempdir().expect("there can be folders");
-    let page = Page::create(folder.path().join("page"), 4).expect("there is room");
-    let memory = folder.path().join("vm1.lvt");
-    File::create(&memory).and_then(|file| file.set_len(64 << 10)).expect("files can be written");
+    let (page, memory) = pages(folder.path());
     let page = page.path().to_str().expect("its path is UTF-8");
-    let us = &std::process::id().to_string()[..];
+    // No virtual machine.
+    let other = Killed(Command::new("sleep").arg("60").spawn().expect("there is `sleep`"));
+    let other_pid = &other.0.id().to_string()[..];
     for (page, qemu, interval, told) in [
-        ("", us, "1ms", "there is no page to carry to"),
-        ("/dev/null", us, "1ms", "neither a regular file nor a pinned BPF map"),
+        ("", other_pid, "1ms", "there is no page to carry to"),
+        ("/dev/null", other_pid, "1ms", "neither a regular file nor a pinned BPF map"),
         (page, "2147483647", "1ms", "cannot watch process 2147483647"),
-        (page, us, "2s", "allowed: 100us to 1s"),
-        (page, us, "1ms", "has no thread of a virtual CPU"),
+        (page, other_pid, "2s", "allowed: 100us to 1s"),
+        (page, other_pid, "1ms", "has no thread of a virtual CPU"),
         (page, "0", "1ms", "0 is not in 1..=2147483647"),
     ] {
         let mut relay = Command::new(env!("CARGO_BIN_EXE_paceline"));
