@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use paceline_lvt::{ENV, Page, Relay};
-use paceline_pace::RunError;
+use paceline_pace::{RunError, run_before_paced};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
@@ -19,8 +19,8 @@ use crate::failure::Failure;
 
 /// From one look at the guest's memory to the next.
 const INTERVALS: std::ops::RangeInclusive<Duration> = Duration::from_micros(100)..=Duration::from_secs(1);
-/// For so long QEMU is given time to make the guest's memory and its threads.
-const START: Duration = Duration::from_secs(5);
+/// For so long QEMU is given time to make the guest's memory and its threads: others may be paced already, and leave it little.
+const START: Duration = Duration::from_secs(20);
 /// How often it is looked whether it has.
 const START_LOOK: Duration = Duration::from_millis(20);
 
@@ -42,6 +42,8 @@ pub fn relay(arguments: &RelayArguments) -> Result<(), Failure> {
     let is_over = |wait| -> Result<bool, Failure> {
         Ok(stop.load(Ordering::Relaxed) || has_ended(process.as_fd(), wait)?)
     };
+    // Where paced threads take all cores, it would look too seldom otherwise. Where this is not permitted, those are not before it.
+    let _ = run_before_paced();
     let start = Instant::now();
     let mut relay = loop {
         match Relay::start(host()?.ok_or_else(no_host_page)?, guest, *qemu) {

@@ -16,7 +16,10 @@ use paceline_lvt::layout::SIMULATION;
 use paceline_lvt::{ENV, Page, Publisher, SlotView};
 use procfs::process::Process;
 
-use crate::lab::{IDLE, NORMAL, PATIENCE, Running, pace_worker, send, turn, wait_until};
+use crate::lab::{IDLE, NORMAL, PATIENCE, Running, classes, pace_worker, send, turn, wait_until};
+
+/// SCHED_RR, as the kernel counts classes.
+const ROUND_ROBIN: u32 = 2;
 
 /// More than the machine has cores, so that some have to wait.
 fn vcpus() -> usize {
@@ -115,6 +118,7 @@ pub fn host(root: &str, folder: &Path) {
     let mut relay = Command::new(env!("CARGO_BIN_EXE_paceline"));
     relay.args(["lvt", "relay", "--qemu", &machine_pid.to_string(), "--guest"]).arg(folder.join("vm1.lvt"));
     let mut relay = Killed(relay.spawn().expect("the program starts"));
+    let relay_pid = relay.0.id().cast_signed();
     let slots = || page.slots().expect("the page is in order");
     let mut is_there = || {
         let ended = relay.0.try_wait().expect("children can be waited for");
@@ -136,6 +140,8 @@ pub fn host(root: &str, folder: &Path) {
         assert_eq!((stat.starttime, slot.name.to_string()), (slot.start_time, format!("vm1 {}", stat.comm)));
     }
     assert_eq!(threads.len(), vcpus(), "each has one of its own");
+    let relays = classes(&[relay_pid]);
+    assert!(relays.contains(&ROUND_ROBIN), "the relay looks when it wants to: {relays:?}");
 
     wait_until("the guest simulates", || {
         is_there();
