@@ -41,6 +41,21 @@ struct Last {
 }
 
 /// A file that is a guest's memory.
+///
+/// ```
+/// use paceline_lvt::{GuestMemory, Page, Publisher};
+/// # use std::os::unix::fs::OpenOptionsExt;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("vm1.lvt");
+/// # std::fs::OpenOptions::new().write(true).create(true).mode(0o600).open(&path)?.set_len(64 << 10)?;
+///
+/// let mut memory = GuestMemory::open(&path)?; // on the host
+/// let mut publisher = Publisher::claim(&Page::open(&path)?, "rank 0")?; // in the guest
+/// publisher.publish(5_000_000);
+/// let report = memory.report(std::time::Instant::now())?;
+/// assert_eq!(report.map(|report| report.lvt_ns), Some(5_000_000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct GuestMemory {
     path: PathBuf,
