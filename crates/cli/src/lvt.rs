@@ -1,10 +1,12 @@
-//! `paceline lvt watch`: shows an LVT page while its owners go on: who is behind, who waits, who gets how much of a core.
+//! `paceline lvt`: `relay`, in a file of its own, and `watch`, which shows an LVT page while its owners go on: who is behind,
+//! who waits, who gets how much of a core.
 //!
-//! Looks at the page again and again, and changes nothing on it. Ends after as many looks as were asked for, or when
+//! A watch looks at the page again and again, and changes nothing on it. Ends after as many looks as were asked for, or when
 //! somebody ends it, which is no failure; a page that is truncated or overwritten meanwhile is one.
 
 pub mod arguments;
 mod look;
+mod relay;
 mod screen;
 
 use std::io::IsTerminal;
@@ -29,6 +31,7 @@ const KEYS_EVERY: Duration = Duration::from_millis(100);
 pub fn lvt(command: &LvtCommand) -> Result<(), Failure> {
     match command {
         LvtCommand::Watch(arguments) => watch(arguments),
+        LvtCommand::Relay(arguments) => relay::relay(arguments),
     }
 }
 

@@ -116,6 +116,23 @@ pub enum Error {
         /// Its slot.
         index: u32,
     },
+    /// A guest's memory is not as long as a page can be.
+    #[error(
+        "guest memory {path}: has {bytes} bytes; it has to be a multiple of {RECORD_BYTES} from 128 to {most}, such as size=64K \
+         in QEMU's options", most = crate::layout::page_bytes(MAX_SLOTS)
+    )]
+    GuestBytes {
+        /// The file.
+        path: PathBuf,
+        /// How long it is.
+        bytes: u64,
+    },
+    /// A process is no virtual machine, or does not name its threads.
+    #[error(
+        "process {0} has no thread of a virtual CPU (named \"CPU 0/KVM\", \"CPU 0/TCG\" or \"ALL CPUs/TCG\"); QEMU names them \
+         with -name guest=NAME,debug-threads=on"
+    )]
+    NoVcpu(u32),
     /// When the calling thread was started cannot be read.
     #[error("/proc does not tell when this thread was started: {0}")]
     NoProc(String),

@@ -93,10 +93,10 @@ impl Slot {
         self.tid.compare_exchange(owner.tid, tid, AcqRel, Relaxed).is_ok()
     }
 
-    /// Makes the slot, whose `tid` is `owner`'s already, its own: LVT 0, in simulation mode.
-    pub(crate) fn settle(&self, owner: Owner, name: [u8; NAME_BYTES]) {
+    /// Makes the slot, whose `tid` is `owner`'s already, its own: LVT 0, with these flags.
+    pub(crate) fn settle(&self, owner: Owner, name: [u8; NAME_BYTES], flags: u32) {
         self.lvt_ns.store(0, Relaxed);
-        self.flags.store(SIMULATION, Relaxed);
+        self.flags.store(flags, Relaxed);
         self.pid.store(owner.pid, Relaxed);
         self.set_name(name);
         self.start_time.store(owner.start_time, Release);
@@ -199,12 +199,12 @@ mod tests {
         assert!(slot.take_over(nobody, 5));
         assert!(!slot.take_over(nobody, 6), "it was free, and is so no longer");
         let first = Owner { pid: 4, tid: 5, start_time: 77 };
-        slot.settle(first, NAME);
+        slot.settle(first, NAME, SIMULATION);
         assert_eq!(slot.owner(), Ok(first));
         assert!(slot.take_over(first, 8), "its owner is gone");
         assert_eq!(slot.owner(), Ok(Owner { pid: 4, tid: 8, start_time: 0 }), "it changes hands");
         let second = Owner { pid: 8, tid: 8, start_time: 78 };
-        slot.settle(second, NAME);
+        slot.settle(second, NAME, SIMULATION);
         assert!(!slot.take_over(first, 9) && !slot.take_over(first, 0));
         assert_eq!(slot.owner(), Ok(second));
         slot.release(5);
@@ -219,7 +219,7 @@ mod tests {
             let slot = free();
             let gone = Owner { pid: 1, tid: 1, start_time: round };
             slot.take_over(slot.owner().expect("nothing changes"), 1);
-            slot.settle(gone, NAME);
+            slot.settle(gone, NAME, SIMULATION);
             let taken = thread::scope(|scope| {
                 let take = |tid| {
                     scope.spawn({

@@ -35,10 +35,12 @@ pub mod layout;
 mod owner;
 mod page;
 mod publisher;
+mod relay;
 mod slot;
 
 pub use error::Error;
 pub use owner::Owner;
 pub use page::{DEFAULT_SLOTS, ENV, MAX_SLOTS, Page};
 pub use publisher::Publisher;
+pub use relay::{GuestMemory, GuestReport, Relay};
 pub use slot::{Name, SlotView};

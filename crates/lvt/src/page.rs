@@ -1,9 +1,9 @@
 //! Pages: made, opened, read, and slots taken back from owners that are gone.
 //!
-//! A reader never touches memory that can be taken from under it: sealed memory files and BPF maps are mapped, plain files
-//! are read with pread(2). Slots of a plain file that are to be written to - by a publisher, or to take them back - are
-//! mapped all the same; whoever truncates that file meanwhile kills such a program with SIGBUS. Only its owner can, and
-//! where even that is too much, [`Page::create_sealed`] makes a page that nobody can truncate.
+//! A reader never touches memory that can be taken from under it: sealed memory files, BPF maps and devices are mapped,
+//! plain files are read with pread(2). Slots of a plain file that are to be written to - by a publisher, or to take them
+//! back - are mapped all the same; whoever truncates that file meanwhile kills such a program with SIGBUS. Only its owner
+//! can, and where even that is too much, [`Page::create_sealed`] makes a page that nobody can truncate.
 
 mod mapping;
 mod open;
@@ -94,7 +94,8 @@ impl Page {
         Self::of_file(Path::new(&path), fd)
     }
 
-    /// Opens the page at `path`: a file or a pinned BPF map, as [`ENV`] names it.
+    /// Opens the page at `path`, as [`ENV`] names it: a file, a pinned BPF map, or in a virtual machine the memory of a PCI device
+    /// that it shares with its host (the device's `resource2` below /sys).
     ///
     /// # Errors
     ///

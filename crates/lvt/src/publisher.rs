@@ -102,7 +102,7 @@ impl Publisher {
         let mapping = page.mapping()?;
         let full = || Error::Full { path: page.path().to_owned(), slots: page.capacity() };
         let index = find(mapping.slots(), owner).ok_or_else(full)?;
-        mapping.slots()[index as usize].settle(owner, Name::new(name).bytes());
+        mapping.slots()[index as usize].settle(owner, Name::new(name).bytes(), SIMULATION);
         let held = Held { page: page.id(), index, tid: owner.tid };
         HELD.with_borrow_mut(|list| list.push(held));
         let seat = Seat { mapping, held, flags: SIMULATION, here };
@@ -196,7 +196,7 @@ impl Drop for Publisher {
 
 /// Finds a slot and makes it `owner`'s: one that is free, or that it had before it executed another program, or whose owner
 /// is gone.
-fn find(slots: &[Slot], owner: Owner) -> Option<u32> {
+pub(crate) fn find(slots: &[Slot], owner: Owner) -> Option<u32> {
     let take_if = |index: &usize, may: &dyn Fn(&Owner) -> bool| -> bool {
         slots[*index].owner().is_ok_and(|found| may(&found) && slots[*index].take_over(found, owner.tid))
     };

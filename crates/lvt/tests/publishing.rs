@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::mem::forget;
 use std::sync::Barrier;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use paceline_lvt::layout::{DONE, LVT_MAX, SIMULATION, WAITING};
 use paceline_lvt::{Error, MAX_SLOTS, Name, Owner, Page, Publisher, SlotView};
@@ -23,7 +24,14 @@ fn abandon(page: &Page, lvt_ns: u64) -> Owner {
         forget(publisher);
         Owner::of_this_thread().expect("there is a /proc")
     };
-    thread::scope(|scope| scope.spawn(claim).join().expect("claiming does not panic"))
+    let owner = thread::scope(|scope| scope.spawn(claim).join().expect("claiming does not panic"));
+    // The kernel forgets a thread a moment after it has been joined.
+    let start = Instant::now();
+    while !owner.is_gone() {
+        assert!(start.elapsed() < Duration::from_secs(60), "it has ended");
+        thread::yield_now();
+    }
+    owner
 }
 
 #[test]

@@ -27,6 +27,7 @@ use crate::plan::{Class, Machine, Planner, Seen};
 use crate::sched;
 use crate::settings::PaceSettings;
 use mode::Mode;
+pub use mode::run_before_paced;
 use strays::{Paced, Strays};
 use threads::Thread;
 

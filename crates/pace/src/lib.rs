@@ -36,6 +36,7 @@ mod sched;
 pub mod sched_ext;
 mod settings;
 
+pub use governor::run_before_paced;
 pub use pacer::{PaceError, Pacer, Refusal, Started, start};
 pub use run::{Ended, RunError, run};
 pub use settings::{PaceSettings, PolicyChoice, SLICE_MAX, SLICE_MIN, SettingError};

@@ -11,13 +11,16 @@ A program finds its page through the variable PACELINE_LVT.
 
 Examples:
   paceline lvt watch --page /dev/shm/my.lvt
-  paceline lvt watch --page /dev/shm/my.lvt --json --count 10 --interval 100ms";
+  paceline lvt watch --page /dev/shm/my.lvt --json --count 10 --interval 100ms
+  paceline pace -- sh -c 'qemu-system-x86_64 ... & paceline lvt relay --guest /dev/shm/vm1.lvt --qemu $!'";
 
 /// The commands of `lvt`.
 #[derive(Debug, Subcommand)]
 pub enum LvtCommand {
     /// Shows who is behind, who waits, and who gets how much of a core
     Watch(WatchArguments),
+    /// Carries what a virtual machine's guest publishes to the page, for the threads of its virtual CPUs
+    Relay(RelayArguments),
 }
 
 /// The arguments of `lvt watch`.
@@ -37,5 +40,21 @@ pub struct WatchArguments {
 
     /// From one look to the next
     #[arg(long, value_name = "DURATION", default_value = "500ms", value_parser = humantime::parse_duration)]
+    pub interval: Duration,
+}
+
+/// The arguments of `lvt relay`.
+#[derive(Args, Debug)]
+pub struct RelayArguments {
+    /// The file that is the guest's shared memory (ivshmem-plain)
+    #[arg(long, value_name = "FILE")]
+    pub guest: PathBuf,
+
+    /// The process of the virtual machine; the relay ends with it
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
+    pub qemu: u32,
+
+    /// From one look at the guest's memory to the next, 100us to 1s
+    #[arg(long, value_name = "DURATION", default_value = "1ms", value_parser = humantime::parse_duration)]
     pub interval: Duration,
 }

@@ -65,9 +65,14 @@ impl Running {
     }
 
     /// Waits for its end, and says what it wrote to stderr.
-    pub fn ended(mut self) -> (ExitStatus, String) {
+    pub fn ended(self) -> (ExitStatus, String) {
+        self.ended_within(PATIENCE)
+    }
+
+    /// The same for a program that may take so long.
+    pub fn ended_within(mut self, patience: Duration) -> (ExitStatus, String) {
         let mut status = None;
-        wait_until("the program has ended", || {
+        wait_within(patience, "the program has ended", || {
             status = self.child.try_wait().expect("children can be waited for");
             status.is_some()
         });
@@ -90,10 +95,15 @@ impl Drop for Running {
 
 /// Looks until it is so, for a limited time.
 #[track_caller]
-pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn wait_until(what: &str, is_so: impl FnMut() -> bool) {
+    wait_within(PATIENCE, what, is_so);
+}
+
+#[track_caller]
+fn wait_within(patience: Duration, what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
-        assert!(start.elapsed() < PATIENCE, "waited in vain until {what}");
+        assert!(start.elapsed() < patience, "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -6,6 +6,7 @@
 
 mod faults;
 mod lab;
+mod machines;
 mod passing;
 mod permission;
 mod starving;

@@ -28,6 +28,7 @@ fn worker() {
         "truncate" => truncate(),
         "crowd" => crowd(),
         "parent" => parent(&folder),
+        "host" => crate::machines::host(&argument, &folder),
         _ => panic!("there is no role {role}"),
     }
 }

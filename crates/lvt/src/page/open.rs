@@ -16,21 +16,34 @@ use crate::layout::{self, RECORD_BYTES, page_bytes};
 
 /// `BPF_FS_MAGIC` of linux/magic.h.
 const BPF_FS_MAGIC: u64 = 0xcafe_4a11;
+/// `SYSFS_MAGIC` of linux/magic.h.
+const SYSFS_MAGIC: u64 = 0x6265_6572;
 /// `CAP_DAC_OVERRIDE` lets root read what belongs to others, and so may it here.
 const ROOT: u32 = 0;
 
 pub(super) fn open(path: &Path) -> Result<Page, Error> {
     let found = fs::statfs(path).map_err(|error| Error::system(path, "looking for it", error))?;
     // The type of a file system has 32 bits, with or without a sign.
-    if found.f_type as u32 as u64 == BPF_FS_MAGIC { open_map(path) } else { open_file(path) }
+    match found.f_type as u32 as u64 {
+        BPF_FS_MAGIC => open_map(path),
+        SYSFS_MAGIC => open_device(path),
+        _ => Page::of_file(path, opened(path)?),
+    }
 }
 
-fn open_file(path: &Path) -> Result<Page, Error> {
+fn opened(path: &Path) -> Result<OwnedFd, Error> {
     // Without O_NONBLOCK, a page that is a pipe would be waited for.
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let fd =
-        fs::open(path, flags, Mode::empty()).map_err(|error| Error::system(path, "opening it", error))?;
-    Page::of_file(path, fd)
+    fs::open(path, flags, Mode::empty()).map_err(|error| Error::system(path, "opening it", error))
+}
+
+/// The memory of a PCI device, which a virtual machine shares with its host: it can be mapped but not read, and never changes
+/// its length.
+fn open_device(path: &Path) -> Result<Page, Error> {
+    let fd = opened(path)?;
+    let stat = fs::fstat(&fd).map_err(|error| Error::system(path, "looking at it", error))?;
+    check_access(path, &stat, rustix::process::geteuid().as_raw())?;
+    fixed_page(path, fd, stat.st_size.cast_unsigned(), &stat)
 }
 
 impl Page {
@@ -72,9 +85,13 @@ fn open_map(path: &Path) -> Result<Page, Error> {
         let (map_type, value_bytes, flags) = (info.map_type, info.value_bytes, info.flags);
         return Err(Error::Map { path: path.to_owned(), map_type, value_bytes, flags });
     }
-    let slots = info.max_entries.saturating_sub(1).clamp(1, MAX_SLOTS);
+    fixed_page(path, fd, u64::from(info.max_entries) * RECORD_BYTES as u64, &stat)
+}
+
+/// The page in memory that is `bytes` long, and stays so.
+fn fixed_page(path: &Path, fd: OwnedFd, bytes: u64, stat: &Stat) -> Result<Page, Error> {
+    let slots = (bytes / RECORD_BYTES as u64).saturating_sub(1).clamp(1, u64::from(MAX_SLOTS)) as u32;
     let expected = page_bytes(slots) as u64;
-    let bytes = u64::from(info.max_entries) * RECORD_BYTES as u64;
     if bytes != expected {
         return Err(Error::Size { path: path.to_owned(), bytes, expected });
     }
@@ -85,7 +102,7 @@ fn open_map(path: &Path) -> Result<Page, Error> {
             return Err(Error::Size { path: path.to_owned(), bytes, expected: page_bytes(told) as u64 });
         }
     }
-    let id = id_of(&stat);
+    let id = id_of(stat);
     Ok(Page { path: path.to_owned(), fd, slots, id, backing: Backing::Fixed(mapping) })
 }
 

@@ -104,6 +104,16 @@ impl Mode {
     }
 }
 
+/// Has the calling thread run before all threads that the governor paces, as the governor itself does. For those that serve paced
+/// threads, such as a relay of a virtual machine, and have little to do. Its children start in the normal class.
+///
+/// # Errors
+///
+/// Where real-time priorities are not permitted. The governor then has none either.
+pub fn run_before_paced() -> io::Result<()> {
+    sched::set(0, SchedClass::RealTime(OWN_PRIORITY))
+}
+
 /// What `call` says in a thread of its own, whose scheduling is nobody's loss.
 fn tried(call: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().spawn(call)?.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))

@@ -1,0 +1,81 @@
+//! `paceline lvt relay`: carries what a virtual machine's guest publishes to the host's page, until the machine ends.
+//!
+//! Sleeps by waiting for the end of QEMU's process, so it ends with it at once. The slots of the VCPU threads are free again
+//! when it ends by itself or by a signal that asks it to.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use paceline_lvt::{ENV, Page, Relay};
+use paceline_pace::{RunError, run_before_paced};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::arguments::RelayArguments;
+use crate::failure::Failure;
+
+/// From one look at the guest's memory to the next.
+const INTERVALS: std::ops::RangeInclusive<Duration> = Duration::from_micros(100)..=Duration::from_secs(1);
+/// For so long QEMU is given time to make the guest's memory and its threads: others may be paced already, and leave it little.
+const START: Duration = Duration::from_secs(20);
+/// How often it is looked whether it has.
+const START_LOOK: Duration = Duration::from_millis(20);
+
+/// Carries out the command.
+pub fn relay(arguments: &RelayArguments) -> Result<(), Failure> {
+    let RelayArguments { guest, qemu, interval } = arguments;
+    if !INTERVALS.contains(interval) {
+        let problem = format!("--interval {interval:?}; allowed: 100us to 1s, such as 1ms");
+        return Err(Failure::Option(problem));
+    }
+    let host = || Page::from_env().map_err(|error| Failure::Option(error.to_string()));
+    host()?.ok_or_else(no_host_page)?;
+    let process = Pid::from_raw(qemu.cast_signed()).expect("a process id is not 0");
+    let process = pidfd_open(process, PidfdFlags::empty())
+        .map_err(|errno| Failure::Option(format!("--qemu {qemu}: cannot watch process {qemu}: {errno}")))?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let tell = Arc::clone(&stop);
+    ctrlc::set_handler(move || tell.store(true, Ordering::Relaxed)).map_err(Failure::Signals)?;
+    let is_over = |wait| -> Result<bool, Failure> {
+        Ok(stop.load(Ordering::Relaxed) || has_ended(process.as_fd(), wait)?)
+    };
+    // Where paced threads take all cores, it would look too seldom otherwise. Where this is not permitted, those are not before it.
+    let _ = run_before_paced();
+    let start = Instant::now();
+    let mut relay = loop {
+        match Relay::start(host()?.ok_or_else(no_host_page)?, guest, *qemu) {
+            Ok(relay) => break relay,
+            Err(error) if start.elapsed() >= START => return Err(Failure::Option(error.to_string())),
+            Err(_) if is_over(START_LOOK)? => return Ok(()),
+            Err(_) => {}
+        }
+    };
+    eprintln!("paceline: guest memory {}, {} virtual CPUs", relay.guest().display(), relay.vcpus());
+    loop {
+        relay.carry(Instant::now()).map_err(Failure::Lvt)?;
+        if is_over(*interval)? {
+            return Ok(());
+        }
+    }
+}
+
+fn no_host_page() -> Failure {
+    Failure::Option(format!(
+        "there is no page to carry to: the variable {ENV} names it for what is started by `paceline pace`"
+    ))
+}
+
+/// Waits for the end of a process; `false` if it has not come within this time.
+fn has_ended(process: BorrowedFd<'_>, wait: Duration) -> Result<bool, Failure> {
+    let wait = Timespec::try_from(wait).expect("the interval is short");
+    match poll(&mut [PollFd::from_borrowed_fd(process, PollFlags::IN)], Some(&wait)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(errno) => {
+            Err(Failure::Pace(RunError::System { what: "waiting for QEMU's end", reason: errno.into() }))
+        }
+    }
+}
