@@ -9,10 +9,9 @@ use crate::plan::{CellError, Plan, Results, Setup};
 /// DOM0's weight over the guests'.
 const WEIGHTS: [u64; 6] = [1, 2, 4, 8, 16, 32];
 
-const NOTE: &str = "Beyond 8x the run time still falls: every packet is an event of its own, and DOM0 needs several PCPUs for them. With \
-    8x of the weight it earns a quarter of the host, and those of its 24 VCPUs that have the most to do run out of credits \
-    now and then and wait behind polling guests; with 32x they earn more than half, and hardly do. With more messages between guests (LOC 50) the fall \
-    is steeper.";
+const NOTE: &str = "Beyond 8x the run time still falls, by what a few wake-ups of DOM0 cost: at 8x, in 1,000 s of the unbalanced load, 17 of \
+    185,000 (CONS) and 50 of 134,000 (OPT) find its VCPU without credits, so that it waits for polling guests; at 16x and 32x \
+    none does. A run takes about a second here, and each such wait some milliseconds of it.";
 
 /// Figure 6.
 pub fn balanced(setup: &Setup) -> Plan {
