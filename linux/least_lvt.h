@@ -10,7 +10,7 @@
 struct settings {
 	u64 slice_ns;        /* how long a task runs before it is looked at again */
 	u64 stuck_ns;        /* CPU time without a change of LVT after which a task is stuck, at least */
-	u64 wait_max_ns;     /* how long a task waits at most before it gets a slice; 0: for ever */
+	u64 wait_max_ns;     /* how long a task waits at most before it gets a slice, within WAIT_MAX_NS */
 	u64 slots;           /* of the page */
 };
 

@@ -122,7 +122,7 @@ static int tick(void *map, u32 *key, struct ticker *ticker)
 	told.stranded_ns = look.stranded_ns;
 	bpf_loop(SLOTS_PER_TICK, look_at_slot, NULL, 0);
 	stuck = look.stuck && !look.getting_on;
-	if (settings.wait_max_ns && told.queued && (stuck || ++ticks % RESCUE_TICKS == 0)) {
+	if (told.queued && (stuck || ++ticks % RESCUE_TICKS == 0)) {
 		wait_ns = patience(stuck);
 		rescue(LEAST, look.now, wait_ns);
 		rescue(WAITING, look.now, wait_ns);

@@ -6,18 +6,23 @@
 
 The same page, rules and limits as in crates/lvt/include/paceline_lvt.h: a publisher belongs to the thread that has made it,
 a forked child makes its own, a slot whose owner has ended may be claimed by anybody. What is wrong with a page is a
-PageError; a program that wants to run on unpaced uses Publisher() then. Needs Linux, and libatomic to compare and swap.
+PageError; a program that wants to run on unpaced uses Publisher() then. A page is a file, or a BPF map that is pinned
+(x86-64 and arm64). Needs Linux, and libatomic to compare and swap.
 """
 
 import ctypes
 import mmap
 import os
+import platform
 import stat
 import threading
 
 SIMULATION, WAITING = 1, 2
 LVT_MAX, NOTHING_YET, DONE = 2**63 - 1, 2**63, 2**64 - 1
 _RECORD_BYTES, _SLOTS_MAX, _NAME_BYTES = 64, 65536, 24
+# Of pinned maps: their file system, the system call, the kind of map that can be a page, and the flag that it can be mapped.
+_BPF_FS, _SYS_BPF = 0xCAFE4A11, {"x86_64": 321, "aarch64": 280}
+_OBJ_GET, _OBJ_GET_INFO, _ARRAY, _MMAPABLE = 7, 15, 2, 0x400
 # Where the members of a slot are, in their own size: of 8 bytes (0 to 7), or of 4 (0 to 15).
 _LVT, _START_TIME, _NAME = 0, 2, 4
 _FLAGS, _TID, _PID = 2, 3, 6
@@ -142,17 +147,52 @@ class Publisher:
         self._at = at
 
 
+def _bpf(command, *attributes):
+    """bpf(2) with attributes of 4 bytes each."""
+    attr = (ctypes.c_uint32 * len(attributes))(*attributes)
+    result = ctypes.CDLL(None, use_errno=True).syscall(_SYS_BPF[platform.machine()], command, ctypes.byref(attr), len(attr) * 4)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def _halves_of(address):
+    return address & 0xFFFFFFFF, address >> 32
+
+
+def _is_pinned_map(path):
+    system = ctypes.create_string_buffer(256)
+    told = ctypes.CDLL(None).statfs(os.fsencode(path), system) == 0
+    return told and ctypes.c_long.from_buffer(system).value & 0xFFFFFFFF == _BPF_FS and platform.machine() in _SYS_BPF
+
+
+def _open_map(path):
+    """The map that is pinned at `path`, and its bytes if it is an array of records that can be mapped."""
+    pathname = ctypes.create_string_buffer(os.fsencode(path))
+    fd = _bpf(_OBJ_GET, *_halves_of(ctypes.addressof(pathname)), 0, 0)
+    info = (ctypes.c_uint32 * 6)()  # type, id, bytes of keys and of values, entries, flags
+    try:
+        _bpf(_OBJ_GET_INFO, fd, ctypes.sizeof(info), *_halves_of(ctypes.addressof(info)))
+    except OSError:
+        os.close(fd)
+        raise
+    fits = info[0] == _ARRAY and info[3] == _RECORD_BYTES and info[5] & _MMAPABLE
+    return fd, info[4] * _RECORD_BYTES if fits else 0
+
+
 def _mapped(path):
     """The page, mapped and checked."""
-    fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+    is_map = _is_pinned_map(path)
+    fd, size = _open_map(path) if is_map else (os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK), 0)
     try:
-        file = os.fstat(fd)
-        slots, rest = file.st_size // _RECORD_BYTES - 1, file.st_size % _RECORD_BYTES
+        file = os.stat(path) if is_map else os.fstat(fd)
+        size = size if is_map else file.st_size
+        slots, rest = size // _RECORD_BYTES - 1, size % _RECORD_BYTES
         if not stat.S_ISREG(file.st_mode) or rest or not 1 <= slots <= _SLOTS_MAX:
             raise PageError(f"LVT page {path}: not an LVT page (its kind or size is wrong)")
         if file.st_uid != os.geteuid() != 0 or file.st_mode & 0o077:
             raise PageError(f"LVT page {path}: belongs to another user, or its mode is not 600")
-        page = mmap.mmap(fd, file.st_size)
+        page = mmap.mmap(fd, size)
     finally:
         os.close(fd)
     version, record_bytes, told = memoryview(page).cast("I")[2:5]

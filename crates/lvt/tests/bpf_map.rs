@@ -4,9 +4,10 @@
 #![allow(unsafe_code)] // bpf(2) has no safe wrapper that does not bring a whole loader
 
 use std::ffi::{CString, c_long};
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use paceline_lvt::layout::{RECORD_BYTES, header};
 use paceline_lvt::{Error, Page, Publisher};
@@ -115,4 +116,60 @@ fn a_pinned_map_is_a_page() {
     assert!(matches!(open(&narrow), Err(Error::Map { value_bytes: 32, .. })));
     let unmapped = make("unmapped", &Create { flags: 0, ..shape(11) }, header(10));
     assert!(matches!(open(&unmapped), Err(Error::Map { flags: 0, .. })));
+}
+
+/// Publishes on the page that is its argument until its input ends.
+const PYTHON: &str = "
+import sys, paceline_lvt
+try:
+    publisher = paceline_lvt.Publisher(sys.argv[1], 'python')
+    publisher.publish(77)
+    print('published', flush=True)
+    sys.stdin.read()
+    publisher.close()
+except paceline_lvt.PageError as error:
+    print(error, flush=True)
+";
+
+fn python(board: &OwnedFd, name: &str) -> (Child, String) {
+    let path = format!("/proc/{}/fd/{}/{name}", std::process::id(), board.as_raw_fd());
+    let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python");
+    let mut command = Command::new("python3");
+    command.args(["-c", PYTHON, &path]).env("PYTHONPATH", module).env("PYTHONDONTWRITEBYTECODE", "1");
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it was there before");
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().expect("it is piped"))
+        .read_line(&mut line)
+        .expect("it says something");
+    (child, line)
+}
+
+#[test]
+fn python_publishes_on_a_pinned_map() {
+    let found = Command::new("python3").args(["-c", "import ctypes; ctypes.CDLL('libatomic.so.1')"]).status();
+    if !found.is_ok_and(|status| status.success()) {
+        return eprintln!("skipped: there is no python3 with libatomic");
+    }
+    let board =
+        match pin_board().and_then(|board| pinned(&board, "page", &shape(11), header(10)).map(|_| board)) {
+            Ok(board) => board,
+            Err(error) => return eprintln!("skipped: no BPF maps here: {error}"),
+        };
+    let (mut child, said) = python(&board, "page");
+    assert_eq!(said.trim(), "published");
+    let page = open(Path::new(&format!("/proc/self/fd/{}/page", board.as_raw_fd()))).unwrap();
+    let seen = page.slots().unwrap();
+    assert_eq!((seen.len(), seen[0].lvt_ns, seen[0].name.to_string()), (1, 77, "python".to_owned()));
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    assert_eq!(page.slots().unwrap().len(), 0);
+
+    pinned(&board, "narrow", &Create { value_bytes: 32, ..shape(11) }, header(10)).unwrap();
+    pinned(&board, "unmapped", &Create { flags: 0, ..shape(11) }, header(10)).unwrap();
+    for name in ["narrow", "unmapped"] {
+        let (mut child, said) = python(&board, name);
+        assert!(said.contains("not an LVT page (its kind or size is wrong)"), "{said}");
+        assert!(child.wait().unwrap().success());
+    }
 }

@@ -1,4 +1,4 @@
-//! Paces a command with the library: `pace POLICY COMMAND [ARGUMENT ...]`.
+//! Paces a command with the library: `pace POLICY[,MIN_SHARE] COMMAND [ARGUMENT ...]`, with the minimum share in thousandths.
 //!
 //! Says on stderr which policy paces, why no better one does, and in the end what the policy has counted, as `count: NAME = N`.
 //! The exit status is the command's.
@@ -8,9 +8,13 @@ fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
     use paceline_pace::{PaceSettings, run, start};
 
     let mut arguments = std::env::args_os().skip(1);
-    let policy = arguments.next().ok_or("which policy?")?.to_string_lossy().parse()?;
+    let choice = arguments.next().ok_or("which policy?")?.to_string_lossy().into_owned();
+    let (policy, min_share) =
+        choice.split_once(',').map_or((&*choice, None), |(policy, share)| (policy, Some(share)));
     let program = arguments.next().ok_or("which command?")?;
-    let started = start(&PaceSettings { policy, ..PaceSettings::default() })?;
+    let usual = PaceSettings::default();
+    let min_share_permille = min_share.map_or(Ok(usual.min_share_permille), str::parse)?;
+    let started = start(&PaceSettings { policy: policy.parse()?, min_share_permille, ..usual })?;
     for refusal in &started.refusals {
         eprintln!("refused: {refusal}");
     }

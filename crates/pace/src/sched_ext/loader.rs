@@ -131,7 +131,9 @@ impl Pacer for Loader {
 fn policy_settings(settings: &PaceSettings) -> Settings {
     let nanos = |span: Duration| u64::try_from(span.as_nanos()).expect("slices are at most milliseconds");
     let slice_ns = nanos(settings.slice);
-    let wait_max_ns = (slice_ns * 1000).checked_div(u64::from(settings.min_share_permille)).unwrap_or(0);
+    // Without a minimum share, too, the policy lets nobody wait for longer than its own limit.
+    let wait_max_ns =
+        (slice_ns * 1000).checked_div(u64::from(settings.min_share_permille)).unwrap_or(u64::MAX);
     Settings { slice_ns, stuck_ns: slice_ns * u64::from(STUCK_SLICES), wait_max_ns, slots: DEFAULT_SLOTS }
 }
 
