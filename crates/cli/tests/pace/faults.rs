@@ -6,8 +6,8 @@ use std::fs;
 use procfs::process::Process;
 
 use crate::lab::{
-    IDLE, NORMAL, Running, classes, descendants, guard_of, pace_worker, send, turn, wait_until,
-    wait_until_paced, workers_of,
+    IDLE, NORMAL, Running, classes, guard_of, pace_worker, send, turn, wait_until, wait_until_paced,
+    workers_of,
 };
 
 const GOVERNOR: [&str; 2] = ["--policy", "governor"];
@@ -95,7 +95,7 @@ fn a_page_full_of_random_slots_harms_neither_the_program_nor_others() {
     wait_until("it has ended", || {
         // Its slots name this process, with the right start time.
         assert!(classes(&[us]).iter().all(|class| *class == NORMAL), "a foreign thread was paced");
-        !is_there(pid) || descendants(pid).is_empty()
+        !is_there(pid)
     });
     let (status, told) = running.ended();
     assert_eq!(status.code(), Some(0), "{told}");
