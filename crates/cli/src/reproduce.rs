@@ -87,7 +87,8 @@ fn write(folder: &Path, findings: &[Finding]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn told(findings: &[Finding]) -> String {
+/// What findings say, for people.
+pub fn told(findings: &[Finding]) -> String {
     let mut told = String::new();
     for finding in findings {
         let wall = text::decimal(Duration::from_secs_f64(finding.wall_seconds).as_secs_f64());

@@ -47,18 +47,6 @@ pub enum LabError {
         /// Why not.
         reason: io::Error,
     },
-    /// A boot printed something else the second time.
-    #[error("boot {boot:?} printed something else the second time, from line {line} on: {first:?}, then {second:?}")]
-    Different {
-        /// The boot's key.
-        boot: String,
-        /// The first line that differs, from 1 on.
-        line: usize,
-        /// What it was.
-        first: String,
-        /// What it was the second time.
-        second: String,
-    },
     /// It was asked to stop.
     #[error("stopped")]
     Stopped,

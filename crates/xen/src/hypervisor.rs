@@ -46,7 +46,8 @@ pub(crate) fn hypervisor(
     told: &mut dyn FnMut(&str),
 ) -> Result<PathBuf, LabError> {
     let variant = if debug { "debug" } else { "release" };
-    let configuration = format!("{CONFIGURATION}{}\n", if debug { "CONFIG_DEBUG=y" } else { "# CONFIG_DEBUG is not set" });
+    let configuration =
+        format!("{CONFIGURATION}{}\n", if debug { "CONFIG_DEBUG=y" } else { "# CONFIG_DEBUG is not set" });
     let archive = packages.source.file_name().unwrap_or_default();
     let insert = read(&ours.join(INSERT))?;
     let base = hash([archive.as_bytes(), configuration.as_bytes(), &insert]);
@@ -130,8 +131,11 @@ pub(crate) fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
 
 /// A hash of `before` and of the names and contents of all files below a folder.
 pub(crate) fn hash_folder(before: String, folder: &Path) -> Result<String, LabError> {
-    let mut entries: Vec<_> =
-        fs::read_dir(folder).map_err(io("read", folder))?.filter_map(Result::ok).map(|entry| entry.path()).collect();
+    let mut entries: Vec<_> = fs::read_dir(folder)
+        .map_err(io("read", folder))?
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .collect();
     entries.sort();
     entries.iter().try_fold(before, |before, path| {
         let name = path.file_name().unwrap_or_default().as_bytes();

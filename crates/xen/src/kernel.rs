@@ -20,13 +20,18 @@ const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 pub(crate) fn kernel(root: &Path, stop: &Stop) -> Result<(String, PathBuf), LabError> {
     let boot = root.join("boot");
     let names = fs::read_dir(&boot).map_err(io("read", &boot))?.filter_map(Result::ok);
-    let version = names.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("vmlinuz-").map(str::to_owned)).max();
-    let version = version.ok_or_else(|| LabError::Skipped(format!("there is no kernel in {}", boot.display())))?;
+    let version = names
+        .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("vmlinuz-").map(str::to_owned))
+        .max();
+    let version =
+        version.ok_or_else(|| LabError::Skipped(format!("there is no kernel in {}", boot.display())))?;
     let (packed, plain) = (boot.join(format!("vmlinuz-{version}")), boot.join(format!("vmlinux-{version}")));
     if !plain.exists() {
         let image = fs::read(&packed).map_err(io("read", &packed))?;
         let payload = payload(&image).filter(|payload| payload.starts_with(XZ));
-        let payload = payload.ok_or_else(|| LabError::Skipped(format!("{} is no boot image with a kernel compressed by xz", packed.display())))?;
+        let payload = payload.ok_or_else(|| {
+            LabError::Skipped(format!("{} is no boot image with a kernel compressed by xz", packed.display()))
+        })?;
         let half = boot.join("half.xz");
         fs::write(&half, payload).map_err(io("write", &half))?;
         let mut unpack = command("xz");
@@ -39,7 +44,8 @@ pub(crate) fn kernel(root: &Path, stop: &Stop) -> Result<(String, PathBuf), LabE
 
 /// The compressed kernel in a boot image, without the size that stands behind it.
 fn payload(image: &[u8]) -> Option<&[u8]> {
-    let number = |place: usize| Some(u32::from_le_bytes(image.get(place..place + 4)?.try_into().ok()?) as usize);
+    let number =
+        |place: usize| Some(u32::from_le_bytes(image.get(place..place + 4)?.try_into().ok()?) as usize);
     let start = (usize::from(*image.get(SETUP_SECTORS)?) + 1) * SECTOR + number(PAYLOAD_OFFSET)?;
     image.get(start..(start + number(PAYLOAD_LENGTH)?).checked_sub(4)?)
 }

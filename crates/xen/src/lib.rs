@@ -12,10 +12,25 @@
 #![forbid(unsafe_code)]
 
 mod boot;
+mod course;
+mod emulator;
+mod error;
 mod experiment;
 pub mod experiments;
+mod hypervisor;
+mod image;
+mod kernel;
+mod lab;
+mod packages;
+mod process;
+mod script;
+mod systems;
 mod transcript;
 
 pub use boot::{Boot, Domain, Step};
+pub use course::{Course, Progress, course};
+pub use error::LabError;
 pub use experiment::{Experiment, Judge, Plan, Setup};
+pub use lab::{Booted, Lab, Told};
+pub use process::Stop;
 pub use transcript::{Entry, Part, Results, Source, Transcript, TranscriptError};

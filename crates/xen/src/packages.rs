@@ -32,7 +32,14 @@ const PROGRAMS: &[&str] = &[
 const KERNEL: &str = "linux-image-amd64";
 
 /// Folders of a kernel's package that are needed.
-const KERNEL_PARTS: &[&str] = &["./boot/vmlinuz-*", "./lib/modules/*/kernel/drivers/xen/*", "./lib/modules/*/kernel/drivers/net/xen-*", "./lib/modules/*/kernel/net/bridge/bridge.ko", "./lib/modules/*/kernel/net/llc/llc.ko", "./lib/modules/*/kernel/net/802/stp.ko"];
+const KERNEL_PARTS: &[&str] = &[
+    "./boot/vmlinuz-*",
+    "./lib/modules/*/kernel/drivers/xen/*",
+    "./lib/modules/*/kernel/drivers/net/xen-*",
+    "./lib/modules/*/kernel/net/bridge/bridge.ko",
+    "./lib/modules/*/kernel/net/llc/llc.ko",
+    "./lib/modules/*/kernel/net/802/stp.ko",
+];
 
 /// The packages, unpacked.
 #[derive(Clone, Debug)]
@@ -60,7 +67,9 @@ pub(crate) fn packages(cache: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) ->
     }
     let found = fs::read_dir(&sources).map_err(io("read", &sources))?.filter_map(Result::ok);
     let source = found.map(|entry| entry.path()).find(|path| path.to_string_lossy().contains(".orig.tar."));
-    let source = source.ok_or_else(|| LabError::Skipped(format!("Debian's source package of Xen has no archive in {}", sources.display())))?;
+    let source = source.ok_or_else(|| {
+        LabError::Skipped(format!("Debian's source package of Xen has no archive in {}", sources.display()))
+    })?;
     Ok(Packages { root, source })
 }
 
@@ -69,7 +78,9 @@ fn unpack(apt: &Apt, root: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Re
     let mut names: Vec<String> = words_after(&simulated, "Inst ");
     names.extend(PROGRAMS.iter().map(|name| (*name).to_owned()));
     let kernel = words_after(&apt.cache(&["depends", KERNEL])?, "Depends: ");
-    names.push(kernel.into_iter().next().ok_or_else(|| LabError::Skipped(format!("{SUITE} has no {KERNEL}")))?);
+    names.push(
+        kernel.into_iter().next().ok_or_else(|| LabError::Skipped(format!("{SUITE} has no {KERNEL}")))?,
+    );
     names.sort();
     names.dedup();
     let folder = root.with_file_name("packages");
@@ -109,9 +120,11 @@ impl<'a> Apt<'a> {
         let targets = ["indextargets", "--format", "$(ORIGIN) $(LABEL) $(REPO_URI)", "Created-By: Packages"];
         let mut list = command("apt-get");
         list.args(targets);
-        let known = run("asking apt for its mirrors", list, stop).map_err(lacking("there is no apt-get here to get packages with"))?;
+        let known = run("asking apt for its mirrors", list, stop)
+            .map_err(lacking("there is no apt-get here to get packages with"))?;
         let mirror = words_after(&known, "Debian Debian ").into_iter().next();
-        let mirror = mirror.ok_or_else(|| LabError::Skipped("this machine's apt knows no mirror of Debian".into()))?;
+        let mirror =
+            mirror.ok_or_else(|| LabError::Skipped("this machine's apt knows no mirror of Debian".into()))?;
         let folder = cache.join("apt");
         for part in ["state/lists/partial", "cache/archives/partial"] {
             let part = folder.join(part);
@@ -154,10 +167,13 @@ impl<'a> Apt<'a> {
 /// Makes of a command that failed that this machine lacks something.
 fn lacking(what: &'static str) -> impl Fn(LabError) -> LabError {
     move |error| match error {
-        LabError::Command { told, .. } => {
-            LabError::Skipped(format!("{what}{}", told.lines().next_back().map(|line| format!(" ({line})")).unwrap_or_default()))
+        LabError::Command { told, .. } => LabError::Skipped(format!(
+            "{what}{}",
+            told.lines().next_back().map(|line| format!(" ({line})")).unwrap_or_default()
+        )),
+        LabError::Io { doing, path, reason } => {
+            LabError::Skipped(format!("{what} (cannot {doing} {}: {reason})", path.display()))
         }
-        LabError::Io { doing, path, reason } => LabError::Skipped(format!("{what} (cannot {doing} {}: {reason})", path.display())),
         other => other,
     }
 }

@@ -161,7 +161,10 @@ mod tests {
         let stop = Stop::default();
         assert_eq!(run("it", shell("echo one; echo two >&2"), &stop).expect("it succeeds"), ["one", "two"]);
         let failed = run("it", shell("seq 1 100; exit 3"), &stop).expect_err("it fails").to_string();
-        assert!(failed.contains("status 3") && failed.ends_with("\n100") && !failed.contains("\n85"), "{failed}");
+        assert!(
+            failed.contains("status 3") && failed.ends_with("\n100") && !failed.contains("\n85"),
+            "{failed}"
+        );
     }
 
     #[test]

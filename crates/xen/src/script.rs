@@ -18,21 +18,29 @@ const COMMAND_MAX: usize = 2000;
 /// Says what of a boot cannot be.
 pub(crate) fn check(boot: &Boot) -> Result<(), LabError> {
     let refused = |problem: String| Err(LabError::Boot { boot: boot.key.clone(), problem });
-    let fine = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let fine = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
     let mut names = BTreeSet::new();
     for Domain { name, vcpus, memory_mib, .. } in &boot.domains {
         if !fine(name) || name == "dom0" || name.len() > 30 || !names.insert(name.as_str()) {
-            return refused(format!("{name:?} is no name of a guest; allowed: letters, digits and dashes, each name once, not dom0"));
+            return refused(format!(
+                "{name:?} is no name of a guest; allowed: letters, digits and dashes, each name once, not dom0"
+            ));
         }
         if !(1..=32).contains(vcpus) || !(64..=1024).contains(memory_mib) {
-            return refused(format!("guest {name} has {vcpus} VCPUs and {memory_mib} MiB; allowed: 1 to 32, and 64 to 1024"));
+            return refused(format!(
+                "guest {name} has {vcpus} VCPUs and {memory_mib} MiB; allowed: 1 to 32, and 64 to 1024"
+            ));
         }
     }
     if names.len() > DOMAINS_MAX {
         return refused(format!("it has {} guests; allowed: at most {DOMAINS_MAX}", names.len()));
     }
     let option = |text: &String| text.contains(|letter: char| letter.is_whitespace() || letter == ',');
-    if let Some(wrong) = boot.options.iter().chain([&boot.scheduler]).find(|text| text.is_empty() || option(text)) {
+    if let Some(wrong) =
+        boot.options.iter().chain([&boot.scheduler]).find(|text| text.is_empty() || option(text))
+    {
         return refused(format!("{wrong:?} is no option of Xen; allowed: words without blanks and commas"));
     }
     check_steps(&boot.steps, &names).or_else(refused)
@@ -43,7 +51,9 @@ fn check_steps(steps: &[Step], names: &BTreeSet<&str>) -> Result<(), String> {
         let (named, line): (Vec<&String>, Option<&String>) = match step {
             Step::Create(several) => (several.iter().collect(), None),
             Step::Tell(name, line) => (vec![name], Some(line)),
-            Step::Await(name, _) | Step::Pause(name) | Step::Unpause(name) | Step::Destroy(name) => (vec![name], None),
+            Step::Await(name, _) | Step::Pause(name) | Step::Unpause(name) | Step::Destroy(name) => {
+                (vec![name], None)
+            }
             Step::Mark(line) | Step::Shell(line) => (Vec::new(), Some(line)),
             Step::Repeat(_, inner) => {
                 check_steps(inner, names)?;
@@ -54,7 +64,8 @@ fn check_steps(steps: &[Step], names: &BTreeSet<&str>) -> Result<(), String> {
         if let Some(unknown) = named.into_iter().find(|name| !names.contains(name.as_str())) {
             return Err(format!("a step names {unknown:?}; its guests are {names:?}"));
         }
-        if let Some(line) = line.filter(|line| line.len() > COMMAND_MAX || line.contains(['\n', '\r', '\0'])) {
+        if let Some(line) = line.filter(|line| line.len() > COMMAND_MAX || line.contains(['\n', '\r', '\0']))
+        {
             return Err(format!("{line:?} is not one line of at most {COMMAND_MAX} bytes"));
         }
     }
@@ -73,7 +84,8 @@ fn write_steps(script: &mut String, steps: &[Step], depth: usize) {
         let line = match step {
             Step::Mark(name) => format!("mark {}", quoted(name)),
             Step::Create(names) => {
-                let each = |word: &str| names.iter().map(|name| format!("{word} {name}\n")).collect::<String>();
+                let each =
+                    |word: &str| names.iter().map(|name| format!("{word} {name}\n")).collect::<String>();
                 each("create") + each("ready").trim_end()
             }
             Step::Tell(name, command) => format!("tell {name} {}", quoted(command)),
@@ -135,14 +147,22 @@ mod tests {
         let all = [
             Step::Mark("a b".into()),
             Step::Create(vec!["one".into(), "two".into()]),
-            Step::Repeat(2, vec![Step::Tell("one".into(), "echo 'it''s' \"$x\" `y` \\".into()), Step::Await("one".into(), 7)]),
+            Step::Repeat(
+                2,
+                vec![
+                    Step::Tell("one".into(), "echo 'it''s' \"$x\" `y` \\".into()),
+                    Step::Await("one".into(), 7),
+                ],
+            ),
             Step::Set("nsx-tick-us".into(), "300".into()),
             Step::Sleep(3),
             Step::Shell("true && say shell".into()),
         ];
         let functions = ["mark", "create", "ready", "tell", "await", "set_parameter", "usleep", "say"];
-        let stubs: String =
-            functions.iter().map(|name| format!("{name}() {{ printf '%s|' {name} \"$@\"; echo; }}\n")).collect();
+        let stubs: String = functions
+            .iter()
+            .map(|name| format!("{name}() {{ printf '%s|' {name} \"$@\"; echo; }}\n"))
+            .collect();
         let script = format!("{stubs}\nfail() {{ echo failed; }}\n{}", steps(&all));
         let output = Command::new("sh").args(["-ec", &script]).output().expect("there is a shell");
         let told = "tell|one|echo 'it''s' \"$x\" `y` \\|\nawait|one|7|\n";

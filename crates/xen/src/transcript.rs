@@ -6,9 +6,13 @@
 //!
 //! Invariant: lines stay in the order in which they were printed.
 
+mod read;
+
 use std::collections::BTreeMap;
 
 use thiserror::Error;
+
+pub(crate) use read::Reader;
 
 /// Who has said something.
 #[derive(Clone, Debug, PartialEq, Eq)]
