@@ -80,7 +80,8 @@ static inline uint64_t correspond(place *p, uint32_t window, uint64_t next_ns, e
         p->letters[rank].count = 0;
     }
     for (i = 1; i < p->processes; i++) {
-        rank = mesh_receive(p->mesh, MESH_ANY, window, &come, sizeof come, &bytes);
+        rank = (p->self + p->processes - i) % p->processes;
+        mesh_receive(p->mesh, rank, window, &come, sizeof come, &bytes);
         if (bytes < offsetof(letter, events) || come.count > MESH_RANKS_MAX * EVENTS_PER_PROCESS ||
             bytes != offsetof(letter, events) + come.count * sizeof(event)) {
             errno = 0;

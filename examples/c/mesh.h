@@ -6,7 +6,7 @@
  * libraries do: it polls, or polls and yields, or sleeps.
  *
  * Invariants: a receive looks at the oldest message of each rank only, and takes it if the tag is its own; of several ranks,
- * the one whose message came first. What has come but is not taken stays in a buffer of bounded size, and beyond that with
+ * the one whose message came first. Where it is to be of one rank, that rank's oldest message must have the tag. What has come but is not taken stays in a buffer of bounded size, and beyond that with
  * its sender. Whoever waits to send takes in what comes meanwhile, so that two who send to each other both get on.
  * Every failure ends the program with status 1 and a line that names the rank.
  */
@@ -115,7 +115,7 @@ static inline void mesh_send(mesh *m, uint32_t to, uint32_t tag, const void *dat
 /* Whose message is to be received next: of `from`, or of whomever whose came first. MESH_ANY if there is none yet. */
 static inline uint32_t mesh_match(const mesh *m, uint32_t from, uint32_t tag) {
     uint32_t rank, found = MESH_ANY, lost = MESH_ANY, open = 0;
-    mesh_header header;
+    mesh_header header = {0, 0};
     for (rank = 0; rank < m->ranks; rank++) {
         const mesh_peer *peer = &m->peers[rank];
         if (rank == m->self || (from != MESH_ANY && rank != from)) {
@@ -123,8 +123,11 @@ static inline uint32_t mesh_match(const mesh *m, uint32_t from, uint32_t tag) {
         }
         open += peer->socket >= 0;
         lost = peer->socket < 0 ? rank : lost;
-        if (peer->arrived != 0 && (found == MESH_ANY || peer->arrived < m->peers[found].arrived) &&
-            mesh_head(m, rank, &header) && header.tag == tag) {
+        if (peer->arrived != 0 && mesh_head(m, rank, &header) && header.tag != tag && from == rank) {
+            errno = 0;
+            mesh_fail(m, rank, "sends something else than is expected of it");
+        }
+        if (peer->arrived != 0 && (found == MESH_ANY || peer->arrived < m->peers[found].arrived) && header.tag == tag) {
             found = rank;
         }
     }
