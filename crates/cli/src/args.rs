@@ -11,6 +11,8 @@ use paceline_engine::MOST_THREADS;
 #[cfg(target_os = "linux")]
 use crate::lvt::arguments::{LVT_EXAMPLES, LvtCommand};
 #[cfg(target_os = "linux")]
+use crate::xen::arguments::{XEN_EXAMPLES, XenCommand};
+#[cfg(target_os = "linux")]
 pub use pace::PaceArguments;
 
 /// Runs parallel discrete-event simulations.
@@ -63,6 +65,10 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = pace::EXAMPLES)]
     Pace(PaceArguments),
+    /// Builds the Xen hypervisor with Paceline's schedulers, boots it under emulation, and runs experiments on it
+    #[cfg(target_os = "linux")]
+    #[command(subcommand, after_help = XEN_EXAMPLES)]
+    Xen(XenCommand),
     /// Lists models, scenarios, protocols, event queues, the ways to run ahead, scheduling policies and what can run in guests
     List,
 }
