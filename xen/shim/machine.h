@@ -15,6 +15,7 @@
 
 struct machine {
 	struct scheduler ops;
+	struct cpupool pool;
 	s_time_t now;
 	unsigned int pcpus, cpu;
 	cpumask_t online, scratch;

@@ -14,6 +14,8 @@ fn psx() -> impl Strategy<Value = Plugin> {
         settings: Settings::default().with("tick", Setting::Nanos(tick_us * 1000)),
         pcpus,
         done_waits: false,
+        reports: true,
+        has_shares: false,
     })
 }
 
