@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the plug-ins need of Xen. With PACELINE_SHIM they are compiled for the development host, where shim/shim.h stands for
+ * Xen: nothing else in this folder knows of that.
+ */
+#ifndef PACELINE_HYPERVISOR_H
+#define PACELINE_HYPERVISOR_H
+
+#ifdef PACELINE_SHIM
+#include <shim.h>
+#else
+#include <xen/cpumask.h>
+#include <xen/errno.h>
+#include <xen/event.h>
+#include <xen/init.h>
+#include <xen/inttypes.h>
+#include <xen/lib.h>
+#include <xen/list.h>
+#include <xen/paceline_xen.h>
+#include <xen/param.h>
+#include <xen/rbtree.h>
+#include <xen/sched.h>
+#include <xen/softirq.h>
+#include <xen/spinlock.h>
+#include <xen/time.h>
+#include <xen/timer.h>
+
+#include "private.h"
+#endif
+
+#endif
