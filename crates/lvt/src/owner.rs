@@ -10,7 +10,7 @@ use procfs::{ProcError, ProcResult};
 use crate::error::Error;
 
 /// The thread that owns a slot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Owner {
     /// Its process.
     pub pid: u32,

@@ -8,7 +8,8 @@
 //! of all when it has more by the *resistance to migration*.
 //!
 //! State: for each VCPU its credits; one queue for the host, whatever its size, as with Xen's `credit2_runqueue=all`, and
-//! therefore no balance between queues. Work-conserving; nobody starves, because all others run out of credits.
+//! therefore no balance between queues. Work-conserving; nobody starves, because all others run out of credits. Shares are exact
+//! on one PCPU; on several, a reset takes from who runs elsewhere what it has beyond half a millisecond (0 to 2.5 % of a share).
 //!
 //! Cost: a reset goes over all VCPUs. It comes at most once for every 10 ms that the heaviest runs.
 
