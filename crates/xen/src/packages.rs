@@ -77,6 +77,8 @@ fn unpack(apt: &Apt, root: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Re
     let simulated = apt.get(root, &[&["-s", "install"], PROGRAMS].concat())?;
     let mut names: Vec<String> = words_after(&simulated, "Inst ");
     names.extend(PROGRAMS.iter().map(|name| (*name).to_owned()));
+    // One kernel is enough, whatever else the others would like to have.
+    names.retain(|name| !name.starts_with("linux-image"));
     let kernel = words_after(&apt.cache(&["depends", KERNEL])?, "Depends: ");
     names.push(
         kernel.into_iter().next().ok_or_else(|| LabError::Skipped(format!("{SUITE} has no {KERNEL}")))?,
