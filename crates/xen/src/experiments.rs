@@ -8,7 +8,7 @@
 mod cs;
 mod nsx;
 mod psx;
-mod sizes;
+pub mod sizes;
 
 use paceline_report::Check;
 

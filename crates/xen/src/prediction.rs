@@ -11,9 +11,11 @@ mod windows;
 
 use paceline_machine::guests::class::Class;
 use paceline_machine::guests::mpi::Mpi;
-use paceline_machine::guests::{ep, lu};
 use paceline_machine::guests::rounds::{self, Pacing, Settings as Rounds};
-use paceline_machine::{Costs, DomainSpec, HostSpec, MachineError, MachineSpec, ProcessId, Program, Wait, run};
+use paceline_machine::guests::{ep, lu};
+use paceline_machine::{
+    Costs, DomainSpec, HostSpec, MachineError, MachineSpec, ProcessId, Program, Wait, run,
+};
 use paceline_policy::Setting;
 
 use crate::experiments::sizes::{LU_CLASS, LU_RANKS, PCPUS, Parallel, Phold, ROUND_NS, ROUNDS_PER_MS};
@@ -103,7 +105,8 @@ fn mpi() -> Mpi {
 pub fn phold(policy: &Policy, guests: usize, halves: bool, phold: Phold) -> Result<f64, MachineError> {
     let programs = windows(phold, guests as u32, halves, ROUNDS_PER_MS * ROUND_NS);
     let domains = programs.into_iter().enumerate();
-    let domains = domains.map(|(place, program)| DomainSpec::new(format!("federate-{place}"), 0, vec![program]));
+    let domains =
+        domains.map(|(place, program)| DomainSpec::new(format!("federate-{place}"), 0, vec![program]));
     Ok(run(machine(policy, domains))?.report.at_ns as f64 / 1e9)
 }
 
@@ -118,7 +121,8 @@ pub struct RoundsOutcome {
 
 /// What comes of message rounds between three guests.
 pub fn message_rounds(policy: &Policy, vcpus: u32, rounds: u32) -> Result<RoundsOutcome, MachineError> {
-    let settings = Rounds { rounds, pacing: Pacing::Barrier, mpi: mpi(), call_ns: 5_000, ..Rounds::default() };
+    let settings =
+        Rounds { rounds, pacing: Pacing::Barrier, mpi: mpi(), call_ns: 5_000, ..Rounds::default() };
     let programs = rounds::programs(&settings, ProcessId(0)).into_iter();
     let domains = programs.zip(["a", "b", "c"]);
     let domains =

@@ -131,7 +131,12 @@ fn judge(results: &Results, sizes: Parallel) -> Result<Finding, TranscriptError>
     let rows = rows(results, sizes)?;
     let mut checks: Vec<Check> = rows.iter().filter(|row| row.eps > 0).flat_map(check).collect();
     let same = same_checksums(results)?;
-    checks.push(claim("checksums of LU and EP", if same { "equal" } else { "differ" }, "the same everywhere", same));
+    checks.push(claim(
+        "checksums of LU and EP",
+        if same { "equal" } else { "differ" },
+        "the same everywhere",
+        same,
+    ));
     let mut tables = vec![table(&rows)];
     for row in rows.iter().filter(|row| row.eps > 0) {
         let title = format!("LU beside {} EP: run time of LU in seconds", row.eps);

@@ -177,7 +177,8 @@ fn check(finding: &mut Finding, rows: &[Row], vcpus: u32) {
         claim(format!("{at}: error of NSX"), error(nsx), "at most 0.5 %", nsx.xen.error <= 0.5),
     ]);
     if let Some(first) = own(false).next() {
-        let what = format!("{vcpus} VCPUs a guest: error of credit, {} us and {LONGEST_US} us", first.case.tick_us);
+        let what =
+            format!("{vcpus} VCPUs a guest: error of credit, {} us and {LONGEST_US} us", first.case.tick_us);
         let ours = format!("{}, {}", error(first), error(credit));
         finding.checks.push(claim(what, ours, "rises with the slice", first.xen.error < credit.xen.error));
     }
@@ -209,7 +210,8 @@ fn check(finding: &mut Finding, rows: &[Row], vcpus: u32) {
 }
 
 fn table(rows: &[Row], vcpus: u32) -> Table {
-    let columns = ["scheduler", "tick or slice", "DOM0", "error", "simulated", "a round", "simulated", "factor"];
+    let columns =
+        ["scheduler", "tick or slice", "DOM0", "error", "simulated", "a round", "simulated", "factor"];
     let mut table = Table::new(format!("Message rounds, {vcpus} VCPUs a guest"), columns);
     for Row { case, xen, predicted } in rows {
         table.row([

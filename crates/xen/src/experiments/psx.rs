@@ -80,7 +80,8 @@ struct Row {
 impl Row {
     /// How many times as fast as under `other` it was under `scheduler`, in Xen.
     fn gain(&self, scheduler: &str, other: &str) -> f64 {
-        let seconds = |name: &str| self.pairs.iter().find(|pair| pair.what == name).map_or(0.0, |pair| pair.xen);
+        let seconds =
+            |name: &str| self.pairs.iter().find(|pair| pair.what == name).map_or(0.0, |pair| pair.xen);
         seconds(other) / seconds(scheduler)
     }
 }
@@ -131,7 +132,12 @@ fn judge(results: &Results, phold: Phold) -> Result<Finding, TranscriptError> {
         }
     }
     let same = same_checksums(results)?;
-    checks.push(claim("checksums of PHOLD", if same { "equal" } else { "differ" }, "the same under all schedulers", same));
+    checks.push(claim(
+        "checksums of PHOLD",
+        if same { "equal" } else { "differ" },
+        "the same under all schedulers",
+        same,
+    ));
     let mut tables = Vec::new();
     for row in &rows {
         let title = format!("{}, {} guests: run time in seconds", row.load, row.size);

@@ -82,7 +82,8 @@ mod tests {
     use super::*;
 
     fn pairs(numbers: &[(f64, f64)]) -> Vec<Pair> {
-        let pair = |(xen, predicted): &(f64, f64)| Pair { what: "x".into(), xen: *xen, predicted: *predicted };
+        let pair =
+            |(xen, predicted): &(f64, f64)| Pair { what: "x".into(), xen: *xen, predicted: *predicted };
         numbers.iter().map(pair).collect()
     }
 
