@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::path::Path;
 
-use paceline_report::json;
+use paceline_report::{Finding, json};
 use paceline_xen::experiments::experiments;
 use paceline_xen::{Boot, Course, Domain, Experiment, Lab, LabError, Progress, Setup, Step, Stop, course};
 
@@ -88,12 +88,28 @@ fn boot(arguments: &BootArguments) -> Result<(), Failure> {
 }
 
 fn run(arguments: &RunArguments) -> Result<(), Failure> {
-    let all = experiments();
     if arguments.list {
-        let width = all.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0);
-        let line = |experiment: &Experiment| format!("{:width$}  {}\n", experiment.name, experiment.title);
-        return text::print(&all.iter().map(line).collect::<String>());
+        return list();
     }
+    let findings = findings(arguments)?;
+    match (arguments.json, findings.as_slice()) {
+        (true, [only]) if !arguments.all => text::print(&format!("{}\n", only.json())),
+        (true, findings) => text::print(&format!("{}\n", json(findings))),
+        (false, findings) => text::print(&told(findings)),
+    }
+}
+
+/// Lists the experiments.
+pub fn list() -> Result<(), Failure> {
+    let all = experiments();
+    let width = all.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0);
+    let line = |experiment: &Experiment| format!("{:width$}  {}\n", experiment.name, experiment.title);
+    text::print(&all.iter().map(line).collect::<String>())
+}
+
+/// Runs the experiments that the arguments name.
+pub fn findings(arguments: &RunArguments) -> Result<Vec<Finding>, Failure> {
+    let all = experiments();
     let names: BTreeSet<&str> = arguments.names.iter().map(String::as_str).collect();
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|known| known.name != **name)) {
         let known: Vec<_> = all.iter().map(|experiment| experiment.name).collect();
@@ -109,12 +125,7 @@ fn run(arguments: &RunArguments) -> Result<(), Failure> {
         arguments.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZero::get);
     let setup = Setup { quick: arguments.quick };
     let how = Course { setup, workers, twice: arguments.determinism, logs: &logs };
-    let findings = course(&mut lab, &chosen, how, &|progress| tell(progress, arguments.json))?;
-    match (arguments.json, findings.as_slice()) {
-        (true, [only]) if !arguments.all => text::print(&format!("{}\n", only.json())),
-        (true, findings) => text::print(&format!("{}\n", json(findings))),
-        (false, findings) => text::print(&told(findings)),
-    }
+    Ok(course(&mut lab, &chosen, how, &|progress| tell(progress, arguments.json))?)
 }
 
 /// Says what goes on: what is built, which part of which boot has begun, and what guests report.

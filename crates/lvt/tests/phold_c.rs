@@ -106,7 +106,15 @@ fn its_processes_publish_and_all_end_when_one_is_killed() {
 fn wrong_options_are_told_and_too_few_slots_are_no_obstacle() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = built(&folder) else { return };
-    for wrong in ["--processes 0", "--processes 5x", "--wait never", "--pace 1", "--windows", "--tcp here", "--rank 64"] {
+    for wrong in [
+        "--processes 0",
+        "--processes 5x",
+        "--wait never",
+        "--pace 1",
+        "--windows",
+        "--tcp here",
+        "--rank 64",
+    ] {
         let output = run(&program, wrong, None);
         assert_eq!(output.status.code(), Some(2), "{wrong}");
         let told = String::from_utf8_lossy(&output.stderr);
@@ -128,7 +136,12 @@ fn run_ranks(program: &Path, ranks: u32, options: &str) -> Vec<Output> {
     let start = |rank: u32| {
         let mut command = Command::new(program);
         command.args(options.split_whitespace()).args(["--tcp", &list, "--rank", &rank.to_string()]);
-        command.env_remove(ENV).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it can be started")
+        command
+            .env_remove(ENV)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it can be started")
     };
     let running: Vec<_> = (0..ranks).rev().map(start).collect();
     let mut said: Vec<_> = running.into_iter().map(|rank| rank.wait_with_output().unwrap()).collect();
@@ -162,7 +175,10 @@ fn over_tcp_it_computes_what_it_computes_over_shared_memory() {
         for (rank, output) in said.iter().enumerate() {
             assert!(output.status.success() && output.stderr.is_empty(), "{options}: {output:?}");
             assert_eq!(told(output, "rank"), rank.to_string());
-            assert_eq!((told(output, "checksum"), told(output, "events")), (checksum.clone(), events.clone()));
+            assert_eq!(
+                (told(output, "checksum"), told(output, "events")),
+                (checksum.clone(), events.clone())
+            );
         }
     }
 }
@@ -175,7 +191,8 @@ fn ranks_end_when_one_of_them_ends_early() {
     let [.., high, low] = std::process::id().to_be_bytes();
     let list = [1, 2].map(|rank| format!("127.{high}.{low}.{rank}:6999")).join(",");
     let start = |rank: &str, windows: &str| {
-        let options = ["--tcp", &list, "--rank", rank, "--windows", windows, "--wait", "futex", "--rate", "1000"];
+        let options =
+            ["--tcp", &list, "--rank", rank, "--windows", windows, "--wait", "futex", "--rate", "1000"];
         let mut command = Command::new(&program);
         command.args(options).args(["--cost-us", "10"]).env_remove(ENV);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it can be started")

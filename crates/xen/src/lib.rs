@@ -22,6 +22,7 @@ mod image;
 mod kernel;
 mod lab;
 mod packages;
+pub mod prediction;
 mod process;
 mod script;
 mod systems;

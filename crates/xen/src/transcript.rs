@@ -75,6 +75,9 @@ pub enum TranscriptError {
         /// What went wrong.
         reason: String,
     },
+    /// What is to stand beside it could not be predicted.
+    #[error("the simulated machine: {0}")]
+    Predicted(#[from] paceline_machine::MachineError),
     /// Nobody has said it.
     #[error("boot {boot:?}, part {part:?}: {who} has not said {key:?}")]
     Missing {
