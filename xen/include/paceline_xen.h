@@ -56,4 +56,22 @@ struct paceline_xen_report {
 	uint32_t reserved; /* 0 */
 };
 
+/*
+ * The statistics page of the schedulers csde and csdd, which run the domain with most pending messages first. Xen counts the ports
+ * of its event channels that are pending by itself. What a guest has taken from there and not worked on yet, Xen cannot see: the
+ * guest may write it here. Xen reads it when a VCPU of the guest has run. It has one page; one that is registered later takes the
+ * place of the one before. The page is Xen's to read until then, or until the guest's event channels are reset.
+ */
+struct paceline_xen_page {
+	uint32_t messages_left;
+};
+
+/* The sub-operation of sched_op that registers it. Returns 0, or Xen's -EFAULT, -EINVAL (no such page), -EOPNOTSUPP (the scheduler
+ * reads none) or -ENOMEM. */
+#define PACELINE_XEN_SCHEDOP_PAGE 0x5042
+
+struct paceline_xen_register_page {
+	uint64_t gfn;
+};
+
 #endif

@@ -185,7 +185,8 @@ static void cf_check sedf_sleep(const struct scheduler *ops, struct sched_unit *
 	if (!own->base.awake)
 		return;
 	note_time(sedf, NOW());
-	if (fall_asleep(sedf, own))
+	fall_asleep(sedf, own);
+	if (curr_on_cpu(own->home) == unit)
 		cpu_raise_softirq(own->home, SCHEDULE_SOFTIRQ);
 }
 
@@ -198,7 +199,7 @@ static void cf_check sedf_yield(const struct scheduler *ops, struct sched_unit *
 
 	note_time(sedf, NOW());
 	ran_ns = sedf->now_ns - own->charged_ns;
-	if (running_on(sedf, own->home) == own && own->place == LINE_EXTRA && ran_ns < quantum_ns())
+	if (own->place == LINE_EXTRA && ran_ns < quantum_ns())
 		own->score_ns += quantum_ns() - ran_ns;
 }
 

@@ -161,8 +161,7 @@ static inline int adjust(struct sedf *sedf, const struct domain *d, const struct
 		note_time(sedf, NOW());
 		/* All leave before the share that they stand by changes. */
 		list_for_each_entry (own, &dom->units, of_dom)
-			if (leave(sedf, own))
-				queue_ask(&sedf->base, own->home);
+			leave(sedf, own);
 		dom->share = *share;
 		list_for_each_entry (own, &dom->units, of_dom) {
 			begin_period(sedf, own);

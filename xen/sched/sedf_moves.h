@@ -78,8 +78,8 @@ static inline void charge(struct sedf *sedf, struct sedf_unit *own)
 		own->place = NOWHERE;
 }
 
-/* Takes a unit out of its lines, or off its PCPU; whether it ran there. */
-static inline bool leave(struct sedf *sedf, struct sedf_unit *own)
+/* Takes a unit out of its lines, or off its PCPU. */
+static inline void leave(struct sedf *sedf, struct sedf_unit *own)
 {
 	if (own->waits_for_period) {
 		rb_erase(&own->period_node, &sedf->pcpus[own->home].periods);
@@ -89,11 +89,10 @@ static inline bool leave(struct sedf *sedf, struct sedf_unit *own)
 		if (own->place != NOWHERE)
 			unlink_line(sedf, own);
 		own->place = NOWHERE;
-		return false;
+		return;
 	}
 	queue_stop(&sedf->base, own->home);
 	charge(sedf, own);
-	return true;
 }
 
 /* Those whose period has begun stand in the run line from now on. */
@@ -185,13 +184,11 @@ static inline void ask_if_better(struct sedf *sedf, const struct sedf_unit *own)
 		queue_ask(&sedf->base, own->home);
 }
 
-static inline bool fall_asleep(struct sedf *sedf, struct sedf_unit *own)
+static inline void fall_asleep(struct sedf *sedf, struct sedf_unit *own)
 {
-	bool ran = leave(sedf, own);
-
+	leave(sedf, own);
 	own->base.awake = false;
 	own->place = NOWHERE;
-	return ran;
 }
 
 #endif

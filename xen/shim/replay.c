@@ -16,15 +16,16 @@
  *   NS move V PCPU PINNED                       a VCPU that sleeps is moved
  *   NS pick PCPU                                a decision, and the context is saved at once
  *   NS switch PCPU | tasklet PCPU | saved PCPU  the two halves of it; `tasklet`: Xen has work of its own to do there
- *   NS report V LVT FLAGS | pending DOM COUNT | timer N | param NAME=VALUE | dump
+ *   NS report V LVT FLAGS | timer N | param NAME=VALUE | dump | fuzz SEED STEPS
+ *   NS port DOM N | clear DOM N                 Xen makes a port pending; the guest clears it, without a word
+ *   NS left DOM COUNT | closed DOM              what the guest has on its statistics page; its ports are closed
  *
  * Invariants: Xen's own, of who holds the lock when; a wrong operation, or one that the machine cannot do now, aborts.
  */
 #include "machine.h"
 
 extern const struct scheduler *const __start_shim_schedulers[], *const __stop_shim_schedulers[];
-extern const struct shim_param __start_shim_params[] __attribute__((weak));
-extern const struct shim_param __stop_shim_params[] __attribute__((weak));
+extern const struct shim_param *const __start_shim_params[], *const __stop_shim_params[];
 
 static struct vcpu *vcpu_named(const char *word)
 {
@@ -50,21 +51,21 @@ static unsigned int cpu_named(const char *word)
 	return (unsigned int)number;
 }
 
-/* NAME=VALUE, as on Xen's command line. */
-static void set_param(const char *word)
+/* NAME=VALUE, as on Xen's command line; 0 if it is accepted. */
+static int set_param(const char *word)
 {
 	const char *equals = strchr(word, '=');
-	const struct shim_param *param;
+	const struct shim_param *const *at, *param;
 
 	ASSERT(equals);
-	for (param = __start_shim_params; param < __stop_shim_params; param++) {
+	for (at = __start_shim_params; at < __stop_shim_params; at++) {
+		param = *at;
 		if (strlen(param->name) != (size_t)(equals - word) || strncmp(param->name, word, (size_t)(equals - word)))
 			continue;
 		if (param->parse)
-			ASSERT(param->parse(equals + 1) == 0);
-		else
-			*param->value = (unsigned int)strtoul(equals + 1, NULL, 10);
-		return;
+			return param->parse(equals + 1);
+		*param->value = (unsigned int)strtoul(equals + 1, NULL, 10);
+		return 0;
 	}
 	fprintf(stderr, "no such parameter: %s\n", word);
 	abort();
@@ -89,6 +90,7 @@ static void begin(const char *name, unsigned int pcpus)
 		found++;
 	ASSERT(found < __stop_shim_schedulers);
 	machine.ops = **found;
+	machine.pool.sched = &machine.ops;
 	machine.pcpus = pcpus;
 	ASSERT(machine.ops.init(&machine.ops) == 0);
 	for (cpu = 0; cpu < pcpus; cpu++) {
@@ -155,7 +157,7 @@ static void remove_domain(struct domain *d)
 	free(d);
 }
 
-static void context_saved(unsigned int cpu)
+void context_saved(unsigned int cpu)
 {
 	struct sched_resource *res = &machine.resources[cpu];
 	struct sched_unit *prev = res->prev;
@@ -169,8 +171,7 @@ static void context_saved(unsigned int cpu)
 		machine.ops.context_saved(&machine.ops, prev);
 }
 
-/* Runs a decision, without its end. */
-static struct sched_unit *decide(unsigned int cpu, bool tasklet)
+struct sched_unit *decide(unsigned int cpu, bool tasklet)
 {
 	struct sched_resource *res = &machine.resources[cpu];
 	struct sched_unit *prev = res->curr, *next;
@@ -200,7 +201,8 @@ static void tell_decision(const struct sched_unit *prev)
 	unsigned int i = 0;
 
 	if (is_idle_unit(prev->next_task)) {
-		printf("> run - for -");
+		printf("> run - for ");
+		printf(prev->next_time < 0 ? "-" : "%" PRId64, prev->next_time);
 		return;
 	}
 	while (i < VCPUS_MAX && machine.vcpus[i] != prev->next_task->vcpu_list)
@@ -285,6 +287,24 @@ static void operate(const char *op, struct vcpu *v, char **rest)
 	spin_unlock(lock);
 }
 
+static void message(const char *op, struct domain *d, unsigned int number)
+{
+	const struct scheduler *ops = &machine.ops;
+
+	if (!strcmp(op, "clear")) {
+		shim_clear_port(&d->messages, number);
+	} else if (!strcmp(op, "port")) {
+		if (shim_set_port(&d->messages, number) && ops->pending)
+			ops->pending(ops, d, number);
+	} else if (!strcmp(op, "closed")) {
+		memset(d->messages.ports, 0, sizeof d->messages.ports);
+		if (ops->ports_closed)
+			ops->ports_closed(ops, d);
+	} else {
+		d->messages.page.messages_left = number;
+	}
+}
+
 /* The operations that tell what they do by themselves return true. */
 static bool replay(char **word, unsigned int count)
 {
@@ -298,10 +318,13 @@ static bool replay(char **word, unsigned int count)
 		d = machine.domains[i] = xzalloc(struct domain);
 		d->domain_id = i;
 		d->privileged = word[3][0] == '1';
+		d->cpupool = &machine.pool;
 		if (machine.ops.alloc_domdata)
 			d->sched_priv = machine.ops.alloc_domdata(&machine.ops, d);
 		for (i = 4; i < count; i++)
 			add_vcpu(d, word[i], i - 4);
+		if (machine.ops.page)
+			ASSERT(machine.ops.page(&machine.ops, d, &d->messages.page) == NULL);
 	} else if (!strcmp(op, "remove")) {
 		remove_domain(domain_named(word[2]));
 	} else if (!strcmp(op, "pick") || !strcmp(op, "switch") || !strcmp(op, "tasklet")) {
@@ -316,13 +339,14 @@ static bool replay(char **word, unsigned int count)
 		ASSERT(i < machine.timer_count && machine.timers[i]->status == TIMER_STATUS_in_heap);
 		machine.timers[i]->status = TIMER_STATUS_inactive;
 		machine.timers[i]->function(machine.timers[i]->data);
-	} else if (!strcmp(op, "pending")) {
-		d = domain_named(word[2]);
-		d->pending = (unsigned int)strtoul(word[3], NULL, 10);
-		if (machine.ops.pending)
-			machine.ops.pending(&machine.ops, d);
 	} else if (!strcmp(op, "param")) {
-		set_param(word[2]);
+		printf("> result %d", set_param(word[2]));
+		return true;
+	} else if (!strcmp(op, "port") || !strcmp(op, "clear") || !strcmp(op, "left") || !strcmp(op, "closed")) {
+		message(op, domain_named(word[2]), count > 3 ? (unsigned int)strtoul(word[3], NULL, 10) : 0);
+	} else if (!strcmp(op, "fuzz")) {
+		fuzz(strtoull(word[2], NULL, 10), (unsigned int)strtoul(word[3], NULL, 10));
+		machine.asked_count = machine.set_count = 0;
 	} else if (!strcmp(op, "dump")) {
 		machine.ops.dump_settings(&machine.ops);
 	} else {
@@ -346,7 +370,7 @@ int main(void)
 		ASSERT(count > 0 && count < 72);
 		if (!strcmp(word[0], "begin")) {
 			for (i = 3; i < count; i++)
-				set_param(word[i]);
+				ASSERT(set_param(word[i]) == 0);
 			begin(word[1], (unsigned int)strtoul(word[2], NULL, 10));
 		} else if (!strcmp(word[0], "end")) {
 			finish();

@@ -96,6 +96,11 @@ const cpumask_t *cpupool_domain_master_cpumask(const struct domain *d)
 	return &machine.online;
 }
 
+struct domain *rcu_lock_domain_by_id(unsigned int domid)
+{
+	return domid < DOMAINS_MAX ? machine.domains[domid] : NULL;
+}
+
 void cpu_raise_softirq(unsigned int cpu, unsigned int nr)
 {
 	unsigned int i;

@@ -39,6 +39,7 @@
 #define XENLOG_INFO ""
 #define XENLOG_WARNING ""
 #define XENLOG_ERR ""
+#define DOMID_FIRST_RESERVED 0x7ff0
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
@@ -59,6 +60,9 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 
 #define printk printf
+#define simple_strtoull(text, end, base) strtoull(text, (char **)(uintptr_t)(end), base)
+
+#include "messages.h"
 
 /* Memory. */
 #define xzalloc(type) ((type *)calloc(1, sizeof(type)))
@@ -234,12 +238,17 @@ void migrate_timer(struct timer *timer, unsigned int cpu);
 void kill_timer(struct timer *timer);
 
 /* Domains, VCPUs and units; a unit has one VCPU. */
+struct cpupool {
+	struct scheduler *sched;
+};
 struct domain {
 	unsigned int domain_id;
 	bool privileged;
+	unsigned int is_dying;
 	void *sched_priv;
 	struct sched_unit *sched_unit_list;
-	unsigned int pending; /* messages on its event channels */
+	struct cpupool *cpupool;
+	struct shim_messages messages;
 };
 struct vcpu {
 	struct domain *domain;
@@ -277,6 +286,9 @@ void cpu_raise_softirq(unsigned int cpu, unsigned int nr);
 struct sched_resource *get_sched_res(unsigned int cpu);
 cpumask_t *cpumask_scratch_cpu(unsigned int cpu);
 const cpumask_t *cpupool_domain_master_cpumask(const struct domain *d);
+struct domain *rcu_lock_domain_by_id(unsigned int domid);
+
+#define rcu_unlock_domain(d) ((void)(d))
 
 static inline bool is_idle_unit(const struct sched_unit *unit)
 {
@@ -354,7 +366,9 @@ struct scheduler {
 	void (*move_timers)(const struct scheduler *, struct sched_resource *);
 	/* Ours. */
 	uint32_t (*report)(const struct scheduler *, struct sched_unit *, uint64_t, uint32_t);
-	void (*pending)(const struct scheduler *, struct domain *);
+	void (*pending)(const struct scheduler *, struct domain *, unsigned int);
+	void (*ports_closed)(const struct scheduler *, struct domain *);
+	const struct paceline_xen_page *(*page)(const struct scheduler *, struct domain *, const struct paceline_xen_page *);
 };
 
 /* Schedulers and runtime parameters, where replay.c finds them. */
@@ -366,11 +380,11 @@ struct shim_param {
 	unsigned int *value;
 	int (*parse)(const char *);
 };
-#define integer_runtime_param(param, variable)                                                              \
-	static const struct shim_param variable##_param __attribute__((section("shim_params"), used)) = { \
-		.name = param, .value = &(variable)}
-#define custom_runtime_param(param, function, init)                                                         \
-	static const struct shim_param function##_param __attribute__((section("shim_params"), used)) = { \
-		.name = param, .parse = function}
+/* Pointers, as of schedulers: structures would stand apart by more than their size. */
+#define SHIM_PARAM(id, ...)                                                     \
+	static const struct shim_param id##_param = {__VA_ARGS__};              \
+	static const struct shim_param *const id##_entry __attribute__((section("shim_params"), used)) = &id##_param
+#define integer_runtime_param(param, variable) SHIM_PARAM(variable, .name = param, .value = &(variable))
+#define custom_runtime_param(param, function, init) SHIM_PARAM(function, .name = param, .parse = function)
 
 #endif

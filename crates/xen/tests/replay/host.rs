@@ -2,9 +2,12 @@
 //!
 //! Invariants: those that the policies ask of their host. Who is asked to decide does so before time passes.
 
+mod domains;
+mod messages;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use paceline_policy::{DomId, Host as Machine, NewDomain, Orders, PcpuId, Policy, Settings, VcpuId, build};
+use paceline_policy::{Host as Machine, Orders, PcpuId, Policy, Settings, VcpuId, build};
 
 use super::steps::Step;
 
@@ -19,6 +22,11 @@ pub struct Plugin {
     pub pcpus: u32,
     /// Whether a guest that reports to be done has its waiting flag set, in place of the LVT.
     pub done_waits: bool,
+    /// Whether it takes reports.
+    pub reports: bool,
+    /// Whether domains have shares that can be set, which may be too much for a PCPU, and timers are for PCPUs that idle: in
+    /// C they are what such a decision ends with.
+    pub has_shares: bool,
 }
 
 /// Operations, and what is expected to be answered.
@@ -57,12 +65,9 @@ pub struct Host {
     next: (u32, u32),
     timers: BTreeMap<u32, u64>,
     asked: BTreeSet<u32>,
+    messages: BTreeMap<u32, messages::Messages>,
     script: Script,
 }
-
-/// The numbers of VCPUs and domains that the shim has room for.
-const VCPUS_MAX: u32 = 250;
-const DOMAINS_MAX: u32 = 60;
 
 impl Host {
     /// A script for `plugin`.
@@ -80,12 +85,14 @@ impl Host {
             next: (0, 0),
             timers: BTreeMap::new(),
             asked: BTreeSet::new(),
+            messages: BTreeMap::new(),
             script: Script::default(),
         };
         let mut orders = Orders::default();
         host.policy.start(0, &mut orders);
         let line = format!("begin {} {} {}", plugin.names.0, plugin.pcpus, plugin.params.join(" "));
         host.note(line, None, orders);
+        (0..plugin.pcpus).for_each(|pcpu| host.pick(pcpu));
         for step in steps {
             host.step(step);
         }
@@ -119,6 +126,7 @@ impl Host {
 
     fn pick(&mut self, pcpu: u32) {
         self.asked.remove(&pcpu);
+        self.read_page(pcpu);
         let mut orders = Orders::default();
         let pick = self.policy.pick(self.now_ns, PcpuId(pcpu), &mut orders);
         let own = &mut self.pcpus[pcpu as usize];
@@ -128,6 +136,11 @@ impl Host {
             before.runs_on = None;
         }
         let answer = match pick.vcpu {
+            None if self.plugin.has_shares && !orders.timers.is_empty() => {
+                let (timer, at_ns) = orders.timers.remove(0);
+                self.timers.insert(timer, at_ns);
+                format!("run - for {}", at_ns - self.now_ns)
+            }
             None => "run - for -".into(),
             Some(VcpuId(vcpu)) => {
                 self.vcpus.get_mut(&vcpu).expect("who is picked is there").runs_on = Some(pcpu);
@@ -164,7 +177,15 @@ impl Host {
             if let Some((timer, _)) = self.timers.iter().find(|(_, due_ns)| **due_ns == at_ns) {
                 let timer = *timer;
                 self.timers.remove(&timer);
-                self.act(format!("timer {timer}"), |policy, now_ns, orders| policy.timer(now_ns, timer, orders));
+                if self.plugin.has_shares {
+                    let mut orders = Orders::default();
+                    self.policy.timer(self.now_ns, timer, &mut orders);
+                    self.asked.extend(orders.reschedule.iter().map(|pcpu| pcpu.0));
+                    continue;
+                }
+                self.act(format!("timer {timer}"), |policy, now_ns, orders| {
+                    policy.timer(now_ns, timer, orders)
+                });
                 continue;
             }
             let due = |pcpu: &u32| self.pcpus[*pcpu as usize].slice_end_ns == Some(at_ns);
@@ -255,10 +276,29 @@ impl Host {
                     self.migrate(id, pcpu as u32 % pcpus, pin);
                 }
             }
-            Step::Pending { dom, messages } => {
+            Step::Port { dom, port } => {
                 if let Some(dom) = self.dom(dom) {
-                    let line = format!("pending {dom} {messages}");
-                    self.act(line, |policy, now_ns, orders| policy.pending(now_ns, DomId(dom), messages, orders));
+                    self.port(dom, port);
+                }
+            }
+            Step::Clear { dom, port } => {
+                if let Some(dom) = self.dom(dom) {
+                    self.clear(dom, port);
+                }
+            }
+            Step::Close { dom } => {
+                if let Some(dom) = self.dom(dom) {
+                    self.close_ports(dom);
+                }
+            }
+            Step::Left { pcpu, messages } => {
+                if let Some(id) = self.running(pcpu) {
+                    self.write_page(id, messages);
+                }
+            }
+            Step::Adjust { dom, share } => {
+                if let Some(dom) = self.dom(dom).filter(|_| self.plugin.has_shares) {
+                    self.adjust(dom, share);
                 }
             }
             Step::Add { privileged, ref pins } => {
@@ -291,6 +331,7 @@ impl Host {
         let (simulates, waits) = (flags & 1 != 0, flags & 2 != 0);
         let done = lvt == u64::MAX;
         let result = match own.lvt {
+            _ if !self.plugin.reports => 3,
             _ if flags > 3 || lvt > i64::MAX as u64 && !done => 4,
             _ if !simulates && lvt > 0 => 2,
             Some(before) if simulates && lvt < before => 1,
@@ -328,50 +369,6 @@ impl Host {
         });
         if awake {
             self.wake(id);
-        }
-    }
-
-    fn dom(&self, number: usize) -> Option<u32> {
-        let doms: Vec<_> = self.doms.keys().copied().collect();
-        (!doms.is_empty()).then(|| doms[number % doms.len()])
-    }
-
-    fn add(&mut self, privileged: bool, pins: Vec<Option<u32>>) {
-        let (first, dom) = self.next;
-        let end = first + pins.len() as u32;
-        if end > VCPUS_MAX || dom >= DOMAINS_MAX {
-            return;
-        }
-        self.next = (end, dom + 1);
-        let ids: Vec<_> = (first..end).collect();
-        let mut line = format!("add {dom} {}", u32::from(privileged));
-        for (id, pin) in ids.iter().zip(&pins) {
-            line += &format!(" {id}:{}", pin.map_or("-".into(), |pin| pin.to_string()));
-            self.vcpus.insert(*id, Vcpu::default());
-        }
-        let domain = NewDomain {
-            dom: DomId(dom),
-            privileged,
-            vcpus: ids.iter().map(|id| VcpuId(*id)).collect(),
-            pins: pins.into_iter().map(|pin| pin.map(PcpuId)).collect(),
-        };
-        self.act(line, |policy, now_ns, orders| {
-            policy.add(now_ns, &domain, &mut Settings::default(), orders).expect("there is room");
-        });
-        self.doms.insert(dom, ids);
-    }
-
-    fn remove(&mut self, dom: u32) {
-        let ids = self.doms.remove(&dom).expect("it is there");
-        for id in &ids {
-            if self.vcpus[id].awake {
-                self.sleep(*id, true);
-            }
-        }
-        self.settle(false);
-        self.act(format!("remove {dom}"), |policy, now_ns, orders| policy.remove(now_ns, DomId(dom), orders));
-        for id in ids {
-            self.vcpus.remove(&id);
         }
     }
 }

@@ -28,8 +28,16 @@ pub enum Step {
     Report { pcpu: usize, lvt: u64, absolute: bool, flags: u32 },
     /// A VCPU gets another PCPU, and may be pinned to it.
     Move { vcpu: usize, pcpu: usize, pin: bool },
-    /// So many messages wait for a domain.
-    Pending { dom: usize, messages: u32 },
+    /// An event is pending on a port of a domain.
+    Port { dom: usize, port: u32 },
+    /// A domain clears one of its ports.
+    Clear { dom: usize, port: usize },
+    /// The ports of a domain are closed.
+    Close { dom: usize },
+    /// Who runs writes on its page how many messages it has taken and not worked on.
+    Left { pcpu: usize, messages: u32 },
+    /// A domain gets another share: period and slice in microseconds, and whether it takes extra time.
+    Adjust { dom: usize, share: (u64, u64, bool) },
     /// A domain comes.
     Add { privileged: bool, pins: Vec<Option<usize>> },
     /// A domain goes.
@@ -54,8 +62,31 @@ fn report() -> impl Strategy<Value = Step> {
         1 => prop_oneof![Just(u64::MAX), Just(i64::MAX as u64), Just(1 << 63)].prop_map(|lvt| (lvt, true)),
     ];
     let flags = prop_oneof![8 => Just(1u32), 3 => Just(3), 1 => Just(0), 1 => Just(2), 1 => Just(5)];
-    (any::<usize>(), lvt, flags)
-        .prop_map(|(pcpu, (lvt, absolute), flags)| Step::Report { pcpu, lvt, absolute, flags })
+    (any::<usize>(), lvt, flags).prop_map(|(pcpu, (lvt, absolute), flags)| Step::Report {
+        pcpu,
+        lvt,
+        absolute,
+        flags,
+    })
+}
+
+fn message() -> impl Strategy<Value = Step> {
+    let index = any::<usize>;
+    let port = prop_oneof![0u32..4, 60u32..70, 0u32..4096];
+    prop_oneof![
+        6 => (index(), port).prop_map(|(dom, port)| Step::Port { dom, port }),
+        6 => (index(), index()).prop_map(|(dom, port)| Step::Clear { dom, port }),
+        1 => index().prop_map(|dom| Step::Close { dom }),
+        2 => (index(), 0u32..4).prop_map(|(pcpu, messages)| Step::Left { pcpu, messages }),
+    ]
+}
+
+/// From a tenth of the shortest period that there is, to more than there is.
+fn share() -> impl Strategy<Value = (u64, u64, bool)> {
+    let period_us = prop_oneof![1u64..100, 100u64..30_000, Just(10_000_000), Just(10_000_001)];
+    let percent = prop_oneof![Just(0u64), 1u64..60, Just(100), Just(101)];
+    let share = (period_us, percent, any::<bool>());
+    share.prop_map(|(period_us, percent, extra)| (period_us, (period_us * percent).div_ceil(100), extra))
 }
 
 fn domain() -> impl Strategy<Value = Step> {
@@ -76,7 +107,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => index().prop_map(|pcpu| Step::Pick { pcpu }),
         8 => report(),
         2 => (index(), index(), any::<bool>()).prop_map(|(vcpu, pcpu, pin)| Step::Move { vcpu, pcpu, pin }),
-        3 => (index(), 0u32..4).prop_map(|(dom, messages)| Step::Pending { dom, messages }),
+        6 => message(),
+        1 => (index(), share()).prop_map(|(dom, share)| Step::Adjust { dom, share }),
         1 => domain(),
         1 => index().prop_map(|dom| Step::Remove { dom }),
     ]
@@ -85,7 +117,6 @@ fn step() -> impl Strategy<Value = Step> {
 /// Steps that begin with some domains.
 pub fn steps() -> impl Strategy<Value = Vec<Step>> {
     let first = Step::Add { privileged: true, pins: vec![None] };
-    (vec(domain(), 1..4), vec(step(), 1..150)).prop_map(move |(domains, steps)| {
-        [first.clone()].into_iter().chain(domains).chain(steps).collect()
-    })
+    (vec(domain(), 1..4), vec(step(), 1..150))
+        .prop_map(move |(domains, steps)| [first.clone()].into_iter().chain(domains).chain(steps).collect())
 }
