@@ -1,7 +1,7 @@
 //! The hypervisor: Xen's source with our plug-ins inserted, compiled.
 //!
 //! Each of the two variants, with and without checks, has a tree of its own in the cache, in which only what changed is
-//! compiled again; a new insertion script starts it anew. What came out is kept under the hash of all that went in.
+//! compiled again. What came out is kept under the hash of all that went in.
 //!
 //! Invariant: a hypervisor in the folder `hypervisors` is complete: it is renamed into it.
 
@@ -49,9 +49,9 @@ pub(crate) fn hypervisor(
     let configuration =
         format!("{CONFIGURATION}{}\n", if debug { "CONFIG_DEBUG=y" } else { "# CONFIG_DEBUG is not set" });
     let archive = packages.source.file_name().unwrap_or_default();
-    let insert = read(&ours.join(INSERT))?;
-    let base = hash([archive.as_bytes(), configuration.as_bytes(), &insert]);
-    let all = PARTS.iter().try_fold(base.clone(), |before, part| hash_folder(before, &ours.join(part)))?;
+    let base = hash([archive.as_bytes(), configuration.as_bytes()]);
+    let inserted = hash([base.as_bytes(), &read(&ours.join(INSERT))?]);
+    let all = PARTS.iter().try_fold(inserted, |before, part| hash_folder(before, &ours.join(part)))?;
     let built = cache.join("hypervisors").join(format!("xen-{variant}-{all}"));
     if built.exists() {
         return Ok(built);

@@ -86,6 +86,8 @@ fn unpack(apt: &Apt, root: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Re
     names.sort();
     names.dedup();
     let folder = root.with_file_name("packages");
+    // What an earlier attempt has left behind is nothing to be unpacked.
+    let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).map_err(io("make the folder", &folder))?;
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     apt.get(&folder, &[&["download", "-qq"], &names[..]].concat())?;
