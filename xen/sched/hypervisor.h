@@ -26,6 +26,10 @@
 #include <xen/timer.h>
 
 #include "private.h"
+
+#ifndef UINT64_MAX
+#define UINT64_MAX (~(uint64_t)0)
+#endif
 #endif
 
 #endif

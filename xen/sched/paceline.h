@@ -16,6 +16,7 @@
 #ifndef PACELINE_GLUE_H
 #define PACELINE_GLUE_H
 
+#include "invariants.h"
 #include "run_queue.h"
 
 static inline struct pace_sched *sched_of(const struct scheduler *ops)
@@ -48,12 +49,11 @@ static inline void init_unit(struct pace_unit *own, struct sched_unit *unit)
 	INIT_LIST_HEAD(&own->all);
 }
 
-/* A PCPU comes: the rest of the plug-in's switch_sched. */
+/* A PCPU comes: the rest of the plug-in's switch_sched. Xen has it decide right after. */
 static inline spinlock_t *add_cpu(struct pace_sched *sched, unsigned int cpu, void *idle_priv)
 {
 	sched_idle_unit(cpu)->priv = idle_priv;
 	cpumask_set_cpu(cpu, &sched->cpus);
-	cpumask_set_cpu(cpu, &sched->idle);
 	return &sched->lock;
 }
 
@@ -149,7 +149,7 @@ static inline void book_run(struct pace_sched *sched, unsigned int cpu, struct p
 
 /*
  * The end of a decision, after queue_run: `next` (NULL to idle) runs on `cpu` for `slice_ns`. A PCPU that has work of Xen's
- * own to do decides again after that, and is not asked before.
+ * own to do decides again after that, and is not asked before; whom it may have been asked to take is offered to others.
  */
 static inline void decided(struct pace_sched *sched, unsigned int cpu, struct sched_unit *current_unit,
 			   struct pace_unit *last, struct pace_unit *next, s_time_t slice_ns, bool tasklet)
@@ -166,8 +166,13 @@ static inline void decided(struct pace_sched *sched, unsigned int cpu, struct sc
 		next->picks++;
 		sched->switches++;
 	}
-	if (tasklet)
+	if (tasklet) {
+		struct pace_unit *least = queue_least(sched, cpu);
+
 		cpumask_clear_cpu(cpu, &sched->idle);
+		if (least)
+			queue_offer(sched, least);
+	}
 	current_unit->next_time = next ? slice_ns : -1;
 	current_unit->next_task = unit;
 	unit->migrated = false;

@@ -273,6 +273,7 @@ static void cf_check psx_do_schedule(const struct scheduler *ops, struct sched_u
 		next = stays ? last : queue_least(sched, cpu);
 	queue_run(sched, cpu, next, next ? key_of(psx_unit_of(next)) : (struct key){});
 	decided(sched, cpu, current_unit, last, next, tick - now % tick, tasklet);
+	check_instance(sched);
 }
 
 static uint32_t cf_check psx_report(const struct scheduler *ops, struct sched_unit *unit, uint64_t lvt_ns, uint32_t flags)
