@@ -250,15 +250,18 @@ static void cf_check sedf_do_schedule(const struct scheduler *ops, struct sched_
 	uint64_t slice_ns = 0, left_ns;
 
 	note_time(sedf, now);
-	if (sedf->rule != PLAIN && !is_idle_unit(current_unit))
-		read_page(sedf, own_of(current_unit)->dom);
-	if (last) {
-		if (!unit_runnable_state(last->base.unit)) {
-			fall_asleep(sedf, last);
-		} else {
-			leave(sedf, last);
-			enter(sedf, last);
-		}
+	if (!is_idle_unit(current_unit)) {
+		struct sedf_unit *own = own_of(current_unit);
+
+		if (sedf->rule != PLAIN)
+			read_page(sedf, own->dom);
+		/* It may have slept and woken since, and stand in a line. */
+		if (own->base.awake && !unit_runnable_state(current_unit))
+			fall_asleep(sedf, own);
+	}
+	if (running_on(sedf, cpu)) {
+		leave(sedf, last);
+		enter(sedf, last);
 	}
 	begin_periods(sedf, cpu);
 	forfeit(sedf, cpu);

@@ -37,4 +37,13 @@ struct machine {
 
 extern struct machine machine;
 
+/* Runs a decision on `cpu` without its end; who ran before. `tasklet`: Xen has work of its own to do there. */
+struct sched_unit *decide(unsigned int cpu, bool tasklet);
+
+/* The end of a decision: whoever has lost the PCPU is saved. */
+void context_saved(unsigned int cpu);
+
+/* So many random steps, on all that there is; see fuzz.c. */
+void fuzz(uint64_t seed, unsigned int steps);
+
 #endif

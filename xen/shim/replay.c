@@ -16,7 +16,7 @@
  *   NS move V PCPU PINNED                       a VCPU that sleeps is moved
  *   NS pick PCPU                                a decision, and the context is saved at once
  *   NS switch PCPU | tasklet PCPU | saved PCPU  the two halves of it; `tasklet`: Xen has work of its own to do there
- *   NS report V LVT FLAGS | timer N | param NAME=VALUE | dump
+ *   NS report V LVT FLAGS | timer N | param NAME=VALUE | dump | fuzz SEED STEPS
  *   NS port DOM N | clear DOM N                 Xen makes a port pending; the guest clears it, without a word
  *   NS left DOM COUNT | closed DOM              what the guest has on its statistics page; its ports are closed
  *
@@ -75,7 +75,7 @@ static void set_affinity(struct sched_unit *unit, const char *pin)
 {
 	cpumask_clear(unit->cpu_hard_affinity);
 	if (*pin == '-')
-		*unit->cpu_hard_affinity = machine.online;
+		unit->cpu_hard_affinity->bits = (1u << NR_CPUS) - 1;
 	else
 		cpumask_set_cpu(cpu_named(pin), unit->cpu_hard_affinity);
 }
@@ -157,7 +157,7 @@ static void remove_domain(struct domain *d)
 	free(d);
 }
 
-static void context_saved(unsigned int cpu)
+void context_saved(unsigned int cpu)
 {
 	struct sched_resource *res = &machine.resources[cpu];
 	struct sched_unit *prev = res->prev;
@@ -171,8 +171,7 @@ static void context_saved(unsigned int cpu)
 		machine.ops.context_saved(&machine.ops, prev);
 }
 
-/* Runs a decision, without its end. */
-static struct sched_unit *decide(unsigned int cpu, bool tasklet)
+struct sched_unit *decide(unsigned int cpu, bool tasklet)
 {
 	struct sched_resource *res = &machine.resources[cpu];
 	struct sched_unit *prev = res->curr, *next;
@@ -345,6 +344,9 @@ static bool replay(char **word, unsigned int count)
 		return true;
 	} else if (!strcmp(op, "port") || !strcmp(op, "clear") || !strcmp(op, "left") || !strcmp(op, "closed")) {
 		message(op, domain_named(word[2]), count > 3 ? (unsigned int)strtoul(word[3], NULL, 10) : 0);
+	} else if (!strcmp(op, "fuzz")) {
+		fuzz(strtoull(word[2], NULL, 10), (unsigned int)strtoul(word[3], NULL, 10));
+		machine.asked_count = machine.set_count = 0;
 	} else if (!strcmp(op, "dump")) {
 		machine.ops.dump_settings(&machine.ops);
 	} else {

@@ -44,7 +44,7 @@ impl Policy {
         let mut host = HostSpec::new("xen", PCPUS, self.kind);
         host.smt = true;
         for (name, setting) in &self.settings {
-            host.policy.settings.set(name, setting.clone());
+            host.policy.settings.set(*name, setting.clone());
         }
         host
     }

@@ -23,15 +23,15 @@ fn plugin(name: &'static str) -> impl Strategy<Value = Plugin> {
 
 #[test]
 fn sedf_decides_as_its_policy() {
-    decides_alike(4000, plugin("sedf"));
+    decides_alike(2000, plugin("sedf"));
 }
 
 #[test]
 fn csde_decides_as_its_policy() {
-    decides_alike(4000, plugin("csde"));
+    decides_alike(2000, plugin("csde"));
 }
 
 #[test]
 fn csdd_decides_as_its_policy() {
-    decides_alike(4000, plugin("csdd"));
+    decides_alike(2000, plugin("csdd"));
 }

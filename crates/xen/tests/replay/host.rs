@@ -92,6 +92,7 @@ impl Host {
         host.policy.start(0, &mut orders);
         let line = format!("begin {} {} {}", plugin.names.0, plugin.pcpus, plugin.params.join(" "));
         host.note(line, None, orders);
+        (0..plugin.pcpus).for_each(|pcpu| host.pick(pcpu));
         for step in steps {
             host.step(step);
         }

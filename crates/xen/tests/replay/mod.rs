@@ -150,3 +150,26 @@ pub fn decides_alike(cases: u32, plugins: impl Strategy<Value = Plugin>) {
     let complaint = replay.into_inner().map(Replay::end);
     assert_eq!(complaint.as_deref(), Some(""), "no leaks, and nothing else to complain about");
 }
+
+/// So many random sequences of what no policy can be told (`xen/shim/fuzz.c`): the plug-in's invariants hold, and all who are
+/// awake run in the end.
+#[track_caller]
+pub fn survives(name: &str, seeds: u64) {
+    let mut replay = Replay::start();
+    for seed in 0..seeds {
+        let pcpus = seed % 4 + 1;
+        let pin = seed % pcpus;
+        let lines = [
+            format!("begin {name} {pcpus}"),
+            "0 add 0 1 0:-".into(),
+            format!("0 add 1 0 1:- 2:{pin}"),
+            "0 add 2 0 3:- 4:- 5:-".into(),
+            format!("0 fuzz {seed} 3000"),
+            "end".into(),
+        ];
+        if replay.replay(&lines).len() < lines.len() {
+            panic!("{name}, seed {seed}: {}", replay.end());
+        }
+    }
+    assert_eq!(replay.end(), "", "no leaks, and nothing else to complain about");
+}

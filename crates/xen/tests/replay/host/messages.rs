@@ -53,12 +53,10 @@ impl Host {
         self.act(format!("left {dom} {left}"), |_, _, _| ());
     }
 
-    /// Whose VCPU has run on this PCPU, its page is read before the decision.
+    /// Whose VCPU has run on this PCPU, its page is read before the decision, by plug-ins that have pages as well as shares.
     pub fn read_page(&mut self, pcpu: u32) {
-        let Some(vcpu) = self.pcpus[pcpu as usize].running.filter(|vcpu| self.vcpus.contains_key(vcpu))
-        else {
-            return;
-        };
+        let running = self.pcpus[pcpu as usize].running.filter(|vcpu| self.vcpus.contains_key(vcpu));
+        let Some(vcpu) = running.filter(|_| self.plugin.has_shares) else { return };
         let dom = self.dom_of(vcpu);
         let own = self.messages.entry(dom).or_default();
         own.read = own.left;
