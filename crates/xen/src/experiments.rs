@@ -6,9 +6,11 @@
 //! Invariant: names are unique and start with `xen-`.
 
 mod cs;
+mod faults;
 mod nsx;
 mod psx;
 pub mod sizes;
+mod smoke;
 
 use paceline_report::Check;
 
@@ -17,6 +19,16 @@ use crate::Experiment;
 /// All of them.
 pub fn experiments() -> Vec<Experiment> {
     vec![
+        Experiment {
+            name: "xen-smoke",
+            title: "PSX with two guests: a simulation, a parameter, counters",
+            plan: smoke::plan,
+        },
+        Experiment {
+            name: "xen-faults",
+            title: "Whatever guests do: dom0 answers, guests come and go, minimum shares are kept",
+            plan: faults::plan,
+        },
         Experiment {
             name: "xen-nsx",
             title: "A virtual clock for each VCPU against credit: message rounds",

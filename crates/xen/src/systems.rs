@@ -138,15 +138,16 @@ fn guest(
     Ok(image.finish())
 }
 
-/// Modules, and the order in which they are to be loaded.
+/// Modules, and the order in which they are to be loaded, each with its parameters.
 fn add_modules(image: &mut Image, folder: &Path, names: &[&str]) -> Result<(), LabError> {
     image.folders(&["modules"]);
     let mut order = String::new();
     for name in names {
+        let (name, parameters) = name.split_once(' ').unwrap_or((name, ""));
         let path = folder.join(format!("{name}.ko"));
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         image.file(&format!("modules/{file}"), &read(&path)?, false);
-        order += &format!("{file}\n");
+        order += &format!("{file} {parameters}\n");
     }
     image.file("modules/order", order.as_bytes(), false);
     Ok(())
