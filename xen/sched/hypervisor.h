@@ -16,6 +16,7 @@
 #include <xen/inttypes.h>
 #include <xen/lib.h>
 #include <xen/list.h>
+#include <xen/paceline_messages.h>
 #include <xen/paceline_xen.h>
 #include <xen/param.h>
 #include <xen/rbtree.h>
@@ -30,6 +31,12 @@
 #ifndef UINT64_MAX
 #define UINT64_MAX (~(uint64_t)0)
 #endif
+
+/* By the guest's memory. A port that was pending once has its structure until its domain is gone. */
+static inline bool port_is_pending(const struct domain *d, unsigned int port)
+{
+	return evtchn_is_pending(d, evtchn_from_port(d, port));
+}
 #endif
 
 #endif
