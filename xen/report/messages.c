@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * How the scheduler gets to know that messages wait for a domain: from Xen's event channels, and from the statistics page that a
- * guest may register. Only schedulers that have the operation `pending` are told.
+ * guest may register. Only schedulers that have the operations for it are told.
  *
  * State: none; the scheduler has the page. Invariant: a page is mapped, and held for its domain, as long as a scheduler has it;
  * whoever takes it from the scheduler releases it. It has to go before the domain's memory does, which is when its ports are closed.
@@ -42,10 +42,10 @@ void paceline_ports_closed(struct domain *d)
 
 	rcu_read_lock(&sched_res_rculock);
 	ops = scheduler_of(d);
-	if (ops && ops->pending) {
+	if (ops && ops->ports_closed)
 		ops->ports_closed(ops, d);
+	if (ops && ops->page)
 		page = ops->page(ops, d, NULL);
-	}
 	rcu_read_unlock(&sched_res_rculock);
 	paceline_release_page(page);
 }

@@ -32,10 +32,14 @@
 #define UINT64_MAX (~(uint64_t)0)
 #endif
 
-/* By the guest's memory. A port that was pending once has its structure until its domain is gone. */
+/*
+ * Whether the guest's memory says that a port is pending. No lock is needed: a port that is opened or closed meanwhile may be taken
+ * for either, and the memory is there until `ports_closed`.
+ */
 static inline bool port_is_pending(const struct domain *d, unsigned int port)
 {
-	return evtchn_is_pending(d, evtchn_from_port(d, port));
+	return port_is_valid(d, port) && evtchn_is_pending(d, evtchn_from_port(d, port));
+}
 }
 #endif
 

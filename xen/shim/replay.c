@@ -75,7 +75,7 @@ static void set_affinity(struct sched_unit *unit, const char *pin)
 {
 	cpumask_clear(unit->cpu_hard_affinity);
 	if (*pin == '-')
-		*unit->cpu_hard_affinity = machine.online;
+		unit->cpu_hard_affinity->bits = (1u << NR_CPUS) - 1;
 	else
 		cpumask_set_cpu(cpu_named(pin), unit->cpu_hard_affinity);
 }
