@@ -40,7 +40,6 @@ static inline bool port_is_pending(const struct domain *d, unsigned int port)
 {
 	return port_is_valid(d, port) && evtchn_is_pending(d, evtchn_from_port(d, port));
 }
-}
 #endif
 
 #endif
