@@ -16,6 +16,7 @@
 #include <xen/inttypes.h>
 #include <xen/lib.h>
 #include <xen/list.h>
+#include <xen/paceline_messages.h>
 #include <xen/paceline_xen.h>
 #include <xen/param.h>
 #include <xen/rbtree.h>

@@ -273,6 +273,7 @@ static void cf_check nsx_do_schedule(const struct scheduler *ops, struct sched_u
 	}
 	queue_run(sched, cpu, next, standing);
 	decided(sched, cpu, current_unit, last, next, nsx->slice_end_ns[cpu] - now, tasklet);
+	check_instance(sched);
 }
 
 static void cf_check nsx_dump_settings(const struct scheduler *ops)

@@ -39,7 +39,7 @@ static struct sedf_unit *own_of(const struct sched_unit *unit)
 	return sedf_unit_of(pace_of(unit));
 }
 
-static int start(struct scheduler *ops, enum rule rule, const char *name)
+static int init_as(struct scheduler *ops, enum rule rule, const char *name)
 {
 	struct sedf *sedf = xzalloc(struct sedf);
 
@@ -54,17 +54,17 @@ static int start(struct scheduler *ops, enum rule rule, const char *name)
 
 static int cf_check sedf_init(struct scheduler *ops)
 {
-	return start(ops, PLAIN, "sedf");
+	return init_as(ops, PLAIN, "sedf");
 }
 
 static int cf_check csde_init(struct scheduler *ops)
 {
-	return start(ops, MOST_PENDING, "csde");
+	return init_as(ops, MOST_PENDING, "csde");
 }
 
 static int cf_check csdd_init(struct scheduler *ops)
 {
-	return start(ops, MOST_PENDING_DOM0, "csdd");
+	return init_as(ops, MOST_PENDING_DOM0, "csdd");
 }
 
 static void cf_check sedf_deinit(struct scheduler *ops)

@@ -44,6 +44,8 @@ static void cf_check sedf_free_domdata(const struct scheduler *ops, void *data)
 	spin_lock_irqsave(&sedf->base.lock, flags);
 	list_del_init(&dom->all);
 	spin_unlock_irqrestore(&sedf->base.lock, flags);
+	/* There is one still only if the domain goes to another pool. */
+	paceline_release_page(dom->page);
 	xfree(dom);
 }
 

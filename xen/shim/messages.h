@@ -36,6 +36,11 @@ static inline void shim_clear_port(struct shim_messages *messages, unsigned int 
 	messages->ports[port / 64] &= ~(UINT64_C(1) << port % 64);
 }
 
+static inline void paceline_release_page(const struct paceline_xen_page *page)
+{
+	(void)page;
+}
+
 #define port_is_pending(d, port) shim_port(&(d)->messages, port)
 
 #endif

@@ -15,9 +15,11 @@ pub const ROUND_NS: u64 = 26;
 /// Rounds of work that PHOLD takes for a millisecond of CPU time.
 pub const ROUNDS_PER_MS: u64 = 1_000_000 / ROUND_NS;
 
-/// LU's class, points along a side of its cube, and its ranks.
+/// LU's class.
 pub const LU_CLASS: Class = Class::W;
+/// Points along a side of its cube.
 pub const LU_SIDE: u32 = 33;
+/// Its ranks.
 pub const LU_RANKS: u32 = 2;
 
 /// The port that programs listen at.
