@@ -3,15 +3,17 @@
  * are that poll for messages. Its processes publish their LVT (paceline_lvt.h); `paceline pace -- phold ...` paces it.
  *
  * In each window the processes handle their events up to the bound that all have agreed on (reduce.h), burn the CPU time
- * that the shape of the load gives them for this window, and send the events that come of it into mailboxes for the next.
- * What is computed, and so the checksum, depends on the options only, never on who ran when.
+ * that the shape of the load gives them for this window, and send the events that come of it to others for the next.
+ * What is computed, and so the checksum, depends on the options only, never on who ran when, nor on the way that messages
+ * take: the processes are children of this one, or, with --tcp, ranks that are started one by one on several machines.
  *
  * Work is a counted loop, whose speed is measured at the start or given. Prints how long it took beside the bound: all the
  * work, dealt to all cores without a gap.
  */
 #define _GNU_SOURCE
+#include "exchange.h"
 #include "options.h"
-#include "reduce.h"
+#include "work.h"
 
 #include <inttypes.h>
 #include <sys/prctl.h>
@@ -21,49 +23,7 @@
 
 /* Delays lie between one and three lookaheads. */
 #define LOOKAHEAD_NS UINT64_C(1000000)
-#define EVENTS_PER_PROCESS 16u
 #define PARTS_PER_MILLE 1000u
-
-/* `key` tells an event from all others, and is where its random numbers come from. */
-typedef struct event {
-    uint64_t at_ns, key;
-} event;
-
-/* What a process leaves behind. */
-typedef struct outcome {
-    uint64_t checksum, events, rounds, rounds_per_ms, start_ns, end_ns;
-} outcome;
-
-/* All that the processes share. `count` and `events` are mailboxes: for each process one for even and one for odd windows. */
-typedef struct shared {
-    reduction reduction;
-    outcome outcomes[PROCESSES_MAX];
-    uint32_t count[PROCESSES_MAX][2];
-    event events[];
-} shared;
-
-static uint64_t mixed(uint64_t value) {
-    value += UINT64_C(0x9e3779b97f4a7c15);
-    value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    value = (value ^ (value >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return value ^ (value >> 31);
-}
-
-static uint64_t clock_ns(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* Burns CPU time. The result is of no use, but the compiler must not know. */
-static void work(uint64_t rounds) {
-    static volatile uint64_t sink;
-    uint64_t value = sink;
-    while (rounds-- > 0) {
-        value = mixed(value);
-    }
-    sink = value;
-}
 
 /* How many rounds of work() take a millisecond of CPU time: the best of some tries, for others may disturb. */
 static uint64_t measured_rounds_per_ms(void) {
@@ -89,21 +49,15 @@ static uint64_t load_per_mille(const options *o, uint32_t self, uint32_t window)
         /* Process 0 has `heavy_percent` of all the work, the others the rest. */
         return self == 0 ? (uint64_t)o->heavy_percent * o->processes * 10u
                          : (100u - (uint64_t)o->heavy_percent) * o->processes * 10u / others;
+    case LOAD_HALVES:
+        /* The first half of the processes has twice the work of the others. */
+        return self < o->processes / 2 ? (uint64_t)2 * PARTS_PER_MILLE * o->processes / (o->processes + o->processes / 2)
+                                       : (uint64_t)PARTS_PER_MILLE * o->processes / (o->processes + o->processes / 2);
     case LOAD_RANDOM:
         return mixed(mixed(o->seed) ^ mixed((uint64_t)window << 32 | self)) % (2 * PARTS_PER_MILLE + 1);
     default:
         return PARTS_PER_MILLE;
     }
-}
-
-static event *mailbox(shared *all, uint32_t process, uint32_t window) {
-    uint64_t room = (uint64_t)all->reduction.processes * EVENTS_PER_PROCESS;
-    return all->events + room * (2u * process + window % 2);
-}
-
-static void post(shared *all, uint32_t process, uint32_t window, event sent) {
-    uint32_t at = __atomic_fetch_add(&all->count[process][window % 2], 1, __ATOMIC_ACQ_REL);
-    mailbox(all, process, window)[at] = sent;
 }
 
 static int by_time(const void *left, const void *right) {
@@ -122,15 +76,16 @@ static void publish(const options *o, paceline_lvt *lvt, uint32_t self, uint64_t
         paceline_lvt_publish(lvt, 0);
     } else if (o->fault == FAULT_BACKWARDS) {
         paceline_lvt_publish(lvt, PACELINE_LVT_MAX - lvt_ns);
+    } else if (o->fault == FAULT_RANDOM) {
+        paceline_lvt_publish(lvt, mixed(lvt_ns) & PACELINE_LVT_MAX);
     }
 }
 
 /* One process: all windows, from its first events to its outcome. */
-static void simulate(shared *all, const options *o, uint32_t self, paceline_lvt *lvt) {
-    uint32_t room = o->processes * EVENTS_PER_PROCESS, queued = 0, window, i, come;
+static void simulate(place *p, const options *o, outcome *mine) {
+    uint32_t room = o->processes * EVENTS_PER_PROCESS, self = p->self, queued = 0, window, i, come;
     event *queue = (event *)malloc(room * sizeof *queue);
-    outcome *mine = &all->outcomes[self];
-    uint64_t bound_ns = 0, last_bound_ns, chunk, load, next_ns = UINT64_MAX / 2;
+    uint64_t bound_ns = 0, last_bound_ns, chunk, load, next_ns = NEVER_NS;
     if (queue == NULL) {
         _exit(1);
     }
@@ -141,15 +96,11 @@ static void simulate(shared *all, const options *o, uint32_t self, paceline_lvt 
         queued++;
     }
     /* Everybody is there. */
-    reduce(&all->reduction, lvt, self, 0, 0);
+    agree(p, 0, 0, queue, &queued);
     mine->start_ns = clock_ns(CLOCK_MONOTONIC);
     for (window = 1; window <= o->windows; window++) {
-        /* Once all have told the least time of what they have or have sent, everything for this window has arrived. */
         last_bound_ns = bound_ns;
-        bound_ns = LOOKAHEAD_NS + reduce(&all->reduction, lvt, self, window, next_ns);
-        come = __atomic_exchange_n(&all->count[self][window % 2], 0, __ATOMIC_ACQ_REL);
-        memcpy(queue + queued, mailbox(all, self, window), come * sizeof *queue);
-        queued += come;
+        bound_ns = LOOKAHEAD_NS + agree(p, window, next_ns, queue, &queued);
         qsort(queue, queued, sizeof *queue, by_time);
         if (queued > 0 && queue[0].at_ns < last_bound_ns) {
             fprintf(stderr, "phold: an event for %" PRIu64 " ns has come when everything before %" PRIu64 " ns was done\n",
@@ -160,10 +111,10 @@ static void simulate(shared *all, const options *o, uint32_t self, paceline_lvt 
         }
         /* A part of the window's work with each event, and one that no event stands for. */
         load = load_per_mille(o, self, window) * o->cost_us;
-        next_ns = come < queued ? queue[come].at_ns : UINT64_MAX / 2;
+        next_ns = come < queued ? queue[come].at_ns : NEVER_NS;
         chunk = load * o->rounds_per_ms / 1000u / PARTS_PER_MILLE / (come + 1);
         for (i = 0; i <= come; i++) {
-            publish(o, lvt, self, i < come ? queue[i].at_ns : bound_ns - 1);
+            publish(o, p->lvt, self, i < come ? queue[i].at_ns : bound_ns - 1);
             work(chunk);
             mine->rounds += chunk;
             if (i < come) {
@@ -171,15 +122,15 @@ static void simulate(shared *all, const options *o, uint32_t self, paceline_lvt 
                 mine->checksum += mixed(queue[i].at_ns ^ mixed(queue[i].key ^ self));
                 next.at_ns += LOOKAHEAD_NS + mixed(next.key) % (2 * LOOKAHEAD_NS);
                 next_ns = next.at_ns < next_ns ? next.at_ns : next_ns;
-                post(all, (uint32_t)(next.key % o->processes), window + 1, next);
+                post(p, (uint32_t)(next.key % o->processes), window + 1, next);
             }
         }
         mine->events += come;
         queued -= come;
         memmove(queue, queue + come, queued * sizeof *queue);
-        publish(o, lvt, self, bound_ns);
+        publish(o, p->lvt, self, bound_ns);
     }
-    reduce(&all->reduction, lvt, self, window, 0);
+    agree(p, window, 0, queue, &queued);
     mine->end_ns = clock_ns(CLOCK_MONOTONIC);
     free(queue);
 }
@@ -187,6 +138,7 @@ static void simulate(shared *all, const options *o, uint32_t self, paceline_lvt 
 /* A forked process, from its slot to its end. Does not outlive its parent. */
 static void child(shared *all, options o, uint32_t self, pid_t parent) {
     paceline_lvt lvt = PACELINE_LVT_ABSENT;
+    place p = {all, NULL, NULL, self, o.processes, &lvt};
     char name[16];
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {
@@ -196,7 +148,7 @@ static void child(shared *all, options o, uint32_t self, pid_t parent) {
     if ((self != 0 || o.fault != FAULT_SILENT) && paceline_lvt_open(&lvt, name) != 0 && self == 0) {
         fprintf(stderr, "phold runs unpaced: %s\n", lvt.error);
     }
-    simulate(all, &o, self, &lvt);
+    simulate(&p, &o, &all->outcomes[self]);
     paceline_lvt_close(&lvt);
     _exit(0);
 }
@@ -270,6 +222,45 @@ static void print(const shared *all, const options *o, uint32_t cores) {
            elapsed_s, elapsed_s * cores / work_s);
 }
 
+/* One rank of a simulation over several machines. Every rank tells what all have computed, and its own time. */
+static int run_rank(const options *o) {
+    static mesh m;
+    paceline_lvt lvt = PACELINE_LVT_ABSENT;
+    place p = {NULL, &m, NULL, o->rank, o->processes, &lvt};
+    outcome mine = {0, 0, 0, 0, 0, 0};
+    uint64_t sums[3];
+    char name[16];
+    snprintf(name, sizeof name, "phold %u", o->rank);
+    if ((o->rank != 0 || o->fault != FAULT_SILENT) && paceline_lvt_open(&lvt, name) != 0) {
+        fprintf(stderr, "phold runs unpaced: %s\n", lvt.error);
+    }
+    p.letters = (letter *)calloc(o->processes, sizeof *p.letters);
+    if (p.letters == NULL) {
+        perror("phold");
+        return 1;
+    }
+    m.program = "phold";
+    m.wait = o->wait;
+    m.flags_waiting = o->flags_waiting;
+    m.lvt = &lvt;
+    mesh_open(&m, o->rank, o->tcp);
+    simulate(&p, o, &mine);
+    paceline_lvt_publish_done(&lvt);
+    sums[0] = mine.checksum;
+    sums[1] = mine.events;
+    sums[2] = mine.rounds;
+    m.wait = MESH_BLOCK;
+    mesh_sum(&m, sums, 3);
+    printf("paceline: program=phold rank=%u processes=%u windows=%u events=%" PRIu64 " checksum=%016" PRIx64 " work_us=%" PRIu64
+           " messages=%" PRIu64 " reports=%s elapsed_us=%" PRIu64 "\n",
+           o->rank, o->processes, o->windows, sums[1], sums[0], sums[2] * 1000u / o->rounds_per_ms, m.sent,
+           paceline_lvt_is_present(&lvt) ? "yes" : "no", (mine.end_ns - mine.start_ns) / 1000u);
+    mesh_close(&m);
+    paceline_lvt_close(&lvt);
+    free(p.letters);
+    return 0;
+}
+
 int main(int count, char **arguments) {
     options o = options_from(count, arguments);
     uint64_t mailboxes = 2 * (uint64_t)o.processes * o.processes * EVENTS_PER_PROCESS, sum = 0;
@@ -277,6 +268,10 @@ int main(int count, char **arguments) {
     shared *all = (shared *)mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     uint32_t cores, i;
     cpu_set_t allowed;
+    if (o.tcp != NULL) {
+        o.rounds_per_ms = o.rounds_per_ms == 0 ? measured_rounds_per_ms() : o.rounds_per_ms;
+        return run_rank(&o);
+    }
     if (all == MAP_FAILED || sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
         perror("phold");
         return 1;

@@ -5,11 +5,15 @@ mod pace;
 
 use std::path::PathBuf;
 
+#[cfg(target_os = "linux")]
+use clap::ValueEnum;
 use clap::{Args, Parser, Subcommand};
 use paceline_engine::MOST_THREADS;
 
 #[cfg(target_os = "linux")]
 use crate::lvt::arguments::{LVT_EXAMPLES, LvtCommand};
+#[cfg(target_os = "linux")]
+use crate::xen::arguments::{XEN_EXAMPLES, XenCommand};
 #[cfg(target_os = "linux")]
 pub use pace::PaceArguments;
 
@@ -63,6 +67,10 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = pace::EXAMPLES)]
     Pace(PaceArguments),
+    /// Builds the Xen hypervisor with Paceline's schedulers, boots it under emulation, and runs experiments on it
+    #[cfg(target_os = "linux")]
+    #[command(subcommand, after_help = XEN_EXAMPLES)]
+    Xen(XenCommand),
     /// Lists models, scenarios, protocols, event queues, the ways to run ahead, scheduling policies and what can run in guests
     List,
 }
@@ -134,7 +142,8 @@ Examples:
   paceline reproduce --list
   paceline reproduce nsx-fig10 --quick
   paceline reproduce --all --out report
-  paceline reproduce psx-fig10 --quick --sensitivity";
+  paceline reproduce psx-fig10 --quick --sensitivity
+  paceline reproduce --on xen xen-nsx --quick";
 
 /// The arguments of `reproduce`.
 #[derive(Args, Debug)]
@@ -161,6 +170,16 @@ pub struct ReproduceArguments {
     #[arg(long, conflicts_with_all = ["out", "json", "list"])]
     pub sensitivity: bool,
 
+    /// Where they run: on simulated machines, or on Xen in the lab with what the simulated machine predicts beside it
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_enum, value_name = "WHERE", default_value_t = Ground::Machine)]
+    pub on: Ground,
+
+    /// The folder with our part of Xen, for --on xen
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_name = "DIR", default_value = "xen")]
+    pub sources: PathBuf,
+
     /// Writes report.html and report.json into this folder, which is made if need be
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -168,6 +187,16 @@ pub struct ReproduceArguments {
     /// Prints the findings as JSON, and shows no progress: an object for one name, else an array
     #[arg(long)]
     pub json: bool,
+}
+
+/// Where experiments run.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Ground {
+    /// Simulated machines.
+    Machine,
+    /// Xen, under emulation.
+    Xen,
 }
 
 /// A scenario and changes to it.

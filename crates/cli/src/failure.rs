@@ -49,6 +49,9 @@ pub enum Failure {
     /// A command cannot be run, or not paced as was asked for.
     #[cfg(target_os = "linux")]
     Pace(paceline_pace::RunError),
+    /// The lab for hypervisors cannot go on.
+    #[cfg(target_os = "linux")]
+    Xen(paceline_xen::LabError),
     /// The handler of Ctrl-C could not be set up.
     Signals(ctrlc::Error),
 }
@@ -107,6 +110,10 @@ impl Failure {
             Self::Print(reason) => eprintln!("error: cannot write to standard output: {reason}"),
             #[cfg(target_os = "linux")]
             Self::Pace(error) => eprintln!("error: {error}"),
+            #[cfg(target_os = "linux")]
+            Self::Xen(error @ paceline_xen::LabError::Skipped(_)) => eprintln!("{error}"),
+            #[cfg(target_os = "linux")]
+            Self::Xen(error) => eprintln!("error: {error}"),
             Self::Signals(reason) => eprintln!("error: cannot watch for Ctrl-C: {reason}"),
         }
     }
@@ -139,6 +146,10 @@ impl Failure {
             }
             #[cfg(target_os = "linux")]
             Self::Lvt(_) => ExitCode::from(1),
+            #[cfg(target_os = "linux")]
+            Self::Xen(paceline_xen::LabError::Skipped(_)) => ExitCode::from(77),
+            #[cfg(target_os = "linux")]
+            Self::Xen(error) => ExitCode::from(if error.is_mistake() { 2 } else { 1 }),
             Self::Results(_) | Self::Ctl(_) | Self::Write(..) | Self::Print(_) | Self::Signals(_) => {
                 ExitCode::from(1)
             }

@@ -30,6 +30,8 @@ mod settings;
 mod summary;
 mod text;
 mod trace;
+#[cfg(target_os = "linux")]
+mod xen;
 
 use std::process::ExitCode;
 
@@ -50,6 +52,8 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::check(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::List => list::list(),
+        #[cfg(target_os = "linux")]
+        Command::Xen(command) => xen::xen(&command),
         #[cfg(target_os = "linux")]
         Command::Pace(arguments) => return ended(pace::pace(&arguments)),
     };

@@ -1,4 +1,4 @@
-//! `paceline reproduce`: runs published experiments on simulated machines and says what holds.
+//! `paceline reproduce`: runs published experiments on simulated machines, or in Xen beside them, and says what holds.
 //!
 //! An experiment that does not hold is a result like any other: the exit status is 0 whenever the experiments ran.
 
@@ -15,12 +15,18 @@ use indicatif::{ProgressBar, ProgressStyle};
 use paceline_experiments::{Experiment, Progress, Setup, experiments, reproduce as run, sensitivity};
 use paceline_report::{Finding, Table, json, page};
 
+#[cfg(target_os = "linux")]
+use crate::args::Ground;
 use crate::args::ReproduceArguments;
 use crate::failure::Failure;
 use crate::text;
 
 /// Reproduces what the arguments name.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
+    #[cfg(target_os = "linux")]
+    if arguments.on == Ground::Xen {
+        return in_xen(arguments);
+    }
     let all = experiments();
     if arguments.list {
         let width = all.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0);
@@ -48,12 +54,50 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let findings = run(&chosen, &setup, workers, &mut progress);
     bar.finish_and_clear();
     if let Some(folder) = &arguments.out {
-        write(folder, &findings)?;
+        write(folder, "Published experiments on simulated machines", &findings)?;
     }
-    match (arguments.json, findings.as_slice()) {
+    print(arguments, &findings, &told(&findings))
+}
+
+/// Runs the lab's experiments, and shows beside each number what the simulated machine predicts.
+#[cfg(target_os = "linux")]
+fn in_xen(arguments: &ReproduceArguments) -> Result<(), Failure> {
+    use crate::xen::{self, arguments::RunArguments};
+    if arguments.list {
+        return xen::list();
+    }
+    if arguments.sensitivity {
+        return Err(Failure::Option("--sensitivity is for simulated machines, not for --on xen".into()));
+    }
+    if let Some(folder) = &arguments.out {
+        fs::create_dir_all(folder).map_err(|reason| Failure::Write(folder.clone(), reason))?;
+    }
+    let findings = xen::findings(&RunArguments {
+        names: arguments.names.clone(),
+        all: arguments.all,
+        list: false,
+        quick: arguments.quick,
+        determinism: false,
+        jobs: None,
+        logs: arguments.out.clone(),
+        json: arguments.json,
+        sources: arguments.sources.clone(),
+    })?;
+    if let Some(folder) = &arguments.out {
+        write(folder, "Schedulers in Xen beside the simulated machine", &findings)?;
+    }
+    let mut side_by_side = String::new();
+    for table in findings.iter().flat_map(|finding| &finding.tables) {
+        side_by_side += &format!("{}\n{}\n\n", table.title(), grid(table));
+    }
+    print(arguments, &findings, &(side_by_side + &told(&findings)))
+}
+
+fn print(arguments: &ReproduceArguments, findings: &[Finding], told: &str) -> Result<(), Failure> {
+    match (arguments.json, findings) {
         (true, [only]) if !arguments.all => text::print(&format!("{}\n", only.json())),
         (true, findings) => text::print(&format!("{}\n", json(findings))),
-        (false, findings) => text::print(&told(findings)),
+        (false, _) => text::print(told),
     }
 }
 
@@ -76,18 +120,18 @@ fn near(name: &str, all: &[Experiment]) -> Vec<&'static str> {
     names
 }
 
-fn write(folder: &Path, findings: &[Finding]) -> Result<(), Failure> {
-    for (name, text) in [
-        ("report.html", page("Published experiments on simulated machines", &[], findings)),
-        ("report.json", format!("{}\n", json(findings))),
-    ] {
+fn write(folder: &Path, title: &str, findings: &[Finding]) -> Result<(), Failure> {
+    for (name, text) in
+        [("report.html", page(title, &[], findings)), ("report.json", format!("{}\n", json(findings)))]
+    {
         let path = folder.join(name);
         fs::write(&path, text).map_err(|reason| Failure::Write(path, reason))?;
     }
     Ok(())
 }
 
-fn told(findings: &[Finding]) -> String {
+/// What findings say, for people.
+pub fn told(findings: &[Finding]) -> String {
     let mut told = String::new();
     for finding in findings {
         let wall = text::decimal(Duration::from_secs_f64(finding.wall_seconds).as_secs_f64());

@@ -1,6 +1,7 @@
 /*
  * paceline_lvt.h: a simulation program publishes its local virtual time (LVT) on a page of shared memory, so that a pacer
- * can run first who is furthest behind. C99 or C++11, Linux, GCC or Clang; nothing to link. Agrees with src/layout.rs.
+ * can run first who is furthest behind. C99 or C++11, Linux, GCC or Clang; nothing to link; its three files
+ * have to be in one folder. Agrees with src/layout.rs.
  *
  *     paceline_lvt lvt = PACELINE_LVT_ABSENT;
  *     if (paceline_lvt_open(&lvt, "rank 3") != 0)
@@ -8,8 +9,9 @@
  *     ... paceline_lvt_publish(&lvt, now_ns); ...             wherever the program knows that everything before is done
  *     paceline_lvt_close(&lvt);
  *
- * The environment variable PACELINE_LVT names the page. Where it is not set, or the page cannot be used, the publisher is
- * absent: all functions may be called, and do nothing.
+ * The environment variable PACELINE_LVT names the page. Where it is not set, a guest of Xen with one of our schedulers tells
+ * its LVT to the hypervisor instead (paceline_lvt_xen.h). Elsewhere, or where the page cannot be used,
+ * the publisher is absent: all functions may be called, and do nothing.
  *
  * Invariants:
  * - A publisher belongs to the thread that has opened it, and is that thread's only one on its page. It must not be copied.
@@ -42,13 +44,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#if !defined(MAP_ANONYMOUS) || !defined(O_CLOEXEC)
-#error "include paceline_lvt.h before the system's headers, or compile with -D_DEFAULT_SOURCE"
-#endif
+#include "paceline_lvt_slot.h"
+#include "paceline_lvt_xen.h"
 
 #define PACELINE_LVT_VERSION 1u
-#define PACELINE_LVT_RECORD_BYTES 64u
-#define PACELINE_LVT_NAME_BYTES 24u
 #define PACELINE_LVT_MAX_SLOTS 65536u
 /* In `flags`: the owner is to be run by its LVT; the owner waits for others. */
 #define PACELINE_LVT_SIMULATION 1u
@@ -56,29 +55,8 @@
 /* The greatest LVT; and in its place: the owner is done or idle, and holds nobody back. */
 #define PACELINE_LVT_MAX ((uint64_t)INT64_MAX)
 #define PACELINE_LVT_DONE UINT64_MAX
-/* How many slots a claimer, who finds none free, looks up in /proc. */
-#define PACELINE_LVT_LOOKED_UP_MAX 64u
 
-/* A slot as it lies in memory. `start_time` is 0 while the slot changes hands. */
-typedef struct paceline_lvt_slot {
-    uint64_t lvt_ns;
-    uint32_t flags;
-    uint32_t tid;
-    uint64_t start_time;
-    uint32_t pid;
-    uint32_t reserved;
-    char name[PACELINE_LVT_NAME_BYTES];
-    uint64_t reserved_end;
-} paceline_lvt_slot;
-
-/* The thread that owns a slot. */
-typedef struct paceline_lvt_owner {
-    uint32_t pid;
-    uint32_t tid;
-    uint64_t start_time;
-} paceline_lvt_owner;
-
-/* What a thread publishes with. `last_ns` 2^63 stands for nothing yet; counted round it is far from every LVT. */
+/* What a thread publishes with: a slot, or `xen`. `last_ns` 2^63 stands for nothing yet; counted round it is far from every LVT. */
 typedef struct paceline_lvt {
     uint64_t last_ns;
     uint64_t lookahead_ns;
@@ -90,20 +68,25 @@ typedef struct paceline_lvt {
     void *page;
     size_t page_bytes;
     char error[192];
+    uint32_t xen; /* how the hypervisor is reached, where there is no slot */
 } paceline_lvt;
 
 #define PACELINE_LVT_NOTHING_YET (PACELINE_LVT_MAX + 1u)
-#define PACELINE_LVT_ABSENT {PACELINE_LVT_NOTHING_YET, UINT64_MAX, 0, NULL, NULL, 0, 0, NULL, 0, {0}}
+#define PACELINE_LVT_ABSENT {PACELINE_LVT_NOTHING_YET, UINT64_MAX, 0, NULL, NULL, 0, 0, NULL, 0, {0}, PACELINE_LVT_XEN_NONE}
 
-/* Whether there is a slot: 0 if absent, and in a child of the process that has opened it. */
+/* Whether anybody is told: 0 if absent, and in a child of the process that has opened it. */
 static inline int paceline_lvt_is_present(const paceline_lvt *lvt) {
-    return lvt->slot != NULL && __atomic_load_n(lvt->here, __ATOMIC_RELAXED) != 0;
+    return (lvt->slot != NULL || lvt->xen != PACELINE_LVT_XEN_NONE) && __atomic_load_n(lvt->here, __ATOMIC_RELAXED) != 0;
 }
 
 static inline void paceline_lvt_write(paceline_lvt *lvt, uint64_t lvt_ns) {
     if (paceline_lvt_is_present(lvt)) {
-        __atomic_store_n(&lvt->slot->lvt_ns, lvt_ns, __ATOMIC_RELAXED);
         lvt->backwards += lvt_ns < lvt->last_ns && lvt->last_ns != PACELINE_LVT_NOTHING_YET;
+        if (lvt->slot != NULL) {
+            __atomic_store_n(&lvt->slot->lvt_ns, lvt_ns, __ATOMIC_RELAXED);
+        } else if (paceline_lvt_xen_report(lvt->xen, lvt_ns, lvt->flags) != PACELINE_LVT_XEN_OK) {
+            return; /* refused: what was told before holds */
+        }
         lvt->last_ns = lvt_ns;
     }
 }
@@ -124,23 +107,38 @@ static inline void paceline_lvt_publish(paceline_lvt *lvt, uint64_t lvt_ns) {
 /* Tells that this thread has nothing to do, and so holds nobody back, until it publishes an LVT again. */
 static inline void paceline_lvt_publish_done(paceline_lvt *lvt) {
     if (paceline_lvt_is_present(lvt)) {
-        __atomic_store_n(&lvt->slot->lvt_ns, PACELINE_LVT_DONE, __ATOMIC_RELAXED);
+        if (lvt->slot != NULL) {
+            __atomic_store_n(&lvt->slot->lvt_ns, PACELINE_LVT_DONE, __ATOMIC_RELAXED);
+        } else {
+            paceline_lvt_xen_report(lvt->xen, PACELINE_LVT_DONE, lvt->flags);
+        }
         lvt->last_ns = PACELINE_LVT_NOTHING_YET;
     }
 }
 
 /* Thins updates: with the least delay after which others hear of this thread's events, nobody can tell the difference. */
 static inline void paceline_lvt_set_lookahead(paceline_lvt *lvt, uint64_t lookahead_ns) {
-    if (lvt->slot != NULL) {
+    if (lvt->slot != NULL || lvt->xen != PACELINE_LVT_XEN_NONE) {
         lvt->lookahead_ns = lookahead_ns < PACELINE_LVT_MAX ? lookahead_ns : PACELINE_LVT_MAX;
     }
+}
+
+/* What the hypervisor is to know of the LVT. Outside of a simulation there is none; who is done stays so. */
+static inline uint64_t paceline_lvt_xen_told(const paceline_lvt *lvt) {
+    return !(lvt->flags & PACELINE_LVT_SIMULATION)           ? 0
+           : lvt->last_ns == PACELINE_LVT_NOTHING_YET ? PACELINE_LVT_DONE
+                                                             : lvt->last_ns;
 }
 
 static inline void paceline_lvt_set_flag(paceline_lvt *lvt, uint32_t flag, int on) {
     uint32_t flags = on ? lvt->flags | flag : lvt->flags & ~flag;
     if (flags != lvt->flags && paceline_lvt_is_present(lvt)) {
         lvt->flags = flags;
-        __atomic_store_n(&lvt->slot->flags, flags, __ATOMIC_RELAXED);
+        if (lvt->slot != NULL) {
+            __atomic_store_n(&lvt->slot->flags, flags, __ATOMIC_RELAXED);
+        } else {
+            paceline_lvt_xen_report(lvt->xen, paceline_lvt_xen_told(lvt), flags);
+        }
     }
 }
 
@@ -154,108 +152,13 @@ static inline void paceline_lvt_set_simulation(paceline_lvt *lvt, int simulation
     paceline_lvt_set_flag(lvt, PACELINE_LVT_SIMULATION, simulation);
 }
 
-/* When a thread was started, from /proc; 0 and `errno` where that cannot be read, 0 and `errno` 0 for a thread's remains. */
-static inline uint64_t paceline_lvt_start_time(uint32_t pid, uint32_t tid) {
-    char path[64], text[1024];
-    const char *field;
-    ssize_t length;
-    int number, fd;
-    snprintf(path, sizeof path, "/proc/%u/task/%u/stat", pid, tid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return 0;
-    }
-    length = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[length > 0 ? length : 0] = 0;
-    /* The name in parentheses may hold anything; the state behind it is field 3, the start time field 22. */
-    field = strrchr(text, ')');
-    if (field == NULL) {
-        errno = length < 0 ? errno : ENOENT;
-        return 0;
-    }
-    if (field[1] == ' ' && (field[2] == 'Z' || field[2] == 'X' || field[2] == 'x')) {
-        errno = 0;
-        return 0;
-    }
-    for (number = 2; number < 22 && field != NULL; number++) {
-        field = strchr(field + 1, ' ');
-    }
-    errno = EINVAL;
-    return field == NULL ? 0 : strtoull(field, NULL, 10);
-}
-
-/* Whether no thread has the owner's id. */
-static inline int paceline_lvt_has_no_thread(const paceline_lvt_owner *owner) {
-    long result;
-    if (owner->tid > INT32_MAX || owner->pid > INT32_MAX) {
-        return 1;
-    }
-    /* The process is not known while the slot changes hands. */
-    result = owner->start_time == 0 ? syscall(SYS_tkill, (long)owner->tid, 0L)
-                                    : syscall(SYS_tgkill, (long)owner->pid, (long)owner->tid, 0L);
-    return result == -1 && (errno == ESRCH || errno == EINVAL);
-}
-
-/* Whether the owner has ended. What cannot be found out is taken for alive. */
-static inline int paceline_lvt_is_gone(const paceline_lvt_owner *owner) {
-    uint64_t start_time;
-    if (paceline_lvt_has_no_thread(owner)) {
-        return 1;
-    }
-    if (owner->start_time == 0) {
-        return 0;
-    }
-    start_time = paceline_lvt_start_time(owner->pid, owner->tid);
-    return start_time == 0 ? errno == 0 || errno == ENOENT || errno == ESRCH : start_time != owner->start_time;
-}
-
-/* The owner of a slot; 0 where it is just changing hands. */
-static inline int paceline_lvt_owner_of(const paceline_lvt_slot *slot, paceline_lvt_owner *owner) {
-    owner->tid = __atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE);
-    owner->start_time = __atomic_load_n(&slot->start_time, __ATOMIC_ACQUIRE);
-    owner->pid = __atomic_load_n(&slot->pid, __ATOMIC_RELAXED);
-    return __atomic_load_n(&slot->tid, __ATOMIC_RELAXED) == owner->tid;
-}
-
-/* Makes `tid` the holder of a slot that is free, or whose owner is gone. 0 if somebody else was quicker. */
-static inline int paceline_lvt_take_over(paceline_lvt_slot *slot, const paceline_lvt_owner *owner, uint32_t tid) {
-    uint64_t start_time = owner->start_time;
-    uint32_t holder = owner->tid;
-    /* `start_time` goes first: from then on the slot changes hands, and only who has set it to 0 may go on. */
-    if (start_time != 0 &&
-        !__atomic_compare_exchange_n(&slot->start_time, &start_time, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-        return 0;
-    }
-    return __atomic_compare_exchange_n(&slot->tid, &holder, tid, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-
-/* Finds a slot and makes `tid` its holder: one that it had before exec(), that is free, or whose owner is gone. */
-static inline paceline_lvt_slot *paceline_lvt_find(paceline_lvt_slot *slots, uint32_t count, uint32_t tid) {
-    paceline_lvt_owner owner;
-    uint32_t i, pass, at, end;
-    for (pass = 0; pass < 4; pass++) {
-        end = pass == 3 && count > PACELINE_LVT_LOOKED_UP_MAX ? PACELINE_LVT_LOOKED_UP_MAX : count;
-        for (i = 0; i < end; i++) {
-            at = pass == 3 ? (tid % count + i) % count : i;
-            if (paceline_lvt_owner_of(&slots[at], &owner) &&
-                (pass == 0   ? owner.tid == tid
-                 : pass == 1 ? owner.tid == 0
-                 : pass == 2 ? paceline_lvt_has_no_thread(&owner)
-                             : paceline_lvt_is_gone(&owner)) &&
-                paceline_lvt_take_over(&slots[at], &owner, tid)) {
-                return &slots[at];
-            }
-        }
-    }
-    return NULL;
-}
-
 /* Frees the slot and makes the publisher absent. */
 static inline void paceline_lvt_close(paceline_lvt *lvt) {
     static const paceline_lvt absent = PACELINE_LVT_ABSENT;
     uint32_t holder = lvt->tid;
-    if (paceline_lvt_is_present(lvt) && __atomic_load_n(&lvt->slot->tid, __ATOMIC_RELAXED) == holder) {
+    if (lvt->slot == NULL && paceline_lvt_is_present(lvt)) {
+        paceline_lvt_xen_report(lvt->xen, 0, 0);
+    } else if (paceline_lvt_is_present(lvt) && __atomic_load_n(&lvt->slot->tid, __ATOMIC_RELAXED) == holder) {
         __atomic_store_n(&lvt->slot->start_time, (uint64_t)0, __ATOMIC_RELEASE);
         __atomic_compare_exchange_n(&lvt->slot->tid, &holder, 0u, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
     }
@@ -324,20 +227,27 @@ static inline const char *paceline_lvt_map(paceline_lvt *lvt, const char *path, 
     return header[4] == bytes / PACELINE_LVT_RECORD_BYTES - 1 ? NULL : "its size does not fit the slots it tells";
 }
 
+/* Makes the publisher this process's, and no child's. 0 where that fails. */
+static inline int paceline_lvt_be_here(paceline_lvt *lvt) {
+    void *here = mmap(NULL, sizeof *lvt->here, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (here == MAP_FAILED || madvise(here, sizeof *lvt->here, MADV_WIPEONFORK) != 0) {
+        return 0;
+    }
+    lvt->here = (uint32_t *)here;
+    *lvt->here = 1;
+    return 1;
+}
+
 /* Claims a slot of the page that is mapped. NULL, or what has gone wrong, with `errno` where the system says why. */
 static inline const char *paceline_lvt_claim(paceline_lvt *lvt, const char *name) {
     uint32_t i, room = 0, pid = (uint32_t)getpid(), tid = (uint32_t)syscall(SYS_gettid);
     uint64_t start_time = paceline_lvt_start_time(pid, tid);
-    void *here;
     if (start_time == 0) {
         return "/proc does not tell when this thread was started";
     }
-    here = mmap(NULL, sizeof *lvt->here, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (here == MAP_FAILED || madvise(here, sizeof *lvt->here, MADV_WIPEONFORK) != 0) {
+    if (!paceline_lvt_be_here(lvt)) {
         return "claiming a slot";
     }
-    lvt->here = (uint32_t *)here;
-    *lvt->here = 1;
     i = (uint32_t)(lvt->page_bytes / PACELINE_LVT_RECORD_BYTES - 1);
     lvt->slot = paceline_lvt_find((paceline_lvt_slot *)lvt->page + 1, i, tid);
     if (lvt->slot == NULL) {
@@ -391,10 +301,34 @@ static inline int paceline_lvt_open_path(paceline_lvt *lvt, const char *path, co
     return wrong == NULL ? 0 : -1;
 }
 
-/* As paceline_lvt_open_path, on the page that PACELINE_LVT names. Where it names none: 0, and the publisher is absent. */
+/*
+ * Tells the hypervisor, where this is a guest of a Xen that takes reports; else the publisher stays absent. What the kernel says
+ * of the hypervisor stands in `folder`. 0, or -1 with the reason in `lvt->error`. `lvt` must be absent before.
+ */
+static inline int paceline_lvt_open_xen(paceline_lvt *lvt, const char *folder) {
+    uint32_t via = paceline_lvt_xen_find(folder, PACELINE_LVT_SIMULATION);
+    if (via == PACELINE_LVT_XEN_NONE) {
+        return 0;
+    }
+    if (!paceline_lvt_be_here(lvt)) {
+        snprintf(lvt->error, sizeof lvt->error, "reports to Xen: %.60s", strerror(errno));
+        return -1;
+    }
+    lvt->xen = via;
+    lvt->flags = PACELINE_LVT_SIMULATION;
+    lvt->lookahead_ns = 0;
+    lvt->last_ns = 0;
+    return 0;
+}
+
+/*
+ * As paceline_lvt_open_path, on the page that PACELINE_LVT names. Where it names none, the hypervisor is told if it takes
+ * reports; else 0, and the publisher is absent.
+ */
 static inline int paceline_lvt_open(paceline_lvt *lvt, const char *name) {
     const char *path = getenv("PACELINE_LVT");
-    return path == NULL || path[0] == 0 ? 0 : paceline_lvt_open_path(lvt, path, name);
+    return path == NULL || path[0] == 0 ? paceline_lvt_open_xen(lvt, "/sys/hypervisor")
+                                        : paceline_lvt_open_path(lvt, path, name);
 }
 
 #endif

@@ -1,8 +1,9 @@
-//! The C program examples/c/phold.c: builds without a warning, computes the same whoever waits how, publishes what it says,
-//! and ends when one of its processes is killed. Skipped, with the reason, where there is no make or C compiler.
+//! The C program examples/c/phold.c: builds without a warning, computes the same whoever waits how, over shared memory and over
+//! TCP, publishes what it says, and ends when one of its processes is killed. Skipped, with the reason, where there is no make or C compiler.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
@@ -105,7 +106,15 @@ fn its_processes_publish_and_all_end_when_one_is_killed() {
 fn wrong_options_are_told_and_too_few_slots_are_no_obstacle() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = built(&folder) else { return };
-    for wrong in ["--processes 0", "--processes 5x", "--wait never", "--pace 1", "--windows"] {
+    for wrong in [
+        "--processes 0",
+        "--processes 5x",
+        "--wait never",
+        "--pace 1",
+        "--windows",
+        "--tcp here",
+        "--rank 64",
+    ] {
         let output = run(&program, wrong, None);
         assert_eq!(output.status.code(), Some(2), "{wrong}");
         let told = String::from_utf8_lossy(&output.stderr);
@@ -114,4 +123,83 @@ fn wrong_options_are_told_and_too_few_slots_are_no_obstacle() {
     let page = Page::create_sealed(1).unwrap();
     let small = "--processes 3 --windows 5 --cost-us 10 --rate 100000 --wait futex";
     assert!(run(&program, small, Some(&page)).status.success());
+}
+
+/// Runs all ranks of a simulation over TCP, each a program of its own, and returns what they said.
+fn run_ranks(program: &Path, ranks: u32, options: &str) -> Vec<Output> {
+    // Addresses of this process's own among those of this machine.
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let run = RUNS.fetch_add(1, Ordering::Relaxed);
+    let [.., high, low] = std::process::id().to_be_bytes();
+    let address = |rank| format!("127.{high}.{low}.{}:{}", rank + 1, 7_000 + run);
+    let list = (0..ranks).map(address).collect::<Vec<_>>().join(",");
+    let start = |rank: u32| {
+        let mut command = Command::new(program);
+        command.args(options.split_whitespace()).args(["--tcp", &list, "--rank", &rank.to_string()]);
+        command
+            .env_remove(ENV)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it can be started")
+    };
+    let running: Vec<_> = (0..ranks).rev().map(start).collect();
+    let mut said: Vec<_> = running.into_iter().map(|rank| rank.wait_with_output().unwrap()).collect();
+    said.reverse();
+    said
+}
+
+/// The value behind `key=` in the result line of a rank.
+fn told(output: &Output, key: &str) -> String {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().find_map(|line| line.strip_prefix("paceline: program=phold "));
+    let values = line.unwrap_or_else(|| panic!("no result in {output:?}")).split(' ');
+    let value = values.filter_map(|value| value.split_once('=')).find(|(name, _)| *name == key);
+    value.unwrap_or_else(|| panic!("no {key} in {output:?}")).1.to_owned()
+}
+
+#[test]
+fn over_tcp_it_computes_what_it_computes_over_shared_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = built(&folder) else { return };
+    for (ranks, options) in [
+        (1, "--windows 10 --load equal --wait busy"),
+        (3, "--windows 40 --load random --wait futex"),
+        (5, "--windows 30 --load halves --wait yield --seed 9"),
+        (4, "--windows 200 --load heavy --wait futex --flag yes"),
+    ] {
+        let small = format!("{options} --cost-us 10 --rate 100000");
+        let shared = run(&program, &format!("{small} --processes {ranks}"), None);
+        let (checksum, events) = (value(&shared, "checksum"), value(&shared, "events"));
+        let said = run_ranks(&program, ranks, &small);
+        for (rank, output) in said.iter().enumerate() {
+            assert!(output.status.success() && output.stderr.is_empty(), "{options}: {output:?}");
+            assert_eq!(told(output, "rank"), rank.to_string());
+            assert_eq!(
+                (told(output, "checksum"), told(output, "events")),
+                (checksum.clone(), events.clone())
+            );
+        }
+    }
+}
+
+#[test]
+fn ranks_end_when_one_of_them_ends_early() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = built(&folder) else { return };
+    // Rank 0 disagrees about when it is over, and leaves the others waiting for it.
+    let [.., high, low] = std::process::id().to_be_bytes();
+    let list = [1, 2].map(|rank| format!("127.{high}.{low}.{rank}:6999")).join(",");
+    let start = |rank: &str, windows: &str| {
+        let options =
+            ["--tcp", &list, "--rank", rank, "--windows", windows, "--wait", "futex", "--rate", "1000"];
+        let mut command = Command::new(&program);
+        command.args(options).args(["--cost-us", "10"]).env_remove(ENV);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it can be started")
+    };
+    let (long, short) = (start("1", "1000000"), start("0", "5"));
+    let (long, short) = (long.wait_with_output().unwrap(), short.wait_with_output().unwrap());
+    assert!(!long.status.success() || !short.status.success());
+    let told = [long, short].map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).concat();
+    assert!(told.contains("phold: rank "), "who fails says with whom: {told}");
 }

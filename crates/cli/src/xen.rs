@@ -1,0 +1,148 @@
+//! `paceline xen`: the lab for schedulers in a real hypervisor. Builds it, boots it, runs experiments on it.
+//!
+//! Progress goes to stderr, results to stdout. Exit status: 0 when it was done, whether experiments hold or not; 2 for a bad
+//! option; 77 where this machine cannot have what the lab needs, with the reason; 1 for any other failure. Ctrl-C stops what was
+//! started, and leaves nothing running.
+
+pub mod arguments;
+
+use std::collections::BTreeSet;
+use std::num::NonZero;
+use std::path::Path;
+
+use paceline_report::{Finding, json};
+use paceline_xen::experiments::experiments;
+use paceline_xen::{Boot, Course, Domain, Experiment, Lab, LabError, Progress, Setup, Step, Stop, course};
+
+use crate::failure::Failure;
+use crate::reproduce::told;
+use crate::text;
+use arguments::{BootArguments, BuildArguments, RunArguments, XenCommand};
+
+/// How long a guest's command may take, in seconds of the machine's time.
+const COMMAND_LIMIT_S: u32 = 3600;
+
+/// Carries out the command.
+pub fn xen(command: &XenCommand) -> Result<(), Failure> {
+    match command {
+        XenCommand::Build(arguments) => build(arguments),
+        XenCommand::Boot(arguments) => boot(arguments),
+        XenCommand::Run(arguments) => run(arguments),
+    }
+}
+
+/// A lab that Ctrl-C stops.
+fn open(sources: &Path, quiet: bool) -> Result<Lab, Failure> {
+    let stop = Stop::default();
+    let asked = stop.clone();
+    ctrlc::set_handler(move || asked.ask()).map_err(Failure::Signals)?;
+    Ok(Lab::open(sources, &stop, &|line| say(line, quiet))?)
+}
+
+fn say(line: &str, quiet: bool) {
+    if !quiet {
+        eprintln!("{line}");
+    }
+}
+
+fn build(arguments: &BuildArguments) -> Result<(), Failure> {
+    let lab = open(&arguments.sources, false)?;
+    let built = lab.build(arguments.debug, &|line| say(line, false))?;
+    text::print(&format!("{}\n", built.display()))
+}
+
+/// Boots, has each guest carry out the command, and prints all that is said.
+fn boot(arguments: &BootArguments) -> Result<(), Failure> {
+    let BootArguments { build: BuildArguments { sources, debug }, scheduler, options, guests, command, log } =
+        arguments;
+    let names: Vec<String> = (1..=*guests).map(|number| format!("guest-{number}")).collect();
+    let mut boot = Boot::new("boot", scheduler);
+    boot.debug = *debug;
+    boot.options.clone_from(options);
+    boot.domains = names.iter().map(Domain::new).collect();
+    boot.steps = vec![Step::Create(names.clone()), Step::Mark("command".into())];
+    if let Some(command) = command {
+        let commands: Vec<_> = names.iter().map(|name| (name.as_str(), command.clone())).collect();
+        boot.steps.extend(Step::together(&commands, COMMAND_LIMIT_S));
+    }
+    boot.steps.push(Step::Dump);
+    let mut lab = open(sources, false)?;
+    lab.prepare(&[&boot], &|line| say(line, false))?;
+    let log = log.clone().unwrap_or_else(|| lab.logs().join("boot.log"));
+    if let Some(folder) = log.parent() {
+        std::fs::create_dir_all(folder).map_err(|reason| Failure::Write(folder.into(), reason))?;
+    }
+    let mut printed = Ok(());
+    let booted = lab.boot(&boot, &log, &mut |_, line| {
+        if printed.is_ok() {
+            printed = text::print(&format!("{line}\n"));
+        }
+    })?;
+    printed?;
+    match booted.transcript.failure {
+        Some(reason) => {
+            Err(Failure::Results(format!("the boot has failed, {reason}; see {}", log.display())))
+        }
+        None => Ok(()),
+    }
+}
+
+fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    if arguments.list {
+        return list();
+    }
+    let findings = findings(arguments)?;
+    match (arguments.json, findings.as_slice()) {
+        (true, [only]) if !arguments.all => text::print(&format!("{}\n", only.json())),
+        (true, findings) => text::print(&format!("{}\n", json(findings))),
+        (false, findings) => text::print(&told(findings)),
+    }
+}
+
+/// Lists the experiments.
+pub fn list() -> Result<(), Failure> {
+    let all = experiments();
+    let width = all.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0);
+    let line = |experiment: &Experiment| format!("{:width$}  {}\n", experiment.name, experiment.title);
+    text::print(&all.iter().map(line).collect::<String>())
+}
+
+/// Runs the experiments that the arguments name.
+pub fn findings(arguments: &RunArguments) -> Result<Vec<Finding>, Failure> {
+    let all = experiments();
+    let names: BTreeSet<&str> = arguments.names.iter().map(String::as_str).collect();
+    if let Some(unknown) = names.iter().find(|name| all.iter().all(|known| known.name != **name)) {
+        let known: Vec<_> = all.iter().map(|experiment| experiment.name).collect();
+        return Err(Failure::Option(format!(
+            "there is no experiment {unknown:?}; there are {}",
+            known.join(", ")
+        )));
+    }
+    let chosen: Vec<_> = all.iter().filter(|known| arguments.all || names.contains(known.name)).collect();
+    let mut lab = open(&arguments.sources, arguments.json)?;
+    let logs = arguments.logs.clone().unwrap_or_else(|| lab.logs());
+    let workers =
+        arguments.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZero::get);
+    let setup = Setup { quick: arguments.quick };
+    let how = Course { setup, workers, twice: arguments.determinism, logs: &logs };
+    Ok(course(&mut lab, &chosen, how, &|progress| tell(progress, arguments.json))?)
+}
+
+/// Says what goes on: what is built, which part of which boot has begun, and what guests report.
+fn tell(progress: Progress<'_>, quiet: bool) {
+    match progress {
+        Progress::Told(line) => say(line, quiet),
+        Progress::Line { boot, line, .. } => {
+            if let Some((_, part)) = line.split_once("lab: mark=").filter(|(_, part)| !part.is_empty()) {
+                say(&format!("{boot}: {part}"), quiet);
+            }
+        }
+        Progress::Booted { boot, wall } => say(&format!("{boot}: over after {} s", wall.as_secs()), quiet),
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        Self::Xen(error)
+    }
+}

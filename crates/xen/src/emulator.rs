@@ -1,0 +1,73 @@
+//! The machine that is booted: two PCPUs under QEMU's software emulation, in its deterministic mode.
+//!
+//! One host thread, time counted in instructions, a clock that starts on a fixed day and a fixed seed: what happens in the
+//! machine depends on nothing outside of it. Some of what the emulated processor could do is hidden: SMAP breaks returns to PV
+//! guests under emulation, MONITOR the idle loop, and RDRAND would bring in real randomness.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::boot::Boot;
+use crate::error::LabError;
+use crate::process::{Ended, Stop, command, follow};
+use crate::systems::library_path;
+
+const PROCESSOR: &str = "EPYC,-smap,-smep,-monitor,-rdseed,-rdrand,-sha-ni,-fxsr-opt,-misalignsse,-3dnowprefetch,-osvw,\
+                         -topoext,-nrip-save,-xsavec";
+
+const XEN_OPTIONS: &str = "console=com1 com1=115200,8n1 dom0_mem=1280M,max:1280M dom0_max_vcpus=1 noreboot cpuidle=0 \
+                           smap=0 smep=0";
+
+const KERNEL_OPTIONS: &str = "console=hvc0 quiet mitigations=off";
+
+/// PCPUs of the machine.
+const PCPUS: u32 = 2;
+
+/// What the machine has besides the memory of its guests, in MiB: that of dom0, of Xen, and some to spare.
+const MEMORY_MIB: u32 = 1792;
+
+/// Files that are booted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Files<'a> {
+    /// The packages.
+    pub root: &'a Path,
+    /// The hypervisor.
+    pub hypervisor: &'a Path,
+    /// dom0's kernel.
+    pub kernel: &'a Path,
+    /// dom0's image.
+    pub image: &'a Path,
+}
+
+/// Boots and hands over each line of the serial console until the machine is off.
+pub(crate) fn emulate(
+    files: Files<'_>,
+    boot: &Boot,
+    stop: &Stop,
+    line: impl FnMut(&str),
+) -> Result<Ended, LabError> {
+    follow(machine(files, boot), Some(Duration::from_secs(boot.limit_s.into())), stop, line)
+}
+
+fn machine(files: Files<'_>, boot: &Boot) -> Command {
+    let Files { root, hypervisor, kernel, image } = files;
+    let guests: u32 = boot.domains.iter().map(|domain| domain.memory_mib).sum();
+    let memory_mib = (MEMORY_MIB + guests).next_multiple_of(256);
+    let options = [XEN_OPTIONS, &format!("sched={}", boot.scheduler), &boot.options.join(" ")].join(" ");
+    let mut machine = command(root.join("usr/bin/qemu-system-x86_64"));
+    machine.env("LD_LIBRARY_PATH", library_path(root));
+    for folder in ["usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu"] {
+        machine.arg("-L").arg(root.join(folder));
+    }
+    machine
+        .args(["-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off"])
+        .args(["-rtc", "base=2026-01-01,clock=vm", "-seed", "42", "-cpu", PROCESSOR])
+        .args(["-smp", &PCPUS.to_string(), "-m", &memory_mib.to_string()])
+        .args(["-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio", "-no-reboot"])
+        .arg("-kernel")
+        .arg(hypervisor)
+        .args(["-append", options.trim_end(), "-initrd"])
+        .arg(format!("{} {KERNEL_OPTIONS},{}", kernel.display(), image.display()));
+    machine
+}

@@ -1,0 +1,66 @@
+//! What can go wrong in the lab.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// Why the lab cannot go on.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// This machine cannot have what the lab needs.
+    #[error("skipped: {0}")]
+    Skipped(String),
+    /// The folder of our sources is not what it should be.
+    #[error("{} is no folder of hypervisor sources: there is no {lacks} in it; --sources names the folder", path.display())]
+    Sources {
+        /// The folder.
+        path: PathBuf,
+        /// What lacks in it.
+        lacks: &'static str,
+    },
+    /// A boot cannot be what it says.
+    #[error("boot {boot:?}: {problem}")]
+    Boot {
+        /// The boot's key.
+        boot: String,
+        /// What is wrong, and what is allowed.
+        problem: String,
+    },
+    /// A program that was started has failed.
+    #[error("{what} failed ({status}):\n{told}")]
+    Command {
+        /// What was done.
+        what: String,
+        /// How it ended.
+        status: String,
+        /// The end of what it printed.
+        told: String,
+    },
+    /// A file or a program cannot be used.
+    #[error("cannot {doing} {}: {reason}", path.display())]
+    Io {
+        /// What was done with it.
+        doing: &'static str,
+        /// Which one.
+        path: PathBuf,
+        /// Why not.
+        reason: io::Error,
+    },
+    /// It was asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl LabError {
+    /// Whether the caller has made a mistake.
+    pub fn is_mistake(&self) -> bool {
+        matches!(self, Self::Sources { .. } | Self::Boot { .. })
+    }
+}
+
+/// Makes an error of a failure to do something with a path.
+pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LabError {
+    let path = path.to_path_buf();
+    move |reason| LabError::Io { doing, path, reason }
+}

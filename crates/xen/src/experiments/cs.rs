@@ -1,0 +1,206 @@
+//! Co-scheduling by pending messages: LU on two guests beside 1, 3 and 7 guests with EP, under SEDF, CSDE and CSDD.
+//!
+//! VCPUs are pinned: each rank of LU to its PCPU, DOM0 to the first, and EP to the second, the first, the second, and so on. EP
+//! is long enough to be there for all of LU. One boot serves all sizes of a scheduler.
+
+use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+
+use super::claim;
+use super::sizes::{LU_RANKS, PCPUS, Parallel};
+use crate::prediction::side::{Pair, beside};
+use crate::prediction::{self, Beside, Policy};
+use crate::{Boot, Domain, Plan, Results, Setup, Source, Step, TranscriptError};
+
+/// Schedulers, by the same names in Xen and on the simulated machine. The first is what the others are compared with.
+const SCHEDULERS: [&str; 3] = ["sedf", "csde", "csdd"];
+
+/// Guests with EP.
+const SIZES: [usize; 4] = [0, 1, 3, 7];
+
+/// The longest that one run may take, in seconds of the machine's time.
+const LIMIT_S: u32 = 600;
+
+fn parallel(setup: &Setup) -> Parallel {
+    let iterations = if setup.quick { 2 } else { 6 };
+    // A millisecond of work for a plane of LU in each sweep, as long as a turn or two.
+    Parallel { iterations, point_rounds: 200, batches: 60 * u64::from(iterations), batch_rounds: 100_000 }
+}
+
+fn lu(rank: usize) -> String {
+    format!("lu-{rank}")
+}
+
+fn ep(place: usize) -> String {
+    format!("ep-{place}")
+}
+
+/// The PCPUs of so many guests with EP: DOM0 shares the other one.
+fn pins(eps: usize) -> Vec<u32> {
+    (0..eps as u32).map(|place| (place + 1) % PCPUS).collect()
+}
+
+fn part(eps: usize) -> String {
+    format!("LU beside {eps} EP")
+}
+
+fn boot(scheduler: &str, sizes: Parallel) -> Boot {
+    let most = SIZES[SIZES.len() - 1];
+    let mut boot = Boot::new(format!("cs {scheduler}"), scheduler);
+    boot.options.push("dom0_vcpus_pin".into());
+    let pinned = |name: String, pin: u32| Domain { pins: vec![pin], ..Domain::new(name) };
+    boot.domains.extend((0..LU_RANKS).map(|rank| pinned(lu(rank as usize), rank)));
+    boot.domains.extend(pins(most).into_iter().enumerate().map(|(place, pin)| pinned(ep(place), pin)));
+    boot.steps.push(Step::Create(boot.domains.iter().map(|domain| domain.name.clone()).collect()));
+    for eps in SIZES {
+        boot.steps.push(Step::Mark(part(eps)));
+        let own = (0..eps).map(|place| (ep(place), sizes.ep()));
+        let commands: Vec<_> =
+            own.chain((0..LU_RANKS as usize).map(|rank| (lu(rank), sizes.lu(rank)))).collect();
+        let commands: Vec<_> =
+            commands.iter().map(|(name, command)| (name.as_str(), command.clone())).collect();
+        boot.steps.extend(Step::together(&commands, LIMIT_S));
+    }
+    boot.steps.push(Step::Mark("counters".into()));
+    boot.steps.push(Step::Dump);
+    boot
+}
+
+/// The plan.
+pub fn plan(setup: &Setup) -> Plan {
+    let sizes = parallel(setup);
+    let boots = SCHEDULERS.iter().map(|scheduler| boot(scheduler, sizes)).collect();
+    Plan { boots, judge: Box::new(move |results| judge(results, sizes)) }
+}
+
+/// What was measured and predicted beside so many EP, by scheduler.
+struct Row {
+    eps: usize,
+    xen: Vec<Beside>,
+    predicted: Vec<Beside>,
+}
+
+impl Row {
+    fn pairs(&self, of: fn(&Beside) -> f64) -> Vec<Pair> {
+        let both = SCHEDULERS.iter().zip(self.xen.iter().zip(&self.predicted));
+        both.map(|(what, (xen, predicted))| Pair {
+            what: (*what).into(),
+            xen: of(xen),
+            predicted: of(predicted),
+        })
+        .collect()
+    }
+}
+
+fn rows(results: &Results, sizes: Parallel) -> Result<Vec<Row>, TranscriptError> {
+    let mut rows = Vec::new();
+    for eps in SIZES {
+        let (mut xen, mut predicted) = (Vec::new(), Vec::new());
+        for scheduler in SCHEDULERS {
+            let (key, part) = (format!("cs {scheduler}"), part(eps));
+            let part = results.part(&key, &part)?;
+            let ran = (0..eps).map(|place| part.guest(&ep(place), "elapsed_us"));
+            let ran = ran.collect::<Result<Vec<f64>, _>>()?;
+            let mean = ran.iter().sum::<f64>() / eps as f64 / 1e6;
+            let lu = part.guest(&lu(0), "elapsed_us")? / 1e6;
+            xen.push(Beside { lu, ep: (eps > 0).then_some(mean) });
+            predicted.push(prediction::lu_beside_ep(&Policy::new(scheduler), &pins(eps), sizes)?);
+        }
+        rows.push(Row { eps, xen, predicted });
+    }
+    Ok(rows)
+}
+
+/// Whether LU's checksum and EP's are the same in every run.
+fn same_checksums(results: &Results) -> Result<bool, TranscriptError> {
+    let mut same = true;
+    for name in [lu(0), ep(0)] {
+        let mut found = Vec::new();
+        for scheduler in SCHEDULERS {
+            for eps in SIZES {
+                let (key, part) = (format!("cs {scheduler}"), part(eps));
+                let said = results.part(&key, &part)?.lines(&Source::Guest(name.clone()));
+                found.extend(said.iter().filter_map(|values| values.get("checksum").cloned()));
+            }
+        }
+        same &= !found.is_empty() && found.iter().all(|other| *other == found[0]);
+    }
+    Ok(same)
+}
+
+fn judge(results: &Results, sizes: Parallel) -> Result<Finding, TranscriptError> {
+    let rows = rows(results, sizes)?;
+    let mut checks: Vec<Check> = rows.iter().filter(|row| row.eps > 0).flat_map(check).collect();
+    let same = same_checksums(results)?;
+    checks.push(claim(
+        "checksums of LU and EP",
+        if same { "equal" } else { "differ" },
+        "the same everywhere",
+        same,
+    ));
+    let mut tables = vec![table(&rows)];
+    for row in rows.iter().filter(|row| row.eps > 0) {
+        let title = format!("LU beside {} EP: run time of LU in seconds", row.eps);
+        let (table, held) = beside(&title, &row.pairs(|one| one.lu));
+        tables.push(table);
+        checks.extend(held);
+    }
+    Ok(Finding {
+        about: vec![format!(
+            "LU of class W, {} iterations on two guests, one on each PCPU, with guests of EP beside; LU polls for its edges, which \
+             DOM0 carries. The PCPUs share one emulated core.",
+            sizes.iterations
+        )],
+        checks,
+        figures: vec![figure(&rows)],
+        tables,
+        notes: prediction::notes(),
+        ..Finding::default()
+    })
+}
+
+/// What must hold: LU is faster than under SEDF, and EP loses less than 10 %.
+fn check(row: &Row) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for (scheduler, own) in SCHEDULERS.iter().zip(&row.xen).skip(1) {
+        let gain = 100.0 * (1.0 - own.lu / row.xen[0].lu);
+        let what = format!("LU under {scheduler} beside {} EP", row.eps);
+        checks.push(claim(what, format!("{gain:.1} % faster"), "faster than under SEDF", gain > 0.0));
+        if let (Some(own), Some(sedf)) = (own.ep, row.xen[0].ep) {
+            let loss = 100.0 * (own / sedf - 1.0);
+            let what = format!("{} EP under {scheduler} beside LU", row.eps);
+            checks.push(claim(what, format!("{loss:.1} % slower"), "less than 10 %", loss < 10.0));
+        }
+    }
+    checks
+}
+
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new(
+        "Run times in seconds, Xen and simulated",
+        ["EP", "scheduler", "LU", "simulated", "mean of EP", "simulated"],
+    );
+    for row in rows {
+        for (scheduler, (xen, predicted)) in SCHEDULERS.iter().zip(row.xen.iter().zip(&row.predicted)) {
+            let time = |time: Option<f64>| time.map_or_else(String::new, |time| format!("{time:.3}"));
+            let [lu, lu_predicted] = [xen.lu, predicted.lu].map(|lu| time(Some(lu)));
+            let [ep, ep_predicted] = [xen.ep, predicted.ep].map(time);
+            table.row([row.eps.to_string(), (*scheduler).into(), lu, lu_predicted, ep, ep_predicted]);
+        }
+    }
+    table
+}
+
+fn figure(rows: &[Row]) -> Figure {
+    let names: Vec<_> = rows.iter().map(|row| row.eps.to_string()).collect();
+    let series = SCHEDULERS.iter().enumerate().map(|(place, scheduler)| {
+        let points = rows.iter().enumerate().map(|(at, row)| (at as f64, row.xen[place].lu)).collect();
+        Series::ours(*scheduler, Kind::Bars, points)
+    });
+    Figure {
+        title: "Run time of LU".into(),
+        caption: "Over the number of guests with EP.".into(),
+        x: Axis::categories("EP", names),
+        y: Axis::linear("run time", "s"),
+        series: series.collect(),
+    }
+}

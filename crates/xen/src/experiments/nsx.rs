@@ -1,0 +1,248 @@
+//! A virtual clock for each VCPU: message rounds of three guests under credit and NSX, with 1 and 2 VCPUs a guest.
+//!
+//! What is varied is how long a VCPU runs without a break: the tick of NSX, from 30 us on, and the slice of credit, which Xen
+//! has in whole milliseconds. One boot serves all ticks.
+
+use paceline_policy::Setting;
+use paceline_report::{Axis, Figure, Finding, Kind, Series, Table};
+
+use super::claim;
+use super::sizes::rounds_command;
+use crate::prediction::side::factor;
+use crate::prediction::{self, Policy, RoundsOutcome};
+use crate::{Boot, Domain, Plan, Results, Setup, Step, TranscriptError};
+
+/// The guests.
+const NAMES: [&str; 3] = ["dom-a", "dom-b", "dom-c"];
+
+/// The longest that one run may take, in seconds of the machine's time.
+const LIMIT_S: u32 = 600;
+
+/// The longest tick, in microseconds: that of the claims.
+const LONGEST_US: u64 = 30_000;
+
+/// A run: a scheduler, its tick or slice, and ticks of a turn of DOM0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Case {
+    nsx: bool,
+    tick_us: u64,
+    dom0_ticks: u64,
+    vcpus: u32,
+}
+
+impl Case {
+    fn boot(self) -> String {
+        format!("{} with {} VCPUs a guest", if self.nsx { "nsx" } else { "credit" }, self.vcpus)
+    }
+
+    fn part(self) -> String {
+        format!("{} us, DOM0 {}x", self.tick_us, self.dom0_ticks)
+    }
+
+    /// Rounds are fewer where each takes a slice.
+    fn rounds(self, setup: Setup) -> u32 {
+        let all = if setup.quick { 300 } else { 1_000 };
+        if !self.nsx && self.tick_us >= 10_000 { all / 5 } else { all }
+    }
+
+    fn policy(self) -> Policy {
+        let tick = Setting::Nanos(self.tick_us * 1_000);
+        match self.nsx {
+            true => Policy::new("nsx").with("tick", tick).with("dom0_ticks", Setting::Count(self.dom0_ticks)),
+            // Xen's ticks of 10 ms and less: a third of the slice.
+            false => Policy::new("credit").with("slice", tick),
+        }
+    }
+
+    /// What dom0 does to set it.
+    fn set(self) -> Vec<Step> {
+        match self.nsx {
+            true => vec![
+                Step::Set("nsx-tick-us".into(), self.tick_us.to_string()),
+                Step::Set("nsx-dom0-ticks".into(), self.dom0_ticks.to_string()),
+            ],
+            false => vec![Step::Shell(format!("xl sched-credit -s -t {} -r 500", self.tick_us / 1_000))],
+        }
+    }
+}
+
+/// The cases with so many VCPUs a guest.
+fn cases(setup: Setup, nsx: bool, vcpus: u32) -> Vec<Case> {
+    let case = |(tick_us, dom0_ticks)| Case { nsx, tick_us, dom0_ticks, vcpus };
+    let ticks: &[(u64, u64)] = match (nsx, setup.quick) {
+        (false, false) => &[(1_000, 1), (3_000, 1), (10_000, 1), (30_000, 1)],
+        (false, true) => &[(1_000, 1), (30_000, 1)],
+        (true, false) => &[
+            (30, 1),
+            (30, 2),
+            (30, 4),
+            (60, 1),
+            (60, 2),
+            (60, 4),
+            (100, 1),
+            (300, 1),
+            (1_000, 1),
+            (1_000, 2),
+            (3_000, 1),
+            (10_000, 1),
+            (30_000, 1),
+        ],
+        (true, true) => &[(60, 1), (60, 2), (1_000, 1), (30_000, 1)],
+    };
+    ticks.iter().copied().map(case).collect()
+}
+
+fn boot(setup: Setup, nsx: bool, vcpus: u32) -> Boot {
+    let cases = cases(setup, nsx, vcpus);
+    let mut boot = Boot::new(cases[0].boot(), if nsx { "nsx" } else { "credit" });
+    boot.domains = NAMES.iter().map(|name| Domain { vcpus, ..Domain::new(*name) }).collect();
+    boot.steps.push(Step::Create(NAMES.map(String::from).to_vec()));
+    for case in cases {
+        boot.steps.push(Step::Mark(case.part()));
+        boot.steps.extend(case.set());
+        let commands: Vec<_> =
+            (0..3).map(|rank| (NAMES[rank], rounds_command(rank, case.rounds(setup)))).collect();
+        boot.steps.extend(Step::together(&commands, LIMIT_S));
+    }
+    boot.steps.push(Step::Mark("counters".into()));
+    boot.steps.push(Step::Dump);
+    boot
+}
+
+/// The plan.
+pub fn plan(setup: &Setup) -> Plan {
+    let setup = *setup;
+    let boots = [1, 2].into_iter().flat_map(|vcpus| [false, true].map(|nsx| boot(setup, nsx, vcpus)));
+    Plan { boots: boots.collect(), judge: Box::new(move |results| judge(results, setup)) }
+}
+
+/// What came of a case.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    case: Case,
+    xen: RoundsOutcome,
+    predicted: RoundsOutcome,
+}
+
+fn rows(results: &Results, setup: Setup, vcpus: u32) -> Result<Vec<Row>, TranscriptError> {
+    let mut rows = Vec::new();
+    for case in [false, true].into_iter().flat_map(|nsx| cases(setup, nsx, vcpus)) {
+        let (boot, part) = (case.boot(), case.part());
+        let part = results.part(&boot, &part)?;
+        let rounds = f64::from(case.rounds(setup));
+        let xen = RoundsOutcome {
+            error: 100.0 * part.guest(NAMES[2], "errors")? / rounds,
+            round_ms: part.guest(NAMES[2], "elapsed_us")? / 1e3 / rounds,
+        };
+        let predicted = prediction::message_rounds(&case.policy(), vcpus, case.rounds(setup))?;
+        rows.push(Row { case, xen, predicted });
+    }
+    Ok(rows)
+}
+
+fn judge(results: &Results, setup: Setup) -> Result<Finding, TranscriptError> {
+    let mut finding = Finding {
+        about: vec![
+            "In each round A sends to B and then to C, and B, when it has received, sends to C. An error is a round in which C heard \
+             of B first. Three guests that poll, DOM0 that carries their messages, 2 PCPUs that share one emulated core; a barrier \
+             after each round."
+                .into(),
+        ],
+        notes: prediction::notes(),
+        ..Finding::default()
+    };
+    finding.notes.push(
+        "Credit's slice is 1 ms at least, since Xen has no shorter one; NSX is measured from 30 us on. Under credit with 10 ms and \
+         more there are a fifth of the rounds, each of which waits for slices."
+            .into(),
+    );
+    for vcpus in [1, 2] {
+        let rows = rows(results, setup, vcpus)?;
+        check(&mut finding, &rows, vcpus);
+        finding.tables.push(table(&rows, vcpus));
+        finding.figures.push(figure(&rows, vcpus));
+    }
+    Ok(finding)
+}
+
+/// What must hold: the shape of the paper's figures, and that the simulated machine has it too.
+fn check(finding: &mut Finding, rows: &[Row], vcpus: u32) {
+    let own = |nsx: bool| rows.iter().filter(move |row| row.case.nsx == nsx && row.case.dom0_ticks == 1);
+    let last = |nsx: bool| own(nsx).find(|row| row.case.tick_us == LONGEST_US);
+    let (Some(credit), Some(nsx)) = (last(false), last(true)) else { return };
+    let error = |row: &Row| format!("{:.2} %", row.xen.error);
+    let at = format!("{vcpus} VCPUs a guest, {LONGEST_US} us");
+    finding.checks.extend([
+        claim(format!("{at}: error of credit"), error(credit), "beyond 20 %", credit.xen.error > 20.0),
+        claim(format!("{at}: error of NSX"), error(nsx), "at most 0.5 %", nsx.xen.error <= 0.5),
+    ]);
+    if let Some(first) = own(false).next() {
+        let what =
+            format!("{vcpus} VCPUs a guest: error of credit, {} us and {LONGEST_US} us", first.case.tick_us);
+        let ours = format!("{}, {}", error(first), error(credit));
+        finding.checks.push(claim(what, ours, "rises with the slice", first.xen.error < credit.xen.error));
+    }
+    for row in rows.iter().filter(|row| row.case.nsx && row.case.dom0_ticks > 1 && row.case.tick_us <= 60) {
+        let plain = own(true).find(|plain| plain.case.tick_us == row.case.tick_us);
+        finding.checks.extend(plain.map(|plain| {
+            claim(
+                format!(
+                    "{vcpus} VCPUs a guest, {} us: time of a round, DOM0 1x and {}x",
+                    row.case.tick_us, row.case.dom0_ticks
+                ),
+                format!("{:.3} ms, {:.3} ms", plain.xen.round_ms, row.xen.round_ms),
+                "not slower by more than 5 %",
+                row.xen.round_ms <= 1.05 * plain.xen.round_ms,
+            )
+        }));
+    }
+    let order = |of: fn(&Row) -> f64| of(credit) > of(nsx);
+    let same = order(|row| row.xen.error) == order(|row| row.predicted.error);
+    finding.checks.push(claim(
+        format!("{at}: who errs more, in Xen and simulated"),
+        format!(
+            "credit {:.1} %, NSX {:.1} %; simulated {:.1} %, {:.1} %",
+            credit.xen.error, nsx.xen.error, credit.predicted.error, nsx.predicted.error
+        ),
+        "the same one",
+        same,
+    ));
+}
+
+fn table(rows: &[Row], vcpus: u32) -> Table {
+    let columns =
+        ["scheduler", "tick or slice", "DOM0", "error", "simulated", "a round", "simulated", "factor"];
+    let mut table = Table::new(format!("Message rounds, {vcpus} VCPUs a guest"), columns);
+    for Row { case, xen, predicted } in rows {
+        table.row([
+            if case.nsx { "nsx" } else { "credit" }.to_owned(),
+            format!("{} us", case.tick_us),
+            format!("{}x", case.dom0_ticks),
+            format!("{:.2} %", xen.error),
+            format!("{:.2} %", predicted.error),
+            format!("{:.3} ms", xen.round_ms),
+            format!("{:.3} ms", predicted.round_ms),
+            format!("{:.2}", factor(xen.round_ms, predicted.round_ms)),
+        ]);
+    }
+    table
+}
+
+fn figure(rows: &[Row], vcpus: u32) -> Figure {
+    let line = |name: &str, nsx: bool, of: fn(&Row) -> f64| {
+        let own = rows.iter().filter(|row| row.case.nsx == nsx && row.case.dom0_ticks == 1);
+        Series::ours(name, Kind::Lines, own.map(|row| (row.case.tick_us as f64, of(row))).collect())
+    };
+    Figure {
+        title: format!("Rounds out of order, {vcpus} VCPUs a guest"),
+        caption: "Over the tick of NSX and the slice of credit; DOM0 has one tick.".into(),
+        x: Axis::log("tick", "us"),
+        y: Axis::linear("error", "%"),
+        series: vec![
+            line("credit", false, |row| row.xen.error),
+            line("NSX", true, |row| row.xen.error),
+            line("credit, simulated", false, |row| row.predicted.error),
+            line("NSX, simulated", true, |row| row.predicted.error),
+        ],
+    }
+}

@@ -1,0 +1,199 @@
+//! Least simulation time first: PHOLD on 2, 4 and 8 guests that poll, under credit, credit2, PSX and PSX+.
+//!
+//! BLB is balanced: all federates have the same work. ULB is not: the first half has twice the work of the others. One boot of
+//! eight guests serves all sizes of a scheduler; guests without a federate are idle.
+
+use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+
+use super::claim;
+use super::sizes::Phold;
+use crate::prediction::side::{Pair, beside};
+use crate::prediction::{self, Policy};
+use crate::{Boot, Domain, Plan, Results, Setup, Source, Step, TranscriptError};
+
+/// Schedulers by their names in Xen and on the simulated machine.
+const SCHEDULERS: [(&str, &str); 4] =
+    [("credit", "credit"), ("credit2", "credit2"), ("psx", "psx"), ("psxplus", "psx-plus")];
+
+/// Loads: what we call them, and what PHOLD calls them.
+const LOADS: [(&str, &str); 2] = [("BLB", "equal"), ("ULB", "halves")];
+
+/// Guests with a federate.
+const SIZES: [usize; 3] = [2, 4, 8];
+
+/// The longest that one run may take, in seconds of the machine's time.
+const LIMIT_S: u32 = 300;
+
+fn phold(setup: &Setup) -> Phold {
+    Phold { windows: if setup.quick { 10 } else { 30 }, cost_us: 1_000 }
+}
+
+fn name(place: usize) -> String {
+    format!("federate-{place}")
+}
+
+fn key(scheduler: &str) -> String {
+    format!("psx {scheduler}")
+}
+
+fn part(load: &str, size: usize) -> String {
+    format!("{load} {size}")
+}
+
+/// The boot of one scheduler.
+fn boot(scheduler: &str, phold: Phold) -> Boot {
+    let most = SIZES[SIZES.len() - 1];
+    let mut boot = Boot::new(key(scheduler), scheduler);
+    boot.domains = (0..most).map(|place| Domain::new(name(place))).collect();
+    boot.steps.push(Step::Create((0..most).map(name).collect()));
+    for (load, word) in LOADS {
+        for size in SIZES {
+            boot.steps.push(Step::Mark(part(load, size)));
+            let names: Vec<String> = (0..size).map(name).collect();
+            let commands: Vec<_> = names
+                .iter()
+                .enumerate()
+                .map(|(rank, name)| (name.as_str(), phold.command(word, rank, size)))
+                .collect();
+            boot.steps.extend(Step::together(&commands, LIMIT_S));
+        }
+    }
+    boot.steps.push(Step::Mark("counters".into()));
+    boot.steps.push(Step::Dump);
+    boot
+}
+
+/// The plan.
+pub fn plan(setup: &Setup) -> Plan {
+    let phold = phold(setup);
+    let boots = SCHEDULERS.iter().map(|(scheduler, _)| boot(scheduler, phold)).collect();
+    Plan { boots, judge: Box::new(move |results| judge(results, phold)) }
+}
+
+/// What was measured and predicted of a load and a number of guests, by scheduler.
+struct Row {
+    load: &'static str,
+    size: usize,
+    pairs: Vec<Pair>,
+}
+
+impl Row {
+    /// How many times as fast as under `other` it was under `scheduler`, in Xen.
+    fn gain(&self, scheduler: &str, other: &str) -> f64 {
+        let seconds =
+            |name: &str| self.pairs.iter().find(|pair| pair.what == name).map_or(0.0, |pair| pair.xen);
+        seconds(other) / seconds(scheduler)
+    }
+}
+
+fn rows(results: &Results, phold: Phold) -> Result<Vec<Row>, TranscriptError> {
+    let mut rows = Vec::new();
+    for (load, word) in LOADS {
+        for size in SIZES {
+            let mut pairs = Vec::new();
+            for (scheduler, policy) in SCHEDULERS {
+                let (key, part) = (key(scheduler), part(load, size));
+                let xen = results.part(&key, &part)?.guest(&name(0), "elapsed_us")? / 1e6;
+                let predicted = prediction::phold(&Policy::new(policy), size, word == "halves", phold);
+                let predicted = predicted.map_err(TranscriptError::from)?;
+                pairs.push(Pair { what: scheduler.into(), xen, predicted });
+            }
+            rows.push(Row { load, size, pairs });
+        }
+    }
+    Ok(rows)
+}
+
+/// Whether every run of a load and size came to the same checksum, whatever the scheduler.
+fn same_checksums(results: &Results) -> Result<bool, TranscriptError> {
+    let mut same = true;
+    for (load, _) in LOADS {
+        for size in SIZES {
+            let mut found = Vec::new();
+            for (scheduler, _) in SCHEDULERS {
+                let (key, part) = (key(scheduler), part(load, size));
+                let said = results.part(&key, &part)?.lines(&Source::Guest(name(0)));
+                found.extend(said.iter().filter_map(|values| values.get("checksum").cloned()));
+            }
+            same &= found.len() == SCHEDULERS.len() && found.iter().all(|other| *other == found[0]);
+        }
+    }
+    Ok(same)
+}
+
+fn judge(results: &Results, phold: Phold) -> Result<Finding, TranscriptError> {
+    let rows = rows(results, phold)?;
+    let mut checks = Vec::new();
+    for row in &rows {
+        for scheduler in ["psx", "psxplus"] {
+            for other in ["credit", "credit2"] {
+                checks.extend(check(row, scheduler, other));
+            }
+        }
+    }
+    let same = same_checksums(results)?;
+    checks.push(claim(
+        "checksums of PHOLD",
+        if same { "equal" } else { "differ" },
+        "the same under all schedulers",
+        same,
+    ));
+    let mut tables = Vec::new();
+    for row in &rows {
+        let title = format!("{}, {} guests: run time in seconds", row.load, row.size);
+        let (table, beside) = beside(&title, &row.pairs);
+        checks.extend(beside);
+        tables.push(table);
+    }
+    tables.insert(0, gains(&rows));
+    Ok(Finding {
+        about: vec![format!(
+            "PHOLD on {} windows of {} us a federate, one in each guest, over TCP through DOM0; federates poll. 2 PCPUs, which share \
+             one emulated core.",
+            phold.windows, phold.cost_us
+        )],
+        checks,
+        figures: vec![figure(&rows)],
+        tables,
+        notes: prediction::notes(),
+        ..Finding::default()
+    })
+}
+
+/// What must hold: at 8 guests at least 3 times credit's speed, at 2 guests at most 20 % slower.
+fn check(row: &Row, scheduler: &str, other: &str) -> Option<Check> {
+    let gain = row.gain(scheduler, other);
+    let what = format!("{}, {} guests: speed of {scheduler} over {other}", row.load, row.size);
+    let ours = format!("{gain:.2}");
+    match (row.size, other) {
+        (8, "credit") => Some(claim(what, ours, "at least 3", gain >= 3.0)),
+        (8, _) => Some(claim(what, ours, "more than 1", gain > 1.0)),
+        (2, "credit") => Some(claim(what, ours, "at least 0.8", gain >= 0.8)),
+        _ => None,
+    }
+}
+
+fn gains(rows: &[Row]) -> Table {
+    let mut table = Table::new("Speed over credit", ["load", "guests", "credit2", "psx", "psxplus"]);
+    for row in rows {
+        let gain = |scheduler| format!("{:.2}", row.gain(scheduler, "credit"));
+        table.row([row.load.into(), row.size.to_string(), gain("credit2"), gain("psx"), gain("psxplus")]);
+    }
+    table
+}
+
+fn figure(rows: &[Row]) -> Figure {
+    let names = rows.iter().map(|row| format!("{} {}", row.load, row.size)).collect::<Vec<_>>();
+    let series = ["credit2", "psx", "psxplus"].map(|scheduler| {
+        let points = rows.iter().enumerate();
+        let points = points.map(|(place, row)| (place as f64, row.gain(scheduler, "credit"))).collect();
+        Series::ours(scheduler, Kind::Bars, points)
+    });
+    Figure {
+        title: "Speed over credit".into(),
+        caption: "Load and number of guests.".into(),
+        x: Axis::categories("load", names),
+        y: Axis::linear("speed", "times"),
+        series: series.into(),
+    }
+}

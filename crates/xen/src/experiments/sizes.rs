@@ -1,0 +1,87 @@
+//! How much each program of the experiments does, for guests and for the simulated machine alike.
+//!
+//! Sizes are small: the emulated machine is one core of some hundred million instructions a second, shared by both PCPUs.
+//!
+//! Invariant: work is counted in rounds of a loop, never in time.
+
+use paceline_machine::guests::class::Class;
+
+/// PCPUs of the machine.
+pub const PCPUS: u32 = 2;
+
+/// CPU time of a round of work: 13 instructions of 2 ns.
+pub const ROUND_NS: u64 = 26;
+
+/// Rounds of work that PHOLD takes for a millisecond of CPU time.
+pub const ROUNDS_PER_MS: u64 = 1_000_000 / ROUND_NS;
+
+/// LU's class.
+pub const LU_CLASS: Class = Class::W;
+/// Points along a side of its cube.
+pub const LU_SIDE: u32 = 33;
+/// Its ranks.
+pub const LU_RANKS: u32 = 2;
+
+/// The port that programs listen at.
+const PORT: u16 = 7_000;
+
+/// The addresses of the guests with these places in a boot, for `--tcp`.
+pub fn addresses(places: impl IntoIterator<Item = usize>) -> String {
+    let address = |place| format!("10.0.0.{}:{PORT}", place + 2);
+    places.into_iter().map(address).collect::<Vec<_>>().join(",")
+}
+
+/// PHOLD: what each process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phold {
+    /// Windows, each as wide as the lookahead.
+    pub windows: u32,
+    /// Mean CPU time of a process in a window.
+    pub cost_us: u64,
+}
+
+impl Phold {
+    /// What a guest is told.
+    pub fn command(self, load: &str, rank: usize, processes: usize) -> String {
+        let Self { windows, cost_us } = self;
+        format!(
+            "phold --rank {rank} --tcp {} --windows {windows} --cost-us {cost_us} --load {load} --wait busy --seed 1 \
+             --rate {ROUNDS_PER_MS}",
+            addresses(0..processes)
+        )
+    }
+}
+
+/// LU and EP: what each rank does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parallel {
+    /// LU's iterations.
+    pub iterations: u32,
+    /// Rounds of work at a point of LU in an iteration.
+    pub point_rounds: u64,
+    /// EP's batches.
+    pub batches: u64,
+    /// Rounds of work in a batch of EP.
+    pub batch_rounds: u64,
+}
+
+impl Parallel {
+    /// What a guest of LU is told.
+    pub fn lu(self, rank: usize) -> String {
+        let Self { iterations, point_rounds, .. } = self;
+        format!(
+            "lu --rank {rank} --tcp {} --side {LU_SIDE} --iterations {iterations} --point {point_rounds} --wait busy",
+            addresses(0..LU_RANKS as usize)
+        )
+    }
+
+    /// What a guest with EP is told. Each is alone: what EP reduces at its end is nothing beside its work.
+    pub fn ep(self) -> String {
+        format!("ep --batches {} --batch {}", self.batches, self.batch_rounds)
+    }
+}
+
+/// The guests' message rounds.
+pub fn rounds_command(rank: usize, rounds: u32) -> String {
+    format!("rounds --rank {rank} --tcp {} --rounds {rounds} --pacing barrier --wait busy", addresses(0..3))
+}

@@ -1,0 +1,158 @@
+//! The lab itself: a folder in the cache with what was fetched and built, and boots out of it.
+//!
+//! Invariants: who fetches or builds holds a lock on the folder, so that labs side by side do not disturb each other; boots
+//! only read from it.
+
+use std::env;
+use std::fs::{self, File, TryLockError};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use crate::boot::Boot;
+use crate::emulator::{Files, emulate};
+use crate::error::{LabError, io};
+use crate::hypervisor::{check_sources, hypervisor};
+use crate::packages::{Packages, packages};
+use crate::process::{Ended, Stop, told_status};
+use crate::script;
+use crate::systems::Systems;
+use crate::transcript::{Reader, Transcript};
+
+/// How often a lock that somebody else holds is tried again.
+const TRY_AGAIN: Duration = Duration::from_millis(300);
+
+/// What is told while something goes on.
+pub type Told<'a> = dyn Fn(&str) + Sync + 'a;
+
+/// A lab.
+#[derive(Debug)]
+pub struct Lab {
+    cache: PathBuf,
+    sources: PathBuf,
+    packages: Packages,
+    systems: Option<Systems>,
+    stop: Stop,
+}
+
+/// What came of a boot.
+#[derive(Clone, Debug, Default)]
+pub struct Booted {
+    /// What was said.
+    pub transcript: Transcript,
+    /// Every line of the serial console.
+    pub console: Vec<String>,
+}
+
+impl Lab {
+    /// A lab for the hypervisor sources in the folder `sources`; gets what it needs if that is not there yet. It gives up
+    /// when `stop` is asked to.
+    pub fn open(sources: &Path, stop: &Stop, told: &Told<'_>) -> Result<Self, LabError> {
+        check_sources(sources)?;
+        let sources = fs::canonicalize(sources).map_err(io("find", sources))?;
+        if env::consts::ARCH != "x86_64" {
+            return Err(LabError::Skipped(format!(
+                "the machine is an x86-64 one, this one is {}",
+                env::consts::ARCH
+            )));
+        }
+        let cache = cache()?;
+        fs::create_dir_all(&cache).map_err(io("make the folder", &cache))?;
+        let _locked = lock(&cache, stop, told)?;
+        let packages = packages(&cache, stop, &mut |line| told(line))?;
+        Ok(Self { cache, sources, packages, systems: None, stop: stop.clone() })
+    }
+
+    /// Builds the hypervisor, with checks of its invariants if `debug`, unless it is there; says where it is.
+    pub fn build(&self, debug: bool, told: &Told<'_>) -> Result<PathBuf, LabError> {
+        let _locked = lock(&self.cache, &self.stop, told)?;
+        let Self { cache, packages, sources, stop, .. } = self;
+        hypervisor(cache, packages, sources, debug, stop, &mut |line| told(line))
+    }
+
+    /// Builds all that these boots need.
+    pub fn prepare(&mut self, boots: &[&Boot], told: &Told<'_>) -> Result<(), LabError> {
+        boots.iter().try_for_each(|boot| script::check(boot))?;
+        for debug in [false, true] {
+            if boots.iter().any(|boot| boot.debug == debug) {
+                self.build(debug, told)?;
+            }
+        }
+        let _locked = lock(&self.cache, &self.stop, told)?;
+        self.systems = Some(Systems::new(&self.cache, &self.packages, &self.sources, &self.stop)?);
+        Ok(())
+    }
+
+    /// Boots; [`Lab::prepare`] must have been called with this boot. Hands over each line of the serial console with the part
+    /// that it is in, and writes it into the file `log`.
+    pub fn boot(
+        &self,
+        boot: &Boot,
+        log: &Path,
+        line: &mut dyn FnMut(&str, &str),
+    ) -> Result<Booted, LabError> {
+        let systems = self.systems.as_ref().expect("boots are prepared");
+        let hypervisor = self.build(boot.debug, &|_| ())?;
+        let image = log.with_extension("cpio");
+        systems.write(boot, &image)?;
+        let files = Files {
+            root: &self.packages.root,
+            hypervisor: &hypervisor,
+            kernel: &systems.kernel,
+            image: &image,
+        };
+        let mut written = BufWriter::new(File::create(log).map_err(io("write", log))?);
+        let (mut reader, mut console, mut failed) = (Reader::default(), Vec::new(), Ok(()));
+        let ended = emulate(files, boot, &self.stop, |text| {
+            reader.line(text);
+            line(reader.part(), text);
+            if failed.is_ok() {
+                failed = writeln!(written, "{text}");
+            }
+            console.push(text.to_owned());
+        });
+        let removed = fs::remove_file(&image).map_err(io("remove", &image));
+        let ended = match ended? {
+            Ended::Exited(status) => format!("the machine ended before its steps ({})", told_status(status)),
+            Ended::Overdue => format!("it was not over after {} s of real time", boot.limit_s),
+        };
+        removed?;
+        failed.and_then(|()| written.flush()).map_err(io("write", log))?;
+        Ok(Booted { transcript: reader.finish(&ended), console })
+    }
+
+    /// Where logs are kept if nobody says otherwise.
+    pub fn logs(&self) -> PathBuf {
+        self.cache.join("logs")
+    }
+}
+
+/// The lab's folder.
+fn cache() -> Result<PathBuf, LabError> {
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
+    let base = base.ok_or_else(|| LabError::Skipped("neither XDG_CACHE_HOME nor HOME is set".into()))?;
+    Ok(base.join("paceline/xen-lab"))
+}
+
+/// Waits until nobody else fetches or builds; the lock is given back when the file is closed.
+fn lock(cache: &Path, stop: &Stop, told: &Told<'_>) -> Result<File, LabError> {
+    let path = cache.join("lock");
+    let file = File::create(&path).map_err(io("write", &path))?;
+    let mut waits = false;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(reason)) => return Err(io("lock", &path)(reason)),
+            Err(TryLockError::WouldBlock) => {
+                if !waits {
+                    told("Waiting for another lab that builds ...");
+                    waits = true;
+                }
+                stop.check()?;
+                thread::sleep(TRY_AGAIN);
+            }
+        }
+    }
+}

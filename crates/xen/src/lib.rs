@@ -1,0 +1,37 @@
+//! The lab for the papers' schedulers in a real hypervisor: builds Xen with the plug-ins of the folder `xen/`, boots it with
+//! dom0 and guests under emulation, runs experiments, and says what came of them.
+//!
+//! An [`Experiment`] plans its boots ([`Plan`]: [`Boot`]s, and a judgement). A [`Boot`] says which hypervisor and scheduler,
+//! which guests there can be ([`Domain`]), and what dom0 does step by step ([`Step`]). What guests and scheduler print is
+//! read into a [`Transcript`], part by part between the steps that are marks; a judge asks it for numbers.
+//!
+//! Invariants: under emulation nothing depends on this machine or its load: two runs of a boot print the same, to the byte.
+//! No process that the lab starts outlives it. The library neither prints nor exits.
+
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+mod boot;
+mod course;
+mod emulator;
+mod error;
+mod experiment;
+pub mod experiments;
+mod hypervisor;
+mod image;
+mod kernel;
+mod lab;
+mod packages;
+pub mod prediction;
+mod process;
+mod script;
+mod systems;
+mod transcript;
+
+pub use boot::{Boot, Domain, Step};
+pub use course::{Course, Progress, course};
+pub use error::LabError;
+pub use experiment::{Experiment, Judge, Plan, Setup};
+pub use lab::{Booted, Lab, Told};
+pub use process::Stop;
+pub use transcript::{Entry, Part, Results, Source, Transcript, TranscriptError};

@@ -1,0 +1,183 @@
+//! The Debian packages that the lab is made of: Xen's source, its tools, a kernel, a shell for guests, an emulator, and what
+//! compiles Xen. They come from the mirror that this machine's apt uses, by an apt configuration of their own, and are
+//! unpacked into a folder; nothing is installed.
+//!
+//! Invariant: the folder `root` is complete where there is a file `complete` in it; anything else is got again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::{LabError, io};
+use crate::process::{Stop, command, run};
+
+/// The release of Debian whose packages were tested together.
+const SUITE: &str = "bookworm";
+
+/// What is unpacked, with all that it depends on and this machine does not have.
+const PROGRAMS: &[&str] = &[
+    "qemu-system-x86",
+    "qemu-system-common",
+    "qemu-system-data",
+    "seabios",
+    "xen-utils-4.17",
+    "xenstore-utils",
+    "busybox-static",
+    "flex",
+    "bison",
+    "m4",
+];
+
+/// The package that depends on the newest kernel of the release.
+const KERNEL: &str = "linux-image-amd64";
+
+/// Folders of a kernel's package that are needed.
+const KERNEL_PARTS: &[&str] = &[
+    "./boot/vmlinuz-*",
+    "./lib/modules/*/kernel/drivers/xen/*",
+    "./lib/modules/*/kernel/drivers/net/xen-*",
+    "./lib/modules/*/kernel/net/bridge/bridge.ko",
+    "./lib/modules/*/kernel/net/llc/llc.ko",
+    "./lib/modules/*/kernel/net/802/stp.ko",
+];
+
+/// The packages, unpacked.
+#[derive(Clone, Debug)]
+pub(crate) struct Packages {
+    /// Where: `usr`, `lib` and so on are below it.
+    pub root: PathBuf,
+    /// The archive with Xen's source.
+    pub source: PathBuf,
+}
+
+/// Gets the packages into the folder `cache`, unless they are there.
+pub(crate) fn packages(cache: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Result<Packages, LabError> {
+    let (root, sources) = (cache.join("root"), cache.join("source"));
+    if !root.join("complete").exists() {
+        told("Getting Xen's source, its tools, a kernel and an emulator (95 MB) ...");
+        let apt = Apt::new(cache, stop)?;
+        // What is not complete is of no use to anybody.
+        for folder in [&root, &sources] {
+            let _ = fs::remove_dir_all(folder);
+            fs::create_dir_all(folder).map_err(io("make the folder", folder))?;
+        }
+        apt.get(&sources, &["source", "--download-only", "-qq", "xen"])?;
+        unpack(&apt, &root, stop, told)?;
+        fs::write(root.join("complete"), "").map_err(io("write", &root.join("complete")))?;
+    }
+    let found = fs::read_dir(&sources).map_err(io("read", &sources))?.filter_map(Result::ok);
+    let source = found.map(|entry| entry.path()).find(|path| path.to_string_lossy().contains(".orig.tar."));
+    let source = source.ok_or_else(|| {
+        LabError::Skipped(format!("Debian's source package of Xen has no archive in {}", sources.display()))
+    })?;
+    Ok(Packages { root, source })
+}
+
+fn unpack(apt: &Apt, root: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Result<(), LabError> {
+    let simulated = apt.get(root, &[&["-s", "install"], PROGRAMS].concat())?;
+    let mut names: Vec<String> = words_after(&simulated, "Inst ");
+    names.extend(PROGRAMS.iter().map(|name| (*name).to_owned()));
+    // One kernel is enough, whatever else the others would like to have.
+    names.retain(|name| !name.starts_with("linux-image"));
+    let kernel = words_after(&apt.cache(&["depends", KERNEL])?, "Depends: ");
+    names.push(
+        kernel.into_iter().next().ok_or_else(|| LabError::Skipped(format!("{SUITE} has no {KERNEL}")))?,
+    );
+    names.sort();
+    names.dedup();
+    let folder = root.with_file_name("packages");
+    // What an earlier attempt has left behind is nothing to be unpacked.
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).map_err(io("make the folder", &folder))?;
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    apt.get(&folder, &[&["download", "-qq"], &names[..]].concat())?;
+    told("Unpacking them ...");
+    for entry in fs::read_dir(&folder).map_err(io("read", &folder))?.filter_map(Result::ok) {
+        let (package, name) = (entry.path(), entry.file_name());
+        let mut unpack = command("sh");
+        let script = "package=$1; root=$2; shift 2; dpkg --fsys-tarfile \"$package\" | tar -x -C \"$root\" --wildcards \"$@\"";
+        unpack.args(["-c", script, "sh"]).arg(&package).arg(root);
+        if name.to_string_lossy().starts_with("linux-image") {
+            unpack.args(KERNEL_PARTS);
+        }
+        run("unpacking a package", unpack, stop)?;
+    }
+    // What was unpacked is not needed twice.
+    let _ = fs::remove_dir_all(&folder);
+    Ok(())
+}
+
+/// The first word after `start` in each line that has it at its beginning, blanks aside.
+fn words_after(lines: &[String], start: &str) -> Vec<String> {
+    let rest = lines.iter().filter_map(|line| line.trim_start().strip_prefix(start));
+    rest.filter_map(|rest| rest.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+/// apt with a configuration, lists and a cache of its own.
+struct Apt<'a> {
+    configuration: PathBuf,
+    stop: &'a Stop,
+}
+
+impl<'a> Apt<'a> {
+    fn new(cache: &Path, stop: &'a Stop) -> Result<Self, LabError> {
+        let targets = ["indextargets", "--format", "$(ORIGIN) $(LABEL) $(REPO_URI)", "Created-By: Packages"];
+        let mut list = command("apt-get");
+        list.args(targets);
+        let known = run("asking apt for its mirrors", list, stop)
+            .map_err(lacking("there is no apt-get here to get packages with"))?;
+        let mirror = words_after(&known, "Debian Debian ").into_iter().next();
+        let mirror =
+            mirror.ok_or_else(|| LabError::Skipped("this machine's apt knows no mirror of Debian".into()))?;
+        let folder = cache.join("apt");
+        for part in ["state/lists/partial", "cache/archives/partial"] {
+            let part = folder.join(part);
+            fs::create_dir_all(&part).map_err(io("make the folder", &part))?;
+        }
+        let signed = "[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]";
+        let sources = format!("deb {signed} {mirror} {SUITE} main\ndeb-src {signed} {mirror} {SUITE} main\n");
+        let folder_name = folder.display();
+        let configuration = format!(
+            "Dir::State \"{folder_name}/state\";\nDir::State::status \"/var/lib/dpkg/status\";\n\
+             Dir::Cache \"{folder_name}/cache\";\nDir::Etc::SourceList \"{folder_name}/sources.list\";\n\
+             Dir::Etc::SourceParts \"/dev/null\";\nDir::Etc::PreferencesParts \"/dev/null\";\n\
+             APT::Sandbox::User \"\";\nAPT::Install-Recommends \"false\";\nAcquire::Languages \"none\";\n"
+        );
+        for (name, text) in [("sources.list", sources), ("apt.conf", configuration)] {
+            let path = folder.join(name);
+            fs::write(&path, text).map_err(io("write", &path))?;
+        }
+        let apt = Self { configuration: folder.join("apt.conf"), stop };
+        apt.get(cache, &["update", "-qq"]).map_err(lacking("the package lists could not be had"))?;
+        Ok(apt)
+    }
+
+    /// Runs apt-get in `folder`.
+    fn get(&self, folder: &Path, arguments: &[&str]) -> Result<Vec<String>, LabError> {
+        self.run("apt-get", folder, arguments)
+    }
+
+    fn cache(&self, arguments: &[&str]) -> Result<Vec<String>, LabError> {
+        self.run("apt-cache", Path::new("/"), arguments)
+    }
+
+    fn run(&self, program: &str, folder: &Path, arguments: &[&str]) -> Result<Vec<String>, LabError> {
+        let mut apt: Command = command(program);
+        apt.env("APT_CONFIG", &self.configuration).env("LC_ALL", "C").current_dir(folder).args(arguments);
+        run(program, apt, self.stop).map_err(lacking("packages could not be had"))
+    }
+}
+
+/// Makes of a command that failed that this machine lacks something.
+fn lacking(what: &'static str) -> impl Fn(LabError) -> LabError {
+    move |error| match error {
+        LabError::Command { told, .. } => LabError::Skipped(format!(
+            "{what}{}",
+            told.lines().next_back().map(|line| format!(" ({line})")).unwrap_or_default()
+        )),
+        LabError::Io { doing, path, reason } => {
+            LabError::Skipped(format!("{what} (cannot {doing} {}: {reason})", path.display()))
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,111 @@
+//! What Xen did and what the simulated machine predicted, side by side.
+//!
+//! Invariant: schedulers of a comparison are named in the same order everywhere.
+
+use paceline_report::{Check, Table};
+
+/// How far apart two may be to count as equal when they are put in order, in per cent.
+const TIE: f64 = 10.0;
+/// How far a predicted ratio of two schedulers may be from Xen's. The costs of packets are one for all, while Linux takes
+/// in several at once under load; and the emulator deals its clock to the PCPUs in chunks, not evenly.
+pub const FACTOR_MOST: f64 = 2.5;
+
+/// Of one scheduler.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// Which one.
+    pub what: String,
+    /// In Xen.
+    pub xen: f64,
+    /// On the simulated machine.
+    pub predicted: f64,
+}
+
+/// The greater by the smaller.
+pub fn factor(one: f64, other: f64) -> f64 {
+    if one == other { 1.0 } else { (one / other).max(other / one) }
+}
+
+/// Whether all pairs that differ clearly in Xen have the same order in the prediction.
+pub fn same_order(pairs: &[Pair]) -> bool {
+    let clear = |one: f64, other: f64| one > other * (1.0 + TIE / 100.0);
+    pairs.iter().all(|one| {
+        pairs.iter().all(|other| !clear(one.xen, other.xen) || !clear(other.predicted, one.predicted))
+    })
+}
+
+/// The worst factor between ratios to the first scheduler in Xen and in the prediction.
+pub fn worst_factor(pairs: &[Pair]) -> f64 {
+    let Some(first) = pairs.first() else { return 1.0 };
+    let ratio = |pair: &Pair| factor(pair.xen / first.xen, pair.predicted / first.predicted);
+    pairs.iter().map(ratio).fold(1.0, f64::max)
+}
+
+/// A table of both, and what must hold: the order, and the ratios to the first.
+pub fn beside(title: &str, pairs: &[Pair]) -> (Table, Vec<Check>) {
+    let columns = ["scheduler", "Xen", "ratio", "simulated", "ratio", "factor of times", "factor of ratios"];
+    let mut table = Table::new(title, columns);
+    for pair in pairs {
+        let Pair { what, xen, predicted } = pair;
+        let [own, theirs] = [xen / pairs[0].xen, predicted / pairs[0].predicted];
+        let numbers = [*xen, own, *predicted, theirs, factor(*xen, *predicted), factor(own, theirs)];
+        let row = std::iter::once(what.clone()).chain(numbers.map(|number| format!("{number:.3}")));
+        table.row(row);
+    }
+    let (order, worst) = (same_order(pairs), worst_factor(pairs));
+    let names = |of: fn(&Pair) -> f64| {
+        let mut sorted: Vec<_> = pairs.iter().collect();
+        sorted.sort_by(|one, other| of(one).total_cmp(&of(other)));
+        sorted.iter().map(|pair| pair.what.as_str()).collect::<Vec<_>>().join(" < ")
+    };
+    let checks = vec![
+        Check {
+            what: format!("{title}: order, simulated and Xen"),
+            published: names(|pair| pair.predicted),
+            ours: names(|pair| pair.xen),
+            must: format!("the same where they differ by more than {TIE} %"),
+            holds: order,
+        },
+        Check {
+            what: format!("{title}: ratios, simulated and Xen"),
+            published: String::new(),
+            ours: format!("within {worst:.2} times"),
+            must: format!("within {FACTOR_MOST} times"),
+            holds: worst <= FACTOR_MOST,
+        },
+    ];
+    (table, checks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(numbers: &[(f64, f64)]) -> Vec<Pair> {
+        let pair =
+            |(xen, predicted): &(f64, f64)| Pair { what: "x".into(), xen: *xen, predicted: *predicted };
+        numbers.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn order_counts_where_both_differ_clearly() {
+        assert!(same_order(&pairs(&[(1.0, 10.0), (2.0, 30.0), (1.05, 9.9)])));
+        assert!(same_order(&pairs(&[(1.0, 10.5), (2.0, 10.0)])), "nearly equal is no other order");
+        assert!(!same_order(&pairs(&[(1.0, 12.0), (2.0, 10.0)])));
+    }
+
+    #[test]
+    fn factors_are_of_ratios_to_the_first() {
+        assert_eq!(worst_factor(&pairs(&[(1.0, 10.0), (2.0, 20.0), (4.0, 20.0)])), 2.0);
+        assert_eq!(worst_factor(&pairs(&[(1.0, 10.0), (0.5, 10.0)])), 2.0);
+        assert_eq!(worst_factor(&[]), 1.0);
+        assert_eq!(factor(0.0, 0.0), 1.0);
+    }
+
+    #[test]
+    fn what_is_too_far_off_does_not_hold() {
+        let (table, checks) = beside("time", &pairs(&[(1.0, 1.0), (9.0, 3.0)]));
+        assert_eq!(table.rows().len(), 2);
+        assert_eq!(checks.iter().map(|check| check.holds).collect::<Vec<_>>(), [true, false]);
+    }
+}

@@ -1,0 +1,37 @@
+//! The plug-ins `sedf`, `csde` and `csdd` decide as their policies do: who runs, for how long, who is asked, and what shares are
+//! refused, over random operations. The policies are told of every message that comes or is taken, the plug-ins only of those
+//! that come.
+
+mod replay;
+
+use paceline_policy::{Setting, Settings};
+use proptest::prelude::*;
+use replay::{Plugin, decides_alike};
+
+fn plugin(name: &'static str) -> impl Strategy<Value = Plugin> {
+    let quantum_us = prop_oneof![Just(500u64), Just(1), 1u64..20_000];
+    (quantum_us, 1u32..=4).prop_map(move |(quantum_us, pcpus)| Plugin {
+        names: (name, name),
+        params: vec![format!("sedf-quantum-us={quantum_us}")],
+        settings: Settings::default().with("quantum", Setting::Nanos(quantum_us * 1000)),
+        pcpus,
+        done_waits: false,
+        reports: false,
+        has_shares: true,
+    })
+}
+
+#[test]
+fn sedf_decides_as_its_policy() {
+    decides_alike(2000, plugin("sedf"));
+}
+
+#[test]
+fn csde_decides_as_its_policy() {
+    decides_alike(2000, plugin("csde"));
+}
+
+#[test]
+fn csdd_decides_as_its_policy() {
+    decides_alike(2000, plugin("csdd"));
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The moves of PSX+: what changes a unit's place in the order, whom that asks to decide, and what happens twice a period.
+ * Included by psxplus.c, whose head tells the whole.
+ *
+ * Locks: the lock of the instance is held, but for the two timers, which take it.
+ */
+#ifndef PACELINE_PSXPLUS_MOVES_H
+#define PACELINE_PSXPLUS_MOVES_H
+
+#include "psxplus_unit.h"
+#include "sedf_ports.h"
+
+enum {
+	PERIOD_BEGINS,
+	SHARES_FALL_DUE,
+	TIMERS,
+};
+
+/* Runtime parameters. */
+static unsigned int __read_mostly psxplus_tick_us = 300;
+static unsigned int __read_mostly psxplus_patience_us = 300;
+static unsigned int __read_mostly psxplus_period_us = 30000;
+static unsigned int __read_mostly psxplus_share_percent = 5;
+
+struct plus_pcpu {
+	s_time_t charged, slice_end;
+};
+
+struct plus {
+	struct pace_sched base;
+	struct shares shares;
+	struct timer timers[TIMERS];
+	bool started;
+	uint64_t periods, claims;
+	struct plus_pcpu pcpus[NR_CPUS];
+};
+
+struct plus_dom {
+	struct ports ports;
+};
+
+static inline struct plus *plus_of(const struct scheduler *ops)
+{
+	return container_of(sched_of(ops), struct plus, base);
+}
+
+static inline struct plus_unit *plus_unit_of(struct pace_unit *own)
+{
+	return container_of(own, struct plus_unit, base);
+}
+
+static inline unsigned int clamp_param(unsigned int value, unsigned int least, unsigned int most)
+{
+	return value < least ? least : value > most ? most : value;
+}
+
+static inline uint64_t tick_ns(void)
+{
+	return MICROSECS(clamp_param(psxplus_tick_us, 10, 100000));
+}
+
+/* How long a unit may run without progress before it is known to wait. */
+static inline uint64_t patience_ns(const struct plus *plus, const struct plus_unit *own)
+{
+	uint64_t patience = MICROSECS(clamp_param(psxplus_patience_us, 1, 1000000));
+
+	return own->flag == FLAG_UNSET && plus->shares.period_ns > patience ? plus->shares.period_ns : patience;
+}
+
+/* How long a unit may run before its standing changes, at most a tick. */
+static inline uint64_t slice_ns(const struct plus *plus, const struct plus_unit *own)
+{
+	uint64_t tick = tick_ns(), left = tick;
+	struct key key = plus_key(own);
+
+	if (key.class == DUE)
+		return plus->shares.share_ns - own->account.got_ns;
+	if (key.class == FEDERATE)
+		left = own->simulates ? patience_ns(plus, own) - own->stalled_ns : own->grace_ns;
+	return left < tick ? left : tick;
+}
+
+/* Books what the unit that runs on `cpu` has run until now. */
+static inline void charge(struct plus *plus, s_time_t now, unsigned int cpu)
+{
+	struct pace_unit *own = plus->base.pcpus[cpu].running;
+	s_time_t charged = plus->pcpus[cpu].charged;
+
+	plus->pcpus[cpu].charged = now;
+	if (own)
+		plus_charge(plus_unit_of(own), now - charged, now, plus->shares.share_ns);
+}
+
+static inline void charge_all(struct plus *plus, s_time_t now)
+{
+	unsigned int cpu;
+
+	for_each_cpu (cpu, &plus->base.cpus)
+		charge(plus, now, cpu);
+}
+
+static inline void charge_unit(struct plus *plus, s_time_t now, const struct plus_unit *own)
+{
+	if (own->base.runs_on != NO_CPU)
+		charge(plus, now, own->base.runs_on);
+}
+
+/* What orders the unit has changed: it stands elsewhere, and may preempt. */
+static inline void reorder(struct plus *plus, struct plus_unit *own)
+{
+	if (own->base.runs_on != NO_CPU) {
+		queue_stand(&plus->base, own->base.runs_on, plus_standing(own));
+	} else if (own->base.state == WAITING) {
+		queue_rekey(&plus->base, &own->base, plus_key(own));
+		queue_offer(&plus->base, &own->base);
+	}
+}
+
+/* If the unit runs and somebody waits who comes before it, its PCPU is asked to decide. */
+static inline void give_way(struct plus *plus, const struct plus_unit *own)
+{
+	struct pace_unit *least;
+
+	if (own->base.runs_on == NO_CPU)
+		return;
+	least = queue_least(&plus->base, own->base.runs_on);
+	if (least && key_less(least->key, plus_standing(own)))
+		queue_ask(&plus->base, own->base.runs_on);
+}
+
+static inline void restore(struct plus *plus, s_time_t now, struct plus_unit *own)
+{
+	unsigned int cpu = own->base.runs_on;
+
+	charge_unit(plus, now, own);
+	make_progress(own);
+	reorder(plus, own);
+	/* It may be in a slice that is longer than the patience with it. */
+	if (cpu != NO_CPU && plus->pcpus[cpu].slice_end > now + (s_time_t)patience_ns(plus, own))
+		queue_ask(&plus->base, cpu);
+}
+
+static inline void tell_waiting(struct plus *plus, s_time_t now, struct plus_unit *own, bool waits)
+{
+	own->flag = waits ? FLAG_SET : FLAG_UNSET;
+	if (!waits) {
+		restore(plus, now, own);
+		return;
+	}
+	own->waits = true;
+	reorder(plus, own);
+	give_way(plus, own);
+}
+
+static inline void enqueue(struct plus *plus, struct plus_unit *own)
+{
+	struct place place = place_of(&plus->base, &own->base, (struct place){ANYWHERE, 0});
+
+	queue_wait(&plus->base, &own->base, plus_key(own), place);
+}
+
+static inline void fall_asleep(struct pace_sched *sched, struct pace_unit *own)
+{
+	plus_unit_of(own)->account.entitled = plus_unit_of(own)->account.due = false;
+	own->awake = false;
+	queue_leave(sched, own);
+}
+
+/* A period is over: what a unit that was awake all through it has had less than its share. */
+static inline void note_denied(const struct plus *plus, struct plus_unit *own)
+{
+	uint64_t share = plus->shares.share_ns, got = own->account.got_ns;
+
+	if (!own->account.entitled || got >= share)
+		return;
+	own->denied++;
+	if (own->lacked_ns < share - got)
+		own->lacked_ns = share - got;
+}
+
+static void cf_check begin_period(void *data)
+{
+	struct plus *plus = data;
+	struct pace_sched *sched = &plus->base;
+	unsigned int pinned[NR_CPUS] = {}, awake = 0, most_pinned = 0, cpu;
+	struct plus_unit *own;
+	unsigned long flags;
+	uint64_t due_after;
+	s_time_t now;
+
+	spin_lock_irqsave(&sched->lock, flags);
+	now = NOW();
+	charge_all(plus, now);
+	plus->periods++;
+	plus->shares.period_ns = MICROSECS(clamp_param(psxplus_period_us, 1000, 10000000));
+	plus->shares.percent = clamp_param(psxplus_share_percent, 1, 50);
+	list_for_each_entry (own, &sched->units, base.all) {
+		awake += own->base.awake;
+		if (!own->base.awake || !own->pinned)
+			continue;
+		cpu = cpumask_first(own->base.unit->cpu_hard_affinity);
+		if (++pinned[cpu] > most_pinned)
+			most_pinned++;
+	}
+	/* Only a unit that was pinned elsewhere during the period can be due to its end. All accounts are new before any is reordered. */
+	list_for_each_entry (own, &sched->units, base.all) {
+		own->late = own->account.due;
+		note_denied(plus, own);
+		own->account = (struct account){.entitled = own->base.awake};
+	}
+	list_for_each_entry (own, &sched->units, base.all)
+		if (own->late)
+			reorder(plus, own);
+	due_after = shares_begin(&plus->shares, cpumask_weight(&sched->cpus), awake, most_pinned);
+	set_timer(&plus->timers[SHARES_FALL_DUE], now + due_after);
+	set_timer(&plus->timers[PERIOD_BEGINS], now + plus->shares.period_ns);
+	spin_unlock_irqrestore(&sched->lock, flags);
+}
+
+static void cf_check claim_shares(void *data)
+{
+	struct plus *plus = data;
+	struct pace_sched *sched = &plus->base;
+	struct plus_unit *own;
+	unsigned long flags;
+
+	spin_lock_irqsave(&sched->lock, flags);
+	plus->claims++;
+	charge_all(plus, NOW());
+	list_for_each_entry (own, &sched->units, base.all)
+		own->account.due = own->account.entitled && own->account.got_ns < plus->shares.share_ns;
+	list_for_each_entry (own, &sched->units, base.all)
+		if (own->account.due)
+			reorder(plus, own);
+	/* Those who run already are to stop when they have their share. */
+	list_for_each_entry (own, &sched->units, base.all)
+		if (own->account.due && own->base.runs_on != NO_CPU)
+			queue_ask(sched, own->base.runs_on);
+	spin_unlock_irqrestore(&sched->lock, flags);
+}
+
+#endif

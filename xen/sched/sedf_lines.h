@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The lines of SEDF: what it knows of units, domains and PCPUs, and the trees in which units stand. sedf_moves.h has the moves
+ * between them.
+ *
+ * State: per PCPU three lines, each a tree in its own order and, under a rule, a second one in the order of preference: most
+ * pending messages first. And a tree of those who wait for a period to begin.
+ *
+ * Invariant: what a unit stands by in a line is written down in its spot, and changed only while it is not in that tree.
+ *
+ * Locks: all of it is guarded by the lock of the instance.
+ */
+#ifndef PACELINE_SEDF_LINES_H
+#define PACELINE_SEDF_LINES_H
+
+#include "sedf_ports.h"
+#include "sedf_share.h"
+
+/* Where an awake unit stands, or what the one that runs there runs on. The first line that is not empty is served. */
+enum line_kind {
+	LINE_RUN,     /* the period has begun, the slice is not used up: the earliest deadline first */
+	LINE_PENALTY, /* extra time for those that lost some of their slice by blocking */
+	LINE_EXTRA,   /* extra time, least used first */
+	NOWHERE,
+};
+#define LINES 3
+
+enum rule {
+	PLAIN,
+	MOST_PENDING,      /* csde */
+	MOST_PENDING_DOM0, /* csdd: DOM0 first if it has a message */
+};
+
+struct spot {
+	uint64_t order, arrival;
+	/* The rank: who is preferred, the most messages, who waited longest; compared from left to right, then by the order. */
+	uint64_t behind, no_messages, chosen_ns;
+};
+
+struct line {
+	struct rb_root in_order, by_rank;
+};
+
+struct sedf_pcpu {
+	struct line lines[LINES];
+	struct rb_root periods;
+	uint64_t slice_end_ns, least_score_ns;
+};
+
+struct sedf {
+	struct pace_sched base;
+	enum rule rule;
+	struct list_head doms;
+	uint64_t now_ns; /* the time of the last operation: time never falls */
+	uint64_t arrivals;
+	uint64_t admitted; /* units, ever */
+	uint64_t recounts, forfeits;
+	struct sedf_pcpu pcpus[NR_CPUS];
+	struct load loads[NR_CPUS];
+};
+
+struct sedf_dom {
+	struct list_head all, units;
+	struct domain *domain;
+	bool privileged;
+	struct share share;
+	struct ports ports;
+	const struct paceline_xen_page *page; /* the statistics page, if it has registered one */
+	unsigned int left;		      /* messages that it has taken and not worked on, by its page */
+	uint64_t events;
+};
+
+struct sedf_unit {
+	struct pace_unit base;
+	struct sedf_dom *dom;
+	struct list_head of_dom;
+	unsigned int home;
+	uint64_t number; /* in the order of coming, to break ties */
+	enum line_kind place;
+	struct spot spot;
+	bool waits_for_period;
+	struct rb_node order_node, rank_node, period_node;
+	uint64_t deadline_ns; /* the end of the period; 0 before the first */
+	uint64_t arrival;     /* among equal deadlines */
+	uint64_t used_ns, lost_ns, score_ns;
+	uint64_t chosen_ns, charged_ns; /* when it was last chosen, and until when it was charged for running */
+};
+
+#define BY_ORDER(node) container_of(node, struct sedf_unit, order_node)
+#define BY_RANK(node) container_of(node, struct sedf_unit, rank_node)
+#define BY_PERIOD(node) container_of(node, struct sedf_unit, period_node)
+
+static inline struct sedf *sedf_of(const struct scheduler *ops)
+{
+	return container_of(sched_of(ops), struct sedf, base);
+}
+
+static inline struct sedf_unit *sedf_unit_of(struct pace_unit *own)
+{
+	return own ? container_of(own, struct sedf_unit, base) : NULL;
+}
+
+static inline struct sedf_unit *running_on(const struct sedf *sedf, unsigned int cpu)
+{
+	return sedf_unit_of(sedf->base.pcpus[cpu].running);
+}
+
+static inline bool order_less(const struct spot *a, const struct spot *b)
+{
+	return a->order != b->order ? a->order < b->order : a->arrival < b->arrival;
+}
+
+static inline bool rank_less(const struct spot *a, const struct spot *b)
+{
+	if (a->behind != b->behind)
+		return a->behind < b->behind;
+	if (a->no_messages != b->no_messages)
+		return a->no_messages < b->no_messages;
+	if (a->chosen_ns != b->chosen_ns)
+		return a->chosen_ns < b->chosen_ns;
+	return order_less(a, b);
+}
+
+/* When the period of an awake unit began or will begin. */
+static inline uint64_t period_begins_ns(const struct sedf_unit *own)
+{
+	return own->deadline_ns - own->dom->share.period_ns;
+}
+
+static inline bool period_less(const struct sedf_unit *a, const struct sedf_unit *b)
+{
+	uint64_t begins_a = period_begins_ns(a), begins_b = period_begins_ns(b);
+
+	return begins_a != begins_b ? begins_a < begins_b : a->number < b->number;
+}
+
+static inline void set_rank(const struct sedf *sedf, struct sedf_unit *own)
+{
+	unsigned int messages = own->dom->ports.count + own->dom->left;
+
+	own->spot.behind = !(sedf->rule == MOST_PENDING_DOM0 && own->dom->privileged && messages);
+	own->spot.no_messages = UINT64_MAX - messages;
+	own->spot.chosen_ns = own->chosen_ns;
+}
+
+static inline void link_rank(struct line *line, struct sedf_unit *own)
+{
+	struct rb_node **at = &line->by_rank.rb_node, *parent = NULL;
+
+	while (*at) {
+		parent = *at;
+		at = rank_less(&own->spot, &BY_RANK(parent)->spot) ? &parent->rb_left : &parent->rb_right;
+	}
+	rb_link_node(&own->rank_node, parent, at);
+	rb_insert_color(&own->rank_node, &line->by_rank);
+}
+
+static inline void link_line(struct sedf *sedf, struct sedf_unit *own)
+{
+	struct line *line = &sedf->pcpus[own->home].lines[own->place];
+	struct rb_node **at = &line->in_order.rb_node, *parent = NULL;
+
+	while (*at) {
+		parent = *at;
+		at = order_less(&own->spot, &BY_ORDER(parent)->spot) ? &parent->rb_left : &parent->rb_right;
+	}
+	rb_link_node(&own->order_node, parent, at);
+	rb_insert_color(&own->order_node, &line->in_order);
+	if (sedf->rule != PLAIN)
+		link_rank(line, own);
+}
+
+static inline void unlink_line(struct sedf *sedf, struct sedf_unit *own)
+{
+	struct line *line = &sedf->pcpus[own->home].lines[own->place];
+
+	rb_erase(&own->order_node, &line->in_order);
+	if (sedf->rule != PLAIN)
+		rb_erase(&own->rank_node, &line->by_rank);
+}
+
+static inline void link_period(struct sedf *sedf, struct sedf_unit *own)
+{
+	struct rb_root *root = &sedf->pcpus[own->home].periods;
+	struct rb_node **at = &root->rb_node, *parent = NULL;
+
+	while (*at) {
+		parent = *at;
+		at = period_less(own, BY_PERIOD(parent)) ? &parent->rb_left : &parent->rb_right;
+	}
+	rb_link_node(&own->period_node, parent, at);
+	rb_insert_color(&own->period_node, root);
+	own->waits_for_period = true;
+}
+
+static inline struct sedf_unit *first_in(const struct line *line)
+{
+	struct rb_node *node = rb_first(&line->in_order);
+
+	return node ? BY_ORDER(node) : NULL;
+}
+
+static inline struct sedf_unit *next_period(const struct sedf *sedf, unsigned int cpu)
+{
+	struct rb_node *node = rb_first(&sedf->pcpus[cpu].periods);
+
+	return node ? BY_PERIOD(node) : NULL;
+}
+
+#endif
