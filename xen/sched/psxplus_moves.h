@@ -9,7 +9,7 @@
 #define PACELINE_PSXPLUS_MOVES_H
 
 #include "psxplus_unit.h"
-#include "sedf_ports.h"
+#include "ports.h"
 
 enum {
 	PERIOD_BEGINS,
