@@ -20,6 +20,7 @@
  * Locks: the one of the instance, see paceline.h. Xen tells of ports with their event-channel locks held, which are outside of it.
  */
 #include "sedf_domains.h"
+#include "sedf_invariants.h"
 
 #define QUANTUM_US_MIN 1
 #define QUANTUM_US_MAX 1000000
@@ -282,6 +283,7 @@ static void cf_check sedf_do_schedule(const struct scheduler *ops, struct sched_
 		sedf->pcpus[cpu].slice_end_ns = sedf->now_ns + slice_ns;
 	else if (period)
 		current_unit->next_time = slice_ns;
+	check_lines(sedf);
 }
 
 static void cf_check sedf_dump_settings(const struct scheduler *ops)

@@ -5,7 +5,7 @@ mod replay;
 
 use paceline_policy::{Setting, Settings};
 use proptest::prelude::*;
-use replay::{Plugin, decides_alike};
+use replay::{Plugin, decides_alike, survives};
 
 fn nsx() -> impl Strategy<Value = Plugin> {
     let tick_us = prop_oneof![Just(30u64), Just(100), Just(1000), Just(30_000), 30u64..30_000];
@@ -37,4 +37,9 @@ fn nsx() -> impl Strategy<Value = Plugin> {
 #[test]
 fn nsx_decides_as_its_policy() {
     decides_alike(4000, nsx());
+}
+
+#[test]
+fn nsx_loses_nobody_when_contexts_are_saved_late() {
+    survives("nsx", 300);
 }

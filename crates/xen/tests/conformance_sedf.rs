@@ -6,7 +6,7 @@ mod replay;
 
 use paceline_policy::{Setting, Settings};
 use proptest::prelude::*;
-use replay::{Plugin, decides_alike};
+use replay::{Plugin, decides_alike, survives};
 
 fn plugin(name: &'static str) -> impl Strategy<Value = Plugin> {
     let quantum_us = prop_oneof![Just(500u64), Just(1), 1u64..20_000];
@@ -34,4 +34,11 @@ fn csde_decides_as_its_policy() {
 #[test]
 fn csdd_decides_as_its_policy() {
     decides_alike(2000, plugin("csdd"));
+}
+
+#[test]
+fn sedf_csde_and_csdd_lose_nobody_when_contexts_are_saved_late() {
+    for name in ["sedf", "csde", "csdd"] {
+        survives(name, 200);
+    }
 }
