@@ -27,31 +27,26 @@ const PCPUS: u32 = 2;
 /// What the machine has besides the memory of its guests, in MiB: that of dom0, of Xen, and some to spare.
 const MEMORY_MIB: u32 = 1792;
 
-/// Files that are booted.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Files<'a> {
-    /// The packages.
-    pub root: &'a Path,
-    /// The hypervisor.
-    pub hypervisor: &'a Path,
-    /// dom0's kernel.
-    pub kernel: &'a Path,
-    /// dom0's image.
-    pub image: &'a Path,
-}
+/// Names of what is booted. Xen is told the names of its modules, so that their length decides what lies where in memory.
+pub(crate) const HYPERVISOR: &str = "xen";
+pub(crate) const KERNEL: &str = "vmlinux";
+pub(crate) const DOM0: &str = "dom0.cpio";
 
-/// Boots and hands over each line of the serial console until the machine is off.
+/// Boots what is in `folder` with the emulator of the packages in `root`, and hands over each line of the serial console until
+/// the machine is off.
 pub(crate) fn emulate(
-    files: Files<'_>,
+    root: &Path,
+    folder: &Path,
     boot: &Boot,
     stop: &Stop,
     line: impl FnMut(&str),
 ) -> Result<Ended, LabError> {
-    follow(machine(files, boot), Some(Duration::from_secs(boot.limit_s.into())), stop, line)
+    let mut machine = machine(root, boot);
+    machine.current_dir(folder);
+    follow(machine, Some(Duration::from_secs(boot.limit_s.into())), stop, line)
 }
 
-fn machine(files: Files<'_>, boot: &Boot) -> Command {
-    let Files { root, hypervisor, kernel, image } = files;
+fn machine(root: &Path, boot: &Boot) -> Command {
     let guests: u32 = boot.domains.iter().map(|domain| domain.memory_mib).sum();
     let memory_mib = (MEMORY_MIB + guests).next_multiple_of(256);
     let options = [XEN_OPTIONS, &format!("sched={}", boot.scheduler), &boot.options.join(" ")].join(" ");
@@ -65,9 +60,7 @@ fn machine(files: Files<'_>, boot: &Boot) -> Command {
         .args(["-rtc", "base=2026-01-01,clock=vm", "-seed", "42", "-cpu", PROCESSOR])
         .args(["-smp", &PCPUS.to_string(), "-m", &memory_mib.to_string()])
         .args(["-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio", "-no-reboot"])
-        .arg("-kernel")
-        .arg(hypervisor)
-        .args(["-append", options.trim_end(), "-initrd"])
-        .arg(format!("{} {KERNEL_OPTIONS},{}", kernel.display(), image.display()));
+        .args(["-kernel", HYPERVISOR, "-append", options.trim_end()])
+        .args(["-initrd", &format!("{KERNEL} {KERNEL_OPTIONS},{DOM0}")]);
     machine
 }

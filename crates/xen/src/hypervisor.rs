@@ -50,7 +50,8 @@ pub(crate) fn hypervisor(
         format!("{CONFIGURATION}{}\n", if debug { "CONFIG_DEBUG=y" } else { "# CONFIG_DEBUG is not set" });
     let archive = packages.source.file_name().unwrap_or_default();
     let base = hash([archive.as_bytes(), configuration.as_bytes()]);
-    let inserted = hash([base.as_bytes(), &read(&ours.join(INSERT))?]);
+    let built_as = BUILT.concat();
+    let inserted = hash([base.as_bytes(), built_as.as_bytes(), &read(&ours.join(INSERT))?]);
     let all = PARTS.iter().try_fold(inserted, |before, part| hash_folder(before, &ours.join(part)))?;
     let built = cache.join("hypervisors").join(format!("xen-{variant}-{all}"));
     if built.exists() {
@@ -92,6 +93,15 @@ fn keep(from: &Path, to: &Path) -> Result<(), LabError> {
     fs::rename(&half, to).map_err(io("rename", &half))
 }
 
+/// What Xen says of its building, which must not make two boots print different things.
+const BUILT: &[&str] = &[
+    "XEN_BUILD_DATE=Thu Jan  1 00:00:00 UTC 2026",
+    "XEN_BUILD_TIME=00:00:00",
+    "XEN_WHOAMI=paceline",
+    "XEN_DOMAIN=lab",
+    "XEN_BUILD_HOST=lab",
+];
+
 /// Runs make in the tree's hypervisor, with the tools of the packages.
 fn make(packages: &Packages, tree: &Path, arguments: &[&str], stop: &Stop) -> Result<(), LabError> {
     let root = packages.root.display();
@@ -105,6 +115,7 @@ fn make(packages: &Packages, tree: &Path, arguments: &[&str], stop: &Stop) -> Re
         .env_remove("MAKEFLAGS")
         .args(["-s", "-C"])
         .arg(tree.join("xen"))
+        .args(BUILT)
         .args(arguments);
     run("compiling Xen", make, stop).map(|_| ())
 }

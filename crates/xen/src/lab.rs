@@ -6,12 +6,13 @@
 use std::env;
 use std::fs::{self, File, TryLockError};
 use std::io::{BufWriter, Write};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use crate::boot::Boot;
-use crate::emulator::{Files, emulate};
+use crate::emulator::{DOM0, HYPERVISOR, KERNEL, emulate};
 use crate::error::{LabError, io};
 use crate::hypervisor::{check_sources, hypervisor};
 use crate::packages::{Packages, packages};
@@ -94,17 +95,18 @@ impl Lab {
     ) -> Result<Booted, LabError> {
         let systems = self.systems.as_ref().expect("boots are prepared");
         let hypervisor = self.build(boot.debug, &|_| ())?;
-        let image = log.with_extension("cpio");
-        systems.write(boot, &image)?;
-        let files = Files {
-            root: &self.packages.root,
-            hypervisor: &hypervisor,
-            kernel: &systems.kernel,
-            image: &image,
-        };
+        let folder = log.with_extension("boot");
+        // One that was killed may have left it.
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).map_err(io("make the folder", &folder))?;
+        systems.write(boot, &folder.join(DOM0))?;
+        for (target, name) in [(&hypervisor, HYPERVISOR), (&systems.kernel, KERNEL)] {
+            let link = folder.join(name);
+            symlink(target, &link).map_err(io("make the link", &link))?;
+        }
         let mut written = BufWriter::new(File::create(log).map_err(io("write", log))?);
         let (mut reader, mut console, mut failed) = (Reader::default(), Vec::new(), Ok(()));
-        let ended = emulate(files, boot, &self.stop, |text| {
+        let ended = emulate(&self.packages.root, &folder, boot, &self.stop, |text| {
             reader.line(text);
             line(reader.part(), text);
             if failed.is_ok() {
@@ -112,7 +114,7 @@ impl Lab {
             }
             console.push(text.to_owned());
         });
-        let removed = fs::remove_file(&image).map_err(io("remove", &image));
+        let removed = fs::remove_dir_all(&folder).map_err(io("remove", &folder));
         let ended = match ended? {
             Ended::Exited(status) => format!("the machine ended before its steps ({})", told_status(status)),
             Ended::Overdue => format!("it was not over after {} s of real time", boot.limit_s),
