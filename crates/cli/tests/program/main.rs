@@ -7,6 +7,8 @@ mod determinism;
 mod lvt;
 mod machine;
 mod optimistic;
+#[cfg(target_os = "linux")]
+mod reproduce;
 mod resume;
 mod run;
 mod trace;
