@@ -120,6 +120,7 @@ static void cf_check nsx_deinit_pdata(const struct scheduler *ops, void *pdata, 
 	drop_cpu(&nsx->base, cpu);
 	keep_timers(nsx);
 	spin_unlock_irqrestore(&nsx->base.lock, flags);
+	end_timers(nsx);
 }
 
 static void cf_check nsx_move_timers(const struct scheduler *ops, struct sched_resource *sr)

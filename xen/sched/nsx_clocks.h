@@ -229,4 +229,12 @@ static inline void keep_timers(struct nsx *nsx)
 	keep_timer(&nsx->base, &nsx->master_all_lvt);
 }
 
+/* They end if it has none. Without the lock. */
+static inline void end_timers(struct nsx *nsx)
+{
+	end_timer(&nsx->base, &nsx->master);
+	end_timer(&nsx->base, &nsx->master_lvt);
+	end_timer(&nsx->base, &nsx->master_all_lvt);
+}
+
 #endif

@@ -66,17 +66,25 @@ static inline void drop_cpu(struct pace_sched *sched, unsigned int cpu)
 	cpumask_clear_cpu(cpu, &sched->busy);
 }
 
+static inline bool is_live(const struct timer *timer)
+{
+	return timer->status != TIMER_STATUS_invalid && timer->status != TIMER_STATUS_killed;
+}
+
 /* A timer of the instance goes on on a PCPU that remains, if one does. With the lock. */
 static inline void keep_timer(struct pace_sched *sched, struct timer *timer)
 {
 	unsigned int cpu = cpumask_first(&sched->cpus);
 
-	if (timer->status == TIMER_STATUS_invalid || timer->status == TIMER_STATUS_killed)
-		return;
-	if (cpu >= nr_cpu_ids)
-		kill_timer(timer);
-	else if (!cpumask_test_cpu(timer->cpu, &sched->cpus))
+	if (is_live(timer) && cpu < nr_cpu_ids && !cpumask_test_cpu(timer->cpu, &sched->cpus))
 		migrate_timer(timer, cpu);
+}
+
+/* If no PCPU remains, the timer ends. Without the lock: it may be waiting for that, and is waited for. */
+static inline void end_timer(struct pace_sched *sched, struct timer *timer)
+{
+	if (is_live(timer) && cpumask_empty(&sched->cpus))
+		kill_timer(timer);
 }
 
 /* A unit comes, asleep. With the lock. */

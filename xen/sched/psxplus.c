@@ -79,23 +79,19 @@ static spinlock_t *cf_check plus_switch_sched(struct scheduler *ops, unsigned in
 	return lock;
 }
 
-static void keep_timers(struct plus *plus)
-{
-	unsigned int i;
-
-	for (i = 0; i < TIMERS; i++)
-		keep_timer(&plus->base, &plus->timers[i]);
-}
-
 static void cf_check plus_deinit_pdata(const struct scheduler *ops, void *pdata, int cpu)
 {
 	struct plus *plus = plus_of(ops);
 	unsigned long flags;
+	unsigned int i;
 
 	spin_lock_irqsave(&plus->base.lock, flags);
 	drop_cpu(&plus->base, cpu);
-	keep_timers(plus);
+	for (i = 0; i < TIMERS; i++)
+		keep_timer(&plus->base, &plus->timers[i]);
 	spin_unlock_irqrestore(&plus->base.lock, flags);
+	for (i = 0; i < TIMERS; i++)
+		end_timer(&plus->base, &plus->timers[i]);
 }
 
 static struct sched_resource *cf_check plus_pick_resource(const struct scheduler *ops, const struct sched_unit *unit)

@@ -9,7 +9,7 @@
 #define PACELINE_PSXPLUS_MOVES_H
 
 #include "psxplus_unit.h"
-#include "sedf_ports.h"
+#include "ports.h"
 
 enum {
 	PERIOD_BEGINS,
@@ -213,8 +213,10 @@ static void cf_check begin_period(void *data)
 		if (own->late)
 			reorder(plus, own);
 	due_after = shares_begin(&plus->shares, cpumask_weight(&sched->cpus), awake, most_pinned);
-	set_timer(&plus->timers[SHARES_FALL_DUE], now + due_after);
-	set_timer(&plus->timers[PERIOD_BEGINS], now + plus->shares.period_ns);
+	if (!cpumask_empty(&sched->cpus)) {
+		set_timer(&plus->timers[SHARES_FALL_DUE], now + due_after);
+		set_timer(&plus->timers[PERIOD_BEGINS], now + plus->shares.period_ns);
+	}
 	spin_unlock_irqrestore(&sched->lock, flags);
 }
 

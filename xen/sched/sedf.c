@@ -13,7 +13,7 @@
  * the runtime parameter `sedf-domain=DOMID:PERIOD:SLICE:EXTRA` (microseconds; EXTRA is 0 or 1). On no PCPU is more than the whole
  * promised. `sedf-quantum-us` is a turn of extra time.
  *
- * Messages: sedf_ports.h counts ports that are pending; Xen says when one becomes so. To these comes what a guest says on its
+ * Messages: ports.h counts ports that are pending; Xen says when one becomes so. To these comes what a guest says on its
  * statistics page that it has taken and not worked on. That is read when a unit of the guest has run, for it cannot have changed
  * otherwise. A message causes no decision by itself.
  *

@@ -13,7 +13,7 @@
 #ifndef PACELINE_SEDF_LINES_H
 #define PACELINE_SEDF_LINES_H
 
-#include "sedf_ports.h"
+#include "ports.h"
 #include "sedf_share.h"
 
 /* Where an awake unit stands, or what the one that runs there runs on. The first line that is not empty is served. */

@@ -55,7 +55,8 @@ fn without_packages_it_is_skipped_with_the_reason() {
     let tools = tempfile::tempdir().expect("a folder");
     std::os::unix::fs::symlink(which("setpriv"), tools.path().join("setpriv")).expect("a link");
     let mut command = paceline(&["build"]);
-    let output = command.env("XDG_CACHE_HOME", cache.path()).env("PATH", tools.path()).output().expect("it starts");
+    let output =
+        command.env("XDG_CACHE_HOME", cache.path()).env("PATH", tools.path()).output().expect("it starts");
     assert_eq!(output.status.code(), Some(77), "{}", told(&output));
     assert!(told(&output).lines().any(|line| line.starts_with("skipped: ")), "{}", told(&output));
 }

@@ -19,6 +19,9 @@ pub enum LabError {
         /// What lacks in it.
         lacks: &'static str,
     },
+    /// Our sources were changed while they were read.
+    #[error("{} was changed while it was read", .0.display())]
+    Changed(PathBuf),
     /// A boot cannot be what it says.
     #[error("boot {boot:?}: {problem}")]
     Boot {

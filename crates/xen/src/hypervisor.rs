@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::error::{LabError, io};
+use crate::lock::lock;
 use crate::packages::Packages;
 use crate::process::{Stop, command, run};
 
@@ -52,12 +53,20 @@ pub(crate) fn hypervisor(
     let base = hash([archive.as_bytes(), configuration.as_bytes()]);
     let built_as = BUILT.concat();
     let inserted = hash([base.as_bytes(), built_as.as_bytes(), &read(&ours.join(INSERT))?]);
-    let all = PARTS.iter().try_fold(inserted, |before, part| hash_folder(before, &ours.join(part)))?;
-    let built = cache.join("hypervisors").join(format!("xen-{variant}-{all}"));
+    let all =
+        || PARTS.iter().try_fold(inserted.clone(), |before, part| hash_folder(before, &ours.join(part)));
+    let hashed = all()?;
+    let built = cache.join("hypervisors").join(format!("xen-{variant}-{hashed}"));
     if built.exists() {
         return Ok(built);
     }
-    let tree = cache.join("trees").join(variant);
+    let trees = cache.join("trees");
+    fs::create_dir_all(&trees).map_err(io("make the folder", &trees))?;
+    let _locked = lock(&trees.join(format!("{variant}.lock")), stop, told)?;
+    if built.exists() {
+        return Ok(built);
+    }
+    let tree = trees.join(variant);
     let stamp = tree.join("paceline-base");
     if fs::read_to_string(&stamp).is_ok_and(|stamped| stamped == base) {
         told(&format!("Compiling Xen again with what changed ({variant}) ..."));
@@ -72,6 +81,9 @@ pub(crate) fn hypervisor(
     let mut script = command(ours.join(INSERT));
     script.arg(&tree);
     run("inserting the schedulers into Xen", script, stop)?;
+    if all()? != hashed {
+        return Err(LabError::Changed(ours.into()));
+    }
     if !stamp.exists() {
         let config = tree.join("xen/.config");
         fs::write(&config, &configuration).map_err(io("write", &config))?;

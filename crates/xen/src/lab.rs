@@ -1,15 +1,13 @@
 //! The lab itself: a folder in the cache with what was fetched and built, and boots out of it.
 //!
-//! Invariants: who fetches or builds holds a lock on the folder, so that labs side by side do not disturb each other; boots
-//! only read from it.
+//! Invariant: labs side by side do not disturb each other: who fetches or builds holds a lock meanwhile, and boots only read
+//! what is complete.
 
 use std::env;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 use crate::boot::Boot;
 use crate::emulator::{DOM0, HYPERVISOR, KERNEL, emulate};
@@ -20,9 +18,6 @@ use crate::process::{Ended, Stop, told_status};
 use crate::script;
 use crate::systems::Systems;
 use crate::transcript::{Reader, Transcript};
-
-/// How often a lock that somebody else holds is tried again.
-const TRY_AGAIN: Duration = Duration::from_millis(300);
 
 /// What is told while something goes on.
 pub type Told<'a> = dyn Fn(&str) + Sync + 'a;
@@ -60,14 +55,12 @@ impl Lab {
         }
         let cache = cache()?;
         fs::create_dir_all(&cache).map_err(io("make the folder", &cache))?;
-        let _locked = lock(&cache, stop, told)?;
         let packages = packages(&cache, stop, &mut |line| told(line))?;
         Ok(Self { cache, sources, packages, systems: None, stop: stop.clone() })
     }
 
     /// Builds the hypervisor, with checks of its invariants if `debug`, unless it is there; says where it is.
     pub fn build(&self, debug: bool, told: &Told<'_>) -> Result<PathBuf, LabError> {
-        let _locked = lock(&self.cache, &self.stop, told)?;
         let Self { cache, packages, sources, stop, .. } = self;
         hypervisor(cache, packages, sources, debug, stop, &mut |line| told(line))
     }
@@ -80,7 +73,6 @@ impl Lab {
                 self.build(debug, told)?;
             }
         }
-        let _locked = lock(&self.cache, &self.stop, told)?;
         self.systems = Some(Systems::new(&self.cache, &self.packages, &self.sources, &self.stop)?);
         Ok(())
     }
@@ -136,25 +128,4 @@ fn cache() -> Result<PathBuf, LabError> {
     let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
     let base = base.ok_or_else(|| LabError::Skipped("neither XDG_CACHE_HOME nor HOME is set".into()))?;
     Ok(base.join("paceline/xen-lab"))
-}
-
-/// Waits until nobody else fetches or builds; the lock is given back when the file is closed.
-fn lock(cache: &Path, stop: &Stop, told: &Told<'_>) -> Result<File, LabError> {
-    let path = cache.join("lock");
-    let file = File::create(&path).map_err(io("write", &path))?;
-    let mut waits = false;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::Error(reason)) => return Err(io("lock", &path)(reason)),
-            Err(TryLockError::WouldBlock) => {
-                if !waits {
-                    told("Waiting for another lab that builds ...");
-                    waits = true;
-                }
-                stop.check()?;
-                thread::sleep(TRY_AGAIN);
-            }
-        }
-    }
 }

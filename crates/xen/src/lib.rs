@@ -21,6 +21,7 @@ mod hypervisor;
 mod image;
 mod kernel;
 mod lab;
+mod lock;
 mod packages;
 pub mod prediction;
 mod process;

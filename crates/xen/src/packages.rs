@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::{LabError, io};
+use crate::kernel::kernel;
+use crate::lock::lock;
 use crate::process::{Stop, command, run};
 
 /// The release of Debian whose packages were tested together.
@@ -53,7 +55,10 @@ pub(crate) struct Packages {
 /// Gets the packages into the folder `cache`, unless they are there.
 pub(crate) fn packages(cache: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Result<Packages, LabError> {
     let (root, sources) = (cache.join("root"), cache.join("source"));
-    if !root.join("complete").exists() {
+    let complete = root.join("complete");
+    let locked = if complete.exists() { None } else { Some(lock(&cache.join("lock"), stop, told)?) };
+    // Whoever held the lock may have got them.
+    if locked.is_some() && !complete.exists() {
         told("Getting Xen's source, its tools, a kernel and an emulator (95 MB) ...");
         let apt = Apt::new(cache, stop)?;
         // What is not complete is of no use to anybody.
@@ -63,7 +68,8 @@ pub(crate) fn packages(cache: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) ->
         }
         apt.get(&sources, &["source", "--download-only", "-qq", "xen"])?;
         unpack(&apt, &root, stop, told)?;
-        fs::write(root.join("complete"), "").map_err(io("write", &root.join("complete")))?;
+        kernel(&root, stop)?;
+        fs::write(&complete, "").map_err(io("write", &complete))?;
     }
     let found = fs::read_dir(&sources).map_err(io("read", &sources))?.filter_map(Result::ok);
     let source = found.map(|entry| entry.path()).find(|path| path.to_string_lossy().contains(".orig.tar."));

@@ -116,8 +116,8 @@ fn guest(
     modules: &Path,
     stop: &Stop,
 ) -> Result<Vec<u8>, LabError> {
-    let (sources, built) = (ours.join("guest"), cache.join("programs"));
-    // Made anew each time: who changes the sources may have another folder of them.
+    let (sources, built) = (ours.join("guest"), cache.join(format!("programs-{}", std::process::id())));
+    // One that was killed may have left it.
     let _ = fs::remove_dir_all(&built);
     fs::create_dir_all(&built).map_err(io("make the folder", &built))?;
     let mut make = command("make");
@@ -135,6 +135,7 @@ fn guest(
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         image.file(&format!("programs/{name}"), &read(&program)?, true);
     }
+    fs::remove_dir_all(&built).map_err(io("remove", &built))?;
     Ok(image.finish())
 }
 

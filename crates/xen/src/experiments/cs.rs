@@ -14,16 +14,29 @@ use crate::{Boot, Domain, Plan, Results, Setup, Source, Step, TranscriptError};
 /// Schedulers, by the same names in Xen and on the simulated machine. The first is what the others are compared with.
 const SCHEDULERS: [&str; 3] = ["sedf", "csde", "csdd"];
 
-/// Guests with EP.
-const SIZES: [usize; 4] = [0, 1, 3, 7];
+/// What is run under every scheduler.
+#[derive(Clone, Copy, Debug)]
+struct Scope {
+    /// Guests with EP, the most at the end.
+    eps: &'static [usize],
+    work: Parallel,
+}
 
 /// The longest that one run may take, in seconds of the machine's time.
 const LIMIT_S: u32 = 600;
 
-fn parallel(setup: &Setup) -> Parallel {
-    let iterations = if setup.quick { 2 } else { 6 };
-    // A millisecond of work for a plane of LU in each sweep, as long as a turn or two.
-    Parallel { iterations, point_rounds: 200, batches: 60 * u64::from(iterations), batch_rounds: 100_000 }
+impl Scope {
+    fn new(setup: &Setup) -> Self {
+        let (eps, iterations): (&[usize], _) = if setup.quick { (&[0, 3], 2) } else { (&[0, 1, 3, 7], 6) };
+        // A millisecond of work for a plane of LU in each sweep, as long as a turn or two.
+        let batches = 60 * u64::from(iterations);
+        Self { eps, work: Parallel { iterations, point_rounds: 200, batches, batch_rounds: 100_000 } }
+    }
+
+    /// The most guests with EP.
+    fn most(self) -> usize {
+        self.eps[self.eps.len() - 1]
+    }
 }
 
 fn lu(rank: usize) -> String {
@@ -43,19 +56,19 @@ fn part(eps: usize) -> String {
     format!("LU beside {eps} EP")
 }
 
-fn boot(scheduler: &str, sizes: Parallel) -> Boot {
-    let most = SIZES[SIZES.len() - 1];
+fn boot(scheduler: &str, scope: Scope) -> Boot {
     let mut boot = Boot::new(format!("cs {scheduler}"), scheduler);
     boot.options.push("dom0_vcpus_pin".into());
     let pinned = |name: String, pin: u32| Domain { pins: vec![pin], ..Domain::new(name) };
     boot.domains.extend((0..LU_RANKS).map(|rank| pinned(lu(rank as usize), rank)));
-    boot.domains.extend(pins(most).into_iter().enumerate().map(|(place, pin)| pinned(ep(place), pin)));
+    boot.domains
+        .extend(pins(scope.most()).into_iter().enumerate().map(|(place, pin)| pinned(ep(place), pin)));
     boot.steps.push(Step::Create(boot.domains.iter().map(|domain| domain.name.clone()).collect()));
-    for eps in SIZES {
+    for eps in scope.eps.iter().copied() {
         boot.steps.push(Step::Mark(part(eps)));
-        let own = (0..eps).map(|place| (ep(place), sizes.ep()));
+        let own = (0..eps).map(|place| (ep(place), scope.work.ep()));
         let commands: Vec<_> =
-            own.chain((0..LU_RANKS as usize).map(|rank| (lu(rank), sizes.lu(rank)))).collect();
+            own.chain((0..LU_RANKS as usize).map(|rank| (lu(rank), scope.work.lu(rank)))).collect();
         let commands: Vec<_> =
             commands.iter().map(|(name, command)| (name.as_str(), command.clone())).collect();
         boot.steps.extend(Step::together(&commands, LIMIT_S));
@@ -67,9 +80,9 @@ fn boot(scheduler: &str, sizes: Parallel) -> Boot {
 
 /// The plan.
 pub fn plan(setup: &Setup) -> Plan {
-    let sizes = parallel(setup);
-    let boots = SCHEDULERS.iter().map(|scheduler| boot(scheduler, sizes)).collect();
-    Plan { boots, judge: Box::new(move |results| judge(results, sizes)) }
+    let scope = Scope::new(setup);
+    let boots = SCHEDULERS.iter().map(|scheduler| boot(scheduler, scope)).collect();
+    Plan { boots, judge: Box::new(move |results| judge(results, scope)) }
 }
 
 /// What was measured and predicted beside so many EP, by scheduler.
@@ -91,9 +104,9 @@ impl Row {
     }
 }
 
-fn rows(results: &Results, sizes: Parallel) -> Result<Vec<Row>, TranscriptError> {
+fn rows(results: &Results, scope: Scope) -> Result<Vec<Row>, TranscriptError> {
     let mut rows = Vec::new();
-    for eps in SIZES {
+    for eps in scope.eps.iter().copied() {
         let (mut xen, mut predicted) = (Vec::new(), Vec::new());
         for scheduler in SCHEDULERS {
             let (key, part) = (format!("cs {scheduler}"), part(eps));
@@ -103,7 +116,7 @@ fn rows(results: &Results, sizes: Parallel) -> Result<Vec<Row>, TranscriptError>
             let mean = ran.iter().sum::<f64>() / eps as f64 / 1e6;
             let lu = part.guest(&lu(0), "elapsed_us")? / 1e6;
             xen.push(Beside { lu, ep: (eps > 0).then_some(mean) });
-            predicted.push(prediction::lu_beside_ep(&Policy::new(scheduler), &pins(eps), sizes)?);
+            predicted.push(prediction::lu_beside_ep(&Policy::new(scheduler), &pins(eps), scope.work)?);
         }
         rows.push(Row { eps, xen, predicted });
     }
@@ -111,12 +124,12 @@ fn rows(results: &Results, sizes: Parallel) -> Result<Vec<Row>, TranscriptError>
 }
 
 /// Whether LU's checksum and EP's are the same in every run.
-fn same_checksums(results: &Results) -> Result<bool, TranscriptError> {
+fn same_checksums(results: &Results, scope: Scope) -> Result<bool, TranscriptError> {
     let mut same = true;
     for name in [lu(0), ep(0)] {
         let mut found = Vec::new();
         for scheduler in SCHEDULERS {
-            for eps in SIZES {
+            for eps in scope.eps.iter().copied() {
                 let (key, part) = (format!("cs {scheduler}"), part(eps));
                 let said = results.part(&key, &part)?.lines(&Source::Guest(name.clone()));
                 found.extend(said.iter().filter_map(|values| values.get("checksum").cloned()));
@@ -127,10 +140,10 @@ fn same_checksums(results: &Results) -> Result<bool, TranscriptError> {
     Ok(same)
 }
 
-fn judge(results: &Results, sizes: Parallel) -> Result<Finding, TranscriptError> {
-    let rows = rows(results, sizes)?;
+fn judge(results: &Results, scope: Scope) -> Result<Finding, TranscriptError> {
+    let rows = rows(results, scope)?;
     let mut checks: Vec<Check> = rows.iter().filter(|row| row.eps > 0).flat_map(check).collect();
-    let same = same_checksums(results)?;
+    let same = same_checksums(results, scope)?;
     checks.push(claim(
         "checksums of LU and EP",
         if same { "equal" } else { "differ" },
@@ -148,7 +161,7 @@ fn judge(results: &Results, sizes: Parallel) -> Result<Finding, TranscriptError>
         about: vec![format!(
             "LU of class W, {} iterations on two guests, one on each PCPU, with guests of EP beside; LU polls for its edges, which \
              DOM0 carries. The PCPUs share one emulated core.",
-            sizes.iterations
+            scope.work.iterations
         )],
         checks,
         figures: vec![figure(&rows)],

@@ -66,6 +66,11 @@ impl Case {
     }
 }
 
+/// VCPUs of a guest.
+fn vcpus(setup: Setup) -> &'static [u32] {
+    if setup.quick { &[1] } else { &[1, 2] }
+}
+
 /// The cases with so many VCPUs a guest.
 fn cases(setup: Setup, nsx: bool, vcpus: u32) -> Vec<Case> {
     let case = |(tick_us, dom0_ticks)| Case { nsx, tick_us, dom0_ticks, vcpus };
@@ -112,7 +117,7 @@ fn boot(setup: Setup, nsx: bool, vcpus: u32) -> Boot {
 /// The plan.
 pub fn plan(setup: &Setup) -> Plan {
     let setup = *setup;
-    let boots = [1, 2].into_iter().flat_map(|vcpus| [false, true].map(|nsx| boot(setup, nsx, vcpus)));
+    let boots = vcpus(setup).iter().flat_map(|vcpus| [false, true].map(|nsx| boot(setup, nsx, *vcpus)));
     Plan { boots: boots.collect(), judge: Box::new(move |results| judge(results, setup)) }
 }
 
@@ -156,7 +161,7 @@ fn judge(results: &Results, setup: Setup) -> Result<Finding, TranscriptError> {
          more there are a fifth of the rounds, each of which waits for slices."
             .into(),
     );
-    for vcpus in [1, 2] {
+    for vcpus in vcpus(setup).iter().copied() {
         let rows = rows(results, setup, vcpus)?;
         check(&mut finding, &rows, vcpus);
         finding.tables.push(table(&rows, vcpus));

@@ -13,19 +13,40 @@ use crate::{Boot, Domain, Plan, Results, Setup, Source, Step, TranscriptError};
 
 /// Schedulers by their names in Xen and on the simulated machine.
 const SCHEDULERS: [(&str, &str); 4] =
-    [("credit", "credit"), ("credit2", "credit2"), ("psx", "psx"), ("psxplus", "psx-plus")];
+    [("credit", "credit"), ("psx", "psx"), ("psxplus", "psx-plus"), ("credit2", "credit2")];
 
 /// Loads: what we call them, and what PHOLD calls them.
 const LOADS: [(&str, &str); 2] = [("BLB", "equal"), ("ULB", "halves")];
 
-/// Guests with a federate.
-const SIZES: [usize; 3] = [2, 4, 8];
+/// The most guests.
+const MOST: usize = 8;
 
 /// The longest that one run may take, in seconds of the machine's time.
 const LIMIT_S: u32 = 300;
 
-fn phold(setup: &Setup) -> Phold {
-    Phold { windows: if setup.quick { 10 } else { 30 }, cost_us: 1_000 }
+/// What is run under every scheduler.
+#[derive(Clone, Copy, Debug)]
+struct Scope {
+    loads: &'static [(&'static str, &'static str)],
+    /// Guests with a federate.
+    sizes: &'static [usize],
+    phold: Phold,
+}
+
+impl Scope {
+    fn new(setup: &Setup) -> Self {
+        let phold = |windows| Phold { windows, cost_us: 1_000 };
+        match setup.quick {
+            true => Self { loads: &LOADS[..1], sizes: &[2, MOST], phold: phold(10) },
+            false => Self { loads: &LOADS, sizes: &[2, 4, MOST], phold: phold(30) },
+        }
+    }
+
+    /// Every load with every size: what we call it, what PHOLD calls it, and the guests.
+    fn parts(self) -> impl Iterator<Item = (&'static str, &'static str, usize)> {
+        let sizes = self.sizes;
+        self.loads.iter().flat_map(move |(load, word)| sizes.iter().map(move |size| (*load, *word, *size)))
+    }
 }
 
 fn name(place: usize) -> String {
@@ -41,22 +62,17 @@ fn part(load: &str, size: usize) -> String {
 }
 
 /// The boot of one scheduler.
-fn boot(scheduler: &str, phold: Phold) -> Boot {
-    let most = SIZES[SIZES.len() - 1];
+fn boot(scheduler: &str, scope: Scope) -> Boot {
     let mut boot = Boot::new(key(scheduler), scheduler);
-    boot.domains = (0..most).map(|place| Domain::new(name(place))).collect();
-    boot.steps.push(Step::Create((0..most).map(name).collect()));
-    for (load, word) in LOADS {
-        for size in SIZES {
-            boot.steps.push(Step::Mark(part(load, size)));
-            let names: Vec<String> = (0..size).map(name).collect();
-            let commands: Vec<_> = names
-                .iter()
-                .enumerate()
-                .map(|(rank, name)| (name.as_str(), phold.command(word, rank, size)))
-                .collect();
-            boot.steps.extend(Step::together(&commands, LIMIT_S));
-        }
+    boot.domains = (0..MOST).map(|place| Domain::new(name(place))).collect();
+    boot.steps.push(Step::Create((0..MOST).map(name).collect()));
+    for (load, word, size) in scope.parts() {
+        boot.steps.push(Step::Mark(part(load, size)));
+        let names: Vec<String> = (0..size).map(name).collect();
+        let command = |rank| scope.phold.command(word, rank, size);
+        let commands: Vec<_> =
+            names.iter().enumerate().map(|(rank, name)| (name.as_str(), command(rank))).collect();
+        boot.steps.extend(Step::together(&commands, LIMIT_S));
     }
     boot.steps.push(Step::Mark("counters".into()));
     boot.steps.push(Step::Dump);
@@ -65,9 +81,9 @@ fn boot(scheduler: &str, phold: Phold) -> Boot {
 
 /// The plan.
 pub fn plan(setup: &Setup) -> Plan {
-    let phold = phold(setup);
-    let boots = SCHEDULERS.iter().map(|(scheduler, _)| boot(scheduler, phold)).collect();
-    Plan { boots, judge: Box::new(move |results| judge(results, phold)) }
+    let scope = Scope::new(setup);
+    let boots = SCHEDULERS.iter().map(|(scheduler, _)| boot(scheduler, scope)).collect();
+    Plan { boots, judge: Box::new(move |results| judge(results, scope)) }
 }
 
 /// What was measured and predicted of a load and a number of guests, by scheduler.
@@ -86,43 +102,38 @@ impl Row {
     }
 }
 
-fn rows(results: &Results, phold: Phold) -> Result<Vec<Row>, TranscriptError> {
+fn rows(results: &Results, scope: Scope) -> Result<Vec<Row>, TranscriptError> {
     let mut rows = Vec::new();
-    for (load, word) in LOADS {
-        for size in SIZES {
-            let mut pairs = Vec::new();
-            for (scheduler, policy) in SCHEDULERS {
-                let (key, part) = (key(scheduler), part(load, size));
-                let xen = results.part(&key, &part)?.guest(&name(0), "elapsed_us")? / 1e6;
-                let predicted = prediction::phold(&Policy::new(policy), size, word == "halves", phold);
-                let predicted = predicted.map_err(TranscriptError::from)?;
-                pairs.push(Pair { what: scheduler.into(), xen, predicted });
-            }
-            rows.push(Row { load, size, pairs });
+    for (load, word, size) in scope.parts() {
+        let mut pairs = Vec::new();
+        for (scheduler, policy) in SCHEDULERS {
+            let (key, part) = (key(scheduler), part(load, size));
+            let xen = results.part(&key, &part)?.guest(&name(0), "elapsed_us")? / 1e6;
+            let predicted = prediction::phold(&Policy::new(policy), size, word == "halves", scope.phold)?;
+            pairs.push(Pair { what: scheduler.into(), xen, predicted });
         }
+        rows.push(Row { load, size, pairs });
     }
     Ok(rows)
 }
 
 /// Whether every run of a load and size came to the same checksum, whatever the scheduler.
-fn same_checksums(results: &Results) -> Result<bool, TranscriptError> {
+fn same_checksums(results: &Results, scope: Scope) -> Result<bool, TranscriptError> {
     let mut same = true;
-    for (load, _) in LOADS {
-        for size in SIZES {
-            let mut found = Vec::new();
-            for (scheduler, _) in SCHEDULERS {
-                let (key, part) = (key(scheduler), part(load, size));
-                let said = results.part(&key, &part)?.lines(&Source::Guest(name(0)));
-                found.extend(said.iter().filter_map(|values| values.get("checksum").cloned()));
-            }
-            same &= found.len() == SCHEDULERS.len() && found.iter().all(|other| *other == found[0]);
+    for (load, _, size) in scope.parts() {
+        let mut found = Vec::new();
+        for (scheduler, _) in SCHEDULERS {
+            let (key, part) = (key(scheduler), part(load, size));
+            let said = results.part(&key, &part)?.lines(&Source::Guest(name(0)));
+            found.extend(said.iter().filter_map(|values| values.get("checksum").cloned()));
         }
+        same &= found.len() == SCHEDULERS.len() && found.iter().all(|other| *other == found[0]);
     }
     Ok(same)
 }
 
-fn judge(results: &Results, phold: Phold) -> Result<Finding, TranscriptError> {
-    let rows = rows(results, phold)?;
+fn judge(results: &Results, scope: Scope) -> Result<Finding, TranscriptError> {
+    let rows = rows(results, scope)?;
     let mut checks = Vec::new();
     for row in &rows {
         for scheduler in ["psx", "psxplus"] {
@@ -131,7 +142,7 @@ fn judge(results: &Results, phold: Phold) -> Result<Finding, TranscriptError> {
             }
         }
     }
-    let same = same_checksums(results)?;
+    let same = same_checksums(results, scope)?;
     checks.push(claim(
         "checksums of PHOLD",
         if same { "equal" } else { "differ" },
@@ -150,7 +161,7 @@ fn judge(results: &Results, phold: Phold) -> Result<Finding, TranscriptError> {
         about: vec![format!(
             "PHOLD on {} windows of {} us a federate, one in each guest, over TCP through DOM0; federates poll. 2 PCPUs, which share \
              one emulated core.",
-            phold.windows, phold.cost_us
+            scope.phold.windows, scope.phold.cost_us
         )],
         checks,
         figures: vec![figure(&rows)],

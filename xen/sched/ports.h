@@ -12,8 +12,8 @@
  *
  * Locks: all of it is guarded by the lock of the instance.
  */
-#ifndef PACELINE_SEDF_PORTS_H
-#define PACELINE_SEDF_PORTS_H
+#ifndef PACELINE_PORTS_H
+#define PACELINE_PORTS_H
 
 #include "paceline.h"
 
