@@ -9,7 +9,10 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 fn xen() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../xen").canonicalize().expect("the project has this folder")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../xen")
+        .canonicalize()
+        .expect("the project has this folder")
 }
 
 /// By file, the lines that the hooks stand beside.
@@ -37,7 +40,8 @@ fn tree(places: &BTreeMap<String, Vec<String>>) -> TempDir {
     for (file, lines) in places {
         let path = folder.path().join("xen").join(file);
         fs::create_dir_all(path.parent().expect("it has a folder")).expect("it can be made");
-        fs::write(path, format!("first line\n{}\nlast line\n", lines.join("\nbetween\n"))).expect("there is room");
+        fs::write(path, format!("first line\n{}\nlast line\n", lines.join("\nbetween\n")))
+            .expect("there is room");
     }
     folder
 }
@@ -120,7 +124,10 @@ fn another_tree_is_refused_whole() {
                 let told = String::from_utf8_lossy(&output.stderr);
                 assert_eq!(output.status.code(), Some(1), "{told}");
                 let line = line.trim_end_matches("and so on");
-                assert!(told.contains(file) && told.contains(line) && told.contains("Nothing was changed"), "{told}");
+                assert!(
+                    told.contains(file) && told.contains(line) && told.contains("Nothing was changed"),
+                    "{told}"
+                );
                 assert_eq!(contents(tree.path()), before);
             }
         }
