@@ -3,7 +3,7 @@
 //! A boot takes most of a minute before its first step, and each guest some seconds more; so one boot serves many
 //! measurements, each opened by a [`Step::Mark`], with parameters changed between them.
 //!
-//! Invariant: what a boot prints depends on nothing but what stands here, the hypervisor and the guests' programs.
+//! Invariant: all that decides what a boot prints stands here, in the hypervisor, and in the guests' programs and scripts.
 
 /// One boot.
 #[derive(Clone, Debug, Default, PartialEq)]

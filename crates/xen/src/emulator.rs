@@ -1,7 +1,7 @@
 //! The machine that is booted: two PCPUs under QEMU's software emulation, in its deterministic mode.
 //!
-//! One host thread, time counted in instructions, a clock that starts on a fixed day and a fixed seed: what happens in the
-//! machine depends on nothing outside of it. Some of what the emulated processor could do is hidden: SMAP breaks returns to PV
+//! One host thread, time counted in instructions, a clock that starts on a fixed day and a fixed seed, so that what
+//! happens in the machine does not depend on this one's speed. Some of what the emulated processor could do is hidden: SMAP breaks returns to PV
 //! guests under emulation, MONITOR the idle loop, and RDRAND would bring in real randomness.
 
 use std::path::Path;

@@ -5,7 +5,7 @@
 
 use std::env;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{LineWriter, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -96,7 +96,7 @@ impl Lab {
             let link = folder.join(name);
             symlink(target, &link).map_err(io("make the link", &link))?;
         }
-        let mut written = BufWriter::new(File::create(log).map_err(io("write", log))?);
+        let mut written = LineWriter::new(File::create(log).map_err(io("write", log))?);
         let (mut reader, mut console, mut failed) = (Reader::default(), Vec::new(), Ok(()));
         let ended = emulate(&self.packages.root, &folder, boot, &self.stop, |text| {
             reader.line(text);

@@ -5,8 +5,8 @@
 //! which guests there can be ([`Domain`]), and what dom0 does step by step ([`Step`]). What guests and scheduler print is
 //! read into a [`Transcript`], part by part between the steps that are marks; a judge asks it for numbers.
 //!
-//! Invariants: under emulation nothing depends on this machine or its load: two runs of a boot print the same, to the byte.
-//! No process that the lab starts outlives it. The library neither prints nor exits.
+//! Invariants: the machine's time is counted in instructions and does not depend on this machine's speed or load. No process that
+//! the lab starts outlives it. The library neither prints nor exits.
 
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
