@@ -48,12 +48,12 @@ fn psxplus() -> impl Strategy<Value = Plugin> {
 
 #[test]
 fn psxplus_decides_as_its_policy() {
-    decides_alike(4000, psxplus());
+    decides_alike(2000, psxplus());
 }
 
 #[test]
 fn psx_decides_as_its_policy() {
-    decides_alike(4000, psx());
+    decides_alike(2000, psx());
 }
 
 #[test]

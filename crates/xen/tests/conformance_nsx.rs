@@ -36,7 +36,7 @@ fn nsx() -> impl Strategy<Value = Plugin> {
 
 #[test]
 fn nsx_decides_as_its_policy() {
-    decides_alike(4000, nsx());
+    decides_alike(2000, nsx());
 }
 
 #[test]
