@@ -1,7 +1,7 @@
 //! The simulated machine given the scenarios of the lab: what it predicts, to stand beside what Xen does.
 //!
 //! It has the same domains, pins, programs, messages and work, and the policies that the plug-ins repeat. What things cost is
-//! counted in instructions, of which the emulated machine takes 2 ns each: the figures of [`costs`]. The emulator deals one
+//! counted in instructions, of which the emulated machine takes 2 ns each: the figures of `costs`. The emulator deals one
 //! clock to both PCPUs in turn, so that two busy ones get half of it each: they are taken for siblings that share a core.
 //!
 //! Invariant: no cost depends on the policy.
