@@ -254,8 +254,8 @@ static uint32_t cf_check plus_report(const struct scheduler *ops, struct sched_u
 	if (result != PACELINE_XEN_OK)
 		return result;
 	if (news.mode) {
-		own->simulates = own->base.simulates;
-		own->grace_ns = 0;
+		charge_unit(plus, now, own);
+		plus_mode(own, own->base.simulates);
 		restore(plus, now, own);
 		give_way(plus, own);
 	}

@@ -173,6 +173,17 @@ static inline void plus_lvt(struct plus_unit *own, uint64_t lvt)
 	}
 }
 
+/* Whether it simulates. What it did in a simulation before says nothing of the next one, which begins where it likes. */
+static inline void plus_mode(struct plus_unit *own, bool simulates)
+{
+	if (simulates && !own->simulates) {
+		own->lvt = own->highest_lvt = 0;
+		own->pace = (struct pace){.took_ns = 1};
+	}
+	own->simulates = simulates;
+	own->grace_ns = 0;
+}
+
 static inline uint64_t part_ns(const struct shares *shares)
 {
 	return shares->period_ns * shares->percent / 100;

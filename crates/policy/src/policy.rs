@@ -185,7 +185,8 @@ pub trait Policy: fmt::Debug + Send {
     /// The guest on a VCPU has put a new LVT on the page it shares with the hypervisor.
     fn lvt(&mut self, _now_ns: u64, _vcpu: VcpuId, _lvt_ns: u64, _orders: &mut Orders) {}
 
-    /// The guest on a VCPU has put on its page whether a simulation goes on there.
+    /// The guest on a VCPU has put on its page whether a simulation goes on there. What was reported in one that is over
+    /// says nothing of one that begins.
     fn mode(&mut self, _now_ns: u64, _vcpu: VcpuId, _simulates: bool, _orders: &mut Orders) {}
 
     /// The guest on a VCPU has put on its page whether it only waits for others.

@@ -12,7 +12,7 @@
 //! 3. everybody else in turn, the least recently run first: federates that wait, and guests that do not simulate.
 //!
 //! A federate is known to wait when it yields with no message pending, sets its waiting flag, or has run for `patience`
-//! without its LVT passing the highest it has reported; DOM0, when it does one of the first two. Who has unset the flag is
+//! without its LVT passing the highest of this simulation; DOM0, when it does one of the first two. Who has unset the flag is
 //! believed to set it when it waits, and has a whole period of patience: LVTs are reported seldom. It is back in its class, by
 //! its LVT, as soon as it makes progress, wakes, unsets the flag, or gets a message: the count of those that are pending
 //! rises. It then preempts like a VCPU that wakes:
@@ -340,8 +340,8 @@ impl Policy for PsxPlus {
     }
 
     fn mode(&mut self, now_ns: u64, vcpu: VcpuId, simulates: bool, orders: &mut Orders) {
-        let own = &mut self.vcpus[vcpu];
-        (own.simulates, own.grace_ns) = (simulates, 0);
+        self.charge_vcpu(now_ns, vcpu);
+        self.vcpus[vcpu].mode(simulates);
         self.restore(now_ns, vcpu, orders);
         self.give_way(vcpu, orders);
     }

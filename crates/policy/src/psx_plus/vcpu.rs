@@ -140,6 +140,14 @@ impl Vcpu {
         }
     }
 
+    /// Whether it simulates. What it did in a simulation before says nothing of the next one, which begins where it likes.
+    pub(super) fn mode(&mut self, simulates: bool) {
+        if simulates && !self.simulates {
+            (self.lvt, self.highest_lvt, self.pace) = (0, 0, Pace::UNKNOWN);
+        }
+        (self.simulates, self.grace_ns) = (simulates, 0);
+    }
+
     pub(super) fn federate(&self) -> bool {
         self.simulates && !self.privileged
     }

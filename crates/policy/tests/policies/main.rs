@@ -18,6 +18,7 @@ mod nsx;
 mod nsx_plus;
 mod psx;
 mod psx_plus;
+mod psx_plus_promises;
 mod round_robin;
 mod rt;
 mod sedf;
