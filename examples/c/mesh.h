@@ -6,8 +6,9 @@
  * libraries do: it polls, or polls and yields, or sleeps.
  *
  * Invariants: a receive looks at the oldest message of each rank only, and takes it if the tag is its own; of several ranks,
- * the one whose message came first. Where it is to be of one rank, that rank's oldest message must have the tag. What has come but is not taken stays in a buffer of bounded size, and beyond that with
- * its sender. Whoever waits to send takes in what comes meanwhile, so that two who send to each other both get on.
+ * the one whose message came first, whenever it became the oldest. Where it is to be of one rank, that rank's oldest message must
+ * have the tag. What has come but is not taken stays in a buffer of bounded size, and beyond that with its sender. Whoever waits
+ * to send takes in what comes meanwhile, so that two who send to each other both get on.
  * Every failure ends the program with status 1 and a line that names the rank.
  */
 #ifndef PACELINE_MESH_H
@@ -19,28 +20,43 @@
 #define MESH_COLLECTIVE UINT32_MAX
 #define MESH_VALUES_MAX 16u
 
-/* Whether the oldest message of a rank is there whole, and its header. */
+/* The header of the oldest message of a rank, if that is there whole. */
 static inline int mesh_head(const mesh *m, uint32_t rank, mesh_header *header) {
     const mesh_peer *peer = &m->peers[rank];
-    if (peer->end - peer->start < sizeof *header) {
+    if (peer->whole == peer->start) {
         return 0;
     }
     memcpy(header, peer->buffer + peer->start, sizeof *header);
-    if (header->bytes > MESH_BYTES_MAX) {
-        errno = 0;
-        mesh_fail(m, rank, "sends more than is allowed");
+    return 1;
+}
+
+/* Numbers the messages of a rank that are there whole since it was last looked at. */
+static inline void mesh_number(mesh *m, uint32_t rank) {
+    mesh_peer *peer = &m->peers[rank];
+    mesh_header header;
+    while (peer->end - peer->whole >= sizeof header) {
+        memcpy(&header, peer->buffer + peer->whole, sizeof header);
+        if (header.bytes > MESH_BYTES_MAX) {
+            errno = 0;
+            mesh_fail(m, rank, "sends more than is allowed");
+        }
+        if (peer->end - peer->whole - sizeof header < header.bytes) {
+            break;
+        }
+        header.arrived = ++m->arrivals;
+        memcpy(peer->buffer + peer->whole, &header, sizeof header);
+        peer->whole += (uint32_t)sizeof header + header.bytes;
     }
-    return peer->end - peer->start - sizeof *header >= header->bytes;
 }
 
 /* Takes in what has come from a rank, as far as there is room. */
 static inline void mesh_take_in(mesh *m, uint32_t rank) {
     mesh_peer *peer = &m->peers[rank];
-    mesh_header header;
     ssize_t length;
     if (peer->start > 0) {
         memmove(peer->buffer, peer->buffer + peer->start, peer->end - peer->start);
         peer->end -= peer->start;
+        peer->whole -= peer->start;
         peer->start = 0;
     }
     while (peer->socket >= 0 && peer->end < MESH_BUFFER_BYTES) {
@@ -59,9 +75,7 @@ static inline void mesh_take_in(mesh *m, uint32_t rank) {
         }
     }
     peer->full = peer->socket >= 0 && peer->end == MESH_BUFFER_BYTES;
-    if (peer->arrived == 0 && mesh_head(m, rank, &header)) {
-        peer->arrived = ++m->arrivals;
-    }
+    mesh_number(m, rank);
 }
 
 /* Looks for messages once, in the order in which they came; sleeps until there are some if it is to. */
@@ -90,7 +104,7 @@ static inline int mesh_rest(struct iovec *parts, mesh_header *header, const void
 
 /* Sends a message of at most MESH_BYTES_MAX; over when it has left for the network. */
 static inline void mesh_send(mesh *m, uint32_t to, uint32_t tag, const void *data, uint32_t bytes) {
-    mesh_header header = {tag, bytes};
+    mesh_header header = {tag, bytes, 0};
     size_t sent = 0;
     m->sent++;
     while (sent < sizeof header + bytes) {
@@ -115,7 +129,8 @@ static inline void mesh_send(mesh *m, uint32_t to, uint32_t tag, const void *dat
 /* Whose message is to be received next: of `from`, or of whomever whose came first. MESH_ANY if there is none yet. */
 static inline uint32_t mesh_match(const mesh *m, uint32_t from, uint32_t tag) {
     uint32_t rank, found = MESH_ANY, lost = MESH_ANY, open = 0;
-    mesh_header header = {0, 0};
+    uint64_t first = UINT64_MAX;
+    mesh_header header = {0, 0, 0};
     for (rank = 0; rank < m->ranks; rank++) {
         const mesh_peer *peer = &m->peers[rank];
         if (rank == m->self || (from != MESH_ANY && rank != from)) {
@@ -123,11 +138,15 @@ static inline uint32_t mesh_match(const mesh *m, uint32_t from, uint32_t tag) {
         }
         open += peer->socket >= 0;
         lost = peer->socket < 0 ? rank : lost;
-        if (peer->arrived != 0 && mesh_head(m, rank, &header) && header.tag != tag && from == rank) {
+        if (!mesh_head(m, rank, &header)) {
+            continue;
+        }
+        if (header.tag != tag && from == rank) {
             errno = 0;
             mesh_fail(m, rank, "sends something else than is expected of it");
         }
-        if (peer->arrived != 0 && (found == MESH_ANY || peer->arrived < m->peers[found].arrived) && header.tag == tag) {
+        if (header.tag == tag && header.arrived < first) {
+            first = header.arrived;
             found = rank;
         }
     }
@@ -141,7 +160,7 @@ static inline uint32_t mesh_match(const mesh *m, uint32_t from, uint32_t tag) {
 /* Receives a message with this tag from a rank, or from whomever; its size goes to `bytes`. Returns who sent it. */
 static inline uint32_t mesh_receive(mesh *m, uint32_t from, uint32_t tag, void *data, uint32_t room, uint32_t *bytes) {
     uint32_t rank = mesh_match(m, from, tag);
-    mesh_header header = {0, 0};
+    mesh_header header = {0, 0, 0};
     mesh_peer *peer;
     if (rank == MESH_ANY) {
         mesh_look(m, 0);
@@ -169,7 +188,6 @@ static inline uint32_t mesh_receive(mesh *m, uint32_t from, uint32_t tag, void *
     memcpy(data, peer->buffer + peer->start + sizeof header, header.bytes);
     *bytes = header.bytes;
     peer->start += (uint32_t)sizeof header + header.bytes;
-    peer->arrived = mesh_head(m, rank, &header) ? ++m->arrivals : 0;
     if (peer->full) {
         /* The poll tells of news only, and this is none. */
         mesh_take_in(m, rank);

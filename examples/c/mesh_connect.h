@@ -32,15 +32,17 @@
 
 enum mesh_wait { MESH_BUSY, MESH_YIELD, MESH_BLOCK };
 
+/* What a message begins with. `arrived` is the receiver's: the number of the message among all that have come to it. */
 typedef struct mesh_header {
     uint32_t tag, bytes;
+    uint64_t arrived;
 } mesh_header;
 
-/* Another rank. `arrived` numbers the oldest message since it is there whole; 0 while there is none. `full`: there was more. */
+/* Another rank. What it has sent lies from `start` to `end`, in whole messages with their numbers up to `whole`. `full`: there
+ * was more. */
 typedef struct mesh_peer {
     int socket, full;
-    uint32_t start, end;
-    uint64_t arrived;
+    uint32_t start, whole, end;
     unsigned char *buffer;
 } mesh_peer;
 

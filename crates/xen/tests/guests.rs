@@ -156,17 +156,32 @@ fn wrong_options_are_told_with_what_is_allowed() {
     }
 }
 
-/// What a guest's program reports to a hypervisor that is as `mode` says, where the kernel says `guest_type`.
-#[cfg(target_arch = "x86_64")]
-fn reported(mode: &str, kind: &str, guest_type: &str) -> Option<String> {
+/// A program of `xen/guest/test`, and the folder that it is in; `None` where it cannot be built here.
+fn compiled(name: &str) -> Option<(TempDir, PathBuf)> {
     if !is_there("cc") {
         return None;
     }
     let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("reports");
-    let warnings = ["-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2", "-o"];
-    let made = Command::new("cc").args(warnings).args([&program, &place("test/reports.c")]).output().unwrap();
+    let program = folder.path().join(name);
+    let include = format!("-I{}", place("../../crates/lvt/include").display());
+    let warnings = ["-std=gnu11", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2", &include, "-o"];
+    let source = place(&format!("test/{name}.c"));
+    let made = Command::new("cc").args(warnings).args([&program, &source]).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    Some((folder, program))
+}
+
+#[test]
+fn of_several_ranks_the_message_that_came_first_is_received_first() {
+    let Some((_folder, program)) = compiled("order") else { return };
+    let said = run_ranks(&program, 3, "");
+    assert_eq!(String::from_utf8_lossy(&said[2].stdout), "0 1\n");
+}
+
+/// What a guest's program reports to a hypervisor that is as `mode` says, where the kernel says `guest_type`.
+#[cfg(target_arch = "x86_64")]
+fn reported(mode: &str, kind: &str, guest_type: &str) -> Option<String> {
+    let (folder, program) = compiled("reports")?;
     fs::write(folder.path().join("type"), format!("{kind}\n")).unwrap();
     fs::write(folder.path().join("guest_type"), format!("{guest_type}\n")).unwrap();
     let output = Command::new(&program).arg(folder.path()).arg(mode).output().unwrap();
