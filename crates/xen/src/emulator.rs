@@ -23,6 +23,12 @@ const XEN_OPTIONS: &str = "console=com1 com1=115200,8n1 dom0_mem=1280M,max:1280M
 
 const KERNEL_OPTIONS: &str = "console=hvc0 quiet mitigations=off";
 
+// A clock that does nothing but tick: the emulated processors take turns that end with the next timer, each with its share of
+// the time until then. Without it a processor stands still for as long as nothing is due, in the middle of what it does, while
+// the other one goes on.
+const TURNS: [&str; 4] =
+    ["-netdev", "hubport,id=turns,hubid=0", "-object", "filter-buffer,id=clock,netdev=turns,interval=50"];
+
 /// PCPUs of the machine.
 const PCPUS: u32 = 2;
 
@@ -61,6 +67,7 @@ fn machine(root: &Path, boot: &Boot) -> Command {
         .args(["-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off"])
         .args(["-rtc", "base=2026-01-01,clock=vm", "-seed", "42", "-cpu", PROCESSOR])
         .args(["-smp", &PCPUS.to_string(), "-m", &memory_mib.to_string()])
+        .args(TURNS)
         .args(["-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio", "-no-reboot"])
         .args(["-kernel", HYPERVISOR, "-append", options.trim_end()])
         .args(["-initrd", &format!("{KERNEL} {KERNEL_OPTIONS},{DOM0}")]);

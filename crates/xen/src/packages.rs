@@ -2,7 +2,7 @@
 //! compiles Xen. They come from the mirror that this machine's apt uses, by an apt configuration of their own, and are
 //! unpacked into a folder; nothing is installed.
 //!
-//! Invariant: the folder `root` is complete where there is a file `complete` in it; anything else is got again.
+//! Invariant: the folder `root` is complete where a file `complete` in it names what is wanted; anything else is got again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,13 @@ use crate::process::{Stop, command, run};
 
 /// The release of Debian whose packages were tested together.
 const SUITE: &str = "bookworm";
+
+/// Where the emulator comes from: that of the release shares the time until the next timer unfairly between emulated
+/// processors, since the first one may use it up.
+const EMULATOR_SUITE: &str = "bookworm-backports";
+
+/// The packages that are taken from there.
+const EMULATOR: &str = "qemu-system-x86 qemu-system-common qemu-system-data seabios";
 
 /// What is unpacked, with all that it depends on and this machine does not have.
 const PROGRAMS: &[&str] = &[
@@ -55,10 +62,11 @@ pub(crate) struct Packages {
 /// Gets the packages into the folder `cache`, unless they are there.
 pub(crate) fn packages(cache: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Result<Packages, LabError> {
     let (root, sources) = (cache.join("root"), cache.join("source"));
-    let complete = root.join("complete");
-    let locked = if complete.exists() { None } else { Some(lock(&cache.join("lock"), stop, told)?) };
+    let (complete, wanted) = (root.join("complete"), wanted());
+    let there = || fs::read_to_string(&complete).is_ok_and(|found| found == wanted);
+    let locked = if there() { None } else { Some(lock(&cache.join("lock"), stop, told)?) };
     // Whoever held the lock may have got them.
-    if locked.is_some() && !complete.exists() {
+    if locked.is_some() && !there() {
         told("Getting Xen's source, its tools, a kernel and an emulator (95 MB) ...");
         let apt = Apt::new(cache, stop)?;
         // What is not complete is of no use to anybody.
@@ -69,7 +77,7 @@ pub(crate) fn packages(cache: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) ->
         apt.get(&sources, &["source", "--download-only", "-qq", "xen"])?;
         unpack(&apt, &root, stop, told)?;
         kernel(&root, stop)?;
-        fs::write(&complete, "").map_err(io("write", &complete))?;
+        fs::write(&complete, wanted).map_err(io("write", &complete))?;
     }
     let found = fs::read_dir(&sources).map_err(io("read", &sources))?.filter_map(Result::ok);
     let source = found.map(|entry| entry.path()).find(|path| path.to_string_lossy().contains(".orig.tar."));
@@ -77,6 +85,11 @@ pub(crate) fn packages(cache: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) ->
         LabError::Skipped(format!("Debian's source package of Xen has no archive in {}", sources.display()))
     })?;
     Ok(Packages { root, source })
+}
+
+/// All that is wanted, in words.
+fn wanted() -> String {
+    format!("{SUITE}: {} {KERNEL}\n{EMULATOR_SUITE}: {EMULATOR}\n", PROGRAMS.join(" "))
 }
 
 fn unpack(apt: &Apt, root: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Result<(), LabError> {
@@ -141,15 +154,21 @@ impl<'a> Apt<'a> {
             fs::create_dir_all(&part).map_err(io("make the folder", &part))?;
         }
         let signed = "[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]";
-        let sources = format!("deb {signed} {mirror} {SUITE} main\ndeb-src {signed} {mirror} {SUITE} main\n");
+        let source = |kind: &str, suite: &str| format!("{kind} {signed} {mirror} {suite} main\n");
+        let sources = source("deb", SUITE) + &source("deb-src", SUITE) + &source("deb", EMULATOR_SUITE);
+        let preferences =
+            format!("Package: {EMULATOR}\nPin: release n={EMULATOR_SUITE}\nPin-Priority: 990\n");
         let folder_name = folder.display();
         let configuration = format!(
             "Dir::State \"{folder_name}/state\";\nDir::State::status \"/var/lib/dpkg/status\";\n\
              Dir::Cache \"{folder_name}/cache\";\nDir::Etc::SourceList \"{folder_name}/sources.list\";\n\
-             Dir::Etc::SourceParts \"/dev/null\";\nDir::Etc::PreferencesParts \"/dev/null\";\n\
+             Dir::Etc::SourceParts \"/dev/null\";\nDir::Etc::Preferences \"{folder_name}/preferences\";\n\
+             Dir::Etc::PreferencesParts \"/dev/null\";\n\
              APT::Sandbox::User \"\";\nAPT::Install-Recommends \"false\";\nAcquire::Languages \"none\";\n"
         );
-        for (name, text) in [("sources.list", sources), ("apt.conf", configuration)] {
+        for (name, text) in
+            [("sources.list", sources), ("preferences", preferences), ("apt.conf", configuration)]
+        {
             let path = folder.join(name);
             fs::write(&path, text).map_err(io("write", &path))?;
         }
