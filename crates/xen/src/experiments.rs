@@ -21,7 +21,7 @@ pub fn experiments() -> Vec<Experiment> {
     vec![
         Experiment {
             name: "xen-smoke",
-            title: "PSX with two guests: a simulation, a parameter, counters",
+            title: "PSX with two guests: a simulation, a parameter, counters, hypercalls",
             plan: smoke::plan,
         },
         Experiment {

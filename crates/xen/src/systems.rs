@@ -3,7 +3,7 @@
 //!
 //! Invariant: dom0's image is made of two archives, one that is the same for all boots and one with what the boot is about.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +25,9 @@ const TOOLS: &[(&str, &str)] = &[
     ("usr/bin", "xenstore-read"),
     ("usr/bin", "xenstore-write"),
 ];
+
+/// The program among the guests' that dom0 has too.
+const HYPERCALL: &str = "hypercall";
 
 /// A library that is loaded by name when a thread ends, so that nothing says it is needed.
 const UNNAMED_LIBRARY: &str = "/lib/x86_64-linux-gnu/libgcc_s.so.1";
@@ -65,7 +68,8 @@ impl Systems {
     pub fn new(cache: &Path, packages: &Packages, ours: &Path, stop: &Stop) -> Result<Self, LabError> {
         let (version, kernel) = kernel(&packages.root, stop)?;
         let modules = packages.root.join("lib/modules").join(version).join("kernel");
-        let guest = guest(cache, packages, ours, &modules, stop)?;
+        let programs = programs(cache, ours, stop)?;
+        let guest = guest(packages, ours, &modules, &programs)?;
         let scripts = ours.join("guest");
         let mut image = Image::default();
         image.folders(&[
@@ -92,6 +96,9 @@ impl Systems {
         add_tools(&mut image, packages, stop)?;
         image.file("lab/vmlinux", &read(&kernel)?, false);
         image.file("lab/guest.cpio", &guest, false);
+        if let Some(program) = programs.get(HYPERCALL) {
+            image.file(&format!("xen/{HYPERCALL}"), program, true);
+        }
         Ok(Self { kernel, dom0: image.finish() })
     }
 
@@ -108,14 +115,8 @@ impl Systems {
     }
 }
 
-/// The guests' image.
-fn guest(
-    cache: &Path,
-    packages: &Packages,
-    ours: &Path,
-    modules: &Path,
-    stop: &Stop,
-) -> Result<Vec<u8>, LabError> {
+/// The programs of `xen/guest`, compiled, by name.
+fn programs(cache: &Path, ours: &Path, stop: &Stop) -> Result<BTreeMap<String, Vec<u8>>, LabError> {
     let (sources, built) = (ours.join("guest"), cache.join(format!("programs-{}", std::process::id())));
     // One that was killed may have left it.
     let _ = fs::remove_dir_all(&built);
@@ -123,19 +124,29 @@ fn guest(
     let mut make = command("make");
     make.env_remove("MAKEFLAGS").args(["-s", "-C"]).arg(&sources).arg(format!("OUT={}", built.display()));
     run("compiling the guests' programs", make, stop)?;
+    let found = fs::read_dir(&built).map_err(io("read", &built))?.filter_map(Result::ok);
+    let program = |path: PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok((name, read(&path)?))
+    };
+    let programs = found.map(|entry| program(entry.path())).collect::<Result<_, LabError>>()?;
+    fs::remove_dir_all(&built).map_err(io("remove", &built))?;
+    Ok(programs)
+}
+
+/// The guests' image.
+fn guest(
+    packages: &Packages,
+    ours: &Path,
+    modules: &Path,
+    programs: &BTreeMap<String, Vec<u8>>,
+) -> Result<Vec<u8>, LabError> {
     let mut image = Image::default();
     image.folders(&["bin", "proc", "sys", "dev", "etc", "tmp", "programs"]);
-    image.file("init", &read(&sources.join("guest-init"))?, true);
+    image.file("init", &read(&ours.join("guest/guest-init"))?, true);
     image.file("bin/busybox", &read(&packages.root.join("bin/busybox"))?, true);
     add_modules(&mut image, modules, GUEST_MODULES)?;
-    let programs =
-        fs::read_dir(&built).map_err(io("read", &built))?.filter_map(Result::ok).map(|entry| entry.path());
-    let programs: BTreeSet<PathBuf> = programs.collect();
-    for program in programs {
-        let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        image.file(&format!("programs/{name}"), &read(&program)?, true);
-    }
-    fs::remove_dir_all(&built).map_err(io("remove", &built))?;
+    programs.iter().for_each(|(name, program)| image.file(&format!("programs/{name}"), program, true));
     Ok(image.finish())
 }
 

@@ -28,7 +28,7 @@ fn clocks_keep_messages_in_order_where_long_slices_do_not() {
 
 #[test]
 fn pending_messages_first_helps_lu_beside_many() {
-    let sizes = Parallel { iterations: 1, point_rounds: 200, batches: 60, batch_rounds: 100_000 };
+    let sizes = Parallel { iterations: 2, point_rounds: 25, batches: 60, batch_rounds: 100_000 };
     let pins = [1, 0, 1, 0, 1, 0, 1];
     let run = |kind| lu_beside_ep(&Policy::new(kind), &pins, sizes).unwrap();
     let sedf = run("sedf");

@@ -27,10 +27,11 @@ const LIMIT_S: u32 = 600;
 
 impl Scope {
     fn new(setup: &Setup) -> Self {
-        let (eps, iterations): (&[usize], _) = if setup.quick { (&[0, 3], 2) } else { (&[0, 1, 3, 7], 6) };
-        // A millisecond of work for a plane of LU in each sweep, as long as a turn or two.
-        let batches = 60 * u64::from(iterations);
-        Self { eps, work: Parallel { iterations, point_rounds: 200, batches, batch_rounds: 100_000 } }
+        let (eps, iterations): (&[usize], _) = if setup.quick { (&[0, 3], 8) } else { (&[0, 1, 3, 7], 24) };
+        // A third of a millisecond of work for a plane of LU in each sweep, less than a turn: with longer ones LU waits for
+        // its share of the PCPU, and not for messages.
+        let batches = 20 * u64::from(iterations);
+        Self { eps, work: Parallel { iterations, point_rounds: 25, batches, batch_rounds: 100_000 } }
     }
 
     /// The most guests with EP.

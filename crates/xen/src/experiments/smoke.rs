@@ -1,4 +1,5 @@
-//! The short way to see that all of it works: PSX with two guests that simulate, one of which comes back.
+//! The short way to see that all of it works: PSX with two guests that simulate, a parameter that is set while it runs, and
+//! reports by hypercall.
 
 use paceline_report::Finding;
 
@@ -11,6 +12,19 @@ const NAMES: [&str; 2] = ["federate-0", "federate-1"];
 
 /// The longest that PHOLD may take, in seconds of the machine's time.
 const LIMIT_S: u32 = 120;
+
+/// What Xen answers to dom0's reports by hypercall (`xen/guest/hypercall.c`): the results of `paceline_xen.h`, -EFAULT for an
+/// argument that lies nowhere, and -EINVAL for a page that does not exist.
+const ANSWERS: [(&str, f64); 8] = [
+    ("first", 0.0),
+    ("backwards", 1.0),
+    ("flag", 4.0),
+    ("reserved", 4.0),
+    ("nowhere", -14.0),
+    ("outside", 2.0),
+    ("over", 0.0),
+    ("page", -22.0),
+];
 
 /// The plan.
 pub fn plan(_: &Setup) -> Plan {
@@ -25,6 +39,8 @@ pub fn plan(_: &Setup) -> Plan {
     boot.steps.extend([Step::Dump, Step::Mark("tick".into())]);
     boot.steps.extend([Step::Set("psx-tick-us".into(), "500".into()), Step::Dump, Step::Answer]);
     boot.steps.push(Step::Destroy(NAMES[1].into()));
+    boot.steps.push(Step::Mark("hypercalls".into()));
+    boot.steps.push(Step::Shell("answers=$(hypercall) && echo \"lab: $answers\"".into()));
     Plan { boots: vec![boot], judge: Box::new(judge) }
 }
 
@@ -33,6 +49,11 @@ fn judge(results: &Results) -> Result<Finding, TranscriptError> {
     let done = NAMES.iter().map(|name| phold.guest(name, "done")).collect::<Result<Vec<_>, _>>()?;
     let reports: f64 = phold.numbers(&Source::Scheduler, "reports")?.iter().sum();
     let tick_ns = results.part(KEY, "tick")?.number(&Source::Scheduler, "tick_ns")?;
+    let hypercalls = results.part(KEY, "hypercalls")?;
+    let answers = ANSWERS.iter().map(|(name, _)| hypercalls.number(&Source::Dom0, name));
+    let answers = answers.collect::<Result<Vec<_>, _>>()?;
+    let words = |answers: &[f64]| answers.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+    let expected = ANSWERS.map(|(_, answer)| answer);
     let checks = vec![
         claim(
             "PHOLD on two guests: exit statuses",
@@ -47,6 +68,7 @@ fn judge(results: &Results) -> Result<Finding, TranscriptError> {
             "500 us",
             tick_ns == 500_000.0,
         ),
+        claim("reports by hypercall, answers", words(&answers), words(&expected), answers == expected),
     ];
     Ok(Finding { checks, ..Finding::default() })
 }
