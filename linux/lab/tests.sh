@@ -153,10 +153,16 @@ liars() {
     fi
 }
 
+# A program of the fair class on each CPU, for some seconds. Two that may run anywhere can stay on one: the kernel moves them
+# only where it sees a CPU that is less busy.
+fair_hogs_on_all() {
+    back hog1 taskset -c 0 /load hog "$1"
+    back hog2 taskset -c 1 /load hog "$1"
+}
+
 # Programs of the fair class that want all CPUs: the policy steps back, the simulation goes on.
 fair_hogs() {
-    back hog1 /load hog 4
-    back hog2 /load hog 4
+    fair_hogs_on_all 4
     timeout -s KILL 120 /pace sched-ext /load windows 8 40 5 random busy barrier >/tmp/out 2>/tmp/err
     status=$?
     gap=$(field gap_ms /tmp/out)
@@ -176,8 +182,7 @@ watchdog() {
     until_true 5 is_on
     usleep 300000
     kill -STOP $pacer
-    back hog1 /load hog 5
-    back hog2 /load hog 5
+    fair_hogs_on_all 5
     until_true 6 is_off
     kill -CONT $pacer
     wait $pacer
