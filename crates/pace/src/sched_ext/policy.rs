@@ -69,7 +69,11 @@ impl Policy {
 
     /// Takes the policy out.
     pub fn detach(&mut self) {
-        self.link = None;
+        if let Some(link) = self.link.take() {
+            // To let go of the link would not do: a child that has not come to its program yet, and gets no CPU under the policy,
+            // holds it as well. This fails where the kernel has taken the policy out itself.
+            let _ = link.detach();
+        }
     }
 
     /// How it goes.
