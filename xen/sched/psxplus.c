@@ -7,7 +7,7 @@
  * for its share, DOM0, federates by where their LVT is expected to be, everybody else in turn. Two timers go off once a period: it
  * begins, and shares fall due. Of every domain the ports that are pending, to tell whether who yields has messages to work on.
  *
- * A guest that reports to be done is taken for waiting; its LVT stays what it was.
+ * A guest that reports to be done is known to wait; its LVT stays what it was.
  *
  * Locks: the one of the instance, see paceline.h. Timers and new messages take it themselves; the latter come with the lock of an
  * event channel held, as Xen's own wakes do.
@@ -248,8 +248,6 @@ static uint32_t cf_check plus_report(const struct scheduler *ops, struct sched_u
 	struct news news;
 	uint32_t result;
 
-	if (lvt_ns == PACELINE_XEN_DONE)
-		flags |= PACELINE_XEN_WAITING;
 	result = judge_report(&own->base, lvt_ns, flags, &news);
 	if (result != PACELINE_XEN_OK)
 		return result;
@@ -259,10 +257,15 @@ static uint32_t cf_check plus_report(const struct scheduler *ops, struct sched_u
 		restore(plus, now, own);
 		give_way(plus, own);
 	}
-	if (news.lvt && lvt_ns != PACELINE_XEN_DONE) {
+	if (news.lvt) {
 		charge_unit(plus, now, own);
-		plus_lvt(own, lvt_ns);
+		if (lvt_ns == PACELINE_XEN_DONE)
+			plus_idle(own);
+		else
+			plus_lvt(own, lvt_ns);
 		reorder(plus, own);
+		if (lvt_ns == PACELINE_XEN_DONE)
+			give_way(plus, own);
 	}
 	if (news.waiting)
 		tell_waiting(plus, now, own, own->base.waits_flag);

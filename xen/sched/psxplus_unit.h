@@ -173,12 +173,20 @@ static inline void plus_lvt(struct plus_unit *own, uint64_t lvt)
 	}
 }
 
+/* It has nothing to do. Its next LVT is progress, whatever it is. */
+static inline void plus_idle(struct plus_unit *own)
+{
+	own->waits = true;
+	own->highest_lvt = 0;
+}
+
 /* Whether it simulates. What it did in a simulation before says nothing of the next one, which begins where it likes. */
 static inline void plus_mode(struct plus_unit *own, bool simulates)
 {
 	if (simulates && !own->simulates) {
 		own->lvt = own->highest_lvt = 0;
 		own->pace = (struct pace){.took_ns = 1};
+		own->flag = FLAG_UNUSED;
 	}
 	own->simulates = simulates;
 	own->grace_ns = 0;

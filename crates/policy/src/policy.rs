@@ -182,7 +182,8 @@ pub trait Policy: fmt::Debug + Send {
     /// So many messages wait for a domain on its event channels.
     fn pending(&mut self, _now_ns: u64, _dom: DomId, _messages: u32, _orders: &mut Orders) {}
 
-    /// The guest on a VCPU has put a new LVT on the page it shares with the hypervisor.
+    /// The guest on a VCPU has put a new LVT on the page it shares with the hypervisor; `u64::MAX`: it has nothing to do until it
+    /// gets a message or reports again, at whatever LVT.
     fn lvt(&mut self, _now_ns: u64, _vcpu: VcpuId, _lvt_ns: u64, _orders: &mut Orders) {}
 
     /// The guest on a VCPU has put on its page whether a simulation goes on there. What was reported in one that is over

@@ -11,10 +11,11 @@
 //!    A newcomer is taken for one with LVT 0 until it says what it is, for a period of CPU time at most;
 //! 3. everybody else in turn, the least recently run first: federates that wait, and guests that do not simulate.
 //!
-//! A federate is known to wait when it yields with no message pending, sets its waiting flag, or has run for `patience`
-//! without its LVT passing the highest of this simulation; DOM0, when it does one of the first two. Who has unset the flag is
-//! believed to set it when it waits, and has a whole period of patience: LVTs are reported seldom. It is back in its class, by
-//! its LVT, as soon as it makes progress, wakes, unsets the flag, or gets a message: the count of those that are pending
+//! A federate is known to wait when it yields with no message pending, sets its waiting flag, reports that it has nothing to do,
+//! or has run for `patience` without its LVT passing the highest since it last had; DOM0, when it does one of the first two. Who
+//! has unset the flag in this simulation is believed to set it when it waits, and has a whole period of patience: LVTs are
+//! reported seldom. It is back in its class, by its LVT, as soon as it makes progress, wakes, unsets the flag, or gets a message:
+//! the count of those that are pending
 //! rises. It then preempts like a VCPU that wakes:
 //! an idle PCPU, or else the one that runs the last in the order above, if it comes before that. So each hop of a reduction
 //! costs a decision, not a slice. LVTs are told as they are reported; no pages are read.
@@ -335,8 +336,14 @@ impl Policy for PsxPlus {
 
     fn lvt(&mut self, now_ns: u64, vcpu: VcpuId, lvt_ns: u64, orders: &mut Orders) {
         self.charge_vcpu(now_ns, vcpu);
-        self.vcpus[vcpu].report(lvt_ns);
-        self.reorder(vcpu, orders);
+        if lvt_ns == u64::MAX {
+            self.vcpus[vcpu].idle();
+            self.reorder(vcpu, orders);
+            self.give_way(vcpu, orders);
+        } else {
+            self.vcpus[vcpu].report(lvt_ns);
+            self.reorder(vcpu, orders);
+        }
     }
 
     fn mode(&mut self, now_ns: u64, vcpu: VcpuId, simulates: bool, orders: &mut Orders) {

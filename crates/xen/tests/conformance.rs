@@ -14,7 +14,6 @@ fn psx() -> impl Strategy<Value = Plugin> {
         params: vec![format!("psx-tick-us={tick_us}")],
         settings: Settings::default().with("tick", Setting::Nanos(tick_us * 1000)),
         pcpus,
-        done_waits: false,
         reports: true,
         has_shares: false,
     })
@@ -39,7 +38,6 @@ fn psxplus() -> impl Strategy<Value = Plugin> {
                 .with("period", Setting::Nanos(period_us * 1000))
                 .with("share_percent", Setting::Count(percent)),
             pcpus,
-            done_waits: true,
             reports: true,
             has_shares: false,
         },

@@ -27,7 +27,6 @@ fn nsx() -> impl Strategy<Value = Plugin> {
                 .with("adjust", Setting::Nanos(adjust_ms * 1_000_000))
                 .with("adjust_all", Setting::Nanos(adjust_all_ms * 1_000_000)),
             pcpus,
-            done_waits: false,
             reports: false,
             has_shares: false,
         },

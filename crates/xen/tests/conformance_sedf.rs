@@ -15,7 +15,6 @@ fn plugin(name: &'static str) -> impl Strategy<Value = Plugin> {
         params: vec![format!("sedf-quantum-us={quantum_us}")],
         settings: Settings::default().with("quantum", Setting::Nanos(quantum_us * 1000)),
         pcpus,
-        done_waits: false,
         reports: false,
         has_shares: true,
     })

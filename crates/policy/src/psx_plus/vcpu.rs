@@ -140,10 +140,15 @@ impl Vcpu {
         }
     }
 
+    /// It has nothing to do. Its next LVT is progress, whatever it is.
+    pub(super) fn idle(&mut self) {
+        (self.waits, self.highest_lvt) = (true, 0);
+    }
+
     /// Whether it simulates. What it did in a simulation before says nothing of the next one, which begins where it likes.
     pub(super) fn mode(&mut self, simulates: bool) {
         if simulates && !self.simulates {
-            (self.lvt, self.highest_lvt, self.pace) = (0, 0, Pace::UNKNOWN);
+            (self.lvt, self.highest_lvt, self.pace, self.flag) = (0, 0, Pace::UNKNOWN, None);
         }
         (self.simulates, self.grace_ns) = (simulates, 0);
     }

@@ -114,6 +114,45 @@ fn a_second_simulation_makes_progress_from_where_it_begins() {
 }
 
 #[test]
+fn a_second_simulation_that_sets_no_flag_has_the_usual_patience() {
+    let mut lab = lab(1);
+    lab.hog(Settings::default());
+    lab.hog(Settings::default());
+    // The first simulation of VCPU 0 uses its flag. The second does not, and polls.
+    simulate(&mut lab, 0, 5);
+    waiting(&mut lab, 0, true);
+    waiting(&mut lab, 0, false);
+    mode(&mut lab, 0, false);
+    simulate(&mut lab, 0, 0);
+    simulate(&mut lab, 1, 10);
+    for lvt in 1..=10 {
+        lab.run(300 * lvt * US);
+        report(&mut lab, 1, 10 + lvt);
+    }
+    assert_eq!(lab.ran_ns(0), 300 * US);
+}
+
+#[test]
+fn who_has_nothing_to_do_waits_until_a_message_and_its_next_lvt_is_progress() {
+    let mut lab = lab(1);
+    lab.hog(Settings::default());
+    lab.hog(Settings::default());
+    simulate(&mut lab, 0, 50);
+    simulate(&mut lab, 1, 100);
+    lab.run(100 * US);
+    report(&mut lab, 0, u64::MAX);
+    lab.run(200 * US);
+    assert_eq!((lab.ran_ns(0), lab.ran_ns(1)), (100 * US, 100 * US));
+    pending(&mut lab, 0, 1);
+    // It gets on below where it was before, and so is never taken for waiting.
+    for lvt in 1..=10 {
+        lab.run((200 + 200 * lvt) * US);
+        report(&mut lab, 0, lvt);
+    }
+    assert_eq!((lab.ran_ns(0), lab.ran_ns(1)), (2_100 * US, 100 * US));
+}
+
+#[test]
 fn a_yield_demotes_unless_a_message_is_pending() {
     for (messages, first_ns) in [(0, 50 * US), (1, 250 * US)] {
         let mut lab = lab(1);

@@ -20,8 +20,6 @@ pub struct Plugin {
     pub params: Vec<String>,
     pub settings: Settings,
     pub pcpus: u32,
-    /// Whether a guest that reports to be done has its waiting flag set, in place of the LVT.
-    pub done_waits: bool,
     /// Whether it takes reports.
     pub reports: bool,
     /// Whether domains have shares that can be set, which may be too much for a PCPU, and timers are for PCPUs that idle: in
@@ -344,11 +342,9 @@ impl Host {
             if std::mem::replace(&mut own.simulates, simulates) != simulates {
                 policy.mode(now_ns, vcpu, simulates, &mut orders);
             }
-            let flag_stands = done && self.plugin.done_waits;
-            if simulates && !flag_stands {
+            if simulates {
                 policy.lvt(now_ns, vcpu, lvt, &mut orders);
             }
-            let waits = waits || flag_stands;
             if std::mem::replace(&mut own.waits, waits) != waits {
                 policy.waiting(now_ns, vcpu, waits, &mut orders);
             }
