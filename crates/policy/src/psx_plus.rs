@@ -15,10 +15,9 @@
 //! or has run for `patience` without its LVT passing the highest since it last had; DOM0, when it does one of the first two. Who
 //! has unset the flag in this simulation is believed to set it when it waits, and has a whole period of patience: LVTs are
 //! reported seldom. It is back in its class, by its LVT, as soon as it makes progress, wakes, unsets the flag, or gets a message:
-//! the count of those that are pending
-//! rises. It then preempts like a VCPU that wakes:
-//! an idle PCPU, or else the one that runs the last in the order above, if it comes before that. So each hop of a reduction
-//! costs a decision, not a slice. LVTs are told as they are reported; no pages are read.
+//! the count of those that are pending rises. It then preempts like a VCPU that wakes: an idle PCPU, or else the one that runs
+//! the last in the order above, if it comes before that. So each hop of a reduction costs a decision, not a slice. LVTs are told
+//! as they are reported; no pages are read.
 //!
 //! Promises, whatever guests report and DOM0 does: a VCPU that is awake all through a period gets at least `share_percent`
 //! of its fair share of it - the PCPUs divided by the VCPUs that are awake when it begins, or by those pinned to the PCPU
