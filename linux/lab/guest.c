@@ -1,6 +1,7 @@
 /*
  * The only program of a virtual machine whose VCPUs are paced: finds the shared memory of the machine (ivshmem-plain, PCI device
- * 1af4:1110), and publishes rising LVTs there from one process for each VCPU, all of which always want to run.
+ * 1af4:1110), and publishes rising LVTs there from one process for each VCPU, all of which always want to run. No LVT rises to
+ * FIRST_NS before all are there: from then on the least of them never falls.
  *
  * Is the first process of its guest, and never ends. What goes wrong it says on the console, and powers off.
  */
@@ -8,11 +9,14 @@
 #include "paceline_lvt.h"
 
 #include <dirent.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/wait.h>
 
 #define DEVICES "/sys/bus/pci/devices"
+#define FIRST_NS 1000u
 
 static void fail(const char *what)
 {
@@ -60,7 +64,8 @@ static int name_page(void)
 	return -1;
 }
 
-static void simulate(void)
+/* `there`: how many processes have begun, of `processes`. */
+static void simulate(long *there, long processes)
 {
 	paceline_lvt lvt = PACELINE_LVT_ABSENT;
 	volatile uint64_t sink = 0;
@@ -69,7 +74,10 @@ static void simulate(void)
 		printf("guest: %s\n", lvt.error);
 		fflush(stdout);
 	}
-	for (uint64_t now_ns = 0;; now_ns += 1000) {
+	__atomic_add_fetch(there, 1, __ATOMIC_RELEASE);
+	while (__atomic_load_n(there, __ATOMIC_ACQUIRE) < processes)
+		sched_yield();
+	for (uint64_t now_ns = FIRST_NS;; now_ns += 1000) {
 		for (int i = 0; i < 10000; i++)
 			sink += (uint64_t)i;
 		paceline_lvt_publish(&lvt, now_ns);
@@ -78,7 +86,7 @@ static void simulate(void)
 
 int main(void)
 {
-	long cpus;
+	long cpus, *there;
 
 	if (mount("proc", "/proc", "proc", 0, NULL) != 0 || mount("sysfs", "/sys", "sysfs", 0, NULL) != 0)
 		fail("mounting /proc and /sys");
@@ -87,9 +95,12 @@ int main(void)
 	cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	printf("guest: %ld processes publish on %s\n", cpus, getenv("PACELINE_LVT"));
 	fflush(stdout);
+	there = mmap(NULL, sizeof *there, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (there == MAP_FAILED)
+		fail("asking for memory");
 	for (long i = 0; i < cpus; i++)
 		if (fork() == 0)
-			simulate();
+			simulate(there, cpus);
 	while (wait(NULL) > 0) {
 	}
 	fail("waiting");

@@ -21,6 +21,9 @@ use crate::lab::{IDLE, NORMAL, PATIENCE, Running, classes, pace_worker, send, tu
 /// SCHED_RR, as the kernel counts classes.
 const ROUND_ROBIN: u32 = 2;
 
+/// The least LVT that says that all of the guest's processes have begun: `FIRST_NS` of `linux/lab/guest.c`.
+const ALL_BEGUN_NS: u64 = 1_000;
+
 /// More than the machine has cores, so that some have to wait.
 fn vcpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from) + 1
@@ -145,7 +148,7 @@ pub fn host(root: &str, folder: &Path) {
 
     wait_until("the guest simulates", || {
         is_there();
-        slots().iter().all(|slot| slot.flags & SIMULATION != 0 && slot.lvt_ns > 0)
+        slots().iter().all(|slot| slot.flags & SIMULATION != 0 && slot.lvt_ns >= ALL_BEGUN_NS)
     });
     let (mut least_ns, mut rises, mut held_back) = (0, 0, false);
     wait_until("its LVT rises, and a VCPU has to wait", || {
