@@ -7,6 +7,8 @@
 //! preempts on the PCPU it ran on when it has more credits than whoever runs there, or on the one with the least credits
 //! of all when it has more by the *resistance to migration*.
 //!
+//! Later versions of Xen let whoever runs go on for at least a millisecond, as a rule, and for at most 10: settings.
+//!
 //! State: for each VCPU its credits; one queue for the host, whatever its size, as with Xen's `credit2_runqueue=all`, and
 //! therefore no balance between queues. Work-conserving; nobody starves, because all others run out of credits. Shares are exact
 //! on one PCPU; on several, a reset takes from who runs elsewhere what it has beyond half a millisecond (0 to 2.5 % of a share).
@@ -16,7 +18,7 @@
 use std::collections::BTreeMap;
 
 use crate::seats::Seats;
-use crate::settings::Settings;
+use crate::settings::{Setting, Settings, bad};
 use crate::waiting::Waiting;
 use crate::{
     DomId, Host, MICROSECOND, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing,
@@ -27,9 +29,10 @@ use crate::{
 const INITIAL: i64 = 10 * MILLISECOND as i64;
 /// What a reset leaves of older credits.
 const CARRIED: i64 = MILLISECOND as i64 / 2;
-/// The shortest and the longest slice.
+/// The shortest slice.
 const LEAST_SLICE_NS: u64 = MILLISECOND / 2;
-const MOST_SLICE_NS: u64 = 2 * MILLISECOND;
+/// How close to the end of its rate limit whoever runs may be preempted already (`CSCHED2_RATELIMIT_TICKLE_TOLERANCE`).
+const TOLERANCE_NS: u64 = 50 * MICROSECOND;
 
 /// Most credits first, then who came first.
 type Key = (std::cmp::Reverse<i64>, u64);
@@ -45,6 +48,8 @@ struct Vcpu {
     residue: u64,
     home: PcpuId,
     runs_on: Option<PcpuId>,
+    /// Since when it runs, or ran last.
+    since_ns: u64,
     /// Until when what it has run is charged.
     charged_ns: u64,
     key: Option<Key>,
@@ -54,6 +59,8 @@ struct Vcpu {
 #[derive(Debug)]
 pub struct Credit2 {
     resistance: i64,
+    ratelimit_ns: u64,
+    most_slice_ns: u64,
     vcpus: Vec<Option<Vcpu>>,
     /// How many VCPUs have each weight.
     weights: BTreeMap<u64, u32>,
@@ -65,12 +72,21 @@ pub struct Credit2 {
 }
 
 impl Credit2 {
-    /// For `host`, with the setting `migrate_resist` (500 us): how many more credits, in time of the heaviest domain, a VCPU must
-    /// have to run elsewhere than it did.
+    /// For `host`, with the settings `migrate_resist` (500 us): how many more credits, in time of the heaviest domain, a VCPU must
+    /// have to run elsewhere than it did; `ratelimit` (none): how long whoever runs goes on in any case, unless it yields; and
+    /// `most_slice` (2 ms): the longest slice. Since Xen 4.8 these are 1 ms and 10 ms.
     pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
         let resistance = settings.nanos("migrate_resist", 500 * MICROSECOND, 0, 1_000 * MILLISECOND)?;
+        let ratelimit_ns = settings.nanos("ratelimit", 0, 0, 1_000 * MILLISECOND)?;
+        let most_slice_ns =
+            settings.nanos("most_slice", 2 * MILLISECOND, LEAST_SLICE_NS, 1_000 * MILLISECOND)?;
+        if ratelimit_ns > most_slice_ns {
+            return Err(bad("ratelimit", &Setting::Nanos(ratelimit_ns), "at most the longest slice".into()));
+        }
         Ok(Self {
             resistance: resistance as i64,
+            ratelimit_ns,
+            most_slice_ns,
             vcpus: Vec::new(),
             weights: BTreeMap::new(),
             waiting: Waiting::new(host.pcpus),
@@ -133,6 +149,9 @@ impl Credit2 {
         let mut lowest: Option<(i64, PcpuId)> = None;
         for (pcpu, other) in self.seats.running(pin) {
             let Some(other) = self.vcpus[other.index()].as_ref() else { continue };
+            if self.ratelimited_ns(other, now_ns) >= TOLERANCE_NS {
+                continue;
+            }
             let left = other.credit - self.burnt(other, now_ns).0;
             if pcpu == home && left < credit {
                 orders.reschedule(pcpu);
@@ -143,6 +162,11 @@ impl Credit2 {
         if let Some((_, pcpu)) = lowest.filter(|(left, _)| left + self.resistance < credit) {
             orders.reschedule(pcpu);
         }
+    }
+
+    /// For how long a VCPU that runs goes on in any case.
+    fn ratelimited_ns(&self, vcpu: &Vcpu, now_ns: u64) -> u64 {
+        self.ratelimit_ns.saturating_sub(now_ns - vcpu.since_ns)
     }
 
     /// Who runs on `pcpu`, where `current` could go on (`runq_candidate`).
@@ -181,11 +205,12 @@ impl Credit2 {
     }
 
     /// Until `id` has as few credits as the next in the queue (`csched_runtime`).
-    fn slice_ns(&self, pcpu: PcpuId, id: VcpuId) -> u64 {
+    fn slice_ns(&self, now_ns: u64, pcpu: PcpuId, id: VcpuId) -> u64 {
         let vcpu = self.vcpus[id.index()].as_ref().expect("who runs is there");
         let next = self.waiting.first(pcpu).map_or(0, |(key, _)| key.0.0.max(0));
         let credits = (vcpu.credit - next).max(0) as u64;
-        (credits * vcpu.weight / self.heaviest()).clamp(LEAST_SLICE_NS, MOST_SLICE_NS)
+        (credits * vcpu.weight / self.heaviest())
+            .clamp(LEAST_SLICE_NS.max(self.ratelimited_ns(vcpu, now_ns)), self.most_slice_ns)
     }
 
     fn count_weight(&mut self, weight: u64, vcpus: usize) {
@@ -234,6 +259,7 @@ impl Policy for Credit2 {
                 residue: 0,
                 home: pin.unwrap_or(PcpuId(id.0 % self.seats.len())),
                 runs_on: None,
+                since_ns: now_ns,
                 charged_ns: now_ns,
                 key: None,
             });
@@ -301,7 +327,12 @@ impl Policy for Credit2 {
         });
         let current = last.filter(|last| self.vcpus[last.index()].as_ref().is_some_and(|vcpu| vcpu.awake));
         let yields = self.yielded.take_if(|yielded| Some(*yielded) == last).is_some();
+        let goes_on = current.filter(|current| {
+            let vcpu = self.vcpus[current.index()].as_ref().expect("who runs is there");
+            !yields && self.ratelimited_ns(vcpu, now_ns) > 0
+        });
         let next = match current {
+            Some(_) if goes_on.is_some() => goes_on,
             Some(_) if yields => self.candidate(pcpu, None).or(current),
             _ => self.candidate(pcpu, current),
         };
@@ -315,14 +346,20 @@ impl Policy for Credit2 {
         self.dequeue(next);
         let vcpu = self.vcpu(next);
         (vcpu.home, vcpu.charged_ns) = (pcpu, now_ns);
-        if vcpu.credit <= 0 {
+        if current != Some(next) {
+            vcpu.since_ns = now_ns;
+        }
+        let exhausted = vcpu.credit <= 0;
+        // Who goes on before better ones does not end the period of all.
+        let better = |(key, _): (Key, VcpuId)| key.0.0 > 0;
+        if exhausted && !(goes_on.is_some() && self.waiting.first_anywhere().is_some_and(better)) {
             self.reset(now_ns, next);
         }
         self.vcpu(next).runs_on = Some(pcpu);
         if self.waiting.first_anywhere().is_some() {
             self.seats.ask_idle(None, pcpu, orders);
         }
-        Pick { vcpu: Some(next), slice_ns: Some(self.slice_ns(pcpu, next)), examined: 0 }
+        Pick { vcpu: Some(next), slice_ns: Some(self.slice_ns(now_ns, pcpu, next)), examined: 0 }
     }
 
     fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {

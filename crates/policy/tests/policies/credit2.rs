@@ -1,7 +1,9 @@
 //! Credit2 by hand, and what it promises: shares by weight, work conservation, most credits first.
 
 use crate::lab::{Act, Lab, ran};
-use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PcpuId, Setting, Settings, VcpuId};
+use paceline_policy::{
+    MICROSECOND as US, MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings, VcpuId, build,
+};
 use proptest::prelude::*;
 
 fn weight(weight: u64) -> Settings {
@@ -101,6 +103,82 @@ fn who_yields_lets_another_go_first_even_with_less_credit() {
     assert_eq!(lab.stretches(), expected);
 }
 
+/// As in Xen 4.8 and later.
+fn later() -> Settings {
+    Settings::default().with("ratelimit", Setting::Nanos(MS)).with("most_slice", Setting::Nanos(10 * MS))
+}
+
+#[test]
+fn later_versions_let_hogs_go_on_for_at_least_a_millisecond_and_at_most_ten() {
+    // VCPU 0 has 10 ms, while VCPU 1 comes only after it, and is better by 10 then. At 20 ms nobody has any: 10 for both, and
+    // VCPU 1 goes on for the shortest slice, for its limit is over. From 20.5 ms on who begins has a whole one.
+    let mut lab = Lab::new("credit2", later(), 1);
+    lab.hog(weight(256));
+    lab.hog(weight(256));
+    lab.run(22_500 * US);
+    let expected = [
+        ran(0, 0, 0, 10_000 * US),
+        ran(0, 1, 10_000 * US, 20_500 * US),
+        ran(0, 0, 20_500 * US, 21_500 * US),
+        ran(0, 1, 21_500 * US, 22_500 * US),
+    ];
+    assert_eq!(lab.stretches(), expected);
+}
+
+#[test]
+fn ratelimit_holds_off_preemption_but_not_who_yields() {
+    // VCPU 1 wakes at 0.5 ms with more, which nobody looks at before the slice of 10 ms is over; or so close to the end of the
+    // limit that the PCPU is asked to look again: VCPU 0 goes on for the shortest slice.
+    for (wakes, begins) in [(500 * US, 10 * MS), (960 * US, 1_460 * US), (1_200 * US, 1_200 * US)] {
+        let mut lab = Lab::new("credit2", later(), 1);
+        lab.hog(weight(256));
+        let script = vec![Act::Sleep(wakes), Act::Compute(1_000 * MS)];
+        lab.domain(false, &[(script, None)], false, weight(256)).expect("it is admitted");
+        lab.run(begins + 100 * US);
+        let expected = [ran(0, 0, 0, begins), ran(0, 1, begins, begins + 100 * US)];
+        assert_eq!(lab.stretches(), expected, "woken at {wakes} ns");
+    }
+    let mut lab = Lab::new("credit2", later(), 1);
+    lab.hog(weight(256));
+    lab.domain(false, &[(vec![Act::Compute(100 * US), Act::Yield], None)], true, weight(256))
+        .expect("it is admitted");
+    lab.run(11_200 * US);
+    let expected = [
+        ran(0, 0, 0, 10_000 * US),
+        ran(0, 1, 10_000 * US, 10_100 * US),
+        ran(0, 0, 10_100 * US, 11_100 * US),
+        ran(0, 1, 11_100 * US, 11_200 * US),
+    ];
+    assert_eq!(lab.stretches(), expected);
+}
+
+#[test]
+fn who_goes_on_without_credits_before_better_ones_does_not_end_the_period() {
+    // VCPU 0 begins anew at 9.3 ms with 0.8. When VCPU 1 comes back at 10.26 ms, it has none left, and goes on for half a
+    // millisecond, while VCPU 1 has 9.9.
+    let script =
+        vec![Act::Sleep(9_200 * US), Act::Compute(100 * US), Act::Sleep(960 * US), Act::Compute(5 * MS)];
+    let mut lab = Lab::new("credit2", later(), 1);
+    lab.hog(weight(256));
+    lab.domain(false, &[(script, None)], false, weight(256)).expect("it is admitted");
+    lab.run(10_800 * US);
+    let expected = [
+        ran(0, 0, 0, 9_200 * US),
+        ran(0, 1, 9_200 * US, 9_300 * US),
+        ran(0, 0, 9_300 * US, 10_760 * US),
+        ran(0, 1, 10_760 * US, 10_800 * US),
+    ];
+    assert_eq!(lab.stretches(), expected);
+    assert_eq!(credit(&lab, 0), -660_000);
+}
+
+#[test]
+fn a_limit_beyond_the_longest_slice_is_refused() {
+    let host = paceline_policy::Host { pcpus: 1 };
+    let mut settings = Settings::default().with("ratelimit", Setting::Nanos(3 * MS));
+    assert!(matches!(build("credit2", &mut settings, host), Err(PolicyError::BadValue { .. })));
+}
+
 #[test]
 fn weights_can_change_and_domains_go() {
     let mut lab = Lab::new("credit2", Settings::default(), 1);
@@ -158,8 +236,9 @@ proptest! {
     #[test]
     fn nobody_waits_beside_an_idle_pcpu_and_nobody_starves(
         (pcpus, all) in (1u32..=4).prop_flat_map(|pcpus| (Just(pcpus), prop::collection::vec(scripts(pcpus), 1..10))),
+        settings in prop_oneof![Just(Settings::default()), Just(later())],
     ) {
-        let mut lab = Lab::new("credit2", Settings::default(), pcpus);
+        let mut lab = Lab::new("credit2", settings, pcpus);
         let count = all.len() as u32;
         for script in all {
             lab.domain(false, &[script], true, Settings::default()).expect("it is admitted");

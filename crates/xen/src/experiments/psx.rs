@@ -3,6 +3,7 @@
 //! BLB is balanced: all federates have the same work. ULB is not: the first half has twice the work of the others. One boot of
 //! eight guests serves all sizes of a scheduler; guests without a federate are idle.
 
+use paceline_policy::Setting;
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
 
 use super::claim;
@@ -102,6 +103,17 @@ impl Row {
     }
 }
 
+/// A scheduler of the simulated machine as Xen boots it: credit and credit2 leave whoever runs alone for a millisecond.
+fn as_booted(kind: &'static str) -> Policy {
+    let millis = |count: u64| Setting::Nanos(count * 1_000_000);
+    let policy = Policy::new(kind);
+    match kind {
+        "credit" => policy.with("ratelimit", millis(1)),
+        "credit2" => policy.with("ratelimit", millis(1)).with("most_slice", millis(10)),
+        _ => policy,
+    }
+}
+
 fn rows(results: &Results, scope: Scope) -> Result<Vec<Row>, TranscriptError> {
     let mut rows = Vec::new();
     for (load, word, size) in scope.parts() {
@@ -109,7 +121,7 @@ fn rows(results: &Results, scope: Scope) -> Result<Vec<Row>, TranscriptError> {
         for (scheduler, policy) in SCHEDULERS {
             let (key, part) = (key(scheduler), part(load, size));
             let xen = results.part(&key, &part)?.guest(&name(0), "elapsed_us")? / 1e6;
-            let predicted = prediction::phold(&Policy::new(policy), size, word == "halves", scope.phold)?;
+            let predicted = prediction::phold(&as_booted(policy), size, word == "halves", scope.phold)?;
             pairs.push(Pair { what: scheduler.into(), xen, predicted });
         }
         rows.push(Row { load, size, pairs });
