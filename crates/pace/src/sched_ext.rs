@@ -5,8 +5,8 @@
 //! children inherit, and from then on only watches: nothing that is decided waits for it. The page is a map of the policy,
 //! pinned where the command's programs find it.
 //!
-//! Invariants: when the loader ends, in whatever way, the kernel drops the policy and the tasks go on under the fair class.
-//! While tasks of the fair class leave the paced ones nothing, the policy is taken out, and they compete with them as equals.
+//! Invariants: when the loader ends (killed before its command runs: in 2 s), the kernel drops the policy; tasks go on under
+//! the fair class. While tasks of the fair class leave the paced ones nothing, the policy is taken out; they compete as equals.
 
 #[cfg(feature = "sched-ext")]
 mod loader;

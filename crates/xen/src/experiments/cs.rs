@@ -178,14 +178,19 @@ fn check(row: &Row) -> Vec<Check> {
     for (scheduler, own) in SCHEDULERS.iter().zip(&row.xen).skip(1) {
         let gain = 100.0 * (1.0 - own.lu / row.xen[0].lu);
         let what = format!("LU under {scheduler} beside {} EP", row.eps);
-        checks.push(claim(what, format!("{gain:.1} % faster"), "faster than under SEDF", gain > 0.0));
+        checks.push(claim(what, change(gain), "faster than under SEDF", gain > 0.0));
         if let (Some(own), Some(sedf)) = (own.ep, row.xen[0].ep) {
             let loss = 100.0 * (own / sedf - 1.0);
             let what = format!("{} EP under {scheduler} beside LU", row.eps);
-            checks.push(claim(what, format!("{loss:.1} % slower"), "less than 10 %", loss < 10.0));
+            checks.push(claim(what, change(-loss), "less than 10 % slower", loss < 10.0));
         }
     }
     checks
+}
+
+/// A gain in percent, as a person says it.
+fn change(gain: f64) -> String {
+    format!("{:.1} % {}", gain.abs(), if gain < 0.0 { "slower" } else { "faster" })
 }
 
 fn table(rows: &[Row]) -> Table {
