@@ -5,13 +5,19 @@
 
 use std::collections::BTreeMap;
 
-use paceline_report::{Finding, Table};
+use paceline_report::{Check, Finding, Table};
 
 use super::claim;
 use crate::{Boot, Domain, Plan, Results, Setup, Source, Step, TranscriptError};
 
 /// The schedulers; only the first one in short runs.
 const SCHEDULERS: [&str; 4] = ["psxplus", "psx", "nsx", "csdd"];
+
+/// Which of them take local virtual times; under the others guests are told that nobody does.
+const TAKE_REPORTS: [&str; 2] = ["psxplus", "psx"];
+
+/// The parts of a boot in which guests are there.
+const PARTS: [&str; 6] = ["spinning", "shares", "paused", "visits", "crash", "destroyed"];
 
 /// What the guests do, without end but one, which crashes after a while. One domain's VCPU has the least LVT there is for
 /// ever, and never sleeps.
@@ -107,7 +113,7 @@ fn judge(results: &Results, schedulers: &[&str], times: u32) -> Result<Finding, 
     for scheduler in schedulers {
         let key = key(scheduler);
         let mut answers = Vec::new();
-        for part in ["spinning", "paused", "visits", "crash", "destroyed"] {
+        for part in PARTS {
             answers.extend(results.part(&key, part)?.numbers(&Source::Dom0, "answer_ms")?);
         }
         let slowest = answers.iter().copied().fold(0.0, f64::max);
@@ -124,7 +130,7 @@ fn judge(results: &Results, schedulers: &[&str], times: u32) -> Result<Finding, 
             format!("{times} times"),
             visits == times as usize,
         ));
-        let refused = results.part(&key, "destroyed")?.numbers(&Source::Scheduler, "backwards")?;
+        finding.checks.push(told(results, &key, scheduler)?);
         let shares = shares(results, &key)?;
         for (name, share) in &shares {
             table.row([(*scheduler).to_owned(), name.clone(), format!("{share:.3}")]);
@@ -138,9 +144,9 @@ fn judge(results: &Results, schedulers: &[&str], times: u32) -> Result<Finding, 
                 least >= SHARE * SHARE_SLACK,
             ));
         }
-        let before = results.part(&key, "shares")?.numbers(&Source::Scheduler, "backwards")?;
-        if !before.is_empty() {
-            let most = before.iter().chain(&refused).copied().fold(0.0, f64::max);
+        if TAKE_REPORTS.contains(scheduler) {
+            let refused = results.part(&key, "shares")?.numbers(&Source::Scheduler, "backwards")?;
+            let most = refused.iter().copied().fold(0.0, f64::max);
             finding.checks.push(claim(
                 format!("{scheduler}: LVTs of one guest that went back, and were refused"),
                 format!("{most}"),
@@ -151,6 +157,25 @@ fn judge(results: &Results, schedulers: &[&str], times: u32) -> Result<Finding, 
     }
     finding.tables.push(table);
     Ok(finding)
+}
+
+/// Whether guests that want to tell how far they are find a scheduler that listens, where there is one.
+fn told(results: &Results, key: &str, scheduler: &str) -> Result<Check, TranscriptError> {
+    let mut found = Vec::new();
+    for part in PARTS {
+        for (name, _) in GUESTS {
+            found.extend(results.part(key, part)?.numbers(&Source::Guest(name.into()), "told")?);
+        }
+    }
+    let liars = GUESTS.iter().filter(|(_, command)| command.starts_with("liar")).count();
+    let listens = TAKE_REPORTS.contains(&scheduler);
+    let heard = found.iter().filter(|told| **told == 1.0).count();
+    Ok(claim(
+        format!("{scheduler}: guests that found somebody to tell their LVT"),
+        format!("{heard} of {}", found.len()),
+        if listens { format!("{liars} of {liars}") } else { format!("0 of {liars}") },
+        found.len() == liars && heard == if listens { liars } else { 0 },
+    ))
 }
 
 /// The shares of a PCPU that the guests had between two dumps, by name. Ids of domains count from 1 in the order of creation.
