@@ -124,6 +124,7 @@ fn vcpu(dom: u32, host: u32) -> Vcpu {
         previous: None,
         errand: None,
         kernel_ns: 0,
+        attends: false,
         resumed: VecDeque::new(),
         errands: VecDeque::new(),
     }

@@ -26,6 +26,10 @@ pub struct Costs {
     pub receive_ns: u64,
     /// A packet in the back-end driver and the bridge of the privileged domain.
     pub backend_ns: u64,
+    /// Coming to packets, in a guest and in the privileged domain, once for as many as are taken up in a row: the interrupt, and
+    /// whom it wakes. What a kernel does one by one costs more than what has piled up while it had no PCPU. 0 where that is
+    /// part of the cost of each packet.
+    pub event_ns: u64,
     /// A packet between the privileged domain and the NIC, either way.
     pub nic_ns: u64,
     /// Copying, per byte and side, in picoseconds.
@@ -55,6 +59,7 @@ impl Default for Costs {
             response_ns: 0,
             receive_ns: 5_000,
             backend_ns: 5_000,
+            event_ns: 0,
             nic_ns: 3_000,
             byte_ps: 500,
             loopback_ns: 2_000,

@@ -47,11 +47,13 @@ impl Machine<'_> {
                 && let Some(packet) = self.take_from_ring(guest)
             {
                 let bytes = self.packets[packet as usize].as_ref().expect("it is in the ring").message.bytes;
+                let event_ns = self.attend(vcpu);
                 let own = &mut self.vcpus[vcpu as usize];
                 own.errand = Some(Errand::Receive(packet));
-                own.kernel_ns = self.costs.receive_ns + self.costs.copy_ns(bytes);
+                own.kernel_ns = event_ns + self.costs.receive_ns + self.costs.copy_ns(bytes);
                 continue;
             }
+            self.vcpus[vcpu as usize].attends = false;
             let Some(process) = self.vcpus[vcpu as usize].current else {
                 let Some(process) = self.guests[guest as usize].ready.pop_front() else {
                     return self.block(vcpu);

@@ -98,12 +98,22 @@ impl Machine<'_> {
             }
             let resumed = own.resumed.pop_front();
             let Some(errand) = resumed.or_else(|| own.errands.pop_front()) else {
+                own.attends = false;
                 return self.block(vcpu);
             };
             if let Some(cost_ns) = self.take_up(vcpu, errand, resumed.is_some()) {
+                let event_ns = self.attend(vcpu);
                 let own = &mut self.vcpus[vcpu as usize];
-                (own.errand, own.kernel_ns) = (Some(errand), cost_ns);
+                (own.errand, own.kernel_ns) = (Some(errand), event_ns + cost_ns);
             }
+        }
+    }
+
+    /// The kernel of `vcpu` takes up a packet: what it costs to come to it.
+    pub fn attend(&mut self, vcpu: u32) -> u64 {
+        match std::mem::replace(&mut self.vcpus[vcpu as usize].attends, true) {
+            true => 0,
+            false => self.costs.event_ns,
         }
     }
 

@@ -95,6 +95,8 @@ pub struct Vcpu {
     /// What its kernel has in hand, and what is left to do of that.
     pub errand: Option<Errand>,
     pub kernel_ns: u64,
+    /// Whether its kernel has come to the packets that wait for it, and has not seen the last of them.
+    pub attends: bool,
     /// What the kernel of a privileged domain is to do next, in order: what had to wait for a place in a ring, and has got
     /// one, before all that comes new.
     pub resumed: VecDeque<Errand>,

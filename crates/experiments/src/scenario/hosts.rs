@@ -154,6 +154,7 @@ pub(super) fn costs(scenario: &mut Scenario) -> Result<Costs, ScenarioError> {
         ("response", &mut costs.response_ns),
         ("receive", &mut costs.receive_ns),
         ("backend", &mut costs.backend_ns),
+        ("event", &mut costs.event_ns),
         ("nic", &mut costs.nic_ns),
         ("loopback", &mut costs.loopback_ns),
         ("guest_quantum", &mut costs.guest_quantum_ns),

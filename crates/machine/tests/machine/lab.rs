@@ -29,6 +29,7 @@ pub fn costs() -> Costs {
         response_ns: 0,
         receive_ns: 20 * US,
         backend_ns: 40 * US,
+        event_ns: 0,
         nic_ns: 5 * US,
         byte_ps: 1_000,
         loopback_ns: 2 * US,

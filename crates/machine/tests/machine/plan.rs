@@ -119,6 +119,7 @@ fn costs() -> impl Strategy<Value = Costs> {
             response_ns: 0,
             receive_ns,
             backend_ns,
+            event_ns: 0,
             nic_ns,
             byte_ps,
             loopback_ns,

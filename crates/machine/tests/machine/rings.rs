@@ -131,3 +131,28 @@ fn packets_that_leave_while_a_guest_does_not_run_are_one_event() {
     let ran = ran(spec);
     assert_eq!(ran.report.domains[0].ran_ns, (20 + 20_000 + 3) * US);
 }
+
+#[test]
+fn packets_that_are_taken_up_in_a_row_are_come_to_once() {
+    // Three packets, each of which has left before the next is sent; and the same beside a hog on the privileged domain's
+    // PCPU, which keeps it from them until 10 ms. It has carried them at 10.07, 10.11 and 10.15 ms then. The receiver is at the
+    // first until 10.12 ms, and finds the second; to the third it comes anew.
+    let sender =
+        [Act::Send(1, 0), Act::Compute(190 * US), Act::Send(1, 0), Act::Compute(190 * US), Act::Send(1, 0)];
+    for (rival, carries, takes, got) in
+        [(false, 3, 3, [130, 330, 530]), (true, 1, 2, [10_140, 10_140, 10_200])]
+    {
+        let mut spec = host(3);
+        spec.costs.event_ns = 30 * US;
+        spec.hosts[0].dom0_pins = vec![1];
+        spec.domains.push(pinned("from", 0, 0, &sender));
+        spec.domains.push(pinned("to", 0, 2, &[Act::Receive(Wait::Block); 3]));
+        if rival {
+            spec.domains.push(hog(0, 1));
+        }
+        let ran = ran(spec);
+        assert_eq!(ran.report.hosts[0].dom0_ns, (carries * 30 + 3 * 40) * US);
+        assert_eq!(Script::got_ns(&ran, 1), got.map(|at| at * US));
+        assert_eq!(ran.report.domains[1].ran_ns, (takes * 30 + 3 * 20) * US);
+    }
+}
