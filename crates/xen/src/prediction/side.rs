@@ -6,8 +6,8 @@ use paceline_report::{Check, Table};
 
 /// How far apart two may be to count as equal when they are put in order, in per cent.
 const TIE: f64 = 10.0;
-/// How far a predicted ratio of two schedulers may be from Xen's. The costs of packets are one for all, while Linux takes
-/// in several at once under load; and the emulator deals its clock to the PCPUs in chunks, not evenly.
+/// How far a predicted ratio of two schedulers may be from Xen's. Costs are one for all packets, connections and system calls;
+/// the emulator deals its clock to the PCPUs in turns, not evenly; and where a tick meets a message decides who waits for whom.
 pub const FACTOR_MOST: f64 = 2.5;
 
 /// Of one scheduler.
