@@ -8,7 +8,7 @@ use paceline_report::{Check, Table};
 const TIE: f64 = 10.0;
 /// How far a predicted ratio of two schedulers may be from Xen's. Costs are one for all packets, connections and system calls;
 /// the emulator deals its clock to the PCPUs in turns, not evenly; and where a tick meets a message decides who waits for whom.
-pub const FACTOR_MOST: f64 = 2.5;
+pub const FACTOR_MOST: f64 = 2.0;
 
 /// Of one scheduler.
 #[derive(Clone, Debug, PartialEq)]
