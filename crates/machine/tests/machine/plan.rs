@@ -103,8 +103,9 @@ fn costs() -> impl Strategy<Value = Costs> {
     let cost = || prop_oneof![Just(0), 1..5_000u64];
     let hypervisor = (cost(), cost(), cost(), 300..=1_000u64);
     let packets = (cost(), cost(), cost(), cost(), cost(), 1..=4u32);
+    let events = prop_oneof![Just(0), 1..20_000u64];
     let guests = (cost(), cost(), prop_oneof![Just(0), Just(0), 1..5_000u64], 10_000..200_000u64);
-    (hypervisor, packets, guests).prop_map(|(hypervisor, packets, guests)| {
+    (hypervisor, packets, events, guests).prop_map(|(hypervisor, packets, event_ns, guests)| {
         let (decision_ns, switch_ns, migration_ns, smt_permille) = hypervisor;
         let (send_ns, receive_ns, backend_ns, nic_ns, byte_ps, ring_slots) = packets;
         let (loopback_ns, page_write_ns, guest_switch_ns, guest_quantum_ns) = guests;
@@ -119,7 +120,7 @@ fn costs() -> impl Strategy<Value = Costs> {
             response_ns: 0,
             receive_ns,
             backend_ns,
-            event_ns: 0,
+            event_ns,
             nic_ns,
             byte_ps,
             loopback_ns,

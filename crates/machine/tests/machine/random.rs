@@ -54,11 +54,13 @@ fn check_order(ran: &Ran) {
     }
 }
 
-/// CPU time that the guests and the privileged domains must have had, polling and the hypervisor aside, by host.
-fn work_ns(plan: &Plan) -> Vec<u64> {
+/// CPU time that the guests and the privileged domains must have had, polling, events and the hypervisor aside, by host; and how
+/// often they took up a packet, each time with an event of its own at most.
+fn work_ns(plan: &Plan) -> Vec<(u64, u64)> {
     let costs: &Costs = &plan.costs;
     let copy_ns = |bytes: u32| u64::from(bytes) * costs.byte_ps / 1_000;
     let mut work_ns = vec![0; plan.hosts.len()];
+    let mut taken = vec![0; plan.hosts.len()];
     for (process, acts) in plan.scripts.iter().enumerate() {
         let from = plan.domain_of(process as u32);
         let host = plan.domains[from].host as usize;
@@ -78,10 +80,13 @@ fn work_ns(plan: &Plan) -> Vec<u64> {
                     } else {
                         work_ns[host] += costs.send_ns + copy_ns(bytes) + costs.backend_ns + copy_ns(bytes);
                         work_ns[there] += costs.receive_ns + copy_ns(bytes);
+                        taken[host] += 1;
+                        taken[there] += 1;
                     }
                     if there != host {
                         work_ns[host] += costs.nic_ns;
                         work_ns[there] += costs.backend_ns + costs.nic_ns + copy_ns(bytes);
+                        taken[there] += 1;
                     }
                 }
                 _ => {}
@@ -89,7 +94,7 @@ fn work_ns(plan: &Plan) -> Vec<u64> {
             work_ns[host] += std::mem::take(&mut writes);
         }
     }
-    work_ns
+    work_ns.into_iter().zip(taken).collect()
 }
 
 /// Policies under which who polls may for ever keep out those whom it waits for.
@@ -132,9 +137,15 @@ fn check_orderly(plan: &Plan, kind: &str) {
         let own = ran.report.domains.iter().zip(&plan.domains);
         let polled =
             own.filter(|(_, domain)| domain.host == number as u32).map(|(report, _)| report.polled_ns);
-        let expected = work_ns[number] + host.overhead_ns + polled.sum::<u64>();
+        let (work_ns, taken) = work_ns[number];
+        let least = work_ns + host.overhead_ns + polled.sum::<u64>();
+        let [expected, most] = [taken.min(1), taken].map(|events| least + events * plan.costs.event_ns);
         if plan.hosts[number].smt || plan.costs.guest_switch_ns > 0 {
             assert!(host.busy_ns + 1_000 >= expected, "{kind}: {} of {expected}", host.busy_ns);
+        } else if taken > 1 && plan.costs.event_ns > 0 {
+            let busy_ns = host.busy_ns;
+            assert!((expected..=most).contains(&busy_ns), "{kind}: {busy_ns} of {expected} to {most}");
+            assert_eq!((busy_ns - least) % plan.costs.event_ns, 0, "{kind}: an event is whole");
         } else {
             assert_eq!(host.busy_ns, expected, "{kind}: host {number}");
         }
