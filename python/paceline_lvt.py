@@ -24,8 +24,8 @@ _RECORD_BYTES, _SLOTS_MAX, _NAME_BYTES = 64, 65536, 24
 _BPF_FS, _SYS_BPF = 0xCAFE4A11, {"x86_64": 321, "aarch64": 280}
 _OBJ_GET, _OBJ_GET_INFO, _ARRAY, _MMAPABLE = 7, 15, 2, 0x400
 # Where the members of a slot are, in their own size: of 8 bytes (0 to 7), or of 4 (0 to 15).
-_LVT, _START_TIME, _NAME = 0, 2, 4
-_FLAGS, _TID, _PID = 2, 3, 6
+_LVT, _START_TIME, _NAME, _MESSAGES = 0, 2, 4, 7
+_FLAGS, _TID, _PID, _LIBRARY = 2, 3, 6, 7
 
 
 class PageError(Exception):
@@ -128,7 +128,10 @@ class Publisher:
         tid, start_time, _ = owner
         if start_time and not self._swap(8, 8 * (8 * at + _START_TIME), start_time, 0):
             return False
-        return self._swap(4, 4 * (16 * at + _TID), tid, self._tid)
+        taken = self._swap(4, 4 * (16 * at + _TID), tid, self._tid)
+        if taken and tid != self._tid:
+            self._halves[16 * at + _LIBRARY], self._words[8 * at + _MESSAGES] = 0, 0
+        return taken
 
     def _swap(self, size, offset, expected, desired):
         kind = ctypes.c_uint64 if size == 8 else ctypes.c_uint32
@@ -198,7 +201,7 @@ def _mapped(path):
     version, record_bytes, told = memoryview(page).cast("I")[2:5]
     if page[:8] != b"PACELVT\0":
         raise PageError(f"LVT page {path}: not an LVT page (it does not begin with PACELVT)")
-    if (version, record_bytes) != (1, _RECORD_BYTES):
+    if (version, record_bytes) != (2, _RECORD_BYTES):
         raise PageError(f"LVT page {path}: has another version of the layout than this program")
     if told != slots:
         raise PageError(f"LVT page {path}: its size does not fit the slots it tells")

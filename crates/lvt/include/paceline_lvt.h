@@ -47,11 +47,14 @@
 #include "paceline_lvt_slot.h"
 #include "paceline_lvt_xen.h"
 
-#define PACELINE_LVT_VERSION 1u
+#define PACELINE_LVT_VERSION 2u
 #define PACELINE_LVT_MAX_SLOTS 65536u
 /* In `flags`: the owner is to be run by its LVT; the owner waits for others. */
 #define PACELINE_LVT_SIMULATION 1u
 #define PACELINE_LVT_WAITING 2u
+/* In `library`: it gives the core away whenever it waits; it waits now. */
+#define PACELINE_LVT_LIBRARY_YIELDS 1u
+#define PACELINE_LVT_LIBRARY_WAITING 2u
 /* The greatest LVT; and in its place: the owner is done or idle, and holds nobody back. */
 #define PACELINE_LVT_MAX ((uint64_t)INT64_MAX)
 #define PACELINE_LVT_DONE UINT64_MAX
@@ -142,9 +145,21 @@ static inline void paceline_lvt_set_flag(paceline_lvt *lvt, uint32_t flag, int o
     }
 }
 
+/* Rings the bell on the page whose header this is, if the pacer wants to hear it: a thread begins to wait. */
+static inline void paceline_lvt_ring(paceline_lvt_slot *header) {
+    if (__atomic_load_n(&header->library, __ATOMIC_RELAXED) != 0) {
+        __atomic_fetch_add(&header->pid, 1u, __ATOMIC_RELEASE);
+        syscall(SYS_futex, &header->pid, 1L /* FUTEX_WAKE */, 1L, NULL, NULL, 0L);
+    }
+}
+
 /* Tells whether this thread waits for others, so that it need not be run before they have got on. */
 static inline void paceline_lvt_set_waiting(paceline_lvt *lvt, int waiting) {
+    int begins = waiting && !(lvt->flags & PACELINE_LVT_WAITING);
     paceline_lvt_set_flag(lvt, PACELINE_LVT_WAITING, waiting);
+    if (begins && lvt->page != NULL && paceline_lvt_is_present(lvt)) {
+        paceline_lvt_ring((paceline_lvt_slot *)lvt->page);
+    }
 }
 
 /* Tells whether this thread simulates and is to be run by its LVT, as it is from the start. */

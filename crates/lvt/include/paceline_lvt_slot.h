@@ -26,16 +26,20 @@
 /* How many slots a claimer, who finds none free, looks up in /proc. */
 #define PACELINE_LVT_LOOKED_UP_MAX 64u
 
-/* A slot as it lies in memory. `start_time` is 0 while the slot changes hands. */
+/*
+ * A slot as it lies in memory. `start_time` is 0 while the slot changes hands. `library` and `messages` are written by the
+ * preloaded shim of a communication library (crates/pace/shim). In the header, `pid` is the bell, and `library` says whether
+ * the pacer wants to hear it.
+ */
 typedef struct paceline_lvt_slot {
     uint64_t lvt_ns;
     uint32_t flags;
     uint32_t tid;
     uint64_t start_time;
     uint32_t pid;
-    uint32_t reserved;
+    uint32_t library;
     char name[PACELINE_LVT_NAME_BYTES];
-    uint64_t reserved_end;
+    uint64_t messages;
 } paceline_lvt_slot;
 
 /* The thread that owns a slot. */
@@ -118,7 +122,15 @@ static inline int paceline_lvt_take_over(paceline_lvt_slot *slot, const paceline
         !__atomic_compare_exchange_n(&slot->start_time, &start_time, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         return 0;
     }
-    return __atomic_compare_exchange_n(&slot->tid, &holder, tid, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    if (!__atomic_compare_exchange_n(&slot->tid, &holder, tid, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        return 0;
+    }
+    /* A thread that claims its own slot again keeps what its communication library says. */
+    if (owner->tid != tid) {
+        __atomic_store_n(&slot->library, 0u, __ATOMIC_RELAXED);
+        __atomic_store_n(&slot->messages, (uint64_t)0, __ATOMIC_RELAXED);
+    }
+    return 1;
 }
 
 /* Finds a slot and makes `tid` its holder: one that it had before exec(), that is free, or whose owner is gone. */

@@ -11,7 +11,7 @@ use crate::owner::Owner;
 /// The first eight bytes of a page.
 pub const MAGIC: [u8; 8] = *b"PACELVT\0";
 /// The version of this layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes of a record: of the header, and of every slot.
 pub const RECORD_BYTES: usize = 64;
 /// Bytes of a name; a shorter one is padded with NUL.
@@ -21,6 +21,12 @@ pub const NAME_BYTES: usize = 24;
 pub const SIMULATION: u32 = 1;
 /// In `flags`: the owner waits for others, and has nothing to do until they get on.
 pub const WAITING: u32 = 2;
+
+/// In `library`: the communication library of the owner gives the core away whenever it waits, and says so in
+/// [`LIBRARY_WAITING`]. Such an owner can share a scheduling class with others, and can be paced without an LVT.
+pub const LIBRARY_YIELDS: u32 = 1;
+/// In `library`: the owner waits inside its communication library.
+pub const LIBRARY_WAITING: u32 = 2;
 
 /// The greatest LVT.
 pub const LVT_MAX: u64 = i64::MAX as u64;
@@ -40,14 +46,15 @@ pub struct Slot {
     /// When the owner's thread was started, in clock ticks since the system was, against reuse of its id. 0 while the slot
     /// changes hands.
     pub start_time: AtomicU64,
-    /// The owner's process id.
+    /// The owner's process id. In the header, the bell: a futex that a thread rings when it begins to wait.
     pub pid: AtomicU32,
-    /// 0.
-    pub reserved: AtomicU32,
+    /// [`LIBRARY_YIELDS`] and [`LIBRARY_WAITING`]. In the header, whether the pacer wants to hear the bell.
+    pub library: AtomicU32,
     /// UTF-8, padded with NUL.
     pub name: [AtomicU64; NAME_BYTES / 8],
-    /// 0.
-    pub reserved_end: AtomicU64,
+    /// How many messages the owner's communication library has passed, collectives included: the progress of a thread without
+    /// an LVT.
+    pub messages: AtomicU64,
 }
 
 const _: () = assert!(size_of::<Slot>() == RECORD_BYTES);
@@ -63,11 +70,11 @@ impl Slot {
         bytes[12..16].copy_from_slice(&owner.tid.to_ne_bytes());
         bytes[16..24].copy_from_slice(&owner.start_time.to_ne_bytes());
         bytes[24..28].copy_from_slice(&owner.pid.to_ne_bytes());
-        bytes[28..32].copy_from_slice(&self.reserved.load(Relaxed).to_ne_bytes());
+        bytes[28..32].copy_from_slice(&self.library.load(Relaxed).to_ne_bytes());
         for (word, place) in self.name.iter().zip(bytes[32..56].chunks_exact_mut(8)) {
             place.copy_from_slice(&word.load(Relaxed).to_ne_bytes());
         }
-        bytes[56..64].copy_from_slice(&self.reserved_end.load(Relaxed).to_ne_bytes());
+        bytes[56..64].copy_from_slice(&self.messages.load(Relaxed).to_ne_bytes());
         bytes
     }
 
@@ -90,7 +97,13 @@ impl Slot {
         if known && self.start_time.compare_exchange(owner.start_time, 0, AcqRel, Relaxed).is_err() {
             return false;
         }
-        self.tid.compare_exchange(owner.tid, tid, AcqRel, Relaxed).is_ok()
+        let taken = self.tid.compare_exchange(owner.tid, tid, AcqRel, Relaxed).is_ok();
+        // A thread that claims its own slot again keeps what its communication library says.
+        if taken && owner.tid != tid {
+            self.library.store(0, Relaxed);
+            self.messages.store(0, Relaxed);
+        }
+        taken
     }
 
     /// Makes the slot, whose `tid` is `owner`'s already, its own: LVT 0, with these flags.
@@ -186,9 +199,9 @@ mod tests {
             tid: AtomicU32::new(0),
             start_time: AtomicU64::new(0),
             pid: AtomicU32::new(0),
-            reserved: AtomicU32::new(0),
+            library: AtomicU32::new(0),
             name: [const { AtomicU64::new(0) }; NAME_BYTES / 8],
-            reserved_end: AtomicU64::new(0),
+            messages: AtomicU64::new(0),
         }
     }
 
@@ -206,10 +219,18 @@ mod tests {
         let second = Owner { pid: 8, tid: 8, start_time: 78 };
         slot.settle(second, NAME, SIMULATION);
         assert!(!slot.take_over(first, 9) && !slot.take_over(first, 0));
+        slot.library.store(LIBRARY_YIELDS, Relaxed);
+        assert!(slot.take_over(second, 8), "its own, again");
+        assert_eq!(slot.library.load(Relaxed), LIBRARY_YIELDS, "its library goes on");
+        slot.settle(second, NAME, SIMULATION);
+        assert!(slot.take_over(second, 10));
+        assert_eq!(slot.library.load(Relaxed), 0, "another thread, another library");
+        let second = Owner { pid: 10, tid: 10, start_time: 79 };
+        slot.settle(second, NAME, SIMULATION);
         assert_eq!(slot.owner(), Ok(second));
         slot.release(5);
         assert_eq!(slot.owner(), Ok(second), "only its owner frees it");
-        slot.release(8);
+        slot.release(10);
         assert_eq!(slot.owner().map(|owner| (owner.tid, owner.start_time)), Ok((0, 0)));
     }
 

@@ -28,6 +28,7 @@
 //! than Linux.
 #![cfg(target_os = "linux")]
 
+mod bell;
 mod bpf;
 mod error;
 mod fork;
@@ -38,6 +39,7 @@ mod publisher;
 mod relay;
 mod slot;
 
+pub use bell::Bell;
 pub use error::Error;
 pub use owner::Owner;
 pub use page::{DEFAULT_SLOTS, ENV, MAX_SLOTS, Page};

@@ -16,6 +16,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::{self, FallocateFlags, MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
 
+use crate::bell::Bell;
 use crate::error::Error;
 use crate::layout::{self, RECORD_BYTES, page_bytes};
 use crate::slot::SlotView;
@@ -163,6 +164,14 @@ impl Page {
             }
         }
         Ok(())
+    }
+
+    /// The bell that threads ring when they begin to wait; none on a page in a plain file, which may be truncated.
+    pub fn bell(&self) -> Option<Bell> {
+        match &self.backing {
+            Backing::Fixed(mapping) => Some(Bell::new(Arc::clone(mapping))),
+            Backing::Plain => None,
+        }
     }
 
     /// Takes back the slots whose owners are gone; says how many. Needs a look into /proc for each slot that is taken, so

@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::bell::Bell;
 use crate::error::Error;
 use crate::fork::ForkFlag;
 use crate::layout::{DONE, LVT_MAX, SIMULATION, Slot, WAITING};
@@ -173,6 +174,9 @@ impl Publisher {
         if flags != seat.flags {
             seat.flags = flags;
             seat.mapping.slots()[seat.held.index as usize].flags.store(flags, Relaxed);
+            if on && flag == WAITING {
+                Bell::ring(&seat.mapping);
+            }
         }
     }
 

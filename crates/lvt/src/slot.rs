@@ -4,7 +4,9 @@
 
 use std::fmt;
 
-use crate::layout::{DONE, NAME_BYTES, RECORD_BYTES, SIMULATION, WAITING, u32_at, u64_at};
+use crate::layout::{
+    DONE, LIBRARY_WAITING, LIBRARY_YIELDS, NAME_BYTES, RECORD_BYTES, SIMULATION, WAITING, u32_at, u64_at,
+};
 use crate::owner::Owner;
 
 /// A name as it stands in a slot: at most 24 bytes.
@@ -64,6 +66,10 @@ pub struct SlotView {
     pub start_time: u64,
     /// What the owner calls itself.
     pub name: Name,
+    /// [`LIBRARY_YIELDS`] and [`LIBRARY_WAITING`].
+    pub library: u32,
+    /// How many messages the owner's communication library has passed.
+    pub messages: u64,
 }
 
 impl SlotView {
@@ -78,6 +84,8 @@ impl SlotView {
             pid: u32_at(bytes, 24),
             start_time: u64_at(bytes, 16),
             name: Name(bytes[32..32 + NAME_BYTES].try_into().expect("the bytes of a name")),
+            library: u32_at(bytes, 28),
+            messages: u64_at(bytes, 56),
         })
     }
 
@@ -91,9 +99,14 @@ impl SlotView {
         self.flags & SIMULATION != 0
     }
 
-    /// Whether the owner says that it waits for others.
+    /// Whether the owner, or its communication library, says that it waits for others.
     pub const fn is_waiting(&self) -> bool {
-        self.flags & WAITING != 0
+        self.flags & WAITING != 0 || self.library & LIBRARY_WAITING != 0
+    }
+
+    /// Whether the owner's communication library gives the core away whenever it waits.
+    pub const fn yields(&self) -> bool {
+        self.library & LIBRARY_YIELDS != 0
     }
 
     /// Whether the owner is done or idle.

@@ -43,8 +43,8 @@ fn files_that_are_no_pages_are_refused() {
     assert!(matches!(open_error(&page_of(header(0), 64)), Error::SlotCount(0)));
     assert!(matches!(open_error(&page_of(header(u32::MAX), 64)), Error::SlotCount(u32::MAX)));
     let mut newer = header(3);
-    newer[8..12].copy_from_slice(&2_u32.to_ne_bytes());
-    assert!(matches!(open_error(&page_of(newer, 256)), Error::Version { found: 2, .. }));
+    newer[8..12].copy_from_slice(&3_u32.to_ne_bytes());
+    assert!(matches!(open_error(&page_of(newer, 256)), Error::Version { found: 3, .. }));
     let mut wider = header(3);
     wider[12..16].copy_from_slice(&128_u32.to_ne_bytes());
     assert!(matches!(open_error(&page_of(wider, 256)), Error::RecordBytes { found: 128, .. }));

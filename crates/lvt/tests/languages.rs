@@ -218,15 +218,15 @@ fn what_is_no_page_is_a_clear_error_and_the_program_runs_on() {
         refused("No such file");
         write(&[0; 256], 0o600);
         refused("does not begin with PACELVT");
-        write(&page(2, 3), 0o600);
+        write(&page(3, 3), 0o600);
         refused("another version");
-        write(&page(1, 4), 0o600);
+        write(&page(2, 4), 0o600);
         refused("does not fit");
-        write(&page(1, 3)[..250], 0o600);
+        write(&page(2, 3)[..250], 0o600);
         refused("size is wrong");
-        write(&page(1, 3), 0o640);
+        write(&page(2, 3), 0o640);
         refused("mode is not 600");
-        write(&page(1, 3), 0o600);
+        write(&page(2, 3), 0o600);
         driver.expect("open somebody", "present");
         driver.kill();
     }

@@ -6,6 +6,7 @@
 
 use std::os::fd::BorrowedFd;
 use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::AtomicU32;
 
 use rustix::io::Result;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -42,6 +43,16 @@ impl Mapping {
     /// The slots.
     pub(crate) fn slots(&self) -> &[Slot] {
         &self.records()[1..]
+    }
+
+    /// The bell in the header: a futex.
+    pub(crate) fn bell(&self) -> &AtomicU32 {
+        &self.records()[0].pid
+    }
+
+    /// Whether the pacer wants to hear the bell.
+    pub(crate) fn held(&self) -> &AtomicU32 {
+        &self.records()[0].library
     }
 
     fn records(&self) -> &[Slot] {
