@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use paceline_lvt::ENV;
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, wait as wait_any};
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -162,7 +162,8 @@ fn is_the_terminals(origin: &Origin, child: Pid) -> bool {
 fn reap(child: Pid) -> io::Result<Option<ExitStatus>> {
     let mut ended = None;
     loop {
-        match waitpid(None, WaitOptions::NOHANG) {
+        // Those in process groups of their own, too.
+        match wait_any(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) if pid == child => ended = Some(ExitStatus::from_raw(status.as_raw())),
             Ok(Some(_)) | Err(Errno::INTR) => {}
             Ok(None) | Err(Errno::CHILD) => return Ok(ended),

@@ -30,6 +30,15 @@ fn the_commands_status_is_passed_through() {
     }
 }
 
+/// As timeout(1) and shells with job control do it.
+#[test]
+fn a_command_in_a_process_group_of_its_own_is_waited_for() {
+    for policy in POLICIES {
+        assert_eq!(code(policy, &["timeout", "60", "sh", "-c", "exit 7"]).0, 7, "{policy}");
+        assert_eq!(code(policy, &["setsid", "--wait", "sh", "-c", "exit 8"]).0, 8, "{policy}");
+    }
+}
+
 #[test]
 fn a_command_that_is_not_there_or_cannot_be_executed_is_told_as_by_shells() {
     let folder = tempfile::tempdir().expect("there can be folders");
