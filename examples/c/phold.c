@@ -25,19 +25,6 @@
 #define LOOKAHEAD_NS UINT64_C(1000000)
 #define PARTS_PER_MILLE 1000u
 
-/* How many rounds of work() take a millisecond of CPU time: the best of some tries, for others may disturb. */
-static uint64_t measured_rounds_per_ms(void) {
-    uint64_t best = 0, start_ns, rate;
-    int try;
-    for (try = 0; try < 8; try++) {
-        start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        work(1000000);
-        rate = UINT64_C(1000000) * 1000000u / (clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns + 1);
-        best = rate > best ? rate : best;
-    }
-    return best;
-}
-
 /* The share of a window's mean cost that a process has in it, in thousandths. */
 static uint64_t load_per_mille(const options *o, uint32_t self, uint32_t window) {
     uint32_t others = o->processes - 1;

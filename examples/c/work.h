@@ -31,4 +31,17 @@ static inline void work(uint64_t rounds) {
     sink = value;
 }
 
+/* How many rounds of work() take a millisecond of CPU time: the best of some tries, for others may disturb. */
+static inline uint64_t measured_rounds_per_ms(void) {
+    uint64_t best = 0, start_ns, rate;
+    int try;
+    for (try = 0; try < 8; try++) {
+        start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        work(1000000);
+        rate = UINT64_C(1000000) * 1000000u / (clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns + 1);
+        best = rate > best ? rate : best;
+    }
+    return best;
+}
+
 #endif
