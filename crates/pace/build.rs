@@ -1,11 +1,64 @@
-//! Compiles the policy for the kernel's extensible scheduling class, where the feature `sched-ext` asks for it. It needs a
+//! Compiles what is written in C.
+//!
+//! The shim for MPI programs (`shim`) needs a C compiler for the system that MPI programs run on; which one may be said in the
+//! environment variable `PACELINE_MPI_CC`, usually it is `cc`. Without one the crate is built without the shim: the file that it
+//! embeds is empty. The policy for the kernel's extensible scheduling class, where the feature `sched-ext` asks for it, needs a
 //! clang that knows the target "bpf"; which one may be said in the environment variable `CLANG`.
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::{env, process};
+use std::{env, fs, process};
 
 fn main() {
+    compile_shim();
+    compile_policy();
+}
+
+/// Leaves `libpaceline_mpi.so` in `OUT_DIR`, an empty file where it cannot be compiled.
+fn compile_shim() {
+    println!("cargo:rerun-if-changed=shim");
+    println!("cargo:rerun-if-changed=../lvt/include");
+    println!("cargo:rerun-if-env-changed=PACELINE_MPI_CC");
+    let library = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("libpaceline_mpi.so");
+    let target = |what| env::var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
+    let named = env::var("PACELINE_MPI_CC").ok();
+    // The C library is another question: the shim is for programs that are linked with the system's own.
+    let is_native = target("ARCH") == env::consts::ARCH && target("OS") == env::consts::OS;
+    let fits = target("OS") == "linux"
+        && target("POINTER_WIDTH") == "64"
+        && target("ENDIAN") == "little"
+        && (is_native || named.is_some());
+    let problem = if fits {
+        let compiler = named.unwrap_or_else(|| "cc".to_owned());
+        let mut sources: Vec<PathBuf> = fs::read_dir("shim")
+            .expect("the sources of the shim are there")
+            .map(|entry| entry.expect("folder entries can be read").path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
+            .collect();
+        sources.sort();
+        let flags =
+            ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-fvisibility=hidden", "-shared"];
+        let compiled = Command::new(&compiler)
+            .args(flags)
+            .arg("-o")
+            .arg(&library)
+            .args(sources)
+            .args(["-ldl", "-lpthread"])
+            .status();
+        match compiled {
+            Ok(status) if status.success() => return,
+            Ok(status) => format!("{compiler} could not compile the shim for MPI programs ({status})"),
+            Err(error) => format!("the shim for MPI programs is left out: {compiler} cannot be run: {error}"),
+        }
+    } else {
+        "the shim for MPI programs is left out: not for this target".to_owned()
+    };
+    println!("cargo:warning={problem}");
+    fs::write(&library, []).expect("OUT_DIR can be written to");
+}
+
+/// Leaves the policy's object in `OUT_DIR`.
+fn compile_policy() {
     println!("cargo:rerun-if-changed=../../linux");
     println!("cargo:rerun-if-env-changed=CLANG");
     if env::var_os("CARGO_FEATURE_SCHED_EXT").is_none() {

@@ -29,6 +29,7 @@
 
 mod governor;
 mod guard;
+pub mod mpi;
 mod pacer;
 pub mod plan;
 mod run;

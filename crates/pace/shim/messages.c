@@ -1,0 +1,148 @@
+/*
+ * The wrappers of MPI's point-to-point functions: sends ring the bell of the destination, receives and waits are waits for a
+ * message, tests are none until there is nothing but tests.
+ *
+ * Invariants:
+ * - A send rings after the library has taken the message, and while a blocking send waits.
+ * - Outputs of a function that has failed are not read.
+ */
+#define _GNU_SOURCE
+#include "words.h"
+
+/* So many tests in a row have to find nothing, with less than that between one and the next, before the thread yields. */
+#define EMPTY_TESTS 8u
+#define TESTS_APART_NS 1500L
+
+static void sent(word comm, word rank, int large) {
+    struct cell *cell = peer_look_up(comm, (int)rank);
+    if (cell != NULL) {
+        bell_ring(cell);
+        if (large) {
+            wait_expect_replies();
+        }
+    }
+}
+
+/* More elements than this are taken for a large message before the library has found their type to be a good one. */
+#define ELEMENTS_LARGE 512u
+
+/* Blocking sends, with the places of the destination and the communicator. `large` as below. */
+#define BLOCKING_SEND(name, count, to, comm, large)                                                                        \
+    BEGIN_WRAPPER(name, count)                                                                                         \
+    enum call outer = enter(POINT_TO_POINT);                                                                           \
+    self.send_to = peer_known(comm, (int)(to));                                                                        \
+    if (self.send_to != NULL && (large)) {                                                                             \
+        wait_expect_replies();                                                                                         \
+    }                                                                                                                  \
+    result = real(PASS_##count);                                                                                       \
+    self.send_to = NULL;                                                                                               \
+    leave(outer);                                                                                                      \
+    if (result == 0) {                                                                                                 \
+        sent(comm, to, 0);                                                                                             \
+        page_count_message();                                                                                          \
+    }                                                                                                                  \
+    END_WRAPPER
+
+BLOCKING_SEND(Send, 6, a3, a5, (uint32_t)a1 > ELEMENTS_LARGE)
+BLOCKING_SEND(Ssend, 6, a3, a5, 1)
+BLOCKING_SEND(Rsend, 6, a3, a5, (uint32_t)a1 > ELEMENTS_LARGE)
+BLOCKING_SEND(Bsend, 6, a3, a5, (uint32_t)a1 > ELEMENTS_LARGE)
+BLOCKING_SEND(Sendrecv, 12, a3, a10, (uint32_t)a1 > ELEMENTS_LARGE)
+BLOCKING_SEND(Sendrecv_replace, 9, a3, a7, (uint32_t)a1 > ELEMENTS_LARGE)
+
+/* `large`: the receiver's library has to answer before the send is over. */
+#define NONBLOCKING_SEND(name, large)                                                                                  \
+    BEGIN_WRAPPER(name, 7)                                                                                             \
+    enum call outer = enter(TEST);                                                                                     \
+    result = real(PASS_7);                                                                                             \
+    leave(outer);                                                                                                      \
+    if (result == 0) {                                                                                                 \
+        sent(a5, a3, large);                                                                                           \
+        page_count_message();                                                                                          \
+    }                                                                                                                  \
+    END_WRAPPER
+
+NONBLOCKING_SEND(Isend, is_large(a1, a2))
+NONBLOCKING_SEND(Irsend, is_large(a1, a2))
+NONBLOCKING_SEND(Ibsend, is_large(a1, a2))
+NONBLOCKING_SEND(Issend, 1)
+
+/* Functions that only begin something; `then` is done after a success. */
+#define STARTING(name, count, then)                                                                                    \
+    BEGIN_WRAPPER(name, count)                                                                                         \
+    enum call outer = enter(TEST);                                                                                     \
+    result = real(PASS_##count);                                                                                       \
+    leave(outer);                                                                                                      \
+    if (result == 0) {                                                                                                 \
+        then;                                                                                                          \
+    }                                                                                                                  \
+    END_WRAPPER
+
+STARTING(Irecv, 7, (void)0)
+STARTING(Imrecv, 5, (void)0)
+STARTING(Start, 1, peers_ring_all())
+STARTING(Startall, 2, peers_ring_all())
+
+/* Functions that return when a message is there; `counts` if they pass it on. */
+#define WAITING(name, count, counts)                                                                                   \
+    BEGIN_WRAPPER(name, count)                                                                                         \
+    enum call outer = enter(POINT_TO_POINT);                                                                           \
+    result = real(PASS_##count);                                                                                       \
+    leave(outer);                                                                                                      \
+    if (result == 0 && (counts)) {                                                                                     \
+        page_count_message();                                                                                          \
+    }                                                                                                                  \
+    END_WRAPPER
+
+WAITING(Recv, 7, 1)
+WAITING(Mrecv, 5, 1)
+WAITING(Probe, 4, 0)
+WAITING(Mprobe, 5, 0)
+WAITING(Wait, 2, 1)
+WAITING(Waitany, 4, 1)
+WAITING(Waitall, 3, 1)
+WAITING(Waitsome, 5, 1)
+
+/* After a test that began at `entered` and has found something (1), nothing (0), or had nothing to find (-1). */
+static void tested(int found, long entered) {
+    if (found > 0) {
+        self.empty_tests = 0;
+        wait_end();
+        page_count_message();
+    } else if (found == 0 && entered - self.left_ns > TESTS_APART_NS) {
+        self.empty_tests = 0;
+        wait_found_something();
+    } else if (found == 0) {
+        self.empty_tests++;
+    }
+    if (found == 0 && self.empty_tests > EMPTY_TESTS) {
+        wait_in_test();
+    }
+    self.left_ns = now_ns();
+}
+
+/* An `int` that the library has written. */
+static int output(word place) {
+    return *(const int *)place;
+}
+
+#define TESTING(name, count, found)                                                                                    \
+    BEGIN_WRAPPER(name, count)                                                                                         \
+    long entered = now_ns();                                                                                           \
+    enum call outer = self.call;                                                                                       \
+    if (outer == NO_CALL) {                                                                                            \
+        page_enter();                                                                                                  \
+    }                                                                                                                  \
+    self.call = TEST;                                                                                                  \
+    result = real(PASS_##count);                                                                                       \
+    self.call = outer;                                                                                                 \
+    tested(result != 0 ? -1 : (found), entered);                                                                       \
+    END_WRAPPER
+
+TESTING(Test, 3, output(a1) != 0)
+TESTING(Testany, 5, output(a3) == 0 ? 0 : output(a2) >= 0 ? 1 : -1)
+TESTING(Testall, 4, output(a2) != 0)
+/* Below 0, no request was active. */
+TESTING(Testsome, 5, output(a2) == 0 ? 0 : output(a2) > 0 ? 1 : -1)
+TESTING(Iprobe, 5, output(a3) != 0)
+TESTING(Improbe, 6, output(a3) != 0)

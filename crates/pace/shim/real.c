@@ -1,0 +1,49 @@
+/*
+ * Finds the functions that the shim's wrappers stand before.
+ *
+ * Usually they are in a library that was loaded after the shim. Where a program has loaded its MPI library with dlopen, as
+ * Python's mpi4py does, that library is in no global scope; it is then found among what the caller itself was linked with.
+ *
+ * Invariant: what is returned is never the shim's own function.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+
+#include "shim.h"
+
+/* Looks in the object that holds the address `caller`, and in what that was linked with. */
+static void *find_from(const char *name, const void *caller) {
+    struct link_map *map = NULL;
+    void *object, *found;
+    Dl_info info;
+    if (dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL || map->l_name[0] == 0) {
+        return NULL;
+    }
+    object = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    if (object == NULL) {
+        return NULL;
+    }
+    found = dlsym(object, name);
+    /* The caller's code keeps it loaded. */
+    dlclose(object);
+    return found;
+}
+
+void *find_symbol(const char *name, const void *own, const void *caller) {
+    void *found = dlsym(RTLD_NEXT, name);
+    if (found == NULL || found == own) {
+        found = find_from(name, caller);
+    }
+    return found == own ? NULL : found;
+}
+
+void *find_real(const char *name, const void *own, const void *caller) {
+    void *found = find_symbol(name, own, caller);
+    if (found == NULL) {
+        fprintf(stderr, "paceline: symbol lookup error: undefined symbol: %s\n", name);
+        _exit(127);
+    }
+    return found;
+}
