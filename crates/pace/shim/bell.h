@@ -4,8 +4,8 @@
  * The room is shared memory: a header, then cells of 64 bytes, one for each MPI process. All processes of all jobs under one
  * pacer share it. What it looks like is written in README.md and known to src/mpi/room.rs.
  *
- * The protocol: a waiter reads the bell, adds itself to `asleep`, polls once more, and sleeps only while the bell has the value that
- * it read. A sender first sends, then looks at `asleep`, and rings if it is not 0. Both have a full fence between their store
+ * The protocol: a waiter reads the bell, adds itself to `asleep`, polls once more, and sleeps only while the bell has the
+ * value that it read. A sender first sends, then looks at `asleep`, and rings if it is not 0. Both have a full fence between their store
  * and their load, so one of them sees the other: either the last poll finds the message, or the bell changes.
  *
  * Invariants:
@@ -65,7 +65,10 @@ static inline void bell_withdraw(struct cell *cell) {
     atomic_fetch_sub_explicit(&cell->asleep, 1, memory_order_release);
 }
 
-/* Sleeps until the bell has another value than `seen`, a signal comes, or the time is up; 0 for the last. Keeps `errno`. */
+/*
+ * Sleeps until the bell has another value than `seen`, a signal comes, or the time, less than a second, is up; 0 for the last.
+ * Keeps `errno`.
+ */
 static inline int bell_sleep(struct cell *cell, uint32_t seen, long limit_ns) {
     struct timespec limit = {0, limit_ns};
     int before = errno, rung;

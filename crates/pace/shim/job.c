@@ -1,8 +1,8 @@
 /*
  * Which job this process belongs to, and its rank there, before MPI is initialized.
  *
- * The rank is what the launcher says in the environment. A job is known by the namespace that PMIx gives it; launchers without one
- * (MPICH's hydra) are known by the process that started the ranks: the nearest ancestor whose environment does not tell a
+ * The rank is what the launcher says in the environment. A job is known by the namespace that PMIx gives it; without one, as
+ * below MPICH's hydra, by the process that started the ranks: the nearest ancestor whose environment does not tell a
  * rank. So a rank that a shell script starts belongs to the same job as one that the launcher starts itself.
  *
  * Invariant: what cannot be found out makes another key, or none; ranks with different keys do not find each other and do

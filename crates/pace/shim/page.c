@@ -2,8 +2,8 @@
  * The slot of a thread on the LVT page that PACELINE_LVT names: the thread says there that its library yields, when it waits,
  * and how many messages it has passed.
  *
- * A thread takes its slot at its first MPI call that is wrapped. If the program publishes an LVT, the slot that it has claimed is used as
- * it is. If it claims one later, it takes over this one.
+ * A thread takes its slot at its first MPI call that is wrapped. If the program publishes an LVT, the slot that it has
+ * claimed is used as it is. If it claims one later, it takes over this one.
  *
  * Invariants:
  * - Only the thread whose id is in the slot writes to it, and only after it has looked: the program may have closed its

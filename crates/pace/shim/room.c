@@ -3,8 +3,8 @@
  *
  * Invariants:
  * - Only a memory file of this user that nobody can shrink is mapped, so that no access to it can kill the program.
- * - A cell has one owner: it changes hands by compare-and-swap of `owner`, from 0 or from a process that is gone. An owner has its
- *   start time beside its id, so no two owners are equal and a swap never succeeds on an old look.
+ * - A cell has one owner: it changes hands by compare-and-swap of `owner`, from 0 or from a process that is gone. An owner
+ *   has its start time beside its id, so no two owners are equal and a swap never succeeds on an old look.
  * - Without a room, or where all its cells are taken, there is no own cell, and nobody is rung or slept on.
  */
 #define _GNU_SOURCE

@@ -3,8 +3,8 @@
  *
  * A wait for a message yields twice, then sleeps on the bell of its process, which the sender rings. A yield that came back at
  * once, since nobody else wanted the core, counts little: with a core of its own a thread polls on for a while. A collective
- * call yields for long, since the messages inside it ring no bell, and then takes short sleeps. In a test nothing is waited for, as
- * the program has other work; a program that only tests again and again is waiting after all.
+ * call yields for long, since the messages inside it ring no bell, and then takes short sleeps. In a test nothing is waited
+ * for, as the program has other work; a program that only tests again and again is waiting after all.
  *
  * Invariants:
  * - Between reading the bell and sleeping on it lies a poll (bell.h).

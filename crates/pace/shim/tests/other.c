@@ -1,0 +1,33 @@
+/*
+ * An MPI library that the shim was not made for, as far as its test needs one: its functions do nothing and return what shows that
+ * they were called.
+ */
+#include <string.h>
+
+int PMPI_Get_library_version(char *version, int *length);
+int PMPI_Init(int *count, char ***arguments);
+int PMPI_Finalize(void);
+int PMPI_Send(const void *data, int count, int type, int rank, int tag, int comm);
+int MPI_Init(int *count, char ***arguments) __attribute__((weak, alias("PMPI_Init")));
+int MPI_Finalize(void) __attribute__((weak, alias("PMPI_Finalize")));
+int MPI_Send(const void *data, int count, int type, int rank, int tag, int comm) __attribute__((weak, alias("PMPI_Send")));
+
+int PMPI_Get_library_version(char *version, int *length) {
+    strcpy(version, "Other MPI 7\nof another world");
+    *length = (int)strlen(version);
+    return 0;
+}
+
+int PMPI_Init(int *count, char ***arguments) {
+    (void)count, (void)arguments;
+    return 0;
+}
+
+int PMPI_Finalize(void) {
+    return 5;
+}
+
+int PMPI_Send(const void *data, int count, int type, int rank, int tag, int comm) {
+    (void)data;
+    return count + type + rank + tag + comm;
+}
