@@ -1,9 +1,9 @@
 /*
- * A stress of the bells: threads in a ring pass a counter on, and each sleeps as soon as it may.
+ * A stress of the bells: two threads pass a counter to each other, and each sleeps after some polls. How many, and how long
+ * the other takes, is drawn anew each time, so that messages often come just when the other is about to sleep.
  *
  * A wake-up that is lost shows as a sleep that lasts until its time limit, which is far longer than anything else here.
- * Prints how many
- * sleeps there were, and how many of them reached the limit.
+ * Prints how many sleeps there were, and how many of them reached the limit.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -12,8 +12,8 @@
 
 #include "../bell.h"
 
-#define THREADS 4
-#define ROUNDS 20000u
+#define THREADS 2
+#define ROUNDS 300000u
 #define LIMIT_NS 500000000L
 
 static struct cell cells[THREADS];
@@ -26,9 +26,13 @@ static void *pass_on(void *argument) {
     struct cell *cell = &cells[own];
     for (uint32_t round = 1; round <= ROUNDS; round++) {
         int announced = 0;
-        uint32_t seen = 0;
+        uint32_t seen = 0, polls;
+        state = state * 1664525u + 1013904223u;
+        polls = state >> 23;
         while (atomic_load_explicit(&mail[own].value, memory_order_acquire) < round) {
-            if (!announced) {
+            if (polls > 0) {
+                polls--;
+            } else if (!announced) {
                 seen = bell_announce(cell);
                 announced = 1;
             } else {
@@ -39,7 +43,6 @@ static void *pass_on(void *argument) {
         if (announced) {
             bell_withdraw(cell);
         }
-        /* Meets the others at other points each time. */
         state = state * 1664525u + 1013904223u;
         for (volatile uint32_t spin = state >> 24; spin > 0; spin--) {
         }
