@@ -116,19 +116,19 @@ static inline void network_send(network *n, int rank, const message *m) {
     n->sent++;
 }
 
-/* Posts a receive for each of the sources, of which there are NETWORK_RECEIVES at most. */
-static inline void network_open(network *n, int some, const int *sources, int count, network_arrive arrive, void *context) {
+/* Posts `count` receives, NETWORK_RECEIVES at most: one for each of the sources, or with NULL all for messages from anybody. */
+static inline void network_open(network *n, const int *sources, int count, network_arrive arrive, void *context) {
     int i;
     memset(n, 0, sizeof *n);
     n->arrive = arrive;
     n->context = context;
-    n->some = some;
+    n->some = sources == NULL;
     n->receives = count;
     for (i = 0; i < NETWORK_SENDS; i++) {
         n->sending[i] = MPI_REQUEST_NULL;
     }
     for (i = 0; i < count; i++) {
-        n->sources[i] = sources[i];
+        n->sources[i] = sources == NULL ? MPI_ANY_SOURCE : sources[i];
         network_post(n, i);
     }
 }

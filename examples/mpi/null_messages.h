@@ -88,7 +88,7 @@ static inline void ring_run(simulation *s) {
     int self = (int)s->model.rank, ranks = (int)s->model.ranks;
     ring r = {.s = s, .links = ranks < 3 ? ranks - 1 : 2, .neighbours = {(self + 1) % ranks, (self + ranks - 1) % ranks},
               .heard_ns = {LOOKAHEAD_NS, LOOKAHEAD_NS}, .told_ns = {LOOKAHEAD_NS, LOOKAHEAD_NS}};
-    network_open(&s->network, 0, r.neighbours, r.links, ring_arrive, &r);
+    network_open(&s->network, r.neighbours, r.links, ring_arrive, &r);
     for (;;) {
         uint64_t next_ns = model_next_ns(&s->model), safe_ns = ring_safe_ns(&r);
         simulation_report(s, least_ns(next_ns, safe_ns));

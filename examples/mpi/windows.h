@@ -1,18 +1,22 @@
 /*
- * --sync windows and --sync optimistic-like: ranks handle events up to the lookahead past GVT, the least time of any event
- * that is pending or under way. Both have the main loop of ROSS's schedulers: read messages, deal with GVT, handle a batch.
+ * --sync windows and --sync optimistic-like: ranks handle events before a bound that all have agreed on, together with GVT, the
+ * least time of any event that is pending or under way. Both have the main loop of ROSS's schedulers: read messages, deal with
+ * GVT, handle a batch of events.
  *
- * With windows, GVT is computed as ROSS's conservative scheduler does it: every rank stops, all sum up (MPI_Allreduce) how
- * many messages are under way, reading messages until there are none, and then find the least pending time.
+ * With windows, GVT is computed as ROSS's conservative scheduler computes it: all ranks stop and sum up how many messages are
+ * under way (MPI_Allreduce), reading messages until there are none; then they find the least pending time. The bound is the
+ * lookahead past it.
  *
- * With optimistic-like the rank never blocks: it tests two non-blocking reductions between batches, and goes on meanwhile.
- * GVT is then that of F. Mattern, "Efficient Algorithms for Distributed Snapshots and Global Virtual Time Approximation",
- * 1993: each computation begins with a change of colour. When none of the messages of the old colour are under way any more,
- * the least of all pending events and of all messages of the new colour bounds what may still happen. It handles only what is
- * safe, and so needs no rollback: it stands for optimistic simulators in how it calls MPI.
+ * With optimistic-like the ranks never block: they test two non-blocking reductions between batches, and handle events
+ * meanwhile. This is the algorithm of F. Mattern, "Efficient Algorithms for Distributed Snapshots and Global Virtual Time
+ * Approximation", 1993. Each computation begins with a change of colour. When no message of the old colour is under way any
+ * more, the only messages that may still arrive are those of the new colour and those that pending events will cause. So the
+ * bound is the least of the times of the former and, with the lookahead added, of the latter. GVT plus lookahead would be too
+ * late for it: a message of the new colour may be under way and arrive before that. Only what is safe is handled, so there are
+ * no rollbacks: this mode resembles optimistic simulators only in how it calls MPI.
  *
- * Invariants: all ranks compute GVT equally often and see the same values, which end the loop. GVT never falls. When the
- * loop ends nothing is under way.
+ * Invariants: all ranks compute GVT equally often and see the same values. GVT and the bound never fall. No message arrives
+ * before the bound. When GVT reaches the end, nothing is pending and nothing is under way.
  */
 #ifndef PHOLD_WINDOWS_H
 #define PHOLD_WINDOWS_H
@@ -23,15 +27,15 @@ enum gvt_phase { GVT_IDLE, GVT_COUNTING, GVT_LEAST };
 
 typedef struct windows {
     simulation *s;
-    uint64_t gvt_ns;
-    uint32_t iterations;  /* of the main loop since GVT was known */
-    uint32_t colour;      /* of messages sent now, 0 or 1 */
-    int64_t under_way[2]; /* messages of each colour that this rank has sent, less those that it has received */
-    uint64_t least_sent_ns; /* the least time of a message sent since the colour has changed */
+    uint64_t gvt_ns, bound_ns;
+    uint32_t iterations;    /* of the main loop since GVT was known */
+    uint32_t colour;        /* of messages sent now, 0 or 1 */
+    int64_t under_way[2];   /* messages of each colour that this rank has sent, less those that it has received */
+    uint64_t least_sent_ns; /* the least time of a message sent since the colour changed */
     int phase;
-    MPI_Request request; /* the reduction that goes on, out of and into the next four, which stay untouched meanwhile */
+    MPI_Request request; /* of the reduction in progress, which owns the next four */
     int64_t count, all_count;
-    uint64_t least_ns, all_least_ns;
+    uint64_t least[2], all_least[2]; /* GVT, the bound */
 } windows;
 
 static inline int windows_arrive(void *context, int place, const message *m) {
@@ -42,12 +46,14 @@ static inline int windows_arrive(void *context, int place, const message *m) {
     return 1;
 }
 
-/* GVT is known. */
-static inline void windows_conclude(windows *w, uint64_t gvt_ns) {
-    if (gvt_ns < w->gvt_ns) {
-        simulation_break(w->s, "GVT has fallen", gvt_ns);
+/* Takes over what the ranks have agreed on. */
+static inline void windows_conclude(windows *w, uint64_t gvt_ns, uint64_t bound_ns) {
+    bound_ns = least_ns(bound_ns, w->s->options->until_ns);
+    if (gvt_ns < w->gvt_ns || bound_ns < w->bound_ns) {
+        simulation_break(w->s, "GVT or the bound has fallen", gvt_ns);
     }
     w->gvt_ns = gvt_ns;
+    w->bound_ns = bound_ns;
     w->iterations = 0;
     w->s->gvts++;
 }
@@ -63,7 +69,7 @@ static inline void windows_agree(windows *w) {
     } while (all != 0);
     mine_ns = model_next_ns(&w->s->model);
     MPI_Allreduce(&mine_ns, &gvt_ns, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
-    windows_conclude(w, gvt_ns);
+    windows_conclude(w, gvt_ns, gvt_ns + LOOKAHEAD_NS);
 }
 
 /* Begins to sum up how many messages of the old colour are under way. */
@@ -74,10 +80,11 @@ static inline void windows_count(windows *w) {
 }
 
 /*
- * Gets the computation of GVT one step on if it can go on, without waiting for anybody. Two colours are enough: nobody has
- * changed colour twice before all have changed it once and received everything of the colour before.
+ * Takes the computation of GVT one step further, if that needs no waiting. Two colours are enough: no rank changes colour a
+ * second time before all have changed it once and have received all messages of the colour before.
  */
 static inline void windows_poll(windows *w) {
+    uint64_t next_ns = model_next_ns(&w->s->model);
     int done;
     if (w->phase == GVT_IDLE) {
         w->colour = 1 - w->colour;
@@ -91,23 +98,24 @@ static inline void windows_poll(windows *w) {
     }
     if (w->phase == GVT_LEAST) {
         w->phase = GVT_IDLE;
-        windows_conclude(w, w->all_least_ns);
+        windows_conclude(w, w->all_least[0], w->all_least[1]);
     } else if (w->all_count != 0) {
         windows_count(w);
     } else {
         w->phase = GVT_LEAST;
-        w->least_ns = least_ns(model_next_ns(&w->s->model), w->least_sent_ns);
-        MPI_Iallreduce(&w->least_ns, &w->all_least_ns, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD, &w->request);
+        w->least[0] = least_ns(next_ns, w->least_sent_ns);
+        w->least[1] = least_ns(next_ns + LOOKAHEAD_NS, w->least_sent_ns);
+        MPI_Iallreduce(w->least, w->all_least, 2, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD, &w->request);
     }
 }
 
-/* Handles a batch of events before `bound_ns`, if there are as many. */
-static inline void windows_batch(windows *w, uint64_t bound_ns) {
+/* Handles events before the bound, a batch at most. */
+static inline void windows_batch(windows *w) {
     simulation *s = w->s;
     message m;
     uint32_t i;
     int rank;
-    for (i = 0; i < s->options->batch && model_next_ns(&s->model) < bound_ns; i++) {
+    for (i = 0; i < s->options->batch && model_next_ns(&s->model) < w->bound_ns; i++) {
         rank = simulation_handle(s, &m);
         if (rank >= 0) {
             m.colour = w->colour;
@@ -120,13 +128,8 @@ static inline void windows_batch(windows *w, uint64_t bound_ns) {
 
 /* The main loop, until nothing is left to do on any rank. */
 static inline void windows_run(simulation *s) {
-    static const int anybody[NETWORK_RECEIVES] = {
-        MPI_ANY_SOURCE, MPI_ANY_SOURCE, MPI_ANY_SOURCE, MPI_ANY_SOURCE, MPI_ANY_SOURCE, MPI_ANY_SOURCE,
-        MPI_ANY_SOURCE, MPI_ANY_SOURCE, MPI_ANY_SOURCE, MPI_ANY_SOURCE, MPI_ANY_SOURCE, MPI_ANY_SOURCE,
-        MPI_ANY_SOURCE, MPI_ANY_SOURCE, MPI_ANY_SOURCE, MPI_ANY_SOURCE};
     windows w = {.s = s, .least_sent_ns = NEVER_NS, .request = MPI_REQUEST_NULL};
-    uint64_t bound_ns = least_ns(LOOKAHEAD_NS, s->options->until_ns);
-    network_open(&s->network, 1, anybody, NETWORK_RECEIVES, windows_arrive, &w);
+    network_open(&s->network, NULL, NETWORK_RECEIVES, windows_arrive, &w);
     while (w.gvt_ns < s->options->until_ns) {
         network_read(&s->network);
         if (++w.iterations >= s->options->interval) {
@@ -135,10 +138,9 @@ static inline void windows_run(simulation *s) {
             } else {
                 windows_poll(&w);
             }
-            bound_ns = least_ns(w.gvt_ns + LOOKAHEAD_NS, s->options->until_ns);
         }
-        simulation_report(s, least_ns(model_next_ns(&s->model), bound_ns));
-        windows_batch(&w, bound_ns);
+        simulation_report(s, least_ns(model_next_ns(&s->model), w.bound_ns));
+        windows_batch(&w);
     }
     network_close(&s->network);
 }
