@@ -4,8 +4,9 @@
  * messages (null-message-mpi-interface.cc: one receive for each neighbour, MPI_Testany, MPI_Waitany).
  *
  * Invariants:
- * - No queue grows here. With its pool full, a rank receives while it waits for a free place, so that ranks whose pools are
- *   all full do not wait for each other for ever.
+ * - No queue grows here. While network_send() waits for a free place in its pool, it receives, so that ranks whose pools are
+ *   all full do not wait for each other for ever. A rank whose messages may be for one that is in a blocking reduction must
+ *   not wait at all, but ask network_has_room() first: MPI does not promise to take in messages that nobody receives.
  * - `arrive` is called once for each message, never from inside itself, and must not send.
  * - Messages between two ranks arrive in the order in which they were sent if there is one receive for each source.
  * - Errors in MPI end the program: that is what MPI's default error handler does. Statuses are never looked at; arrays of
@@ -101,10 +102,18 @@ static inline void network_wait(network *n) {
     network_free_sent(n);
 }
 
+/* Whether network_send() will find a free place without waiting. */
+static inline int network_has_room(network *n) {
+    if (n->sends_active == NETWORK_SENDS) {
+        network_free_sent(n);
+    }
+    return n->sends_active < NETWORK_SENDS;
+}
+
+/* Sends a copy of `m`. Waits for a free place if there is none. */
 static inline void network_send(network *n, int rank, const message *m) {
     int place = 0;
-    while (n->sends_active == NETWORK_SENDS) {
-        network_free_sent(n);
+    while (!network_has_room(n)) {
         network_test(n);
     }
     while (n->sending[place] != MPI_REQUEST_NULL) {

@@ -109,13 +109,13 @@ static inline void windows_poll(windows *w) {
     }
 }
 
-/* Handles events before the bound, a batch at most. */
+/* Handles events before the bound, a batch at most, and none while there is no room for its message (network.h). */
 static inline void windows_batch(windows *w) {
     simulation *s = w->s;
     message m;
     uint32_t i;
     int rank;
-    for (i = 0; i < s->options->batch && model_next_ns(&s->model) < w->bound_ns; i++) {
+    for (i = 0; i < s->options->batch && model_next_ns(&s->model) < w->bound_ns && network_has_room(&s->network); i++) {
         rank = simulation_handle(s, &m);
         if (rank >= 0) {
             m.colour = w->colour;
