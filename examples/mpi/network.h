@@ -1,16 +1,16 @@
 /*
- * How ranks send each other messages: MPI_Isend out of a pool of fixed size, and receives that are posted in advance and
- * tested, as ROSS does it (core/network-mpi.c: MPI_Testsome over receives from anybody) and as ns-3 does it with null
- * messages (null-message-mpi-interface.cc: one receive for each neighbour, MPI_Testany, MPI_Waitany).
+ * How ranks exchange messages: MPI_Isend from a pool of fixed size, and receives that are posted in advance. Receives are
+ * tested as in ROSS (core/network-mpi.c: MPI_Testsome over receives from any source), or as in ns-3 with null messages
+ * (null-message-mpi-interface.cc: one receive for each neighbour, MPI_Testany and MPI_Waitany).
  *
  * Invariants:
- * - No queue grows here. While network_send() waits for a free place in its pool, it receives, so that ranks whose pools are
- *   all full do not wait for each other for ever. A rank whose messages may be for one that is in a blocking reduction must
- *   not wait at all, but ask network_has_room() first: MPI does not promise to take in messages that nobody receives.
- * - `arrive` is called once for each message, never from inside itself, and must not send.
- * - Messages between two ranks arrive in the order in which they were sent if there is one receive for each source.
- * - Errors in MPI end the program: that is what MPI's default error handler does. Statuses are never looked at; arrays of
- *   them stand where MPI_STATUSES_IGNORE could, for which GCC warns with MPICH's header.
+ * - No queue grows here. While network_send() waits for a free place in the pool, it receives, so that ranks with full pools
+ *   cannot deadlock. Where the receiver may be inside a blocking reduction, the sender must not wait at all and checks
+ *   network_has_room() first: MPI need not buffer a message for which no receive is posted.
+ * - `arrive` is called once for each message. It must not send.
+ * - With one receive for each source, messages from one rank arrive in the order in which they were sent.
+ * - An error in MPI ends the program, as MPI's default error handler does. Statuses are never read; there are arrays of them
+ *   instead of MPI_STATUSES_IGNORE because GCC warns about that with MPICH's header.
  */
 #ifndef PHOLD_NETWORK_H
 #define PHOLD_NETWORK_H
@@ -24,8 +24,8 @@
 #define NETWORK_TAG 1
 
 /*
- * An event for an LP of another rank; without one, `e.at_ns` is NEVER_NS. `promise_ns`, with null messages: nothing earlier
- * follows from this rank. `colour`, with optimistic-like: between which two computations of GVT it was sent (windows.h).
+ * An event for an LP of another rank. In a null message `e.at_ns` is NEVER_NS. `promise_ns` is used with null messages only:
+ * the sender will send nothing earlier (null_messages.h). `colour` is used by windows.h only.
  */
 typedef struct message {
     event e;
@@ -33,16 +33,16 @@ typedef struct message {
     uint64_t promise_ns;
 } message;
 
-/* Takes in a message that has come to receive `place`. Whether more may come there. */
+/* Called with a message that receive `place` has got. Returns whether that receive is to be posted again. */
 typedef int (*network_arrive)(void *context, int place, const message *m);
 
 typedef struct network {
     network_arrive arrive;
     void *context;
-    int some; /* several receives are tested at a time (MPI_Testsome), not one (MPI_Testany) */
+    int some; /* receives are tested with MPI_Testsome, else with MPI_Testany */
     int sends_active, receives;
     int sources[NETWORK_RECEIVES];
-    MPI_Request sending[NETWORK_SENDS], receiving[NETWORK_RECEIVES]; /* MPI_REQUEST_NULL where there is nothing */
+    MPI_Request sending[NETWORK_SENDS], receiving[NETWORK_RECEIVES]; /* MPI_REQUEST_NULL if not in use */
     message outbox[NETWORK_SENDS], inbox[NETWORK_RECEIVES];
     uint64_t sent;
 } network;
@@ -52,7 +52,7 @@ static inline void network_post(network *n, int place) {
               &n->receiving[place]);
 }
 
-/* Passes on what has come to `place`, and receives there again if there is more to come. */
+/* Passes on the message in `place`, and posts the receive again if `arrive` says so. */
 static inline void network_accept(network *n, int place) {
     message m = n->inbox[place];
     if (n->arrive(n->context, place, &m)) {
@@ -60,7 +60,7 @@ static inline void network_accept(network *n, int place) {
     }
 }
 
-/* One test of all receives; how many messages it has found. */
+/* Tests the receives once. Returns how many messages have arrived. */
 static inline int network_test(network *n) {
     MPI_Status unread[NETWORK_RECEIVES];
     int places[NETWORK_RECEIVES], found = 0, arrived = 0, i;
@@ -87,14 +87,14 @@ static inline void network_free_sent(network *n) {
     }
 }
 
-/* Takes in all messages that have arrived. */
+/* Receives all messages that have arrived. */
 static inline void network_read(network *n) {
     while (network_test(n) > 0) {
     }
     network_free_sent(n);
 }
 
-/* Waits for a message and takes it in. Some receive must be posted. */
+/* Waits for a message and receives it. At least one receive must be posted. */
 static inline void network_wait(network *n) {
     int place;
     MPI_Waitany(n->receives, n->receiving, &place, MPI_STATUS_IGNORE);
@@ -125,7 +125,7 @@ static inline void network_send(network *n, int rank, const message *m) {
     n->sent++;
 }
 
-/* Posts `count` receives, NETWORK_RECEIVES at most: one for each of the sources, or with NULL all for messages from anybody. */
+/* Posts `count` receives, at most NETWORK_RECEIVES: one for each source, or, if `sources` is NULL, all for any source. */
 static inline void network_open(network *n, const int *sources, int count, network_arrive arrive, void *context) {
     int i;
     memset(n, 0, sizeof *n);
@@ -142,7 +142,7 @@ static inline void network_open(network *n, const int *sources, int count, netwo
     }
 }
 
-/* Waits until all is sent, and takes back the receives that are left. All messages for this rank must have arrived. */
+/* Waits until everything is sent, and cancels the receives that are left. No message for this rank may be under way. */
 static inline void network_close(network *n) {
     MPI_Status unread[NETWORK_SENDS];
     int i;

@@ -1,16 +1,16 @@
 /*
- * --sync null-messages: the ranks form a ring, and each tells its two neighbours how long they need not wait for it (K. M.
- * Chandy, J. Misra, "Distributed Simulation", 1979; R. E. Bryant, 1977), with every event that it sends and else by null
- * messages. As ns-3's NullMessageSimulatorImpl, a rank tests for messages (MPI_Testany) after each event and blocks
- * (MPI_Waitany) when it has no event that is safe.
+ * --sync null-messages: the protocol of Chandy and Misra ("Distributed Simulation", 1979) and of Bryant (1977). The ranks form
+ * a ring. With each message, a rank promises its neighbour not to send anything earlier than a given time; null messages carry
+ * a promise and no event. As in ns-3's NullMessageSimulatorImpl, a rank tests for messages after each event (MPI_Testany), and
+ * blocks when it has no event that is safe to handle (MPI_Waitany).
  *
  * Invariants:
- * - A promise on a link: no message with an earlier time follows on it. It is the time before which the rank handles no more
- *   events, and the lookahead on top. Promises on a link never fall.
- * - A rank handles an event only if it lies before all promises that it has got: none that is equal may still come, so that
- *   the order of simultaneous events does not depend on who was faster.
- * - A rank never blocks before its neighbours have its latest promise, so the ranks cannot all wait for each other.
- * - The first promise at or past the end closes its link: it is the last message on it.
+ * - A promise is the earliest time at which the rank may still handle an event, plus the lookahead. Promises on a link never
+ *   fall.
+ * - A rank handles an event only if it is earlier than all promises that the rank has received. An event at the same time as
+ *   a promise waits: another one at that time may still arrive and precede it in the total order.
+ * - Before a rank blocks, it sends its latest promise to all neighbours. So the ranks cannot deadlock.
+ * - The first promise at or past --until is the last message on its link.
  */
 #ifndef PHOLD_NULL_MESSAGES_H
 #define PHOLD_NULL_MESSAGES_H
@@ -19,9 +19,9 @@
 
 typedef struct ring {
     simulation *s;
-    int links;         /* to the next rank and the previous one; only one if these are the same, none for a single rank */
+    int links;         /* 2, to the next and the previous rank; 1 if these are the same, 0 for a single rank */
     int neighbours[2];
-    uint64_t heard_ns[2], told_ns[2]; /* the last promises on each link, theirs and ours */
+    uint64_t heard_ns[2], told_ns[2]; /* the last promise received and sent on each link */
 } ring;
 
 static inline int ring_arrive(void *context, int place, const message *m) {
@@ -36,7 +36,7 @@ static inline int ring_arrive(void *context, int place, const message *m) {
     return m->promise_ns < r->s->options->until_ns;
 }
 
-/* Before this no message can arrive. */
+/* No message can arrive before this time. */
 static inline uint64_t ring_safe_ns(const ring *r) {
     uint64_t safe_ns = NEVER_NS;
     int i;
@@ -58,11 +58,11 @@ static inline void ring_send(ring *r, int link, message *m) {
     network_send(&r->s->network, r->neighbours[link], m);
 }
 
-/* Sends a null message on each link that is open and whose last promise is `late_ns` too low, or more. */
-static inline void ring_promise(ring *r, uint64_t late_ns) {
+/* Sends a null message on each open link on which the promise would rise by `rise_ns` or more. */
+static inline void ring_promise(ring *r, uint64_t rise_ns) {
     int i;
     for (i = 0; i < r->links; i++) {
-        if (r->told_ns[i] < r->s->options->until_ns && ring_lvt_ns(r) + LOOKAHEAD_NS >= r->told_ns[i] + late_ns) {
+        if (r->told_ns[i] < r->s->options->until_ns && ring_lvt_ns(r) + LOOKAHEAD_NS >= r->told_ns[i] + rise_ns) {
             message m;
             memset(&m, 0, sizeof m);
             m.e.at_ns = NEVER_NS;
@@ -72,7 +72,7 @@ static inline void ring_promise(ring *r, uint64_t late_ns) {
     }
 }
 
-/* Handles the first event, which is safe. */
+/* Handles the first event, which must be safe. */
 static inline void ring_handle(ring *r) {
     message m;
     int rank = simulation_handle(r->s, &m);
@@ -83,7 +83,7 @@ static inline void ring_handle(ring *r) {
     network_read(&r->s->network);
 }
 
-/* The main loop, until no event is left here and none can come. */
+/* The main loop, until this rank has no event left and none can arrive. */
 static inline void ring_run(simulation *s) {
     int self = (int)s->model.rank, ranks = (int)s->model.ranks;
     ring r = {.s = s, .links = ranks < 3 ? ranks - 1 : 2, .neighbours = {(self + 1) % ranks, (self + ranks - 1) % ranks},

@@ -1,8 +1,8 @@
 /*
  * The options of phold.c, read before MPI is initialized, since --threads decides how.
  *
- * Invariants: nothing here prints or exits. `error` holds the first mistake, or is empty: every rank reads the same options
- * and so finds the same mistake, and main() lets rank 0 alone report it.
+ * Invariants: nothing here prints or exits. `error` holds the first mistake, or is empty. All ranks read the same options and
+ * so find the same mistake; main() lets only rank 0 report it.
  */
 #ifndef PHOLD_OPTIONS_H
 #define PHOLD_OPTIONS_H

@@ -1,18 +1,18 @@
 /*
- * PHOLD over MPI: a small stand-in for simulators that run on MPI, such as ROSS and ns-3, in how they wait for each other.
- * Its ranks publish their LVT (paceline_lvt.h) unless told not to.
+ * PHOLD over MPI: a small stand-in for simulators such as ROSS and ns-3. Its ranks wait for each other by the same MPI calls.
+ * They publish their LVT (paceline_lvt.h) unless --lvt no is given.
  *
- * LPs send each other events (model.h). A rank holds a block of the LPs and exchanges small messages with the others
- * (network.h, simulation.h). What an event does and when ranks may handle it are separate: windows.h has a loop that polls
- * and reduces, null_messages.h one that blocks. A second thread may call MPI at the same time (pinger.h).
+ * LPs send each other events (model.h). Each rank holds a block of the LPs and exchanges messages with other ranks (network.h,
+ * simulation.h). There are two ways to synchronize the ranks: windows.h computes GVT, by blocking or by non-blocking
+ * reductions, and null_messages.h sends null messages. pinger.h adds a second thread that calls MPI.
  *
- * What is computed, and so the checksum, depends on the options that describe the model only: --lps, --messages, --remote,
- * --until and --seed. It is the same for any number of ranks, any MPI library, and windows or optimistic-like. With
- * null-messages the destinations of messages depend on the number of ranks, and the checksum with them.
+ * Invariant: the events, and so the checksum, depend only on --lps, --messages, --remote, --until and --seed. They are the same
+ * with any number of ranks, any MPI library, and windows or optimistic-like. With null-messages, the destinations depend on
+ * the number of ranks too, because LPs send to neighbour ranks only.
  *
- * Rank 0 prints a line for each result, its name and its value. `seconds` is the time between two barriers around the main
- * loop, `work_s` the CPU time of all events by --work, which is what one core would need, and `cpu_s` the CPU time that all
- * ranks have really used. Ends with status 2 for options that make no sense, 1 for anything that must not happen.
+ * Rank 0 prints one line for each result: name and value. `seconds` is the wall time between two barriers around the main loop;
+ * `work_s` is the CPU time of --work over all events, which one core would need; `cpu_s` is the CPU time that all ranks used in
+ * the main loop. The exit status is 2 for a bad option and 1 for a broken invariant.
  */
 #define _GNU_SOURCE
 #include "null_messages.h"
@@ -21,7 +21,7 @@
 
 #include <sys/resource.h>
 
-/* What the ranks' results are summed up as. */
+/* The results that are summed up over all ranks. */
 enum { SUM_EVENTS, SUM_CHECKSUM, SUM_MESSAGES, SUM_NULLS, SUM_ROUNDS, SUM_PINGS, SUM_CPU_US, SUMS };
 
 static uint64_t cpu_us(void) {
@@ -31,7 +31,7 @@ static uint64_t cpu_us(void) {
            (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/* Rank 0 measures for all, so that an event costs the same everywhere. */
+/* Rank 0 measures for all ranks, so that an event costs the same on each. */
 static void find_rate(options *o, int rank) {
     if (o->rounds_per_ms == 0 && o->work_ns > 0.0) {
         o->rounds_per_ms = rank == 0 ? measured_rounds_per_ms() : 0;
@@ -39,7 +39,7 @@ static void find_rate(options *o, int rank) {
     }
 }
 
-/* The main loop of this rank, with its LVT published meanwhile. Returns how long it took all. */
+/* Runs the main loop of this rank, which publishes its LVT. Returns the wall time. */
 static double run(simulation *s, uint64_t *used_us) {
     paceline_lvt lvt = PACELINE_LVT_ABSENT;
     char name[24];
@@ -79,7 +79,7 @@ static void print(const simulation *s, const uint64_t *sums, double seconds) {
     printf("cpu_s %.6f\nseconds %.6f\n", (double)sums[SUM_CPU_US] / 1e6, seconds);
 }
 
-/* Everything between the two ends of MPI, with options that make sense. The status to end with. */
+/* Everything between MPI_Init and MPI_Finalize. The options are good. Returns the exit status. */
 static int simulate(options *o, int rank, int ranks) {
     static simulation s;
     static pinger p;

@@ -1,11 +1,11 @@
 /*
- * --threads yes: a second thread on each rank that calls MPI at the same time as the first, with MPI_THREAD_MULTIPLE. Up to
- * 200 times a second it exchanges a small message with the rank beside it by a blocking MPI_Sendrecv, on a communicator of its
- * own. The result of the simulation does not depend on it.
+ * --threads yes: a second thread on each rank that calls MPI at the same time as the main thread, with MPI_THREAD_MULTIPLE. At
+ * most 200 times a second it exchanges a small message with a neighbour rank by a blocking MPI_Sendrecv, on a communicator of
+ * its own. It has no influence on the result of the simulation.
  *
- * Invariants: ranks ping in pairs, 0 with 1, 2 with 3 and so on; with an odd number of ranks the last pings itself. Each ping
- * says whether its sender is to stop. Both stop after the first exchange in which both have said so, so that neither is left
- * alone in MPI_Sendrecv. While the thread runs, the first thread touches nothing here but `stop`.
+ * Invariants: ranks ping in pairs, 0 with 1, 2 with 3 and so on; if the number of ranks is odd, the last pings itself. Each
+ * ping says whether its sender wants to stop. Both stop after the first exchange in which both want to, so that neither is
+ * left alone in MPI_Sendrecv. While the thread runs, the main thread accesses only `stop`.
  */
 #ifndef PHOLD_PINGER_H
 #define PHOLD_PINGER_H
@@ -30,7 +30,7 @@ typedef struct pinger {
     pthread_t thread;
     atomic_int stop;
     int partner;
-    int broken;      /* a ping was not the one that was due */
+    int broken; /* a ping was lost or came out of order */
     uint64_t pings;
 } pinger;
 
@@ -59,7 +59,7 @@ static inline int pinger_start(pinger *p, int rank, int ranks) {
     return pthread_create(&p->thread, NULL, pinger_main, p) == 0;
 }
 
-/* Called by all ranks, which must not need each other's first thread any more before this returns. 0 if pings were lost. */
+/* Called by all ranks, when no rank needs the main thread of another any more. 0 if a ping was lost or out of order. */
 static inline int pinger_stop(pinger *p) {
     atomic_store(&p->stop, 1);
     pthread_join(p->thread, NULL);

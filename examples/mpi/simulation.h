@@ -1,9 +1,10 @@
 /*
- * One rank's part of the simulation: its LPs, its way to other ranks and its LVT. Both ways to synchronize build on it.
+ * One rank's part of the simulation: its LPs, its connection to other ranks, and its LVT. windows.h and null_messages.h build
+ * on it.
  *
- * Invariants: the LVT that a rank reports is the earliest time at which it may still handle an event; it never falls. With
- * `lvt` NULL nothing of paceline_lvt.h is called. The fault that was asked for happens at the first report that has come to
- * its time, so within the main loop, and on rank 1 only.
+ * Invariants: the LVT that a rank reports is the earliest time at which it may still handle an event; it never falls. If `lvt`
+ * is NULL, no function of paceline_lvt.h is called. The fault of --fault happens on rank 1, at its first report that has
+ * reached --fault-at, and so always inside the main loop.
  */
 #ifndef PHOLD_SIMULATION_H
 #define PHOLD_SIMULATION_H
@@ -14,17 +15,17 @@
 #include <inttypes.h>
 #include <signal.h>
 
-/* What the program ends with: on MPI_Abort by --fault, where rank 1 says so, and on anything that must not happen. */
-#define STATUS_FAULT 3
+/* Statuses that the program ends with by MPI_Abort: a broken invariant, and --fault abort. */
 #define STATUS_BROKEN 1
+#define STATUS_FAULT 3
 
 typedef struct simulation {
     const options *options;
     model model;
     network network;
-    paceline_lvt *lvt;  /* NULL if this rank publishes none */
-    uint64_t gvts;      /* how often GVT was computed */
-    uint64_t nulls;     /* null messages sent */
+    paceline_lvt *lvt; /* NULL if this rank does not publish */
+    uint64_t gvts;     /* how often GVT was computed */
+    uint64_t nulls;    /* null messages sent */
 } simulation;
 
 static inline uint64_t least_ns(uint64_t a_ns, uint64_t b_ns) {
@@ -37,7 +38,7 @@ static inline void simulation_break(const simulation *s, const char *what, uint6
     MPI_Abort(MPI_COMM_WORLD, STATUS_BROKEN);
 }
 
-/* Everything before `lvt_ns` is done here: publishes that, and does what --fault asks for, if it is time. */
+/* Publishes that everything before `lvt_ns` is done here, and causes the fault of --fault when its time has come. */
 static inline void simulation_report(simulation *s, uint64_t lvt_ns) {
     const options *o = s->options;
     if (s->lvt != NULL) {
@@ -51,7 +52,7 @@ static inline void simulation_report(simulation *s, uint64_t lvt_ns) {
     }
 }
 
-/* Takes in an event for an LP of this rank. */
+/* Queues an event for an LP of this rank. */
 static inline void simulation_insert(simulation *s, event e) {
     if (!model_insert(&s->model, e)) {
         simulation_break(s, "no memory for an event", e.at_ns);
@@ -59,8 +60,8 @@ static inline void simulation_insert(simulation *s, event e) {
 }
 
 /*
- * Handles the first event of the queue, which must not be empty. What it causes is kept if it is for this rank, and dropped
- * if it is past the end; else it is in `m`, and the rank to send it to is returned. -1 if there is nothing to send.
+ * Handles the first event of the queue, which must not be empty. The event that it causes is dropped if it is past the end, and
+ * queued if it is for this rank. Else it is stored in `m`, and the rank to send it to is returned. -1 if there is none to send.
  */
 static inline int simulation_handle(simulation *s, message *m) {
     uint32_t rank;
