@@ -6,15 +6,17 @@
 
 use std::process::{Command, ExitCode};
 
-use paceline_pace::{PaceError, PaceSettings, Started, run, start};
+use paceline_pace::mpi::prepare;
+use paceline_pace::{PaceSettings, Started, Told, run, start};
 
 use crate::args::PaceArguments;
 use crate::failure::Failure;
 
 /// Carries out the command, and says its exit status.
 pub fn pace(arguments: &PaceArguments) -> Result<ExitCode, Failure> {
-    let PaceArguments { policy, slice, min_share, command } = arguments;
-    let settings = PaceSettings { policy: *policy, slice: *slice, min_share_permille: min_share.0 };
+    let PaceArguments { policy, slice, min_share, always, mpi, statistics, command } = arguments;
+    let settings =
+        PaceSettings { policy: *policy, slice: slice.0, trial: !always, min_share_permille: min_share.0 };
     settings.check().map_err(|error| Failure::Option(error.to_string()))?;
     let Started { pacer, refusals } = start(&settings).map_err(|error| Failure::Pace(error.into()))?;
     let taken = pacer.as_ref().map_or("the normal scheduler; nothing is paced", |pacer| pacer.name());
@@ -23,9 +25,20 @@ pub fn pace(arguments: &PaceArguments) -> Result<ExitCode, Failure> {
     let (program, rest) = command.split_first().expect("there is a first word");
     let mut command = Command::new(program);
     command.args(rest);
-    let told = |trouble: &PaceError| {
-        eprintln!("paceline: pacing has ended, the command goes on under the normal scheduler: {trouble}");
+    let session = prepare(&mut command, *mpi);
+    session.notes.iter().for_each(|note| eprintln!("paceline: {note}"));
+    let told = |told: Told<'_>| match told {
+        Told::Trouble(trouble) => {
+            eprintln!(
+                "paceline: pacing has ended, the command goes on under the normal scheduler: {trouble}"
+            );
+        }
+        Told::Note(note) => eprintln!("paceline: {note}"),
     };
     let ended = run(command, pacer, told).map_err(Failure::Pace)?;
+    drop(session);
+    if *statistics {
+        ended.statistics.iter().for_each(|(name, number)| eprintln!("paceline: {name}: {number}"));
+    }
     Ok(ExitCode::from(ended.code()))
 }

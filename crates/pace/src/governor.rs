@@ -8,7 +8,9 @@
 //! Invariants: a thread is told to the guard before its class is changed. A thread that leaves the page, or simulation
 //! mode, is set back. In a part of the time no thread is above its normal class.
 
+mod crowd;
 mod mode;
+mod notes;
 mod strays;
 mod threads;
 
@@ -16,18 +18,20 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use paceline_lvt::layout::{SIMULATION, WAITING};
-use paceline_lvt::{DEFAULT_SLOTS, Owner, Page, SlotView};
+use paceline_lvt::{Bell, DEFAULT_SLOTS, Owner, Page, SlotView};
 use procfs::{Current, LoadAverage};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::guard::{self, Guard, Ward};
-use crate::pacer::{PaceError, Pacer, Refusal};
+use crate::pacer::{PaceError, Pacer, Refusal, rest_for};
+use crate::plan::trial::{Facts, Trial, Way};
 use crate::plan::{Class, Machine, Planner, Seen};
 use crate::sched;
 use crate::settings::PaceSettings;
+use crowd::Crowd;
 use mode::Mode;
 pub use mode::run_before_paced;
+use notes::Costs;
 use strays::{Paced, Strays};
 use threads::Thread;
 
@@ -36,6 +40,16 @@ use threads::Thread;
 const FOUND_PER_TICK: usize = 16;
 /// What need not be done every slice is done every so many.
 const NOW_AND_THEN: u64 = 16;
+/// The slice, unless the user has said it, until it is known how long events take.
+const SLICE_FIRST: Duration = Duration::from_micros(250);
+/// Of that the shortest and the longest, and how many there are in an event.
+const SLICE_LEAST_NS: u64 = 150_000;
+const SLICE_MOST_NS: u64 = 500_000;
+const SLICES_IN_EVENT: u64 = 10;
+/// For how long threads that all yield are taken to do so.
+const YIELDING_KEPT: Duration = Duration::from_millis(100);
+/// How often somebody looks while nobody is paced.
+const UNPACED_PERIOD: Duration = Duration::from_millis(4);
 
 /// Who is behind a slot.
 #[derive(Debug, Default)]
@@ -63,13 +77,25 @@ impl Place {
 #[derive(Debug)]
 pub struct Governor {
     mode: Mode,
-    slice: Duration,
+    /// As the user has said it.
+    slice: Option<Duration>,
+    /// Whether what was found to be best changes who is paced.
+    trial: Option<Trial>,
+    way: Way,
     us: i32,
+    bell: Option<Bell>,
     page: Page,
     guard: Guard,
     planner: Planner,
     places: Vec<Place>,
     strays: Strays,
+    crowd: Crowd,
+    costs: Costs,
+    notes: Vec<String>,
+    /// How far all threads have come.
+    progress: u64,
+    /// When all threads last gave the core away whenever they wait; 0: never.
+    yielding_ns: u64,
     ticks: u64,
     now_ns: u64,
     /// The slot whose CPU time is read next.
@@ -94,7 +120,7 @@ fn start(settings: &PaceSettings, mode: Mode) -> Result<Box<dyn Pacer>, Refusal>
     let slots = page.capacity();
     let guard = Guard::start(slots, mode.own())
         .map_err(|error| refuse(format!("cannot start its guard: {error}")))?;
-    let slice_ns = u64::try_from(settings.slice.as_nanos()).unwrap_or(u64::MAX);
+    let slice_ns = nanos(settings.slice.unwrap_or(SLICE_FIRST));
     let (release_permille, turn_ns, reserve) = mode.needs(slice_ns);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let min_share_permille = settings.min_share_permille;
@@ -102,12 +128,20 @@ fn start(settings: &PaceSettings, mode: Mode) -> Result<Box<dyn Pacer>, Refusal>
     Ok(Box::new(Governor {
         mode,
         slice: settings.slice,
+        trial: settings.trial.then(|| Trial::new(monotonic_ns())),
+        way: Way::Ordered,
+        bell: page.bell(),
         us: std::process::id().cast_signed(),
         page,
         guard,
         planner: Planner::new(machine, slots as usize),
         places: (0..slots).map(|_| Place::Free).collect(),
         strays: Strays::default(),
+        crowd: Crowd::default(),
+        costs: Costs::default(),
+        notes: Vec::new(),
+        progress: 0,
+        yielding_ns: 0,
         ticks: 0,
         now_ns: 0,
         sampled: 0,
@@ -126,7 +160,12 @@ impl Pacer for Governor {
     }
 
     fn period(&self) -> Duration {
-        self.slice
+        match self.way {
+            Way::Unpaced => UNPACED_PERIOD,
+            Way::Together | Way::Ordered => {
+                self.slice.unwrap_or_else(|| Duration::from_nanos(self.slice_ns()))
+            }
+        }
     }
 
     fn tick(&mut self) -> Result<(), PaceError> {
@@ -143,16 +182,8 @@ impl Pacer for Governor {
         let lost = |reason| PaceError::System { what: "telling the guard", reason };
         self.meet().map_err(lost)?;
         self.sample();
-        let decided = self.planner.decide(now_ns, &self.seen);
-        // Who goes back goes first, so that never more are before the others than there are cores.
-        for forward in [false, true] {
-            for (slot, class) in decided.iter().filter(|(_, class)| (*class > Class::Normal) == forward) {
-                let Place::Paced(thread) = &mut self.places[*slot] else { continue };
-                if thread.put(self.mode.class(*class, thread.normal)).is_err() {
-                    self.places[*slot] = Place::Refused(thread.owner);
-                }
-            }
-        }
+        self.choose_way();
+        self.set_classes();
         if self.ticks.is_multiple_of(NOW_AND_THEN) {
             self.guard.alive().map_err(lost)?;
             if let Ok(load) = LoadAverage::current() {
@@ -160,9 +191,35 @@ impl Pacer for Governor {
                 // The governor runs too. Paced threads that block make others seem fewer than they are.
                 self.planner.note_others((load.cur as usize).saturating_sub(self.seen.len() + 1));
             }
+            if self.slice.is_none() {
+                self.planner.set_slice(self.slice_ns());
+            }
         }
         self.ticks += 1;
+        self.costs.note_tick(monotonic_ns() - now_ns);
         Ok(())
+    }
+
+    fn rest(&mut self, limit: Duration) {
+        match &mut self.bell {
+            Some(bell) if self.way == Way::Ordered => {
+                bell.listen(self.planner.holds_back());
+                match bell.wait(limit) {
+                    Ok(rung) => self.costs.note_rest(rung),
+                    // Its memory has no futexes.
+                    Err(_) => self.bell = None,
+                }
+            }
+            _ => rest_for(limit),
+        }
+    }
+
+    fn notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    fn statistics(&mut self) -> Vec<(&'static str, u64)> {
+        self.costs.all()
     }
 
     fn stop(self: Box<Self>) -> Result<(), PaceError> {
@@ -178,7 +235,7 @@ impl Governor {
         for (slot, place) in self.places.iter_mut().enumerate() {
             let view = views.next_if(|view| view.index as usize == slot);
             // A slot that changes hands just now has no start time: nobody is there yet.
-            let view = view.filter(|view| view.start_time != 0 && view.flags & SIMULATION != 0);
+            let view = view.filter(|view| view.start_time != 0 && (view.is_simulating() || view.yields()));
             let owner = view.map(SlotView::owner);
             let fresh = place.owner() != owner;
             if fresh {
@@ -188,9 +245,12 @@ impl Governor {
                     *place = welcome(slot, owner, self.us, &self.guard)?;
                 }
             }
-            if let (Place::Paced(_), Some(view)) = (&*place, view) {
-                let waiting = view.flags & WAITING != 0;
-                self.seen.push(Seen { slot, fresh, lvt_ns: view.lvt_ns, waiting, cpu_ns: None });
+            if let (Place::Paced(thread), Some(view)) = (place, view) {
+                self.progress = self.progress.wrapping_add(thread.note_progress(view));
+                // A thread without an LVT is as far behind as any.
+                let lvt_ns = if view.is_simulating() { view.lvt_ns } else { 0 };
+                let (waiting, yields) = (view.is_waiting(), view.yields());
+                self.seen.push(Seen { slot, fresh, lvt_ns, waiting, yields, cpu_ns: None });
             }
         }
         Ok(())
@@ -207,6 +267,55 @@ impl Governor {
             Err(_) => {
                 self.places[seen.slot] = Place::Refused(thread.owner);
                 self.seen.remove(next);
+            }
+        }
+    }
+
+    /// The slice that fits how long events take.
+    fn slice_ns(&self) -> u64 {
+        match self.planner.usual_event_ns() {
+            0 => nanos(SLICE_FIRST),
+            event_ns => (event_ns / SLICES_IN_EVENT).clamp(SLICE_LEAST_NS, SLICE_MOST_NS),
+        }
+    }
+
+    /// Decides how the threads are to be scheduled, by what they do and by what was found to be best.
+    fn choose_way(&mut self) {
+        let Some(trial) = &mut self.trial else { return };
+        let threads = self.places.iter().filter_map(|place| match place {
+            Place::Paced(thread) => Some(thread),
+            _ => None,
+        });
+        let crowded = self.crowd.look(self.now_ns, threads);
+        if self.seen.is_empty() {
+            return;
+        }
+        if self.seen.iter().all(|seen| seen.yields) {
+            self.yielding_ns = self.now_ns;
+        }
+        // A thread that closes its publisher is back a moment later, as its library's.
+        let yields = self.now_ns - self.yielding_ns < nanos(YIELDING_KEPT);
+        let (way, change) = trial.decide(self.now_ns, Facts { progress: self.progress, yields, crowded });
+        self.way = way;
+        if let Some(note) = change.and_then(notes::of_change) {
+            self.notes.push(note);
+        }
+    }
+
+    fn set_classes(&mut self) {
+        let decided = match self.way {
+            Way::Ordered => self.planner.decide(self.now_ns, &self.seen),
+            Way::Together => self.planner.decide_together(self.now_ns, &self.seen),
+            Way::Unpaced => self.planner.decide_unpaced(self.now_ns, &self.seen),
+        };
+        // Who goes back goes first, so that never more are before the others than there are cores.
+        for forward in [false, true] {
+            for (slot, class) in decided.iter().filter(|(_, class)| (*class > Class::Normal) == forward) {
+                let Place::Paced(thread) = &mut self.places[*slot] else { continue };
+                match thread.put(self.mode.class(*class, thread.normal)) {
+                    Ok(took_ns) => self.costs.note_class(took_ns),
+                    Err(_) => self.places[*slot] = Place::Refused(thread.owner),
+                }
             }
         }
     }
@@ -269,6 +378,10 @@ impl Paced for Places<'_> {
     fn has_thread(&self, tid: i32) -> bool {
         self.threads().any(|thread| thread.tid() == tid)
     }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn monotonic_ns() -> u64 {

@@ -1,10 +1,14 @@
-//! MPI programs: the library that is preloaded into them, and the memory by which their processes wake each other.
+//! MPI programs: the library that is preloaded into them, the memory by which their processes wake each other, and what a
+//! command needs to run with both.
 //!
 //! The library (`shim` in this crate's folder, with a README) says on the LVT page who waits, and gives the core away for them. It
-//! needs the environment variables `LD_PRELOAD` with its path and [`ROOM_ENV`] with that of a [`Room`].
+//! needs the environment variables `LD_PRELOAD` with its path and [`ROOM_ENV`] with that of a [`Room`], which [`prepare`] sets.
 
+mod launch;
 mod library;
+mod program;
 mod room;
 
+pub use launch::{MpiChoice, MpiLibrary, MpiSession, prepare};
 pub use library::shim;
 pub use room::{ROOM_CELLS, ROOM_ENV, Room};

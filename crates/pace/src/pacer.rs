@@ -9,6 +9,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use rustix::thread::clock_nanosleep_relative;
+use rustix::time::{ClockId, Timespec};
+
 use crate::governor;
 use crate::sched_ext;
 use crate::settings::{PaceSettings, PolicyChoice};
@@ -32,6 +35,16 @@ pub trait Pacer: Send {
     /// Does what is due. After an error the pacer is stopped, and the command goes on under the normal scheduler.
     fn tick(&mut self) -> Result<(), PaceError>;
 
+    /// Waits for `limit` at most, less where there is something to decide at once.
+    fn rest(&mut self, limit: Duration) {
+        rest_for(limit);
+    }
+
+    /// What the user is to be told since the last call, a line each.
+    fn notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What it has counted so far, by name.
     fn statistics(&mut self) -> Vec<(&'static str, u64)> {
         Vec::new()
@@ -39,6 +52,13 @@ pub trait Pacer: Send {
 
     /// Restores the normal scheduler and removes the page. Dropping a pacer does the same, without a word.
     fn stop(self: Box<Self>) -> Result<(), PaceError>;
+}
+
+/// Sleeps. Woken by a signal, it is early once.
+pub fn rest_for(time: Duration) {
+    if let Ok(time) = Timespec::try_from(time) {
+        let _ = clock_nanosleep_relative(ClockId::Monotonic, &time);
+    }
 }
 
 /// Why a policy cannot be taken here.

@@ -9,7 +9,9 @@
 //! What "long without progress" is follows from the thread's own history, by time and not by number of slices: an event that
 //! outlasts it costs a pause, once, and the next may last longer.
 
+mod equals;
 mod history;
+pub mod trial;
 
 use history::History;
 
@@ -65,6 +67,8 @@ pub struct Seen {
     pub lvt_ns: u64,
     /// Whether it says that it waits.
     pub waiting: bool,
+    /// Whether it gives its core away whenever it waits.
+    pub yields: bool,
     /// The CPU time it has had; none when nobody has looked.
     pub cpu_ns: Option<u64>,
 }
@@ -102,6 +106,8 @@ pub struct Planner {
     order: Vec<(Rank, usize)>,
     due: Vec<(u64, usize)>,
     classes: Vec<(usize, Class)>,
+    holds_back: bool,
+    usual_event_ns: u64,
 }
 
 /// Who comes before whom: (0 ready, 1 waits or has stalled, 2 also, and has looked around since others got on, 3 nothing to
@@ -125,6 +131,8 @@ impl Planner {
             order: Vec::new(),
             due: Vec::new(),
             classes: Vec::new(),
+            holds_back: false,
+            usual_event_ns: 0,
         }
     }
 
@@ -133,8 +141,12 @@ impl Planner {
     pub fn decide(&mut self, now_ns: u64, seen: &[Seen]) -> &[(usize, Class)] {
         self.look(now_ns, seen);
         self.released = self.is_released(seen.len());
-        self.grant_turns(seen);
-        self.fill_front(seen);
+        if seen.iter().all(|seen| seen.yields) {
+            self.fill_front_of_yielding(seen);
+        } else {
+            self.grant_turns(seen);
+            self.fill_front(seen);
+        }
         self.classes.clear();
         for Seen { slot, .. } in seen {
             let class = match self.threads[*slot].class {
@@ -145,6 +157,24 @@ impl Planner {
             self.classes.push((*slot, class));
         }
         &self.classes
+    }
+
+    /// Whether there are threads that are ready and not at the front: somebody who begins to wait there makes room for them.
+    pub fn holds_back(&self) -> bool {
+        self.holds_back && !self.released
+    }
+
+    /// How long a thread at the front usually needs from one progress to the next; 0 while nothing is known.
+    pub const fn usual_event_ns(&self) -> u64 {
+        self.usual_event_ns
+    }
+
+    /// From now on decisions come so often.
+    pub const fn set_slice(&mut self, slice_ns: u64) {
+        if self.machine.turn_ns == self.machine.slice_ns {
+            self.machine.turn_ns = slice_ns;
+        }
+        self.machine.slice_ns = slice_ns;
     }
 
     /// Takes in how many others of the machine want to run now.
@@ -166,6 +196,12 @@ impl Planner {
                 self.progress_ns = now_ns;
             } else if thread.note(seen, now_ns, past_ns, self.worked_ns, self.machine.slice_ns) {
                 self.progress_ns = now_ns;
+                if let Some(needed_ns) = thread.needed_ns.take() {
+                    self.usual_event_ns = match self.usual_event_ns {
+                        0 => needed_ns,
+                        usual_ns => usual_ns - usual_ns / 16 + needed_ns / 16,
+                    };
+                }
             }
             thread.round = self.round;
         }
@@ -243,6 +279,7 @@ impl Planner {
             self.order.select_nth_unstable(chosen - 1);
             self.order.truncate(chosen);
         }
+        self.holds_back = self.order.len() > cores;
         self.order.sort_unstable();
         for (place, ((group, ..), slot)) in self.order.iter().enumerate() {
             self.threads[*slot].class = match place < cores {

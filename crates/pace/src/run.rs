@@ -16,14 +16,12 @@ use std::time::Instant;
 use paceline_lvt::ENV;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, wait as wait_any};
-use rustix::thread::clock_nanosleep_absolute;
-use rustix::time::{ClockId, Timespec, clock_gettime};
 use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::{Cause, Origin};
 
-use crate::pacer::{PaceError, Pacer};
+use crate::pacer::{PaceError, Pacer, rest_for};
 
 /// What is passed on to the command.
 const PASSED_ON: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT];
@@ -77,8 +75,17 @@ pub enum RunError {
     Pace(#[from] PaceError),
 }
 
-/// Runs `command`, paced by `pacer` if there is one, until it ends. What ends the pacing earlier is given to `told` at once; the
-/// command goes on without.
+/// What becomes of the pacing while a command runs.
+#[derive(Debug)]
+pub enum Told<'a> {
+    /// The pacing has ended before the command; the command goes on without.
+    Trouble(&'a PaceError),
+    /// Something of interest to the user, in a line.
+    Note(&'a str),
+}
+
+/// Runs `command`, paced by `pacer` if there is one, until it ends. What becomes of the pacing meanwhile is given to `told` at
+/// once.
 ///
 /// # Errors
 ///
@@ -86,7 +93,7 @@ pub enum RunError {
 pub fn run(
     mut command: Command,
     pacer: Option<Box<dyn Pacer>>,
-    told: impl Fn(&PaceError) + Sync,
+    told: impl Fn(Told<'_>) + Sync,
 ) -> Result<Ended, RunError> {
     let error = |what| move |reason: io::Error| RunError::System { what, reason };
     // Before the command, so that none of its signals is missed.
@@ -105,8 +112,8 @@ pub fn run(
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let pace = |pacer: Box<dyn Pacer>| {
-            let (result, statistics) = keep_pace(pacer, &over);
-            (result.inspect_err(&told), statistics)
+            let (result, statistics) = keep_pace(pacer, &over, |note| told(Told::Note(note)));
+            (result.inspect_err(|error| told(Told::Trouble(error))), statistics)
         };
         let thread = pacer.map(|pacer| {
             Builder::new().name("paceline-pace".into()).spawn_scoped(scope, move || pace(pacer))
@@ -177,19 +184,17 @@ fn reap(child: Pid) -> io::Result<Option<ExitStatus>> {
 fn keep_pace(
     mut pacer: Box<dyn Pacer>,
     over: &AtomicBool,
+    noted: impl Fn(&str),
 ) -> (Result<(), PaceError>, Vec<(&'static str, u64)>) {
-    let mut next = clock_gettime(ClockId::Monotonic);
     while !over.load(Ordering::Relaxed) {
         let start = Instant::now();
         if let Err(error) = pacer.tick() {
             return (Err(error), pacer.statistics());
         }
-        let rest = Timespec::try_from(3 * start.elapsed()).expect("a tick is short");
-        let period = Timespec::try_from(pacer.period()).expect("a period is short");
-        // What was missed is not made up for.
-        next = (next + period).max(clock_gettime(ClockId::Monotonic) + rest);
-        // Woken by a signal, it is early once.
-        let _ = clock_nanosleep_absolute(ClockId::Monotonic, &next);
+        pacer.notes().iter().for_each(|note| noted(note));
+        let took = start.elapsed();
+        rest_for(3 * took);
+        pacer.rest(pacer.period().saturating_sub(4 * took));
     }
     let statistics = pacer.statistics();
     (pacer.stop(), statistics)

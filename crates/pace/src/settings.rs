@@ -13,8 +13,11 @@ pub const SLICE_MAX: Duration = Duration::from_millis(10);
 pub struct PaceSettings {
     /// Which policy.
     pub policy: PolicyChoice,
-    /// How often it is decided who runs, from [`SLICE_MIN`] to [`SLICE_MAX`].
-    pub slice: Duration,
+    /// How often it is decided who runs, from [`SLICE_MIN`] to [`SLICE_MAX`]; none: as often as fits how long the program's events
+    /// take.
+    pub slice: Option<Duration>,
+    /// Whether pacing is compared with running unpaced now and then, and given up while it does not help.
+    pub trial: bool,
     /// The least share of a core, in thousandths, of a thread that wants to run; at most 1000. Where the shares of all threads
     /// would take too much of the machine, they are cut evenly.
     pub min_share_permille: u32,
@@ -22,15 +25,15 @@ pub struct PaceSettings {
 
 impl Default for PaceSettings {
     fn default() -> Self {
-        Self { policy: PolicyChoice::Auto, slice: Duration::from_micros(500), min_share_permille: 20 }
+        Self { policy: PolicyChoice::Auto, slice: None, trial: true, min_share_permille: 20 }
     }
 }
 
 impl PaceSettings {
     /// Refuses what is out of its range.
     pub fn check(&self) -> Result<(), SettingError> {
-        if !(SLICE_MIN..=SLICE_MAX).contains(&self.slice) {
-            return Err(SettingError::Slice(self.slice));
+        if let Some(slice) = self.slice.filter(|slice| !(SLICE_MIN..=SLICE_MAX).contains(slice)) {
+            return Err(SettingError::Slice(slice));
         }
         if self.min_share_permille > 1000 {
             return Err(SettingError::MinShare(self.min_share_permille));

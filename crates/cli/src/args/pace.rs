@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use paceline_pace::PolicyChoice;
+use paceline_pace::mpi::MpiChoice;
 
 pub const EXAMPLES: &str = "\
 COMMAND finds a page in the environment variable PACELINE_LVT; those of its threads that publish
@@ -31,9 +32,11 @@ pub struct PaceArguments {
     #[arg(long, value_name = "POLICY", default_value = "auto")]
     pub policy: PolicyChoice,
 
-    /// How often it is decided who runs, from 100us to 10ms
-    #[arg(long, value_name = "DURATION", default_value = "500us", value_parser = humantime::parse_duration)]
-    pub slice: Duration,
+    /// How often it is decided who runs: auto, or from 100us to 10ms
+    ///
+    /// auto follows how long the events of the program take.
+    #[arg(long, value_name = "DURATION", default_value = "auto")]
+    pub slice: Slice,
 
     /// The least share of a core for each thread that wants to run, whatever the others publish
     ///
@@ -42,9 +45,52 @@ pub struct PaceArguments {
     #[arg(long, value_name = "PERCENT", default_value = "2%")]
     pub min_share: Permille,
 
+    /// Pace also while that does not help
+    ///
+    /// Otherwise pacing is compared with doing without it for some hundredths of a second now and then, and steps
+    /// back while the program gets on faster without; a line on stderr says so.
+    #[arg(long)]
+    pub always: bool,
+
+    /// The shim for MPI programs: auto, on or off
+    ///
+    /// With it, ranks that wait inside the MPI library (Open MPI, MPICH) give their core away and say so. auto loads it
+    /// when COMMAND is an MPI launcher.
+    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = mpi_choice)]
+    pub mpi: MpiChoice,
+
+    /// Print in the end what pacing has done, and what that cost
+    #[arg(long)]
+    pub statistics: bool,
+
     /// What to run, with its arguments
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,
+}
+
+/// A slice; none is one that chooses itself.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Slice(pub Option<Duration>);
+
+impl FromStr for Slice {
+    type Err = humantime::DurationError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "auto" {
+            Ok(Self(None))
+        } else {
+            humantime::parse_duration(text).map(|slice| Self(Some(slice)))
+        }
+    }
+}
+
+fn mpi_choice(text: &str) -> Result<MpiChoice, String> {
+    match text {
+        "auto" => Ok(MpiChoice::Auto),
+        "on" => Ok(MpiChoice::On),
+        "off" => Ok(MpiChoice::Off),
+        _ => Err("allowed: auto, on, off".to_owned()),
+    }
 }
 
 /// A share in thousandths.

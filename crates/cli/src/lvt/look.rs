@@ -181,6 +181,8 @@ pub mod tests {
             pid: 100,
             start_time: 1,
             name: Name::new(name),
+            library: 0,
+            messages: 0,
         };
         let owners = vec![
             (owner(0, 2_500_000_000, SIMULATION | WAITING, "ahead"), State::Waits, Some(0.01)),

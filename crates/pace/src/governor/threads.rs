@@ -3,12 +3,15 @@
 //! Invariant: a thread is paced only if it is what its slot says - same id, process and start time - and its process descends from
 //! ours. So whatever stands on a page, nobody else's thread is touched.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
 
-use paceline_lvt::Owner;
+use paceline_lvt::{Owner, SlotView};
 use procfs::process::{Process, Stat};
 
+use crate::plan::LVT_MAX_NS;
 use crate::sched::{self, SchedClass};
 
 /// More generations than a command has.
@@ -27,6 +30,10 @@ pub struct Thread {
     touched: bool,
     /// How much CPU time it has had, as a file that ends with the thread.
     schedstat: File,
+    /// How far it had come when it was seen last: its LVT, or its messages where it has none.
+    reached: Option<u64>,
+    /// The CPU time that it had when all were counted last.
+    pub counted_ns: Cell<Option<u64>>,
 }
 
 impl Thread {
@@ -44,7 +51,8 @@ impl Thread {
             normal @ (SchedClass::Other | SchedClass::Batch) => normal,
             SchedClass::RealTime(_) | SchedClass::Foreign(_) => return None,
         };
-        Some(Self { owner, normal, set: None, touched: false, schedstat })
+        let (reached, counted_ns) = (None, Cell::new(None));
+        Some(Self { owner, normal, set: None, touched: false, schedstat, reached, counted_ns })
     }
 
     /// Its id.
@@ -62,15 +70,27 @@ impl Thread {
         parsed.ok_or_else(|| std::io::ErrorKind::InvalidData.into())
     }
 
-    /// Sets its class, if that is another than it has.
-    pub fn put(&mut self, class: SchedClass) -> std::io::Result<()> {
-        if self.set != Some(class) {
-            // The file fails if the thread has ended and its id is another's.
-            self.cpu_ns()?;
-            sched::set(self.tid(), class)?;
-            (self.set, self.touched) = (Some(class), true);
+    /// How much further it has come since it was seen last, counted round.
+    pub fn note_progress(&mut self, view: &SlotView) -> u64 {
+        let now = if view.is_simulating() { view.lvt_ns } else { view.messages };
+        // Who is done, or has just begun, has not got on.
+        let Some(before) = self.reached.replace(now).filter(|before| (*before).max(now) <= LVT_MAX_NS) else {
+            return 0;
+        };
+        now.wrapping_sub(before)
+    }
+
+    /// Sets its class, if that is another than it has; says how long that took.
+    pub fn put(&mut self, class: SchedClass) -> std::io::Result<Option<Duration>> {
+        if self.set == Some(class) || (self.set.is_none() && !self.touched && class == self.normal) {
+            return Ok(None);
         }
-        Ok(())
+        let start = Instant::now();
+        // The file fails if the thread has ended and its id is another's.
+        self.cpu_ns()?;
+        sched::set(self.tid(), class)?;
+        (self.set, self.touched) = (Some(class), true);
+        Ok(Some(start.elapsed()))
     }
 
     /// From now on nobody knows what class it has: somebody else may have set it.

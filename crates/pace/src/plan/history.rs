@@ -32,6 +32,8 @@ pub struct History {
     held_ns: u64,
     spent_ns: u64,
     stretch_ns: u64,
+    /// How long it needed for its last progress; none where that has been taken in.
+    pub needed_ns: Option<u64>,
     /// How long it may hold the front before it has to pause.
     limit_ns: u64,
     /// The end of its pause after a stall, in time outside of releases.
@@ -94,6 +96,7 @@ impl History {
     fn learn(&mut self, slice_ns: u64) {
         let at_once = self.stretch_ns <= 2 * slice_ns;
         let needed_ns = if at_once { self.stretch_ns } else { self.held_ns };
+        self.needed_ns = Some(needed_ns);
         let kept_ns = self.limit_ns - self.limit_ns / 8;
         self.limit_ns = (2 * needed_ns).max(kept_ns).clamp(LIMIT_MIN_NS, LIMIT_MAX_NS);
     }

@@ -19,7 +19,7 @@ fn machine(cores: usize) -> Machine {
 }
 
 fn seen(slot: usize, lvt_ns: u64, waiting: bool) -> Seen {
-    Seen { slot, fresh: false, lvt_ns, waiting, cpu_ns: None }
+    Seen { slot, fresh: false, lvt_ns, waiting, yields: false, cpu_ns: None }
 }
 
 /// The slots at the front or in a turn, or that are only not so because of a release.

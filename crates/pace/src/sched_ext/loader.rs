@@ -19,6 +19,8 @@ use crate::settings::PaceSettings;
 
 /// How often it is looked whether the policy still runs and its tasks get CPU time.
 const PERIOD: Duration = Duration::from_millis(50);
+/// How often the policy decides, unless the user has said it.
+const USUAL_SLICE: Duration = Duration::from_micros(500);
 /// CPU time without progress after which a task is stuck, at least, in slices.
 const STUCK_SLICES: u32 = 20;
 /// `SCHED_EXT` of `include/uapi/linux/sched.h`.
@@ -130,7 +132,7 @@ impl Pacer for Loader {
 
 fn policy_settings(settings: &PaceSettings) -> Settings {
     let nanos = |span: Duration| u64::try_from(span.as_nanos()).expect("slices are at most milliseconds");
-    let slice_ns = nanos(settings.slice);
+    let slice_ns = nanos(settings.slice.unwrap_or(USUAL_SLICE));
     // Without a minimum share, too, the policy lets nobody wait for longer than its own limit.
     let wait_max_ns =
         (slice_ns * 1000).checked_div(u64::from(settings.min_share_permille)).unwrap_or(u64::MAX);

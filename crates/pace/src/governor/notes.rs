@@ -1,0 +1,63 @@
+//! What the governor says to the user: a line where it changes its way, and what its work has cost.
+
+use std::time::Duration;
+
+use crate::plan::trial::{Change, Way};
+
+/// What there is to say of a change; nothing where nothing was measured.
+pub fn of_change(change: Change) -> Option<String> {
+    let percent = change.percent?;
+    let times = format!("{}.{:02} times", percent / 100, percent % 100);
+    Some(match change.to {
+        Way::Unpaced => {
+            format!(
+                "pacing steps back: without it the program gets on {times} as fast; it is tried again later"
+            )
+        }
+        Way::Together => format!("pacing puts all threads before the rest of the machine: {times} as fast"),
+        Way::Ordered => format!("pacing runs first who is furthest behind: {times} as fast"),
+    })
+}
+
+/// What the governor has done, and how long it took.
+#[derive(Debug, Default)]
+pub struct Costs {
+    ticks: u64,
+    ticks_ns: u64,
+    classes: u64,
+    classes_ns: u64,
+    rings: u64,
+}
+
+impl Costs {
+    /// A look at the page with all that followed took so long.
+    pub const fn note_tick(&mut self, took_ns: u64) {
+        self.ticks += 1;
+        self.ticks_ns += took_ns;
+    }
+
+    /// A class was set, if it was, in this time.
+    pub fn note_class(&mut self, took: Option<Duration>) {
+        if let Some(took) = took {
+            self.classes += 1;
+            self.classes_ns += u64::try_from(took.as_nanos()).unwrap_or(0);
+        }
+    }
+
+    /// A rest is over, ended by the bell or not.
+    pub fn note_rest(&mut self, rung: bool) {
+        self.rings += u64::from(rung);
+    }
+
+    /// By name.
+    pub fn all(&self) -> Vec<(&'static str, u64)> {
+        let mean = |sum: u64, count: u64| sum.checked_div(count).unwrap_or(0);
+        vec![
+            ("decisions", self.ticks),
+            ("ns a decision", mean(self.ticks_ns, self.ticks)),
+            ("classes set", self.classes),
+            ("ns to set a class", mean(self.classes_ns, self.classes)),
+            ("decisions at the bell", self.rings),
+        ]
+    }
+}

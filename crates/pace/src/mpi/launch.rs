@@ -1,0 +1,212 @@
+//! What a command needs to run with the shim: recognizes MPI launchers, and sets the environment of the ranks.
+//!
+//! Invariants: what the user has set stays as it is, and the notes say what was added. Nothing is written to a disk: the shim and
+//! the room are memory files of this process, so that they are gone when it is.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+
+use super::program::{find, is_static};
+use super::{ROOM_ENV, Room, shim};
+
+/// Open MPI's setting that lets a rank yield when it finds nothing, as an environment variable.
+const YIELD_ENV: &str = "OMPI_MCA_mpi_yield_when_idle";
+/// The same setting in arguments of its launcher.
+const YIELD_NAME: &str = "mpi_yield_when_idle";
+const PRELOAD_ENV: &str = "LD_PRELOAD";
+/// How many words before the launcher may belong to a program that starts it, such as `timeout 60` or `env A=1`.
+const WORDS_BEFORE: usize = 8;
+
+/// Whether a command is run with the shim for MPI programs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum MpiChoice {
+    /// If the command starts an MPI launcher.
+    Auto,
+    /// Whatever the command is.
+    On,
+    /// Never.
+    Off,
+}
+
+/// An MPI library, as its launcher tells.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum MpiLibrary {
+    /// Open MPI.
+    OpenMpi,
+    /// MPICH.
+    Mpich,
+    /// Not known before the program runs.
+    Unknown,
+}
+
+/// What keeps the shim of a running command alive, and what there is to say of it.
+#[derive(Debug, Default)]
+pub struct MpiSession {
+    /// For the user, a line each.
+    pub notes: Vec<String>,
+    _kept: Option<(File, Room)>,
+}
+
+/// Prepares `command` to be run with the shim, if `choice` and the command ask for it.
+pub fn prepare(command: &mut Command, choice: MpiChoice) -> MpiSession {
+    let words: Vec<OsString> =
+        std::iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_owned).collect();
+    let launcher = words.iter().take(WORDS_BEFORE).position(|word| is_launcher(word));
+    match (choice, launcher) {
+        (MpiChoice::Off, _) | (MpiChoice::Auto, None) => MpiSession::default(),
+        _ => load(command, &words, launcher),
+    }
+}
+
+fn load(command: &mut Command, words: &[OsString], launcher: Option<usize>) -> MpiSession {
+    let left_out = |reason: String| MpiSession { notes: vec![reason], _kept: None };
+    let Some(bytes) = shim() else {
+        return left_out(
+            "the shim for MPI programs is not part of this build; who waits is not known".into(),
+        );
+    };
+    let (file, path) = match memory_file(bytes) {
+        Ok(made) => made,
+        Err(error) => {
+            return left_out(format!("the shim for MPI programs cannot be put into memory: {error}"));
+        }
+    };
+    let room = match Room::create() {
+        Ok(room) => room,
+        Err(error) => {
+            return left_out(format!("there can be no room for the shim for MPI programs: {error}"));
+        }
+    };
+    let library = launcher.map_or(MpiLibrary::Unknown, |at| library_of(&words[at]));
+    let after = launcher.map_or(0, |at| at + 1);
+    let mut notes = Vec::new();
+    let program = words[after..].iter().find_map(|word| find(word).filter(|path| is_static(path).is_some()));
+    if let Some(program) = program.filter(|path| is_static(path) == Some(true)) {
+        notes.push(format!(
+            "{} is linked statically, so the shim for MPI programs cannot be loaded; who waits is not known",
+            program.display()
+        ));
+    }
+    let mut preload = OsString::from(&path);
+    if let Some(others) = env::var_os(PRELOAD_ENV).filter(|others| !others.is_empty()) {
+        preload.push(":");
+        preload.push(others);
+    }
+    command.env(PRELOAD_ENV, preload).env(ROOM_ENV, room.path());
+    let by_user = env::var_os(YIELD_ENV).is_some()
+        || words.iter().any(|word| word.to_string_lossy().contains(YIELD_NAME));
+    let yields = match library {
+        MpiLibrary::Mpich => "; MPICH, which never yields by itself, does so too",
+        _ if by_user => "; mpi_yield_when_idle is as you have set it",
+        _ => {
+            command.env(YIELD_ENV, "1");
+            "; mpi_yield_when_idle is set to 1"
+        }
+    };
+    notes.insert(0, format!("MPI ranks that wait give their core away{yields} (--mpi off leaves all that)"));
+    MpiSession { notes, _kept: Some((file, room)) }
+}
+
+/// Whether a word of a command is the name of an MPI launcher.
+fn is_launcher(word: &OsStr) -> bool {
+    let name = Path::new(word).file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let (first, kind) = name.split_once('.').unwrap_or((name, ""));
+    matches!(first, "mpirun" | "mpiexec" | "orterun" | "prterun")
+        && matches!(kind, "" | "openmpi" | "mpich" | "hydra")
+}
+
+/// The library of a launcher, by the name of the file that it leads to.
+fn library_of(launcher: &OsStr) -> MpiLibrary {
+    let path = find(launcher).and_then(|path| path.canonicalize().ok());
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let names = [name(Path::new(launcher)), path.as_deref().and_then(name)];
+    let has =
+        |parts: &[&str]| names.iter().flatten().any(|name| parts.iter().any(|part| name.contains(part)));
+    if has(&["openmpi", "orte", "prte"]) {
+        MpiLibrary::OpenMpi
+    } else if has(&["mpich", "hydra"]) {
+        MpiLibrary::Mpich
+    } else {
+        MpiLibrary::Unknown
+    }
+}
+
+/// A sealed file in memory with `bytes`, and the path by which other processes of this user open it.
+fn memory_file(bytes: &[u8]) -> std::io::Result<(File, PathBuf)> {
+    let mut file =
+        File::from(memfd_create("libpaceline_mpi.so", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?);
+    file.write_all(bytes)?;
+    fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE | SealFlags::SEAL)?;
+    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()).into();
+    Ok((file, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(command: &Command, name: &str) -> Option<String> {
+        let found = command.get_envs().find(|(key, _)| *key == name)?;
+        Some(found.1?.to_string_lossy().into_owned())
+    }
+
+    #[test]
+    fn launchers_are_known_by_name_also_behind_other_programs() {
+        for known in ["mpirun", "/usr/bin/mpiexec", "mpirun.openmpi", "mpiexec.hydra", "orterun", "prterun"] {
+            assert!(is_launcher(OsStr::new(known)), "{known}");
+        }
+        for unknown in ["sh", "mpirun.py", "mpirunner", "", "/usr/bin/", "xmpirun"] {
+            assert!(!is_launcher(OsStr::new(unknown)), "{unknown}");
+        }
+        assert_eq!(library_of(OsStr::new("mpirun.openmpi")), MpiLibrary::OpenMpi);
+        assert_eq!(library_of(OsStr::new("/opt/mpiexec.hydra")), MpiLibrary::Mpich);
+        assert_eq!(library_of(OsStr::new("/opt/mpiexec")), MpiLibrary::Unknown);
+    }
+
+    #[test]
+    fn only_an_mpi_command_gets_the_shim_unless_it_is_asked_for() {
+        let shim_is_built = shim().is_some();
+        for (words, choice, loaded) in [
+            (["true", "-n", "4"], MpiChoice::Auto, false),
+            (["true", "-n", "4"], MpiChoice::On, shim_is_built),
+            (["mpirun", "-n", "4"], MpiChoice::Auto, shim_is_built),
+            (["timeout", "5", "mpirun"], MpiChoice::Auto, shim_is_built),
+            (["mpirun", "-n", "4"], MpiChoice::Off, false),
+        ] {
+            let mut command = Command::new(words[0]);
+            command.args(&words[1..]);
+            let session = prepare(&mut command, choice);
+            assert_eq!(set(&command, PRELOAD_ENV).is_some(), loaded, "{words:?} {choice:?}");
+            assert_eq!(session.notes.is_empty(), !loaded, "{:?}", session.notes);
+            if let Some(path) = set(&command, PRELOAD_ENV) {
+                let path = path.split(':').next().expect("there is a first part");
+                assert_eq!(std::fs::read(path).ok().as_deref(), shim(), "the file is the shim");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_user_says_of_yielding_stays() {
+        if shim().is_none() {
+            return;
+        }
+        let mut command = Command::new("mpirun.openmpi");
+        let session = prepare(&mut command, MpiChoice::Auto);
+        if env::var_os(YIELD_ENV).is_none() {
+            assert_eq!(set(&command, YIELD_ENV).as_deref(), Some("1"));
+            assert!(session.notes[0].contains("set to 1"), "{:?}", session.notes);
+        }
+        let mut command = Command::new("mpirun.openmpi");
+        command.args(["--mca", "mpi_yield_when_idle", "0"]);
+        let session = prepare(&mut command, MpiChoice::Auto);
+        assert_eq!(set(&command, YIELD_ENV), None);
+        assert!(session.notes[0].contains("as you have set it"), "{:?}", session.notes);
+    }
+}

@@ -1,0 +1,248 @@
+//! Whether pacing helps: tries other ways for a short while now and then, and keeps the one under which the program gets on
+//! fastest. A pure core, as the planner is.
+//!
+//! A way is compared with the one in force by the program's progress in a stretch of time with it and in two stretches without,
+//! before and after, so that a load that changes slowly is no advantage to either. What is better twice in a row is taken. The
+//! time between trials doubles, so that a way of no use costs at most three hundredths of a run of ten seconds.
+//!
+//! Invariant: without progress that can be counted nothing is ever changed.
+
+/// How the threads of a program are scheduled.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Way {
+    /// As if nobody paced them.
+    Unpaced,
+    /// All equal, before the rest of the machine: for threads that give the core away whenever they wait.
+    Together,
+    /// Those furthest behind first.
+    Ordered,
+}
+
+/// How long a stretch is, at first and at most. Whole periods of the releases, so that all stretches have the same part of them.
+const STRETCH_NS: u64 = 40_000_000;
+const STRETCH_MAX_NS: u64 = 160_000_000;
+/// In how many steps a program has to get on in a stretch for it to count.
+const STEPS_MIN: u64 = 8;
+/// The first trial, later where nothing is gained usually; and the longest time between two.
+const FIRST_NS: u64 = 1_000_000_000;
+const FIRST_UNPACED_NS: u64 = 3_000_000_000;
+const INTERVAL_MAX_NS: u64 = 60_000_000_000;
+/// How much faster, in hundredths, a way has to be to be taken.
+const BETTER_PERCENT: u64 = 112;
+
+/// What is known of the program now.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Facts {
+    /// How far it has come, in any unit.
+    pub progress: u64,
+    /// Whether all its threads give the core away whenever they wait.
+    pub yields: bool,
+    /// Whether others of the machine want cores.
+    pub crowded: bool,
+}
+
+/// A change of the way in force.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Change {
+    /// From what.
+    pub from: Way,
+    /// To what.
+    pub to: Way,
+    /// How much faster the program gets on, in hundredths; none where this was not measured.
+    pub percent: Option<u64>,
+}
+
+/// Progress in a stretch of time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stretch {
+    start_ns: u64,
+    start_progress: u64,
+    last_progress: u64,
+    steps: u64,
+}
+
+impl Stretch {
+    const fn new(now_ns: u64, progress: u64) -> Self {
+        Self { start_ns: now_ns, start_progress: progress, last_progress: progress, steps: 0 }
+    }
+
+    fn note(&mut self, progress: u64) {
+        self.steps += u64::from(progress != self.last_progress);
+        self.last_progress = progress;
+    }
+
+    /// Progress in a second; none while too little has happened.
+    fn rate(&self, now_ns: u64, length_ns: u64) -> Option<u64> {
+        let past_ns = now_ns - self.start_ns;
+        let made = u128::from(self.last_progress.saturating_sub(self.start_progress));
+        let rate = made * 1_000_000_000 / u128::from(past_ns.max(1));
+        (past_ns >= length_ns).then(|| u64::try_from(rate).unwrap_or(u64::MAX))
+    }
+}
+
+/// Where a trial stands.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// The way in force is in force, until the next trial.
+    Hold { until_ns: u64 },
+    /// The way in force is measured.
+    Before(Way, Stretch),
+    /// The other way is measured, where the one in force had a rate.
+    Other(Way, Stretch, u64),
+    /// The way in force is measured again, where the other had a rate, and itself one before.
+    After(Way, Stretch, u64, u64),
+}
+
+/// Chooses the way.
+#[derive(Debug)]
+pub struct Trial {
+    way: Way,
+    facts: Facts,
+    phase: Phase,
+    interval_ns: u64,
+    stretch_ns: u64,
+    /// The way that was better in the last comparison, to be confirmed.
+    candidate: Option<Way>,
+    /// Which way is to be tried next.
+    next: usize,
+}
+
+impl Trial {
+    /// One that begins at `now_ns`.
+    pub const fn new(now_ns: u64) -> Self {
+        Self {
+            way: Way::Ordered,
+            facts: Facts { progress: 0, yields: false, crowded: false },
+            phase: Phase::Hold { until_ns: now_ns + FIRST_NS },
+            interval_ns: FIRST_NS,
+            stretch_ns: STRETCH_NS,
+            candidate: None,
+            next: 0,
+        }
+    }
+
+    /// The way to schedule from now on, and what has changed for good.
+    pub fn decide(&mut self, now_ns: u64, facts: Facts) -> (Way, Option<Change>) {
+        let change = self.note(now_ns, facts).or_else(|| self.advance(now_ns));
+        let way = match self.phase {
+            Phase::Other(way, ..) => way,
+            Phase::Hold { .. } | Phase::Before(..) | Phase::After(..) => self.way,
+        };
+        (way, change)
+    }
+
+    /// What is best before anything has been measured.
+    const fn usual(&self) -> Way {
+        match (self.facts.yields, self.facts.crowded) {
+            (false, _) => Way::Ordered,
+            (true, false) => Way::Unpaced,
+            (true, true) => Way::Together,
+        }
+    }
+
+    /// The ways that are worth a trial.
+    const fn others(&self) -> &'static [Way] {
+        match (self.facts.yields, self.way) {
+            (false, Way::Unpaced) => &[Way::Ordered],
+            (false, _) => &[Way::Unpaced],
+            (true, Way::Unpaced) => &[Way::Together, Way::Ordered],
+            (true, Way::Together) => &[Way::Unpaced, Way::Ordered],
+            (true, Way::Ordered) => &[Way::Unpaced, Way::Together],
+        }
+    }
+
+    /// Takes in the facts. When they are others, what was measured holds no more.
+    fn note(&mut self, now_ns: u64, facts: Facts) -> Option<Change> {
+        let changed = (facts.yields, facts.crowded) != (self.facts.yields, self.facts.crowded);
+        self.facts = facts;
+        if !changed {
+            return None;
+        }
+        let change = self.take(self.usual(), None);
+        self.hold(now_ns, if matches!(self.way, Way::Unpaced) { FIRST_UNPACED_NS } else { FIRST_NS });
+        change
+    }
+
+    fn take(&mut self, way: Way, percent: Option<u64>) -> Option<Change> {
+        let from = std::mem::replace(&mut self.way, way);
+        (from != way).then_some(Change { from, to: way, percent })
+    }
+
+    const fn hold(&mut self, now_ns: u64, interval_ns: u64) {
+        self.interval_ns = interval_ns;
+        self.candidate = None;
+        self.phase = Phase::Hold { until_ns: now_ns + interval_ns };
+    }
+
+    /// Goes on with the trial.
+    fn advance(&mut self, now_ns: u64) -> Option<Change> {
+        let progress = self.facts.progress;
+        let stretch = Stretch::new(now_ns, progress);
+        match &mut self.phase {
+            Phase::Hold { until_ns } => {
+                if now_ns >= *until_ns {
+                    let others = self.others();
+                    self.phase = Phase::Before(others[self.next % others.len()], stretch);
+                }
+                None
+            }
+            Phase::Before(other, before) => {
+                before.note(progress);
+                let (other, steps) = (*other, before.steps);
+                let rate = before.rate(now_ns, self.stretch_ns)?;
+                if steps >= STEPS_MIN && rate > 0 {
+                    self.phase = Phase::Other(other, stretch, rate);
+                } else if self.stretch_ns < STRETCH_MAX_NS {
+                    self.stretch_ns *= 2;
+                    self.phase = Phase::Before(other, stretch);
+                } else {
+                    // It moves too slowly to be compared.
+                    self.stretch_ns = STRETCH_NS;
+                    self.hold(now_ns, (self.interval_ns * 2).min(INTERVAL_MAX_NS));
+                }
+                None
+            }
+            Phase::Other(other, tried, before) => {
+                tried.note(progress);
+                let (other, before) = (*other, *before);
+                let rate = tried.rate(now_ns, self.stretch_ns)?;
+                self.phase = Phase::After(other, stretch, rate, before);
+                None
+            }
+            Phase::After(other, after, tried, before) => {
+                after.note(progress);
+                let (other, tried, before) = (*other, *tried, *before);
+                let rate = after.rate(now_ns, self.stretch_ns)?;
+                let usual = u64::midpoint(before, rate).max(1);
+                self.judge(now_ns, other, tried, usual, stretch)
+            }
+        }
+    }
+
+    /// What follows from a comparison of the rates of another way and of the one in force.
+    fn judge(&mut self, now_ns: u64, other: Way, tried: u64, usual: u64, stretch: Stretch) -> Option<Change> {
+        let percent = u64::try_from(u128::from(tried) * 100 / u128::from(usual)).unwrap_or(u64::MAX);
+        if percent >= BETTER_PERCENT {
+            if self.candidate == Some(other) {
+                self.next = 0;
+                self.hold(now_ns, FIRST_NS);
+                return self.take(other, Some(percent));
+            }
+            self.candidate = Some(other);
+            self.phase = Phase::Before(other, stretch);
+            return None;
+        }
+        self.candidate = None;
+        self.next += 1;
+        let others = self.others();
+        if self.next.is_multiple_of(others.len()) {
+            self.hold(now_ns, (self.interval_ns * 2).min(INTERVAL_MAX_NS));
+        } else {
+            self.phase = Phase::Before(others[self.next % others.len()], stretch);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;
