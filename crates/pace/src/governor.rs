@@ -41,9 +41,9 @@ const FOUND_PER_TICK: usize = 16;
 /// What need not be done every slice is done every so many.
 const NOW_AND_THEN: u64 = 16;
 /// The slice, unless the user has said it, until it is known how long events take.
-const SLICE_FIRST: Duration = Duration::from_micros(250);
+const SLICE_FIRST: Duration = Duration::from_micros(200);
 /// Of that the shortest and the longest, and how many there are in an event.
-const SLICE_LEAST_NS: u64 = 150_000;
+const SLICE_LEAST_NS: u64 = 200_000;
 const SLICE_MOST_NS: u64 = 500_000;
 const SLICES_IN_EVENT: u64 = 10;
 /// For how long threads that all yield are taken to do so.
@@ -121,10 +121,11 @@ fn start(settings: &PaceSettings, mode: Mode) -> Result<Box<dyn Pacer>, Refusal>
     let guard = Guard::start(slots, mode.own())
         .map_err(|error| refuse(format!("cannot start its guard: {error}")))?;
     let slice_ns = nanos(settings.slice.unwrap_or(SLICE_FIRST));
-    let (release_permille, turn_ns, reserve) = mode.needs(slice_ns);
+    let (release_permille, alone_permille, turn_ns, reserve) = mode.needs(slice_ns);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let min_share_permille = settings.min_share_permille;
-    let machine = Machine { cores, slice_ns, min_share_permille, release_permille, turn_ns, reserve };
+    let machine =
+        Machine { cores, slice_ns, min_share_permille, release_permille, alone_permille, turn_ns, reserve };
     Ok(Box::new(Governor {
         mode,
         slice: settings.slice,
@@ -281,12 +282,13 @@ impl Governor {
 
     /// Decides how the threads are to be scheduled, by what they do and by what was found to be best.
     fn choose_way(&mut self) {
-        let Some(trial) = &mut self.trial else { return };
         let threads = self.places.iter().filter_map(|place| match place {
             Place::Paced(thread) => Some(thread),
             _ => None,
         });
         let crowded = self.crowd.look(self.now_ns, threads);
+        self.planner.note_crowded(crowded);
+        let Some(trial) = &mut self.trial else { return };
         if self.seen.is_empty() {
             return;
         }

@@ -50,6 +50,8 @@ pub struct Machine {
     /// The part of the time, in thousandths, in which no thread is above the rest of the machine, where that has no more to
     /// do than there are cores.
     pub release_permille: u32,
+    /// The same while hardly anybody else wants a core.
+    pub alone_permille: u32,
     /// How long a turn lasts: what the classes need to have an effect.
     pub turn_ns: u64,
     /// Whether threads are kept in reserve, for when those at the front block.
@@ -108,6 +110,7 @@ pub struct Planner {
     classes: Vec<(usize, Class)>,
     holds_back: bool,
     usual_event_ns: u64,
+    crowded: bool,
 }
 
 /// Who comes before whom: (0 ready, 1 waits or has stalled, 2 also, and has looked around since others got on, 3 nothing to
@@ -133,6 +136,7 @@ impl Planner {
             classes: Vec::new(),
             holds_back: false,
             usual_event_ns: 0,
+            crowded: true,
         }
     }
 
@@ -175,6 +179,11 @@ impl Planner {
             self.machine.turn_ns = slice_ns;
         }
         self.machine.slice_ns = slice_ns;
+    }
+
+    /// Takes in whether others of the machine want cores; unless told otherwise, they do.
+    pub const fn note_crowded(&mut self, crowded: bool) {
+        self.crowded = crowded;
     }
 
     /// Takes in how many others of the machine want to run now.
@@ -300,7 +309,8 @@ impl Planner {
     fn is_released(&self, threads: usize) -> bool {
         let crowd = (self.others_16ths / 16).saturating_sub(self.machine.cores) as u64;
         let more_permille = (crowd * MORE_FOR_EACH_PERMILLE).min(MORE_MOST_PERMILLE);
-        let permille = match self.machine.release_permille {
+        let least = if self.crowded { self.machine.release_permille } else { self.machine.alone_permille };
+        let permille = match least {
             // Nobody is ever above the rest of the machine.
             0 => return false,
             least => (u64::from(least) + more_permille).min(1000),

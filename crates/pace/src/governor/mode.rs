@@ -18,6 +18,11 @@ pub const NICE: &str = "governor (nice)";
 const NICE_TURN_NS: u64 = 8_000_000;
 /// The least part of the time, in thousandths, that is left to the rest of the machine.
 const RELEASE_LEAST_PERMILLE: u32 = 100;
+/// The same while hardly anybody else wants a core.
+const ALONE_LEAST_PERMILLE: u32 = 60;
+/// The part of what the kernel grants to real-time threads that is used, in thousandths, and while hardly anybody else wants a core.
+const USED_PERMILLE: i64 = 950;
+const ALONE_USED_PERMILLE: i64 = 985;
 /// The most: with less than a fifth of the time, real-time priorities are of no use.
 const RELEASE_MOST_PERMILLE: u32 = 800;
 
@@ -30,6 +35,8 @@ pub enum Mode {
         idle: bool,
         /// The part of the time, in thousandths, in which there are to be none.
         release_permille: u32,
+        /// The same while hardly anybody else wants a core: what the kernel asks for.
+        alone_permille: u32,
     },
     /// The normal class and the idle class, which is below the highest nice level.
     Nice,
@@ -49,9 +56,12 @@ impl Mode {
                 _ => error.to_string(),
             })
         })?;
-        let release_permille = release_permille(&read("sched_rt_runtime_us"), &read("sched_rt_period_us"))
-            .ok_or_else(|| refuse("the kernel leaves real-time threads too little time".into()))?;
-        Ok(Self::RealTime { idle: tried(idle_and_back).is_ok(), release_permille })
+        let (runtime, period) = (read("sched_rt_runtime_us"), read("sched_rt_period_us"));
+        let left = |used, least| release_permille(&runtime, &period, used, least);
+        let too_little = || refuse("the kernel leaves real-time threads too little time".into());
+        let release_permille = left(USED_PERMILLE, RELEASE_LEAST_PERMILLE).ok_or_else(too_little)?;
+        let alone_permille = left(ALONE_USED_PERMILLE, ALONE_LEAST_PERMILLE).ok_or_else(too_little)?;
+        Ok(Self::RealTime { idle: tried(idle_and_back).is_ok(), release_permille, alone_permille })
     }
 
     /// Nice levels, or why not.
@@ -94,12 +104,14 @@ impl Mode {
         }
     }
 
-    /// Which part of the time is left to the rest of the machine, in thousandths; how long a turn has to be to have an effect;
-    /// whether there is a reserve.
-    pub const fn needs(self, slice_ns: u64) -> (u32, u64, bool) {
+    /// Which part of the time is left to the rest of the machine, in thousandths, and while that hardly wants any; how long a
+    /// turn has to be to have an effect; whether there is a reserve.
+    pub const fn needs(self, slice_ns: u64) -> (u32, u32, u64, bool) {
         match self {
-            Self::RealTime { release_permille, .. } => (release_permille, slice_ns, true),
-            Self::Nice => (0, NICE_TURN_NS, false),
+            Self::RealTime { release_permille, alone_permille, .. } => {
+                (release_permille, alone_permille, slice_ns, true)
+            }
+            Self::Nice => (0, 0, NICE_TURN_NS, false),
         }
     }
 }
@@ -129,14 +141,13 @@ fn read(setting: &str) -> String {
 }
 
 /// The part of the time, in thousandths, to leave to others, so that the kernel has no reason to throttle: what it would
-/// take, and a twentieth of the rest. A tenth where it never throttles, or does not say; none where too little would be left.
-fn release_permille(runtime: &str, period: &str) -> Option<u32> {
+/// take, and some of the rest; `least` where it never throttles, or does not say; none where too little would be left.
+fn release_permille(runtime: &str, period: &str, used_permille: i64, least: u32) -> Option<u32> {
     let number = |text: &str| text.trim().parse::<i64>().ok();
-    let least = RELEASE_LEAST_PERMILLE;
     let (Some(runtime @ 0..), Some(period @ 1..)) = (number(runtime), number(period)) else {
         return Some(least);
     };
-    let left = u32::try_from(1000 - (runtime.min(period) * 950 / period)).unwrap_or(1000);
+    let left = u32::try_from(1000 - (runtime.min(period) * used_permille / period)).unwrap_or(1000);
     (left <= RELEASE_MOST_PERMILLE).then_some(left.max(least))
 }
 
@@ -146,14 +157,20 @@ mod tests {
 
     #[test]
     fn the_kernels_throttle_is_kept_and_a_tenth_is_left_where_there_is_none() {
-        assert_eq!(release_permille("950000\n", "1000000\n"), Some(100));
-        assert_eq!(release_permille("-1\n", "1000000\n"), Some(100));
-        assert_eq!(release_permille("", ""), Some(100));
-        assert_eq!(release_permille("500000", "1000000"), Some(525));
-        assert_eq!(release_permille("0", "1000000"), None);
+        let usual =
+            |runtime, period| release_permille(runtime, period, USED_PERMILLE, RELEASE_LEAST_PERMILLE);
+        assert_eq!(usual("950000\n", "1000000\n"), Some(100));
+        assert_eq!(usual("-1\n", "1000000\n"), Some(100));
+        assert_eq!(usual("", ""), Some(100));
+        assert_eq!(usual("500000", "1000000"), Some(525));
+        assert_eq!(usual("0", "1000000"), None);
         for runtime in (100_000..=1_000_000).step_by(50_000) {
-            if let Some(left) = release_permille(&runtime.to_string(), "1000000") {
-                assert!(1_000_000 - i64::from(left) * 1000 <= runtime, "{runtime}: {left}");
+            for (used, least) in
+                [(USED_PERMILLE, RELEASE_LEAST_PERMILLE), (ALONE_USED_PERMILLE, ALONE_LEAST_PERMILLE)]
+            {
+                if let Some(left) = release_permille(&runtime.to_string(), "1000000", used, least) {
+                    assert!(1_000_000 - i64::from(left) * 1000 <= runtime, "{runtime}: {left}");
+                }
             }
         }
     }

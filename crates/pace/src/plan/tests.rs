@@ -13,6 +13,7 @@ fn machine(cores: usize) -> Machine {
         slice_ns: SLICE_NS,
         min_share_permille: 20,
         release_permille: 100,
+        alone_permille: 60,
         turn_ns: SLICE_NS,
         reserve: true,
     }
