@@ -13,6 +13,7 @@ mod mode;
 mod notes;
 mod strays;
 mod threads;
+mod ways;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -24,8 +25,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::guard::{self, Guard, Ward};
 use crate::pacer::{PaceError, Pacer, Refusal, rest_for};
-use crate::plan::trial::{Facts, Trial, Way};
-use crate::plan::{Class, Machine, Planner, Seen};
+use crate::plan::trial::{Trial, Way};
+use crate::plan::{Machine, Planner, Seen};
 use crate::sched;
 use crate::settings::PaceSettings;
 use crowd::Crowd;
@@ -34,20 +35,13 @@ pub use mode::run_before_paced;
 use notes::Costs;
 use strays::{Paced, Strays};
 use threads::Thread;
+use ways::SLICE_FIRST;
 
 /// At most so many unknown threads are looked at in a slice: a page that is overwritten all the time must not keep the governor
 /// busy.
 const FOUND_PER_TICK: usize = 16;
 /// What need not be done every slice is done every so many.
 const NOW_AND_THEN: u64 = 16;
-/// The slice, unless the user has said it, until it is known how long events take.
-const SLICE_FIRST: Duration = Duration::from_micros(200);
-/// Of that the shortest and the longest, and how many there are in an event.
-const SLICE_LEAST_NS: u64 = 200_000;
-const SLICE_MOST_NS: u64 = 500_000;
-const SLICES_IN_EVENT: u64 = 10;
-/// For how long threads that all yield are taken to do so.
-const YIELDING_KEPT: Duration = Duration::from_millis(100);
 /// How often somebody looks while nobody is paced.
 const UNPACED_PERIOD: Duration = Duration::from_millis(4);
 
@@ -268,56 +262,6 @@ impl Governor {
             Err(_) => {
                 self.places[seen.slot] = Place::Refused(thread.owner);
                 self.seen.remove(next);
-            }
-        }
-    }
-
-    /// The slice that fits how long events take.
-    fn slice_ns(&self) -> u64 {
-        match self.planner.usual_event_ns() {
-            0 => nanos(SLICE_FIRST),
-            event_ns => (event_ns / SLICES_IN_EVENT).clamp(SLICE_LEAST_NS, SLICE_MOST_NS),
-        }
-    }
-
-    /// Decides how the threads are to be scheduled, by what they do and by what was found to be best.
-    fn choose_way(&mut self) {
-        let threads = self.places.iter().filter_map(|place| match place {
-            Place::Paced(thread) => Some(thread),
-            _ => None,
-        });
-        let crowded = self.crowd.look(self.now_ns, threads);
-        self.planner.note_crowded(crowded);
-        let Some(trial) = &mut self.trial else { return };
-        if self.seen.is_empty() {
-            return;
-        }
-        if self.seen.iter().all(|seen| seen.yields) {
-            self.yielding_ns = self.now_ns;
-        }
-        // A thread that closes its publisher is back a moment later, as its library's.
-        let yields = self.now_ns - self.yielding_ns < nanos(YIELDING_KEPT);
-        let (way, change) = trial.decide(self.now_ns, Facts { progress: self.progress, yields, crowded });
-        self.way = way;
-        if let Some(note) = change.and_then(notes::of_change) {
-            self.notes.push(note);
-        }
-    }
-
-    fn set_classes(&mut self) {
-        let decided = match self.way {
-            Way::Ordered => self.planner.decide(self.now_ns, &self.seen),
-            Way::Together => self.planner.decide_together(self.now_ns, &self.seen),
-            Way::Unpaced => self.planner.decide_unpaced(self.now_ns, &self.seen),
-        };
-        // Who goes back goes first, so that never more are before the others than there are cores.
-        for forward in [false, true] {
-            for (slot, class) in decided.iter().filter(|(_, class)| (*class > Class::Normal) == forward) {
-                let Place::Paced(thread) = &mut self.places[*slot] else { continue };
-                match thread.put(self.mode.class(*class, thread.normal)) {
-                    Ok(took_ns) => self.costs.note_class(took_ns),
-                    Err(_) => self.places[*slot] = Place::Refused(thread.owner),
-                }
             }
         }
     }
