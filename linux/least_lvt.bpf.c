@@ -6,16 +6,24 @@
  * queues, and a free CPU takes the first task that it finds in
  *
  *   OVERDUE    tasks that have waited too long, first come, first served: nobody starves, whatever the page says
- *   ORDINARY   tasks that publish nothing, by the CPU time that they have had; a share according to their number
- *   LEAST      tasks by their LVT: the heart of the policy
- *   WAITING    tasks that yielded or say that they wait, with an unchanged LVT. Every sixteenth turn, and else last.
+ *   ORDINARY   tasks that publish nothing, by the CPU time that they have had; a share according to their number. A turn that is
+ *              given away by a yield counts as used up.
+ *   LEAST      tasks by their LVT: the heart of the policy. Equals in the order of their arrival.
+ *   WAITING    tasks that yielded or say that they wait, first come, first served. Every sixteenth turn, and else last.
+ *
+ * A task waits if it yields, or says that it waits, while its LVT has not changed in this slice and no message was passed; and if it
+ * does both, whatever has changed. Who says so is the task, or a library that is preloaded (crates/pace/shim) and yields whenever
+ * it waits. Such a library's word is enough to be paced: a task without an LVT has that of the least.
+ * A task that yields where it waits needs its turn for one look only, and may have been let go since the last: where it is not
+ * ahead of the first of LEAST, it has every other turn.
  *
  * A task is asked again after every slice. Slices are shorter than the kernel's tick, so a timer ends them. The same timer
  * looks for new slots, and for tasks that have waited too long (tick.bpf.h). That is earlier where those that were taken for
  * their LVT do not get on: for longer than twice their usual event they have not advanced (state.bpf.h).
  *
  * Invariants: a slot counts only while its thread id and start time are those of the task, so any bytes may stand in the
- * page; a task without a context or a slot is ordinary. No lock is held by this program.
+ * page; a task without a context or a slot is ordinary. A task that has yielded runs again only after its equals. No lock is held
+ * by this program.
  *
  * After PSX, a scheduler for parallel simulations in Xen, and sched_ext's scx_simple.
  */
@@ -91,18 +99,36 @@ void paceline_enqueue(u64 *ctx)
 	}
 }
 
-/* Whether nobody in the queue of the least has an LVT of at most `lvt`. */
-static bool leads(u64 lvt)
+/* The LVT of the first task in the queue of the least; NOT_LEAST: nobody is there. */
+static u64 least_key(void)
 {
 	struct bpf_iter_scx_dsq it;
 	struct task_struct *head = NULL;
-	bool leads;
+	u64 key = NOT_LEAST;
 
 	if (!bpf_iter_scx_dsq_new(&it, LEAST, 0))
 		head = bpf_iter_scx_dsq_next(&it);
-	leads = !head || head->scx.dsq_vtime > lvt;
+	if (head)
+		key = head->scx.dsq_vtime;
 	bpf_iter_scx_dsq_destroy(&it);
-	return leads;
+	return key;
+}
+
+/* Whether the task that has waited longest yields where it waits, and has an LVT of at most `lvt`. */
+static bool polls_behind(u64 lvt)
+{
+	struct bpf_iter_scx_dsq it;
+	struct task_struct *head = NULL;
+	struct pace *pace = NULL;
+	bool polls;
+
+	if (!bpf_iter_scx_dsq_new(&it, WAITING, 0))
+		head = bpf_iter_scx_dsq_next(&it);
+	if (head)
+		pace = pace_of(head);
+	polls = pace && pace->polls && pace->key <= lvt;
+	bpf_iter_scx_dsq_destroy(&it);
+	return polls;
 }
 
 /* Whether it is the turn of ordinary tasks: they have as many turns as there are of them among all. */
@@ -135,14 +161,14 @@ void paceline_dispatch(u64 *ctx)
 	struct task_struct *prev = (void *)ctx[1];
 	struct cpu *cpu = cpu_of((s32)ctx[0]);
 	struct pace *pace = NULL;
-	u64 turn = cpu->turns++;
+	u64 turn = cpu->turns++, least;
 	bool keeps = false;
 
 	if (prev && (prev->scx.flags & SCX_TASK_QUEUED)) {
 		pace = pace_of(prev);
 		if (pace) {
 			judge(prev, pace);
-			keeps = pace->queue == LEAST && leads(pace->key);
+			keeps = pace->queue == LEAST && pace->key < least_key();
 		}
 	}
 	/* Better on a CPU whose own task does not hold all others up. */
@@ -152,6 +178,11 @@ void paceline_dispatch(u64 *ctx)
 		return;
 	if (turn % PROBE_TURNS == 0 && take(WAITING, &told.dispatches))
 		return;
+	if (turn % POLL_TURNS == 0 && scx_bpf_dsq_nr_queued(WAITING) > 0) {
+		least = keeps ? pace->key : least_key();
+		if (least != NOT_LEAST && polls_behind(least) && take(WAITING, &told.dispatches))
+			return;
+	}
 	if (pace && keeps) {
 		prev->scx.slice = settings.slice_ns;
 		begin_slice(pace, cpu);

@@ -24,7 +24,7 @@ struct told {
 	u64 waiting;         /* tasks put to the back since they yielded or said that they wait */
 	u64 stuck;           /* times that the LVT of a task did not change for too long */
 	u64 grants;          /* slices given since a task had waited too long */
-	u64 ordinary;        /* tasks taken that publish no LVT */
+	u64 ordinary;        /* tasks taken that nothing is known of */
 	u64 resolved;        /* slots whose task was found */
 	u64 queued;          /* tasks in queues, at the last tick */
 	u64 stranded_ns;     /* for how long a task lies on a CPU that runs none of ours, at most */

@@ -12,9 +12,11 @@
 
 enum queue { LEAST = 1, WAITING, ORDINARY, OVERDUE };
 
-/* Simulation mode, and waiting: flags in a slot of the page. */
+/* In `flags` of a slot: simulation mode, and waiting. In `library`: it yields whenever it waits, and it waits now. */
 #define SIMULATION 1U
 #define SAYS_WAITING 2U
+#define LIBRARY_YIELDS 1U
+#define LIBRARY_WAITING 2U
 #define LVT_MAX ((1ULL << 63) - 1)
 #define NOT_LEAST (~0ULL)
 
@@ -25,6 +27,7 @@ enum queue { LEAST = 1, WAITING, ORDINARY, OVERDUE };
 #define RESCUE_TICKS 4
 #define WAIT_MAX_NS 800000000ULL
 #define PROBE_TURNS 16
+#define POLL_TURNS 2
 #define GRANT_TURNS 4
 #define STUCK_AT_FIRST 20   /* patience in settings.stuck_ns, before anything is known of the task */
 #define STUCK_MAX 50
@@ -34,7 +37,10 @@ struct slot {
 	u32 flags;
 	u32 tid;
 	u64 start_time;
-	u64 rest[5];
+	u32 pid;
+	u32 library;
+	u64 name[3];
+	u64 messages;
 };
 
 /* What is known of a task. */
@@ -44,14 +50,17 @@ struct pace {
 	u64 key;          /* by what it is ordered there */
 	u64 start_time;   /* as in the page */
 	u64 lvt_ns;       /* when it was judged last */
-	u64 stuck_ns;     /* CPU time since its LVT changed */
+	u64 messages;     /* likewise */
+	u64 stuck_ns;     /* CPU time since its LVT changed, or a message was passed */
 	u64 event_ns;     /* usual CPU time from one change to the next */
 	u64 patience_ns;  /* CPU time without a change after which it is stuck */
 	u64 since_ns;     /* when it was judged last while it ran; 0: it does not run */
 	u64 queued_ns;    /* when it was put into a queue */
 	u64 vtime_ns;     /* weighted CPU time while it was ordinary */
-	u32 advanced;     /* whether its LVT has changed in this slice */
+	u32 advanced;     /* whether its LVT has changed in this slice, or a message was passed */
 	u32 yielded;      /* whether it has yielded in this slice */
+	u32 publishes;    /* whether the key is an LVT of its own */
+	u32 polls;        /* whether it yields where it waits: its turn is short */
 };
 
 /* Which task of ours a CPU runs. */
@@ -62,7 +71,8 @@ struct cpu {
 	u64 ordinary_in;  /* turns until an ordinary task has its own */
 	u64 stuck;        /* whether its task, taken for its LVT, has not changed that for long */
 	u64 stranded_ns;  /* since when tasks lie in its own queue while it runs none of ours; 0: none */
-	u64 pad[2];
+	u64 publishes;    /* whether `lvt_ns` is its task's own */
+	u64 pad;
 };
 
 struct {
@@ -103,6 +113,7 @@ static u32 scanned;             /* slots, cyclically */
 static u32 ticks;
 u32 active;                     /* not static: the compiler would make a bool of it, which its size in the BTF contradicts */
 static u64 ordinary_vtime_ns;   /* about the least of all ordinary tasks */
+static u64 least_lvt_ns;        /* of the tasks that publish and do not wait, some slices ago at most; 0 before the first */
 
 static __always_inline void count(u64 *counter)
 {
@@ -124,7 +135,7 @@ static __always_inline u64 start_time_of(const struct task_struct *p)
 	return p->start_boottime / CLOCK_TICK_NS;
 }
 
-/* The slot of a task that publishes its LVT, and is in simulation mode. */
+/* The slot of a task that is paced: it publishes its LVT and is in simulation mode, or its library says when it waits. */
 static __always_inline struct slot *slot_of(const struct task_struct *p, const struct pace *pace)
 {
 	u32 index = pace->slot;
@@ -135,7 +146,7 @@ static __always_inline struct slot *slot_of(const struct task_struct *p, const s
 	slot = bpf_map_lookup_elem(&lvt_page, &index);
 	if (!slot || slot->tid != (u32)p->pid || slot->start_time != pace->start_time)
 		return NULL;
-	return READ_ONCE(slot->flags) & SIMULATION ? slot : NULL;
+	return (READ_ONCE(slot->flags) & SIMULATION) || (READ_ONCE(slot->library) & LIBRARY_YIELDS) ? slot : NULL;
 }
 
 /* An event has taken `took_ns`: what is thought usual goes up at once and down slowly. */
@@ -153,44 +164,69 @@ static __always_inline void learn(struct pace *pace, u64 took_ns)
 	pace->patience_ns = patience_ns < STUCK_MAX * settings.stuck_ns ? patience_ns : STUCK_MAX * settings.stuck_ns;
 }
 
+/* Counts the time since the task was judged last, and returns it. */
+static __always_inline u64 count_time(struct pace *pace)
+{
+	u64 now, ran_ns;
+
+	if (!pace->since_ns)
+		return 0;
+	now = bpf_ktime_get_ns();
+	ran_ns = now - pace->since_ns;
+	pace->since_ns = now;
+	__sync_fetch_and_add(&told.ran_ns, ran_ns);
+	return ran_ns;
+}
+
+/* A task that nothing is known of pays for its CPU time, and for a turn that it gives away: others are to have it. */
+static __always_inline void judge_ordinary(struct task_struct *p, struct pace *pace, u64 ran_ns)
+{
+	if (pace->yielded && ran_ns < settings.slice_ns)
+		ran_ns = settings.slice_ns;
+	pace->yielded = 0;
+	pace->vtime_ns += ran_ns * 100 / (p->scx.weight ? p->scx.weight : 100);
+	pace->key = pace->vtime_ns;
+	pace->queue = ORDINARY;
+}
+
 /* Counts the time since the task was judged last, and says where it belongs now. */
 static void judge(struct task_struct *p, struct pace *pace)
 {
 	const struct slot *slot = slot_of(p, pace);
-	u64 now = bpf_ktime_get_ns(), ran_ns = 0, stuck_ns, lvt;
-	u32 queue = LEAST;
+	u64 ran_ns = count_time(pace), stuck_ns, lvt, messages;
+	u32 queue = LEAST, flags, library;
+	bool says_waiting;
 
-	if (pace->since_ns) {
-		ran_ns = now - pace->since_ns;
-		pace->since_ns = now;
-		__sync_fetch_and_add(&told.ran_ns, ran_ns);
-	}
 	if (!slot) {
-		pace->vtime_ns += ran_ns * 100 / (p->scx.weight ? p->scx.weight : 100);
-		pace->key = pace->vtime_ns;
-		pace->queue = ORDINARY;
+		judge_ordinary(p, pace, ran_ns);
 		return;
 	}
-	lvt = READ_ONCE(slot->lvt_ns);
+	flags = READ_ONCE(slot->flags);
+	library = READ_ONCE(slot->library);
+	messages = READ_ONCE(slot->messages);
+	pace->publishes = flags & SIMULATION;
+	lvt = pace->publishes ? READ_ONCE(slot->lvt_ns) : least_lvt_ns;
 	stuck_ns = pace->stuck_ns + ran_ns;
-	if (lvt != pace->lvt_ns) {
+	if (messages != pace->messages || (pace->publishes && lvt != pace->lvt_ns)) {
 		learn(pace, stuck_ns);
-		pace->lvt_ns = lvt;
 		pace->advanced = 1;
 		stuck_ns = 0;
 	} else if (stuck_ns >= pace->patience_ns && pace->stuck_ns < pace->patience_ns) {
 		count(&told.stuck);
 	}
+	pace->lvt_ns = lvt;
+	pace->messages = messages;
 	pace->stuck_ns = stuck_ns;
+	says_waiting = (flags & SAYS_WAITING) || (library & LIBRARY_WAITING);
 	if (lvt > LVT_MAX) {
 		queue = WAITING;
-	} else if (pace->advanced) {
-		queue = LEAST;
-	} else if (pace->yielded || (READ_ONCE(slot->flags) & SAYS_WAITING)) {
+	} else if ((pace->yielded && says_waiting) || (!pace->advanced && (pace->yielded || says_waiting))) {
+		/* Who yields and says that it waits does so now, whatever it has done before in this slice. */
 		queue = WAITING;
 		if (pace->queue != WAITING)
 			count(&told.waiting);
 	}
+	pace->polls = pace->yielded || (library & LIBRARY_YIELDS);
 	pace->key = lvt;
 	pace->queue = queue;
 }
@@ -204,6 +240,7 @@ static void begin_slice(struct pace *pace, struct cpu *cpu)
 	pace->advanced = 0;
 	pace->yielded = 0;
 	cpu->lvt_ns = pace->queue == LEAST ? pace->key : NOT_LEAST;
+	cpu->publishes = pace->publishes;
 	cpu->stuck = pace->queue == LEAST && pace->stuck_ns >= pace->patience_ns;
 	WRITE_ONCE(cpu->since_ns, now);
 }

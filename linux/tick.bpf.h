@@ -15,6 +15,7 @@ struct look {
 	u64 stuck;        /* whether a CPU has a task, taken for its LVT, that does not get on */
 	u64 getting_on;   /* whether one has another task of ours */
 	u64 stranded_ns;  /* for how long a task lies in a CPU's own queue at most */
+	u64 least_ns;     /* of the LVTs that running tasks were taken for; NOT_LEAST: none */
 };
 
 /* Ends the slice of a CPU whose task has had it; wakes a CPU that has gone to sleep while somebody waits. */
@@ -37,6 +38,8 @@ static long end_slice(u32 index, struct look *look)
 	/* Not counted: the verifier would follow every number. */
 	look->stuck |= cpu->stuck;
 	look->getting_on |= !cpu->stuck;
+	if (cpu->publishes && cpu->lvt_ns < look->least_ns)
+		look->least_ns = cpu->lvt_ns;
 	if (told.queued && look->now > since_ns + settings.slice_ns / 2) {
 		count(&told.kicks);
 		scx_bpf_kick_cpu(index, SCX_KICK_PREEMPT);
@@ -94,6 +97,29 @@ __noinline int rescue(u64 queue, u64 now, u64 wait_ns)
 	return 0;
 }
 
+/* The least LVT of the tasks that publish and wait for a CPU, or `least_ns` if that is less. Not static: see above. */
+__noinline u64 least_queued(u64 least_ns)
+{
+	struct bpf_iter_scx_dsq it;
+	struct task_struct *p;
+	struct pace *pace;
+
+	bpf_rcu_read_lock();
+	if (!bpf_iter_scx_dsq_new(&it, LEAST, 0)) {
+		while ((p = bpf_iter_scx_dsq_next(&it))) {
+			pace = pace_of(p);
+			if (!pace || !pace->publishes)
+				continue;
+			if (pace->key < least_ns)
+				least_ns = pace->key;
+			break;
+		}
+	}
+	bpf_iter_scx_dsq_destroy(&it);
+	bpf_rcu_read_unlock();
+	return least_ns;
+}
+
 /*
  * How long a task may wait. All waiting tasks together are promised a tenth of the machine. Where a task that was taken for
  * its LVT does not get on, it may be at work on a long event, or may poll for what another task has to do first; nobody knows
@@ -110,8 +136,8 @@ __noinline u64 patience(u32 stuck)
 
 static int tick(void *map, u32 *key, struct ticker *ticker)
 {
-	struct look look = {.now = bpf_ktime_get_ns()};
-	u64 wait_ns;
+	struct look look = {.now = bpf_ktime_get_ns(), .least_ns = NOT_LEAST};
+	u64 wait_ns, least_ns;
 	bool stuck;
 
 	if (!active)
@@ -127,6 +153,9 @@ static int tick(void *map, u32 *key, struct ticker *ticker)
 		rescue(LEAST, look.now, wait_ns);
 		rescue(WAITING, look.now, wait_ns);
 		rescue(ORDINARY, look.now, wait_ns);
+		least_ns = least_queued(look.least_ns);
+		if (least_ns <= LVT_MAX)
+			least_lvt_ns = least_ns;
 	}
 	bpf_timer_start(&ticker->timer, settings.slice_ns, 0);
 	return 0;

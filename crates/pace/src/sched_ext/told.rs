@@ -22,7 +22,7 @@ pub struct Told {
     pub stuck: u64,
     /// Slices given since a task had waited too long: its minimum share.
     pub grants: u64,
-    /// Tasks taken that publish no LVT.
+    /// Tasks taken that nothing is known of: neither an LVT, nor when they wait.
     pub ordinary: u64,
     /// Slots of the page whose task was found.
     pub resolved: u64,
