@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What scripts/kernel-lab boots: a kernel with sched_ext, an emulator that stays alive with it, and a shell for the guest. To be
-# sourced after scripts/lib/setup.sh.
+# What scripts/kernel-lab boots: a kernel with sched_ext, an emulator that stays alive with it, and a shell and an MPI library for
+# the guest. To be sourced after scripts/lib/setup.sh.
 #
 # Packages come from the mirror that this machine's apt uses, by an apt configuration of their own; nothing is installed. They
 # are unpacked into a folder that is kept from run to run. Where they cannot be had, `lab_skipped` says why and exits 77.
@@ -41,17 +41,40 @@ Acquire::Languages "none";
 END
 }
 
-# lab_fetch: the packages, unpacked in $lab_cache/root; a file `complete` there says that they are all there.
+# lab_fetch: the packages, unpacked in $lab_cache/root and $lab_cache/mpi; a file `complete` there says that they are all there.
 lab_fetch() {
-    local root=$lab_cache/root packages version kernel=
-    if [ -e "$root/complete" ]; then
+    if [ -e "$lab_cache/root/complete" ] && [ -e "$lab_cache/mpi/complete" ]; then
         return
     fi
     [ "$(uname -m)" = x86_64 ] || lab_skipped "the guest is an x86-64 machine, this one is $(uname -m)"
     command -v apt-get >/dev/null || lab_skipped "there is no apt-get here to get the packages"
-    say "Getting a kernel and an emulator (60 MB) ..."
+    say "Reading package lists for the guest ..."
     lab_configure
     lab_apt apt-get update -qq >&2 || lab_skipped "the package lists could not be had"
+    [ -e "$lab_cache/root/complete" ] || lab_fetch_kernel
+    [ -e "$lab_cache/mpi/complete" ] || lab_fetch_mpi
+    rm -rf "$lab_cache/packages" "$lab_cache/apt"
+}
+
+# lab_unpack FOLDER OPTION|PACKAGE...: downloads packages and unpacks them there; of a kernel's, its image only.
+lab_unpack() {
+    local folder=$1 package
+    shift
+    rm -rf "$folder" "$lab_cache/packages"
+    mkdir -p "$folder" "$lab_cache/packages"
+    (cd "$lab_cache/packages" && lab_apt apt-get download -qq "$@" >&2) || return
+    for package in "$lab_cache"/packages/*.deb; do
+        case $package in
+        */linux-image*) dpkg --fsys-tarfile "$package" | tar -x -C "$folder" --wildcards './boot/vmlinuz-*' ;;
+        *) dpkg -x "$package" "$folder" ;;
+        esac
+    done
+    touch "$folder/complete"
+}
+
+lab_fetch_kernel() {
+    local packages version kernel=
+    say "Getting a kernel and an emulator (60 MB) ..."
     for version in $lab_kernels; do
         if lab_apt apt-cache show "linux-image-$version+deb13-cloud-amd64" >/dev/null 2>&1; then
             kernel="linux-image-$version+deb13-cloud-amd64"
@@ -60,19 +83,49 @@ lab_fetch() {
     done
     [ -n "$kernel" ] || lab_skipped "the mirror has none of the kernels $lab_kernels"
     packages=$(lab_apt apt-get -s -t bookworm-backports install qemu-system-x86 busybox-static 2>/dev/null | sed -n 's/^Inst \([^ ]*\).*/\1/p')
-    rm -rf "$root" "$lab_cache/packages"
-    mkdir -p "$root" "$lab_cache/packages"
     # shellcheck disable=SC2086 # a list of words
-    (cd "$lab_cache/packages" && lab_apt apt-get download -qq -t bookworm-backports "$kernel" $packages qemu-system-x86 busybox-static >&2) ||
+    lab_unpack "$lab_cache/root" -t bookworm-backports "$kernel" $packages qemu-system-x86 busybox-static ||
         lab_skipped "the packages of the kernel and the emulator could not be had"
-    for package in "$lab_cache"/packages/*.deb; do
-        case $package in
-        */linux-image*) dpkg --fsys-tarfile "$package" | tar -x -C "$root" --wildcards './boot/vmlinuz-*' ;;
-        *) dpkg -x "$package" "$root" ;;
-        esac
+}
+
+# Open MPI and all that it is linked with, but the C library: that is this machine's, which the guest's programs are linked with.
+lab_fetch_mpi() {
+    local package packages=()
+    say "Getting Open MPI (7 MB) ..."
+    for package in openmpi-bin libopenmpi3 libopenmpi-dev libpmix2 libhwloc15 libevent-core-2.1-7 libevent-pthreads-2.1-7 libmunge2 \
+        libudev1 zlib1g; do
+        packages+=("$package/bookworm")
     done
-    rm -rf "$lab_cache/packages" "$lab_cache/apt"
-    touch "$root/complete"
+    lab_unpack "$lab_cache/mpi" "${packages[@]}" || lab_skipped "the packages of Open MPI could not be had"
+}
+
+# lab_mpi FOLDER: puts `mpirun` and what it needs to start ranks on its own machine into the guest's folder. What is not there, such
+# as components for networks, is not asked for by anybody: it takes time to load.
+lab_mpi() {
+    local mpi=$lab_cache/mpi libraries=usr/lib/x86_64-linux-gnu components=usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3 name
+    mkdir -p "$1/usr/bin" "$1/$components" "$1/lib64" "$1/$libraries/pmix2/lib/pmix"
+    cp "$mpi/usr/bin/orterun" "$1/usr/bin/mpirun"
+    for name in allocator_basic allocator_bucket bml_r2 btl_self btl_vader coll_basic coll_libnbc coll_self coll_tuned \
+        errmgr_default_app errmgr_default_hnp ess_hnp ess_pmi filem_raw grpcomm_direct iof_hnp odls_default oob_tcp plm_isolated \
+        pmix_ext3x pml_ob1 ras_simulator rcache_grdma reachable_weighted regx_fwd regx_naive rmaps_round_robin rml_oob routed_direct \
+        schizo_ompi shmem_mmap state_app state_hnp; do
+        cp "$mpi/$components/mca_$name.so" "$1/$components/"
+    done
+    cp "$mpi/$libraries/pmix2/lib/pmix/pmix_mca_pcompress_zlib.so" "$1/$libraries/pmix2/lib/pmix/"
+    for name in libmpi.so.40 libopen-rte.so.40 libopen-pal.so.40 libpmix.so.2 libhwloc.so.15 libevent_core-2.1.so.7 \
+        libevent_pthreads-2.1.so.7 libmunge.so.2 libudev.so.1 libz.so.1; do
+        cp -L "$(find "$mpi" -name "$name" | head -n 1)" "$1/$libraries/$name"
+    done
+    for name in libc.so.6 libm.so.6; do
+        cp -L "$(cc -print-file-name=$name)" "$1/$libraries/"
+    done
+    cp -L "$(cc -print-file-name=ld-linux-x86-64.so.2)" "$1/lib64/"
+}
+
+# lab_mpicc ARGUMENT...: compiles a program for the guest's MPI.
+lab_mpicc() {
+    local library=$lab_cache/mpi/usr/lib/x86_64-linux-gnu/openmpi
+    cc -O2 -Wall -Wextra -Werror -isystem "$library/include" "$@" "$library/../libmpi.so.40" -Wl,--allow-shlib-undefined
 }
 
 # lab_toolchain: clang and the static libraries that the policy's loader is made of.
