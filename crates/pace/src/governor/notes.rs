@@ -49,12 +49,17 @@ impl Costs {
         self.rings += u64::from(rung);
     }
 
+    /// What a decision costs on average.
+    pub fn decision_ns(&self) -> u64 {
+        self.ticks_ns.checked_div(self.ticks).unwrap_or(0)
+    }
+
     /// By name.
     pub fn all(&self) -> Vec<(&'static str, u64)> {
         let mean = |sum: u64, count: u64| sum.checked_div(count).unwrap_or(0);
         vec![
             ("decisions", self.ticks),
-            ("ns a decision", mean(self.ticks_ns, self.ticks)),
+            ("ns a decision", self.decision_ns()),
             ("classes set", self.classes),
             ("ns to set a class", mean(self.classes_ns, self.classes)),
             ("decisions at the bell", self.rings),

@@ -13,17 +13,21 @@ pub const SLICE_FIRST: Duration = Duration::from_micros(200);
 /// Of that the shortest and the longest, and how many there are in an event.
 const SLICE_LEAST_NS: u64 = 200_000;
 const SLICE_MOST_NS: u64 = 500_000;
-const SLICES_IN_EVENT: u64 = 10;
+const SLICES_IN_EVENT: u64 = 8;
+/// A slice is so many times longer than a decision takes, up to that limit.
+const DECISIONS_IN_SLICE: u64 = 20;
+const SLICE_DEAR_NS: u64 = 1_000_000;
 /// For how long threads that all yield are taken to do so.
 const YIELDING_KEPT: Duration = Duration::from_millis(100);
 
 impl Governor {
-    /// The slice that fits how long events take.
+    /// The slice that fits how long events take, and what a decision costs.
     pub(super) fn slice_ns(&self) -> u64 {
-        match self.planner.usual_event_ns() {
+        let by_event_ns = match self.planner.usual_event_ns() {
             0 => nanos(SLICE_FIRST),
             event_ns => (event_ns / SLICES_IN_EVENT).clamp(SLICE_LEAST_NS, SLICE_MOST_NS),
-        }
+        };
+        by_event_ns.max((self.costs.decision_ns() * DECISIONS_IN_SLICE).min(SLICE_DEAR_NS))
     }
 
     /// Decides how the threads are to be scheduled, by what they do and by what was found to be best.

@@ -18,11 +18,8 @@ mod tests {
 
     #[test]
     fn with_a_c_compiler_there_is_a_shim() {
-        if Command::new("cc").arg("--version").output().is_err() {
-            eprintln!("skipped: there is no cc");
-            return;
-        }
-        let library = shim().expect("it was compiled");
-        assert_eq!(&library[..5], b"\x7fELF\x02", "a library of 64 bits");
+        let has_compiler = Command::new("cc").arg("--version").output().is_ok();
+        assert!(shim().is_some() || !has_compiler, "it was compiled");
+        assert!(shim().is_none_or(|library| &library[..5] == b"\x7fELF\x02"), "a library of 64 bits");
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! A way is compared with the one in force by the program's progress in a stretch of time with it and in two stretches without,
 //! before and after, so that a load that changes slowly is no advantage to either. What is better twice in a row is taken. The
-//! time between trials doubles, so that a way of no use costs at most three hundredths of a run of ten seconds.
+//! time between trials grows, so that a way of no use costs at most three hundredths of a run of ten seconds.
 //!
 //! Invariant: without progress that can be counted nothing is ever changed.
 
@@ -20,12 +20,16 @@ pub enum Way {
 
 /// How long a stretch is, at first and at most. Whole periods of the releases, so that all stretches have the same part of them.
 const STRETCH_NS: u64 = 40_000_000;
-const STRETCH_MAX_NS: u64 = 160_000_000;
+const STRETCH_MAX_NS: u64 = 320_000_000;
 /// In how many steps a program has to get on in a stretch for it to count.
-const STEPS_MIN: u64 = 8;
+const STEPS_MIN: u64 = 4;
 /// The first trial, later where nothing is gained usually; and the longest time between two.
-const FIRST_NS: u64 = 1_000_000_000;
+const FIRST_NS: u64 = 100_000_000;
 const FIRST_UNPACED_NS: u64 = 3_000_000_000;
+/// The first trial after another way was found to be better.
+const AFTER_CHANGE_NS: u64 = 1_000_000_000;
+/// So many times longer is the time to the next trial when nothing better was found.
+const INTERVAL_FACTOR: u64 = 4;
 const INTERVAL_MAX_NS: u64 = 60_000_000_000;
 /// How much faster, in hundredths, a way has to be to be taken.
 const BETTER_PERCENT: u64 = 112;
@@ -198,7 +202,7 @@ impl Trial {
                 } else {
                     // It moves too slowly to be compared.
                     self.stretch_ns = STRETCH_NS;
-                    self.hold(now_ns, (self.interval_ns * 2).min(INTERVAL_MAX_NS));
+                    self.hold(now_ns, (self.interval_ns * INTERVAL_FACTOR).min(INTERVAL_MAX_NS));
                 }
                 None
             }
@@ -225,7 +229,7 @@ impl Trial {
         if percent >= BETTER_PERCENT {
             if self.candidate == Some(other) {
                 self.next = 0;
-                self.hold(now_ns, FIRST_NS);
+                self.hold(now_ns, AFTER_CHANGE_NS);
                 return self.take(other, Some(percent));
             }
             self.candidate = Some(other);
@@ -236,7 +240,7 @@ impl Trial {
         self.next += 1;
         let others = self.others();
         if self.next.is_multiple_of(others.len()) {
-            self.hold(now_ns, (self.interval_ns * 2).min(INTERVAL_MAX_NS));
+            self.hold(now_ns, (self.interval_ns * INTERVAL_FACTOR).min(INTERVAL_MAX_NS));
         } else {
             self.phase = Phase::Before(others[self.next % others.len()], stretch);
         }
