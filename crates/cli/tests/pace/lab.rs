@@ -35,10 +35,15 @@ pub fn pace_worker(options: &[&str], role: &str, argument: &str, folder: &Path) 
 /// Paced programs take turns: several at once would measure each other.
 static TURN: Mutex<()> = Mutex::new(());
 
+/// The turn of a test for which it is all the same what is permitted.
+pub fn any_turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The turn of a test in which the governor paces with real-time priorities; none, with the reason on stderr, where that is not
 /// permitted.
 pub fn turn() -> Option<MutexGuard<'static, ()>> {
-    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let turn = any_turn();
     let output = pace(&["--policy", "governor"], &["true"]).output().expect("the program starts");
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     let permitted = told.contains("policy governor (real-time)");

@@ -7,6 +7,7 @@
 mod faults;
 mod lab;
 mod machines;
+mod mpi;
 mod passing;
 mod permission;
 mod starving;
