@@ -153,3 +153,21 @@ ensure_component() {
     say "There is no \`cargo $1\` here; rustup provides it: rustup component add $2"
     return 1
 }
+
+# ensure_mpi: Open MPI and MPICH with their compilers, for the tests of `paceline pace`. Where they are missing and may not be
+# installed, it says so, and those tests are skipped.
+ensure_mpi() {
+    local library packages=()
+    for library in openmpi mpich; do
+        if ! command -v "mpicc.$library" >/dev/null || ! command -v "mpirun.$library" >/dev/null; then
+            case $library in
+            openmpi) packages+=(openmpi-bin libopenmpi-dev) ;;
+            mpich) packages+=(mpich libmpich-dev) ;;
+            esac
+        fi
+    done
+    command -v make >/dev/null || packages+=(make)
+    [ ${#packages[@]} = 0 ] || apt_install "${packages[@]}" || {
+        say "Tests of pacing under MPI are skipped where ${packages[*]} would be needed, which could not be installed from here."
+    }
+}
