@@ -15,7 +15,7 @@ const CROWDED_PERMILLE: u64 = 500;
 /// Below this it is not any more: less than that process gets beside threads that are before it.
 const ALONE_PERMILLE: u64 = 40;
 /// So many counts in a row say so.
-const CROWDED_COUNTS: u32 = 2;
+const CROWDED_COUNTS: u32 = 3;
 const ALONE_COUNTS: u32 = 5;
 
 /// What was counted last.
@@ -83,12 +83,13 @@ mod tests {
     #[test]
     fn a_moment_changes_nothing_and_what_lasts_does() {
         let mut crowd = Crowd::default();
-        for permille in [0, 900, 100, 900, 499, 2000, 0] {
+        for permille in [0, 900, 900, 100, 900, 499, 2000, 0] {
             crowd.judge(permille);
             assert!(!crowd.is_crowded);
         }
-        crowd.judge(600);
-        crowd.judge(600);
+        for permille in [600, 600, 600] {
+            crowd.judge(permille);
+        }
         assert!(crowd.is_crowded);
         for permille in [0, 0, 0, 0, 100, 0, 0, 0, 0] {
             crowd.judge(permille);
