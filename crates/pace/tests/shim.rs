@@ -11,7 +11,7 @@ use paceline_lvt::Page;
 use paceline_lvt::layout::LIBRARY_WAITING;
 use paceline_pace::mpi::{ROOM_CELLS, ROOM_ENV, Room, shim};
 
-const RANKS: &str = "8";
+const RANKS: &str = "4";
 const KINDS: [&str; 10] = [
     "ping-pong",
     "token",

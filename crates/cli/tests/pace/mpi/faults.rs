@@ -32,7 +32,7 @@ fn when_the_pacer_is_killed_the_ranks_finish_under_the_normal_scheduler() {
     let folder = tempfile::tempdir().expect("there can be folders");
     for mpi in &*INSTALLED {
         let mark = format!("killed-{}", mpi.name);
-        let until = if mpi.name == "openmpi" { "3000" } else { "400" };
+        let until = if mpi.name == "openmpi" { "3000" } else { "1500" };
         let options = ["--sync", "windows", "--until", until];
         let checksum = mpi.checksum(&options);
         let printed = folder.path().join(mpi.name);
