@@ -16,7 +16,7 @@ const SLICE_MOST_NS: u64 = 500_000;
 const SLICES_IN_EVENT: u64 = 8;
 /// A slice is so many times longer than a decision takes, up to that limit.
 const DECISIONS_IN_SLICE: u64 = 20;
-const SLICE_DEAR_NS: u64 = 1_000_000;
+const SLICE_DEAR_NS: u64 = 500_000;
 /// For how long threads that all yield are taken to do so.
 const YIELDING_KEPT: Duration = Duration::from_millis(100);
 
