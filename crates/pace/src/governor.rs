@@ -156,6 +156,7 @@ impl Pacer for Governor {
 
     fn period(&self) -> Duration {
         match self.way {
+            _ if self.seen.is_empty() => UNPACED_PERIOD,
             Way::Unpaced => UNPACED_PERIOD,
             Way::Together | Way::Ordered => {
                 self.slice.unwrap_or_else(|| Duration::from_nanos(self.slice_ns()))
