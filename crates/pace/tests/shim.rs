@@ -145,7 +145,11 @@ fn check_page(page: &Page, mpi: &str, kind: &str) {
     let mut ranks: Vec<String> = slots.iter().map(|slot| slot.name.to_string()).collect();
     ranks.retain(|name| !name.ends_with("thread"));
     ranks.sort();
-    assert_eq!(ranks, (0..8).map(|rank| format!("rank {rank}")).collect::<Vec<_>>(), "{mpi} {kind}");
+    assert_eq!(
+        ranks,
+        (0..RANKS.parse::<u32>().expect("a number")).map(|rank| format!("rank {rank}")).collect::<Vec<_>>(),
+        "{mpi} {kind}"
+    );
     for slot in &slots {
         assert!(slot.messages > 0 && slot.flags == 0, "{mpi} {kind}: {slot:?}");
         assert_eq!(slot.library & LIBRARY_WAITING, 0, "{mpi} {kind}: {slot:?}");
