@@ -146,11 +146,17 @@ impl Planner {
         self.look(now_ns, seen);
         self.released = self.is_released(seen.len());
         if seen.iter().all(|seen| seen.yields) {
+            self.grant_turns(seen, DUE_MAX_NS);
             self.fill_front_of_yielding(seen);
         } else {
-            self.grant_turns(seen);
+            self.grant_turns(seen, self.due_ns(seen.len()));
             self.fill_front(seen);
         }
+        self.classes_of(seen)
+    }
+
+    /// The classes of the threads as they stand, less what a release takes.
+    fn classes_of(&mut self, seen: &[Seen]) -> &[(usize, Class)] {
         self.classes.clear();
         for Seen { slot, .. } in seen {
             let class = match self.threads[*slot].class {
@@ -216,10 +222,10 @@ impl Planner {
         }
     }
 
-    /// Lets turns go on that are not over, and gives new ones to those who have not run for longest.
-    fn grant_turns(&mut self, seen: &[Seen]) {
+    /// Lets turns go on that are not over, and gives new ones to those who have not run for longest, `due_ns` at least.
+    fn grant_turns(&mut self, seen: &[Seen], due_ns: u64) {
         let Machine { slice_ns, turn_ns, .. } = self.machine;
-        let (now_ns, due_ns, most) = (self.now_ns, self.due_ns(seen.len()), self.most_turns(seen.len()));
+        let (now_ns, most) = (self.now_ns, self.most_turns(seen.len()));
         self.due.clear();
         for Seen { slot, .. } in seen {
             let thread = &mut self.threads[*slot];

@@ -1,45 +1,45 @@
 //! Threads that give the core away whenever they wait: they need no slices, and those who are equal share a class, so that a yield
 //! hands the core to an equal.
 //!
+//! Some only say that they yield, and keep the core from all that are not above them. Therefore a thread that had no CPU time
+//! for [`DUE_MAX_NS`] gets a turn. Threads that yield do not come to that while there are few enough of them on each core for
+//! releases to serve all in that time.
+//!
 //! Invariant: nobody of them is below the rest of the machine outside of releases, for who waits uses little, and has to see in time
 //! that it need not wait any more.
 
-use super::{Class, Planner, Seen};
+use super::{Class, DUE_MAX_NS, Planner, Seen};
 
 impl Planner {
     /// As [`Planner::decide`], with all threads equal and before the rest of the machine.
     pub fn decide_together(&mut self, now_ns: u64, seen: &[Seen]) -> &[(usize, Class)] {
-        self.pass(now_ns, seen);
-        let class = match self.is_released(seen.len()) {
-            true => Class::Reserve.min(self.release_class()),
-            false => Class::Reserve,
-        };
-        self.all(seen, class)
+        self.look(now_ns, seen);
+        self.released = self.is_released(seen.len());
+        self.holds_back = false;
+        self.grant_turns(seen, DUE_MAX_NS);
+        for Seen { slot, .. } in seen {
+            let thread = &mut self.threads[*slot];
+            if thread.class != Class::Turn {
+                thread.class = Class::Reserve;
+            }
+        }
+        self.classes_of(seen)
     }
 
     /// As [`Planner::decide`], with all threads as if nobody paced them.
     pub fn decide_unpaced(&mut self, now_ns: u64, seen: &[Seen]) -> &[(usize, Class)] {
-        self.pass(now_ns, seen);
-        self.all(seen, Class::Normal)
-    }
-
-    fn all(&mut self, seen: &[Seen], class: Class) -> &[(usize, Class)] {
-        self.classes.clear();
-        self.classes.extend(seen.iter().map(|seen| (seen.slot, class)));
-        &self.classes
-    }
-
-    /// Takes in what has happened while nobody was ahead of anybody.
-    fn pass(&mut self, now_ns: u64, seen: &[Seen]) {
         self.released = true;
         self.holds_back = false;
         for Seen { slot, .. } in seen {
             self.threads[*slot].class = Class::Back;
         }
         self.look(now_ns, seen);
+        self.classes.clear();
         for Seen { slot, .. } in seen {
             self.threads[*slot].ran_ns = now_ns;
+            self.classes.push((*slot, Class::Normal));
         }
+        &self.classes
     }
 
     /// Puts the ready threads of least LVT to the front, at least one for each core and all that are equal to the last of these,
@@ -47,16 +47,24 @@ impl Planner {
     pub(super) fn fill_front_of_yielding(&mut self, seen: &[Seen]) {
         self.order.clear();
         for Seen { slot, .. } in seen {
-            let rank = self.threads[*slot].rank(self.worked_ns, self.progress_ns);
-            self.order.push((rank, *slot));
+            let thread = &self.threads[*slot];
+            if thread.class != Class::Turn {
+                self.order.push((thread.rank(self.worked_ns, self.progress_ns), *slot));
+            }
         }
         self.order.sort_unstable();
         let last = self.order.get(self.machine.cores - 1).map(|((group, lvt_ns, ..), _)| (*group, *lvt_ns));
         self.holds_back = false;
         for ((group, lvt_ns, ..), slot) in &self.order {
             let leads = last.is_none_or(|last| (*group, *lvt_ns) <= last);
-            self.threads[*slot].class = if *group == 0 && leads { Class::Front } else { Class::Reserve };
+            let thread = &mut self.threads[*slot];
+            thread.class = if *group == 0 && leads { Class::Front } else { Class::Reserve };
+            // Its equals, or those in a turn, may keep it from running.
+            thread.doubt();
             self.holds_back |= *group == 0 && !leads;
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -104,12 +104,17 @@ impl History {
     fn note_cpu(&mut self, cpu_ns: Option<u64>, now_ns: u64) {
         let Some(now_has_ns) = cpu_ns else { return };
         match self.cpu_ns.replace(now_has_ns) {
-            Some(had_ns) if had_ns == now_has_ns => self.hindered = self.unproven_ns > HINDERED_NS,
+            Some(had_ns) if had_ns == now_has_ns => self.hindered |= self.unproven_ns > HINDERED_NS,
             _ => {
                 (self.hindered, self.unproven_ns) = (false, 0);
                 self.ran_ns = now_ns;
             }
         }
+    }
+
+    /// Takes it as one that others keep from running, until its CPU time shows that it runs.
+    pub const fn doubt(&mut self) {
+        self.hindered = true;
     }
 
     /// Its place among those who want to run, where there was `worked_ns` of time outside of releases, and somebody made
