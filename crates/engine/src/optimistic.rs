@@ -120,7 +120,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
         }
         let start_ns = desk.recorder.begin(|| warp.floor());
         let turn = warp.turn(self.model, self.partition, bounds, patient, &mut desk.outbox);
-        let (floor, front) = (warp.floor(), warp.front());
+        let (floor, front, effort) = (warp.floor(), warp.front(), warp.take_effort());
         let wants = warp.wants(Bounds { floor, ..bounds }, turn == WarpTurn::Waits);
         let kind = if warp.stats().safe > safe { RecordKind::Run } else { RecordKind::Ahead };
         let ran = warp.stats().processed - processed;
@@ -128,7 +128,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
             desk.recorder.slice(kind, Some(id), start_ns, floor, ran);
         }
         self.monitor.advance(Time::ZERO, warp.events() - committed);
-        Stand { turn, floor, wants, front }
+        Stand { turn, floor, wants, front, effort }
     }
 
     /// Delivers what the federates on the desk have sent, and reports them.
@@ -145,7 +145,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
             self.report(&mut state, id, stand, desk);
         }
         self.reports.0.fetch_add(1, Ordering::Release);
-        let work = u32::try_from(state.ready.len()).unwrap_or(u32::MAX);
+        let work = u32::try_from(state.work()).unwrap_or(u32::MAX);
         let (taken, may_take) = (state.taken, state.gvt.may_take());
         drop(state);
         desk.stands = stands;
@@ -230,6 +230,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Optimistic<'_, M, Q> {
             Some(nth) => state.ready.take_any(worker, nth),
             None => state.ready.take(worker),
         };
+        let taken = taken.or_else(|| state.again());
         let mut patient = chaos.as_mut().is_none_or(Chaos::is_patient);
         let taken = taken.or_else(|| {
             patient = desk.patience > 0;
@@ -257,7 +258,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Optimistic<'_, M, Q> {
         state.take(id);
         // Many federates are reported together, so that there are fewer and longer lists of mail.
         let together = (self.seats.len() / (PER_REPORT * self.useful as usize)).clamp(1, MOST_TOGETHER);
-        let bounds = Bounds { floor: state.gvt.floor(id), gvt: state.gvt.value(), until: self.until };
+        let bounds = state.bounds(id);
         drop(state);
         chaos.iter_mut().for_each(Chaos::dawdle);
         let stand = self.run(id, bounds, patient, desk);

@@ -23,7 +23,7 @@ pub use init::Settings;
 use warp::Cancelled;
 pub use warp::{
     Bounds, Cancellation, Depths, Optimism, Rollbacks, Saving, Times, Trouble, TroubleKind, Turn as WarpTurn,
-    Warp,
+    Wants, Warp,
 };
 
 use crate::context::Rules;

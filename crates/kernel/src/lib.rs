@@ -29,12 +29,12 @@ pub use event::{Event, Key, MAX_DEPTH, TieBreak};
 pub use fault::{Fault, FaultKind};
 pub use federate::{
     Bounds, Cancellation, Depths, Federate, Finished, Optimism, Progress, Rollbacks, Saving, Settings, Times,
-    Trouble, TroubleKind, Warp, WarpTurn,
+    Trouble, TroubleKind, Wants, Warp, WarpTurn,
 };
 pub use model::{Channels, LpId, Model};
 pub use outbox::{Mail, Outbox, Receipt};
 pub use partition::Partition;
-pub use protocol::{Gvt, GvtKind, LinkError, Links, Promise, Windows};
+pub use protocol::{Effort, Gvt, GvtKind, LinkError, Links, MovingWindow, Promise, Windows};
 pub use queue::{BucketQueue, EnhancedHeap, EventQueue, Heap};
 pub use rng::Rng;
 pub use time::Time;

@@ -59,6 +59,12 @@ fn post(outbox: &mut Outbox<Hop>, inboxes: &mut [Inbox]) -> Vec<(u32, Time)> {
     sent
 }
 
+/// Of a federate whose host never moves GVT on.
+fn bounds_at_zero(floor: Time) -> Bounds {
+    let width = Time::nanos(64);
+    Bounds { floor, gvt: Time::ZERO, until: Time::MAX, width, ahead: Time::nanos(256) }
+}
+
 fn warped<Q: EventQueue<Hop>>(
     mesh: &Mesh,
     settings: Settings,
@@ -90,7 +96,11 @@ fn warped<Q: EventQueue<Hop>>(
         let patient = idle == 0 && rng.chance(0.5);
         let turns = 1 + rng.below(3);
         for _ in 0..turns {
-            let bounds = Bounds { floor: own.floor(), gvt: known, until };
+            // The window may be any, and another one in every turn.
+            let widest = 1 << rng.below(12);
+            let width = Time::nanos(1 + rng.below(widest));
+            let ahead = Time::nanos(width.as_nanos() * (1 + rng.below(4)));
+            let bounds = Bounds { floor: own.floor(), gvt: known, until, width, ahead };
             match own.turn(mesh, &partition, bounds, patient, &mut outbox) {
                 WarpTurn::Ran => idle = 0,
                 WarpTurn::Waits => idle += 1,
@@ -231,7 +241,7 @@ fn nobody_runs_away_while_gvt_stands_still_and_the_budget_holds() {
         let mut was_full = false;
         let turns = (0..10_000).take_while(|_| {
             let before = warp.log_bytes();
-            let bounds = Bounds { floor: warp.floor(), gvt: Time::ZERO, until: Time::MAX };
+            let bounds = bounds_at_zero(warp.floor());
             let turn = warp.turn(&mesh, &partition, bounds, false, &mut outbox);
             outbox.flush_mail(|_, _, _| {});
             // The first turn after that may still commit something and take its place.
@@ -262,7 +272,7 @@ fn the_times_of_a_federate_are_the_least_of_its_lps() {
         let mut warp = Warp::new(federates.swap_remove(0), &optimism);
         let mut outbox = Outbox::new(partition.federates());
         for _ in 0..rng.below(6) {
-            let bounds = Bounds { floor: warp.floor(), gvt: Time::ZERO, until: Time::MAX };
+            let bounds = bounds_at_zero(warp.floor());
             warp.turn(&mesh, &partition, bounds, false, &mut outbox);
         }
         let all = warp.times();

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use paceline_kernel::{Gvt, GvtKind, Time, Trouble, WarpTurn};
+use paceline_kernel::{Bounds, Effort, Gvt, GvtKind, MovingWindow, Time, Trouble, Wants, WarpTurn};
 
 use crate::monitor::Halt;
 use crate::ready::Ready;
@@ -15,13 +15,14 @@ const REPORTS: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
-    /// Ready, with this floor.
+    /// Ready, at this place among them.
     Ready(Time),
-    /// With this floor, there is nothing to do before GVT is what it `wants`; `ahead` for those who do not want to wait.
+    /// There is nothing new to do before GVT is what it `wants`; `ahead` for those who do not want to wait.
     Waiting {
         wants: Time,
         ahead: Time,
-        floor: Time,
+        /// Its floor, if there is something to run again meanwhile.
+        again: Option<Time>,
     },
     Taken,
 }
@@ -31,8 +32,13 @@ enum Status {
 pub(super) struct State {
     pub(super) gvt: Gvt,
     pub(super) ready: Ready,
+    window: MovingWindow,
     status: Vec<Status>,
+    /// How far each federate has been.
+    fronts: Vec<Time>,
     waiting: BTreeSet<(Time, u32)>,
+    /// Of those that wait, who has something to run again, by floor.
+    again: BTreeSet<(Time, u32)>,
     /// How many federates are in somebody's hands.
     pub(super) taken: u32,
     pub(super) over: bool,
@@ -50,8 +56,9 @@ pub(super) struct State {
 pub(super) struct Stand {
     pub(super) turn: WarpTurn,
     pub(super) floor: Time,
-    pub(super) wants: (Time, Time),
+    pub(super) wants: Wants,
     pub(super) front: Time,
+    pub(super) effort: Effort,
 }
 
 impl State {
@@ -63,8 +70,11 @@ impl State {
             over: gvt.value() >= until,
             gvt,
             ready,
+            window: MovingWindow::new(slack, floors.len() as u32),
+            fronts: vec![Time::ZERO; floors.len()],
             status: floors.into_iter().map(Status::Ready).collect(),
             waiting: BTreeSet::new(),
+            again: BTreeSet::new(),
             taken: 0,
             halt: None,
             trouble: None,
@@ -73,6 +83,22 @@ impl State {
             reports: 0,
             until,
         }
+    }
+
+    /// Between what federate `id` is to run.
+    pub(super) fn bounds(&self, id: u32) -> Bounds {
+        Bounds {
+            floor: self.gvt.floor(id),
+            gvt: self.gvt.value(),
+            until: self.until,
+            width: self.window.width(),
+            ahead: self.window.ahead(),
+        }
+    }
+
+    /// How many federates have something to do.
+    pub(super) fn work(&self) -> usize {
+        self.ready.len() + self.again.len()
     }
 
     /// `id`, which was ready or waiting, is in somebody's hands from now on.
@@ -86,15 +112,46 @@ impl State {
     pub(super) fn impatient(&mut self) -> Option<u32> {
         let gvt = self.gvt.value();
         let ahead = |entry: &&(Time, u32)| matches!(self.status[entry.1 as usize], Status::Waiting { ahead, .. } if ahead <= gvt);
-        let least = self.waiting.iter().filter(ahead).min_by_key(|(_, id)| self.gvt.floor(*id)).copied()?;
-        self.waiting.remove(&least);
-        Some(least.1)
+        let (_, id) = self.waiting.iter().filter(ahead).min_by_key(|(_, id)| self.gvt.floor(*id)).copied()?;
+        self.stop_waiting(id);
+        Some(id)
+    }
+
+    /// Of those who wait, the one furthest behind that has something to run again.
+    pub(super) fn again(&mut self) -> Option<u32> {
+        let (_, id) = self.again.first().copied()?;
+        self.stop_waiting(id);
+        Some(id)
+    }
+
+    /// `id` does not wait any more, if it did.
+    fn stop_waiting(&mut self, id: u32) {
+        if let Status::Waiting { wants, again, .. } = self.status[id as usize] {
+            self.waiting.remove(&(wants, id));
+            if let Some(floor) = again {
+                self.again.remove(&(floor, id));
+            }
+        }
+    }
+
+    /// Where a federate with this floor stands among those that are ready: those who have been less far come first, so that all
+    /// go forward together; what is to be run again is run on the way.
+    fn place(&self, id: u32, floor: Time) -> Time {
+        floor.max(self.fronts[id as usize])
+    }
+
+    fn set_ready(&mut self, id: u32) {
+        let place = self.place(id, self.gvt.floor(id));
+        self.status[id as usize] = Status::Ready(place);
+        self.ready.push(id, place);
     }
 
     /// Puts a federate back, which has sent something to those `told`, and moves GVT on. Says whether there was a round.
     pub(super) fn report(&mut self, id: u32, stand: Stand, told: &[(u32, Time)]) -> bool {
         self.taken -= 1;
         self.front = self.front.max(stand.front);
+        self.fronts[id as usize] = stand.front;
+        self.window.note(stand.effort);
         let closed = self.gvt.report(id, stand.floor, told.iter().copied());
         let floor = self.gvt.floor(id);
         match stand.turn {
@@ -104,30 +161,17 @@ impl State {
                 return false;
             }
             // Mail may have come meanwhile.
-            _ if floor >= stand.floor && stand.wants.0 > self.gvt.value() => {
-                let (wants, ahead) = stand.wants;
-                self.status[id as usize] = Status::Waiting { wants, ahead, floor };
+            _ if floor >= stand.floor && stand.wants.patient > self.gvt.value() => {
+                let Wants { patient: wants, ahead, again } = stand.wants;
+                let again = again.then_some(floor);
+                self.status[id as usize] = Status::Waiting { wants, ahead, again };
                 self.waiting.insert((wants, id));
+                self.again.extend(again.map(|floor| (floor, id)));
             }
-            _ => {
-                self.status[id as usize] = Status::Ready(floor);
-                self.ready.push(id, floor);
-            }
+            _ => self.set_ready(id),
         }
         for &(to, _) in told {
-            let floor = self.gvt.floor(to);
-            match self.status[to as usize] {
-                Status::Ready(known) if floor < known => {
-                    self.ready.lower(to, known, floor);
-                    self.status[to as usize] = Status::Ready(floor);
-                }
-                Status::Waiting { wants, floor: known, .. } if floor < known => {
-                    self.waiting.remove(&(wants, to));
-                    self.status[to as usize] = Status::Ready(floor);
-                    self.ready.push(to, floor);
-                }
-                _ => {}
-            }
+            self.lower(to);
         }
         self.reports += 1;
         let stops = self.gvt.kind() == GvtKind::Synchronous;
@@ -139,15 +183,35 @@ impl State {
         round
     }
 
+    /// Mail has come for `to`, and has perhaps lowered its floor.
+    fn lower(&mut self, to: u32) {
+        let floor = self.gvt.floor(to);
+        let place = self.place(to, floor);
+        match self.status[to as usize] {
+            Status::Ready(known) if place < known => {
+                self.ready.lower(to, known, place);
+                self.status[to as usize] = Status::Ready(place);
+            }
+            Status::Waiting { wants, ahead, again } if again.is_none_or(|known| floor < known) => {
+                self.stop_waiting(to);
+                if floor >= self.fronts[to as usize] {
+                    return self.set_ready(to);
+                }
+                self.status[to as usize] = Status::Waiting { wants, ahead, again: Some(floor) };
+                self.waiting.insert((wants, to));
+                self.again.insert((floor, to));
+            }
+            _ => {}
+        }
+    }
+
     /// After a round of GVT: who waited for this may go on.
     fn moved_on(&mut self) {
         let gvt = self.gvt.value();
         self.reports = 0;
-        while let Some((wants, id)) = self.waiting.first().copied().filter(|(wants, _)| *wants <= gvt) {
-            self.waiting.remove(&(wants, id));
-            let floor = self.gvt.floor(id);
-            self.status[id as usize] = Status::Ready(floor);
-            self.ready.push(id, floor);
+        while let Some((_, id)) = self.waiting.first().copied().filter(|(wants, _)| *wants <= gvt) {
+            self.stop_waiting(id);
+            self.set_ready(id);
         }
         self.lag_ns += u128::from(self.front.saturating_sub(gvt.min(self.until)).as_nanos());
         if gvt >= self.until {
@@ -161,5 +225,6 @@ impl State {
             (self.over, self.halt) = (true, halt);
         }
         self.ready.clear();
+        self.again.clear();
     }
 }

@@ -6,7 +6,8 @@
 //! needed to take it back. A message into an LP's past (a straggler) or an anti-message rolls back that LP alone; what
 //! it sent is cancelled, at once or lazily. When the safe bound has passed a part of the log, it is committed and forgotten.
 //!
-//! How far ahead, and how wide a batch: [`Pace`] finds out from what rollbacks cost. An LP that breaks a rule or panics ahead
+//! How far ahead and how wide a batch is the host's decision, the same for all its federates
+//! ([`MovingWindow`](crate::MovingWindow)); the rest is for [`Pace`] to find out. An LP that breaks a rule or panics ahead
 //! is *stuck*: it does nothing more until it is rolled back, or the safe bound passes it and the run ends with its trouble.
 //! LPs may be conservative one by one (mixed runs): they take part in safe batches only.
 //!
@@ -39,7 +40,7 @@ pub use stuck::{Trouble, TroubleKind};
 
 use super::Federate;
 use crate::outbox::{Mail, Receipt};
-use crate::{Event, EventQueue, LpId, Model, Outbox, Partition, Time};
+use crate::{Effort, Event, EventQueue, LpId, Model, Outbox, Partition, Time};
 
 /// How states are brought back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -106,6 +107,21 @@ pub struct Bounds {
     pub gvt: Time,
     /// The horizon.
     pub until: Time,
+    /// How much farther than it has been the federate is to go ahead.
+    pub width: Time,
+    /// No event is to be run ahead that is this far beyond GVT, or farther.
+    pub ahead: Time,
+}
+
+/// When a federate can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wants {
+    /// From this GVT on, if it is patient where running safely is worth it.
+    pub patient: Time,
+    /// From this GVT on in any case.
+    pub ahead: Time,
+    /// Whether it has something to run again, up to where it has been, whatever GVT is.
+    pub again: bool,
 }
 
 /// What a turn came to.
@@ -136,6 +152,11 @@ pub struct Warp<M: Model, Q> {
     recalls: Vec<Receipt>,
     /// Everything before this is final here.
     committed: Time,
+    /// It has been up to here.
+    reached: Time,
+    effort: Effort,
+    /// What had been wasted when the effort was asked for last.
+    wasted: u64,
     stats: Rollbacks,
     /// Scratch: events of conservative LPs, while the others run ahead.
     held_back: Vec<Event<M::Event>>,
@@ -162,6 +183,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             lost: None,
             recalls: Vec::new(),
             committed: Time::ZERO,
+            reached: Time::ZERO,
+            effort: Effort::default(),
+            wasted: 0,
             stats: Rollbacks::default(),
             held_back: Vec::new(),
             base,
@@ -181,7 +205,14 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
 
     /// How far it has come, events that may be rolled back included.
     pub fn front(&self) -> Time {
-        self.base.last.max(self.base.reach)
+        self.reached
+    }
+
+    /// What it has done ahead since this was asked last.
+    pub fn take_effort(&mut self) -> Effort {
+        let Rollbacks { undone, coasted, antis, .. } = self.stats;
+        let before = std::mem::replace(&mut self.wasted, undone + coasted + antis);
+        Effort { wasted: self.wasted - before, ..std::mem::take(&mut self.effort) }
     }
 
     /// Events committed so far.
@@ -207,7 +238,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     /// The four times; each the least of its LPs'.
     pub fn times(&mut self) -> Times {
         let processable = self.floor();
-        let committable = self.log.floor().min(processable);
+        let committable = self.log.floor().max(self.committed).min(processable);
         let emittable = processable.saturating_add(self.base.rules.lookahead);
         Times { committed: self.committed, committable, processable, emittable }
     }
@@ -264,13 +295,18 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         &mut self,
         model: &M,
         partition: &Partition,
-        Bounds { floor, gvt, until }: Bounds,
+        bounds: Bounds,
         patient: bool,
         outbox: &mut Outbox<M::Event>,
     ) -> Turn {
+        let Bounds { floor, gvt, until, width, .. } = bounds;
         let safe = gvt.saturating_add(self.base.rules.lookahead).min(until);
         self.committed = self.committed.max(safe);
-        self.log.commit(model, &mut self.base, safe);
+        if self.is_full() {
+            self.log.commit_all(model, &mut self.base, safe);
+        } else {
+            self.log.commit(model, &mut self.base, safe);
+        }
         if let Some(trouble) = self.trouble(safe) {
             return Turn::Failed(trouble);
         }
@@ -279,8 +315,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         }
         let may_safely =
             floor < safe && self.unsent.is_empty() && !self.settings.eager && !self.settings.check;
-        let full = self.settings.memory_bytes.is_some_and(|most| self.log.bytes() >= most);
-        if may_safely && (full || safe == until || self.pace.prefers_safe(floor, safe)) {
+        let full = self.is_full();
+        if may_safely && (full || safe == until || self.pace.prefers_safe(floor, safe, width)) {
             return self.run_safe(model, partition, floor, safe, outbox);
         }
         if patient && self.may_wait() {
@@ -290,9 +326,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         if mixed && !may_safely && floor < safe {
             return self.run_ahead(model, partition, safe, safe, outbox);
         }
-        let limit = self.limit(gvt).min(until);
-        if !full && floor < limit {
-            let bound = self.pace.bound(floor).min(limit);
+        let limit = gvt.saturating_add(self.ahead(bounds)).min(until);
+        if !full && let Some(bound) = self.bound_ahead(bounds, limit) {
             let turn = self.run_ahead(model, partition, bound, safe, outbox);
             // Where some LPs must wait, others may still have something to run further on.
             let further = mixed && turn == Turn::Waits && bound < limit;
@@ -315,11 +350,29 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         Turn::Waits
     }
 
-    /// No event at or after this may be run ahead.
-    fn limit(&self, gvt: Time) -> Time {
-        self.settings
-            .ahead
-            .map_or_else(|| self.pace.limit(gvt), |ahead| gvt.saturating_add(ahead.max(Time::nanos(1))))
+    /// Whether the log has taken all the memory that it may.
+    fn is_full(&self) -> bool {
+        self.settings.memory_bytes.is_some_and(|most| self.log.bytes() >= most)
+    }
+
+    /// How far beyond GVT it may run.
+    fn ahead(&self, bounds: Bounds) -> Time {
+        self.settings.ahead.unwrap_or(bounds.ahead).max(Time::nanos(1))
+    }
+
+    /// Less than this is not worth a turn, unless it is up to the horizon.
+    fn least_stride(&self, bounds: Bounds) -> Time {
+        Time::nanos(bounds.width.min(self.ahead(bounds)).as_nanos() / 2)
+    }
+
+    /// Where the next batch ahead ends: a width farther than ever before, or, if `limit` does not allow that, where the
+    /// federate has been already. None if there is nothing to run up to there.
+    fn bound_ahead(&self, bounds: Bounds, limit: Time) -> Option<Time> {
+        let front = self.reached.max(bounds.floor);
+        let bound = self.pace.bound(bounds.floor, self.reached, bounds.width.max(Time::nanos(1))).min(limit);
+        let far = limit == bounds.until || limit >= front.saturating_add(self.least_stride(bounds));
+        let bound = if far && bound > front { bound } else { self.reached.min(limit) };
+        (bound > bounds.floor).then_some(bound)
     }
 
     /// Whether it is worth waiting for GVT, to run safely.
@@ -328,28 +381,33 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         plain && self.pace.is_worth()
     }
 
-    /// The GVT from which on a federate can go on without new mail: patiently, and ahead. If it `waits` for GVT, both are
-    /// above the present one.
-    pub fn wants(&self, Bounds { floor, gvt, until }: Bounds, waits: bool) -> (Time, Time) {
+    /// When a federate can go on without new mail. If it `waits` for GVT, that is above the present one.
+    pub fn wants(&self, bounds: Bounds, waits: bool) -> Wants {
+        let Bounds { floor, gvt, until, .. } = bounds;
         if floor >= until {
-            return (Time::MAX, Time::MAX);
+            return Wants { patient: Time::MAX, ahead: Time::MAX, again: false };
         }
-        let full = self.settings.memory_bytes.is_some_and(|most| self.log.bytes() >= most);
         let soon = if waits { gvt.saturating_add(Time::nanos(1)) } else { Time::ZERO };
-        // The least GVT that is less than this before the floor.
-        let from = |ahead: Time| {
-            if floor < ahead { Time::ZERO } else { (floor - ahead).saturating_add(Time::nanos(1)) }
+        // The least GVT that is less than this before that.
+        let from = |ahead: Time, that: Time| {
+            if that < ahead { Time::ZERO } else { (that - ahead).saturating_add(Time::nanos(1)) }
         };
-        let ahead = if full || !self.conservative.is_empty() {
+        let most = self.ahead(bounds);
+        let again = floor < self.reached && floor < gvt.saturating_add(most);
+        let ahead = if self.is_full() || !self.conservative.is_empty() {
             soon
+        } else if again {
+            from(most - self.least_stride(bounds), self.reached).min(from(self.base.rules.lookahead, floor))
         } else {
-            from(self.limit(Time::ZERO).max(self.base.rules.lookahead)).max(soon)
+            from(most - self.least_stride(bounds), self.reached.max(floor)).min(from(most, floor))
         };
-        if self.may_wait() {
-            let rest = self.base.rules.lookahead - self.pace.worth();
-            return (from(rest).max(soon), ahead);
-        }
-        (ahead, ahead)
+        let ahead = ahead.max(soon);
+        let patient = if self.may_wait() {
+            from(self.base.rules.lookahead - self.pace.worth(), floor).max(soon)
+        } else {
+            ahead
+        };
+        Wants { patient, ahead, again: again && !waits && !self.is_full() && !self.may_wait() }
     }
 
     /// Runs a batch that is final at once.
@@ -362,6 +420,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         outbox: &mut Outbox<M::Event>,
     ) -> Turn {
         let bound = self.pace.safe_bound(floor, safe);
+        self.reached = self.reached.max(bound);
         let before = self.base.events;
         // Within a lookahead of everything in the queue: this is one batch, and nothing it sends falls into it.
         let base = &mut self.base;
@@ -376,7 +435,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         };
         self.resolve(model, partition, outbox);
         let ran = self.base.events - before;
-        self.pace.ran_safely(ran, bound - floor);
+        self.pace.note_density(ran, bound - floor);
         self.stats.processed += ran;
         self.stats.safe += ran;
         match (progress, self.base.fault.take()) {

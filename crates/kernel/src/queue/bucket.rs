@@ -23,6 +23,8 @@ const CROWD: usize = 1 << 10;
 const CROWD_AIM: usize = 1 << 7;
 /// After passing this many buckets, buckets get wider if they held fewer than one event in four on average.
 const CENSUS: u64 = 1 << 10;
+/// A window with more buckets than this makes buckets wider.
+const MANY: u64 = 1 << 5;
 /// The width where nothing is known yet, and the least width, in ns.
 const WIDTH: u64 = 1 << 20;
 const WIDTH_LEAST: u64 = 2;
@@ -45,6 +47,8 @@ pub struct BucketQueue<E> {
     len: usize,
     passed: u64,
     taken: u64,
+    /// Drains that passed any buckets, since the last census.
+    drains: u64,
 }
 
 impl<E> BucketQueue<E> {
@@ -154,15 +158,15 @@ impl<E> BucketQueue<E> {
         if self.start(self.base) < start {
             self.base += 1;
         }
-        (self.passed, self.taken) = (0, 0);
+        (self.passed, self.taken, self.drains) = (0, 0, 0);
         events.into_iter().for_each(|event| self.place(event));
     }
 
-    /// Widens the buckets if most of the last ones were empty.
+    /// Widens the buckets if most of the last ones were empty, or windows held very many.
     fn census(&mut self) {
         if self.passed >= CENSUS {
-            let sparse = self.taken < self.passed / 4;
-            (self.passed, self.taken) = (0, 0);
+            let sparse = self.taken < self.passed / 4 || self.drains > 0 && self.passed / self.drains > MANY;
+            (self.passed, self.taken, self.drains) = (0, 0, 0);
             if sparse {
                 self.rebuild(self.width.saturating_mul(4).min(1 << 60), self.ring.len());
             }
@@ -220,6 +224,7 @@ impl<E: Send> EventQueue<E> for BucketQueue<E> {
             len: 0,
             passed: 0,
             taken: 0,
+            drains: 0,
         };
         queue.set_width(if window == Time::ZERO { WIDTH } else { window.as_nanos() });
         queue
@@ -261,6 +266,7 @@ impl<E: Send> EventQueue<E> for BucketQueue<E> {
             take(self.near.pop().expect("it was there a moment ago").0);
         }
         let full = self.bucket(bound);
+        self.drains += u64::from(full > self.base);
         while self.seek(full) {
             let slot = self.slot(self.base);
             let mut count = 0;

@@ -33,7 +33,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         outbox: &mut Outbox<M::Event>,
     ) -> Turn {
         self.base.put_back();
-        let fresh = bound > self.base.reach;
+        let front = self.reached;
+        self.reached = front.max(bound);
         self.base.reach = self.base.reach.max(bound);
         let waiting = self.base.cancelled.len() + self.unsent.len();
         let any = self.base.fill(partition, bound);
@@ -61,6 +62,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             }
         }
         let ran = segment.events.len() as u64;
+        if bound > front {
+            let fresh = segment.events.iter().filter(|event| event.time() >= front).count() as u64;
+            self.pace.note_density(fresh, bound - floor.max(front));
+        }
         self.stats.note_batch(ran, segment.saved.len() as u64);
         self.log.close(segment);
         self.stats.note_copies(self.log.copies());
@@ -72,7 +77,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             self.give_up_before(partition, bound, outbox);
         }
         self.resolve(model, partition, outbox);
-        self.pace.ran_ahead(ran, bound - floor, fresh, &self.stats);
+        self.pace.ran_ahead(ran, &self.stats);
+        self.effort.turns += 1;
+        self.effort.handled += ran;
         let settled = waiting != self.base.cancelled.len() + self.unsent.len();
         // Without any event there, the floor was higher than was known.
         if ran > 0 || settled || parked || !any { Turn::Ran } else { Turn::Waits }

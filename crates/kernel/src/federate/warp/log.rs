@@ -297,6 +297,7 @@ impl<M: Model> Log<M> {
         self.drop_done();
     }
 
+    /// Drops batches that are committed, from the oldest on.
     fn drop_done(&mut self) {
         while self.segments.front().is_some_and(|segment| segment.floor == Time::MAX) {
             let segment = self.segments.pop_front().expect("there is a front");
@@ -316,12 +317,30 @@ impl<M: Model> Log<M> {
         locals
     }
 
-    /// Commits everything before `safe`: digest, output, counts. Each LP's events in their order.
+    /// Commits the batches up to the first that ends after `safe`: digest, output, counts. Each LP's events in their order. What
+    /// of a batch is final before its end waits for it, so that every event is looked at once.
     pub fn commit<Q: EventQueue<M::Event>>(&mut self, model: &M, base: &mut Federate<M, Q>, safe: Time) {
-        if self.segments.is_empty() {
+        let whole = self.segments.iter().take_while(|segment| segment.bound <= safe).count();
+        self.commit_first(whole, model, base, safe);
+    }
+
+    /// Commits everything before `safe`.
+    pub fn commit_all<Q: EventQueue<M::Event>>(&mut self, model: &M, base: &mut Federate<M, Q>, safe: Time) {
+        self.commit_first(self.segments.len(), model, base, safe);
+    }
+
+    /// Commits what is before `safe` in the first `count` batches.
+    fn commit_first<Q: EventQueue<M::Event>>(
+        &mut self,
+        count: usize,
+        model: &M,
+        base: &mut Federate<M, Q>,
+        safe: Time,
+    ) {
+        if count == 0 {
             return;
         }
-        for segment in self.segments.iter_mut().filter(|segment| segment.floor < safe) {
+        for segment in self.segments.iter_mut().take(count).filter(|segment| segment.floor < safe) {
             segment.floor = if segment.bound <= safe { Time::MAX } else { safe };
             for run in &mut segment.runs {
                 let alive = &segment.events[run.from as usize..run.end as usize];

@@ -1,10 +1,8 @@
-//! How far and how wide: finds out from what rollbacks cost how much running ahead pays.
+//! How much at a time: whether it is worth waiting to run safely, how wide batches are, how far apart copies of states lie.
 //!
-//! A batch should be large enough that a turn is worth its while, and narrow enough that little of it is rolled back. After
-//! every batch ahead its width is changed by what was wasted since the last time: events undone and handled again only to
-//! come back to a state, and anti-messages, for each event handled. How far a federate may be ahead of GVT is a multiple
-//! of the width, so that both shrink where rollbacks are frequent. Copies of states lie as far apart as copying and
-//! coming back cost least together (Lin, Preiss, Loucks and Lazowska, 1993).
+//! A batch should be large enough that a turn is worth its while. How wide batches ahead are is one decision for all
+//! federates of a host ([`MovingWindow`](crate::MovingWindow)). Copies of states lie as far apart as copying and coming back
+//! cost least together (Lin, Preiss, Loucks and Lazowska, 1993).
 //!
 //! No clock is looked at: costs are counted, so that a run can be repeated.
 
@@ -17,26 +15,19 @@ const ENOUGH: f64 = 1024.0;
 const WORTH: f64 = 24.0;
 /// Events of a safe batch, at most.
 const MOST: f64 = 16384.0;
-/// Widths of a batch that a federate may be ahead of GVT.
-const AHEAD: u64 = 3;
-/// What may be wasted, for each event handled, before batches get narrower; and below what they get wider.
-const MUCH: f64 = 0.10;
-const LITTLE: f64 = 0.04;
 /// A batch may be narrower than it could be by one part in this many.
 const NEARLY: u64 = 8;
-/// Events after which the width is looked at again.
+/// Events after which the distance of copies is looked at again.
 const EPOCH: u64 = 1024;
 
 /// The pace of one federate.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     lookahead: Time,
-    width_ns: f64,
     /// Events a nanosecond, of late.
     density: f64,
-    /// Events handled ahead since the width was changed last; what was wasted, and rolled back, up to then.
+    /// Events handled ahead since the distance of copies was changed last, and rollbacks up to then.
     handled: u64,
-    wasted: u64,
     rollbacks: u64,
     /// Events from one copy of a state to the next.
     interval: usize,
@@ -44,14 +35,13 @@ pub(super) struct Pace {
 
 impl Pace {
     pub fn new(lookahead: Time) -> Self {
-        let width_ns = lookahead.as_nanos().max(1) as f64;
-        Self { lookahead, width_ns, density: 0.0, handled: 0, wasted: 0, interval: 8, rollbacks: 0 }
+        Self { lookahead, density: 0.0, handled: 0, rollbacks: 0, interval: 8 }
     }
 
-    /// Whether what is safe from `floor` on is worth a batch of its own.
-    pub fn prefers_safe(&self, floor: Time, safe: Time) -> bool {
+    /// Whether what is safe from `floor` on is worth a batch of its own, where batches ahead are `width` wide.
+    pub fn prefers_safe(&self, floor: Time, safe: Time, width: Time) -> bool {
         let span = safe - floor;
-        span >= Time::nanos((self.width_ns / 2.0) as u64) || self.is_worth() && span >= self.worth()
+        span >= Time::nanos(width.as_nanos() / 2) || self.is_worth() && span >= self.worth()
     }
 
     /// Whether a lookahead holds enough events for a batch.
@@ -74,12 +64,11 @@ impl Pace {
         self.align(floor, safe.min(floor.saturating_add(most)))
     }
 
-    /// Where a batch ahead ends. Where running safely is worth it, it is kept short: who is away for long keeps the others
-    /// from being safe.
-    pub fn bound(&self, floor: Time) -> Time {
-        let width = Time::nanos(self.width_ns as u64).max(Time::nanos(1));
+    /// Where a batch ahead from `floor` on ends that goes `width` farther than `front`. Where running safely is worth it, it
+    /// is kept short: who is away for long keeps the others from being safe.
+    pub fn bound(&self, floor: Time, front: Time, width: Time) -> Time {
         let width = if self.is_worth() { width.min(self.lookahead) } else { width };
-        self.align(floor, floor.saturating_add(width))
+        self.align(floor.max(front), floor.max(front).saturating_add(width))
     }
 
     /// A bound just behind a multiple of the lookahead is put there: batches of a dense model then are whole buckets of the
@@ -91,54 +80,28 @@ impl Pace {
         if little && cut > floor { cut } else { bound }
     }
 
-    /// No event at or after this may be handled.
-    pub fn limit(&self, gvt: Time) -> Time {
-        gvt.saturating_add(Time::nanos((self.width_ns as u64).saturating_mul(AHEAD).max(AHEAD)))
-    }
-
     /// Events from one copy of a state to the next.
     pub fn interval(&self) -> usize {
         self.interval
     }
 
-    pub fn ran_safely(&mut self, events: u64, span: Time) {
-        self.note_density(events, span);
-    }
-
-    fn note_density(&mut self, events: u64, span: Time) {
+    /// There were so many `events` in a `span` where nothing had been run before. What comes again after a rollback is sparse,
+    /// and says nothing.
+    pub fn note_density(&mut self, events: u64, span: Time) {
         let now = events as f64 / span.as_nanos().max(1) as f64;
         self.density = if self.density == 0.0 { now } else { 0.75 * self.density + 0.25 * now };
     }
 
-    /// A batch of `events`, `span` wide, was handled ahead; `fresh` if part of it is beyond all batches before. What comes
-    /// again after a rollback is sparse, and says nothing about the width that a batch should have.
-    pub fn ran_ahead(&mut self, events: u64, span: Time, fresh: bool, stats: &Rollbacks) {
+    /// A batch of `events` was handled ahead.
+    pub fn ran_ahead(&mut self, events: u64, stats: &Rollbacks) {
         self.handled += events;
-        if fresh {
-            self.note_density(events, span);
-        }
-        let wasted = stats.undone + stats.coasted + stats.antis;
-        let lost = wasted - self.wasted;
-        let small = fresh && events as f64 * 4.0 <= ENOUGH;
-        if self.handled < EPOCH && lost < EPOCH / 16 && !small {
+        if self.handled < EPOCH {
             return;
         }
-        let share = lost as f64 / self.handled.max(1) as f64;
-        let expected = self.width_ns * self.density;
-        if share > 4.0 * MUCH {
-            self.width_ns *= 0.4;
-        } else if share > MUCH {
-            self.width_ns *= 0.7;
-        } else if share < LITTLE && expected < ENOUGH && fresh {
-            self.width_ns *= 1.5;
-        } else if expected > 4.0 * ENOUGH {
-            self.width_ns *= 0.7;
-        }
-        self.width_ns = self.width_ns.clamp(1.0, u64::MAX as f64 / 16.0);
         let rollbacks = stats.primary + stats.secondary;
         let each = self.handled as f64 / (rollbacks - self.rollbacks).max(1) as f64;
         // A copy costs about as much as an event; so the best distance is the root of twice the events between rollbacks.
         self.interval = ((2.0 * each).sqrt() as usize).clamp(1, 64);
-        (self.handled, self.wasted, self.rollbacks) = (0, wasted, rollbacks);
+        (self.handled, self.rollbacks) = (0, rollbacks);
     }
 }

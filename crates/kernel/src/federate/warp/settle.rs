@@ -13,7 +13,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         gvt: Time,
         outbox: &mut Outbox<M::Event>,
     ) -> Result<(), Box<Trouble>> {
-        self.log.commit(model, &mut self.base, gvt);
+        self.log.commit_all(model, &mut self.base, gvt);
         if let Some(trouble) = self.trouble(gvt) {
             return Err(trouble);
         }
@@ -41,6 +41,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         self.stats.retreats += 1;
         self.log.shed();
         self.base.reach = self.log.reach();
+        self.reached = self.base.reach.max(time);
     }
 
     /// The federate, once it has retreated and has received the mail of all others that have.

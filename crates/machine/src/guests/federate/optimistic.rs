@@ -8,7 +8,7 @@
 //! Invariant: when GVT is handed to the [`Warp`], no message that arrives later is for before GVT plus lookahead
 //! ([`Desk::contribute`] counts messages so).
 
-use paceline_kernel::{Bounds, BucketQueue, Model, Rollbacks, Time, Trouble, Warp, WarpTurn};
+use paceline_kernel::{Bounds, BucketQueue, Model, MovingWindow, Rollbacks, Time, Trouble, Warp, WarpTurn};
 
 use super::Reported;
 use super::desk::{Desk, Pass};
@@ -28,6 +28,8 @@ pub(super) struct Optimistic<M: Model> {
     /// Whether GVT has passed the horizon.
     closing: bool,
     width: Width,
+    /// How far ahead it may be: a process of the machine knows of no federate but its own.
+    window: MovingWindow,
     charged: Charged,
 }
 
@@ -58,6 +60,7 @@ impl<M: Model + 'static> Optimistic<M> {
             again: false,
             closing: false,
             width: Width { ns: lookahead.as_nanos().max(1), front: Time::ZERO },
+            window: MovingWindow::new(lookahead, 1),
             charged: Charged::default(),
         }
     }
@@ -139,9 +142,11 @@ impl<M: Model + 'static> Optimistic<M> {
         let floor = self.warp.floor();
         let end = floor.saturating_add(Time::nanos(self.width.ns)).min(desk.settings.until);
         // A horizon for this batch only: what is before it is run as it would be anyway.
-        let bounds = Bounds { floor, gvt: self.gvt, until: end };
+        let (width, ahead) = (self.window.width(), self.window.ahead());
+        let bounds = Bounds { floor, gvt: self.gvt, until: end, width, ahead };
         let before = self.warp.stats().processed;
         let turn = self.warp.turn(&desk.model, &desk.partition, bounds, false, &mut desk.outbox);
+        self.window.note(self.warp.take_effort());
         let ran = self.warp.stats().processed - before;
         self.width.learn(ran, u64::from(desk.settings.batch), end, self.warp.floor());
         self.since += ran;

@@ -1,0 +1,92 @@
+//! A moving time window (Sokol, Briscoe and Wieland, 1988) whose width is found while a run goes on.
+//!
+//! Federates that run ahead go forward in strides of one common width, and none goes farther than a few widths beyond GVT. A
+//! width that each federate finds for itself does not do: one that finds a wide one runs far ahead of the others, and whatever
+//! they send it from then on rolls it back.
+//!
+//! The width follows from two costs. A turn of a federate costs as much as [`TURN`] events, whatever it does, so that the
+//! wider the window, the less turns cost for each event. What is wasted by rollbacks grows with the width. The
+//! sum of a cost that falls like `1 / width` and of one that grows like `width` is least where both are equal.
+//!
+//! No clock is looked at: costs are counted, so that a run can be repeated.
+
+use crate::Time;
+
+/// What a turn costs, in events.
+const TURN: f64 = 32.0;
+/// Events of a turn that make it no wider, and above which it gets narrower.
+const ENOUGH: f64 = 1024.0;
+const MOST: f64 = 4.0 * ENOUGH;
+/// Widths that a federate may be ahead of GVT.
+const AHEAD: u64 = 4;
+/// Turns of every federate after which the width is looked at again, on average.
+const TURNS: u64 = 2;
+/// The width changes by this factor at most.
+const STEP: f64 = 2.0;
+
+/// What federates have done ahead since they were asked last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Turns that ran events ahead.
+    pub turns: u64,
+    /// Events handled.
+    pub handled: u64,
+    /// Events undone, events handled again only to come back to a state, and anti-messages.
+    pub wasted: u64,
+}
+
+/// How wide the strides are of federates that run ahead, and how far ahead of GVT they may be.
+///
+/// ```
+/// use paceline_kernel::{Effort, MovingWindow, Time};
+/// let mut window = MovingWindow::new(Time::millis(1), 2);
+/// assert_eq!(window.width(), Time::millis(1));
+/// // Turns with few events, and next to nothing rolled back: a wider window is better.
+/// window.note(Effort { turns: 4, handled: 80, wasted: 1 });
+/// assert_eq!(window.width(), Time::millis(2));
+/// // Turns are large now, and a fifth of their work is in vain.
+/// window.note(Effort { turns: 4, handled: 2000, wasted: 400 });
+/// assert!(window.width() < Time::millis(2));
+/// ```
+#[derive(Clone, Debug)]
+pub struct MovingWindow {
+    width_ns: f64,
+    federates: u64,
+    sums: Effort,
+}
+
+impl MovingWindow {
+    /// For this many federates; the first window is as wide as the lookahead.
+    pub fn new(lookahead: Time, federates: u32) -> Self {
+        let width_ns = lookahead.as_nanos().max(1) as f64;
+        Self { width_ns, federates: u64::from(federates), sums: Effort::default() }
+    }
+
+    /// How much farther than it has been a federate goes in a turn.
+    pub fn width(&self) -> Time {
+        Time::nanos(self.width_ns as u64)
+    }
+
+    /// No event that is this far beyond GVT or farther is to be run.
+    pub fn ahead(&self) -> Time {
+        Time::nanos((self.width_ns as u64).saturating_mul(AHEAD))
+    }
+
+    /// A federate has done so much ahead.
+    pub fn note(&mut self, Effort { turns, handled, wasted }: Effort) {
+        self.sums.turns += turns;
+        self.sums.handled += handled;
+        self.sums.wasted += wasted;
+        if self.sums.turns < TURNS * self.federates {
+            return;
+        }
+        let Effort { turns, handled, wasted } = std::mem::take(&mut self.sums);
+        let events = handled as f64 / turns as f64;
+        let (turn, waste) = (TURN / events.max(1.0), wasted as f64 / handled.max(1) as f64);
+        let factor = (turn / waste.max(f64::MIN_POSITIVE)).sqrt().clamp(1.0 / STEP, STEP);
+        let factor = if events > MOST { 1.0 / STEP } else { factor };
+        if factor < 1.0 || events < ENOUGH {
+            self.width_ns = (self.width_ns * factor).clamp(1.0, u64::MAX as f64 / 64.0);
+        }
+    }
+}
