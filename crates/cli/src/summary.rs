@@ -23,6 +23,7 @@ pub struct Finished {
     scenario: String,
     settings: RunSettings,
     federates: u32,
+    groups: u32,
     threads: u32,
     lps: u32,
     events: u64,
@@ -56,6 +57,7 @@ impl Finished {
             scenario,
             settings,
             federates: report.federates,
+            groups: report.groups,
             threads: report.threads,
             lps: report.lps,
             events: report.events,
@@ -95,6 +97,7 @@ impl Finished {
             "queue": self.settings.queue.name(),
             "seed": self.settings.seed,
             "federates": self.federates,
+            "groups": self.groups,
             "threads": self.threads,
             "lps": self.lps,
             "events_committed": self.events,
@@ -176,10 +179,14 @@ impl Finished {
                 rows.push((name, text::count(number)));
             }
         }
+        let mut federates = text::count(self.federates.into());
+        if self.groups != self.federates {
+            federates = format!("{federates}, run in {} groups", text::count(self.groups.into()));
+        }
         rows.extend([
             ("queue", self.settings.queue.name().to_owned()),
             ("LPs", text::count(self.lps.into())),
-            ("federates", text::count(self.federates.into())),
+            ("federates", federates),
             ("threads", text::count(self.threads.into())),
         ]);
         if let Some(bytes) = self.peak_memory_bytes {

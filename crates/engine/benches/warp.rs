@@ -36,7 +36,7 @@ impl Notes {
             "efficiency {:.1} %, safe {:.0} %, mean copies/LP {:.2}",
             100.0 * rollbacks.efficiency(),
             100.0 * rollbacks.safe as f64 / rollbacks.processed.max(1) as f64,
-            rollbacks.mean_copies() * f64::from(report.federates) / f64::from(LPS),
+            rollbacks.mean_copies() * f64::from(report.groups) / f64::from(LPS),
         );
     }
 }

@@ -5,7 +5,7 @@
 //! consecutive numbers any more looks its LPs up in a table, and every move ends a batch early; therefore LPs only move for
 //! a gain of at least [`LEAST_GAIN`].
 //!
-//! Invariants: the number of federates stays; the result of a run does not depend on anything in here.
+//! Invariants: a move leaves the number of federates as it is; the result of a run does not depend on anything in here.
 
 use std::time::{Duration, Instant};
 
@@ -113,6 +113,14 @@ impl Balancer {
     /// Federates are about to be taken apart, and their counters with them.
     pub(crate) fn bank<M: Model, Q: EventQueue<M::Event>>(&mut self, federates: &[Federate<M, Q>]) {
         self.banked = self.events(federates);
+    }
+
+    /// The LPs have been dealt to so many federates, other ones than before.
+    pub(crate) fn dealt_anew(&mut self, federates: u32) {
+        for counts in [&mut self.banked, &mut self.at_look, &mut self.at_measure] {
+            *counts = vec![0; federates as usize];
+        }
+        self.measured = Instant::now();
     }
 
     /// A look at the federates, which `threads` threads work off. Says whether the LPs are to be looked at.

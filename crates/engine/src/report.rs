@@ -34,8 +34,10 @@ impl EndedBy {
 pub struct Report<O> {
     /// The protocol that kept the federates in step.
     pub sync: Sync,
-    /// Federates that ran.
+    /// Federates that the model's LPs were dealt to.
     pub federates: u32,
+    /// The groups that these were merged into at last, for running ahead; else as many as there are federates.
+    pub groups: u32,
     /// Worker threads that ran; where their number changed, the largest.
     pub threads: u32,
     /// LPs of the model.

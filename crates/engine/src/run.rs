@@ -79,11 +79,12 @@ fn run_with<M: Model, Q: EventQueue<M::Event>>(
         return Err(RunError::PastHorizon { until: *until, reached });
     }
     let start = Instant::now();
-    let partition = model.partition(count);
+    let dealt = model.partition(count);
+    let partition = grouped(simulation, &dealt, threads);
     let window = if *sync == Sync::Sequential { Time::ZERO } else { model.lookahead() };
     let settings = Settings { seed: *seed, ties: *ties, window };
     let resumed_events = resumed.as_ref().map_or(0, World::events);
-    if matches!(sync, Sync::Optimistic | Sync::Mixed) {
+    if sync.speculates() {
         simulation.speculation.check(model, partition.largest())?;
     }
     let moves = partition.federates() > 1 && (*balance != Balance::Off || simulation.shuffle.is_some());
@@ -101,9 +102,10 @@ fn run_with<M: Model, Q: EventQueue<M::Event>>(
     let look = balancer.as_ref().map(|_| Balancer::first_look());
     let steward = Steward::start(monitor, every, look, follows.then_some(threads))?;
     let sums = Sums::default();
-    let mut course = Course { simulation, partition, settings, steward, balancer, federates, past, sums };
+    let mut course =
+        Course { simulation, dealt, partition, settings, steward, balancer, federates, past, sums };
     let halt = course.run(threads)?;
-    let Course { steward, balancer, mut federates, past, sums, .. } = course;
+    let Course { dealt, steward, balancer, mut federates, past, sums, .. } = course;
     steward.finish()?;
     let balancing = balancer.map(|balancer| balancer.finish(&federates));
 
@@ -118,7 +120,7 @@ fn run_with<M: Model, Q: EventQueue<M::Event>>(
         (None, 0) => EndedBy::NoEvents,
         (None, _) => EndedBy::Horizon,
     };
-    let count = federates.len() as u32;
+    let groups = federates.len() as u32;
     let Past { mut digest, mut events, mut last, mut outputs } = past;
     for federate in federates {
         let finished = federate.finish(model);
@@ -134,7 +136,8 @@ fn run_with<M: Model, Q: EventQueue<M::Event>>(
     };
     Ok(Report {
         sync: *sync,
-        federates: count,
+        federates: dealt.federates(),
+        groups,
         threads: sums.threads,
         lps: model.lps(),
         events,
@@ -157,6 +160,12 @@ fn run_with<M: Model, Q: EventQueue<M::Event>>(
     })
 }
 
+/// The federates that `threads` threads work on: those of `dealt`, or groups of them where they run ahead.
+fn grouped<M: Model>(simulation: &Simulation<M>, dealt: &Partition, threads: u32) -> Partition {
+    let Simulation { model, sync, speculation, .. } = simulation;
+    if sync.speculates() { speculation.grouped(model, dealt, threads) } else { dealt.clone() }
+}
+
 /// What the legs of a run add up to.
 #[derive(Debug, Default)]
 struct Sums {
@@ -174,6 +183,9 @@ struct Sums {
 /// A run between two of its legs.
 struct Course<'s, M: Model, Q> {
     simulation: &'s Simulation<M>,
+    /// As the model deals its LPs to federates.
+    dealt: Partition,
+    /// As they are dealt now: federates may be merged, or LPs have moved.
     partition: Partition,
     settings: Settings,
     steward: Steward,
@@ -189,6 +201,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
     fn run(&mut self, threads: u32) -> Result<Option<Halt>, RunError> {
         let Simulation { monitor, leg_events, .. } = self.simulation;
         let mut threads = self.threads(threads);
+        self.regroup(threads);
         loop {
             monitor.begin_leg(threads, leg_events.unwrap_or(1));
             if leg_events.is_some() {
@@ -221,6 +234,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
                 }
                 Some(Halt::Pause) => {
                     threads = self.threads(threads);
+                    self.regroup(threads);
                     if self.steward.is_checkpoint_due()? {
                         self.checkpoint()?;
                     }
@@ -246,6 +260,20 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
         next
     }
 
+    /// Merges federates anew, where the number of threads asks for other groups than there are.
+    fn regroup(&mut self, threads: u32) {
+        let next = grouped(self.simulation, &self.dealt, threads);
+        if next.federates() == self.partition.federates() {
+            return;
+        }
+        let world = self.gather();
+        if let Some(balancer) = &mut self.balancer {
+            balancer.dealt_anew(next.federates());
+        }
+        self.partition = next;
+        (self.federates, self.past) = world.deal(&self.simulation.model, &self.partition, self.settings);
+    }
+
     /// Takes the federates apart.
     fn gather(&mut self) -> World<M> {
         let (federates, past) = (std::mem::take(&mut self.federates), std::mem::take(&mut self.past));
@@ -268,8 +296,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
         let Some(balancer) = &mut self.balancer else { return };
         if let Some(world) = world {
             let fits = |partition: &Partition| {
-                let speculates = matches!(sync, Sync::Optimistic | Sync::Mixed);
-                !speculates || speculation.check(model, partition.largest()).is_ok()
+                !sync.speculates() || speculation.check(model, partition.largest()).is_ok()
             };
             if let Some(next) = balancer.plan(&world, &self.partition, threads, fits) {
                 self.partition = next;

@@ -47,6 +47,11 @@ impl Sync {
         let found = Self::ALL.iter().find(|(sync, ..)| *sync == self);
         found.expect("every protocol is listed").1
     }
+
+    /// Whether federates may run ahead and roll back.
+    pub(crate) fn speculates(self) -> bool {
+        matches!(self, Self::Optimistic | Self::Mixed)
+    }
 }
 
 /// The event queue of a federate.

@@ -70,6 +70,7 @@ fn speculation(rng: &mut Rng, lps: u32) -> Speculation {
         // From the least budget that every partition can do with.
         memory_bytes: rng.chance(0.3).then(|| 16 * lps as usize + rng.below(20_000) as usize),
         optimistic: rng.chance(0.5).then(|| Optimistic::Share(rng.unit())),
+        groups: rng.chance(0.7).then(|| 1 + rng.below(u64::from(lps)) as u32),
         check_rollback: rng.chance(0.1),
         chaos: rng.chance(0.7).then(|| rng.u64()),
     }

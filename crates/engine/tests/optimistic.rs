@@ -26,6 +26,7 @@ fn speculation(rng: &mut Rng, lps: u32) -> Speculation {
             1 => Some(Optimistic::Share(rng.unit())),
             _ => Some(Optimistic::Ranges(vec![0..1, 0..1 + rng.below(u64::from(lps)) as u32])),
         },
+        groups: one(rng, 0.7).then(|| 1 + rng.below(u64::from(lps)) as u32),
         check_rollback: one(rng, 0.1),
         chaos: one(rng, 0.7).then(|| rng.u64()),
     }

@@ -62,6 +62,7 @@ fn drawn(rng: &mut Rng) -> Speculation {
         gvt: [GvtKind::Synchronous, GvtKind::Asynchronous][rng.below(2) as usize],
         memory_bytes: rng.chance(0.2).then_some(2_000),
         chaos: rng.chance(0.5).then(|| rng.u64()),
+        groups: rng.chance(0.7).then_some(u32::MAX),
         ..Speculation::default()
     }
 }

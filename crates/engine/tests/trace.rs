@@ -43,7 +43,7 @@ fn traced(case: u64, sync: Sync) -> (Vec<Record>, (u32, u32), u64) {
     let digest = run().run().expect("the model keeps the rules").digest;
     assert_eq!(report.digest, digest, "case {case}, {sync:?}: looking changes nothing");
     let started = std::mem::take(&mut *kept.started.lock().unwrap());
-    assert_eq!(started, [(report.threads, report.federates)], "case {case}, {sync:?}");
+    assert_eq!(started, [(report.threads, report.groups)], "case {case}, {sync:?}");
     let bunches = std::mem::take(&mut *kept.bunches.lock().unwrap());
     assert!(bunches.iter().all(|bunch| (1..=1024).contains(&bunch.len())), "bounded");
     (bunches.into_iter().flatten().collect(), started[0], report.events)

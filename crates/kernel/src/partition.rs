@@ -52,6 +52,29 @@ impl Partition {
         Self { federates: used.len().max(1) as u32, lps, layout: Layout::Table { owner: owners, local } }
     }
 
+    /// The same with neighbouring federates merged, so that as many as `groups` are left, if there are more. Of runs come runs,
+    /// whose borders may lie elsewhere.
+    ///
+    /// ```
+    /// use paceline_kernel::Partition;
+    /// assert_eq!(Partition::runs(100, 64).merged(2), Partition::runs(100, 2));
+    /// assert_eq!(Partition::table(&[2, 0, 1, 3]).merged(2), Partition::table(&[1, 0, 0, 1]));
+    /// ```
+    pub fn merged(&self, groups: u32) -> Self {
+        if groups >= self.federates {
+            return self.clone();
+        }
+        match &self.layout {
+            Layout::Runs => Self::runs(self.lps, groups),
+            Layout::Table { owner, .. } => {
+                let group = |owner: &u32| {
+                    (u64::from(*owner) * u64::from(groups.max(1)) / u64::from(self.federates)) as u32
+                };
+                Self::table(&owner.iter().map(group).collect::<Vec<_>>())
+            }
+        }
+    }
+
     /// The number of federates.
     pub fn federates(&self) -> u32 {
         self.federates
