@@ -36,7 +36,7 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         ("cancellation", name(&CANCELLATIONS, speculation.cancellation).to_owned()),
         ("GVT", name(&GVTS, speculation.gvt).to_owned()),
     ];
-    let facts = facts.into_iter().chain(ahead.into_iter().filter(|_| settings.speculates()));
+    let facts = facts.into_iter().chain(ahead.into_iter().filter(|_| settings.may_speculate()));
     let rows = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let title = format!("{} is sound", arguments.scenario.scenario.display());
     text::print(&text::groups(&[(&title, rows)]))

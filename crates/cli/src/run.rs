@@ -113,7 +113,7 @@ where
     M::Output: Serialize + DeserializeOwned,
 {
     let How { settings, checkpoints, resumed, monitor, progress, trace } = how;
-    if settings.speculates() {
+    if settings.may_speculate() {
         panics::keep_silent();
     }
     let written = checkpoints.as_ref().map(|checkpoints| Written::new(checkpoints.path.clone()));

@@ -21,6 +21,8 @@ pub struct RunSettings {
     pub protocol: Sync,
     /// Federates; as the engine sees fit unless said.
     pub federates: Option<u32>,
+    /// The most groups that federates are merged into; as the engine sees fit unless said.
+    pub groups: Option<u32>,
     /// Worker threads; as many as cores unless said.
     pub threads: Option<u32>,
     /// The event queue.
@@ -48,8 +50,9 @@ impl RunSettings {
         let queues = QueueKind::ALL.map(|(queue, name, _)| (name, queue));
         let settings = Self {
             until: run.optional("until")?,
-            protocol: run.choice("protocol", &protocols, Some(Sync::Window))?,
+            protocol: run.choice("protocol", &protocols, Some(Sync::Auto))?,
             federates: run.optional("federates")?,
+            groups: run.optional("groups")?,
             threads: run.optional("threads")?,
             queue: run.choice("queue", &queues, Some(QueueKind::default()))?,
             seed: run.or("seed", 1)?,
@@ -69,6 +72,10 @@ impl RunSettings {
         if settings.checkpoint.is_some_and(|every| every.is_zero()) {
             let problem = "checkpoints without time between them";
             return Err(run.refuse("checkpoint", problem, "a duration above zero, such as \"10s\""));
+        }
+        if settings.groups == Some(0) {
+            let problem = "federates cannot be merged into 0 groups";
+            return Err(run.refuse("groups", problem, "a whole number from 1"));
         }
         match settings.threads {
             Some(threads) if !(1..=MOST_THREADS).contains(&threads) => {
@@ -93,10 +100,10 @@ impl RunSettings {
         if self.protocol == Sync::Sequential {
             return Ok(());
         }
-        if lookahead == Time::ZERO && self.protocol != Sync::Optimistic {
+        if lookahead == Time::ZERO && !self.may_speculate() {
             let name = self.protocol.name();
             let problem = format!("protocol {name:?} needs a lookahead above zero, and the model has none");
-            let allowed = "\"sequential\", \"optimistic\", or a model with a lookahead above zero";
+            let allowed = "\"auto\", \"sequential\", \"optimistic\", or a model with a lookahead above zero";
             return Err(run.refuse("protocol", problem, allowed));
         }
         match self.step {
@@ -110,15 +117,15 @@ impl RunSettings {
             }
             _ => {}
         }
-        if !self.speculates() {
+        if !self.may_speculate() {
             return Ok(());
         }
         speculation::check_memory(&self.speculation, run, model, self.federates_of(lps))
     }
 
     /// Whether what is run may have to be rolled back.
-    pub fn speculates(&self) -> bool {
-        matches!(self.protocol, Sync::Optimistic | Sync::Mixed)
+    pub fn may_speculate(&self) -> bool {
+        matches!(self.protocol, Sync::Auto | Sync::Optimistic | Sync::Mixed)
     }
 
     /// How many federates the engine will deal `lps` LPs to.
@@ -150,6 +157,9 @@ impl RunSettings {
             .monitor(monitor);
         if let Some(federates) = self.federates {
             simulation = simulation.federates(federates);
+        }
+        if let Some(groups) = self.groups {
+            simulation = simulation.groups(groups);
         }
         if let Some(threads) = self.threads {
             simulation = simulation.threads(threads);

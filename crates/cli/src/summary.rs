@@ -6,7 +6,7 @@ mod rollbacks;
 
 use std::time::Duration;
 
-use paceline_engine::{Balancing, Report};
+use paceline_engine::{Balancing, Report, Tried};
 use paceline_kernel::Time;
 use serde_json::{Map, Value, json};
 
@@ -24,6 +24,7 @@ pub struct Finished {
     settings: RunSettings,
     federates: u32,
     groups: u32,
+    tried: Vec<Tried>,
     threads: u32,
     lps: u32,
     events: u64,
@@ -58,6 +59,7 @@ impl Finished {
             settings,
             federates: report.federates,
             groups: report.groups,
+            tried: report.tried.clone(),
             threads: report.threads,
             lps: report.lps,
             events: report.events,
@@ -98,6 +100,7 @@ impl Finished {
             "seed": self.settings.seed,
             "federates": self.federates,
             "groups": self.groups,
+            "tried": self.tried.iter().map(tried).collect::<Vec<_>>(),
             "threads": self.threads,
             "lps": self.lps,
             "events_committed": self.events,
@@ -156,6 +159,9 @@ impl Finished {
             ("speed", text::rate(self.events_per_second())),
             ("protocol", self.settings.protocol.name().to_owned()),
         ];
+        if !self.tried.is_empty() {
+            rows.push(("tried", self.tried.iter().map(trial).collect::<Vec<_>>().join("; ")));
+        }
         if self.resumed_events > 0 {
             rows.insert(2, ("before resumed", text::count(self.resumed_events)));
         }
@@ -199,6 +205,29 @@ impl Finished {
         let mut groups = vec![(title.as_str(), own), ("The run", run)];
         groups.extend(self.rollbacks.as_ref().map(|rollbacks| ("Rollbacks", rollbacks.rows())));
         text::groups(&groups)
+    }
+}
+
+/// What a protocol came to under `auto`, for programs.
+fn tried(tried: &Tried) -> Value {
+    json!({
+        "protocol": tried.sync.name(),
+        "groups_per_thread": tried.groups_per_thread,
+        "events_per_second": tried.rate,
+        "events_committed": tried.events,
+        "wall_seconds": tried.wall.as_secs_f64(),
+    })
+}
+
+/// The same for people.
+fn trial(tried: &Tried) -> String {
+    let name = match tried.groups_per_thread {
+        Some(groups) => format!("{} ({groups} a thread)", tried.sync.name()),
+        None => tried.sync.name().to_owned(),
+    };
+    match tried.rate {
+        Some(rate) => format!("{name} {}, for {}", text::rate(rate), text::span(tried.wall)),
+        None => format!("{name} not"),
     }
 }
 

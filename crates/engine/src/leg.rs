@@ -32,6 +32,8 @@ pub(crate) struct Outcome<M: Model, Q> {
     pub(crate) rollbacks: Option<Box<Rollbacks>>,
     pub(crate) gvt_rounds: u64,
     pub(crate) gvt_lag_ns: u128,
+    /// Of the moving window, where there was one.
+    pub(crate) width: Option<Time>,
 }
 
 impl<M: Model, Q> Default for Outcome<M, Q> {
@@ -46,13 +48,17 @@ impl<M: Model, Q> Default for Outcome<M, Q> {
             rollbacks: None,
             gvt_rounds: 0,
             gvt_lag_ns: 0,
+            width: None,
         }
     }
 }
 
-/// Runs a leg with `threads` workers.
+/// Runs a leg of protocol `sync` with `threads` workers. `width` is that of the moving window at the end of the last leg that had
+/// one.
 pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
     simulation: &Simulation<M>,
+    sync: Sync,
+    width: Option<Time>,
     partition: &Partition,
     mut federates: Federates<M, Q>,
     threads: u32,
@@ -63,7 +69,8 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
         work(simulation, threads, &board)?;
         Ok(board.finish())
     };
-    match simulation.sync {
+    match sync {
+        Sync::Auto => unreachable!("what a leg is run with has been decided"),
         Sync::Sequential => Ok(sequential(simulation, partition, federates)),
         Sync::TimeStep => {
             let step = simulation.step.unwrap_or_else(|| model.lookahead());
@@ -71,13 +78,13 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
         }
         Sync::Window => windowed(federates, Windows::lookahead(model.lookahead())),
         Sync::Optimistic | Sync::Mixed => {
-            let board = Optimistic::new(simulation, partition, federates, threads);
+            let board = Optimistic::new(simulation, sync, width, partition, federates, threads);
             work(simulation, threads, &board)?;
             Ok(board.finish())
         }
         Sync::NullMessage | Sync::NullMessageOnDemand => {
             let from = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX);
-            let on_demand = simulation.sync == Sync::NullMessageOnDemand;
+            let on_demand = sync == Sync::NullMessageOnDemand;
             let links = Links::build(model, partition, on_demand, from)?;
             let board = Channelled::new(model, partition, federates, links, *until, threads, monitor);
             work(simulation, threads, &board)?;

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod auto;
 mod balance;
 mod channelled;
 mod chaos;
@@ -25,6 +26,7 @@ mod sync;
 mod trace;
 mod windowed;
 
+pub use auto::Tried;
 pub use balance::Balancing;
 pub use checkpoint::{CheckpointError, CheckpointFile, Checkpoints};
 pub use monitor::{MOST_THREADS, Monitor, ThreadsError};

@@ -11,7 +11,9 @@
 mod finish;
 mod state;
 
-use paceline_kernel::{Bounds, EventQueue, Mail, Model, Outbox, Partition, Time, Warp, WarpTurn};
+use paceline_kernel::{
+    Bounds, EventQueue, Mail, Model, MovingWindow, Outbox, Partition, Time, Warp, WarpTurn,
+};
 
 use crate::chaos::Chaos;
 use crate::idle::Idle;
@@ -70,18 +72,21 @@ pub(crate) struct Desk<E> {
 impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
     pub(crate) fn new(
         simulation: &'a Simulation<M>,
+        sync: crate::Sync,
+        width: Option<Time>,
         partition: &'a Partition,
         federates: Federates<M, Q>,
         workers: u32,
     ) -> Self {
         let Simulation { model, speculation, monitor, .. } = simulation;
         let until = simulation.until;
-        let mixed = simulation.sync == crate::Sync::Mixed;
+        let mixed = sync == crate::Sync::Mixed;
         let optimism = speculation.optimism(model, mixed, partition.federates());
         let mut warps: Vec<_> =
             federates.into_iter().map(|federate| Warp::new(federate, &optimism)).collect();
         let floors: Vec<Time> = warps.iter_mut().map(Warp::floor).collect();
-        let state = State::new(speculation.gvt, floors, workers as usize, model.lookahead(), until);
+        let window = MovingWindow::new(width.unwrap_or_else(|| model.lookahead()), floors.len() as u32);
+        let state = State::new(speculation.gvt, floors, workers as usize, model.lookahead(), window, until);
         let seat = |warp| Seat { warp: Apart(Mutex::new(warp)), inbox: Apart(Mutex::new(Vec::new())) };
         Self {
             model,

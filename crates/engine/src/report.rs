@@ -5,7 +5,7 @@ use std::time::Duration;
 use paceline_kernel::{Digest, Fault, LinkError, Rollbacks, Time, Trouble, TroubleKind};
 use thiserror::Error;
 
-use crate::{Balancing, CheckpointError, Sync, ThreadsError};
+use crate::{Balancing, CheckpointError, Sync, ThreadsError, Tried};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct Report<O> {
     pub federates: u32,
     /// The groups that these were merged into at last, for running ahead; else as many as there are federates.
     pub groups: u32,
+    /// Under [`Sync::Auto`], what the protocols came to that were tried; else nothing.
+    pub tried: Vec<Tried>,
     /// Worker threads that ran; where their number changed, the largest.
     pub threads: u32,
     /// LPs of the model.

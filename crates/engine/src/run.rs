@@ -11,6 +11,7 @@ use paceline_kernel::{
     Rollbacks, Settings, Time, World,
 };
 
+use crate::auto::{Auto, Groups, Way};
 use crate::balance::Balancer;
 use crate::monitor::{Halt, MOST_THREADS};
 use crate::seat::Federates;
@@ -56,7 +57,7 @@ pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), 
     if simulation.sync == Sync::Sequential {
         return Ok((1, 1));
     }
-    if lookahead == Time::ZERO && simulation.sync != Sync::Optimistic {
+    if lookahead == Time::ZERO && !matches!(simulation.sync, Sync::Optimistic | Sync::Auto) {
         return Err(RunError::NoLookahead { protocol: simulation.sync.name() });
     }
     if let Some(step) = simulation.step.filter(|step| *step == Time::ZERO || *step > lookahead) {
@@ -80,14 +81,15 @@ fn run_with<M: Model, Q: EventQueue<M::Event>>(
     }
     let start = Instant::now();
     let dealt = model.partition(count);
-    let partition = grouped(simulation, &dealt, threads);
-    let window = if *sync == Sync::Sequential { Time::ZERO } else { model.lookahead() };
-    let settings = Settings { seed: *seed, ties: *ties, window };
+    let auto = (*sync == Sync::Auto).then(|| Auto::new(simulation, threads));
+    let way = auto.as_ref().map_or_else(|| Way::of(*sync), Auto::way);
+    let partition = grouped(simulation, &dealt, way, threads);
+    let settings = Settings { seed: *seed, ties: *ties, window: way.window(model) };
     let resumed_events = resumed.as_ref().map_or(0, World::events);
-    if sync.speculates() {
-        simulation.speculation.check(model, partition.largest())?;
+    if sync.speculates() || *sync == Sync::Auto {
+        simulation.speculation.check(model, dealt.largest())?;
     }
-    let moves = partition.federates() > 1 && (*balance != Balance::Off || simulation.shuffle.is_some());
+    let moves = dealt.federates() > 1 && (*balance != Balance::Off || simulation.shuffle.is_some());
     let balancer = moves.then(|| {
         let activity = resumed.as_ref().map_or_else(|| Activity::new(model.lps()), Activity::since);
         Balancer::new(*balance, *ties, simulation.shuffle, activity, partition.federates())
@@ -100,12 +102,25 @@ fn run_with<M: Model, Q: EventQueue<M::Event>>(
     let follows = simulation.threads.is_none() && *sync != Sync::Sequential;
     let every = simulation.checkpoints.as_ref().map(|(checkpoints, _)| checkpoints.every);
     let look = balancer.as_ref().map(|_| Balancer::first_look());
-    let steward = Steward::start(monitor, every, look, follows.then_some(threads))?;
-    let sums = Sums::default();
-    let mut course =
-        Course { simulation, dealt, partition, settings, steward, balancer, federates, past, sums };
+    let decision = auto.as_ref().map(|auto| auto.pause(Duration::ZERO));
+    let steward = Steward::start(monitor, every, look, decision, follows.then_some(threads))?;
+    let mut course = Course {
+        simulation,
+        start,
+        dealt,
+        auto,
+        way,
+        partition,
+        settings,
+        steward,
+        balancer,
+        federates,
+        past,
+        width: None,
+        sums: Sums::default(),
+    };
     let halt = course.run(threads)?;
-    let Course { dealt, steward, balancer, mut federates, past, sums, .. } = course;
+    let Course { dealt, auto, steward, balancer, mut federates, past, sums, .. } = course;
     steward.finish()?;
     let balancing = balancer.map(|balancer| balancer.finish(&federates));
 
@@ -138,6 +153,7 @@ fn run_with<M: Model, Q: EventQueue<M::Event>>(
         sync: *sync,
         federates: dealt.federates(),
         groups,
+        tried: auto.map(Auto::finish).unwrap_or_default(),
         threads: sums.threads,
         lps: model.lps(),
         events,
@@ -160,10 +176,17 @@ fn run_with<M: Model, Q: EventQueue<M::Event>>(
     })
 }
 
-/// The federates that `threads` threads work on: those of `dealt`, or groups of them where they run ahead.
-fn grouped<M: Model>(simulation: &Simulation<M>, dealt: &Partition, threads: u32) -> Partition {
-    let Simulation { model, sync, speculation, .. } = simulation;
-    if sync.speculates() { speculation.grouped(model, dealt, threads) } else { dealt.clone() }
+/// The federates that `threads` threads work on: those of `dealt`, or groups of them. A memory budget that does not hold the
+/// states of a group leaves them as they are.
+fn grouped<M: Model>(simulation: &Simulation<M>, dealt: &Partition, way: Way, threads: u32) -> Partition {
+    let Simulation { model, speculation, groups, .. } = simulation;
+    let merged = dealt.merged(match way.groups {
+        Groups::One => 1,
+        Groups::AsDealt => return dealt.clone(),
+        Groups::PerThread(groups_each) => groups.unwrap_or(groups_each.saturating_mul(threads)).max(1),
+    });
+    let fits = !way.sync.speculates() || speculation.check(model, merged.largest()).is_ok();
+    if fits { merged } else { dealt.clone() }
 }
 
 /// What the legs of a run add up to.
@@ -183,6 +206,11 @@ struct Sums {
 /// A run between two of its legs.
 struct Course<'s, M: Model, Q> {
     simulation: &'s Simulation<M>,
+    start: Instant,
+    /// Who decides how it is worked off, where that is left open.
+    auto: Option<Auto>,
+    /// How it is worked off.
+    way: Way,
     /// As the model deals its LPs to federates.
     dealt: Partition,
     /// As they are dealt now: federates may be merged, or LPs have moved.
@@ -193,6 +221,8 @@ struct Course<'s, M: Model, Q> {
     federates: Federates<M, Q>,
     /// What was committed before the federates were dealt.
     past: Past<M::Output>,
+    /// Of the moving window of the last leg that had one.
+    width: Option<Time>,
     sums: Sums,
 }
 
@@ -202,17 +232,25 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
         let Simulation { monitor, leg_events, .. } = self.simulation;
         let mut threads = self.threads(threads);
         self.regroup(threads);
+        let (mut since, mut events) = (Instant::now(), self.events());
         loop {
-            monitor.begin_leg(threads, leg_events.unwrap_or(1));
+            let workers = if self.way.sync == Sync::Sequential { 1 } else { threads };
+            monitor.begin_leg(workers, leg_events.unwrap_or(1));
             if leg_events.is_some() {
                 monitor.pause();
             }
             let federates = std::mem::take(&mut self.federates);
-            self.simulation.tracing.start(threads, self.partition.federates());
-            let outcome = leg::run(self.simulation, &self.partition, federates, threads)?;
+            self.simulation.tracing.start(workers, self.partition.federates());
+            let (sync, width) = (self.way.sync, self.width);
+            let outcome = leg::run(self.simulation, sync, width, &self.partition, federates, workers)?;
             self.federates = outcome.federates;
+            self.width = outcome.width.or(width);
+            let before = std::mem::replace(&mut events, self.events());
+            if let Some(auto) = &mut self.auto {
+                auto.ran(events - before, std::mem::replace(&mut since, Instant::now()).elapsed());
+            }
             self.sums.legs += 1;
-            self.sums.threads = self.sums.threads.max(threads);
+            self.sums.threads = self.sums.threads.max(workers);
             self.sums.windows += outcome.windows;
             self.sums.null_messages += outcome.null_messages;
             if let Some(fault) = outcome.fault {
@@ -234,6 +272,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
                 }
                 Some(Halt::Pause) => {
                     threads = self.threads(threads);
+                    self.decide();
                     self.regroup(threads);
                     if self.steward.is_checkpoint_due()? {
                         self.checkpoint()?;
@@ -242,6 +281,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
                 }
             }
         }
+    }
+
+    /// Events committed so far.
+    fn events(&self) -> u64 {
+        self.past.events + self.federates.iter().map(Federate::events).sum::<u64>()
     }
 
     /// How many workers the next leg has, where the last one had `threads`: what was asked for, else what follows the
@@ -260,18 +304,32 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
         next
     }
 
-    /// Merges federates anew, where the number of threads asks for other groups than there are.
+    /// Decides how the run goes on, where that is left open.
+    fn decide(&mut self) {
+        let Some(auto) = &mut self.auto else { return };
+        let run = self.start.elapsed();
+        auto.decide(run);
+        self.way = auto.way();
+        self.steward.decide_in(auto.pause(run));
+    }
+
+    /// Merges federates anew, where the way or the number of threads asks for other groups than there are.
     fn regroup(&mut self, threads: u32) {
-        let next = grouped(self.simulation, &self.dealt, threads);
-        if next.federates() == self.partition.federates() {
+        let next = grouped(self.simulation, &self.dealt, self.way, threads);
+        let window = self.way.window(&self.simulation.model);
+        if next.federates() == self.partition.federates() && window == self.settings.window {
             return;
         }
+        let start = Instant::now();
         let world = self.gather();
         if let Some(balancer) = &mut self.balancer {
             balancer.dealt_anew(next.federates());
         }
-        self.partition = next;
+        (self.partition, self.settings.window) = (next, window);
         (self.federates, self.past) = world.deal(&self.simulation.model, &self.partition, self.settings);
+        if let Some(auto) = &mut self.auto {
+            auto.dealt(start.elapsed());
+        }
     }
 
     /// Takes the federates apart.
@@ -285,7 +343,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
 
     /// Moves LPs between federates, where that is asked for, due and worth it for `threads` workers.
     fn look(&mut self, threads: u32) {
-        let Simulation { model, sync, speculation, leg_events, .. } = self.simulation;
+        let Simulation { model, speculation, leg_events, .. } = self.simulation;
+        if self.partition.federates() == 1 {
+            return;
+        }
+        let speculates = self.way.sync.speculates();
         let start = Instant::now();
         let due = leg_events.is_some() || self.steward.is_look_due();
         let worth = match &mut self.balancer {
@@ -295,9 +357,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
         let world = worth.then(|| self.gather());
         let Some(balancer) = &mut self.balancer else { return };
         if let Some(world) = world {
-            let fits = |partition: &Partition| {
-                !sync.speculates() || speculation.check(model, partition.largest()).is_ok()
-            };
+            let fits =
+                |partition: &Partition| !speculates || speculation.check(model, partition.largest()).is_ok();
             if let Some(next) = balancer.plan(&world, &self.partition, threads, fits) {
                 self.partition = next;
             }

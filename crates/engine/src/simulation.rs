@@ -14,6 +14,8 @@ use crate::{Checkpoints, Monitor, Report, RunError, Speculation, TraceSink};
 /// The synchronization protocol of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sync {
+    /// Whatever of these a short trial of the model itself finds fastest; it may change while the run goes on.
+    Auto,
     /// One queue, one event after the other: the reference.
     Sequential,
     /// A barrier after every fixed step of simulated time.
@@ -32,7 +34,8 @@ pub enum Sync {
 
 impl Sync {
     /// All of them, with the name used in scenario files and a line about each.
-    pub const ALL: [(Self, &'static str, &'static str); 7] = [
+    pub const ALL: [(Self, &'static str, &'static str); 8] = [
+        (Self::Auto, "auto", "whatever a short trial of the model finds fastest: the default"),
         (Self::Sequential, "sequential", "one queue, one event after the other: the reference"),
         (Self::TimeStep, "time-step", "a barrier after every fixed step of simulated time"),
         (Self::Window, "window", "a barrier after every lookahead-wide window from the earliest event"),
@@ -90,6 +93,7 @@ pub struct Simulation<M: Model> {
     pub(crate) model: M,
     pub(crate) sync: Sync,
     pub(crate) federates: Option<u32>,
+    pub(crate) groups: Option<u32>,
     pub(crate) threads: Option<u32>,
     pub(crate) queue: QueueKind,
     pub(crate) until: Time,
@@ -108,6 +112,8 @@ pub struct Simulation<M: Model> {
     pub(crate) balance: Balance,
     /// In tests: at every pause LPs move at random, drawn from this seed.
     pub(crate) shuffle: Option<u64>,
+    /// In tests: under `auto`, every leg is run in a way drawn from this seed.
+    pub(crate) draws: Option<u64>,
 }
 
 impl<M: Model + fmt::Debug> fmt::Debug for Simulation<M> {
@@ -117,6 +123,7 @@ impl<M: Model + fmt::Debug> fmt::Debug for Simulation<M> {
             .field("model", &self.model)
             .field("sync", &self.sync)
             .field("federates", &self.federates)
+            .field("groups", &self.groups)
             .field("threads", &self.threads)
             .field("queue", &self.queue)
             .field("until", &self.until)
@@ -133,12 +140,13 @@ impl<M: Model + fmt::Debug> fmt::Debug for Simulation<M> {
 }
 
 impl<M: Model> Simulation<M> {
-    /// A run of `model` with windows, on as many threads as the process may use cores, without a horizon.
+    /// A run of `model` with the fastest protocol, on as many threads as the process may use cores, without a horizon.
     pub fn new(model: M) -> Self {
         Self {
             model,
-            sync: Sync::Window,
+            sync: Sync::Auto,
             federates: None,
+            groups: None,
             threads: None,
             queue: QueueKind::Bucket,
             until: Time::MAX,
@@ -152,6 +160,7 @@ impl<M: Model> Simulation<M> {
             leg_events: None,
             balance: Balance::Off,
             shuffle: None,
+            draws: None,
             speculation: Speculation::default(),
             tracing: Tracing::default(),
             publishing: Publishing::default(),
@@ -167,6 +176,14 @@ impl<M: Model> Simulation<M> {
     /// Into how many federates the LPs are dealt; four per thread unless said, one for a single thread.
     pub fn federates(mut self, federates: u32) -> Self {
         self.federates = Some(federates);
+        self
+    }
+
+    /// Neighbouring federates are merged into at most so many groups, each of which is worked off as one; unless said, into four a
+    /// thread where they wait for each other, into one a thread where they run ahead. Fewer groups cost less; more even out
+    /// loads. Null messages are between federates, which are left as they are.
+    pub fn groups(mut self, groups: u32) -> Self {
+        self.groups = Some(groups);
         self
     }
 
@@ -254,6 +271,13 @@ impl<M: Model> Simulation<M> {
     #[doc(hidden)]
     pub fn shuffle_lps(mut self, seed: u64) -> Self {
         self.shuffle = Some(seed);
+        self
+    }
+
+    /// Under [`Sync::Auto`], draws the protocol anew whenever the run pauses: for tests.
+    #[doc(hidden)]
+    pub fn draw_protocols(mut self, seed: u64) -> Self {
+        self.draws = Some(seed);
         self
     }
 

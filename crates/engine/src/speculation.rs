@@ -1,6 +1,6 @@
 //! How optimistic and mixed runs speculate: settings that change speed and memory, never the result.
 
-use paceline_kernel::{Cancellation, GvtKind, LpId, Model, Optimism, Partition, Rng, Saving};
+use paceline_kernel::{Cancellation, GvtKind, LpId, Model, Optimism, Rng, Saving};
 
 use crate::RunError;
 
@@ -37,9 +37,6 @@ pub struct Speculation {
     /// In a mixed run, which LPs run ahead, whatever the model says. Unless said: those of which the model says so, and of
     /// those of which it says nothing half.
     pub optimistic: Option<Optimistic>,
-    /// Neighbouring federates of the process are merged into so many groups, and each group runs ahead as one; as many as there
-    /// are threads unless said. Fewer groups roll back less and have fewer turns; more even out loads.
-    pub groups: Option<u32>,
     /// Handles, takes back, compares and handles again every event.
     pub check_rollback: bool,
     /// Lets workers dawdle and give way, under every protocol, and take federates at random, all drawn from this seed: for
@@ -48,13 +45,6 @@ pub struct Speculation {
 }
 
 impl Speculation {
-    /// The groups that the federates of `partition` are merged into, for `threads` threads. A memory budget that does not hold the
-    /// states of a group leaves them as they are.
-    pub(crate) fn grouped<M: Model>(&self, model: &M, partition: &Partition, threads: u32) -> Partition {
-        let merged = partition.merged(self.groups.unwrap_or(threads).max(1));
-        if self.check(model, merged.largest()).is_ok() { merged } else { partition.clone() }
-    }
-
     /// The settings of each of `federates` federates.
     pub(crate) fn optimism<M: Model>(&self, model: &M, mixed: bool, federates: u32) -> Optimism {
         Optimism {

@@ -1,6 +1,7 @@
 //! The steward of a run: a thread beside the workers that says when a leg is to end.
 //!
-//! It asks for a pause when a checkpoint is due, when it is time to look whether LPs are to move, or when the cores that the process may use have changed and nobody has
+//! It asks for a pause when a checkpoint is due, when it is time to look whether LPs are to move or how
+//! the run is to go on, or when the cores that the process may use have changed and nobody has
 //! said how many threads there are to be. It also brings written checkpoints to the disk while the run goes on. It sleeps on
 //! a condition variable with a time-out, and is joined at the end of the run. A build for shuttle has no such thread:
 //! there the run does the same at its pauses.
@@ -26,6 +27,8 @@ struct Orders {
     due: Option<Instant>,
     /// When to look next whether LPs are to move between federates.
     look: Option<Instant>,
+    /// When to decide next how the run goes on.
+    decision: Option<Instant>,
     /// The number of threads that follows the cores, where it does.
     threads: Option<u32>,
     unpublished: Option<Unpublished>,
@@ -78,7 +81,7 @@ impl Desk {
                 return;
             }
             let now = Instant::now();
-            let next = orders.due.into_iter().chain(orders.look).min();
+            let next = orders.due.into_iter().chain(orders.look).chain(orders.decision).min();
             let left = next.map_or(LOOK, |due| due.saturating_duration_since(now));
             if left.is_zero() {
                 monitor.pause();
@@ -99,17 +102,19 @@ impl Desk {
 
 impl Steward {
     /// Starts it, where it is needed: for checkpoints after `every` span of real time, for a look at the balance after
-    /// `look`, and with `threads`, the number that follows the cores.
+    /// `look`, for a decision how the run goes on after `decision`, and with `threads`, the number that follows the cores.
     pub(crate) fn start(
         monitor: &Monitor,
         every: Option<Duration>,
         look: Option<Duration>,
+        decision: Option<Duration>,
         threads: Option<u32>,
     ) -> Result<Self, RunError> {
         let due = every.filter(|every| !every.is_zero()).and_then(|every| Instant::now().checked_add(every));
         let look = look.and_then(|look| Instant::now().checked_add(look));
-        let idle = every.is_none() && look.is_none() && threads.is_none();
-        let orders = Orders { due, look, threads, ..Orders::default() };
+        let decision = decision.and_then(|decision| Instant::now().checked_add(decision));
+        let idle = every.is_none() && look.is_none() && decision.is_none() && threads.is_none();
+        let orders = Orders { due, look, decision, threads, ..Orders::default() };
         let desk = Arc::new(Desk { orders: Mutex::new(orders), changed: Condvar::new() });
         let mut steward = Self { desk: Arc::clone(&desk), every, thread: None };
         if cfg!(paceline_shuttle) || idle {
@@ -142,6 +147,12 @@ impl Steward {
     /// The next look at the balance is in `pause`.
     pub(crate) fn look_in(&self, pause: Duration) {
         self.desk.orders().look = Instant::now().checked_add(pause);
+        self.desk.changed.notify_all();
+    }
+
+    /// The next decision how the run goes on is due in `pause`.
+    pub(crate) fn decide_in(&self, pause: Duration) {
+        self.desk.orders().decision = Instant::now().checked_add(pause);
         self.desk.changed.notify_all();
     }
 

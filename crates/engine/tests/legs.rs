@@ -43,8 +43,11 @@ impl Case {
         let federates = 1 + self.rng.below(u64::from(self.mesh.lps())) as u32;
         let threads = [1, 2, 8][self.rng.below(3) as usize];
         let run = Simulation::new(self.mesh.clone()).until(self.mesh.until()).seed(self.seed).ties(self.ties);
-        let run = run.sync(sync).queue(queue).federates(federates).threads(threads);
-        (run, format!("case {}: {sync:?}, {queue:?}, {federates} federates, {threads} threads", self.seed))
+        let groups = if self.rng.chance(0.5) { u32::MAX } else { 1 + self.rng.below(4) as u32 };
+        let run = run.sync(sync).queue(queue).federates(federates).groups(groups).threads(threads);
+        let run = run.draw_protocols(self.seed);
+        let what = format!("{federates} federates in at most {groups} groups, {threads} threads");
+        (run, format!("case {}: {sync:?}, {queue:?}, {what}", self.seed))
     }
 }
 

@@ -26,7 +26,6 @@ fn speculation(rng: &mut Rng, lps: u32) -> Speculation {
             1 => Some(Optimistic::Share(rng.unit())),
             _ => Some(Optimistic::Ranges(vec![0..1, 0..1 + rng.below(u64::from(lps)) as u32])),
         },
-        groups: one(rng, 0.7).then(|| 1 + rng.below(u64::from(lps)) as u32),
         check_rollback: one(rng, 0.1),
         chaos: one(rng, 0.7).then(|| rng.u64()),
     }
@@ -51,9 +50,10 @@ fn cases(zero: bool) -> Rollbacks {
             let threads = [1, 2, 2, 3, 8][rng.below(5) as usize];
             let speculation = speculation(&mut rng, mesh.lps());
             let run = base().sync(sync).queue(queue).federates(federates).threads(threads);
-            let run = run.speculation(speculation.clone()).run();
+            let groups = if rng.chance(0.7) { u32::MAX } else { 1 + rng.below(4) as u32 };
+            let run = run.groups(groups).speculation(speculation.clone()).run();
             let what = format!(
-                "case {case}: {sync:?}, {queue:?}, {federates} federates, {threads} threads, {ties:?}, {speculation:?}"
+                "case {case}: {sync:?}, {queue:?}, {federates} federates, {groups} groups, {threads} threads, {ties:?}, {speculation:?}"
             );
             let mut run = run.unwrap_or_else(|error| panic!("{what}: {error}"));
             let rollbacks = run.rollbacks.take().expect("optimistic runs count their rollbacks");

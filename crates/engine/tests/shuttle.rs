@@ -30,7 +30,7 @@ fn explore_with(sync: Sync, speculation: impl Fn(&mut Rng) -> Speculation) {
         let reference = base(&mesh).sync(Sync::Sequential).run().expect("the model keeps the rules").digest;
         shuttle::check_random(
             move || {
-                let run = base(&mesh).sync(sync).federates(federates).threads(threads);
+                let run = base(&mesh).sync(sync).federates(federates).groups(u32::MAX).threads(threads);
                 let run = run.speculation(speculation.clone()).run();
                 assert_eq!(run.expect("the model keeps the rules").digest, reference, "case {case}");
             },
@@ -62,7 +62,6 @@ fn drawn(rng: &mut Rng) -> Speculation {
         gvt: [GvtKind::Synchronous, GvtKind::Asynchronous][rng.below(2) as usize],
         memory_bytes: rng.chance(0.2).then_some(2_000),
         chaos: rng.chance(0.5).then(|| rng.u64()),
-        groups: rng.chance(0.7).then_some(u32::MAX),
         ..Speculation::default()
     }
 }
@@ -97,7 +96,8 @@ fn pausing_in_the_middle_and_going_on() {
                         }
                     });
                     // Some pauses come from the other thread, at any moment, and some are sure to come.
-                    let report = run.leg_events(40).run().expect("the model keeps the rules");
+                    let report =
+                        run.leg_events(40).draw_protocols(case).run().expect("the model keeps the rules");
                     assert_eq!(report.digest, reference, "{sync:?}, case {case}");
                     other.join().expect("does not panic");
                 },
@@ -112,7 +112,8 @@ fn stopping_in_the_middle() {
     shuttle::check_random(
         || {
             let monitor = Monitor::new();
-            let run = Simulation::new(Mesh::draw(3, false)).federates(3).threads(3).seed(3).monitor(&monitor);
+            let run = Simulation::new(Mesh::draw(3, false)).sync(Sync::Window).federates(3).threads(3);
+            let run = run.seed(3).monitor(&monitor);
             let stopper = shuttle::thread::spawn(move || monitor.stop());
             run.run().expect("stopping is no failure");
             stopper.join().expect("does not panic");

@@ -51,19 +51,9 @@ pub fn read(run: &mut Section) -> Result<Speculation, ScenarioError> {
         gvt: run.choice("gvt", &choices(&GVTS), Some(default.gvt))?,
         memory_bytes: run.optional::<Size>("memory")?.map(|size| size.bytes),
         optimistic: run.optional::<Chosen>("optimistic")?.map(|chosen| chosen.0),
-        groups: groups(run)?,
         check_rollback: run.or("check_rollback", default.check_rollback)?,
         chaos: run.optional("chaos")?,
     })
-}
-
-fn groups(run: &mut Section) -> Result<Option<u32>, ScenarioError> {
-    let groups = run.optional("groups")?;
-    if groups == Some(0) {
-        let problem = "federates cannot be merged into 0 groups";
-        return Err(run.refuse("groups", problem, "a whole number from 1"));
-    }
-    Ok(groups)
 }
 
 /// Checks what depends on the model.

@@ -10,7 +10,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
     /// Takes the board apart after the leg: whatever is not final is rolled back.
     pub(crate) fn finish(self) -> Outcome<M, Q> {
         let mut state = self.state.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let mut outcome = Outcome { halt: state.halt, ..Outcome::default() };
+        let width = Some(state.window.width());
+        let mut outcome = Outcome { halt: state.halt, width, ..Outcome::default() };
         outcome.rollbacks = Some(Box::default());
         if let Some(trouble) = state.trouble {
             outcome.trouble = Some(*trouble);

@@ -32,7 +32,7 @@ enum Status {
 pub(super) struct State {
     pub(super) gvt: Gvt,
     pub(super) ready: Ready,
-    window: MovingWindow,
+    pub(super) window: MovingWindow,
     status: Vec<Status>,
     /// How far each federate has been.
     fronts: Vec<Time>,
@@ -62,7 +62,14 @@ pub(super) struct Stand {
 }
 
 impl State {
-    pub(super) fn new(kind: GvtKind, floors: Vec<Time>, workers: usize, slack: Time, until: Time) -> Self {
+    pub(super) fn new(
+        kind: GvtKind,
+        floors: Vec<Time>,
+        workers: usize,
+        slack: Time,
+        window: MovingWindow,
+        until: Time,
+    ) -> Self {
         let mut ready = Ready::new(floors.len(), workers, slack);
         floors.iter().enumerate().for_each(|(federate, floor)| ready.push(federate as u32, *floor));
         let gvt = Gvt::new(kind, floors.clone());
@@ -70,7 +77,7 @@ impl State {
             over: gvt.value() >= until,
             gvt,
             ready,
-            window: MovingWindow::new(slack, floors.len() as u32),
+            window,
             fronts: vec![Time::ZERO; floors.len()],
             status: floors.into_iter().map(Status::Ready).collect(),
             waiting: BTreeSet::new(),

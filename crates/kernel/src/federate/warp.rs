@@ -25,6 +25,7 @@ mod pace;
 mod rollback;
 mod settle;
 mod stats;
+mod stride;
 mod stuck;
 
 use std::collections::BTreeMap;
@@ -35,6 +36,7 @@ use lazy::Unsent;
 use log::Log;
 use pace::Pace;
 pub use stats::{Depths, Rollbacks};
+pub use stride::Wants;
 use stuck::Stuck;
 pub use stuck::{Trouble, TroubleKind};
 
@@ -111,17 +113,6 @@ pub struct Bounds {
     pub width: Time,
     /// No event is to be run ahead that is this far beyond GVT, or farther.
     pub ahead: Time,
-}
-
-/// When a federate can go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wants {
-    /// From this GVT on, if it is patient where running safely is worth it.
-    pub patient: Time,
-    /// From this GVT on in any case.
-    pub ahead: Time,
-    /// Whether it has something to run again, up to where it has been, whatever GVT is.
-    pub again: bool,
 }
 
 /// What a turn came to.
@@ -208,13 +199,6 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         self.reached
     }
 
-    /// What it has done ahead since this was asked last.
-    pub fn take_effort(&mut self) -> Effort {
-        let Rollbacks { undone, coasted, antis, .. } = self.stats;
-        let before = std::mem::replace(&mut self.wasted, undone + coasted + antis);
-        Effort { wasted: self.wasted - before, ..std::mem::take(&mut self.effort) }
-    }
-
     /// Events committed so far.
     pub fn events(&self) -> u64 {
         self.base.events()
@@ -256,7 +240,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             }
             self.base.queue.push(event);
         }
-        let committable = self.log.first_key(local).map_or(Time::MAX, |key| key.time()).min(processable);
+        let logged = self.log.first_key(local).map_or(Time::MAX, |key| key.time());
+        let committable = logged.max(self.committed).min(processable);
         let emittable = processable.saturating_add(self.base.rules.lookahead);
         Times { committed: self.committed, committable, processable, emittable }
     }
@@ -355,61 +340,6 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         self.settings.memory_bytes.is_some_and(|most| self.log.bytes() >= most)
     }
 
-    /// How far beyond GVT it may run.
-    fn ahead(&self, bounds: Bounds) -> Time {
-        self.settings.ahead.unwrap_or(bounds.ahead).max(Time::nanos(1))
-    }
-
-    /// Less than this is not worth a turn, unless it is up to the horizon.
-    fn least_stride(&self, bounds: Bounds) -> Time {
-        Time::nanos(bounds.width.min(self.ahead(bounds)).as_nanos() / 2)
-    }
-
-    /// Where the next batch ahead ends: a width farther than ever before, or, if `limit` does not allow that, where the
-    /// federate has been already. None if there is nothing to run up to there.
-    fn bound_ahead(&self, bounds: Bounds, limit: Time) -> Option<Time> {
-        let front = self.reached.max(bounds.floor);
-        let bound = self.pace.bound(bounds.floor, self.reached, bounds.width.max(Time::nanos(1))).min(limit);
-        let far = limit == bounds.until || limit >= front.saturating_add(self.least_stride(bounds));
-        let bound = if far && bound > front { bound } else { self.reached.min(limit) };
-        (bound > bounds.floor).then_some(bound)
-    }
-
-    /// Whether it is worth waiting for GVT, to run safely.
-    fn may_wait(&self) -> bool {
-        let plain = self.unsent.is_empty() && !self.settings.eager && !self.settings.check;
-        plain && self.pace.is_worth()
-    }
-
-    /// When a federate can go on without new mail. If it `waits` for GVT, that is above the present one.
-    pub fn wants(&self, bounds: Bounds, waits: bool) -> Wants {
-        let Bounds { floor, gvt, until, .. } = bounds;
-        if floor >= until {
-            return Wants { patient: Time::MAX, ahead: Time::MAX, again: false };
-        }
-        let soon = if waits { gvt.saturating_add(Time::nanos(1)) } else { Time::ZERO };
-        // The least GVT that is less than this before that.
-        let from = |ahead: Time, that: Time| {
-            if that < ahead { Time::ZERO } else { (that - ahead).saturating_add(Time::nanos(1)) }
-        };
-        let most = self.ahead(bounds);
-        let again = floor < self.reached && floor < gvt.saturating_add(most);
-        let ahead = if self.is_full() || !self.conservative.is_empty() {
-            soon
-        } else if again {
-            from(most - self.least_stride(bounds), self.reached).min(from(self.base.rules.lookahead, floor))
-        } else {
-            from(most - self.least_stride(bounds), self.reached.max(floor)).min(from(most, floor))
-        };
-        let ahead = ahead.max(soon);
-        let patient = if self.may_wait() {
-            from(self.base.rules.lookahead - self.pace.worth(), floor).max(soon)
-        } else {
-            ahead
-        };
-        Wants { patient, ahead, again: again && !waits && !self.is_full() && !self.may_wait() }
-    }
-
     /// Runs a batch that is final at once.
     fn run_safe(
         &mut self,
@@ -419,6 +349,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         safe: Time,
         outbox: &mut Outbox<M::Event>,
     ) -> Turn {
+        // What an LP runs now is final at once, and comes after what it has in the log.
+        self.log.commit_all(model, &mut self.base, safe);
         let bound = self.pace.safe_bound(floor, safe);
         self.reached = self.reached.max(bound);
         let before = self.base.events;

@@ -5,8 +5,8 @@
 //! they send it from then on rolls it back.
 //!
 //! The width follows from two costs. A turn of a federate costs as much as [`TURN`] events, whatever it does, so that the
-//! wider the window, the less turns cost for each event. What is wasted by rollbacks grows with the width. The
-//! sum of a cost that falls like `1 / width` and of one that grows like `width` is least where both are equal.
+//! wider the window, the less turns cost for each event. What is wasted by rollbacks, turns that only run again what was rolled
+//! back included, grows with the width. The sum of a cost that falls like `1 / width` and of one that grows like `width` is least where both are equal.
 //!
 //! No clock is looked at: costs are counted, so that a run can be repeated.
 
@@ -27,10 +27,12 @@ const STEP: f64 = 2.0;
 /// What federates have done ahead since they were asked last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Turns that ran events ahead.
+    /// Turns that went farther than the federate had been.
     pub turns: u64,
-    /// Events handled.
+    /// Events handled there.
     pub handled: u64,
+    /// Turns that only ran again what had been rolled back.
+    pub again: u64,
     /// Events undone, events handled again only to come back to a state, and anti-messages.
     pub wasted: u64,
 }
@@ -42,10 +44,10 @@ pub struct Effort {
 /// let mut window = MovingWindow::new(Time::millis(1), 2);
 /// assert_eq!(window.width(), Time::millis(1));
 /// // Turns with few events, and next to nothing rolled back: a wider window is better.
-/// window.note(Effort { turns: 4, handled: 80, wasted: 1 });
+/// window.note(Effort { turns: 4, handled: 80, again: 0, wasted: 1 });
 /// assert_eq!(window.width(), Time::millis(2));
 /// // Turns are large now, and a fifth of their work is in vain.
-/// window.note(Effort { turns: 4, handled: 2000, wasted: 400 });
+/// window.note(Effort { turns: 4, handled: 2000, again: 5, wasted: 240 });
 /// assert!(window.width() < Time::millis(2));
 /// ```
 #[derive(Clone, Debug)]
@@ -56,9 +58,9 @@ pub struct MovingWindow {
 }
 
 impl MovingWindow {
-    /// For this many federates; the first window is as wide as the lookahead.
-    pub fn new(lookahead: Time, federates: u32) -> Self {
-        let width_ns = lookahead.as_nanos().max(1) as f64;
+    /// For this many federates; `width` is that of the first window. Where nothing is known, the lookahead is a good one.
+    pub fn new(width: Time, federates: u32) -> Self {
+        let width_ns = width.as_nanos().max(1) as f64;
         Self { width_ns, federates: u64::from(federates), sums: Effort::default() }
     }
 
@@ -73,16 +75,18 @@ impl MovingWindow {
     }
 
     /// A federate has done so much ahead.
-    pub fn note(&mut self, Effort { turns, handled, wasted }: Effort) {
+    pub fn note(&mut self, Effort { turns, handled, again, wasted }: Effort) {
         self.sums.turns += turns;
         self.sums.handled += handled;
+        self.sums.again += again;
         self.sums.wasted += wasted;
         if self.sums.turns < TURNS * self.federates {
             return;
         }
-        let Effort { turns, handled, wasted } = std::mem::take(&mut self.sums);
+        let Effort { turns, handled, again, wasted } = std::mem::take(&mut self.sums);
         let events = handled as f64 / turns as f64;
-        let (turn, waste) = (TURN / events.max(1.0), wasted as f64 / handled.max(1) as f64);
+        let wasted = wasted as f64 + TURN * again as f64;
+        let (turn, waste) = (TURN / events.max(1.0), wasted / handled.max(1) as f64);
         let factor = (turn / waste.max(f64::MIN_POSITIVE)).sqrt().clamp(1.0 / STEP, STEP);
         let factor = if events > MOST { 1.0 / STEP } else { factor };
         if factor < 1.0 || events < ENOUGH {

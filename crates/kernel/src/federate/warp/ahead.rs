@@ -65,6 +65,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         if bound > front {
             let fresh = segment.events.iter().filter(|event| event.time() >= front).count() as u64;
             self.pace.note_density(fresh, bound - floor.max(front));
+            self.effort.turns += 1;
+            self.effort.handled += fresh;
+        } else {
+            self.effort.again += 1;
         }
         self.stats.note_batch(ran, segment.saved.len() as u64);
         self.log.close(segment);
@@ -78,8 +82,6 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         }
         self.resolve(model, partition, outbox);
         self.pace.ran_ahead(ran, &self.stats);
-        self.effort.turns += 1;
-        self.effort.handled += ran;
         let settled = waiting != self.base.cancelled.len() + self.unsent.len();
         // Without any event there, the floor was higher than was known.
         if ran > 0 || settled || parked || !any { Turn::Ran } else { Turn::Waits }

@@ -15,6 +15,8 @@ const ENOUGH: f64 = 1024.0;
 const WORTH: f64 = 24.0;
 /// Events of a safe batch, at most.
 const MOST: f64 = 16384.0;
+/// Lookaheads that a federate may be ahead of GVT where running safely is worth it.
+const STRIDES: u64 = 3;
 /// A batch may be narrower than it could be by one part in this many.
 const NEARLY: u64 = 8;
 /// Events after which the distance of copies is looked at again.
@@ -41,12 +43,17 @@ impl Pace {
     /// Whether what is safe from `floor` on is worth a batch of its own, where batches ahead are `width` wide.
     pub fn prefers_safe(&self, floor: Time, safe: Time, width: Time) -> bool {
         let span = safe - floor;
-        span >= Time::nanos(width.as_nanos() / 2) || self.is_worth() && span >= self.worth()
+        span >= Time::nanos(self.width(width).as_nanos() / 2) || self.is_worth() && span >= self.worth()
     }
 
     /// Whether a lookahead holds enough events for a batch.
     pub fn is_worth(&self) -> bool {
         self.lookahead.as_nanos() as f64 * self.density >= WORTH
+    }
+
+    /// How far ahead of GVT to run where running safely is worth it.
+    pub fn safe_strides(&self) -> Time {
+        Time::nanos(self.lookahead.as_nanos().saturating_mul(STRIDES))
     }
 
     /// The part of the lookahead that a safe batch should be able to run: most of it, or enough events.
@@ -64,10 +71,15 @@ impl Pace {
         self.align(floor, safe.min(floor.saturating_add(most)))
     }
 
+    /// How wide batches ahead are where they may be `width` wide.
+    fn width(&self, width: Time) -> Time {
+        if self.is_worth() { width.min(self.worth()).max(Time::nanos(1)) } else { width }
+    }
+
     /// Where a batch ahead from `floor` on ends that goes `width` farther than `front`. Where running safely is worth it, it
     /// is kept short: who is away for long keeps the others from being safe.
     pub fn bound(&self, floor: Time, front: Time, width: Time) -> Time {
-        let width = if self.is_worth() { width.min(self.lookahead) } else { width };
+        let width = self.width(width);
         self.align(floor.max(front), floor.max(front).saturating_add(width))
     }
 

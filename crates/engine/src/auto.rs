@@ -1,0 +1,223 @@
+//! `auto`: finds out by trying how a model runs fastest.
+//!
+//! A *way* is a protocol and the most groups that federates are merged into. A run begins with the way that is best for
+//! most models. After a moment, and then at growing intervals, every way that could be better is tried for a stretch, the
+//! present one first, and the fastest goes on. Nothing of the result depends on that: a way only says who works on what.
+//!
+//! Trials are bounded by what has run before them: a stretch is a small part of that, and where dealing the LPs anew takes
+//! long, the trial waits until that is a small part too.
+//!
+//! Invariant: what a pause costs is counted with the way that comes after it.
+
+use std::time::Duration;
+
+use paceline_kernel::{Model, Rng, Time};
+
+use crate::{Simulation, Sync};
+
+/// From the start of a run to the first trial, and how many times longer each interval is than the one before.
+const FIRST: Duration = Duration::from_millis(200);
+const GROWTH: u32 = 5;
+/// A stretch is this long, or this part of the time run so far.
+const STRETCH: Duration = Duration::from_millis(40);
+const STRETCH_PART: u32 = 50;
+/// Dealing LPs anew for all stretches of a trial may take this part of the time run so far.
+const DEALING_PART: u32 = 25;
+/// An estimate of what dealing takes for each LP with its events, before it has been seen.
+const DEALING: Duration = Duration::from_nanos(500);
+/// Another way is taken if it is faster than the present one by this factor.
+const BETTER: f64 = 1.05;
+/// A way slower than the best by more than this factor is tried in every fourth trial only.
+const HOPELESS: f64 = 0.5;
+const SELDOM: u32 = 4;
+/// Groups for each thread where federates wait for each other.
+const PER_THREAD: u32 = 4;
+
+/// Into what federates are merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Groups {
+    /// All into one.
+    One,
+    /// They stay as the model deals them.
+    AsDealt,
+    /// Into at most so many for each thread.
+    PerThread(u32),
+}
+
+/// How federates are worked off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    pub(crate) sync: Sync,
+    pub(crate) groups: Groups,
+}
+
+impl Way {
+    /// The usual one under protocol `sync`.
+    pub(crate) fn of(sync: Sync) -> Self {
+        let groups = match sync {
+            Sync::Auto | Sync::Sequential => Groups::One,
+            Sync::NullMessage | Sync::NullMessageOnDemand => Groups::AsDealt,
+            Sync::TimeStep | Sync::Window => Groups::PerThread(PER_THREAD),
+            Sync::Optimistic | Sync::Mixed => Groups::PerThread(1),
+        };
+        Self { sync, groups }
+    }
+
+    /// The window that queues are to be ready for.
+    pub(crate) fn window<M: Model>(self, model: &M) -> Time {
+        if self.sync == Sync::Sequential { Time::ZERO } else { model.lookahead() }
+    }
+}
+
+/// What a way came to in a run under [`Sync::Auto`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tried {
+    /// The protocol.
+    pub sync: Sync,
+    /// The groups for each thread that federates were merged into at most; none where that is one in all.
+    pub groups_per_thread: Option<u32>,
+    /// Events committed in a second of real time, when it was tried last; none if it never was.
+    pub rate: Option<f64>,
+    /// Events committed in this way.
+    pub events: u64,
+    /// Real time run in this way.
+    pub wall: Duration,
+}
+
+/// Chooses.
+#[derive(Debug)]
+pub(crate) struct Auto {
+    ways: Vec<Tried>,
+    present: usize,
+    /// The ways of this trial, and how many of them have been tried; none while there is no trial.
+    trying: Option<(Vec<usize>, usize)>,
+    trials: u32,
+    interval: Duration,
+    /// When the next stretch or trial begins, since the start of the run.
+    due: Duration,
+    /// The longest time that dealing has taken.
+    dealing: Duration,
+    /// Whether that was seen, and is no estimate.
+    seen: bool,
+    /// Draws a way at every pause instead: for tests.
+    draws: Option<Rng>,
+}
+
+impl Auto {
+    /// For a run on this many threads.
+    pub(crate) fn new<M: Model>(simulation: &Simulation<M>, threads: u32) -> Self {
+        let Simulation { model, speculation, draws, .. } = simulation;
+        let way = |sync, groups_per_thread| Tried {
+            sync,
+            groups_per_thread,
+            rate: None,
+            events: 0,
+            wall: Duration::ZERO,
+        };
+        let waits = model.lookahead() > Time::ZERO;
+        let warp = if speculation.optimistic.is_some() && waits { Sync::Mixed } else { Sync::Optimistic };
+        let mut ways = Vec::new();
+        if waits {
+            ways.push(way(Sync::Window, Some(PER_THREAD)));
+        }
+        ways.push(way(Sync::Sequential, None));
+        if threads > 1 || draws.is_some() {
+            ways.push(way(warp, Some(1)));
+        }
+        if waits && (threads > 1 || draws.is_some()) {
+            ways.push(way(warp, Some(PER_THREAD)));
+        }
+        let dealing = DEALING * model.lps();
+        Self {
+            ways,
+            present: 0,
+            trying: None,
+            trials: 0,
+            interval: FIRST,
+            due: FIRST,
+            dealing,
+            seen: false,
+            draws: draws.map(|seed| Rng::new(seed, 1)),
+        }
+    }
+
+    /// The way of the next leg.
+    pub(crate) fn way(&self) -> Way {
+        let Tried { sync, groups_per_thread, .. } = self.ways[self.present];
+        Way { sync, groups: groups_per_thread.map_or(Groups::One, Groups::PerThread) }
+    }
+
+    /// From `run`, the time since the start of the run, until there is something to decide.
+    pub(crate) fn pause(&self, run: Duration) -> Duration {
+        self.due.saturating_sub(run)
+    }
+
+    /// A leg has committed so many events in so much time, the pause before it included.
+    pub(crate) fn ran(&mut self, events: u64, wall: Duration) {
+        let way = &mut self.ways[self.present];
+        way.events += events;
+        way.wall += wall;
+        way.rate = Some(events as f64 / wall.as_secs_f64().max(1e-9));
+    }
+
+    /// Dealing the LPs anew has taken so long.
+    pub(crate) fn dealt(&mut self, dealing: Duration) {
+        self.dealing = if self.seen { self.dealing.max(dealing) } else { dealing };
+        self.seen = true;
+    }
+
+    /// Decides on the way of the next leg, where it is time for that, `run` after the start of the run.
+    pub(crate) fn decide(&mut self, run: Duration) {
+        if let Some(rng) = &mut self.draws {
+            self.present = rng.below(self.ways.len() as u64) as usize;
+            return;
+        }
+        if run < self.due {
+            return;
+        }
+        if self.trying.is_none() {
+            self.begin_trial(run);
+        }
+        match &mut self.trying {
+            Some((ways, tried)) if *tried < ways.len() => {
+                self.present = ways[*tried];
+                *tried += 1;
+                self.due = run + STRETCH.max(run / STRETCH_PART);
+            }
+            Some(_) => self.end_trial(run),
+            None => {}
+        }
+    }
+
+    /// Begins a trial if what it costs is little by now.
+    fn begin_trial(&mut self, run: Duration) {
+        let best = self.ways.iter().filter_map(|way| way.rate).fold(0.0, f64::max);
+        let seldom = self.trials.is_multiple_of(SELDOM);
+        let hopeful = |way: &usize| seldom || self.ways[*way].rate.is_none_or(|rate| rate >= best * HOPELESS);
+        let others = (0..self.ways.len()).filter(|way| *way != self.present).filter(hopeful);
+        let ways: Vec<usize> = std::iter::once(self.present).chain(others).collect();
+        let dealings = self.dealing * ways.len() as u32;
+        if ways.len() == 1 || dealings * DEALING_PART > run {
+            self.due = run + self.interval.max(dealings * DEALING_PART);
+            return;
+        }
+        self.trials += 1;
+        self.trying = Some((ways, 0));
+    }
+
+    /// The fastest of the ways tried goes on, or the first of them if none is much faster.
+    fn end_trial(&mut self, run: Duration) {
+        let (ways, _) = self.trying.take().expect("a trial ends once it has begun");
+        let rate = |way: usize| self.ways[way].rate.unwrap_or(0.0);
+        let best = ways.iter().copied().max_by(|a, b| rate(*a).total_cmp(&rate(*b)));
+        let best = best.expect("the present way is tried too");
+        self.present = if rate(best) > rate(ways[0]) * BETTER { best } else { ways[0] };
+        self.interval *= GROWTH;
+        self.due = run + self.interval;
+    }
+
+    /// What all ways came to.
+    pub(crate) fn finish(self) -> Vec<Tried> {
+        self.ways
+    }
+}

@@ -1,0 +1,52 @@
+//! `auto`: whatever protocols follow one another in a run, it gives the digest of the sequential reference, with and without
+//! lookahead; and where nothing is said a run tries what is fastest and tells what it tried.
+//!
+//! `PACELINE_CASES` sets the number of random models (default 150 in each test), `PACELINE_SEED` the first.
+
+mod facts;
+mod mesh;
+
+use std::collections::BTreeSet;
+
+use facts::{assert_same, facts, setting};
+use mesh::Mesh;
+use paceline_engine::{Simulation, Sync};
+use paceline_kernel::{Model, Rng};
+
+fn cases(zero: bool) {
+    let (first, mut seen) = (setting("PACELINE_SEED", 0), BTreeSet::new());
+    for case in first..first + setting("PACELINE_CASES", 150) {
+        let mesh = Mesh::draw(case, zero);
+        let mut rng = Rng::new(case, 0x6175_746f);
+        let base = || Simulation::new(mesh.clone()).until(mesh.until()).seed(case);
+        let reference = base().sync(Sync::Sequential).run().expect("the model keeps the rules");
+        let (events, reference) = (reference.events, facts(reference));
+        let federates = 1 + rng.below(u64::from(mesh.lps())) as u32;
+        let threads = [1, 2, 3, 8][rng.below(4) as usize];
+        let groups = if rng.chance(0.5) { u32::MAX } else { 1 + rng.below(4) as u32 };
+        let leg_events = 1 + rng.below(events.max(4) / 4);
+        let run = base().sync(Sync::Auto).federates(federates).groups(groups).threads(threads);
+        let mut report =
+            run.leg_events(leg_events).draw_protocols(case).run().expect("the model keeps the rules");
+        let what = format!(
+            "case {case}: {federates} federates, {groups} groups, {threads} threads, {leg_events} a leg"
+        );
+        let tried = std::mem::take(&mut report.tried);
+        assert_eq!(tried.iter().map(|tried| tried.events).sum::<u64>(), report.events, "{what}");
+        seen.extend(tried.iter().filter(|tried| tried.events > 0).map(|tried| tried.sync.name()));
+        assert_same(&facts(report), &reference, &what);
+    }
+    let all: &[&str] =
+        if zero { &["optimistic", "sequential"] } else { &["optimistic", "sequential", "window"] };
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), all, "each had its turn");
+}
+
+#[test]
+fn runs_whose_protocol_changes_agree_with_the_reference() {
+    cases(false);
+}
+
+#[test]
+fn they_do_without_lookahead() {
+    cases(true);
+}
