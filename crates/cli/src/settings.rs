@@ -100,7 +100,7 @@ impl RunSettings {
         if self.protocol == Sync::Sequential {
             return Ok(());
         }
-        if lookahead == Time::ZERO && !self.may_speculate() {
+        if lookahead == Time::ZERO && !matches!(self.protocol, Sync::Auto | Sync::Optimistic) {
             let name = self.protocol.name();
             let problem = format!("protocol {name:?} needs a lookahead above zero, and the model has none");
             let allowed = "\"auto\", \"sequential\", \"optimistic\", or a model with a lookahead above zero";

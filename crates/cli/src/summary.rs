@@ -187,7 +187,12 @@ impl Finished {
         }
         let mut federates = text::count(self.federates.into());
         if self.groups != self.federates {
-            federates = format!("{federates}, run in {} groups", text::count(self.groups.into()));
+            let groups = if self.groups == 1 {
+                "one group".to_owned()
+            } else {
+                format!("{} groups", text::count(self.groups.into()))
+            };
+            federates = format!("{federates}, run in {groups}");
         }
         rows.extend([
             ("queue", self.settings.queue.name().to_owned()),
@@ -227,7 +232,7 @@ fn trial(tried: &Tried) -> String {
     };
     match tried.rate {
         Some(rate) => format!("{name} {}, for {}", text::rate(rate), text::span(tried.wall)),
-        None => format!("{name} not"),
+        None => format!("{name} not yet"),
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A *way* is a protocol and the most groups that federates are merged into. A run begins with the way that is best for
 //! most models. After a moment, and then at growing intervals, every way that could be better is tried for a stretch, the
-//! present one first, and the fastest goes on. Nothing of the result depends on that: a way only says who works on what.
+//! present one first. If another one is faster, both are tried once more, for a single stretch says little on a machine that
+//! others use too; if it is faster again, it goes on. Nothing of the result depends on that: a way only says who works on what.
 //!
 //! Trials are bounded by what has run before them: a stretch is a small part of that, and where dealing the LPs anew takes
 //! long, the trial waits until that is a small part too.
@@ -84,13 +85,22 @@ pub struct Tried {
     pub wall: Duration,
 }
 
+/// A trial: its ways, the present one first, and how many of them have been tried.
+#[derive(Debug)]
+struct Trial {
+    ways: Vec<usize>,
+    tried: usize,
+    /// Whether two ways are tried for the second time.
+    again: bool,
+}
+
 /// Chooses.
 #[derive(Debug)]
 pub(crate) struct Auto {
     ways: Vec<Tried>,
     present: usize,
-    /// The ways of this trial, and how many of them have been tried; none while there is no trial.
-    trying: Option<(Vec<usize>, usize)>,
+    /// The trial that goes on, if there is one.
+    trial: Option<Trial>,
     trials: u32,
     interval: Duration,
     /// When the next stretch or trial begins, since the start of the run.
@@ -131,7 +141,7 @@ impl Auto {
         Self {
             ways,
             present: 0,
-            trying: None,
+            trial: None,
             trials: 0,
             interval: FIRST,
             due: FIRST,
@@ -175,18 +185,18 @@ impl Auto {
         if run < self.due {
             return;
         }
-        if self.trying.is_none() {
+        if self.trial.is_none() {
             self.begin_trial(run);
         }
-        match &mut self.trying {
-            Some((ways, tried)) if *tried < ways.len() => {
-                self.present = ways[*tried];
-                *tried += 1;
-                self.due = run + STRETCH.max(run / STRETCH_PART);
-            }
-            Some(_) => self.end_trial(run),
-            None => {}
+        let Some(trial) = &mut self.trial else { return };
+        if trial.tried == trial.ways.len() {
+            let (ways, again) = (std::mem::take(&mut trial.ways), trial.again);
+            self.judge(run, ways, again);
         }
+        let Some(Trial { ways, tried, .. }) = &mut self.trial else { return };
+        self.present = ways[*tried];
+        *tried += 1;
+        self.due = run + STRETCH.max(run / STRETCH_PART);
     }
 
     /// Begins a trial if what it costs is little by now.
@@ -202,16 +212,21 @@ impl Auto {
             return;
         }
         self.trials += 1;
-        self.trying = Some((ways, 0));
+        self.trial = Some(Trial { ways, tried: 0, again: false });
     }
 
-    /// The fastest of the ways tried goes on, or the first of them if none is much faster.
-    fn end_trial(&mut self, run: Duration) {
-        let (ways, _) = self.trying.take().expect("a trial ends once it has begun");
+    /// Ends a trial of `ways`, or has the fastest of them tried once more.
+    fn judge(&mut self, run: Duration, ways: Vec<usize>, again: bool) {
         let rate = |way: usize| self.ways[way].rate.unwrap_or(0.0);
         let best = ways.iter().copied().max_by(|a, b| rate(*a).total_cmp(&rate(*b)));
         let best = best.expect("the present way is tried too");
-        self.present = if rate(best) > rate(ways[0]) * BETTER { best } else { ways[0] };
+        let better = rate(best) > rate(ways[0]) * BETTER;
+        if better && !again {
+            self.trial = Some(Trial { ways: vec![ways[0], best], tried: 0, again: true });
+            return;
+        }
+        self.present = if better { best } else { ways[0] };
+        self.trial = None;
         self.interval *= GROWTH;
         self.due = run + self.interval;
     }

@@ -17,8 +17,16 @@ messages_per_lp = 1.5
 until = "20s"
 "#;
 
-const PROTOCOLS: [&str; 7] =
-    ["sequential", "time-step", "window", "null-message", "null-message-on-demand", "optimistic", "mixed"];
+const PROTOCOLS: [&str; 8] = [
+    "auto",
+    "sequential",
+    "time-step",
+    "window",
+    "null-message",
+    "null-message-on-demand",
+    "optimistic",
+    "mixed",
+];
 
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -41,7 +49,7 @@ fn json_says_everything() {
     let number =
         |key: &str| summary[key].as_f64().unwrap_or_else(|| panic!("{key} is a number: {}", summary[key]));
     assert_eq!((&summary["model"], &summary["scenario"]), (&"phold".into(), &"small".into()));
-    assert_eq!((&summary["protocol"], &summary["queue"]), (&"window".into(), &"bucket".into()));
+    assert_eq!((&summary["protocol"], &summary["queue"]), (&"auto".into(), &"bucket".into()));
     assert_eq!((number("lps"), number("federates"), number("threads")), (32.0, 3.0, 2.0));
     assert_eq!((number("end_time_s"), &summary["ended_by"]), (20.0, &"horizon".into()));
     let digest = summary["digest"].as_str().unwrap();
@@ -178,7 +186,7 @@ fn check_and_list_say_what_there_is() {
     fs::create_dir(folder.path().join("scenarios")).unwrap();
     fs::copy(folder.path().join("small.toml"), folder.path().join("scenarios/small.toml")).unwrap();
     let check = stdout(&paceline(folder.path(), &["check", "small.toml"]));
-    for word in ["small.toml is sound", "phold", "32", "20s", "window", "bucket"] {
+    for word in ["small.toml is sound", "phold", "32", "20s", "auto", "bucket"] {
         assert!(check.contains(word), "{check} says {word}");
     }
     let list = stdout(&paceline(folder.path(), &["list"]));
