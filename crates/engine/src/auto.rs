@@ -1,9 +1,10 @@
 //! `auto`: finds out by trying how a model runs fastest.
 //!
 //! A *way* is a protocol and the most groups that federates are merged into. A run begins with the way that is best for
-//! most models. After a moment, and then at growing intervals, every way that could be better is tried for a stretch, the
-//! present one first. If another one is faster, both are tried once more, for a single stretch says little on a machine that
-//! others use too; if it is faster again, it goes on. Nothing of the result depends on that: a way only says who works on what.
+//! most models. After a moment, and then at growing intervals, every way that could be better is tried for a short stretch,
+//! the present one first. Those that come near the fastest are tried once more, for longer, since the beginning and the end
+//! of a stretch weigh much in a short one; then the fastest goes on. Nothing of the result depends on that: a way only says who
+//! works on what.
 //!
 //! Trials are bounded by what has run before them: a stretch is a small part of that, and where dealing the LPs anew takes
 //! long, the trial waits until that is a small part too.
@@ -17,15 +18,18 @@ use paceline_kernel::{Model, Rng, Time};
 use crate::{Simulation, Sync};
 
 /// From the start of a run to the first trial, and how many times longer each interval is than the one before.
-const FIRST: Duration = Duration::from_millis(200);
+const FIRST: Duration = Duration::from_millis(60);
 const GROWTH: u32 = 5;
 /// A stretch is this long, or this part of the time run so far.
-const STRETCH: Duration = Duration::from_millis(40);
+const STRETCH: Duration = Duration::from_millis(20);
 const STRETCH_PART: u32 = 50;
 /// Dealing LPs anew for all stretches of a trial may take this part of the time run so far.
-const DEALING_PART: u32 = 25;
+const DEALING_PART: u32 = 10;
 /// An estimate of what dealing takes for each LP with its events, before it has been seen.
 const DEALING: Duration = Duration::from_nanos(500);
+/// Ways at least this fast beside the fastest are tried once more, in stretches so many times as long.
+const NEAR: f64 = 0.5;
+const LONGER: u32 = 4;
 /// Another way is taken if it is faster than the present one by this factor.
 const BETTER: f64 = 1.05;
 /// A way slower than the best by more than this factor is tried in every fourth trial only.
@@ -90,7 +94,7 @@ pub struct Tried {
 struct Trial {
     ways: Vec<usize>,
     tried: usize,
-    /// Whether two ways are tried for the second time.
+    /// Whether they are tried for the second time.
     again: bool,
 }
 
@@ -193,10 +197,11 @@ impl Auto {
             let (ways, again) = (std::mem::take(&mut trial.ways), trial.again);
             self.judge(run, ways, again);
         }
-        let Some(Trial { ways, tried, .. }) = &mut self.trial else { return };
+        let Some(Trial { ways, tried, again }) = &mut self.trial else { return };
         self.present = ways[*tried];
         *tried += 1;
-        self.due = run + STRETCH.max(run / STRETCH_PART);
+        let stretch = STRETCH.max(run / STRETCH_PART);
+        self.due = run + if *again { stretch.max(STRETCH * LONGER) } else { stretch };
     }
 
     /// Begins a trial if what it costs is little by now.
@@ -215,17 +220,19 @@ impl Auto {
         self.trial = Some(Trial { ways, tried: 0, again: false });
     }
 
-    /// Ends a trial of `ways`, or has the fastest of them tried once more.
-    fn judge(&mut self, run: Duration, ways: Vec<usize>, again: bool) {
+    /// Ends a trial of `ways`, or has those of them tried once more that come near the fastest.
+    fn judge(&mut self, run: Duration, mut ways: Vec<usize>, again: bool) {
         let rate = |way: usize| self.ways[way].rate.unwrap_or(0.0);
         let best = ways.iter().copied().max_by(|a, b| rate(*a).total_cmp(&rate(*b)));
         let best = best.expect("the present way is tried too");
         let better = rate(best) > rate(ways[0]) * BETTER;
-        if better && !again {
-            self.trial = Some(Trial { ways: vec![ways[0], best], tried: 0, again: true });
+        let present = if better { best } else { ways[0] };
+        ways.retain(|way| rate(*way) >= rate(best) * NEAR);
+        if ways.len() > 1 && !again {
+            self.trial = Some(Trial { ways, tried: 0, again: true });
             return;
         }
-        self.present = if better { best } else { ways[0] };
+        self.present = present;
         self.trial = None;
         self.interval *= GROWTH;
         self.due = run + self.interval;

@@ -122,6 +122,8 @@ fn lookaheads() -> Vec<Case> {
     let ways = |lookahead_s: f64| {
         let mut ways = vec![Way::sequential(), Way::new(Sync::Optimistic, 1, 1)];
         ways.extend([2, 8, 64].map(Way::optimistic));
+        ways.push(Way::optimistic(8).unmerged());
+        ways.push(Way::new(Sync::Auto, 8, 2));
         if lookahead_s > 0.0 {
             ways.extend([2, 64].map(|federates| Way::new(Sync::Window, federates, 2)));
             ways.push(Way::new(Sync::Mixed, 8, 2));

@@ -29,6 +29,7 @@ fn ways(lookahead: Time) -> Vec<Way> {
         ways.push(Way::new(Sync::Window, 2, 2));
     }
     ways.extend([2, 8, 64].map(Way::optimistic));
+    ways.push(Way::new(Sync::Auto, 8, 2));
     ways
 }
 

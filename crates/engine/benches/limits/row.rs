@@ -53,6 +53,8 @@ pub struct Way {
     threads: u32,
     speculation: Speculation,
     balance: Balance,
+    /// The most groups that federates are merged into; the engine's choice unless said.
+    groups: Option<u32>,
     busy: bool,
     /// Its name in place of protocol, federates and threads.
     name: Option<String>,
@@ -63,7 +65,17 @@ pub struct Way {
 impl Way {
     pub fn new(sync: Sync, federates: u32, threads: u32) -> Self {
         let (speculation, balance) = (Speculation::default(), Balance::Off);
-        Self { sync, federates, threads, speculation, balance, busy: false, name: None, more: "" }
+        Self {
+            sync,
+            federates,
+            threads,
+            speculation,
+            balance,
+            groups: None,
+            busy: false,
+            name: None,
+            more: "",
+        }
     }
 
     pub fn sequential() -> Self {
@@ -85,6 +97,11 @@ impl Way {
 
     pub fn balanced(self) -> Self {
         Self { more: ", balance", balance: Balance::Load, ..self }
+    }
+
+    /// Every federate is worked off by itself.
+    pub fn unmerged(self) -> Self {
+        Self { more: ", not merged", groups: Some(self.federates), ..self }
     }
 
     pub fn beside_busy(self) -> Self {
@@ -109,7 +126,11 @@ impl Way {
             let _busy = self.busy.then(Busy::start);
             let run = Simulation::new(model.clone()).until(Time::from_secs_f64(until_s)).sync(self.sync);
             let run = run.federates(self.federates).threads(self.threads).balance(self.balance);
-            let report = run.speculation(self.speculation.clone()).run();
+            let run = run.speculation(self.speculation.clone());
+            let report = match self.groups {
+                Some(groups) => run.groups(groups).run(),
+                None => run.run(),
+            };
             Facts::of(&report.expect("the model keeps the rules"))
         })
     }

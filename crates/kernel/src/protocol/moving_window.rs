@@ -94,3 +94,48 @@ impl MovingWindow {
         }
     }
 }
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::Rng;
+
+    /// Plays federates whose events are so dense, and of whose work a share that grows with the width is in vain. Gives the
+    /// width after a while, in ns.
+    fn found(events_per_ns: f64, waste_per_ns: f64, federates: u32, start: Time) -> f64 {
+        let mut window = MovingWindow::new(start, federates);
+        for _ in 0..400 * u64::from(federates) {
+            let width_ns = window.width().as_nanos() as f64;
+            let handled = events_per_ns * width_ns;
+            let wasted = handled * waste_per_ns * width_ns;
+            window.note(Effort { turns: 1, handled: handled as u64, again: 0, wasted: wasted as u64 });
+        }
+        window.width().as_nanos() as f64
+    }
+
+    #[test]
+    fn it_finds_the_width_at_which_turns_and_rollbacks_cost_the_same() {
+        let mut rng = Rng::new(5, 0);
+        for case in 0..300 {
+            // Turns of 64 to 512 events are best.
+            let best_ns = 10f64.powf(3.0 + 6.0 * rng.unit());
+            let events_per_ns = 64.0 * 8f64.powf(rng.unit()) / best_ns;
+            let waste_per_ns = TURN / (events_per_ns * best_ns * best_ns);
+            let (federates, most_ns) = (1 + rng.below(64) as u32, 1 << rng.below(40));
+            let start_ns = 1 + rng.below(most_ns);
+            let width_ns = found(events_per_ns, waste_per_ns, federates, Time::nanos(start_ns));
+            let ratio = width_ns / best_ns;
+            assert!((0.7..1.4).contains(&ratio), "case {case}: {width_ns} ns, where {best_ns} ns are best");
+        }
+    }
+
+    #[test]
+    fn it_neither_vanishes_nor_grows_without_bound() {
+        let many = found(1.0, 0.0, 4, Time::nanos(1));
+        assert!((ENOUGH..=STEP * MOST).contains(&many), "{many} events a turn, and nothing is wasted");
+        assert_eq!(found(1.0, 1e3, 4, Time::millis(1)), 1.0, "everything is wasted");
+        let mut idle = MovingWindow::new(Time::MAX, 1);
+        (0..1000).for_each(|_| idle.note(Effort { turns: 1, ..Effort::default() }));
+        assert!(idle.ahead() <= Time::MAX && idle.width() > Time::ZERO);
+    }
+}

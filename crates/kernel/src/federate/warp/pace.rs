@@ -12,7 +12,7 @@ use crate::Time;
 /// Events that a batch should have.
 const ENOUGH: f64 = 1024.0;
 /// A safe batch with this many events is worth its while.
-const WORTH: f64 = 24.0;
+const WORTH: f64 = 128.0;
 /// Events of a safe batch, at most.
 const MOST: f64 = 16384.0;
 /// Lookaheads that a federate may be ahead of GVT where running safely is worth it.

@@ -33,9 +33,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     }
 
     /// How far beyond GVT it may run. Where running safely is worth it, that is not far: what it rolls back there keeps others
-    /// from being safe.
+    /// from being safe. Nor is it where some LPs never run ahead: their events are put back in every turn until they are safe.
     pub(super) fn ahead(&self, bounds: Bounds) -> Time {
-        let most = if self.pace.is_worth() { self.pace.safe_strides() } else { Time::MAX };
+        let held = self.pace.is_worth() || !self.conservative.is_empty();
+        let most = if held { self.pace.safe_strides() } else { Time::MAX };
         self.settings.ahead.unwrap_or(bounds.ahead.min(most)).max(Time::nanos(1))
     }
 
