@@ -36,6 +36,11 @@ pub trait EventQueue<E>: Send {
     /// Gives out the least event in the total order, if it happens before `bound`.
     fn pop(&mut self, bound: Time) -> Option<Event<E>>;
 
+    /// Shows events that will probably be given out next, at most `most`, or none. Changes nothing.
+    fn upcoming(&self, most: usize, look: impl FnMut(&Event<E>)) {
+        let _ = (most, look);
+    }
+
     /// Gives out all events before `bound`, in any order.
     fn drain(&mut self, bound: Time, take: impl FnMut(Event<E>)) {
         let mut take = take;

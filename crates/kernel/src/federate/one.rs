@@ -8,6 +8,9 @@ use super::batch::{self, SENT};
 use super::{Federate, Progress};
 use crate::{Context, Event, EventQueue, Model, Outbox, Partition, Time};
 
+/// Events whose LPs are read ahead of them.
+const FETCHED: usize = 16;
+
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     /// Runs the least event, if it is before `bound`. [`Progress::More`] says that it did.
     pub fn step(
@@ -41,6 +44,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.put_back();
         let mut left = budget;
         let mut limit = bound;
+        let mut fetched = 0;
         while left > 0 && self.fault.is_none() {
             let Some(event) = self.queue.pop(limit) else {
                 if self.sent.is_empty() {
@@ -51,6 +55,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 continue;
             };
             left -= 1;
+            if fetched == 0 {
+                self.fetch_upcoming(partition);
+                fetched = FETCHED;
+            }
+            fetched -= 1;
             let first = self.sent.is_empty();
             let near = self.run_one(model, partition, &event);
             if near || self.sent.len() >= SENT {
@@ -68,6 +77,17 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         } else {
             Progress::Idle
         }
+    }
+
+    /// Reads something of the LPs whose events come next, all at once: where there are more LPs than the cache holds, each would
+    /// wait for the memory by itself otherwise.
+    #[inline(always)]
+    fn fetch_upcoming(&self, partition: &Partition) {
+        let mut sum = 0;
+        self.queue.upcoming(FETCHED, |event| {
+            sum ^= self.lps[self.place.local(event.to(), partition)].core.sent;
+        });
+        std::hint::black_box(sum);
     }
 
     /// Runs an event that was taken out of the queue. Says whether it sent anything nearer than the lookahead.

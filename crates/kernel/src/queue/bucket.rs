@@ -254,6 +254,10 @@ impl<E: Send> EventQueue<E> for BucketQueue<E> {
         if from_near { self.near.pop().map(|Reverse(event)| event) } else { self.opened.pop() }
     }
 
+    fn upcoming(&self, most: usize, look: impl FnMut(&Event<E>)) {
+        self.opened.iter().rev().take(most).for_each(look);
+    }
+
     fn drain(&mut self, bound: Time, mut take: impl FnMut(Event<E>)) {
         // First: wider buckets may put events in front.
         self.census();
