@@ -187,13 +187,18 @@ fn a_guest_paces_the_threads_of_its_virtual_cpus() {
         return;
     }
     let root = root.to_str().expect("its path is UTF-8");
-    let mut command = pace_worker(&["--policy", "governor"], "host", root, folder.path());
-    let said = folder.path().join("said");
-    command.stdout(File::create(&said).expect("files can be written"));
-    // The program waits four times at most, and says for what in vain.
-    let (status, told) = Running::start(command).ended_within(5 * PATIENCE);
-    let said = fs::read_to_string(said).expect("it is UTF-8");
-    assert_eq!(status.code(), Some(0), "{told}{said}");
+    let attempt = || {
+        let mut command = pace_worker(&["--policy", "governor"], "host", root, folder.path());
+        let said = folder.path().join("said");
+        command.stdout(File::create(&said).expect("files can be written"));
+        // The program waits four times at most, and says for what in vain.
+        let (status, told) = Running::start(command).ended_within(5 * PATIENCE);
+        (status.code(), told + &fs::read_to_string(said).expect("it is UTF-8"))
+    };
+    // With many virtual CPUs the emulator now and then ends with an assertion of its own.
+    let by_itself = |(_, said): &(_, String)| said.contains("qemu-system-") && said.contains(": Assertion `");
+    let (code, said) = Some(attempt()).filter(|outcome| !by_itself(outcome)).unwrap_or_else(attempt);
+    assert_eq!(code, Some(0), "{said}");
 }
 
 /// A page and a guest's memory in `folder`.
