@@ -14,6 +14,9 @@ use crate::Time;
 
 /// What a turn costs, in events.
 const TURN: f64 = 32.0;
+/// The share of events wasted that is never borne, however few events a turn has: the more is run that has to be rolled back, the
+/// longer it takes until anybody learns of it.
+const WASTE: f64 = 0.25;
 /// Events of a turn that make it no wider, and above which it gets narrower.
 const ENOUGH: f64 = 1024.0;
 const MOST: f64 = 4.0 * ENOUGH;
@@ -86,7 +89,8 @@ impl MovingWindow {
         let Effort { turns, handled, again, wasted } = std::mem::take(&mut self.sums);
         let events = handled as f64 / turns as f64;
         let wasted = wasted as f64 + TURN * again as f64;
-        let (turn, waste) = (TURN / events.max(1.0), wasted / handled.max(1) as f64);
+        let turn = (TURN / events.max(1.0)).min(WASTE);
+        let waste = wasted / handled.max(1) as f64;
         let factor = (turn / waste.max(f64::MIN_POSITIVE)).sqrt().clamp(1.0 / STEP, STEP);
         let factor = if events > MOST { 1.0 / STEP } else { factor };
         if factor < 1.0 || events < ENOUGH {
@@ -117,9 +121,9 @@ mod test {
     fn it_finds_the_width_at_which_turns_and_rollbacks_cost_the_same() {
         let mut rng = Rng::new(5, 0);
         for case in 0..300 {
-            // Turns of 64 to 512 events are best.
+            // Turns of 160 to 800 events are best.
             let best_ns = 10f64.powf(3.0 + 6.0 * rng.unit());
-            let events_per_ns = 64.0 * 8f64.powf(rng.unit()) / best_ns;
+            let events_per_ns = 160.0 * 5f64.powf(rng.unit()) / best_ns;
             let waste_per_ns = TURN / (events_per_ns * best_ns * best_ns);
             let (federates, most_ns) = (1 + rng.below(64) as u32, 1 << rng.below(40));
             let start_ns = 1 + rng.below(most_ns);
