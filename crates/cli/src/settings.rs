@@ -23,6 +23,8 @@ pub struct RunSettings {
     pub federates: Option<u32>,
     /// The most groups that federates are merged into; as the engine sees fit unless said.
     pub groups: Option<u32>,
+    /// Whether a run may try other ways to run than it began with.
+    pub trials: bool,
     /// Worker threads; as many as cores unless said.
     pub threads: Option<u32>,
     /// The event queue.
@@ -53,6 +55,7 @@ impl RunSettings {
             protocol: run.choice("protocol", &protocols, Some(Sync::Auto))?,
             federates: run.optional("federates")?,
             groups: run.optional("groups")?,
+            trials: run.or("trials", true)?,
             threads: run.optional("threads")?,
             queue: run.choice("queue", &queues, Some(QueueKind::default()))?,
             seed: run.or("seed", 1)?,
@@ -151,6 +154,7 @@ impl RunSettings {
             .seed(self.seed)
             .ties(self.ties())
             .pin(self.pin)
+            .trials(self.trials)
             .speculation(self.speculation.clone())
             .balance(self.balance)
             .until(self.until.unwrap_or(Time::MAX))

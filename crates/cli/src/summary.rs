@@ -6,7 +6,7 @@ mod rollbacks;
 
 use std::time::Duration;
 
-use paceline_engine::{Balancing, Report, Tried};
+use paceline_engine::{Balancing, Report, Sync, Tried};
 use paceline_kernel::Time;
 use serde_json::{Map, Value, json};
 
@@ -82,6 +82,27 @@ impl Finished {
 
     fn events_per_second(&self) -> f64 {
         (self.events - self.resumed_events) as f64 / self.wall.as_secs_f64().max(1e-9)
+    }
+
+    /// What would be faster than the protocol that was asked for.
+    fn faster(&self) -> Option<String> {
+        let given = self.settings.protocol;
+        let rate_of = |own: bool| {
+            let rates =
+                self.tried.iter().filter(|tried| (tried.sync == given) == own).filter_map(|tried| tried.rate);
+            rates.max_by(f64::total_cmp)
+        };
+        let sequential = self.tried.iter().find(|tried| tried.sync == Sync::Sequential)?;
+        let times = rate_of(false)? / rate_of(true)?;
+        if given == Sync::Auto || times <= 1.0 {
+            return None;
+        }
+        let share = 100.0 * sequential.events as f64 / (self.events - self.resumed_events).max(1) as f64;
+        Some(format!(
+            "protocol = \"sequential\", {} times as fast; {} % of the events were run so",
+            text::decimal(times),
+            text::decimal(share)
+        ))
     }
 
     fn model_results(&self) -> Value {
@@ -161,6 +182,7 @@ impl Finished {
         ];
         if !self.tried.is_empty() {
             rows.push(("tried", self.tried.iter().map(trial).collect::<Vec<_>>().join("; ")));
+            rows.extend(self.faster().map(|faster| ("faster", faster)));
         }
         if self.resumed_events > 0 {
             rows.insert(2, ("before resumed", text::count(self.resumed_events)));

@@ -1,10 +1,14 @@
 //! `auto`: finds out by trying how a model runs fastest.
 //!
 //! A *way* is a protocol and the most groups that federates are merged into. A run begins with the way that is best for
-//! most models. After a moment, and then at growing intervals, every way that could be better is tried for a short stretch,
-//! the present one first. Those that come near the fastest are tried once more, for longer, since the beginning and the end
-//! of a stretch weigh much in a short one; then the fastest goes on. Nothing of the result depends on that: a way only says who
-//! works on what.
+//! most models. A first glance shows whether windows hold next to no events, or federates run ahead most of the time: then
+//! another way goes on at once. A little later, and then at growing intervals, every way that could be better is tried for a
+//! short stretch, the present one first. Those that come near the fastest are tried once more, for longer, since the beginning
+//! and the end of a stretch weigh much in a short one; then the fastest goes on. Nothing of the result depends on that: a way
+//! only says who works on what.
+//!
+//! An optimistic run is looked after likewise, later and more seldom: its ways are other groups, and no parallel work at all,
+//! since rollbacks may cost more than a second core brings.
 //!
 //! Trials are bounded by what has run before them: a stretch is a small part of that, and where dealing the LPs anew takes
 //! long, the trial waits until that is a small part too.
@@ -17,8 +21,16 @@ use paceline_kernel::{Model, Rng, Time};
 
 use crate::{Simulation, Sync};
 
-/// From the start of a run to the first trial, and how many times longer each interval is than the one before.
+/// From the start of a run to the first glance.
+const GLANCE: Duration = Duration::from_millis(5);
+/// Windows with fewer events than this for each thread cost more than they bring.
+const SPARSE: u64 = 256;
+/// Where a greater share of the events than this is run ahead, few large groups are better than many.
+const AHEAD: f64 = 0.5;
+/// From the start of a run to the first trial, where the protocol is left open and where it is given.
 const FIRST: Duration = Duration::from_millis(60);
+const FIRST_GIVEN: Duration = Duration::from_secs(1);
+/// How many times longer each interval between trials is than the one before.
 const GROWTH: u32 = 5;
 /// A stretch is this long, or this part of the time run so far.
 const STRETCH: Duration = Duration::from_millis(20);
@@ -28,8 +40,8 @@ const DEALING_PART: u32 = 10;
 /// An estimate of what dealing takes for each LP with its events, before it has been seen.
 const DEALING: Duration = Duration::from_nanos(500);
 /// Ways at least this fast beside the fastest are tried once more, in stretches so many times as long.
-const NEAR: f64 = 0.5;
-const LONGER: u32 = 4;
+const NEAR: f64 = 0.75;
+const LONGER: u32 = 3;
 /// Another way is taken if it is faster than the present one by this factor.
 const BETTER: f64 = 1.05;
 /// A way slower than the best by more than this factor is tried in every fourth trial only.
@@ -74,7 +86,20 @@ impl Way {
     }
 }
 
-/// What a way came to in a run under [`Sync::Auto`].
+/// What a leg came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stretch {
+    /// Events committed.
+    pub(crate) events: u64,
+    /// Real time, the pause before it included.
+    pub(crate) wall: Duration,
+    /// Windows opened.
+    pub(crate) windows: u64,
+    /// The share of the events that were run ahead, where any were.
+    pub(crate) ahead: f64,
+}
+
+/// What a way came to in a run under [`Sync::Auto`], or in an optimistic one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tried {
     /// The protocol.
@@ -106,6 +131,11 @@ pub(crate) struct Auto {
     /// The trial that goes on, if there is one.
     trial: Option<Trial>,
     trials: u32,
+    /// Whether the first glance is still to come.
+    glance: bool,
+    /// The last leg.
+    last: Stretch,
+    threads: u32,
     interval: Duration,
     /// When the next stretch or trial begins, since the start of the run.
     due: Duration,
@@ -118,40 +148,73 @@ pub(crate) struct Auto {
 }
 
 impl Auto {
-    /// For a run on this many threads.
-    pub(crate) fn new<M: Model>(simulation: &Simulation<M>, threads: u32) -> Self {
-        let Simulation { model, speculation, draws, .. } = simulation;
-        let way = |sync, groups_per_thread| Tried {
+    /// For a run on this many threads, if there is anything to choose.
+    pub(crate) fn new<M: Model>(simulation: &Simulation<M>, threads: u32) -> Option<Self> {
+        let Simulation { model, sync, speculation, groups, draws, trials, .. } = simulation;
+        let checked = speculation.check_rollback || speculation.chaos.is_some();
+        let (open, waits) = (*sync == Sync::Auto, model.lookahead() > Time::ZERO);
+        let warp = match sync {
+            Sync::Auto if speculation.optimistic.is_some() && waits => Sync::Mixed,
+            Sync::Auto => Sync::Optimistic,
+            Sync::Optimistic | Sync::Mixed if *trials && !checked => *sync,
+            _ => return None,
+        };
+        let mut ways = Vec::new();
+        if open && waits {
+            ways.push((Sync::Window, Some(PER_THREAD)));
+        }
+        if open {
+            ways.push((Sync::Sequential, None));
+        }
+        if !open || threads > 1 || draws.is_some() {
+            let fixed = groups.is_some() || threads == 1 && draws.is_none();
+            let more = (waits && !fixed).then_some((warp, Some(PER_THREAD)));
+            // The first that stands here is the one that a run with a given protocol begins with.
+            ways.extend(more.filter(|_| !open));
+            ways.push((warp, Some(1)));
+            ways.extend(more.filter(|_| open));
+        }
+        if !open {
+            ways.push((Sync::Sequential, None));
+        }
+        if open && !*trials {
+            ways.truncate(1);
+        }
+        let draws = draws.filter(|_| open).map(|seed| Rng::new(seed, 1));
+        let dealing = DEALING * model.lps();
+        Some(Self::among(&ways, threads, dealing, if open { FIRST } else { FIRST_GIVEN }, draws))
+    }
+
+    /// Chooses among `ways`, the best guess first. To deal LPs anew may take about as long as `dealing`; the first trial is
+    /// `first` after the start of the run.
+    fn among(
+        ways: &[(Sync, Option<u32>)],
+        threads: u32,
+        dealing: Duration,
+        first: Duration,
+        draws: Option<Rng>,
+    ) -> Self {
+        let way = |&(sync, groups_per_thread)| Tried {
             sync,
             groups_per_thread,
             rate: None,
             events: 0,
             wall: Duration::ZERO,
         };
-        let waits = model.lookahead() > Time::ZERO;
-        let warp = if speculation.optimistic.is_some() && waits { Sync::Mixed } else { Sync::Optimistic };
-        let mut ways = Vec::new();
-        if waits {
-            ways.push(way(Sync::Window, Some(PER_THREAD)));
-        }
-        ways.push(way(Sync::Sequential, None));
-        if threads > 1 || draws.is_some() {
-            ways.push(way(warp, Some(1)));
-        }
-        if waits && (threads > 1 || draws.is_some()) {
-            ways.push(way(warp, Some(PER_THREAD)));
-        }
-        let dealing = DEALING * model.lps();
+        let glance = ways[0].0 != Sync::Sequential && ways.len() > 1;
         Self {
-            ways,
+            ways: ways.iter().map(way).collect(),
             present: 0,
             trial: None,
             trials: 0,
-            interval: FIRST,
-            due: FIRST,
+            glance,
+            last: Stretch::default(),
+            threads,
+            interval: first,
+            due: if glance { GLANCE.max(dealing).min(first) } else { first },
             dealing,
             seen: false,
-            draws: draws.map(|seed| Rng::new(seed, 1)),
+            draws,
         }
     }
 
@@ -166,12 +229,13 @@ impl Auto {
         self.due.saturating_sub(run)
     }
 
-    /// A leg has committed so many events in so much time, the pause before it included.
-    pub(crate) fn ran(&mut self, events: u64, wall: Duration) {
+    /// A leg is over.
+    pub(crate) fn ran(&mut self, leg: Stretch) {
         let way = &mut self.ways[self.present];
-        way.events += events;
-        way.wall += wall;
-        way.rate = Some(events as f64 / wall.as_secs_f64().max(1e-9));
+        way.events += leg.events;
+        way.wall += leg.wall;
+        way.rate = Some(leg.events as f64 / leg.wall.as_secs_f64().max(1e-9));
+        self.last = leg;
     }
 
     /// Dealing the LPs anew has taken so long.
@@ -189,6 +253,11 @@ impl Auto {
         if run < self.due {
             return;
         }
+        if std::mem::take(&mut self.glance) {
+            self.glance();
+            self.due = self.interval.max(run);
+            return;
+        }
         if self.trial.is_none() {
             self.begin_trial(run);
         }
@@ -202,6 +271,16 @@ impl Auto {
         *tried += 1;
         let stretch = STRETCH.max(run / STRETCH_PART);
         self.due = run + if *again { stretch.max(STRETCH * LONGER) } else { stretch };
+    }
+
+    /// Takes few large groups that run ahead where that is plainly better than the first guess.
+    fn glance(&mut self) {
+        let Stretch { events, windows, ahead, .. } = self.last;
+        let sparse = windows > 0 && events < windows * SPARSE * u64::from(self.threads);
+        let large = |way: &Tried| way.sync.speculates() && way.groups_per_thread == Some(1);
+        if let Some(large) = self.ways.iter().position(large).filter(|_| sparse || ahead > AHEAD) {
+            self.present = large;
+        }
     }
 
     /// Begins a trial if what it costs is little by now.
@@ -243,3 +322,6 @@ impl Auto {
         self.ways
     }
 }
+
+#[cfg(test)]
+mod test;

@@ -38,7 +38,7 @@ pub struct Report<O> {
     pub federates: u32,
     /// The groups that these were merged into at last, for running ahead; else as many as there are federates.
     pub groups: u32,
-    /// Under [`Sync::Auto`], what the protocols came to that were tried; else nothing.
+    /// Under [`Sync::Auto`], and where federates run ahead, the ways to run that could be tried; else nothing.
     pub tried: Vec<Tried>,
     /// Worker threads that ran; where their number changed, the largest.
     pub threads: u32,

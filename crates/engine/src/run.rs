@@ -11,7 +11,7 @@ use paceline_kernel::{
     Rollbacks, Settings, Time, World,
 };
 
-use crate::auto::{Auto, Groups, Way};
+use crate::auto::{Auto, Groups, Stretch, Way};
 use crate::balance::Balancer;
 use crate::monitor::{Halt, MOST_THREADS};
 use crate::seat::Federates;
@@ -81,7 +81,7 @@ fn run_with<M: Model, Q: EventQueue<M::Event>>(
     }
     let start = Instant::now();
     let dealt = model.partition(count);
-    let auto = (*sync == Sync::Auto).then(|| Auto::new(simulation, threads));
+    let auto = Auto::new(simulation, threads);
     let way = auto.as_ref().map_or_else(|| Way::of(*sync), Auto::way);
     let partition = grouped(simulation, &dealt, way, threads);
     let settings = Settings { seed: *seed, ties: *ties, window: way.window(model) };
@@ -247,7 +247,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
             self.width = outcome.width.or(width);
             let before = std::mem::replace(&mut events, self.events());
             if let Some(auto) = &mut self.auto {
-                auto.ran(events - before, std::mem::replace(&mut since, Instant::now()).elapsed());
+                let ahead = outcome.rollbacks.as_ref().map_or(0.0, |rollbacks| 1.0 - rollbacks.safe_share());
+                let wall = std::mem::replace(&mut since, Instant::now()).elapsed();
+                auto.ran(Stretch { events: events - before, wall, windows: outcome.windows, ahead });
             }
             self.sums.legs += 1;
             self.sums.threads = self.sums.threads.max(workers);

@@ -94,6 +94,7 @@ pub struct Simulation<M: Model> {
     pub(crate) sync: Sync,
     pub(crate) federates: Option<u32>,
     pub(crate) groups: Option<u32>,
+    pub(crate) trials: bool,
     pub(crate) threads: Option<u32>,
     pub(crate) queue: QueueKind,
     pub(crate) until: Time,
@@ -124,6 +125,7 @@ impl<M: Model + fmt::Debug> fmt::Debug for Simulation<M> {
             .field("sync", &self.sync)
             .field("federates", &self.federates)
             .field("groups", &self.groups)
+            .field("trials", &self.trials)
             .field("threads", &self.threads)
             .field("queue", &self.queue)
             .field("until", &self.until)
@@ -147,6 +149,7 @@ impl<M: Model> Simulation<M> {
             sync: Sync::Auto,
             federates: None,
             groups: None,
+            trials: true,
             threads: None,
             queue: QueueKind::Bucket,
             until: Time::MAX,
@@ -184,6 +187,15 @@ impl<M: Model> Simulation<M> {
     /// loads. Null messages are between federates, which are left as they are.
     pub fn groups(mut self, groups: u32) -> Self {
         self.groups = Some(groups);
+        self
+    }
+
+    /// Whether the run may try while it goes on in what way it is faster, as it does unless said: under [`Sync::Auto`] with any
+    /// protocol, under [`Sync::Optimistic`] and [`Sync::Mixed`] with other groups and, since rollbacks may cost more than
+    /// other cores bring, sequentially. What was tried is in [`Report::tried`]. Nothing is tried where what `undo` and `Clone`
+    /// do is checked.
+    pub fn trials(mut self, trials: bool) -> Self {
+        self.trials = trials;
         self
     }
 

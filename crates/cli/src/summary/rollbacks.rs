@@ -18,8 +18,6 @@ pub struct Explained {
     counts: Rollbacks,
     speculation: Speculation,
     lps: u32,
-    /// Events committed since the run was resumed, or since it began.
-    committed: u64,
     gvt_rounds: u64,
     gvt_lag: Time,
 }
@@ -31,7 +29,6 @@ impl Explained {
             counts: report.rollbacks.clone()?,
             speculation: speculation.clone(),
             lps: report.lps,
-            committed: report.events - report.resumed_events,
             gvt_rounds: report.gvt_rounds,
             gvt_lag: report.gvt_lag,
         })
@@ -43,7 +40,7 @@ impl Explained {
     }
 
     fn undone_per_committed(&self) -> f64 {
-        self.counts.undone as f64 / self.committed.max(1) as f64
+        self.counts.undone as f64 / (self.counts.processed - self.counts.undone).max(1) as f64
     }
 
     fn copies_per_lp(&self) -> f64 {

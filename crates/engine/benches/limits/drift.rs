@@ -10,7 +10,7 @@ use paceline_kernel::Time;
 
 use crate::groups::{LPS, MESSAGES, phold};
 use crate::results::Line;
-use crate::row::{safe_share, setting};
+use crate::row::setting;
 
 const PERIOD: Duration = Duration::from_millis(10);
 const PARTS: u32 = 10;
@@ -38,8 +38,11 @@ pub fn lines() -> Vec<Line> {
             }
             samples
         });
-        let run =
-            Simulation::new(phold(LPS, MESSAGES, Time::ZERO)).sync(Sync::Optimistic).federates(8).threads(2);
+        let run = Simulation::new(phold(LPS, MESSAGES, Time::ZERO))
+            .sync(Sync::Optimistic)
+            .trials(false)
+            .federates(8)
+            .threads(2);
         let report = run.until(until).monitor(&monitor).run();
         let end_s = start.elapsed().as_secs_f64();
         ended.store(true, Ordering::Relaxed);
@@ -80,7 +83,7 @@ pub fn lines() -> Vec<Line> {
         ratio: mean / rate(0),
         events: report.events,
         efficiency: rollbacks.map(|rollbacks| rollbacks.efficiency()),
-        safe: rollbacks.map(safe_share),
+        safe: rollbacks.map(Rollbacks::safe_share),
         rollbacks: rollbacks.map(|rollbacks| rollbacks.primary + rollbacks.secondary),
         gvt_rounds: Some(report.gvt_rounds),
         ..line(0)

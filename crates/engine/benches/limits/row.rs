@@ -33,16 +33,11 @@ impl Facts {
             events: report.events,
             digest: Some(report.digest.to_string()),
             efficiency: rollbacks.map(|rollbacks| rollbacks.efficiency()),
-            safe: rollbacks.map(safe_share),
+            safe: rollbacks.map(Rollbacks::safe_share),
             rollbacks: rollbacks.map(|rollbacks| rollbacks.primary + rollbacks.secondary),
             gvt_rounds: rollbacks.map(|_| report.gvt_rounds),
         }
     }
-}
-
-/// The share of the handled events that were final at once: for them no state was saved.
-pub fn safe_share(rollbacks: &Rollbacks) -> f64 {
-    rollbacks.safe as f64 / rollbacks.processed.max(1) as f64
 }
 
 /// How a simulation is run.
@@ -126,7 +121,8 @@ impl Way {
             let _busy = self.busy.then(Busy::start);
             let run = Simulation::new(model.clone()).until(Time::from_secs_f64(until_s)).sync(self.sync);
             let run = run.federates(self.federates).threads(self.threads).balance(self.balance);
-            let run = run.speculation(self.speculation.clone());
+            // What is measured is the protocol that the row names.
+            let run = run.speculation(self.speculation.clone()).trials(self.sync == Sync::Auto);
             let report = match self.groups {
                 Some(groups) => run.groups(groups).run(),
                 None => run.run(),

@@ -18,9 +18,13 @@ use crate::{Event, EventQueue, Time};
 /// Buckets in the ring, at the start and at the most.
 const RING: usize = 1 << 10;
 const RING_MOST: usize = 1 << 16;
-/// An opened bucket with more events than this makes buckets narrower, down to about `CROWD_AIM` events.
-const CROWD: usize = 1 << 10;
-const CROWD_AIM: usize = 1 << 7;
+/// An opened bucket with more than `CROWD` times the events that are best makes buckets narrower. Best is `AIM` events, or
+/// what makes `BUCKETS` of all: pushes go to all buckets in turn, whose ends the processor's cache is to hold.
+const CROWD: usize = 1 << 3;
+const AIM: usize = 1 << 7;
+const BUCKETS: usize = 1 << 9;
+/// An opened bucket with fewer events than this is sorted by comparing them.
+const FEW: usize = 1 << 6;
 /// After passing this many buckets, buckets get wider if they held fewer than one event in four on average.
 const CENSUS: u64 = 1 << 10;
 /// A window with more buckets than this makes buckets wider.
@@ -43,6 +47,8 @@ pub struct BucketQueue<E> {
     far_bucket: u64,
     far_len: usize,
     opened: Vec<Event<E>>,
+    /// Scratch of `open`.
+    tickets: Vec<u64>,
     near: BinaryHeap<Reverse<Event<E>>>,
     len: usize,
     passed: u64,
@@ -173,9 +179,14 @@ impl<E> BucketQueue<E> {
         }
     }
 
+    /// How many events are best in a bucket.
+    fn aim(&self) -> usize {
+        AIM.max(self.len / BUCKETS)
+    }
+
     /// Narrows the buckets after one with `crowd` events.
     fn relieve(&mut self, crowd: usize) {
-        let narrower = (crowd / CROWD_AIM).max(2).ilog2();
+        let narrower = (crowd / self.aim()).max(2).ilog2();
         if self.width > WIDTH_LEAST {
             let ring = (self.ring.len() << narrower).min(RING_MOST);
             self.rebuild(self.width >> narrower, ring);
@@ -196,15 +207,48 @@ impl<E> BucketQueue<E> {
         let slot = self.slot(self.base);
         let opened = &mut self.opened;
         self.pool.drain(&mut self.ring[slot], |event| opened.push(event));
-        self.opened.sort_unstable_by(|a, b| b.cmp(a));
+        sort_descending(&mut self.opened, &mut self.tickets);
         self.base += 1;
         self.taken += self.opened.len() as u64;
         let crowd = self.opened.len();
         // Narrower buckets part what differs in time, not simultaneous events.
-        if crowd > CROWD && self.opened[crowd / 4].time() > self.opened[crowd / 4 * 3].time() {
+        if crowd > CROWD * self.aim() && self.opened[crowd / 4].time() > self.opened[crowd / 4 * 3].time() {
             self.relieve(crowd);
         }
         true
+    }
+}
+
+/// Sorts events, the least last. Few are compared themselves. What is sorted are 64-bit tickets, an event's time after the least above its index; events
+/// that they cannot tell apart are compared themselves.
+fn sort_descending<E>(events: &mut [Event<E>], tickets: &mut Vec<u64>) {
+    if events.len() < FEW {
+        return events.sort_unstable_by(|a, b| b.cmp(a));
+    }
+    let times = || events.iter().map(|event| event.time().as_nanos());
+    let (Some(least), Some(most)) = (times().min(), times().max()) else { return };
+    let index_bits = usize::BITS - events.len().leading_zeros();
+    let time_bits = u64::BITS - (most - least).leading_zeros();
+    let cut = (time_bits + index_bits).saturating_sub(u64::BITS);
+    tickets.clear();
+    tickets.extend(times().zip(0u64..).map(|(time, index)| ((most - time) >> cut) << index_bits | index));
+    tickets.sort_unstable();
+    let mask = (1u64 << index_bits) - 1;
+    // Where each event comes from; followed back through the swaps made so far.
+    for place in 0..events.len() {
+        let mut from = (tickets[place] & mask) as usize;
+        while from < place {
+            from = (tickets[from] & mask) as usize;
+        }
+        events.swap(place, from);
+    }
+    let same = |a: &u64, b: &u64| (a ^ b) & !mask == 0;
+    let mut start = 0;
+    for stretch in tickets.chunk_by(same) {
+        if stretch.len() > 1 {
+            events[start..start + stretch.len()].sort_unstable_by(|a, b| b.cmp(a));
+        }
+        start += stretch.len();
     }
 }
 
@@ -220,6 +264,7 @@ impl<E: Send> EventQueue<E> for BucketQueue<E> {
             far_bucket: u64::MAX,
             far_len: 0,
             opened: Vec::new(),
+            tickets: Vec::new(),
             near: BinaryHeap::new(),
             len: 0,
             passed: 0,
@@ -300,7 +345,7 @@ impl<E: Send> EventQueue<E> for BucketQueue<E> {
         }
         let drained = before - self.len;
         self.taken += drained as u64;
-        if stay > CROWD && stay > drained * 2 {
+        if stay > CROWD * self.aim() && stay > drained * 2 {
             self.relieve(stay);
         }
     }

@@ -80,6 +80,11 @@ impl Rollbacks {
         if self.processed == 0 { 1.0 } else { (self.processed - self.undone) as f64 / self.processed as f64 }
     }
 
+    /// The share of the handled events that were final at once, so that no state was saved for them; 1 where none was handled.
+    pub fn safe_share(&self) -> f64 {
+        if self.processed == 0 { 1.0 } else { self.safe as f64 / self.processed as f64 }
+    }
+
     /// Copies of states that a federate keeps while it runs ahead, on average.
     pub fn mean_copies(&self) -> f64 {
         if self.batches == 0 { 0.0 } else { self.kept_copies as f64 / self.batches as f64 }

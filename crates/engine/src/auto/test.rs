@@ -1,0 +1,123 @@
+//! Choosing, played with ways whose rates are known: no run and no clock.
+
+use std::time::Duration;
+
+use paceline_kernel::Rng;
+
+use super::{Auto, FIRST, FIRST_GIVEN, PER_THREAD, Stretch, Way};
+use crate::Sync;
+
+/// The ways of a run whose protocol is left open, and of one with a given protocol.
+const OPEN: [(Sync, Option<u32>); 4] = [
+    (Sync::Window, Some(PER_THREAD)),
+    (Sync::Sequential, None),
+    (Sync::Optimistic, Some(1)),
+    (Sync::Optimistic, Some(PER_THREAD)),
+];
+const GIVEN: [(Sync, Option<u32>); 3] =
+    [(Sync::Optimistic, Some(PER_THREAD)), (Sync::Optimistic, Some(1)), (Sync::Sequential, None)];
+
+/// A machine on which a way has a rate, and the LPs take a time to be dealt anew.
+struct Played<'a> {
+    rates: &'a [f64],
+    dealing: Duration,
+    /// Events in a window, and the share of the events run ahead.
+    window: u64,
+    ahead: f64,
+}
+
+impl Played<'_> {
+    /// Runs for `whole`; gives the events committed and the way at the end.
+    fn run(&self, auto: &mut Auto, whole: Duration) -> (f64, Way) {
+        let (mut run, mut events) = (Duration::ZERO, 0.0);
+        let mut before = auto.way();
+        loop {
+            let way = auto.present;
+            let pause = auto.pause(run).max(Duration::from_micros(1));
+            let dealing = if auto.way() == before { Duration::ZERO } else { self.dealing };
+            if auto.way() != before {
+                auto.dealt(dealing);
+            }
+            before = auto.way();
+            let leg = pause.min(whole.saturating_sub(run));
+            let done = self.rates[way] * leg.as_secs_f64();
+            events += done;
+            let windows = if before.sync == Sync::Window { (done as u64).div_ceil(self.window) } else { 0 };
+            let ahead = if before.sync.speculates() { self.ahead } else { 0.0 };
+            auto.ran(Stretch { events: done as u64, wall: leg + dealing, windows, ahead });
+            run += leg + dealing;
+            if run >= whole {
+                return (events, auto.way());
+            }
+            auto.decide(run);
+        }
+    }
+}
+
+/// The least share of what the fastest way alone commits, over ways with random rates.
+fn least_share(ways: &[(Sync, Option<u32>)], first: Duration, whole: Duration) -> f64 {
+    let mut rng = Rng::new(9, 0);
+    let mut least = f64::INFINITY;
+    for case in 0..500 {
+        let rates: Vec<f64> = ways.iter().map(|_| 1e6 * 40f64.powf(rng.unit())).collect();
+        let best = rates.iter().copied().fold(0.0, f64::max);
+        let dealing = Duration::from_micros(rng.below(5_000));
+        let mut auto = Auto::among(ways, 2, dealing, first, None);
+        let played = Played { rates: &rates, dealing, window: 1_000_000, ahead: 0.0 };
+        let (events, _) = played.run(&mut auto, whole);
+        // A run goes on over its end while LPs are dealt.
+        let share = events / (best * whole.as_secs_f64());
+        assert!(share > 0.0 && share < 1.1, "case {case}");
+        least = least.min(share);
+    }
+    least
+}
+
+#[test]
+fn little_is_lost_beside_the_fastest_way() {
+    // Forty times slower at first: the time until the first trial is lost.
+    let open = least_share(&OPEN, FIRST, Duration::from_secs(4));
+    assert!(open > 0.9, "{open} of what the fastest way commits in 4 s");
+    let long = least_share(&OPEN, FIRST, Duration::from_secs(40));
+    assert!(long > 0.94, "{long} in 40 s");
+}
+
+#[test]
+fn a_run_with_a_given_protocol_costs_little_to_look_after() {
+    let played =
+        Played { rates: &[1e6, 0.5e6, 0.7e6], dealing: Duration::from_millis(2), window: 1, ahead: 0.1 };
+    for seconds in [2, 5, 20, 100] {
+        let mut auto = Auto::among(&GIVEN, 2, played.dealing, FIRST_GIVEN, None);
+        let whole = Duration::from_secs(seconds);
+        let (events, way) = played.run(&mut auto, whole);
+        let share = events / (1e6 * whole.as_secs_f64());
+        assert!(share > 0.95, "{share} in {seconds} s");
+        assert_eq!(way.sync, Sync::Optimistic);
+    }
+}
+
+#[test]
+fn a_run_whose_rollbacks_cost_more_than_a_core_brings_goes_on_sequentially() {
+    let played =
+        Played { rates: &[0.1e6, 0.2e6, 1e6], dealing: Duration::from_millis(2), window: 1, ahead: 1.0 };
+    let mut auto = Auto::among(&GIVEN, 2, played.dealing, FIRST_GIVEN, None);
+    let (_, way) = played.run(&mut auto, Duration::from_secs(3));
+    assert_eq!(way.sync, Sync::Sequential);
+    let tried = auto.finish();
+    assert!(tried[2].events > tried[0].events + tried[1].events, "{tried:?}");
+}
+
+#[test]
+fn a_glance_is_enough_where_windows_are_nearly_empty_or_most_is_run_ahead() {
+    let glanced = |ways, window, ahead| {
+        let rates = [1e6; 4];
+        let played = Played { rates: &rates, dealing: Duration::ZERO, window, ahead };
+        let mut auto = Auto::among(ways, 2, Duration::ZERO, FIRST, None);
+        played.run(&mut auto, FIRST / 2);
+        (auto.way().sync, auto.ways[auto.present].groups_per_thread)
+    };
+    assert_eq!(glanced(&OPEN, 40, 0.0), (Sync::Optimistic, Some(1)));
+    assert_eq!(glanced(&OPEN, 40_000, 0.0), (Sync::Window, Some(PER_THREAD)));
+    assert_eq!(glanced(&GIVEN, 1, 0.9), (Sync::Optimistic, Some(1)));
+    assert_eq!(glanced(&GIVEN, 1, 0.1), (Sync::Optimistic, Some(PER_THREAD)));
+}
