@@ -245,12 +245,6 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
             let outcome = leg::run(self.simulation, sync, width, &self.partition, federates, workers)?;
             self.federates = outcome.federates;
             self.width = outcome.width.or(width);
-            let before = std::mem::replace(&mut events, self.events());
-            if let Some(auto) = &mut self.auto {
-                let ahead = outcome.rollbacks.as_ref().map_or(0.0, |rollbacks| 1.0 - rollbacks.safe_share());
-                let wall = std::mem::replace(&mut since, Instant::now()).elapsed();
-                auto.ran(Stretch { events: events - before, wall, windows: outcome.windows, ahead });
-            }
             self.sums.legs += 1;
             self.sums.threads = self.sums.threads.max(workers);
             self.sums.windows += outcome.windows;
@@ -260,6 +254,12 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
             }
             if let Some(trouble) = outcome.trouble {
                 return Err(trouble.into());
+            }
+            let before = std::mem::replace(&mut events, self.events());
+            if let Some(auto) = &mut self.auto {
+                let ahead = outcome.rollbacks.as_ref().map_or(0.0, |rollbacks| 1.0 - rollbacks.safe_share());
+                let wall = std::mem::replace(&mut since, Instant::now()).elapsed();
+                auto.ran(Stretch { events: events - before, wall, windows: outcome.windows, ahead });
             }
             if let Some(own) = outcome.rollbacks {
                 self.sums.rollbacks.get_or_insert_default().then(&own);

@@ -179,7 +179,7 @@ mod tests {
         counts.depths.0[2] = 10;
         counts.by_lp = (0..15).map(|lp| (LpId(lp), u64::from(lp % 7))).collect();
         let speculation = Speculation::default();
-        Explained { counts, speculation, lps: 15, committed: 800, gvt_rounds: 3, gvt_lag: Time::millis(1500) }
+        Explained { counts, speculation, lps: 15, gvt_rounds: 3, gvt_lag: Time::millis(1500) }
     }
 
     #[test]

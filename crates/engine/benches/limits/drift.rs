@@ -83,7 +83,7 @@ pub fn lines() -> Vec<Line> {
         ratio: mean / rate(0),
         events: report.events,
         efficiency: rollbacks.map(|rollbacks| rollbacks.efficiency()),
-        safe: rollbacks.map(Rollbacks::safe_share),
+        safe: rollbacks.map(|rollbacks| rollbacks.safe_share()),
         rollbacks: rollbacks.map(|rollbacks| rollbacks.primary + rollbacks.secondary),
         gvt_rounds: Some(report.gvt_rounds),
         ..line(0)
