@@ -121,8 +121,7 @@ impl Way {
             let _busy = self.busy.then(Busy::start);
             let run = Simulation::new(model.clone()).until(Time::from_secs_f64(until_s)).sync(self.sync);
             let run = run.federates(self.federates).threads(self.threads).balance(self.balance);
-            // What is measured is the protocol that the row names.
-            let run = run.speculation(self.speculation.clone()).trials(self.sync == Sync::Auto);
+            let run = run.speculation(self.speculation.clone());
             let report = match self.groups {
                 Some(groups) => run.groups(groups).run(),
                 None => run.run(),
