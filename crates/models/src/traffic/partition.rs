@@ -3,10 +3,12 @@
 //! Every function deals all nodes to exactly the federates asked for, from 1 to as many as there are nodes. In a grid,
 //! sizes of regions differ by at most one row, source and sink. In a city, where some nodes see a thousand times the
 //! vehicles of others, the vehicles are made equal: the largest load is the least that cuts of the same order can have.
+//! Nodes that are joined by roads without a length in time, such as a zone and its access to the network, stay together where
+//! there are enough others: a message along such a road takes no more than the lookahead, along other roads far more.
 
 use std::collections::VecDeque;
 
-use paceline_kernel::Partition;
+use paceline_kernel::{Partition, Time};
 
 use super::grid::Grid;
 use super::network::Network;
@@ -74,61 +76,79 @@ fn extent(nodes: &[u32], coordinate: impl Fn(u32) -> u32) -> u32 {
 pub(crate) fn city(network: &Network, loads: &[u64], federates: u32) -> Partition {
     let nodes = network.nodes();
     let federates = federates.clamp(1, nodes.max(1));
-    let order = breadth_first(network);
-    let (mut least, mut most) = (0, loads.iter().sum());
+    let mut order = breadth_first(network);
+    if order.len() < federates as usize {
+        order = order.into_iter().flatten().map(|node| vec![node]).collect();
+    }
+    let sums: Vec<u64> =
+        order.iter().map(|group| group.iter().map(|node| loads[*node as usize]).sum()).collect();
+    let (mut least, mut most) = (0, sums.iter().sum());
     while least < most {
         let middle = least + (most - least) / 2;
-        match cut(&order, loads, federates, middle) {
+        match cut(&sums, federates, middle) {
             Some(_) => most = middle,
             None => least = middle + 1,
         }
     }
-    let owner =
-        cut(&order, loads, federates, most).expect("everything fits where the load is that of all nodes");
+    let cuts = cut(&sums, federates, most).expect("everything fits where the load is that of all nodes");
+    let mut owner = vec![0; nodes as usize];
+    for (group, federate) in order.iter().zip(cuts) {
+        group.iter().for_each(|node| owner[*node as usize] = federate);
+    }
     Partition::table(&owner)
 }
 
-/// Cuts `order` into runs of a load of at most `most`, one for each federate, each as long as it can be. Gives the
-/// federate of each node, or nothing if there are too few federates.
-fn cut(order: &[u32], loads: &[u64], federates: u32, most: u64) -> Option<Vec<u32>> {
-    let mut owner = vec![0; order.len()];
+/// Cuts `loads` into runs that come to at most `most`, one for each federate, each as long as it can be. Gives the
+/// federate of each load, or nothing if there are too few federates.
+fn cut(loads: &[u64], federates: u32, most: u64) -> Option<Vec<u32>> {
+    let mut owner = Vec::with_capacity(loads.len());
     let (mut federate, mut load) = (0, 0);
-    for (place, node) in order.iter().enumerate() {
-        let own = loads[*node as usize];
-        // Nobody goes empty: the federates still to come need a node each.
+    for (place, own) in loads.iter().enumerate() {
+        // Nobody goes empty: the federates still to come need a load each.
         let to_come = (federates - 1 - federate) as usize;
-        if place > 0 && (load + own > most || order.len() - place <= to_come) {
+        if place > 0 && (load + own > most || loads.len() - place <= to_come) {
             (federate, load) = (federate + 1, 0);
         }
         load += own;
         if federate == federates || load > most {
             return None;
         }
-        owner[*node as usize] = federate;
+        owner.push(federate);
     }
     Some(owner)
 }
 
-fn breadth_first(network: &Network) -> Vec<u32> {
-    let nodes = network.nodes();
-    let mut order = Vec::with_capacity(nodes as usize);
+/// All nodes in the order in which the search comes to them; those joined by roads without a length in time as a group.
+fn breadth_first(network: &Network) -> Vec<Vec<u32>> {
+    let mut order = Vec::with_capacity(network.nodes() as usize);
     let mut found = VecDeque::new();
-    let mut seen = vec![false; nodes as usize];
-    for start in 0..nodes {
-        if std::mem::replace(&mut seen[start as usize], true) {
-            continue;
-        }
+    let mut seen = vec![false; network.nodes() as usize];
+    for start in 0..network.nodes() {
         found.push_back(start);
         while let Some(node) = found.pop_front() {
-            order.push(node);
-            let ahead = network.exits(node).iter().map(|road| road.to);
-            let behind = network.approaches(node).iter().map(|road| network.road(*road).from);
-            for neighbour in ahead.chain(behind) {
-                if !std::mem::replace(&mut seen[neighbour as usize], true) {
-                    found.push_back(neighbour);
-                }
+            if std::mem::replace(&mut seen[node as usize], true) {
+                continue;
             }
+            let (mut group, mut done) = (vec![node], 0);
+            while let Some(member) = group.get(done).copied() {
+                for (neighbour, free_flow) in neighbours(network, member) {
+                    if free_flow == Time::ZERO && !std::mem::replace(&mut seen[neighbour as usize], true) {
+                        group.push(neighbour);
+                    }
+                }
+                done += 1;
+            }
+            let around = group.iter().flat_map(|member| neighbours(network, *member));
+            found.extend(around.map(|(neighbour, _)| neighbour).filter(|node| !seen[*node as usize]));
+            order.push(group);
         }
     }
     order
+}
+
+/// The nodes at the other ends of a node's roads, with the time that the road takes.
+fn neighbours(network: &Network, node: u32) -> impl Iterator<Item = (u32, Time)> {
+    let ahead = network.exits(node).iter().map(|road| (road.to, road.free_flow));
+    let behind = network.approaches(node).iter().map(|road| network.road(*road));
+    ahead.chain(behind.map(|road| (road.from, road.free_flow)))
 }

@@ -91,7 +91,7 @@ fn least_largest(loads: &[u64], federates: usize) -> u64 {
 fn cities_are_dealt_in_regions_of_equal_load() {
     for seed in 0..200 {
         let mut rng = Rng::new(seed, 2);
-        let network = network(&mut rng, 25, false, true);
+        let network = network(&mut rng, 25, false, false);
         let most = [1, 10, 1_000_000][rng.below(3) as usize];
         let loads: Vec<u64> = (0..network.nodes()).map(|_| 1 + rng.below(most)).collect();
         // One node a federate: the order in which nodes are dealt.
@@ -106,6 +106,31 @@ fn cities_are_dealt_in_regions_of_equal_load() {
             let load = |federate| dealt.members(federate).iter().map(|lp| loads[lp.index()]).sum::<u64>();
             let largest = (0..federates).map(load).max().expect("one");
             assert_eq!(largest, least_largest(&ordered, federates as usize), "seed {seed}, {federates}");
+        }
+    }
+}
+
+#[test]
+fn nodes_without_time_between_them_stay_together() {
+    for seed in 0..200 {
+        let network = network(&mut Rng::new(seed, 3), 25, false, true);
+        let none: Vec<_> = network.roads().iter().filter(|road| road.free_flow == Time::ZERO).collect();
+        // Each node's group, by its least node.
+        let mut group: Vec<u32> = (0..network.nodes()).collect();
+        for _ in 0..network.nodes() {
+            for road in &none {
+                let least = group[road.from as usize].min(group[road.to as usize]);
+                (group[road.from as usize], group[road.to as usize]) = (least, least);
+            }
+        }
+        let groups = (0..network.nodes()).filter(|node| group[*node as usize] == *node).count() as u32;
+        let loads = vec![1; network.nodes() as usize];
+        for federates in 1..=network.nodes() {
+            let dealt = partition::city(&network, &loads, federates);
+            assert_eq!(dealt.federates(), federates, "seed {seed}");
+            let parted =
+                none.iter().any(|road| dealt.place(LpId(road.from)).0 != dealt.place(LpId(road.to)).0);
+            assert!(federates > groups || !parted, "seed {seed}: {federates} federates, {groups} groups");
         }
     }
 }
