@@ -10,7 +10,7 @@
 //! only when there are none.
 
 use paceline_kernel::{
-    EventQueue, Fault, FaultKind, Federate, Links, Model, Outbox, Partition, Progress, Promise, Time,
+    EventQueue, Fault, Federate, Links, Model, Outbox, Partition, Progress, Promise, Time,
 };
 
 use crate::idle::Idle;
@@ -175,7 +175,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
             return Ok((false, Time::MAX));
         }
         if let Some(to) = outbox.filled().find(|to| !links.keeps(*to, outbox.least(*to))) {
-            return Err(self.broken(federate, outbox.to(to)));
+            return Err(federate.undeclared(outbox.to(to)));
         }
         self.post(id, links, floor, desk);
         if progress == Progress::Idle {
@@ -212,19 +212,6 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
             }
         });
         outbox.flush(|to, events, _| assert!(events.is_empty(), "federate {id} has a channel to {to}"));
-    }
-
-    /// The fault of a model that sent along a channel it did not declare, or earlier than declared.
-    fn broken(&self, federate: &Federate<M, Q>, events: &[paceline_kernel::Event<M::Event>]) -> Fault {
-        let event = events.iter().min().expect("an outbox that is filled holds events");
-        Fault {
-            kind: FaultKind::Channel,
-            from: federate.origin(event),
-            now: federate.last(),
-            to: event.to(),
-            at: event.time(),
-            event: format!("{:?}", event.payload),
-        }
     }
 
     /// Ends the leg; `halt` says why, where it ends before the run is over.

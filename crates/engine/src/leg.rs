@@ -3,8 +3,11 @@
 //! This is the only place that knows which board belongs to which protocol. Invariant: what comes out is the whole run;
 //! every message is with its federate, so that another leg, with other threads or another protocol, can go on from there.
 
+use std::sync::Arc;
+
 use paceline_kernel::{
-    EventQueue, Fault, Federate, Links, Model, Outbox, Partition, Progress, Rollbacks, Time, Trouble, Windows,
+    DistanceWindows, Distances, EventQueue, Fault, Federate, Links, Model, Outbox, Partition, Progress,
+    Rollbacks, Time, Trouble, Windows,
 };
 
 use crate::channelled::Channelled;
@@ -13,7 +16,7 @@ use crate::monitor::Halt;
 use crate::optimistic::Optimistic;
 use crate::pool::{self, Board};
 use crate::seat::Federates;
-use crate::windowed::Windowed;
+use crate::windowed::{Bounds, Windowed};
 use crate::{RecordKind, RunError, Simulation, Sync};
 
 /// Events that the sequential protocol runs before it looks whether it is to stop.
@@ -54,29 +57,38 @@ impl<M: Model, Q> Default for Outcome<M, Q> {
 }
 
 /// Runs a leg of protocol `sync` with `threads` workers. `width` is that of the moving window at the end of the last leg that had
-/// one.
+/// one. `distances` are for windows, where they are worth it.
 pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
     simulation: &Simulation<M>,
     sync: Sync,
     width: Option<Time>,
+    distances: Option<Arc<Distances>>,
     partition: &Partition,
     mut federates: Federates<M, Q>,
     threads: u32,
 ) -> Result<Outcome<M, Q>, RunError> {
     let Simulation { model, until, monitor, .. } = simulation;
-    let windowed = |federates, windows| {
-        let board = Windowed::new(model, partition, federates, windows, *until, threads, monitor);
+    for (federate, own) in (0..).zip(&mut federates) {
+        own.set_apart(distances.as_ref().map_or(model.lookahead(), |distances| distances.within(federate)));
+    }
+    let windowed = |federates, bounds| {
+        let board = Windowed::new(model, partition, federates, bounds, *until, threads, monitor);
         work(simulation, threads, &board)?;
         Ok(board.finish())
     };
+    let common = |windows| Bounds::Common(windows, Time::ZERO);
     match sync {
         Sync::Auto => unreachable!("what a leg is run with has been decided"),
         Sync::Sequential => Ok(sequential(simulation, partition, federates)),
         Sync::TimeStep => {
             let step = simulation.step.unwrap_or_else(|| model.lookahead());
-            windowed(federates, Windows::steps(step))
+            windowed(federates, common(Windows::steps(step)))
         }
-        Sync::Window => windowed(federates, Windows::lookahead(model.lookahead())),
+        Sync::Window => {
+            let by_distance = |distances| Bounds::ByDistance(DistanceWindows::new(distances));
+            let lookahead = || common(Windows::lookahead(model.lookahead()));
+            windowed(federates, distances.map_or_else(lookahead, by_distance))
+        }
         Sync::Optimistic | Sync::Mixed => {
             let board = Optimistic::new(simulation, sync, width, partition, federates, threads);
             work(simulation, threads, &board)?;

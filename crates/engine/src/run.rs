@@ -4,11 +4,12 @@
 //! written down, or go on with other threads or with LPs in other federates. Pauses are asked for by the [`Steward`] and by
 //! [`Monitor::set_threads`](crate::Monitor::set_threads).
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use paceline_kernel::{
-    Activity, Balance, BucketQueue, EnhancedHeap, EventQueue, Federate, Heap, Model, Partition, Past,
-    Rollbacks, Settings, Time, World,
+    Activity, Balance, BucketQueue, Distances, EnhancedHeap, EventQueue, Federate, Heap, Model, Partition,
+    Past, Rollbacks, Settings, Time, World,
 };
 
 use crate::auto::{Auto, Groups, Stretch, Way};
@@ -111,6 +112,7 @@ fn run_with<M: Model, Q: EventQueue<M::Event>>(
         auto,
         way,
         partition,
+        distances: None,
         settings,
         steward,
         balancer,
@@ -215,6 +217,8 @@ struct Course<'s, M: Model, Q> {
     dealt: Partition,
     /// As they are dealt now: federates may be merged, or LPs have moved.
     partition: Partition,
+    /// Of this partition, once windows have asked for them: none where they are not worth it.
+    distances: Option<Option<Arc<Distances>>>,
     settings: Settings,
     steward: Steward,
     balancer: Option<Balancer>,
@@ -242,7 +246,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
             let federates = std::mem::take(&mut self.federates);
             self.simulation.tracing.start(workers, self.partition.federates());
             let (sync, width) = (self.way.sync, self.width);
-            let outcome = leg::run(self.simulation, sync, width, &self.partition, federates, workers)?;
+            let distances = self.distances()?;
+            let outcome =
+                leg::run(self.simulation, sync, width, distances, &self.partition, federates, workers)?;
             self.federates = outcome.federates;
             self.width = outcome.width.or(width);
             self.sums.legs += 1;
@@ -283,6 +289,18 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
                 }
             }
         }
+    }
+
+    /// The distances between federates, where the next leg is one of windows and they are worth it.
+    fn distances(&mut self) -> Result<Option<Arc<Distances>>, RunError> {
+        if self.way.sync != Sync::Window {
+            return Ok(None);
+        }
+        if self.distances.is_none() {
+            let distances = Distances::worth(&self.simulation.model, &self.partition)?;
+            self.distances = Some(distances.map(Arc::new));
+        }
+        Ok(self.distances.clone().flatten())
     }
 
     /// Events committed so far.
@@ -328,6 +346,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
             balancer.dealt_anew(next.federates());
         }
         (self.partition, self.settings.window) = (next, window);
+        self.distances = None;
         (self.federates, self.past) = world.deal(&self.simulation.model, &self.partition, self.settings);
         if let Some(auto) = &mut self.auto {
             auto.dealt(start.elapsed());
@@ -363,6 +382,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
                 |partition: &Partition| !speculates || speculation.check(model, partition.largest()).is_ok();
             if let Some(next) = balancer.plan(&world, &self.partition, threads, fits) {
                 self.partition = next;
+                self.distances = None;
             }
             (self.federates, self.past) = world.deal(model, &self.partition, self.settings);
         }

@@ -1,4 +1,5 @@
-//! Windows on many threads: everybody works up to a common bound, then the window moves.
+//! Windows on many threads: everybody works up to a bound, then the window moves. The bound is common to all, or each
+//! federate has its own ([`DistanceWindows`]).
 //!
 //! The board's state says which federates have work in the window and how many are not through yet. A worker takes the one
 //! furthest behind, runs it for a batch, and keeps the messages of all federates it runs on its desk. When nothing is left
@@ -8,9 +9,11 @@
 //!
 //! Invariants: `next[f]` is at most the time of the least event of `f` that was not run, once `f` is through with the
 //! window and handed over; `unfinished` counts the federates ready, taken, or not handed over in this window; no desk
-//! holds messages of a federate that another worker may take.
+//! holds messages of a federate that another worker may take; nothing is sent to arrive before its receiver's bound.
 
-use paceline_kernel::{EventQueue, Fault, Federate, Model, Outbox, Partition, Progress, Time, Windows};
+use paceline_kernel::{
+    DistanceWindows, EventQueue, Fault, Federate, Model, Outbox, Partition, Progress, Time, Windows,
+};
 
 use crate::idle::Idle;
 use crate::leg::Outcome;
@@ -22,10 +25,50 @@ use crate::sync::{Apart, Mutex, lock};
 use crate::trace::Recorder;
 use crate::{Monitor, RecordKind};
 
+/// The protocol, and how far it allows federates to go in the window that is open.
+#[derive(Debug)]
+pub(crate) enum Bounds {
+    /// All equally far.
+    Common(Windows, Time),
+    /// Each as far as its distance from the others allows.
+    ByDistance(DistanceWindows),
+}
+
+impl Bounds {
+    /// Opens the next window, where `least` is the least of `next`. Says whether there is one.
+    fn open(&mut self, least: Time, next: &[Time], until: Time) -> bool {
+        match self {
+            Self::Common(windows, bound) => windows.open(least, until).map(|end| *bound = end).is_some(),
+            Self::ByDistance(windows) => windows.open(next, until),
+        }
+    }
+
+    fn of(&self, federate: u32) -> Time {
+        match self {
+            Self::Common(_, bound) => *bound,
+            Self::ByDistance(windows) => windows.bound(federate),
+        }
+    }
+
+    /// How far apart federates may be that nobody need wait for.
+    fn slack(&self, lookahead: Time) -> Time {
+        match self {
+            Self::Common(..) => lookahead,
+            Self::ByDistance(windows) => windows.lag(),
+        }
+    }
+
+    fn opened(&self) -> u64 {
+        match self {
+            Self::Common(windows, _) => windows.opened(),
+            Self::ByDistance(windows) => windows.opened(),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct State {
-    windows: Windows,
-    bound: Time,
+    bounds: Bounds,
     ready: Ready,
     next: Vec<Time>,
     unfinished: usize,
@@ -56,7 +99,20 @@ pub(crate) struct Desk<E> {
     told: Vec<(u32, Time)>,
     arrived: Vec<Batch<E>>,
     spare: Vec<Batch<E>>,
+    /// The bounds of the window with this number, by federate; empty where they are common to all.
+    bounds: Vec<Time>,
+    window: u64,
     recorder: Recorder,
+}
+
+impl<E> Desk<E> {
+    /// A federate that a message was sent to for a time before its bound, though the declared channels exclude that.
+    fn early(&self) -> Option<u32> {
+        if self.bounds.is_empty() {
+            return None;
+        }
+        self.outbox.filled().find(|to| self.outbox.least(*to) < self.bounds[*to as usize])
+    }
 }
 
 impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
@@ -64,23 +120,14 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         model: &'a M,
         partition: &'a Partition,
         mut federates: Federates<M, Q>,
-        windows: Windows,
+        bounds: Bounds,
         until: Time,
         workers: u32,
         monitor: &'a Monitor,
     ) -> Self {
         let next = federates.iter_mut().map(Federate::lvt).collect();
-        let ready = Ready::new(federates.len(), workers as usize, model.lookahead());
-        let state = State {
-            windows,
-            bound: Time::ZERO,
-            ready,
-            next,
-            unfinished: 0,
-            over: false,
-            halt: None,
-            fault: None,
-        };
+        let ready = Ready::new(federates.len(), workers as usize, bounds.slack(model.lookahead()));
+        let state = State { bounds, ready, next, unfinished: 0, over: false, halt: None, fault: None };
         let seats = federates.into_iter().map(|federate| Seat::new(federate, ())).collect();
         let useful = workers.min(crate::cores::available());
         let board = Self {
@@ -101,18 +148,18 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
     fn open(&self, state: &mut State) -> u32 {
         let least = state.next.iter().copied().min().unwrap_or(Time::MAX);
         self.monitor.advance(least.min(self.until), 0);
-        match state.windows.open(least, self.until) {
-            None => state.over = true,
-            Some(bound) => {
-                state.bound = bound;
-                for (federate, next) in state.next.iter_mut().enumerate().filter(|(_, next)| **next < bound) {
-                    state.ready.push(federate as u32, *next);
-                    // Until it is through, nothing is known but what others send it.
-                    *next = Time::MAX;
-                }
-                state.unfinished = state.ready.len();
+        if !state.bounds.open(least, &state.next, self.until) {
+            state.over = true;
+            return 0;
+        }
+        for (federate, next) in (0..).zip(&mut state.next) {
+            if *next < state.bounds.of(federate) {
+                state.ready.push(federate, *next);
+                // Until it is through, nothing is known but what others send it.
+                *next = Time::MAX;
             }
         }
+        state.unfinished = state.ready.len();
         u32::try_from(state.ready.len()).unwrap_or(u32::MAX)
     }
 
@@ -127,30 +174,36 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         let (lvt, events) = (own.lvt(), own.events() - before);
         self.monitor.advance(Time::ZERO, events);
         desk.recorder.slice(RecordKind::Run, Some(federate), start_ns, lvt.min(bound), events);
-        match progress {
-            Progress::Idle => desk.through.push((federate, lvt)),
-            Progress::More => {
-                drop(own);
-                // Whoever finishes the federate may close the window: its messages must not be on this desk by then.
-                self.hand_over(desk);
-                let mut state = lock(&self.state);
-                if !state.over {
-                    state.ready.push(federate, lvt);
-                }
-            }
-            Progress::Faulty => {
-                let fault = own.fault().cloned();
-                drop(own);
-                let mut state = lock(&self.state);
-                let earlier = |known: &Fault| {
-                    fault.as_ref().is_some_and(|new| (new.now, new.from) < (known.now, known.from))
-                };
-                if state.fault.as_ref().is_none_or(earlier) {
-                    state.fault = fault;
-                }
-                self.end(&mut state, Halt::Stop);
+        let early = desk.early();
+        let fault = if let Some(to) = early {
+            Some(own.undeclared(desk.outbox.to(to)))
+        } else {
+            own.fault().cloned()
+        };
+        if let Some(fault) = fault {
+            drop(own);
+            self.fail(fault);
+        } else if progress == Progress::Idle {
+            desk.through.push((federate, lvt));
+        } else {
+            drop(own);
+            // Whoever finishes the federate may close the window: its messages must not be on this desk by then.
+            self.hand_over(desk);
+            let mut state = lock(&self.state);
+            if !state.over {
+                state.ready.push(federate, lvt);
             }
         }
+    }
+
+    /// Ends the work because of a fault; of several the earliest is kept.
+    fn fail(&self, fault: Fault) {
+        let mut state = lock(&self.state);
+        let earlier = |known: &Fault| (fault.now, fault.from) < (known.now, known.from);
+        if state.fault.as_ref().is_none_or(earlier) {
+            state.fault = Some(fault);
+        }
+        self.end(&mut state, Halt::Stop);
     }
 
     /// Hands over what the desk has gathered; opens the next window if that was the last of this one.
@@ -198,7 +251,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
             federates: vacate(self.seats, |federate| federate),
             halt: state.halt,
             fault: state.fault,
-            windows: state.windows.opened(),
+            windows: state.bounds.opened(),
             ..Outcome::default()
         }
     }
@@ -210,7 +263,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Windowed<'_, M, Q> {
     fn desk(&self, recorder: Recorder) -> Self::Desk {
         let outbox = Outbox::new(self.partition.federates());
         let (through, told) = (Vec::new(), Vec::new());
-        Desk { outbox, through, told, arrived: Vec::new(), spare: Vec::new(), recorder }
+        let (arrived, spare) = (Vec::new(), Vec::new());
+        Desk { outbox, through, told, arrived, spare, bounds: Vec::new(), window: 0, recorder }
     }
 
     fn recorder(desk: &mut Self::Desk) -> &mut Recorder {
@@ -225,7 +279,14 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Windowed<'_, M, Q> {
             self.end(&mut state, halt);
         }
         if let Some(federate) = state.ready.take(worker) {
-            let bound = state.bound;
+            let bound = state.bounds.of(federate);
+            if let Bounds::ByDistance(windows) = &state.bounds
+                && desk.window != windows.opened()
+            {
+                desk.window = windows.opened();
+                desk.bounds.clear();
+                desk.bounds.extend_from_slice(windows.bounds());
+            }
             drop(state);
             self.run(federate, bound, desk);
             return Turn::Worked;

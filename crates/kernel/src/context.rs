@@ -31,12 +31,17 @@ pub(crate) struct Rules {
     pub seed: u64,
     pub ties: TieBreak,
     pub lookahead: Time,
-    /// The least delay that needs no second look: the lookahead, and more than zero.
+    /// The least delay that needs no second look: at least [`Rules::least_near`], and the width of a batch.
     pub near: Time,
     pub lps: u32,
 }
 
 impl Rules {
+    /// The lookahead, and more than zero.
+    pub fn least_near(&self) -> Time {
+        self.lookahead.max(Time::nanos(1))
+    }
+
     /// Judges a send that is not plainly beyond the lookahead: to oneself, at the start, or against the rules. Gives the
     /// depth of the event. By value, so that the context of a model that is compiled into the loop stays in registers.
     #[inline(never)]

@@ -28,7 +28,7 @@ pub use warp::{
 
 use crate::context::Rules;
 use crate::world::Lp;
-use crate::{Digest, Event, EventQueue, Fault, LpId, Model, Outbox, Partition, Past, Time};
+use crate::{Digest, Event, EventQueue, Fault, FaultKind, LpId, Model, Outbox, Partition, Past, Time};
 
 /// What [`Federate::advance`] or [`Federate::step`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,8 @@ pub struct Federate<M: Model, Q> {
     /// Messages to LPs of this federate before `reach` are not for the queue: they go here. Only Time Warp has a reach.
     near: Vec<Event<M::Event>>,
     reach: Time,
+    /// The least delay of messages between two LPs of this federate: whole LPs run so far at once.
+    apart: Time,
     /// Events in the queue that were taken back.
     cancelled: Cancelled,
     fault: Option<Box<Fault>>,
@@ -78,6 +80,14 @@ impl Place {
         match self {
             Self::Run { first, .. } => LpId(first + local as u32),
             Self::Set(lps) => lps[local],
+        }
+    }
+
+    /// Whether `lp` is one of federate `id`, whose place this is.
+    fn holds(&self, lp: LpId, id: u32, partition: &Partition) -> bool {
+        match self {
+            Self::Run { first, count } => lp.0.wrapping_sub(*first) < *count,
+            Self::Set(_) => partition.place(lp).0 == id,
         }
     }
 
@@ -127,6 +137,34 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         event.origin(self.rules.ties).0
     }
 
+    /// What messages between two LPs of this federate take at least: the model's lookahead unless told, or more where the
+    /// channels between them say so. What is sent nearer than that is a fault.
+    pub fn set_apart(&mut self, apart: Time) {
+        if apart != self.apart {
+            self.put_back();
+            (self.apart, self.rules.near) = (apart, self.rules.least_near());
+        }
+    }
+
+    /// The fault of an LP here that sent `events`, at least one, along a channel that it did not declare, or earlier than
+    /// declared.
+    pub fn undeclared(&self, events: &[Event<M::Event>]) -> Fault {
+        let event = events.iter().min().expect("the caller found an event");
+        self.stray(self.last, event)
+    }
+
+    /// The fault of an LP that sent `event` at `now` along a channel that does not allow it.
+    fn stray(&self, now: Time, event: &Event<M::Event>) -> Fault {
+        Fault {
+            kind: FaultKind::Channel,
+            from: self.origin(event),
+            now,
+            to: event.to(),
+            at: event.time(),
+            event: format!("{:?}", event.payload),
+        }
+    }
+
     /// Takes in messages from other federates.
     pub fn receive(&mut self, events: impl IntoIterator<Item = Event<M::Event>>) {
         for event in events {
@@ -149,8 +187,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 self.route(partition, outbox);
             }
             if self.batch.is_empty() {
-                // LPs of one federate also keep the lookahead among themselves: whole LPs only within it.
-                let safe = bound.min(self.lvt().saturating_add(self.rules.lookahead));
+                // LPs of one federate also keep a lookahead among themselves: whole LPs only within it.
+                let safe = bound.min(self.lvt().saturating_add(self.apart));
                 if self.rules.lookahead == Time::ZERO {
                     return self.step_on(model, partition, bound, left, outbox);
                 }

@@ -34,7 +34,9 @@ pub use federate::{
 pub use model::{Channels, LpId, Model};
 pub use outbox::{Mail, Outbox, Receipt};
 pub use partition::Partition;
-pub use protocol::{Effort, Gvt, GvtKind, LinkError, Links, MovingWindow, Promise, Windows};
+pub use protocol::{
+    DistanceWindows, Distances, Effort, Gvt, GvtKind, LinkError, Links, MovingWindow, Promise, Windows,
+};
 pub use queue::{BucketQueue, EnhancedHeap, EventQueue, Heap};
 pub use rng::Rng;
 pub use time::Time;

@@ -91,7 +91,8 @@ pub trait Model: Send + Sync + Sized {
     /// may take any time from zero up. A model with zero lookahead can be run sequentially or optimistically only.
     fn lookahead(&self) -> Time;
 
-    /// To whom `lp` sends. Worth telling where LPs have few neighbours: null messages then travel only there.
+    /// To whom `lp` sends. Worth telling where LPs have few neighbours: null messages then travel only there, and windows are
+    /// as wide as the channels between federates allow instead of as the least lookahead of all.
     fn channels(&self, lp: LpId) -> Channels {
         let _ = lp;
         Channels::All

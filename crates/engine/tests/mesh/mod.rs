@@ -1,6 +1,6 @@
 //! A random model: everything that may go wrong between LPs, drawn from one number.
 //!
-//! Random topology with a lookahead per channel, delays on a coarse grid so that many events are simultaneous, zero-delay
+//! Random topology with a lookahead per channel, in some models up to 1000 times that of others, delays on a coarse grid so that many events are simultaneous, zero-delay
 //! and short self-messages, bursts, LPs that fall silent, and a state that depends on the order of everything received.
 
 use paceline_kernel::{Channels, Context, Kept, LpId, Model, Partition, Rng, Time};
@@ -18,6 +18,8 @@ pub struct Mesh {
     grain: Time,
     starters: u64,
     scatter: bool,
+    /// Lookaheads of channels differ by up to 1000 times.
+    spread: bool,
 }
 
 /// What an LP remembers: a hash of all it received, in order, and how much that was.
@@ -51,13 +53,28 @@ impl Mesh {
         });
         let channels = channels.collect();
         let (declare, starters, scatter) = (rng.chance(0.5), 1 + rng.below(3), rng.chance(0.3));
-        Self { seed, lookahead, channels, declare, grain, starters, scatter }
+        let mut mesh = Self { seed, lookahead, channels, declare, grain, starters, scatter, spread: false };
+        if !zero && rng.chance(0.3) {
+            mesh.spread(&mut rng);
+        }
+        mesh
+    }
+
+    /// Makes the lookaheads of channels differ by up to 1000 times, and declares them.
+    fn spread(&mut self, rng: &mut Rng) {
+        (self.spread, self.declare) = (true, true);
+        let short = [0.0, 0.1, 0.5][rng.below(3) as usize];
+        for (_, lookahead) in self.channels.iter_mut().flatten() {
+            let factor = if rng.chance(short) { 1 } else { [10, 100, 1000][rng.below(3) as usize] };
+            *lookahead = Time::nanos(lookahead.as_nanos() * factor);
+        }
     }
 
     /// A horizon that cuts some cases short.
     pub fn until(&self) -> Time {
         let mut rng = Rng::new(self.seed, 0x756e_7469);
-        if rng.chance(0.3) { Time::MAX } else { Time::nanos(self.grain.as_nanos() * (1 + rng.below(200))) }
+        let grains = if self.spread { 10_000 } else { 200 };
+        if rng.chance(0.3) { Time::MAX } else { Time::nanos(self.grain.as_nanos() * (1 + rng.below(grains))) }
     }
 
     fn hop(&self, hop: &Hop, cx: &mut Context<Self>) {
@@ -65,7 +82,8 @@ impl Mesh {
         let copies = [0, 1, 1, 1, 1, 2][cx.rng().below(6) as usize];
         for _ in 0..copies {
             let next = Hop { left, word: cx.rng().u64() };
-            let extra = Time::nanos(self.grain.as_nanos() * cx.rng().below(6));
+            let most = if self.spread && cx.rng().chance(0.3) { 600 } else { 6 };
+            let extra = Time::nanos(self.grain.as_nanos() * cx.rng().below(most));
             if cx.rng().chance(0.3) {
                 // To oneself: any delay, often none at all.
                 let delay = if cx.rng().chance(0.5) { Time::ZERO } else { extra };

@@ -150,6 +150,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             }),
         }
         batch.floor = floor;
+        // Whatever is sent for a time before the bound must be seen.
+        self.rules.near = self.rules.least_near().max(bound.saturating_sub(floor));
         batch.len = blocks.iter().map(Vec::len).sum();
         batch.len > 0
     }
@@ -162,7 +164,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         budget: usize,
         outbox: &mut Outbox<M::Event>,
     ) -> usize {
-        let Self { rules, place, lps, batch, sent, fault, .. } = self;
+        let Self { id, rules, place, lps, batch, sent, fault, .. } = self;
         if !batch.order.in_run() && batch.late.is_empty() {
             batch.next_run(place, partition);
         }
@@ -173,7 +175,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let lp_id = place.lp(local);
         let mut cx = Context::new(model, rules, lp_id, lp.core, sent, fault);
         cx.watch(*bound);
-        let (mut done, mut joined, mut digest) = (0, 0, self.digest);
+        let (mut done, mut joined, mut digest, mut stray) = (0, 0, self.digest, None);
         let (output, last) = (&mut self.output, &mut self.last);
         while done < budget {
             if late.is_empty() {
@@ -211,10 +213,21 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                     done -= 1;
                     break;
                 }
-                for event in cx.outbox().extract_if(.., |event| event.time() < *bound) {
-                    assert!(event.to() == lp_id, "messages to other LPs go beyond the bound");
-                    late.push(Reverse(event));
-                    joined += 1;
+                let now = cx.now();
+                // Federates that are nearer than the LPs of this one to each other may get messages before the bound.
+                let joins = |event: &mut Event<M::Event>| {
+                    event.time() < *bound && place.holds(event.to(), *id, partition)
+                };
+                for event in cx.outbox().extract_if(.., joins) {
+                    if event.to() == lp_id {
+                        late.push(Reverse(event));
+                        joined += 1;
+                    } else {
+                        stray = Some((now, event));
+                    }
+                }
+                if stray.is_some() {
+                    break;
                 }
             }
         }
@@ -222,6 +235,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.digest = digest;
         self.events += done as u64;
         self.batch.len = self.batch.len + joined - done;
+        if let Some((now, event)) = stray {
+            self.fault = Some(Box::new(self.stray(now, &event)));
+        }
         if self.sent.len() >= SENT {
             self.route(partition, outbox);
         }

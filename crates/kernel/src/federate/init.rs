@@ -82,6 +82,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             sent: Vec::new(),
             near: Vec::new(),
             reach: Time::ZERO,
+            apart: model.lookahead(),
             cancelled: Cancelled::default(),
             fault: None,
             digest: Digest::default(),

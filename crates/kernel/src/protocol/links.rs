@@ -8,25 +8,8 @@
 //! Invariants: clocks and promises never fall; no event is sent below a promise; every lookahead is above zero, so that
 //! promises made round a cycle rise.
 
-use std::collections::BTreeMap;
-
-use thiserror::Error;
-
-use crate::{Channels, LpId, Model, Outbox, Partition, Time};
-
-/// A channel that the protocol cannot work with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the channel from {from} to {to} declares a lookahead of {lookahead}, below the model's {least}")]
-pub struct LinkError {
-    /// The sender.
-    pub from: LpId,
-    /// The receiver.
-    pub to: LpId,
-    /// What the channel declares.
-    pub lookahead: Time,
-    /// What the model declares.
-    pub least: Time,
-}
+use super::channels::FederateChannels;
+use crate::{LinkError, Model, Outbox, Partition, Time};
 
 #[derive(Clone, Copy, Debug)]
 struct Incoming {
@@ -75,38 +58,9 @@ impl Links {
         on_demand: bool,
         from: Time,
     ) -> Result<Vec<Self>, LinkError> {
-        let count = partition.federates();
-        let least = model.lookahead();
-        let mut lookaheads: BTreeMap<(u32, u32), Time> = BTreeMap::new();
-        let mut to_all = vec![false; count as usize];
-        for from in (0..partition.lps()).map(LpId) {
-            let own = partition.place(from).0;
-            if to_all[own as usize] {
-                continue;
-            }
-            let mut link = |to: u32, lookahead: Time| {
-                if to != own {
-                    let known = lookaheads.entry((own, to)).or_insert(lookahead);
-                    *known = (*known).min(lookahead);
-                }
-            };
-            match model.channels(from) {
-                Channels::All => {
-                    (0..count).for_each(|to| link(to, least));
-                    to_all[own as usize] = true;
-                }
-                Channels::Only(channels) => {
-                    for (to, lookahead) in channels {
-                        if lookahead < least || to.0 >= partition.lps() {
-                            return Err(LinkError { from, to, lookahead, least });
-                        }
-                        link(partition.place(to).0, lookahead);
-                    }
-                }
-            }
-        }
-        let mut links = vec![Self { on_demand, ..Self::default() }; count as usize];
-        for ((sender, to), lookahead) in lookaheads {
+        let channels = FederateChannels::all(model, partition)?;
+        let mut links = vec![Self { on_demand, ..Self::default() }; partition.federates() as usize];
+        for ((sender, to), lookahead) in channels.between {
             let slot = links[to as usize].incoming.len() as u32;
             let clock = from.saturating_add(lookahead);
             links[to as usize].incoming.push(Incoming { from: sender, clock, asked: false });

@@ -1,0 +1,110 @@
+//! Windows by distance: fewer where channels say that federates are far apart, the same result, and a model that does not
+//! keep to its channels is found out.
+
+use paceline_engine::{RunError, Simulation, Sync};
+use paceline_kernel::{Channels, Context, FaultKind, LpId, Model, Time};
+
+const SHORT: Time = Time::millis(1);
+const LONG: Time = Time::secs(1);
+
+/// Six LPs in a ring, each with a message that goes round in one direction. From LP 0 to 1 it takes a millisecond, along all other
+/// channels a second.
+#[derive(Clone, Copy)]
+struct Ring {
+    /// The channels are declared.
+    declares: bool,
+    /// From its tenth message on this LP sends to its neighbour as if its channel were the short one.
+    hasty: Option<LpId>,
+}
+
+impl Ring {
+    fn delay(from: LpId) -> Time {
+        if from == LpId(0) { SHORT } else { LONG }
+    }
+}
+
+impl Model for Ring {
+    type State = u32;
+    type Event = ();
+    type Output = ();
+
+    fn lps(&self) -> u32 {
+        6
+    }
+    fn lookahead(&self) -> Time {
+        SHORT
+    }
+    fn channels(&self, lp: LpId) -> Channels {
+        if !self.declares {
+            return Channels::All;
+        }
+        Channels::Only(vec![(LpId((lp.0 + 1) % 6), Self::delay(lp))])
+    }
+    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u32 {
+        cx.schedule(Time::millis(7 * u64::from(lp.0)), ());
+        0
+    }
+    fn handle(&self, seen: &mut u32, _message: &(), cx: &mut Context<Self>) {
+        *seen += 1;
+        let delay = Self::delay(cx.lp());
+        let hastes = self.hasty == Some(cx.lp()) && *seen >= 10;
+        let delay = if hastes { SHORT } else { delay };
+        cx.send(LpId((cx.lp().0 + 1) % 6), delay, ());
+    }
+}
+
+fn ring(ring: Ring) -> Simulation<Ring> {
+    Simulation::new(ring).until(Time::secs(300)).threads(2).groups(u32::MAX)
+}
+
+#[test]
+fn one_short_channel_does_not_narrow_the_windows_of_all() {
+    let reference = ring(Ring { declares: true, hasty: None }).sync(Sync::Sequential).run();
+    let reference = reference.expect("the model keeps the rules").digest;
+    let windows = |declares, federates| {
+        let run = ring(Ring { declares, hasty: None }).sync(Sync::Window).federates(federates).run();
+        let run = run.expect("the model keeps the rules");
+        assert_eq!(run.digest, reference, "{federates} federates");
+        run.windows
+    };
+    for federates in [2, 3, 6] {
+        let (common, by_distance) = (windows(false, federates), windows(true, federates));
+        // Every message comes by after some 5 s; each of the six opens a common window at every LP.
+        assert!(common > 1500, "{common} windows");
+        assert!(by_distance < 700, "{by_distance} windows of {federates} federates");
+    }
+}
+
+#[test]
+fn whoever_sends_nearer_than_declared_is_named() {
+    // LPs 2 and 3 share a federate of three, 3 and 4 do not, and all are alone in one of six.
+    for (hasty, federates) in [(2, 3), (3, 3), (3, 6)] {
+        let run = ring(Ring { declares: true, hasty: Some(LpId(hasty)) }).federates(federates);
+        let run = run.threads(1).sync(Sync::Window).run();
+        let Err(RunError::Fault(fault)) = run else { panic!("LP {hasty} of {federates} federates got away") };
+        assert_eq!((fault.kind, fault.from, fault.to), (FaultKind::Channel, LpId(hasty), LpId(hasty + 1)));
+    }
+}
+
+#[test]
+fn a_channel_below_the_models_lookahead_is_refused() {
+    struct Wrong;
+    impl Model for Wrong {
+        type State = ();
+        type Event = ();
+        type Output = ();
+        fn lps(&self) -> u32 {
+            2
+        }
+        fn lookahead(&self) -> Time {
+            Time::secs(1)
+        }
+        fn channels(&self, lp: LpId) -> Channels {
+            Channels::Only(vec![(LpId(1 - lp.0), Time::millis(1))])
+        }
+        fn init(&self, _lp: LpId, _cx: &mut Context<Self>) {}
+        fn handle(&self, _state: &mut (), _event: &(), _cx: &mut Context<Self>) {}
+    }
+    let run = Simulation::new(Wrong).federates(2).threads(2).sync(Sync::Window).run();
+    assert!(matches!(run, Err(RunError::Link(error)) if error.lookahead == Time::millis(1)));
+}

@@ -1,0 +1,178 @@
+//! The channels between federates: what [`Model::channels`] declares of LPs, joined for the federates that own them.
+//!
+//! Invariants: every lookahead is at least the model's; no federate has a channel to itself, its LPs' channels to each
+//! other are told apart from the others (`within`).
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+use crate::{Channels, LpId, Model, Partition, Time};
+
+/// A channel that the protocol cannot work with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the channel from {from} to {to} declares a lookahead of {lookahead}, below the model's {least}")]
+pub struct LinkError {
+    /// The sender.
+    pub from: LpId,
+    /// The receiver.
+    pub to: LpId,
+    /// What the channel declares.
+    pub lookahead: Time,
+    /// What the model declares.
+    pub least: Time,
+}
+
+/// Channels by sending and receiving federate.
+#[derive(Clone, Debug)]
+pub(super) struct FederateChannels {
+    /// By (sender, receiver): the least lookahead of their LPs' channels.
+    pub(super) between: BTreeMap<(u32, u32), Time>,
+    /// By federate: the least lookahead of channels between two LPs of it; [`Time::MAX`] where there are none.
+    pub(super) within: Vec<Time>,
+}
+
+impl FederateChannels {
+    fn none(partition: &Partition) -> Self {
+        Self { between: BTreeMap::new(), within: vec![Time::MAX; partition.federates() as usize] }
+    }
+
+    /// All channels. A federate with an LP that sends to all has one to each of the others.
+    pub(super) fn all<M: Model>(model: &M, partition: &Partition) -> Result<Self, LinkError> {
+        let mut channels = Self::none(partition);
+        let mut to_all = vec![false; partition.federates() as usize];
+        for from in (0..partition.lps()).map(LpId) {
+            let own = partition.place(from).0;
+            if to_all[own as usize] {
+                continue;
+            }
+            match model.channels(from) {
+                Channels::All => {
+                    (0..partition.federates()).for_each(|to| channels.join(own, to, model.lookahead()));
+                    to_all[own as usize] = true;
+                }
+                Channels::Only(declared) => channels.declare(model, partition, from, &declared)?,
+            }
+        }
+        Ok(channels)
+    }
+
+    /// All channels, if every LP names them and they are at most `most`.
+    pub(super) fn few<M: Model>(
+        model: &M,
+        partition: &Partition,
+        most: usize,
+    ) -> Result<Option<Self>, LinkError> {
+        let mut channels = Self::none(partition);
+        let mut count = 0;
+        for from in (0..partition.lps()).map(LpId) {
+            let Channels::Only(declared) = model.channels(from) else { return Ok(None) };
+            count += declared.len();
+            if count > most {
+                return Ok(None);
+            }
+            channels.declare(model, partition, from, &declared)?;
+        }
+        Ok(Some(channels))
+    }
+
+    /// Takes in what LP `from` declares.
+    fn declare<M: Model>(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        from: LpId,
+        declared: &[(LpId, Time)],
+    ) -> Result<(), LinkError> {
+        let (own, least) = (partition.place(from).0, model.lookahead());
+        for &(to, lookahead) in declared {
+            if lookahead < least || to.0 >= partition.lps() {
+                return Err(LinkError { from, to, lookahead, least });
+            }
+            if to != from {
+                self.join(own, partition.place(to).0, lookahead);
+            }
+        }
+        Ok(())
+    }
+
+    /// Two LPs of these federates have a channel.
+    fn join(&mut self, from: u32, to: u32, lookahead: Time) {
+        let known = if from == to {
+            &mut self.within[from as usize]
+        } else {
+            self.between.entry((from, to)).or_insert(lookahead)
+        };
+        *known = (*known).min(lookahead);
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::Context;
+
+    /// Three LPs; LP 1 sends to all where `open`.
+    struct Chain {
+        open: bool,
+        short: Time,
+    }
+
+    impl Model for Chain {
+        type State = ();
+        type Event = ();
+        type Output = ();
+
+        fn lps(&self) -> u32 {
+            3
+        }
+        fn lookahead(&self) -> Time {
+            Time::millis(1)
+        }
+        fn channels(&self, lp: LpId) -> Channels {
+            match lp.0 {
+                0 => Channels::Only(vec![(LpId(1), Time::secs(3)), (LpId(2), Time::secs(2))]),
+                1 if self.open => Channels::All,
+                1 => Channels::Only(vec![(LpId(0), self.short), (LpId(1), Time::millis(1))]),
+                _ => Channels::Only(vec![(LpId(1), Time::secs(7))]),
+            }
+        }
+        fn init(&self, _lp: LpId, _cx: &mut Context<Self>) {}
+        fn handle(&self, _state: &mut (), _event: &(), _cx: &mut Context<Self>) {}
+    }
+
+    #[test]
+    fn the_least_lookahead_of_lps_counts_for_their_federates() {
+        let (partition, short) = (Partition::table(&[0, 1, 1]), Time::secs(5));
+        let chain = Chain { open: false, short };
+        let known =
+            FederateChannels::few(&chain, &partition, 5).expect("they are valid").expect("all are named");
+        let between = BTreeMap::from([((0, 1), Time::secs(2)), ((1, 0), short)]);
+        assert_eq!((&known.between, &known.within), (&between, &vec![Time::MAX, Time::secs(7)]));
+        let all = FederateChannels::all(&chain, &partition).expect("they are valid");
+        assert_eq!((all.between, all.within), (known.between, known.within));
+        assert!(
+            FederateChannels::few(&chain, &partition, 4).expect("they are valid").is_none(),
+            "there are 5"
+        );
+    }
+
+    #[test]
+    fn who_sends_to_all_has_a_channel_to_each_federate() {
+        let (partition, open) = (Partition::runs(3, 3), Chain { open: true, short: Time::secs(5) });
+        assert!(FederateChannels::few(&open, &partition, 99).expect("they are valid").is_none());
+        let all = FederateChannels::all(&open, &partition).expect("they are valid");
+        assert_eq!(all.between[&(1, 0)], Time::millis(1));
+        assert_eq!(all.between[&(1, 2)], Time::millis(1));
+        assert_eq!(all.within, [Time::MAX, Time::millis(1), Time::MAX]);
+    }
+
+    #[test]
+    fn a_channel_below_the_lookahead_is_refused() {
+        let chain = Chain { open: false, short: Time::nanos(3) };
+        let partition = Partition::runs(3, 1);
+        let error = FederateChannels::few(&chain, &partition, 99).expect_err("3 ns are below the lookahead");
+        assert_eq!((error.from, error.to, error.lookahead), (LpId(1), LpId(0), Time::nanos(3)));
+        assert_eq!(FederateChannels::all(&chain, &partition).expect_err("here too"), error);
+    }
+}
