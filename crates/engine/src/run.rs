@@ -13,7 +13,7 @@ use paceline_kernel::{
 };
 
 use crate::auto::{Auto, Groups, Stretch, Way};
-use crate::balance::Balancer;
+use crate::balance::{Balancer, Glance};
 use crate::monitor::{Halt, MOST_THREADS};
 use crate::seat::Federates;
 use crate::steward::Steward;
@@ -95,10 +95,13 @@ fn run_with<M: Model, Q: EventQueue<M::Event>>(
         let activity = resumed.as_ref().map_or_else(|| Activity::new(model.lps()), Activity::since);
         Balancer::new(*balance, *ties, simulation.shuffle, activity, partition.federates())
     });
-    let (federates, past) = match resumed {
+    let (mut federates, past) = match resumed {
         None => (Federate::<M, Q>::build(model, &partition, settings)?, Past::default()),
         Some(world) => world.deal(model, &partition, settings),
     };
+    if let Some(balancer) = &balancer {
+        balancer.measure(&mut federates);
+    }
     monitor.advance(past.last, past.events);
     let follows = simulation.threads.is_none() && *sync != Sync::Sequential;
     let every = simulation.checkpoints.as_ref().map(|(checkpoints, _)| checkpoints.every);
@@ -347,7 +350,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
         }
         (self.partition, self.settings.window) = (next, window);
         self.distances = None;
-        (self.federates, self.past) = world.deal(&self.simulation.model, &self.partition, self.settings);
+        self.deal(world);
         if let Some(auto) = &mut self.auto {
             auto.dealt(start.elapsed());
         }
@@ -362,6 +365,14 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
         World::gather(federates, &self.partition, past)
     }
 
+    /// Deals what was gathered to the federates of the partition.
+    fn deal(&mut self, world: World<M>) {
+        (self.federates, self.past) = world.deal(&self.simulation.model, &self.partition, self.settings);
+        if let Some(balancer) = &self.balancer {
+            balancer.measure(&mut self.federates);
+        }
+    }
+
     /// Moves LPs between federates, where that is asked for, due and worth it for `threads` workers.
     fn look(&mut self, threads: u32) {
         let Simulation { model, speculation, leg_events, .. } = self.simulation;
@@ -371,28 +382,37 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
         let speculates = self.way.sync.speculates();
         let start = Instant::now();
         let due = leg_events.is_some() || self.steward.is_look_due();
-        let worth = match &mut self.balancer {
+        let found = match &mut self.balancer {
             Some(balancer) if due => balancer.glance(&self.federates, threads),
             _ => return,
         };
-        let world = worth.then(|| self.gather());
-        let Some(balancer) = &mut self.balancer else { return };
-        if let Some(world) = world {
+        if !matches!(found, Glance::Even) {
+            let world = self.gather();
+            let Some(balancer) = &mut self.balancer else { return };
             let fits =
                 |partition: &Partition| !speculates || speculation.check(model, partition.largest()).is_ok();
-            if let Some(next) = balancer.plan(&world, &self.partition, threads, fits) {
-                self.partition = next;
-                self.distances = None;
+            self.distances = None;
+            match found {
+                Glance::GoBack(before) => {
+                    balancer.count_anew();
+                    self.partition = before;
+                }
+                _ => {
+                    if let Some(next) = balancer.plan(&world, &self.partition, threads, fits) {
+                        self.partition = next;
+                    }
+                }
             }
-            (self.federates, self.past) = world.deal(model, &self.partition, self.settings);
+            self.deal(world);
         }
-        balancer.stood_still(start.elapsed());
+        let Some(balancer) = &mut self.balancer else { return };
+        balancer.stood_still(start.elapsed(), &self.federates);
         self.steward.look_in(balancer.pause());
     }
 
     /// Writes a checkpoint, if there are to be any.
     fn checkpoint(&mut self) -> Result<(), RunError> {
-        let Simulation { model, checkpoints: Some((checkpoints, codec)), .. } = self.simulation else {
+        let Simulation { checkpoints: Some((checkpoints, codec)), .. } = self.simulation else {
             return Ok(());
         };
         let mut recorder = self.simulation.tracing.recorder(None);
@@ -401,7 +421,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
         let world = self.gather();
         let reached = world.last();
         let written = codec.write(&world, checkpoints)?;
-        (self.federates, self.past) = world.deal(model, &self.partition, self.settings);
+        self.deal(world);
         self.steward.publish(written)?;
         self.sums.checkpoints += 1;
         self.sums.checkpoints_wall += start.elapsed();

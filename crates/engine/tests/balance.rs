@@ -188,12 +188,13 @@ fn looks_by_the_clock_even_out_a_skewed_load() {
     let moved = long.into_iter().find(|(_, report)| report.balancing.is_some_and(|found| found.moves > 0));
     let (until_s, report) = moved.expect("the clock asks for looks");
     let balancing = report.balancing.expect("it was asked for");
-    assert!(report.wall >= Duration::from_secs(1), "the first look is after a second");
-    assert!(balancing.imbalance_before > 1.4 && balancing.imbalance_after < 1.2, "{balancing:?}");
+    assert!(report.wall >= Duration::from_millis(200), "LPs move at the second look");
+    assert!(balancing.imbalance_before > 1.4, "{balancing:?}");
+    assert!(balancing.imbalance_after < 1.2 || balancing.undone > 0, "{balancing:?}");
     assert_eq!(run(until_s, Balance::Off).digest, report.digest);
 }
 
-/// The first eight of 64 LPs do something every second, the others hardly ever.
+/// The first eight of 64 LPs have some microseconds of work every second, the others just as often none.
 struct Skewed;
 
 impl Model for Skewed {
@@ -216,6 +217,10 @@ impl Model for Skewed {
     }
     fn handle(&self, beats: &mut u64, (): &(), cx: &mut Context<Self>) {
         *beats += 1;
-        cx.schedule(if cx.lp().0 < 8 { Time::secs(1) } else { Time::secs(100) }, ());
+        let mut chain = *beats;
+        for _ in 0..if cx.lp().0 < 8 { 20_000 } else { 0 } {
+            chain = std::hint::black_box(chain.wrapping_mul(3));
+        }
+        cx.schedule(Time::secs(1), ());
     }
 }

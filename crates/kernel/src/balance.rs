@@ -1,9 +1,9 @@
 //! Who should own which LP: from what the LPs have done to a better partition.
 //!
-//! LPs are measured for nothing per event. An LP's *load* is its share of the events that its federate has run since the
-//! last look, in proportion to the messages that it has sent since and those pending to it: most models answer an event with
-//! about one message, and an LP that only receives has its events pending. Federates' sums are exact; that one event takes
-//! longer than another is not seen. *Communication* is sampled: the messages pending at a look say who talks to whom. Both are
+//! An LP's *load* is its number of events since the last look times the time that its events take. Its events are its share
+//! of those that its federate has run, in proportion to the messages that it has sent since and those pending to it: most
+//! models answer an event with about one message, and an LP that only receives has its events pending. What an event takes
+//! is the mean of those that the federate has timed ([`Federate::measure`](crate::Federate::measure)). *Communication* is sampled: the messages pending at a look say who talks to whom. Both are
 //! gathered over several looks, and each look halves what the ones before it said.
 //!
 //! [`improve`] changes a table of owners by the measured loads and messages (reference 5, section 2, names both as the goals
@@ -13,7 +13,7 @@
 mod graph;
 mod level;
 
-use crate::{Event, LpId, Model, Partition, TieBreak, World};
+use crate::{Cost, Event, LpId, Model, Partition, TieBreak, World};
 use graph::Graph;
 
 /// By how much the largest federate's load may exceed the mean before LPs move for it.
@@ -22,6 +22,8 @@ pub const LOAD_SLACK: f64 = 0.05;
 pub const TALK_SLACK: f64 = 0.06;
 /// What a message or an event counts in a look, so that halves of it count too.
 const UNIT: u64 = 16;
+/// So many events at the mean of all count as timed for every LP, so that one sample says little.
+const PRIOR_EVENTS: u64 = 1;
 /// Groups of LPs that talk are moved as one where that saves at least this share of the messages.
 const WORTH_GROUPS: f64 = 0.05;
 
@@ -66,6 +68,8 @@ impl Edge {
 pub struct Activity {
     /// Messages that each LP had sent at the last look.
     sent: Vec<u64>,
+    /// What was timed of each LP since the last look, and half of what had been before.
+    costs: Vec<Cost>,
     loads: Vec<u64>,
     edges: Vec<Edge>,
     messages: u64,
@@ -75,12 +79,18 @@ impl Activity {
     /// Nothing was done yet by `lps` LPs.
     pub fn new(lps: u32) -> Self {
         let zeros = vec![0; lps as usize];
-        Self { sent: zeros.clone(), loads: zeros, ..Self::default() }
+        let costs = vec![Cost::default(); lps as usize];
+        Self { sent: zeros.clone(), costs, loads: zeros, ..Self::default() }
     }
 
     /// What is done from here on; what was done before `world` does not count.
     pub fn since<M: Model>(world: &World<M>) -> Self {
         Self { sent: world.sent().collect(), ..Self::new(world.lps()) }
+    }
+
+    /// Adds what events of an LP took.
+    pub fn timed(&mut self, lp: LpId, cost: Cost) {
+        self.costs[lp.index()].add(cost);
     }
 
     /// Takes a look. `done` holds the events that each federate of `partition` has run since the last one, `ties` is the
@@ -106,10 +116,15 @@ impl Activity {
         self.edges.retain(|edge| edge.weight > 0);
         let owner = partition.owners();
         let talked = sums(&owner, partition.federates(), &talk);
-        for ((load, talk), owner) in self.loads.iter_mut().zip(talk).zip(owner) {
-            let all = u128::from(done[owner as usize]) * u128::from(UNIT);
-            let share = all * u128::from(talk) / u128::from(talked[owner as usize].max(1));
+        let mut all = Cost::default();
+        self.costs.iter().for_each(|cost| all.add(*cost));
+        let mean_ns = all.mean_ns().unwrap_or(UNIT).max(1);
+        for (((load, cost), talk), owner) in self.loads.iter_mut().zip(&mut self.costs).zip(talk).zip(owner) {
+            let (ns, events) = (cost.ns + PRIOR_EVENTS * mean_ns, cost.events + PRIOR_EVENTS);
+            let done = u128::from(done[owner as usize]) * u128::from(ns);
+            let share = done * u128::from(talk) / u128::from(talked[owner as usize].max(1) * events);
             *load = *load / 2 + share as u64;
+            *cost = Cost { ns: cost.ns / 2, events: cost.events / 2 };
         }
     }
 
@@ -121,7 +136,7 @@ impl Activity {
         }
     }
 
-    /// The load of each LP, in sixteenths of an event.
+    /// The load of each LP, in nanoseconds; in sixteenths of an event where none was timed.
     pub fn loads(&self) -> &[u64] {
         &self.loads
     }

@@ -15,11 +15,14 @@
 mod batch;
 mod init;
 mod look;
+mod meter;
 mod one;
 mod warp;
 
 use batch::Batch;
 pub use init::Settings;
+use meter::Meter;
+pub use meter::{Clock, Cost};
 use warp::Cancelled;
 pub use warp::{
     Bounds, Cancellation, Depths, Optimism, Rollbacks, Saving, Times, Trouble, TroubleKind, Turn as WarpTurn,
@@ -63,6 +66,8 @@ pub struct Federate<M: Model, Q> {
     events: u64,
     last: Time,
     output: M::Output,
+    /// Where the host wants to know what LPs cost.
+    meter: Option<Meter>,
 }
 
 /// Where this federate's LPs are.

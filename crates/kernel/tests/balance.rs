@@ -1,8 +1,12 @@
-//! Better partitions: compared with the best of all on tiny instances, and with what a partition must never become on
+//! Better partitions, by loads that are measured: compared with the best of all on tiny instances, and with what a partition must never become on
 //! random ones.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use paceline_kernel::{
-    Balance, Edge, LOAD_SLACK, LpId, Rng, TALK_SLACK, imbalance, improve, remote, span, sums,
+    Activity, Balance, BucketQueue, Context, Edge, Federate, LOAD_SLACK, LpId, Model, Outbox, Partition,
+    Past, Rng, Settings, TALK_SLACK, TieBreak, Time, World, imbalance, improve, remote, span, sums,
 };
 
 /// LPs with loads and messages, dealt to federates in any way that leaves none empty.
@@ -191,4 +195,66 @@ fn spans_lie_between_the_bounds_of_every_schedule() {
         }
         assert_eq!(span(&case.loads, 1), sum);
     }
+}
+
+/// Two kinds of LPs: an event of the first eighth takes 20 ticks of the test's clock, of others one.
+struct Ticking(Arc<AtomicU64>);
+
+impl Model for Ticking {
+    type State = u64;
+    type Event = ();
+    type Output = ();
+
+    fn lps(&self) -> u32 {
+        64
+    }
+    fn lookahead(&self) -> Time {
+        Time::secs(1)
+    }
+    fn partition(&self, federates: u32) -> Partition {
+        Partition::runs(self.lps(), federates)
+    }
+    fn init(&self, _: LpId, cx: &mut Context<Self>) -> u64 {
+        cx.schedule(Time::ZERO, ());
+        0
+    }
+    fn handle(&self, beats: &mut u64, (): &(), cx: &mut Context<Self>) {
+        *beats += 1;
+        self.0.fetch_add(if cx.lp().0 < 8 { 20_000 } else { 1_000 }, Ordering::Relaxed);
+        cx.schedule(Time::secs(1), ());
+    }
+}
+
+#[test]
+fn loads_are_the_time_that_events_take_not_their_number() {
+    let ticks = Arc::new(AtomicU64::new(0));
+    let model = Ticking(Arc::clone(&ticks));
+    let partition = model.partition(4);
+    let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::secs(1) };
+    let mut federates =
+        Federate::<Ticking, BucketQueue<()>>::build(&model, &partition, settings).expect("no rule is broken");
+    for federate in &mut federates {
+        let ticks = Arc::clone(&ticks);
+        federate.measure(Arc::new(move || ticks.load(Ordering::Relaxed)));
+    }
+    let mut outbox = Outbox::new(4);
+    for federate in &mut federates {
+        federate.advance(&model, &partition, Time::secs(1_000), usize::MAX, &mut outbox);
+    }
+    let mut activity = Activity::new(model.lps());
+    for (lp, cost) in federates.iter().flat_map(Federate::costs) {
+        activity.timed(lp, cost);
+    }
+    let done: Vec<u64> = federates.iter().map(Federate::events).collect();
+    assert_eq!(done, [16_000; 4], "by events all are equal");
+    let world = World::gather(federates, &partition, Past::default());
+    activity.look(&world, &partition, &done, TieBreak::Fixed);
+    let loads = sums(&partition.owners(), 4, activity.loads());
+    // 8 x 20 + 8, and 16.
+    assert!((9.5..=10.5).contains(&(loads[0] as f64 / loads[1] as f64)), "{loads:?}");
+    let owner = improve(Balance::Load, &partition.owners(), 4, activity.loads(), &[]);
+    assert!(imbalance(&sums(&owner, 4, activity.loads())) < 1.06, "{owner:?}");
+    let hot: Vec<u32> =
+        (0..4).map(|id| owner[..8].iter().filter(|owner| **owner == id).count() as u32).collect();
+    assert_eq!(hot, [2; 4], "LPs with longer events are told from their neighbours");
 }

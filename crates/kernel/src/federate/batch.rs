@@ -15,7 +15,7 @@ use std::collections::BinaryHeap;
 
 use order::Order;
 
-use super::{Federate, Place};
+use super::{Federate, Meter, Place};
 use crate::world::Lp;
 use crate::{Context, Digest, Event, EventQueue, Model, Outbox, Partition, Time};
 
@@ -173,6 +173,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let local = (batch.block << batch.shift) + order.lp();
         let lp = &mut lps[local];
         let lp_id = place.lp(local);
+        let timed = self.meter.as_mut().and_then(Meter::begin);
         let mut cx = Context::new(model, rules, lp_id, lp.core, sent, fault);
         cx.watch(*bound);
         let (mut done, mut joined, mut digest, mut stray) = (0, 0, self.digest, None);
@@ -232,6 +233,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             }
         }
         lp.core = cx.core();
+        if let (Some(meter), Some(start)) = (&mut self.meter, timed) {
+            meter.end(start, local, done as u64);
+        }
         self.digest = digest;
         self.events += done as u64;
         self.batch.len = self.batch.len + joined - done;

@@ -89,6 +89,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             events: 0,
             last: Time::ZERO,
             output: M::Output::default(),
+            meter: None,
         }
     }
 }

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::super::Place;
+use super::super::{Meter, Place};
 use super::check;
 use super::log::{Link, Run, Segment};
 use super::{Saving, Trouble, TroubleKind, Turn, Warp};
@@ -50,8 +50,12 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
                 parked = true;
             } else {
                 let link = Link { segment: number, run: segment.runs.len() as u32 };
+                let (before, timed) = (segment.events.len(), self.base.meter.as_mut().and_then(Meter::begin));
                 if let Err(trouble) = self.run_lp_ahead(model, local, link, &mut segment) {
                     return Turn::Failed(trouble);
+                }
+                if let (Some(meter), Some(start)) = (&mut self.base.meter, timed) {
+                    meter.end(start, local, (segment.events.len() - before) as u64);
                 }
                 self.send(partition, &mut segment, outbox);
             }
