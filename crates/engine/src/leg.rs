@@ -34,6 +34,7 @@ pub(crate) struct Outcome<M: Model, Q> {
     pub(crate) trouble: Option<Trouble>,
     pub(crate) rollbacks: Option<Box<Rollbacks>>,
     pub(crate) gvt_rounds: u64,
+    pub(crate) gvt_steps: u64,
     pub(crate) gvt_lag_ns: u128,
     /// Of the moving window, where there was one.
     pub(crate) width: Option<Time>,
@@ -50,6 +51,7 @@ impl<M: Model, Q> Default for Outcome<M, Q> {
             trouble: None,
             rollbacks: None,
             gvt_rounds: 0,
+            gvt_steps: 0,
             gvt_lag_ns: 0,
             width: None,
         }

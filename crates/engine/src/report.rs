@@ -65,6 +65,8 @@ pub struct Report<O> {
     pub rollbacks: Option<Rollbacks>,
     /// Rounds of GVT.
     pub gvt_rounds: u64,
+    /// Minima of two floors taken for them.
+    pub gvt_steps: u64,
     /// How far the front was ahead of GVT in simulated time, on average over the rounds.
     pub gvt_lag: Time,
     /// Legs: one more than the run has paused.

@@ -4,6 +4,8 @@
 //! written down, or go on with other threads or with LPs in other federates. Pauses are asked for by the [`Steward`] and by
 //! [`Monitor::set_threads`](crate::Monitor::set_threads).
 
+mod between;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,7 +15,7 @@ use paceline_kernel::{
 };
 
 use crate::auto::{Auto, Groups, Stretch, Way};
-use crate::balance::{Balancer, Glance};
+use crate::balance::Balancer;
 use crate::monitor::{Halt, MOST_THREADS};
 use crate::seat::Federates;
 use crate::steward::Steward;
@@ -171,6 +173,7 @@ fn run_with<M: Model, Q: EventQueue<M::Event>>(
         null_messages: sums.null_messages,
         rollbacks: sums.rollbacks,
         gvt_rounds: sums.gvt_rounds,
+        gvt_steps: sums.gvt_steps,
         gvt_lag: Time::nanos((sums.gvt_lag_ns / u128::from(sums.gvt_rounds.max(1))) as u64),
         legs: sums.legs,
         checkpoints: sums.checkpoints,
@@ -203,6 +206,7 @@ struct Sums {
     null_messages: u64,
     rollbacks: Option<Rollbacks>,
     gvt_rounds: u64,
+    gvt_steps: u64,
     gvt_lag_ns: u128,
     checkpoints: u64,
     checkpoints_wall: Duration,
@@ -274,6 +278,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
                 self.sums.rollbacks.get_or_insert_default().then(&own);
             }
             self.sums.gvt_rounds += outcome.gvt_rounds;
+            self.sums.gvt_steps += outcome.gvt_steps;
             self.sums.gvt_lag_ns += outcome.gvt_lag_ns;
             match outcome.halt {
                 None => return Ok(None),
@@ -354,60 +359,6 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
         if let Some(auto) = &mut self.auto {
             auto.dealt(start.elapsed());
         }
-    }
-
-    /// Takes the federates apart.
-    fn gather(&mut self) -> World<M> {
-        let (federates, past) = (std::mem::take(&mut self.federates), std::mem::take(&mut self.past));
-        if let Some(balancer) = &mut self.balancer {
-            balancer.bank(&federates);
-        }
-        World::gather(federates, &self.partition, past)
-    }
-
-    /// Deals what was gathered to the federates of the partition.
-    fn deal(&mut self, world: World<M>) {
-        (self.federates, self.past) = world.deal(&self.simulation.model, &self.partition, self.settings);
-        if let Some(balancer) = &self.balancer {
-            balancer.measure(&mut self.federates);
-        }
-    }
-
-    /// Moves LPs between federates, where that is asked for, due and worth it for `threads` workers.
-    fn look(&mut self, threads: u32) {
-        let Simulation { model, speculation, leg_events, .. } = self.simulation;
-        if self.partition.federates() == 1 {
-            return;
-        }
-        let speculates = self.way.sync.speculates();
-        let start = Instant::now();
-        let due = leg_events.is_some() || self.steward.is_look_due();
-        let found = match &mut self.balancer {
-            Some(balancer) if due => balancer.glance(&self.federates, threads),
-            _ => return,
-        };
-        if !matches!(found, Glance::Even) {
-            let world = self.gather();
-            let Some(balancer) = &mut self.balancer else { return };
-            let fits =
-                |partition: &Partition| !speculates || speculation.check(model, partition.largest()).is_ok();
-            self.distances = None;
-            match found {
-                Glance::GoBack(before) => {
-                    balancer.count_anew();
-                    self.partition = before;
-                }
-                _ => {
-                    if let Some(next) = balancer.plan(&world, &self.partition, threads, fits) {
-                        self.partition = next;
-                    }
-                }
-            }
-            self.deal(world);
-        }
-        let Some(balancer) = &mut self.balancer else { return };
-        balancer.stood_still(start.elapsed(), &self.federates);
-        self.steward.look_in(balancer.pause());
     }
 
     /// Writes a checkpoint, if there are to be any.

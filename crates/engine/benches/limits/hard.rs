@@ -49,7 +49,7 @@ impl Hard {
     }
 
     #[inline(always)]
-    fn destination(self, cx: &mut Context<Self>) -> LpId {
+    fn destination<M: Model>(self, cx: &mut Context<M>) -> LpId {
         let lps = match self.kind {
             Kind::Tenth if cx.rng().chance(0.9) => LPS / TENTH,
             Kind::Tenth | Kind::AllToAll => LPS,
@@ -60,14 +60,42 @@ impl Hard {
     }
 
     #[inline(always)]
-    fn delay(self, cx: &mut Context<Self>) -> Time {
-        let exponential = |cx: &mut Context<Self>| Time::nanos(cx.rng().exponential(1e9) as u64);
+    fn delay<M: Model>(self, cx: &mut Context<M>) -> Time {
+        let exponential = |cx: &mut Context<M>| Time::nanos(cx.rng().exponential(1e9) as u64);
         match self.kind {
             Kind::Burst => Time::secs(1),
             Kind::RareZero if cx.rng().chance(1e-3) => Time::ZERO,
             Kind::RareZero => Time::secs(1).saturating_add(exponential(cx)),
             _ => self.lookahead.saturating_add(exponential(cx)),
         }
+    }
+
+    /// Sends the first messages of an LP.
+    pub fn start<M: Model<Event = u8>>(self, cx: &mut Context<M>) {
+        let messages = if self.kind == Kind::Burst { BURST } else { MESSAGES };
+        for _ in 0..messages {
+            let delay = self.delay(cx);
+            cx.schedule(delay, if self.kind == Kind::Chains { CHAIN } else { 0 });
+        }
+    }
+
+    /// Counts a message, works, and sends one on.
+    #[inline(always)]
+    pub fn pass_on<M: Model<Event = u8>>(self, received: &mut u64, left: u8, cx: &mut Context<M>) {
+        *received += 1;
+        if self.kind == Kind::Heavy {
+            let mut chain = *received;
+            for _ in 0..WORK_NS * if Self::is_first_tenth(cx.lp()) { HEAVY } else { 1 } {
+                chain = black_box(chain.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            }
+        }
+        let to = self.destination(cx);
+        let (delay, left) = match (self.kind, left) {
+            (Kind::Chains, 0) => (self.delay(cx), CHAIN),
+            (Kind::Chains, left) => (Time::ZERO, left - 1),
+            _ => (self.delay(cx), 0),
+        };
+        cx.send(to, delay, left);
     }
 }
 
@@ -87,30 +115,13 @@ impl Model for Hard {
     }
 
     fn init(&self, _: LpId, cx: &mut Context<Self>) -> u64 {
-        let messages = if self.kind == Kind::Burst { BURST } else { MESSAGES };
-        for _ in 0..messages {
-            let delay = self.delay(cx);
-            cx.schedule(delay, if self.kind == Kind::Chains { CHAIN } else { 0 });
-        }
+        self.start(cx);
         0
     }
 
     #[inline(always)]
     fn handle(&self, received: &mut u64, left: &u8, cx: &mut Context<Self>) {
-        *received += 1;
-        if self.kind == Kind::Heavy {
-            let mut chain = *received;
-            for _ in 0..WORK_NS * if Self::is_first_tenth(cx.lp()) { HEAVY } else { 1 } {
-                chain = black_box(chain.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            }
-        }
-        let to = self.destination(cx);
-        let (delay, left) = match (self.kind, left) {
-            (Kind::Chains, 0) => (self.delay(cx), CHAIN),
-            (Kind::Chains, left) => (Time::ZERO, left - 1),
-            _ => (self.delay(cx), 0),
-        };
-        cx.send(to, delay, left);
+        self.pass_on(received, *left, cx);
     }
 
     fn has_undo(&self) -> bool {

@@ -17,7 +17,7 @@ pub const ABOUT: &[&str] = &[
      stay and with LPs that move.",
 ];
 
-/// LPs move after a second at the earliest: such rows take so many times as long as others.
+/// LPs move after some tenths of a second: such rows take so many times as long as others.
 const BALANCED_TIMES: f64 = 6.0;
 
 /// The first simulated time, of about 10^5 events.

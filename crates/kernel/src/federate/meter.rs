@@ -104,8 +104,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     /// Has turns of its LPs timed by `clock` from here on.
     pub fn measure(&mut self, clock: Clock) {
         let start = clock();
-        let reads = (0..TRIES).map(|_| clock());
-        let clock_ns = 2 * reads.last().unwrap_or(start).saturating_sub(start) / TRIES;
+        let end = (0..TRIES).fold(start, |_, _| clock());
+        let clock_ns = 2 * end.saturating_sub(start) / TRIES;
         let costs = vec![Cost::default(); self.lps.len()];
         self.meter =
             Some(Meter { clock, clock_ns, every: FIRST, left: FIRST, turns: 0, costs, all: Cost::default() });

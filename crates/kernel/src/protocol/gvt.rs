@@ -52,6 +52,7 @@ pub struct Gvt {
     gathering: bool,
     value: Time,
     rounds: u64,
+    steps: u64,
 }
 
 impl Gvt {
@@ -64,7 +65,7 @@ impl Gvt {
             tree[node] = tree[2 * node].min(tree[2 * node + 1]);
         }
         let (mail, value) = (vec![Time::MAX; floors.len()], tree[1]);
-        Self { kind, own: floors, mail, tree, taken: 0, gathering: false, value, rounds: 0 }
+        Self { kind, own: floors, mail, tree, taken: 0, gathering: false, value, rounds: 0, steps: 0 }
     }
 
     fn update(&mut self, federate: u32) {
@@ -73,6 +74,7 @@ impl Gvt {
         self.tree[node] = self.own[at].min(self.mail[at]);
         while node > 1 {
             node /= 2;
+            self.steps += 1;
             let least = self.tree[2 * node].min(self.tree[2 * node + 1]);
             if self.tree[node] == least {
                 return;
@@ -157,5 +159,10 @@ impl Gvt {
     /// Rounds so far.
     pub fn rounds(&self) -> u64 {
         self.rounds
+    }
+
+    /// Minima of two floors taken so far: all the work of rounds.
+    pub fn steps(&self) -> u64 {
+        self.steps
     }
 }

@@ -16,7 +16,7 @@ use super::super::{Meter, Place};
 use super::check;
 use super::log::{Link, Run, Segment};
 use super::{Saving, Trouble, TroubleKind, Turn, Warp};
-use crate::context::Rules;
+use crate::context::{LpCore, Rules};
 use crate::digest::hash_of;
 use crate::outbox::Receipt;
 use crate::world::Lp;
@@ -51,8 +51,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             } else {
                 let link = Link { segment: number, run: segment.runs.len() as u32 };
                 let (before, timed) = (segment.events.len(), self.base.meter.as_mut().and_then(Meter::begin));
-                if let Err(trouble) = self.run_lp_ahead(model, local, link, &mut segment) {
-                    return Turn::Failed(trouble);
+                match self.run_lp_ahead(model, local, link, &mut segment) {
+                    Ok(all) => whole &= all,
+                    Err(trouble) => return Turn::Failed(trouble),
                 }
                 if let (Some(meter), Some(start)) = (&mut self.base.meter, timed) {
                     meter.end(start, local, (segment.events.len() - before) as u64);
@@ -61,7 +62,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             }
             self.base.batch.put_down_lp();
             if self.settings.memory_bytes.is_some_and(|most| self.log.bytes() + segment.bytes() >= most) {
-                whole = self.base.batch.is_empty();
+                whole &= self.base.batch.is_empty();
                 self.base.put_back();
             }
         }
@@ -76,7 +77,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         }
         self.stats.note_batch(ran, segment.saved.len() as u64);
         self.log.close(segment);
-        self.stats.note_copies(self.log.copies());
+        self.stats.note_log(self.log.copies(), self.log.bytes());
         self.base.reach = self.log.reach();
         for event in self.held_back.drain(..) {
             self.base.queue.push(event);
@@ -91,14 +92,15 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         if ran > 0 || settled || parked || !any { Turn::Ran } else { Turn::Waits }
     }
 
-    /// Runs the events of the LP in hand. An error says that the run must end at once.
+    /// Runs the events of the LP in hand, as far as the memory budget goes; says whether that was all. An error says that the
+    /// run must end at once.
     fn run_lp_ahead(
         &mut self,
         model: &M,
         local: usize,
         link: Link,
         segment: &mut Segment<M>,
-    ) -> Result<(), Box<Trouble>> {
+    ) -> Result<bool, Box<Trouble>> {
         let base = segment.events.len() as u32;
         let mut run = Run {
             local: local as u32,
@@ -125,14 +127,23 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             },
             undo: saving == Saving::Undo,
             check: self.settings.check,
+            // A federate that has no room at all runs an LP for the others' sake.
+            most_bytes: match self.settings.memory_bytes {
+                Some(most) => most.checked_sub(self.log.bytes() + 1).unwrap_or(usize::MAX),
+                None => usize::MAX,
+            },
         };
         let lp = &mut self.base.lps[local];
         let first_sent = lp.core.sent;
         let (sent, fault) = (&mut self.base.sent, &mut self.base.fault);
         let (events, late) = self.base.batch.hand();
         let result = catch_unwind(AssertUnwindSafe(|| work.run(lp, segment, events, late, sent, fault)));
+        let mut whole = true;
         let failure = match result {
-            Ok(Ok(())) => None,
+            Ok(Ok(all)) => {
+                whole = all;
+                None
+            }
             Ok(Err(kind)) => Some((kind, true)),
             Err(panic) => Some((TroubleKind::of_panic(panic.as_ref()), false)),
         };
@@ -163,12 +174,18 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             let broken = work.undo && !handled;
             self.stuck.insert(local as u32, super::Stuck::new(trouble, event, parked, broken));
         }
+        if let Some(last) = segment.events.last().filter(|_| !whole) {
+            let (events, late) = self.base.batch.hand();
+            let left = events.filter(|other| other.key() > last.key()).cloned();
+            left.chain(late.drain().map(|Reverse(event)| event))
+                .for_each(|event| self.base.queue.push(event));
+        }
         run.end = segment.events.len() as u32;
         segment.runs.push(run);
         if run.end > base {
             self.log.set_last(local, link);
         }
-        Ok(())
+        Ok(whole)
     }
 
     /// Notes what the latest run of the segment has sent, and hands on what is not in hand already.
@@ -223,10 +240,13 @@ struct Work<'w, M: Model> {
     interval: usize,
     undo: bool,
     check: bool,
+    /// Of the segment: no further event is run once it takes more.
+    most_bytes: usize,
 }
 
 impl<M: Model> Work<'_, M> {
-    /// Runs `events` and what the LP sends itself for before the bound. On an error or a panic, the event in question is the
+    /// Runs `events` and what the LP sends itself for before the bound, as long as there is room; says whether that was all. On
+    /// an error or a panic, the event in question is the
     /// last in the segment.
     fn run<'e>(
         &self,
@@ -236,16 +256,20 @@ impl<M: Model> Work<'_, M> {
         late: &mut BinaryHeap<Reverse<Event<M::Event>>>,
         sent: &mut Vec<Event<M::Event>>,
         fault: &mut Option<Box<Fault>>,
-    ) -> Result<(), TroubleKind>
+    ) -> Result<bool, TroubleKind>
     where
         M::Event: 'e,
     {
+        let before = segment.bytes();
+        let limited = self.most_bytes != usize::MAX;
         let Segment { events: log, cores, saved, saved_bytes, tape, ends, .. } = segment;
+        let (first, first_saved, first_kept) = (log.len(), *saved_bytes, tape.len());
         let mut cx = Context::new(self.model, self.rules, self.id, lp.core, sent, fault);
         cx.watch(self.bound);
         if self.undo {
             cx.keep_on(tape);
         }
+        let mut whole = true;
         let mut since = if self.undo { 0 } else { self.interval - 1 };
         let (mut next, mut looked) = (events.next(), 0);
         loop {
@@ -288,9 +312,22 @@ impl<M: Model> Work<'_, M> {
                 late.extend(cx.outbox()[looked..].iter().filter(own).cloned().map(Reverse));
                 looked = cx.outbox().len();
             }
+            if limited {
+                let kept = if self.undo { cx.kept() - first_kept } else { 0 };
+                let entry = size_of::<Event<M::Event>>() + size_of::<LpCore>() + size_of::<u32>();
+                let new = (log.len() - first) * entry
+                    + cx.outbox().len() * size_of::<Receipt>()
+                    + kept * size_of::<u64>()
+                    + (*saved_bytes - first_saved)
+                    + size_of::<Run>();
+                if before + new > self.most_bytes {
+                    whole = next.is_none() && late.is_empty();
+                    break;
+                }
+            }
         }
         lp.core = cx.core();
-        Ok(())
+        Ok(whole)
     }
 }
 

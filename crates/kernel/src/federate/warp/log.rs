@@ -151,6 +151,9 @@ pub(super) struct Log<M: Model> {
     /// Bytes in all segments but the one in work.
     bytes: usize,
     copies: usize,
+    /// Times that something was committed, and segments and runs looked at for it.
+    pub commits: u64,
+    pub commit_visits: u64,
 }
 
 impl<M: Model> Log<M> {
@@ -162,6 +165,8 @@ impl<M: Model> Log<M> {
             spare: Vec::new(),
             bytes: 0,
             copies: 0,
+            commits: 0,
+            commit_visits: 0,
         }
     }
 
@@ -340,8 +345,12 @@ impl<M: Model> Log<M> {
         if count == 0 {
             return;
         }
+        self.commits += 1;
+        // The reach is that of all segments.
+        self.commit_visits += self.segments.len() as u64;
         for segment in self.segments.iter_mut().take(count).filter(|segment| segment.floor < safe) {
             segment.floor = if segment.bound <= safe { Time::MAX } else { safe };
+            self.commit_visits += segment.runs.len() as u64;
             for run in &mut segment.runs {
                 let alive = &segment.events[run.from as usize..run.end as usize];
                 let count = if segment.bound <= safe {

@@ -73,6 +73,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         let (mut undone, mut reached) = (0, None);
         let mut cancels: Vec<(Key, Receipt)> = Vec::new();
         while let Some(link) = self.log.last(local) {
+            self.stats.rollback_visits += 1;
             let (segment, run) = self.log.run(link);
             let (from, end) = (run.from as usize, run.end as usize);
             let at = from + segment.events[from..end].partition_point(|event| event.key() < key);

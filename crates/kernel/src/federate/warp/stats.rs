@@ -37,6 +37,14 @@ pub struct Rollbacks {
     pub kept_copies: u64,
     /// See `kept_copies`.
     pub batches: u64,
+    /// The most bytes that were kept for rollbacks at one time; of several federates, the sum of each one's most.
+    pub most_log_bytes: u64,
+    /// Times that something was committed out of the log, and the batches and LPs' parts of batches looked at for it.
+    pub commits: u64,
+    /// See `commits`.
+    pub commit_visits: u64,
+    /// LPs' parts of batches that rollbacks looked at.
+    pub rollback_visits: u64,
     /// Times that everything was rolled back, to make room or for a checkpoint.
     pub retreats: u64,
     /// Events undone by one rollback.
@@ -49,8 +57,9 @@ impl Rollbacks {
     /// Adds those of a later part of the run.
     pub fn then(&mut self, later: &Self) {
         let most_copies = self.most_copies.max(later.most_copies);
+        let most_log_bytes = self.most_log_bytes.max(later.most_log_bytes);
         self.join(later);
-        self.most_copies = most_copies;
+        (self.most_copies, self.most_log_bytes) = (most_copies, most_log_bytes);
     }
 
     /// Adds those of another federate.
@@ -68,6 +77,10 @@ impl Rollbacks {
         self.most_copies += other.most_copies;
         self.kept_copies += other.kept_copies;
         self.batches += other.batches;
+        self.most_log_bytes += other.most_log_bytes;
+        self.commits += other.commits;
+        self.commit_visits += other.commit_visits;
+        self.rollback_visits += other.rollback_visits;
         self.retreats += other.retreats;
         self.depths.0.iter_mut().zip(other.depths.0).for_each(|(own, other)| *own += other);
         for (lp, undone) in &other.by_lp {
@@ -103,7 +116,9 @@ impl Rollbacks {
         self.copied += copied;
     }
 
-    pub(super) fn note_copies(&mut self, copies: usize) {
+    /// After a batch ahead the log has so many copies of states and bytes.
+    pub(super) fn note_log(&mut self, copies: usize, bytes: usize) {
+        self.most_log_bytes = self.most_log_bytes.max(bytes as u64);
         self.most_copies = self.most_copies.max(copies as u64);
         self.kept_copies += copies as u64;
         self.batches += 1;
