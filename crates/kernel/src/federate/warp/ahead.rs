@@ -137,7 +137,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         let first_sent = lp.core.sent;
         let (sent, fault) = (&mut self.base.sent, &mut self.base.fault);
         let (events, late) = self.base.batch.hand();
-        let result = catch_unwind(AssertUnwindSafe(|| work.run(lp, segment, events, late, sent, fault)));
+        let result = catch_unwind(AssertUnwindSafe(|| match work.most_bytes {
+            usize::MAX => work.run::<false>(lp, segment, events, late, sent, fault),
+            _ => work.run::<true>(lp, segment, events, late, sent, fault),
+        }));
         let mut whole = true;
         let failure = match result {
             Ok(Ok(all)) => {
@@ -245,10 +248,9 @@ struct Work<'w, M: Model> {
 }
 
 impl<M: Model> Work<'_, M> {
-    /// Runs `events` and what the LP sends itself for before the bound, as long as there is room; says whether that was all. On
-    /// an error or a panic, the event in question is the
-    /// last in the segment.
-    fn run<'e>(
+    /// Runs `events` and what the LP sends itself for before the bound, as long as there is room (which is only looked at if
+    /// `LIMITED`); says whether that was all. On an error or a panic, the event in question is the last in the segment.
+    fn run<'e, const LIMITED: bool>(
         &self,
         lp: &mut Lp<M::State>,
         segment: &mut Segment<M>,
@@ -260,8 +262,7 @@ impl<M: Model> Work<'_, M> {
     where
         M::Event: 'e,
     {
-        let before = segment.bytes();
-        let limited = self.most_bytes != usize::MAX;
+        let before = if LIMITED { segment.bytes() } else { 0 };
         let Segment { events: log, cores, saved, saved_bytes, tape, ends, .. } = segment;
         let (first, first_saved, first_kept) = (log.len(), *saved_bytes, tape.len());
         let mut cx = Context::new(self.model, self.rules, self.id, lp.core, sent, fault);
@@ -312,7 +313,7 @@ impl<M: Model> Work<'_, M> {
                 late.extend(cx.outbox()[looked..].iter().filter(own).cloned().map(Reverse));
                 looked = cx.outbox().len();
             }
-            if limited {
+            if LIMITED {
                 let kept = if self.undo { cx.kept() - first_kept } else { 0 };
                 let entry = size_of::<Event<M::Event>>() + size_of::<LpCore>() + size_of::<u32>();
                 let new = (log.len() - first) * entry
