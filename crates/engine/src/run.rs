@@ -117,6 +117,7 @@ fn run_with<M: Model, Q: EventQueue<M::Event>>(
         auto,
         way,
         partition,
+        moved: None,
         distances: None,
         settings,
         steward,
@@ -224,6 +225,8 @@ struct Course<'s, M: Model, Q> {
     dealt: Partition,
     /// As they are dealt now: federates may be merged, or LPs have moved.
     partition: Partition,
+    /// As they were dealt when LPs moved last.
+    moved: Option<Partition>,
     /// Of this partition, once windows have asked for them: none where they are not worth it.
     distances: Option<Option<Arc<Distances>>>,
     settings: Settings,
@@ -343,10 +346,21 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
 
     /// Merges federates anew, where the way or the number of threads asks for other groups than there are.
     fn regroup(&mut self, threads: u32) {
-        let next = grouped(self.simulation, &self.dealt, self.way, threads);
-        let window = self.way.window(&self.simulation.model);
+        let Simulation { model, speculation, .. } = self.simulation;
+        let mut next = grouped(self.simulation, &self.dealt, self.way, threads);
+        let window = self.way.window(model);
         if next.federates() == self.partition.federates() && window == self.settings.window {
             return;
+        }
+        let fits = |partition: &Partition| {
+            !self.way.sync.speculates() || speculation.check(model, partition.largest()).is_ok()
+        };
+        // Where LPs have moved among as many federates, they need not do so again.
+        if let Some(moved) = &self.moved
+            && moved.federates() == next.federates()
+            && fits(moved)
+        {
+            next = moved.clone();
         }
         let start = Instant::now();
         let world = self.gather();

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use facts::{assert_same, facts, setting};
 use mesh::Mesh;
 use paceline_engine::{Simulation, Sync};
-use paceline_kernel::{Model, Rng};
+use paceline_kernel::{Balance, Model, Rng};
 
 fn cases(zero: bool) {
     let (first, mut seen) = (setting("PACELINE_SEED", 0), BTreeSet::new());
@@ -25,7 +25,9 @@ fn cases(zero: bool) {
         let threads = [1, 2, 3, 8][rng.below(4) as usize];
         let groups = if rng.chance(0.5) { u32::MAX } else { 1 + rng.below(4) as u32 };
         let leg_events = 1 + rng.below(events.max(4) / 4);
-        let run = base().sync(Sync::Auto).federates(federates).groups(groups).threads(threads);
+        let balance = if rng.chance(0.3) { Balance::Load } else { Balance::Off };
+        let run =
+            base().sync(Sync::Auto).federates(federates).groups(groups).threads(threads).balance(balance);
         let mut report =
             run.leg_events(leg_events).draw_protocols(case).run().expect("the model keeps the rules");
         let what = format!(

@@ -52,10 +52,12 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
                 Glance::GoBack(before) => {
                     balancer.count_anew();
                     self.partition = before;
+                    self.moved = Some(self.partition.clone());
                 }
                 _ => {
                     if let Some(next) = balancer.plan(&world, &self.partition, threads, fits) {
                         self.partition = next;
+                        self.moved = Some(self.partition.clone());
                     }
                 }
             }
