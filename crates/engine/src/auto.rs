@@ -1,8 +1,7 @@
 //! `auto`: finds out by trying how a model runs fastest.
 //!
 //! A *way* is a protocol and the most groups that federates are merged into. A run begins with the way that is best for
-//! most models. A first glance shows whether windows hold next to no events, or federates run ahead most of the time: then
-//! another way goes on at once. A little later, and then at growing intervals, every way that could be better is tried for a
+//! most models. A first glance shows whether windows hold next to no events: then another way goes on at once. A little later, and then at growing intervals, every way that could be better is tried for a
 //! short stretch, the present one first. Those that come near the fastest are tried once more, for longer, since the beginning
 //! and the end of a stretch weigh much in a short one; then the fastest goes on. Nothing of the result depends on that: a way
 //! only says who works on what.
@@ -25,8 +24,6 @@ use crate::{Simulation, Sync};
 const GLANCE: Duration = Duration::from_millis(5);
 /// Windows with fewer events than this for each thread cost more than they bring.
 const SPARSE: u64 = 256;
-/// Where a greater share of the events than this is run ahead, few large groups are better than many.
-const AHEAD: f64 = 0.5;
 /// From the start of a run to the first trial, where the protocol is left open and where it is given.
 const FIRST: Duration = Duration::from_millis(60);
 const FIRST_GIVEN: Duration = Duration::from_secs(1);
@@ -95,8 +92,6 @@ pub(crate) struct Stretch {
     pub(crate) wall: Duration,
     /// Windows opened.
     pub(crate) windows: u64,
-    /// The share of the events that were run ahead, where any were.
-    pub(crate) ahead: f64,
 }
 
 /// What a way came to in a run under [`Sync::Auto`], or in an optimistic one.
@@ -168,11 +163,8 @@ impl Auto {
         }
         if !open || threads > 1 || draws.is_some() {
             let fixed = groups.is_some() || threads == 1 && draws.is_none();
-            let more = (waits && !fixed).then_some((warp, Some(PER_THREAD)));
-            // The first that stands here is the one that a run with a given protocol begins with.
-            ways.extend(more.filter(|_| !open));
             ways.push((warp, Some(1)));
-            ways.extend(more.filter(|_| open));
+            ways.extend((waits && !fixed).then_some((warp, Some(PER_THREAD))));
         }
         if !open {
             ways.push((Sync::Sequential, None));
@@ -201,7 +193,7 @@ impl Auto {
             events: 0,
             wall: Duration::ZERO,
         };
-        let glance = ways[0].0 != Sync::Sequential && ways.len() > 1;
+        let glance = ways[0].0 == Sync::Window && ways.len() > 1;
         Self {
             ways: ways.iter().map(way).collect(),
             present: 0,
@@ -273,12 +265,12 @@ impl Auto {
         self.due = run + if *again { stretch.max(STRETCH * LONGER) } else { stretch };
     }
 
-    /// Takes few large groups that run ahead where that is plainly better than the first guess.
+    /// Takes few large groups that run ahead where windows hold next to nothing.
     fn glance(&mut self) {
-        let Stretch { events, windows, ahead, .. } = self.last;
+        let Stretch { events, windows, .. } = self.last;
         let sparse = windows > 0 && events < windows * SPARSE * u64::from(self.threads);
         let large = |way: &Tried| way.sync.speculates() && way.groups_per_thread == Some(1);
-        if let Some(large) = self.ways.iter().position(large).filter(|_| sparse || ahead > AHEAD) {
+        if let Some(large) = self.ways.iter().position(large).filter(|_| sparse) {
             self.present = large;
         }
     }

@@ -273,9 +273,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
             }
             let before = std::mem::replace(&mut events, self.events());
             if let Some(auto) = &mut self.auto {
-                let ahead = outcome.rollbacks.as_ref().map_or(0.0, |rollbacks| 1.0 - rollbacks.safe_share());
                 let wall = std::mem::replace(&mut since, Instant::now()).elapsed();
-                auto.ran(Stretch { events: events - before, wall, windows: outcome.windows, ahead });
+                auto.ran(Stretch { events: events - before, wall, windows: outcome.windows });
             }
             if let Some(own) = outcome.rollbacks {
                 self.sums.rollbacks.get_or_insert_default().then(&own);

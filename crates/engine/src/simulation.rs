@@ -185,7 +185,7 @@ impl<M: Model> Simulation<M> {
     }
 
     /// Neighbouring federates are merged into at most so many groups, each of which is worked off as one; unless said, into
-    /// four a thread where they wait for each other, into one a thread where they run ahead most of the time. Fewer groups
+    /// four a thread where they wait for each other, into one a thread where they run ahead. Fewer groups
     /// cost less; more even out loads. Null messages are between federates, which are left as they are.
     pub fn groups(mut self, groups: u32) -> Self {
         self.groups = Some(groups);

@@ -15,15 +15,14 @@ const OPEN: [(Sync, Option<u32>); 4] = [
     (Sync::Optimistic, Some(PER_THREAD)),
 ];
 const GIVEN: [(Sync, Option<u32>); 3] =
-    [(Sync::Optimistic, Some(PER_THREAD)), (Sync::Optimistic, Some(1)), (Sync::Sequential, None)];
+    [(Sync::Optimistic, Some(1)), (Sync::Optimistic, Some(PER_THREAD)), (Sync::Sequential, None)];
 
 /// A machine on which a way has a rate, and the LPs take a time to be dealt anew.
 struct Played<'a> {
     rates: &'a [f64],
     dealing: Duration,
-    /// Events in a window, and the share of the events run ahead.
+    /// Events in a window.
     window: u64,
-    ahead: f64,
 }
 
 impl Played<'_> {
@@ -43,8 +42,7 @@ impl Played<'_> {
             let done = self.rates[way] * leg.as_secs_f64();
             events += done;
             let windows = if before.sync == Sync::Window { (done as u64).div_ceil(self.window) } else { 0 };
-            let ahead = if before.sync.speculates() { self.ahead } else { 0.0 };
-            auto.ran(Stretch { events: done as u64, wall: leg + dealing, windows, ahead });
+            auto.ran(Stretch { events: done as u64, wall: leg + dealing, windows });
             run += leg + dealing;
             if run >= whole {
                 return (events, auto.way());
@@ -63,7 +61,7 @@ fn least_share(ways: &[(Sync, Option<u32>)], first: Duration, whole: Duration) -
         let best = rates.iter().copied().fold(0.0, f64::max);
         let dealing = Duration::from_micros(rng.below(5_000));
         let mut auto = Auto::among(ways, 2, dealing, first, None);
-        let played = Played { rates: &rates, dealing, window: 1_000_000, ahead: 0.0 };
+        let played = Played { rates: &rates, dealing, window: 1_000_000 };
         let (events, _) = played.run(&mut auto, whole);
         // A run goes on over its end while LPs are dealt.
         let share = events / (best * whole.as_secs_f64());
@@ -84,8 +82,7 @@ fn little_is_lost_beside_the_fastest_way() {
 
 #[test]
 fn a_run_with_a_given_protocol_costs_little_to_look_after() {
-    let played =
-        Played { rates: &[1e6, 0.5e6, 0.7e6], dealing: Duration::from_millis(2), window: 1, ahead: 0.1 };
+    let played = Played { rates: &[1e6, 0.5e6, 0.7e6], dealing: Duration::from_millis(2), window: 1 };
     for seconds in [2, 5, 20, 100] {
         let mut auto = Auto::among(&GIVEN, 2, played.dealing, FIRST_GIVEN, None);
         let whole = Duration::from_secs(seconds);
@@ -98,8 +95,7 @@ fn a_run_with_a_given_protocol_costs_little_to_look_after() {
 
 #[test]
 fn a_run_whose_rollbacks_cost_more_than_a_core_brings_goes_on_sequentially() {
-    let played =
-        Played { rates: &[0.1e6, 0.2e6, 1e6], dealing: Duration::from_millis(2), window: 1, ahead: 1.0 };
+    let played = Played { rates: &[0.1e6, 0.2e6, 1e6], dealing: Duration::from_millis(2), window: 1 };
     let mut auto = Auto::among(&GIVEN, 2, played.dealing, FIRST_GIVEN, None);
     let (_, way) = played.run(&mut auto, Duration::from_secs(3));
     assert_eq!(way.sync, Sync::Sequential);
@@ -108,16 +104,14 @@ fn a_run_whose_rollbacks_cost_more_than_a_core_brings_goes_on_sequentially() {
 }
 
 #[test]
-fn a_glance_is_enough_where_windows_are_nearly_empty_or_most_is_run_ahead() {
-    let glanced = |ways, window, ahead| {
+fn a_glance_is_enough_where_windows_are_nearly_empty() {
+    let glanced = |window| {
         let rates = [1e6; 4];
-        let played = Played { rates: &rates, dealing: Duration::ZERO, window, ahead };
-        let mut auto = Auto::among(ways, 2, Duration::ZERO, FIRST, None);
+        let played = Played { rates: &rates, dealing: Duration::ZERO, window };
+        let mut auto = Auto::among(&OPEN, 2, Duration::ZERO, FIRST, None);
         played.run(&mut auto, FIRST / 2);
         (auto.way().sync, auto.ways[auto.present].groups_per_thread)
     };
-    assert_eq!(glanced(&OPEN, 40, 0.0), (Sync::Optimistic, Some(1)));
-    assert_eq!(glanced(&OPEN, 40_000, 0.0), (Sync::Window, Some(PER_THREAD)));
-    assert_eq!(glanced(&GIVEN, 1, 0.9), (Sync::Optimistic, Some(1)));
-    assert_eq!(glanced(&GIVEN, 1, 0.1), (Sync::Optimistic, Some(PER_THREAD)));
+    assert_eq!(glanced(40), (Sync::Optimistic, Some(1)));
+    assert_eq!(glanced(40_000), (Sync::Window, Some(PER_THREAD)));
 }
