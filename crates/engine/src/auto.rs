@@ -1,10 +1,11 @@
 //! `auto`: finds out by trying how a model runs fastest.
 //!
 //! A *way* is a protocol and the most groups that federates are merged into. A run begins with the way that is best for
-//! most models. A first glance shows whether windows hold next to no events: then another way goes on at once. A little later, and then at growing intervals, every way that could be better is tried for a
-//! short stretch, the present one first. Those that come near the fastest are tried once more, for longer, since the beginning
-//! and the end of a stretch weigh much in a short one; then the fastest goes on. Nothing of the result depends on that: a way
-//! only says who works on what.
+//! most models. A first glance shows whether windows hold next to no events: then another way goes on at once. A little
+//! later, and then at growing intervals, every way that could be better is tried for a short stretch, the present one
+//! first. Those that come near the fastest are tried once more, for longer, since the beginning and the end of a stretch
+//! weigh much in a short one; then the fastest goes on. Nothing of the result depends on that: a way only says who works on
+//! what.
 //!
 //! An optimistic run is looked after likewise, later and more seldom: its ways are other groups, and no parallel work at all,
 //! since rollbacks may cost more than a second core brings.

@@ -1,9 +1,9 @@
 //! LPs move between federates at the pauses of a run.
 //!
-//! A federate's load is the time that its events take: turns of its LPs are timed. A look is cheap where loads are even; otherwise the federates are taken
-//! apart, the LPs measured ([`Activity`]), and dealt anew where [`improve`] promises at least [`LEAST_GAIN`]. What messages
-//! between federates and rollbacks cost differs from model to model: every move is a trial, which the next look ends. If the
-//! run has not become faster, everybody goes back to where they were.
+//! A federate's load is the time that its events take: turns of its LPs are timed. A look is cheap where loads are even;
+//! otherwise the federates are taken apart, the LPs measured ([`Activity`]), and dealt anew where [`improve`] promises at
+//! least [`LEAST_GAIN`]. What messages between federates and rollbacks cost differs from model to model: every move is a
+//! trial, which the next look ends. If the run has not become faster, everybody goes back to where they were.
 //!
 //! Invariants: a move leaves the number of federates as it is; the result of a run does not depend on anything in here.
 
@@ -29,7 +29,8 @@ const REST_AFTER_FAILURE: u32 = 32;
 const UNTIMED_NS: u64 = 1;
 /// The share of the time that a move must promise to save.
 const LEAST_GAIN: f64 = 0.05;
-/// What a message to another federate costs more than one within, in nanoseconds. An estimate; `cargo bench -p paceline-engine --bench balance` shows what comes of it.
+/// What a message to another federate costs more than one within, in nanoseconds. An estimate; `cargo bench -p
+/// paceline-engine --bench balance` shows what comes of it.
 const REMOTE_NS: f64 = 80.0;
 
 /// What moving LPs came to.

@@ -3,8 +3,9 @@
 //! An LP's *load* is its number of events since the last look times the time that its events take. Its events are its share
 //! of those that its federate has run, in proportion to the messages that it has sent since and those pending to it: most
 //! models answer an event with about one message, and an LP that only receives has its events pending. What an event takes
-//! is the mean of those that the federate has timed ([`Federate::measure`](crate::Federate::measure)). *Communication* is sampled: the messages pending at a look say who talks to whom. Both are
-//! gathered over several looks, and each look halves what the ones before it said.
+//! is the mean of those that the federate has timed ([`Federate::measure`](crate::Federate::measure)). *Communication* is
+//! sampled: the messages pending at a look say who talks to whom. Both are gathered over several looks, and each look
+//! halves what the ones before it said.
 //!
 //! [`improve`] changes a table of owners by the measured loads and messages (reference 5, section 2, names both as the goals
 //! of a partition that adapts while a run goes on). Invariants: the same input gives the same table; no federate becomes empty;

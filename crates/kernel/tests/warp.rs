@@ -246,7 +246,10 @@ fn nobody_runs_away_while_gvt_stands_still_and_the_budget_holds() {
             outbox.flush_mail(|_, _, _| {});
             // The first turn after that may still commit something and take its place.
             let full = most.is_some_and(|most| before >= most) && bounds.floor > Time::ZERO;
-            filled += u32::from(full && turn == WarpTurn::Waits);
+            if full && turn == WarpTurn::Waits {
+                filled += 1;
+                assert!(warp.log_bytes() <= before, "case {case}: it waits for room, and the log grows");
+            }
             if full && was_full {
                 assert!(warp.log_bytes() <= before, "case {case}: the log is full, and grows");
             }
