@@ -250,7 +250,8 @@ fn tried(tried: &Tried) -> Value {
 fn trial(tried: &Tried) -> String {
     let name = match tried.groups_per_thread {
         Some(groups) => format!("{} ({groups} a thread)", tried.sync.name()),
-        None => tried.sync.name().to_owned(),
+        None if tried.sync == Sync::Sequential => tried.sync.name().to_owned(),
+        None => format!("{} (one group)", tried.sync.name()),
     };
     match tried.rate {
         Some(rate) => format!("{name} {}, for {}", text::rate(rate), text::span(tried.wall)),

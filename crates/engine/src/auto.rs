@@ -10,6 +10,9 @@
 //! An optimistic run is looked after likewise, later and more seldom: its ways are other groups, and no parallel work at all,
 //! since rollbacks may cost more than a second core brings.
 //!
+//! Where somebody else keeps the workers from their cores, the next trial is due at once, and all in one group, which is work for
+//! one thread, is among its ways.
+//!
 //! Trials are bounded by what has run before them: a stretch is a small part of that, and where dealing the LPs anew takes
 //! long, the trial waits until that is a small part too.
 //!
@@ -110,6 +113,13 @@ pub struct Tried {
     pub wall: Duration,
 }
 
+impl Tried {
+    /// Whether it has work for one thread only, under a protocol for many.
+    fn is_for_a_crowd(&self) -> bool {
+        self.groups_per_thread.is_none() && self.sync != Sync::Sequential
+    }
+}
+
 /// A trial: its ways, the present one first, and how many of them have been tried.
 #[derive(Debug)]
 struct Trial {
@@ -135,6 +145,10 @@ pub(crate) struct Auto {
     interval: Duration,
     /// When the next stretch or trial begins, since the start of the run.
     due: Duration,
+    /// Until when after a trial nothing makes the next one due earlier.
+    calm: Duration,
+    /// Whether the workers were kept from their cores since the last trial began.
+    crowded: bool,
     /// The longest time that dealing has taken.
     dealing: Duration,
     /// Whether that was seen, and is no estimate.
@@ -169,6 +183,9 @@ impl Auto {
         }
         if !open {
             ways.push((Sync::Sequential, None));
+        }
+        if waits && threads > 1 && groups.is_none() {
+            ways.push((if open { Sync::Window } else { warp }, None));
         }
         if open && !*trials {
             ways.truncate(1);
@@ -205,6 +222,8 @@ impl Auto {
             threads,
             interval: first,
             due: if glance { GLANCE.max(dealing).min(first) } else { first },
+            calm: Duration::ZERO,
+            crowded: false,
             dealing,
             seen: false,
             draws,
@@ -235,6 +254,14 @@ impl Auto {
     pub(crate) fn dealt(&mut self, dealing: Duration) {
         self.dealing = if self.seen { self.dealing.max(dealing) } else { dealing };
         self.seen = true;
+    }
+
+    /// The workers are kept from their cores, `run` after the start of the run: a trial is due, unless there has just been one.
+    pub(crate) fn hurry(&mut self, run: Duration) {
+        if self.trial.is_none() && run >= self.calm {
+            self.due = self.due.min(run);
+            self.crowded = true;
+        }
     }
 
     /// Decides on the way of the next leg, where it is time for that, `run` after the start of the run.
@@ -281,7 +308,8 @@ impl Auto {
         let best = self.ways.iter().filter_map(|way| way.rate).fold(0.0, f64::max);
         let seldom = self.trials.is_multiple_of(SELDOM);
         let hopeful = |way: &usize| seldom || self.ways[*way].rate.is_none_or(|rate| rate >= best * HOPELESS);
-        let others = (0..self.ways.len()).filter(|way| *way != self.present).filter(hopeful);
+        let possible = |way: &usize| self.crowded || !self.ways[*way].is_for_a_crowd();
+        let others = (0..self.ways.len()).filter(|way| *way != self.present).filter(possible).filter(hopeful);
         let ways: Vec<usize> = std::iter::once(self.present).chain(others).collect();
         let dealings = self.dealing * ways.len() as u32;
         if ways.len() == 1 || dealings * DEALING_PART > run {
@@ -289,6 +317,7 @@ impl Auto {
             return;
         }
         self.trials += 1;
+        self.crowded = false;
         self.trial = Some(Trial { ways, tried: 0, again: false });
     }
 
@@ -306,12 +335,14 @@ impl Auto {
         }
         self.present = present;
         self.trial = None;
+        self.calm = run + self.interval;
         self.interval *= GROWTH;
         self.due = run + self.interval;
     }
 
-    /// What all ways came to.
-    pub(crate) fn finish(self) -> Vec<Tried> {
+    /// What all ways came to, those for a crowd only where there was one.
+    pub(crate) fn finish(mut self) -> Vec<Tried> {
+        self.ways.retain(|way| way.rate.is_some() || !way.is_for_a_crowd());
         self.ways
     }
 }

@@ -1,7 +1,8 @@
-//! The cores that this process may use.
+//! The cores that this process may use, and how long its threads wait for one.
 
 use std::io;
 use std::num::NonZero;
+use std::time::Duration;
 
 /// How many worker threads make sense: the cores in the thread's affinity, or fewer where a cgroup quota says so.
 pub(crate) fn available() -> u32 {
@@ -19,6 +20,22 @@ pub(crate) type Leader = ();
 #[cfg(target_os = "linux")]
 pub(crate) fn leader() -> Leader {
     rustix::thread::gettid()
+}
+
+/// How long the thread `worker` of this process has been ready to run without running since it began, with its number; none
+/// where that is not counted, or the thread has ended.
+#[cfg(target_os = "linux")]
+pub(crate) fn waited(worker: Leader) -> Option<(i32, Duration)> {
+    let number = worker.as_raw_nonzero().get();
+    let counts = std::fs::read_to_string(format!("/proc/self/task/{number}/schedstat")).ok()?;
+    let waited_ns = counts.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some((number, Duration::from_nanos(waited_ns)))
+}
+
+/// Not counted on this system.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn waited((): Leader) -> Option<(i32, Duration)> {
+    None
 }
 
 /// The calling thread.

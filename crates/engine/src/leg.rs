@@ -109,8 +109,9 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
 
 /// Lets `threads` workers work on `board`.
 fn work<M: Model>(simulation: &Simulation<M>, threads: u32, board: &impl Board) -> Result<(), RunError> {
-    let Simulation { pin, tracing, publishing, .. } = simulation;
+    let Simulation { pin, tracing, publishing, monitor, .. } = simulation;
     pool::work(board, threads as usize, tracing, publishing, simulation.speculation.chaos, |worker| {
+        monitor.workers().push(cores::leader());
         if *pin { cores::pin(worker) } else { Ok(()) }
     })
 }

@@ -8,6 +8,7 @@ mod channelled;
 mod chaos;
 mod checkpoint;
 mod cores;
+mod crowd;
 pub mod determinism;
 mod idle;
 mod leg;

@@ -3,11 +3,13 @@
 //! Invariant: a pause that was asked for is granted only once something was committed since the last one, so that a run goes
 //! on however often it is asked.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use paceline_kernel::Time;
 use thiserror::Error;
+
+use crate::cores::Leader;
 
 /// The most worker threads a run may have.
 pub const MOST_THREADS: u32 = 4096;
@@ -43,6 +45,8 @@ struct Shared {
     threads: AtomicU32,
     events: AtomicU64,
     time_ns: AtomicU64,
+    /// The worker threads of the leg.
+    workers: Mutex<Vec<Leader>>,
 }
 
 /// Why a board is to stop working before the run is over.
@@ -122,7 +126,13 @@ impl Monitor {
     /// A leg begins, of at least `least` events. Requests made before this are fulfilled by now.
     pub(crate) fn begin_leg(&self, threads: u32, least: u64) {
         self.0.threads.store(threads, Ordering::Relaxed);
+        self.workers().clear();
         self.0.pause_events.store(self.events() + least, Ordering::Relaxed);
+    }
+
+    /// The worker threads of the leg, for each to put itself down.
+    pub(crate) fn workers(&self) -> MutexGuard<'_, Vec<Leader>> {
+        self.0.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The number of threads asked for; forgets that a pause was asked for, which is to be done first.

@@ -338,6 +338,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
     fn decide(&mut self) {
         let Some(auto) = &mut self.auto else { return };
         let run = self.start.elapsed();
+        if self.steward.take_crowded() {
+            auto.hurry(run);
+        }
         auto.decide(run);
         self.way = auto.way();
         self.steward.decide_in(auto.pause(run));

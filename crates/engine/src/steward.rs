@@ -1,7 +1,7 @@
 //! The steward of a run: a thread beside the workers that says when a leg is to end.
 //!
 //! It asks for a pause when a checkpoint is due, when it is time to look whether LPs are to move or how
-//! the run is to go on, or when the cores that the process may use have changed and nobody has
+//! the run is to go on, when workers are kept waiting for cores by somebody else, or when the cores that the process may use have changed and nobody has
 //! said how many threads there are to be. It also brings written checkpoints to the disk while the run goes on. It sleeps on
 //! a condition variable with a time-out, and is joined at the end of the run. A build for shuttle has no such thread:
 //! there the run does the same at its pauses.
@@ -14,10 +14,14 @@ use std::time::{Duration, Instant};
 
 use crate::checkpoint::Unpublished;
 use crate::cores::{self, Leader};
+use crate::crowd::Crowd;
 use crate::{CheckpointError, Monitor, RunError};
 
 /// How often it looks at the cores.
 const LOOK: Duration = Duration::from_secs(1);
+/// How often it looks whether workers are kept waiting: at first, and wherever they seem to be; ever more seldom where not.
+const CROWD: Duration = Duration::from_millis(20);
+const CROWD_SELDOM: Duration = Duration::from_millis(320);
 
 /// What is to be done.
 #[derive(Debug, Default)]
@@ -29,6 +33,8 @@ struct Orders {
     look: Option<Instant>,
     /// When to decide next how the run goes on.
     decision: Option<Instant>,
+    /// Whether workers are kept waiting since a decision was made last.
+    crowded: bool,
     /// The number of threads that follows the cores, where it does.
     threads: Option<u32>,
     unpublished: Option<Unpublished>,
@@ -63,6 +69,8 @@ impl Desk {
     fn serve(&self, monitor: &Monitor, leader: Leader) {
         let mut looked = Instant::now();
         let mut orders = self.orders();
+        let (mut crowd, mut crowd_looked, mut crowd_pause) = (Crowd::default(), looked, CROWD);
+        let decides = orders.decision.is_some();
         loop {
             if let Some(checkpoint) = orders.unpublished.take() {
                 orders.publishing = true;
@@ -93,8 +101,20 @@ impl Desk {
                     monitor.pause();
                 }
             }
+            let since = now.duration_since(crowd_looked);
+            if decides && since >= crowd_pause {
+                crowd_looked = now;
+                let workers = monitor.workers().clone();
+                if crowd.look(&workers, since) {
+                    orders.crowded = true;
+                    monitor.pause();
+                }
+                crowd_pause = if crowd.is_near() { CROWD } else { CROWD_SELDOM.min(crowd_pause * 2) };
+            }
+            let most =
+                if decides { LOOK.min((crowd_looked + crowd_pause).duration_since(now)) } else { LOOK };
             // What is due waits for the run to pause, which changes the orders.
-            let most = if left.is_zero() { LOOK } else { left.min(LOOK) };
+            let most = if left.is_zero() { most } else { left.min(most) };
             orders = self.wait(orders, most);
         }
     }
@@ -148,6 +168,11 @@ impl Steward {
     pub(crate) fn look_in(&self, pause: Duration) {
         self.desk.orders().look = Instant::now().checked_add(pause);
         self.desk.changed.notify_all();
+    }
+
+    /// Whether workers are kept waiting; it is not said twice.
+    pub(crate) fn take_crowded(&self) -> bool {
+        std::mem::take(&mut self.desk.orders().crowded)
     }
 
     /// The next decision how the run goes on is due in `pause`.

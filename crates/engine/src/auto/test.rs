@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use paceline_kernel::Rng;
 
-use super::{Auto, FIRST, FIRST_GIVEN, PER_THREAD, Stretch, Way};
+use super::{Auto, FIRST, FIRST_GIVEN, Groups, PER_THREAD, Stretch, Way};
 use crate::Sync;
 
 /// The ways of a run whose protocol is left open, and of one with a given protocol.
@@ -114,4 +114,35 @@ fn a_glance_is_enough_where_windows_are_nearly_empty() {
     };
     assert_eq!(glanced(40), (Sync::Optimistic, Some(1)));
     assert_eq!(glanced(40_000), (Sync::Window, Some(PER_THREAD)));
+}
+
+#[test]
+fn where_workers_are_kept_from_their_cores_a_trial_is_due_at_once_but_not_after_another() {
+    let mut auto = Auto::among(&GIVEN, 2, Duration::ZERO, FIRST_GIVEN, None);
+    let early = FIRST_GIVEN / 10;
+    assert!(auto.pause(early) > Duration::ZERO);
+    auto.hurry(early);
+    assert_eq!(auto.pause(early), Duration::ZERO, "it is due");
+    // One core for two threads: no parallel work is best.
+    let played = Played { rates: &[1e6, 1.1e6, 2e6], dealing: Duration::ZERO, window: 1 };
+    let (_, way) = played.run(&mut auto, FIRST_GIVEN);
+    assert_eq!(way.sync, Sync::Sequential);
+    let (after, due) = (auto.calm - Duration::from_nanos(1), auto.due);
+    auto.hurry(after);
+    assert_eq!(auto.due, due, "there has just been one");
+    auto.hurry(auto.calm);
+    assert_eq!(auto.due, auto.calm);
+}
+
+#[test]
+fn one_group_for_one_thread_is_tried_only_where_workers_are_kept_from_their_cores() {
+    let ways = [GIVEN[0], (Sync::Optimistic, None), GIVEN[2]];
+    let played = Played { rates: &[1e6, 3e6, 2e6], dealing: Duration::ZERO, window: 1 };
+    let mut auto = Auto::among(&ways, 2, Duration::ZERO, FIRST_GIVEN, None);
+    played.run(&mut auto, FIRST_GIVEN * 3);
+    assert_eq!(auto.ways[1].rate, None, "nobody was in the way");
+    let mut crowded = Auto::among(&ways, 2, Duration::ZERO, FIRST_GIVEN, None);
+    crowded.hurry(FIRST_GIVEN / 10);
+    let (_, way) = played.run(&mut crowded, FIRST_GIVEN * 3);
+    assert_eq!(way, Way { sync: Sync::Optimistic, groups: Groups::One });
 }
