@@ -1,0 +1,61 @@
+//! The constant network: every transfer takes equally long, whatever its size and however many there are.
+//!
+//! It is the reference of what a [`Network`] does, and the model to take where the network does not matter. SimGrid's
+//! model of that name takes 1 s.
+
+use std::collections::VecDeque;
+
+use crate::network::{Ended, Network, TransferId};
+use crate::{HostId, RouteError};
+
+/// A network on which every transfer takes equally long.
+///
+/// ```
+/// use paceline_network::{Constant, HostId, Network};
+///
+/// let mut network = Constant::new(0.5);
+/// network.start(HostId(0), HostId(1), 1e9)?;
+/// assert_eq!(network.next(), Some(0.5));
+/// assert_eq!(network.advance(2.0)[0].at, 0.5);
+/// # Ok::<(), paceline_network::RouteError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Constant {
+    seconds: f64,
+    now: f64,
+    started: u32,
+    /// Ends to come; in order, as all take equally long.
+    open: VecDeque<Ended>,
+}
+
+impl Constant {
+    /// A network on which transfers take so many seconds (finite, not negative).
+    pub fn new(seconds: f64) -> Self {
+        assert!(seconds.is_finite() && seconds >= 0.0, "a duration is finite and not negative: {seconds}");
+        Self { seconds, now: 0.0, started: 0, open: VecDeque::new() }
+    }
+}
+
+impl Network for Constant {
+    fn now(&self) -> f64 {
+        self.now
+    }
+
+    fn start(&mut self, _: HostId, _: HostId, _: f64) -> Result<TransferId, RouteError> {
+        let transfer = TransferId(self.started);
+        self.started += 1;
+        self.open.push_back(Ended { transfer, at: self.now + self.seconds, arrived: true });
+        Ok(transfer)
+    }
+
+    fn next(&mut self) -> Option<f64> {
+        self.open.front().map(|end| end.at)
+    }
+
+    fn advance(&mut self, to: f64) -> Vec<Ended> {
+        assert!(to >= self.now, "time does not go backwards");
+        self.now = to;
+        let due = self.open.partition_point(|end| end.at <= to);
+        self.open.drain(..due).collect()
+    }
+}

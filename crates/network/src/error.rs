@@ -1,0 +1,78 @@
+//! What can be wrong with a platform file, and with a transfer on a platform.
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+/// A mistake in a platform file or in a profile that it names: where, what, and what is allowed instead.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{file}:{line}:{column}: {problem}; allowed: {allowed}")]
+pub struct ReadError {
+    /// The name of the file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub problem: String,
+    /// What is allowed instead.
+    pub allowed: String,
+}
+
+/// A mistake at a range of bytes of a text that the reader knows, without the name of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Flaw {
+    pub at: Range<usize>,
+    pub problem: String,
+    pub allowed: String,
+}
+
+impl Flaw {
+    pub(crate) fn new(at: Range<usize>, problem: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Self { at, problem: problem.into(), allowed: allowed.into() }
+    }
+
+    /// The same with the place as people count it.
+    pub(crate) fn place(self, file: &str, text: &str) -> ReadError {
+        let before = &text.as_bytes()[..self.at.start.min(text.len())];
+        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        ReadError {
+            file: file.to_owned(),
+            line: 1 + before.iter().filter(|byte| **byte == b'\n').count(),
+            // Continuation bytes of UTF-8 start no character.
+            column: 1 + before[start..].iter().filter(|byte| **byte & 0xc0 != 0x80).count(),
+            problem: self.problem,
+            allowed: self.allowed,
+        }
+    }
+}
+
+/// Why there is no route.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RouteError {
+    /// The platform says nothing of how to come from one to the other.
+    #[error("there is no route from `{from}` to `{to}`: zone `{zone}` has none from `{near}` to `{far}`")]
+    Missing {
+        /// Where the route starts.
+        from: String,
+        /// Where it ends.
+        to: String,
+        /// The zone that has no way.
+        zone: String,
+        /// Its member at which the way is missing.
+        near: String,
+        /// The member that cannot be reached from there.
+        far: String,
+    },
+    /// The way to a gateway leads over itself.
+    #[error(
+        "the route from `{from}` to `{to}` is a loop: the way to a gateway leads back to where it came from"
+    )]
+    Loop {
+        /// Where the route starts.
+        from: String,
+        /// Where it ends.
+        to: String,
+    },
+}

@@ -1,0 +1,73 @@
+//! The constants of flow-level models, and what follows from them for one transfer.
+//!
+//! The constants are those that SimGrid 3.32 takes for the models of these names. CM02: Casanova and Marchal, "A Network
+//! Model for Simulation of Grid Application", 2002. LV08: Velho and Legrand, "Accuracy Study and Improvement of Network
+//! Simulation in the SimGrid Framework", 2009, with factors fitted to packet-level simulations of TCP.
+
+use crate::platform::{LinkId, Platform, Sharing};
+
+/// The constants of a flow-level model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowModel {
+    /// By what the latency of a route is multiplied.
+    pub latency_factor: f64,
+    /// By what the rate that a transfer gets is multiplied: the part of a link's bytes that are not headers.
+    pub bandwidth_factor: f64,
+    /// In bytes; divided by a link's bandwidth it is what the link adds, beside its latency, to a transfer's penalty.
+    pub weight_s: f64,
+    /// What a transfer uses, of its own rate, of the links of the route back: acknowledgements. 0 for none.
+    pub cross_traffic: f64,
+    /// In bytes; a transfer sends at most so many in two latencies of its route. Infinite for no limit.
+    pub tcp_window: f64,
+}
+
+impl FlowModel {
+    /// The model CM02.
+    pub const CM02: Self = Self {
+        latency_factor: 1.0,
+        bandwidth_factor: 1.0,
+        weight_s: 0.0,
+        cross_traffic: 0.05,
+        tcp_window: 4_194_304.0,
+    };
+
+    /// The model LV08.
+    pub const LV08: Self =
+        Self { latency_factor: 13.01, bandwidth_factor: 0.97, weight_s: 20_537.0, ..Self::CM02 };
+
+    /// The penalty and the bound of a transfer over links with these bandwidths and latencies that is never faster than
+    /// `narrowest`.
+    pub(super) fn terms(&self, route: impl Iterator<Item = (f64, f64)>, narrowest: f64) -> (f64, f64) {
+        let (mut latency, mut penalty) = (0.0, 0.0);
+        for (bandwidth, link_latency) in route {
+            latency += link_latency;
+            penalty += link_latency + self.weight_s / bandwidth;
+        }
+        if latency > 0.0 {
+            (penalty, narrowest.min(self.tcp_window / (2.0 * latency)))
+        } else {
+            // Without latency all transfers weigh the same.
+            (1.0, narrowest)
+        }
+    }
+
+    /// How much of its own rate a transfer uses of each link, those of the route back included, in the order of links.
+    pub(super) fn weights(
+        &self,
+        platform: &Platform,
+        route: &[LinkId],
+        back: &[LinkId],
+    ) -> Vec<(usize, f64)> {
+        let uses =
+            route.iter().map(|link| (*link, 1.0)).chain(back.iter().map(|link| (*link, self.cross_traffic)));
+        let mut weights = std::collections::BTreeMap::new();
+        for (link, weight) in uses {
+            let sum = weights.entry(link.0 as usize).or_insert(0.0);
+            match platform.links()[link.0 as usize].sharing {
+                Sharing::Shared => *sum += weight,
+                Sharing::FatPipe => *sum = f64::max(*sum, weight),
+            }
+        }
+        weights.into_iter().collect()
+    }
+}

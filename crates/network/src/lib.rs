@@ -1,0 +1,52 @@
+//! Platforms - hosts, links and the routes between them - and models of how long transfers take on them.
+//!
+//! [`read`] makes a [`Platform`] of a platform file in SimGrid's XML format; [`Platform::route`] says over which links a
+//! transfer goes; a [`Network`] says when transfers end. [`Flows`] is the flow-level network model of SimGrid: transfers
+//! that share a link share its bandwidth by max-min fairness ([`Solver`]), with the constants of CM02 or LV08
+//! ([`FlowModel`]). [`Constant`] is the smallest network model: every transfer takes equally long.
+//!
+//! ```
+//! use paceline_network::{FlowModel, Flows, Network, read};
+//!
+//! let text = r#"<platform version="4.1"><zone id="world" routing="Full">
+//!     <host id="a" speed="1Gf"/> <host id="b" speed="1Gf"/>
+//!     <link id="wire" bandwidth="125MBps" latency="100us"/>
+//!     <route src="a" dst="b"><link_ctn id="wire"/></route>
+//! </zone></platform>"#;
+//! let platform = read("demo.xml", text, &mut |_| Err("there are no other files".into()))?;
+//! let (a, b) = (platform.host("a").unwrap(), platform.host("b").unwrap());
+//! let mut network = Flows::new(&platform, FlowModel::CM02);
+//! network.start(a, b, 125e6)?;
+//! while let Some(at) = network.next() {
+//!     for end in network.advance(at) {
+//!         // The 5 % that acknowledgements take of the same wire, and 100 us of latency.
+//!         assert!((end.at - 1.0501).abs() < 1e-9);
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Times are seconds, sizes bytes, bandwidths bytes per second, all as `f64`: the models are defined on real numbers. Equal
+//! inputs give equal results, to the bit. There is no thread, clock or file here: whoever reads a platform hands over texts.
+
+#![forbid(unsafe_code)]
+
+mod constant;
+mod error;
+mod flows;
+mod network;
+mod platform;
+mod profile;
+mod read;
+mod routing;
+mod solver;
+
+pub use constant::Constant;
+pub use error::{ReadError, RouteError};
+pub use flows::{FlowModel, Flows};
+pub use network::{Ended, Network, TransferId};
+pub use platform::{Host, HostId, Link, LinkId, Platform, Properties, Sharing};
+pub use profile::Profile;
+pub use read::read;
+pub use routing::Route;
+pub use solver::Solver;

@@ -1,0 +1,212 @@
+//! What a platform is: zones with hosts, routers and links in them.
+//!
+//! A **point** is what routes start and end at: a host, a router, or a zone as a member of the zone around it. Invariants:
+//! names of points are unique in a platform, and so are names of links; a zone holds either zones or hosts and routers;
+//! every id that is stored is of this platform. The first link is the loopback of hosts that have no route to themselves.
+
+use std::collections::BTreeMap;
+
+use crate::profile::Profile;
+use crate::routing::Routing;
+
+/// A host, by its place in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostId(pub u32);
+
+/// A link, by its place in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LinkId(pub u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PointId(pub u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ZoneId(pub u32);
+
+/// What `<prop>` elements say, by their id: of no meaning for the network.
+pub type Properties = BTreeMap<String, String>;
+
+/// A host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// Its speed in operations per second, for each of its performance states; at least one.
+    pub speeds: Vec<f64>,
+    /// Which of its performance states it starts in.
+    pub state: usize,
+    /// Its number of cores.
+    pub cores: u32,
+    /// The share of the speed that is there, from 0 on.
+    pub speed_profile: Option<Profile>,
+    /// Whether it is on: a value above 0.
+    pub state_profile: Option<Profile>,
+    /// Its properties.
+    pub properties: Properties,
+    pub(crate) point: PointId,
+}
+
+/// How transfers over a link share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// All together have the link's bandwidth.
+    Shared,
+    /// Each has the link's bandwidth (`FATPIPE`).
+    FatPipe,
+}
+
+/// A link, in one direction or in both; `SPLITDUPLEX` links are two, `NAME_UP` and `NAME_DOWN`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// Bytes per second.
+    pub bandwidth: f64,
+    /// Seconds.
+    pub latency: f64,
+    /// How transfers share it.
+    pub sharing: Sharing,
+    /// Bytes per second over time.
+    pub bandwidth_profile: Option<Profile>,
+    /// Seconds of latency over time.
+    pub latency_profile: Option<Profile>,
+    /// Whether it is on: a value above 0.
+    pub state_profile: Option<Profile>,
+    /// Its properties.
+    pub properties: Properties,
+}
+
+impl Link {
+    pub(crate) fn new(name: String, bandwidth: f64, latency: f64, sharing: Sharing) -> Self {
+        Self {
+            name,
+            bandwidth,
+            latency,
+            sharing,
+            bandwidth_profile: None,
+            latency_profile: None,
+            state_profile: None,
+            properties: Properties::new(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Host(HostId),
+    Router,
+    Zone(ZoneId),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    pub name: String,
+    pub kind: Kind,
+    /// The zone it is a member of; the outermost zone is a member of none.
+    pub zone: Option<ZoneId>,
+    /// Its place among the members of its zone.
+    pub rank: u32,
+}
+
+/// A route that a zone has for two points, instead of what its routing finds.
+#[derive(Clone, Debug)]
+pub(crate) struct Bypass {
+    pub links: Vec<LinkId>,
+    pub gateways: Option<(PointId, PointId)>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Zone {
+    pub point: PointId,
+    pub parent: Option<ZoneId>,
+    pub members: Vec<PointId>,
+    pub routing: Routing,
+    pub bypasses: BTreeMap<(PointId, PointId), Bypass>,
+    pub properties: Properties,
+}
+
+/// Hosts, links, and the routes between hosts.
+#[derive(Clone, Debug)]
+pub struct Platform {
+    pub(crate) points: Vec<Point>,
+    pub(crate) zones: Vec<Zone>,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) links: Vec<Link>,
+    pub(crate) point_names: BTreeMap<String, PointId>,
+    pub(crate) link_names: BTreeMap<String, LinkId>,
+}
+
+/// The link that a host reaches itself by where the file says nothing of it.
+pub(crate) const LOOPBACK: LinkId = LinkId(0);
+const LOOPBACK_BANDWIDTH: f64 = 498e6;
+const LOOPBACK_LATENCY: f64 = 15e-6;
+
+impl Platform {
+    /// Nothing but the loopback.
+    pub(crate) fn empty() -> Self {
+        let name = "__loopback__".to_owned();
+        let loopback = Link::new(name.clone(), LOOPBACK_BANDWIDTH, LOOPBACK_LATENCY, Sharing::FatPipe);
+        Self {
+            points: Vec::new(),
+            zones: Vec::new(),
+            hosts: Vec::new(),
+            links: vec![loopback],
+            point_names: BTreeMap::new(),
+            link_names: BTreeMap::from([(name, LOOPBACK)]),
+        }
+    }
+
+    /// The host of this name.
+    pub fn host(&self, name: &str) -> Option<HostId> {
+        match self.point(*self.point_names.get(name)?).kind {
+            Kind::Host(host) => Some(host),
+            Kind::Router | Kind::Zone(_) => None,
+        }
+    }
+
+    /// The hosts in the order of the file; a host's id is its place.
+    pub fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+
+    /// The links in the order of the file, after the loopback; a link's id is its place.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// The properties of the zone or cluster of this name.
+    pub fn zone_properties(&self, name: &str) -> Option<&Properties> {
+        match self.point(*self.point_names.get(name)?).kind {
+            Kind::Zone(zone) => Some(&self.zone(zone).properties),
+            Kind::Host(_) | Kind::Router => None,
+        }
+    }
+
+    pub(crate) fn point(&self, id: PointId) -> &Point {
+        &self.points[id.0 as usize]
+    }
+
+    pub(crate) fn zone(&self, id: ZoneId) -> &Zone {
+        &self.zones[id.0 as usize]
+    }
+
+    pub(crate) fn name(&self, id: PointId) -> &str {
+        &self.point(id).name
+    }
+
+    /// The zone itself, the zone around it, and so on to the outermost.
+    pub(crate) fn upwards(&self, zone: ZoneId) -> impl Iterator<Item = ZoneId> + '_ {
+        std::iter::successors(Some(zone), |zone| self.zone(*zone).parent)
+    }
+
+    /// Whether a point is in a zone, or in one within it.
+    pub(crate) fn is_within(&self, point: PointId, zone: ZoneId) -> bool {
+        self.point(point).zone.is_some_and(|inner| self.upwards(inner).any(|around| around == zone))
+    }
+
+    /// Whether the members of a zone are zones; else they are hosts and routers.
+    pub(crate) fn holds_zones(&self, zone: ZoneId) -> bool {
+        let first = self.zone(zone).members.first();
+        first.is_some_and(|point| matches!(self.point(*point).kind, Kind::Zone(_)))
+    }
+}

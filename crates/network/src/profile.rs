@@ -1,0 +1,156 @@
+//! Profiles: how a bandwidth, a latency, a speed or a state changes over time, in SimGrid's text format.
+//!
+//! A line is a time in seconds and the value from then on; `#` and `%` open comments. `PERIODICITY s` has the list start
+//! again every `s` seconds, `LOOPAFTER s` so many seconds after its last line. Random profiles (`STOCHASTIC`) are refused.
+//! Invariant: times do not decrease, and a list that starts again takes more than no time.
+
+use std::ops::Range;
+
+use crate::error::Flaw;
+
+/// The values that something takes, each from a time on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    changes: Vec<(f64, f64)>,
+    /// After how many seconds the list starts again.
+    period: Option<f64>,
+}
+
+/// No simulation is longer than that, in seconds: 300 years.
+const MOST_SECONDS: f64 = 1e10;
+
+impl Profile {
+    /// Reads a profile whose values `allowed` takes; `periodicity` is in seconds, and none where it is not positive.
+    pub(crate) fn read(
+        text: &str,
+        periodicity: f64,
+        accepts: fn(f64) -> bool,
+        allowed: &str,
+    ) -> Result<Self, Flaw> {
+        let mut period = (periodicity > 0.0).then_some((periodicity, 0..0));
+        let mut pause: Option<(f64, Range<usize>)> = None;
+        let mut changes: Vec<(f64, f64)> = Vec::new();
+        let mut start = 0;
+        for line in text.split_inclusive(['\n', '\r']) {
+            let at = start + (line.len() - line.trim_start().len());
+            start += line.len();
+            let line = line.trim();
+            let whole = at..at + line.len();
+            if line.is_empty() || line.starts_with(['#', '%']) {
+                continue;
+            }
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words[..] {
+                ["PERIODICITY", number] => {
+                    period = Some((seconds(number, &whole)?, whole));
+                }
+                ["LOOPAFTER", number] => {
+                    pause = Some((seconds(number, &whole)?, whole));
+                }
+                [time, value] => {
+                    let time = seconds(time, &whole)?;
+                    if changes.last().is_some_and(|(last, _)| *last > time) {
+                        return Err(Flaw::new(whole, "times go backwards", "times that do not decrease"));
+                    }
+                    let number =
+                        value.parse().ok().filter(|value: &f64| value.is_finite() && accepts(*value));
+                    let Some(value) = number else {
+                        let problem = format!("the value `{value}` in a profile");
+                        return Err(Flaw::new(whole, problem, allowed));
+                    };
+                    changes.push((time, value));
+                }
+                _ => {
+                    let problem = format!("`{line}` in a profile; random profiles are not supported");
+                    return Err(Flaw::new(whole, problem, FORM));
+                }
+            }
+        }
+        let Some(&(last, _)) = changes.last() else {
+            return Err(Flaw::new(0..0, "a profile without values", FORM));
+        };
+        let (period, place) = match (period, pause) {
+            (Some((period, place)), None) => (Some(period), place),
+            (None, Some((pause, place))) => (Some(last + pause), place),
+            (None, None) => (None, 0..0),
+            (Some(_), Some((_, place))) => {
+                return Err(Flaw::new(place, "both a period and LOOPAFTER", "one of the two"));
+            }
+        };
+        if period.is_some_and(|period| period < last || period <= 0.0) {
+            let allowed = format!("a period that is positive and not shorter than the list, {last} s");
+            return Err(Flaw::new(place, "a profile that starts again before it ends", allowed));
+        }
+        Ok(Self { changes, period })
+    }
+
+    /// The change of this number, from 0: when, and to what value.
+    pub(crate) fn change(&self, number: usize) -> Option<(f64, f64)> {
+        let (round, place) = (number / self.changes.len(), number % self.changes.len());
+        let (time, value) = self.changes[place];
+        match self.period {
+            _ if round == 0 => Some((time, value)),
+            Some(period) => Some((time + round as f64 * period, value)),
+            None => None,
+        }
+    }
+
+    /// Every change in order, as (seconds, value); without end where the list starts again.
+    pub fn changes(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        (0..).map_while(|number| self.change(number))
+    }
+}
+
+const FORM: &str =
+    "lines with a time and a value, `PERIODICITY seconds`, `LOOPAFTER seconds`, comments after `#`";
+
+fn seconds(number: &str, at: &Range<usize>) -> Result<f64, Flaw> {
+    let value = number.parse().ok().filter(|value| (0.0..=MOST_SECONDS).contains(value));
+    value.ok_or_else(|| {
+        Flaw::new(
+            at.clone(),
+            format!("`{number}` as a time in a profile"),
+            "seconds from 0 to 1e10; ".to_owned() + FORM,
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, periodicity: f64) -> Result<Profile, Flaw> {
+        Profile::read(text, periodicity, |value| value > 0.0, "a positive number")
+    }
+
+    #[test]
+    fn lists_start_again() {
+        let times = |profile: Profile| profile.changes().take(5).map(|(at, _)| at).collect::<Vec<_>>();
+        assert_eq!(
+            times(read("# link\n2 20\n4 30\nLOOPAFTER 6\n", -1.0).unwrap()),
+            [2.0, 4.0, 12.0, 14.0, 22.0]
+        );
+        assert_eq!(times(read("PERIODICITY 5\n0 1\n 4 2", -1.0).unwrap()), [0.0, 4.0, 5.0, 9.0, 10.0]);
+        assert_eq!(times(read("0 1\r\n4 2", 4.5).unwrap()), [0.0, 4.0, 4.5, 8.5, 9.0]);
+        assert_eq!(times(read("1 1", -1.0).unwrap()), [1.0]);
+    }
+
+    #[test]
+    fn nonsense_is_refused_where_it_stands() {
+        for (text, place) in [
+            ("1 2\n0 3", "0 3"),
+            ("1 0", "1 0"),
+            ("1 NaN", "1 NaN"),
+            ("inf 1", "inf 1"),
+            ("STOCHASTIC\n1 2", "STOCHASTIC"),
+            ("UNIF 1 2 DET 3", "UNIF 1 2 DET 3"),
+            ("1 2\nPERIODICITY 0.5", "PERIODICITY 0.5"),
+            ("0 2\nLOOPAFTER 0", "LOOPAFTER 0"),
+            ("0 2\nPERIODICITY 3\nLOOPAFTER 1", "LOOPAFTER 1"),
+            ("# nothing", ""),
+        ] {
+            let flaw = read(text, -1.0).expect_err(text);
+            assert_eq!(&text[flaw.at.clone()], place, "{flaw:?}");
+        }
+    }
+}

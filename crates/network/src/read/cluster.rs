@@ -1,0 +1,210 @@
+//! Clusters: hosts whose names are counted, and the links of their topology.
+//!
+//! A flat cluster is a star with a link for each host, split into up and down unless it is `SHARED`, and with a backbone
+//! if it has a bandwidth. Its router has the name `PREFIX` `ID` `_router` `SUFFIX` and is in the middle.
+
+use super::build::{Builder, MOST_HOSTS, properties};
+use super::units;
+use super::xml::{Attribute, Element};
+use crate::error::Flaw;
+use crate::platform::{Kind, LinkId, Sharing, ZoneId};
+use crate::routing::{Routing, Spoke, Star};
+
+/// What all topologies have: the links of one kind, and those that each host may have.
+pub(super) struct Wires<'t> {
+    pub id: &'t Attribute,
+    pub bandwidth: f64,
+    pub latency: f64,
+    pub split: bool,
+    /// Of each host, in the order of ranks; none of them if the cluster has none.
+    pub loopbacks: Vec<LinkId>,
+    pub limiters: Vec<LinkId>,
+    /// The bandwidth of limiters.
+    pub limit: Option<f64>,
+}
+
+impl<'t> Builder<'t, '_> {
+    pub fn cluster(&mut self, element: &'t Element, parent: Option<ZoneId>) -> Result<(), Flaw> {
+        let id = element.id()?;
+        let zone = self.add_zone(id, parent)?;
+        let properties = properties(element)?;
+        self.platform.zones[zone.0 as usize].properties = properties.clone();
+        let speeds = units::speeds(element.need("speed")?)?;
+        let cores = element.get("core").map_or(Ok(1), |cores| units::count(cores, 1, 1 << 20))?;
+        let mut wires = self.wires(element, id)?;
+        let loopback = self.optional_link(element, "loopback_bw", "loopback_lat")?;
+        let mut numbers = Vec::new();
+        for (at, name, number) in self.names(element)? {
+            let host = self.add_named_host(at, name, zone, &speeds, cores)?;
+            self.platform.hosts[host.0 as usize].properties = properties.clone();
+            if let Some((bandwidth, latency)) = loopback {
+                let name = format!("{}_link_{number}_loopback", id.value);
+                wires.loopbacks.push(self.add_link(id, name, bandwidth, latency, Sharing::FatPipe)?);
+            }
+            if let Some(limit) = wires.limit {
+                let name = format!("{}_link_{number}_limiter", id.value);
+                wires.limiters.push(self.add_link(id, name, limit, 0.0, Sharing::Shared)?);
+            }
+            numbers.push(number);
+        }
+        let topology = element.get("topology").map_or("FLAT", |topology| &topology.value);
+        if topology == "FLAT" {
+            return self.flat(element, zone, &wires, &numbers);
+        }
+        for name in ["bb_bw", "bb_lat", "router_id"] {
+            if let Some(attribute) = element.get(name) {
+                let problem = format!("`{name}` in a cluster with topology {topology}");
+                return Err(Flaw::new(
+                    attribute.at.clone(),
+                    problem,
+                    "a backbone and a router in flat clusters only",
+                ));
+            }
+        }
+        let hosts = numbers.len() as u32;
+        let shape = element.need("topo_parameters")?;
+        self.platform.zones[zone.0 as usize].routing = match topology {
+            "TORUS" => Routing::Torus(self.torus(shape, hosts, wires)?),
+            "FAT_TREE" => Routing::FatTree(self.fat_tree(shape, hosts, wires)?),
+            "DRAGONFLY" => Routing::Dragonfly(self.dragonfly(shape, hosts, wires)?),
+            other => {
+                let at = element.get("topology").map_or(element.at.clone(), |topology| topology.at.clone());
+                let problem = format!("there is no topology `{other}`");
+                return Err(Flaw::new(at, problem, "FLAT, TORUS, FAT_TREE or DRAGONFLY"));
+            }
+        };
+        Ok(())
+    }
+
+    fn wires(&self, element: &'t Element, id: &'t Attribute) -> Result<Wires<'t>, Flaw> {
+        let policy = element.get("sharing_policy");
+        let split = match policy.map_or("SPLITDUPLEX", |policy| &policy.value) {
+            "SPLITDUPLEX" | "FULLDUPLEX" => true,
+            "SHARED" => false,
+            other => {
+                let at = policy.map_or(element.at.clone(), |policy| policy.at.clone());
+                let problem =
+                    format!("the sharing policy `{other}` for the links of a cluster is not supported");
+                return Err(Flaw::new(at, problem, "SPLITDUPLEX or SHARED"));
+            }
+        };
+        Ok(Wires {
+            id,
+            bandwidth: units::bandwidth(element.need("bw")?)?,
+            latency: units::latency(element.need("lat")?)?,
+            split,
+            loopbacks: Vec::new(),
+            limiters: Vec::new(),
+            limit: element.get("limiter_link").map(units::bandwidth).transpose()?,
+        })
+    }
+
+    /// The bandwidth and latency of a link that a cluster has if it has a bandwidth.
+    fn optional_link(&self, element: &Element, bw: &str, lat: &str) -> Result<Option<(f64, f64)>, Flaw> {
+        let latency = element.get(lat).map_or(Ok(0.0), units::latency)?;
+        match (element.get(bw), element.get(lat)) {
+            (Some(bandwidth), _) => Ok(Some((units::bandwidth(bandwidth)?, latency))),
+            (None, Some(attribute)) if latency > 0.0 => {
+                let problem = format!("`{lat}` without `{bw}`");
+                Err(Flaw::new(attribute.at.clone(), problem, "both or none"))
+            }
+            (None, _) => Ok(None),
+        }
+    }
+
+    fn flat(
+        &mut self,
+        element: &'t Element,
+        zone: ZoneId,
+        wires: &Wires,
+        numbers: &[u32],
+    ) -> Result<(), Flaw> {
+        let id = wires.id;
+        if let Some(parameters) = element.get("topo_parameters") {
+            let problem = "`topo_parameters` in a flat cluster";
+            return Err(Flaw::new(
+                parameters.at.clone(),
+                problem,
+                "a topology of TORUS, FAT_TREE or DRAGONFLY",
+            ));
+        }
+        let policy = element.get("bb_sharing_policy");
+        let sharing = match policy.map_or("SHARED", |policy| &policy.value) {
+            "SHARED" => Sharing::Shared,
+            "FATPIPE" => Sharing::FatPipe,
+            other => {
+                let at = policy.map_or(element.at.clone(), |policy| policy.at.clone());
+                return Err(Flaw::new(
+                    at,
+                    format!("there is no sharing policy `{other}`"),
+                    "SHARED or FATPIPE",
+                ));
+            }
+        };
+        let backbone = match self.optional_link(element, "bb_bw", "bb_lat")? {
+            Some((bandwidth, latency)) => {
+                Some(self.add_link(id, format!("{}_backbone", id.value), bandwidth, latency, sharing)?)
+            }
+            None => None,
+        };
+        let mut star = Star::default();
+        for (rank, number) in numbers.iter().enumerate() {
+            let (up, down) = self.wire(wires, format!("{}_link_{number}", id.value), wires.bandwidth)?;
+            let limiter = wires.limiters.get(rank).copied();
+            *star.spoke(rank as u32) = Spoke {
+                up: limiter.into_iter().chain([up]).chain(backbone).collect(),
+                down: backbone.into_iter().chain([down]).chain(limiter).collect(),
+                loopback: wires.loopbacks.get(rank).map(|link| vec![*link]),
+            };
+        }
+        let (prefix, suffix) = (element.need("prefix")?, element.need("suffix")?);
+        let router = element.get("router_id").map_or_else(
+            || format!("{}{}_router{}", prefix.value, id.value, suffix.value),
+            |router| router.value.clone(),
+        );
+        self.add_named_point(element.get("router_id").unwrap_or(id), router, Kind::Router, Some(zone))?;
+        self.platform.zones[zone.0 as usize].routing = Routing::Star(star);
+        Ok(())
+    }
+
+    /// The links in both directions of one wire, which are one where links are not split.
+    pub fn wire(&mut self, wires: &Wires, name: String, bandwidth: f64) -> Result<(LinkId, LinkId), Flaw> {
+        if wires.split {
+            return self.add_split(wires.id, &name, bandwidth, wires.latency);
+        }
+        let link = self.add_link(wires.id, name, bandwidth, wires.latency, Sharing::Shared)?;
+        Ok((link, link))
+    }
+
+    /// The hosts that a cluster or cabinet counts up: where, name, and number.
+    pub fn names(&self, element: &'t Element) -> Result<Vec<(&'t Attribute, String, u32)>, Flaw> {
+        let (prefix, suffix) = (&element.need("prefix")?.value, &element.need("suffix")?.value);
+        let radical = element.need("radical")?;
+        let mut numbers = Vec::new();
+        for group in radical.value.split(',') {
+            let (first, last) = group.split_once('-').unwrap_or((group, group));
+            let ends = [first, last].map(|end| end.trim().parse::<u32>().ok().filter(|end| *end < 1 << 30));
+            let [Some(first), Some(last)] = ends else {
+                let problem = format!("`{group}` in `radical`");
+                return Err(Flaw::new(radical.at.clone(), problem, "numbers and ranges, such as 0-99,120"));
+            };
+            if first > last {
+                let problem = format!("the range `{group}` in `radical` ends before it starts");
+                return Err(Flaw::new(
+                    radical.at.clone(),
+                    problem,
+                    "ranges that are not empty, such as 0-99",
+                ));
+            }
+            if numbers.len() + (last - first) as usize >= MOST_HOSTS {
+                return Err(Flaw::new(
+                    radical.at.clone(),
+                    "too many hosts",
+                    format!("at most {MOST_HOSTS} hosts"),
+                ));
+            }
+            numbers.extend(first..=last);
+        }
+        Ok(numbers.into_iter().map(|number| (radical, format!("{prefix}{number}{suffix}"), number)).collect())
+    }
+}

@@ -1,0 +1,173 @@
+//! Profiles: from files that hosts and links name, and from `<trace>` elements that `<trace_connect>` connects.
+//!
+//! Invariant: a profile that was read has values that its host or link can have; a host or link has at most one of a kind.
+
+use super::build::Builder;
+use super::units;
+use super::xml::{Attribute, Element};
+use crate::error::{Flaw, ReadError};
+use crate::platform::Kind;
+use crate::profile::Profile;
+
+/// What a profile is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    HostState,
+    Speed,
+    LinkState,
+    Bandwidth,
+    Latency,
+}
+
+const KINDS: [(&str, Of); 5] = [
+    ("HOST_AVAIL", Of::HostState),
+    ("SPEED", Of::Speed),
+    ("LINK_AVAIL", Of::LinkState),
+    ("BANDWIDTH", Of::Bandwidth),
+    ("LATENCY", Of::Latency),
+];
+
+impl Of {
+    /// Which values it takes, and in words.
+    fn values(self) -> (fn(f64) -> bool, &'static str) {
+        match self {
+            Self::HostState | Self::LinkState => (|value| value >= 0.0, "0 for off, a number above 0 for on"),
+            Self::Speed => (|value| (0.0..=1e30).contains(&value), "a share of the speed, from 0 on"),
+            Self::Bandwidth => (units::is_bandwidth, "bytes per second from 0.001 to 1e24"),
+            Self::Latency => (units::is_latency, "seconds from 1e-15 to 1e9, or 0"),
+        }
+    }
+}
+
+/// A profile to be read, and what for.
+pub(super) struct Connection<'t> {
+    of: Of,
+    /// The name of the host or link.
+    target: &'t Attribute,
+    source: Source<'t>,
+}
+
+enum Source<'t> {
+    File(&'t Attribute),
+    /// A `<trace>` of this name.
+    Trace(&'t Attribute),
+}
+
+impl<'t> Builder<'t, '_> {
+    /// Remembers a `<trace>` or `<trace_connect>`.
+    pub fn trace(&mut self, element: &'t Element) -> Result<(), Flaw> {
+        if element.name == "trace" {
+            let id = element.id()?;
+            if self.traces.insert(&id.value, element).is_some() {
+                let problem = format!("a second trace with the name `{}`", id.value);
+                return Err(Flaw::new(id.at.clone(), problem, "names that no other trace has"));
+            }
+            return Ok(());
+        }
+        let kind = element.get("kind").map_or("HOST_AVAIL", |kind| &kind.value);
+        let Some(&(_, of)) = KINDS.iter().find(|(name, _)| *name == kind) else {
+            let at = element.get("kind").map_or(element.at.clone(), |kind| kind.at.clone());
+            let problem = format!("there is no kind of trace `{kind}`");
+            return Err(Flaw::new(at, problem, KINDS.map(|(name, _)| name).join(", ")));
+        };
+        let source = Source::Trace(element.need("trace")?);
+        self.connections.push(Connection { of, target: element.need("element")?, source });
+        Ok(())
+    }
+
+    /// Remembers the file of a profile that a host or link names.
+    pub fn connect_file(&mut self, element: &'t Element, attribute: &str, kind: &str) -> Result<(), Flaw> {
+        let Some(file) = element.get(attribute) else { return Ok(()) };
+        let of = KINDS.iter().find(|(name, _)| *name == kind).expect("the kinds are ours").1;
+        self.connections.push(Connection { of, target: element.id()?, source: Source::File(file) });
+        Ok(())
+    }
+
+    /// Reads all profiles, and gives them to their hosts and links.
+    pub fn read_traces(&mut self) -> Result<(), ReadError> {
+        for connection in std::mem::take(&mut self.connections) {
+            let profile = self.profile(&connection)?;
+            self.give(&connection, &profile).map_err(|flaw| self.place(flaw))?;
+        }
+        Ok(())
+    }
+
+    fn profile(&mut self, connection: &Connection<'t>) -> Result<Profile, ReadError> {
+        let (accepts, allowed) = connection.of.values();
+        let (file, periodicity) = match connection.source {
+            Source::File(file) => (file, -1.0),
+            Source::Trace(id) => {
+                let Some(&trace) = self.traces.get(id.value.as_str()) else {
+                    let problem = format!("there is no trace `{}`", id.value);
+                    return Err(self.place(Flaw::new(id.at.clone(), problem, "the id of a <trace>")));
+                };
+                let periodicity = self.periodicity(trace)?;
+                let Some(file) = trace.get("file") else {
+                    return Profile::read(&trace.text, periodicity, accepts, allowed).map_err(|flaw| {
+                        let at = match trace.text.is_empty() {
+                            true => trace.at.clone(),
+                            false => trace.text_at + flaw.at.start..trace.text_at + flaw.at.end,
+                        };
+                        self.place(Flaw { at, ..flaw })
+                    });
+                };
+                (file, periodicity)
+            }
+        };
+        let text = (self.other)(&file.value).map_err(|reason| {
+            let problem = format!("the profile {} cannot be read: {reason}", file.value);
+            self.place(Flaw::new(file.at.clone(), problem, "a text file, sought beside the platform file"))
+        })?;
+        Profile::read(&text, periodicity, accepts, allowed).map_err(|flaw| flaw.place(&file.value, &text))
+    }
+
+    fn periodicity(&self, trace: &Element) -> Result<f64, ReadError> {
+        let Some(attribute) = trace.get("periodicity") else { return Ok(-1.0) };
+        let number = attribute.value.trim().parse().ok();
+        number.filter(|number: &f64| number.abs() <= 1e10).ok_or_else(|| {
+            let problem = format!("`periodicity` cannot be \"{}\"", attribute.value);
+            self.place(Flaw::new(
+                attribute.at.clone(),
+                problem,
+                "seconds up to 1e10; none where it is not above 0",
+            ))
+        })
+    }
+
+    fn give(&mut self, connection: &Connection<'t>, profile: &Profile) -> Result<(), Flaw> {
+        let Connection { of, target, .. } = connection;
+        let mut places = Vec::new();
+        if let Of::HostState | Of::Speed = of {
+            let point = self.platform.point_names.get(&target.value);
+            if let Some(Kind::Host(host)) = point.map(|point| self.platform.point(*point).kind) {
+                let host = &mut self.platform.hosts[host.0 as usize];
+                places.push(if *of == Of::Speed { &mut host.speed_profile } else { &mut host.state_profile });
+            }
+        } else {
+            let halves = self.splits.get(&target.value).map(|(up, down)| vec![*up, *down]);
+            let one = self.platform.link_names.get(&target.value).map(|link| vec![*link]);
+            let wanted = halves.or(one).unwrap_or_default();
+            let links = self.platform.links.iter_mut().enumerate();
+            for (_, link) in links.filter(|(number, _)| wanted.iter().any(|link| link.0 as usize == *number))
+            {
+                places.push(match of {
+                    Of::Bandwidth => &mut link.bandwidth_profile,
+                    Of::Latency => &mut link.latency_profile,
+                    _ => &mut link.state_profile,
+                });
+            }
+        }
+        if places.is_empty() {
+            let what = if let Of::HostState | Of::Speed = of { "host" } else { "link" };
+            let problem = format!("there is no {what} `{}`", target.value);
+            return Err(Flaw::new(target.at.clone(), problem, format!("the name of a {what}")));
+        }
+        for place in places {
+            if place.replace(profile.clone()).is_some() {
+                let problem = format!("a second profile of one kind for `{}`", target.value);
+                return Err(Flaw::new(target.at.clone(), problem, "at most one of each kind"));
+            }
+        }
+        Ok(())
+    }
+}

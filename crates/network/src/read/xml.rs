@@ -1,0 +1,171 @@
+//! XML as a tree of elements with their places.
+//!
+//! Only what platform files need: elements, attributes, text, comments. A document type may name an external definition,
+//! which is not read; one with declarations of its own is refused, and so is every entity but the five that XML has: there
+//! is nothing that could expand. Invariant: a tree is at most [`MOST_LEVELS`] deep.
+
+use std::ops::Range;
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use crate::error::Flaw;
+
+/// No platform has zones in zones in zones so deep.
+const MOST_LEVELS: usize = 64;
+
+/// `name="value"` with the place of the value.
+#[derive(Clone, Debug)]
+pub(super) struct Attribute {
+    pub name: String,
+    pub value: String,
+    pub at: Range<usize>,
+}
+
+/// An element, with the place of its start tag.
+#[derive(Clone, Debug)]
+pub(super) struct Element {
+    pub name: String,
+    pub at: Range<usize>,
+    pub attributes: Vec<Attribute>,
+    pub children: Vec<Element>,
+    pub text: String,
+    /// Where the text starts, if there is any.
+    pub text_at: usize,
+}
+
+impl Element {
+    /// An attribute that has a value; an empty one is as good as none.
+    pub fn get(&self, name: &str) -> Option<&Attribute> {
+        self.attributes.iter().find(|attribute| attribute.name == name && !attribute.value.is_empty())
+    }
+
+    /// An attribute that the element must have, but that may be empty.
+    pub fn need(&self, name: &str) -> Result<&Attribute, Flaw> {
+        self.attributes.iter().find(|attribute| attribute.name == name).ok_or_else(|| {
+            let problem = format!("<{}> without the attribute `{name}`", self.name);
+            Flaw::new(self.at.clone(), problem, format!("{name}=\"...\" in every <{}>", self.name))
+        })
+    }
+
+    /// The name that the element gives something: not empty.
+    pub fn id(&self) -> Result<&Attribute, Flaw> {
+        let id = self.need("id")?;
+        match id.value.is_empty() {
+            true => Err(Flaw::new(id.at.clone(), "an empty name", "a name")),
+            false => Ok(id),
+        }
+    }
+}
+
+/// The outermost element of a text.
+pub(super) fn parse(text: &str) -> Result<Element, Flaw> {
+    let mut reader = Reader::from_str(text);
+    let (mut open, mut root): (Vec<Element>, Option<Element>) = (Vec::new(), None);
+    loop {
+        let start = place(reader.buffer_position(), text);
+        let event = match reader.read_event() {
+            Ok(event) => event,
+            Err(error) => {
+                let at = place(reader.error_position(), text);
+                return Err(Flaw::new(at..at, format!("this is not XML: {error}"), "well-formed XML"));
+            }
+        };
+        let at = start..place(reader.buffer_position(), text);
+        match event {
+            Event::Start(tag) | Event::Empty(tag) if root.is_some() && open.is_empty() => {
+                let problem = format!("<{}> after the end", String::from_utf8_lossy(tag.name().as_ref()));
+                return Err(Flaw::new(at, problem, "one outermost element"));
+            }
+            Event::Start(tag) => {
+                if open.len() == MOST_LEVELS {
+                    let allowed = format!("at most {MOST_LEVELS} elements within each other");
+                    return Err(Flaw::new(at, "elements too deep within each other", allowed));
+                }
+                open.push(element(&tag, at, text)?);
+            }
+            Event::Empty(tag) => close(element(&tag, at, text)?, &mut open, &mut root),
+            Event::End(_) => {
+                let Some(done) = open.pop() else {
+                    return Err(Flaw::new(at, "an end tag without its start tag", "well-formed XML"));
+                };
+                close(done, &mut open, &mut root);
+            }
+            Event::Text(words) => add_text(&words, at, &mut open)?,
+            Event::CData(words) => add_text(&words, at, &mut open)?,
+            Event::GeneralRef(_) => {
+                return Err(Flaw::new(at, "an entity in a text", "texts without `&`"));
+            }
+            Event::DocType(content) => {
+                if content.contains(&b'[') {
+                    let problem = "a document type with declarations of its own";
+                    return Err(Flaw::new(at, problem, "<!DOCTYPE platform SYSTEM \"...\">, or none"));
+                }
+            }
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
+            Event::Eof => break,
+        }
+    }
+    let end = text.trim_end().len();
+    if let Some(left) = open.last() {
+        let problem = format!("the file ends within <{}>", left.name);
+        return Err(Flaw::new(end..end, problem, format!("</{}>", left.name)));
+    }
+    root.ok_or_else(|| Flaw::new(end..end, "a file without elements", "<platform version=\"4.1\">"))
+}
+
+fn place(position: u64, text: &str) -> usize {
+    usize::try_from(position).map_or(text.len(), |position| position.min(text.len()))
+}
+
+fn close(done: Element, open: &mut [Element], root: &mut Option<Element>) {
+    match open.last_mut() {
+        Some(around) => around.children.push(done),
+        None => *root = Some(done),
+    }
+}
+
+fn element(tag: &BytesStart, at: Range<usize>, text: &str) -> Result<Element, Flaw> {
+    let name = String::from_utf8_lossy(tag.name().as_ref()).into_owned();
+    let mut attributes = Vec::new();
+    for attribute in tag.attributes() {
+        let broken = |error: &dyn std::fmt::Display| {
+            Flaw::new(
+                at.clone(),
+                format!("a broken attribute in <{name}>: {error}"),
+                "name=\"value\", each once",
+            )
+        };
+        let attribute = attribute.map_err(|error| broken(&error))?;
+        let raw = std::str::from_utf8(&attribute.value).map_err(|error| broken(&error))?;
+        let value = quick_xml::escape::unescape(raw).map_err(|error| broken(&error))?.into_owned();
+        // Where the value is in the text: tags are looked at where they stand, so it is a part of the text.
+        let start = (attribute.value.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
+        let within = start >= at.start && start + attribute.value.len() <= at.end;
+        let place = if within { start..start + attribute.value.len() } else { at.clone() };
+        let name = String::from_utf8_lossy(attribute.key.as_ref()).into_owned();
+        attributes.push(Attribute { name, value, at: place });
+    }
+    Ok(Element { name, at, attributes, children: Vec::new(), text: String::new(), text_at: 0 })
+}
+
+/// Text stands in `<trace>` only.
+fn add_text(words: &[u8], at: Range<usize>, open: &mut [Element]) -> Result<(), Flaw> {
+    let words = String::from_utf8_lossy(words);
+    if words.trim().is_empty() {
+        return Ok(());
+    }
+    match open.last_mut() {
+        Some(trace) if trace.name == "trace" => {
+            if trace.text.is_empty() {
+                trace.text_at = at.start;
+            }
+            trace.text.push_str(&words);
+            Ok(())
+        }
+        _ => {
+            let start = at.start + (words.len() - words.trim_start().len());
+            Err(Flaw::new(start..at.end, "a text between elements", "elements; text in <trace> only"))
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Routes: over which links a transfer goes, through zones within zones.
+//!
+//! A zone knows how to come from one of its members to another (the parts in `routing/`). Where the two ends of a route
+//! lie in different zones, the innermost zone around both has a way between the two members that hold them, from gateway
+//! to gateway; the ways to the gateways are routes themselves. A bypass route replaces what a zone would find. The rules
+//! are those of SimGrid 3.32, and where several ways are equally short the choice is its choice too.
+//!
+//! Invariant: the search ends: a route of more than [`MOST_STEPS`] ways, or of ways
+//! within [`MOST_LEVELS`] others, is a loop.
+
+mod dragonfly;
+mod fat_tree;
+mod shortest;
+mod star;
+mod torus;
+
+use std::collections::BTreeMap;
+
+pub(crate) use dragonfly::{Dragonfly, Router, Shape as DragonflyShape};
+pub(crate) use fat_tree::{FatTree, Shape as FatTreeShape};
+pub(crate) use shortest::{Floyd, Graph, MOST_FLOYD};
+pub(crate) use star::{Spoke, Star};
+pub(crate) use torus::{Torus, next as next_in_torus};
+
+use crate::error::RouteError;
+use crate::platform::{Bypass, HostId, LOOPBACK, LinkId, Platform, PointId, ZoneId};
+
+/// A way from one member of a zone to another, as a file gives it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Way {
+    pub links: Vec<LinkId>,
+    /// Where the members are zones: the point in the first at which it starts, and the point in the last where it ends.
+    pub gateways: Option<(PointId, PointId)>,
+}
+
+/// How a zone finds ways between its members, which it knows by their ranks.
+#[derive(Clone, Debug)]
+pub(crate) enum Routing {
+    Full(BTreeMap<(u32, u32), Way>),
+    Floyd(Floyd),
+    Dijkstra(Graph),
+    Star(Star),
+    Torus(Torus),
+    FatTree(FatTree),
+    Dragonfly(Dragonfly),
+}
+
+impl Routing {
+    /// The ways from one member to another, one after the other; `None` where there is none.
+    fn ways(&self, from: u32, to: u32) -> Option<Vec<Way>> {
+        let one = |links| Some(vec![Way { links, gateways: None }]);
+        match self {
+            Self::Full(table) => table.get(&(from, to)).map(|way| vec![way.clone()]),
+            Self::Floyd(floyd) => floyd.ways(from, to),
+            Self::Dijkstra(graph) => graph.ways(from, to),
+            Self::Star(star) => one(star.links(from, to)),
+            Self::Torus(torus) => one(torus.links(from, to)),
+            Self::FatTree(tree) => one(tree.links(from, to)),
+            Self::Dragonfly(dragonfly) => one(dragonfly.links(from, to)),
+        }
+    }
+}
+
+/// The links of a route in order; a link may come more than once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Route {
+    /// The links.
+    pub links: Vec<LinkId>,
+    /// The sum of the links' latencies, in seconds.
+    pub latency: f64,
+}
+
+/// More ways than any route has, and more gateways within gateways.
+const MOST_STEPS: u32 = 10_000;
+const MOST_LEVELS: u32 = 256;
+
+impl Platform {
+    /// The route from one host to another, or to itself.
+    ///
+    /// ```
+    /// # let text = r#"<platform version="4.1"><cluster id="c" prefix="n" suffix="" radical="0-3" speed="1Gf"
+    /// #     bw="125MBps" lat="50us" bb_bw="1GBps" bb_lat="1ms"/></platform>"#;
+    /// # let platform = paceline_network::read("c.xml", text, &mut |_| Err(String::new()))?;
+    /// let (from, to) = (platform.host("n0").unwrap(), platform.host("n3").unwrap());
+    /// let route = platform.route(from, to)?;
+    /// let names: Vec<&str> = route.links.iter().map(|link| platform.links()[link.0 as usize].name.as_str()).collect();
+    /// assert_eq!(names, ["c_link_0_UP", "c_backbone", "c_link_3_DOWN"]);
+    /// assert!((route.latency - 1.1e-3).abs() < 1e-12);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn route(&self, from: HostId, to: HostId) -> Result<Route, RouteError> {
+        let [from, to] = [from, to].map(|host| self.hosts[host.0 as usize].point);
+        let mut search = Search { platform: self, from, to, steps: 0, level: 0 };
+        let mut links = Vec::new();
+        search.route(from, to, &mut links)?;
+        if links.is_empty() {
+            let zone = self.point(from).zone.expect("hosts are in zones");
+            return Err(search.missing(zone, from, to));
+        }
+        let latency = links.iter().map(|link| self.links[link.0 as usize].latency).sum();
+        Ok(Route { links, latency })
+    }
+}
+
+/// The search of one route.
+struct Search<'p> {
+    platform: &'p Platform,
+    /// The ends of the whole route, for messages.
+    from: PointId,
+    to: PointId,
+    steps: u32,
+    /// How many ways the search is within at the moment.
+    level: u32,
+}
+
+impl<'p> Search<'p> {
+    /// Appends the links from one point to another.
+    fn route(&mut self, from: PointId, to: PointId, links: &mut Vec<LinkId>) -> Result<(), RouteError> {
+        self.steps += 1;
+        self.level += 1;
+        if self.steps > MOST_STEPS || self.level > MOST_LEVELS {
+            let [from, to] = [self.from, self.to].map(|point| self.platform.name(point).to_owned());
+            return Err(RouteError::Loop { from, to });
+        }
+        self.find(from, to, links)?;
+        self.level -= 1;
+        Ok(())
+    }
+
+    fn find(&mut self, from: PointId, to: PointId, links: &mut Vec<LinkId>) -> Result<(), RouteError> {
+        let (around, near, far) = self.meet(from, to);
+        if let Some((bypass, near, far)) = self.bypass(around, from, to) {
+            let (first, last) = bypass.gateways.unwrap_or((from, to));
+            if from != near && from != first {
+                self.route(from, first, links)?;
+            }
+            links.extend(&bypass.links);
+            if to != far && last != to {
+                self.route(last, to, links)?;
+            }
+            return Ok(());
+        }
+        let Some((first, last, inner)) = self.local(around, near, far)? else {
+            return Err(self.missing(around, near, far));
+        };
+        if near != from && from != first {
+            self.route(from, first, links)?;
+        }
+        links.extend(inner);
+        if far != to && last != to {
+            self.route(last, to, links)?;
+        }
+        Ok(())
+    }
+
+    /// The innermost zone around two points, and which of its members hold them (or are them).
+    fn meet(&self, from: PointId, to: PointId) -> (ZoneId, PointId, PointId) {
+        let platform = self.platform;
+        let zone = |point: PointId| platform.point(point).zone.expect("only members of zones have routes");
+        if zone(from) == zone(to) {
+            return (zone(from), from, to);
+        }
+        // From the outermost zone inwards.
+        let path = |point: PointId| {
+            let mut zones: Vec<ZoneId> = platform.upwards(zone(point)).collect();
+            zones.reverse();
+            let mut members: Vec<PointId> =
+                zones[1..].iter().map(|zone| platform.zone(*zone).point).collect();
+            members.push(point);
+            (zones, members)
+        };
+        let ((zones, ours), (others, theirs)) = (path(from), path(to));
+        let shared = zones.iter().zip(&others).take_while(|(one, other)| one == other).count();
+        let last = shared.checked_sub(1).expect("the outermost zone is around all");
+        (zones[last], ours[last], theirs[last])
+    }
+
+    /// The way that a zone has between two of its members: the points at its ends, and its links.
+    fn local(
+        &mut self,
+        zone: ZoneId,
+        near: PointId,
+        far: PointId,
+    ) -> Result<Option<(PointId, PointId, Vec<LinkId>)>, RouteError> {
+        let rank = |point: PointId| self.platform.point(point).rank;
+        let ways = self.platform.zone(zone).routing.ways(rank(near), rank(far));
+        let Some(ways) = ways else {
+            let alone = near == far && !self.platform.holds_zones(zone);
+            return Ok(alone.then(|| (near, far, vec![LOOPBACK])));
+        };
+        let ends = |way: &Way| way.gateways.unwrap_or((near, far));
+        let (Some(first), Some(last)) = (ways.first().map(ends), ways.last().map(ends)) else {
+            return Ok(None);
+        };
+        let (mut links, mut reached) = (Vec::new(), None);
+        for way in &ways {
+            // Within a member zone from the gateway that one way ends at to the gateway that the next starts from.
+            if let (Some(reached), Some((start, _))) = (reached, way.gateways)
+                && reached != start
+            {
+                self.route(reached, start, &mut links)?;
+            }
+            links.extend(&way.links);
+            reached = way.gateways.map(|(_, end)| end);
+        }
+        Ok(Some((first.0, last.1, links)))
+    }
+
+    /// The bypass route that zone `around` has for two points or for zones that hold them, nearest first, with the points
+    /// or zones that it is for.
+    fn bypass(&self, around: ZoneId, from: PointId, to: PointId) -> Option<(&'p Bypass, PointId, PointId)> {
+        let platform = self.platform;
+        let bypasses = &platform.zone(around).bypasses;
+        if bypasses.is_empty() {
+            return None;
+        }
+        let find = |near, far| bypasses.get(&(near, far)).map(|bypass| (bypass, near, far));
+        let zones = |point: PointId| {
+            let inner = platform.point(point).zone.expect("only members of zones have routes");
+            let within = platform.upwards(inner).take_while(|zone| *zone != around);
+            within.map(|zone| platform.zone(zone).point).collect::<Vec<_>>()
+        };
+        let (near, far) = (zones(from), zones(to));
+        if near.is_empty() && far.is_empty() {
+            return find(from, to);
+        }
+        let try_both = |i: usize, j: usize| find(*near.get(i)?, *far.get(j)?);
+        for most in 0..near.len().max(far.len()) {
+            let found = (0..most).find_map(|i| try_both(i, most).or_else(|| try_both(most, i)));
+            if let Some(found) = found.or_else(|| try_both(most, most)) {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    fn missing(&self, zone: ZoneId, near: PointId, far: PointId) -> RouteError {
+        let name = |point: PointId| self.platform.name(point).to_owned();
+        RouteError::Missing {
+            from: name(self.from),
+            to: name(self.to),
+            zone: name(self.platform.zone(zone).point),
+            near: name(near),
+            far: name(far),
+        }
+    }
+}

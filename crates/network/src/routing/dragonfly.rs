@@ -1,0 +1,97 @@
+//! Dragonflies: groups of chassis of routers, with some hosts on each router.
+//!
+//! Routers of a chassis are linked all to all (green), routers at one place of a group's chassis too (black), and each two
+//! groups by one link (blue), from the router whose number in its group is the other group's. Routes are minimal: green to
+//! the router with the blue link, black to the first chassis, blue, green, black. Invariants: there are at most as many
+//! groups as routers in a chassis; hosts are ranks from 0 on, those of a router beside each other.
+
+use crate::platform::LinkId;
+
+/// How many of what there are in each group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// In the group.
+    pub chassis: u32,
+    /// In a chassis.
+    pub routers: u32,
+    /// On a router.
+    pub hosts: u32,
+}
+
+/// A router's links, by the number of the router or chassis at the other end; away from it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Router {
+    /// To the hosts: from the host, and to the host.
+    pub hosts: Vec<(LinkId, LinkId)>,
+    pub green: Vec<Option<LinkId>>,
+    pub black: Vec<Option<LinkId>>,
+    pub blue: Option<LinkId>,
+    pub limiter: Option<LinkId>,
+}
+
+/// The links of a dragonfly.
+#[derive(Clone, Debug)]
+pub(crate) struct Dragonfly {
+    pub shape: Shape,
+    /// By group, chassis and place in it.
+    pub routers: Vec<Router>,
+    pub loopbacks: Vec<LinkId>,
+    /// Of the hosts.
+    pub limiters: Vec<LinkId>,
+}
+
+/// A router's group, chassis and place in the chassis.
+type Place = (u32, u32, u32);
+
+impl Dragonfly {
+    fn router(&self, (group, chassis, router): Place) -> &Router {
+        &self.routers[((group * self.shape.chassis + chassis) * self.shape.routers + router) as usize]
+    }
+
+    /// Where the router of a host is, and the host's number on it.
+    fn place(&self, host: u32) -> (Place, usize) {
+        let Shape { chassis, routers, hosts, .. } = self.shape;
+        let router = host / hosts;
+        ((router / routers / chassis, router / routers % chassis, router % routers), (host % hosts) as usize)
+    }
+
+    pub(crate) fn links(&self, from: u32, to: u32) -> Vec<LinkId> {
+        if let (true, Some(loopback)) = (from == to, self.loopbacks.get(to as usize)) {
+            return vec![*loopback];
+        }
+        let ((source, port), (goal, last)) = (self.place(from), self.place(to));
+        let mut links: Vec<LinkId> = self.limiters.get(from as usize).copied().into_iter().collect();
+        links.push(self.router(source).hosts[port].0);
+        let mut at = source;
+        if at.0 != goal.0 {
+            // The blue link is at the router of the first chassis whose place is the other group's number.
+            if at.2 != goal.0 {
+                links.extend(self.router(at).limiter);
+                links.extend(self.router(at).green[goal.0 as usize]);
+                at.2 = goal.0;
+            }
+            if at.1 != 0 {
+                links.extend(self.router(at).limiter);
+                links.extend(self.router(at).black[0]);
+                at.1 = 0;
+            }
+            links.extend(self.router(at).blue);
+            links.extend(self.router(at).limiter);
+            at = (goal.0, 0, source.0);
+        }
+        if at.2 != goal.2 {
+            links.extend(self.router(at).limiter);
+            links.extend(self.router(at).green[goal.2 as usize]);
+            // SimGrid 3.32 goes on from the first chassis, whichever this is; results are to be compared with its results.
+            (at.1, at.2) = (0, goal.2);
+        }
+        if at.1 != goal.1 {
+            links.extend(self.router(at).limiter);
+            links.extend(self.router(at).black[goal.1 as usize]);
+        }
+        links.extend(self.router(goal).limiter);
+        links.push(self.router(goal).hosts[last].1);
+        links.extend(self.limiters.get(to as usize));
+        links
+    }
+}

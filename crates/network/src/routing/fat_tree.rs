@@ -1,0 +1,98 @@
+//! Fat trees: levels of switches above the hosts, with several parents for each and several cables between two.
+//!
+//! The shape is that of "parallel ports generalized" fat trees: at each level a number of children and of parents of each
+//! node, and of cables between the two. Routes go up until the destination is below, the parent chosen by the
+//! destination's number (D-mod-K), then down, the cable chosen by the source's number. Invariant: nodes are numbered by
+//! level and place; two nodes of neighbouring levels are linked where their labels differ at most at that level.
+
+use crate::platform::LinkId;
+
+/// Children, parents and cables at each level, from below.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    pub children: Vec<u32>,
+    pub parents: Vec<u32>,
+    pub cables: Vec<u32>,
+}
+
+impl Shape {
+    pub(crate) fn levels(&self) -> usize {
+        self.children.len()
+    }
+
+    /// How many nodes a level has, hosts being level 0; `None` beyond what can be counted.
+    pub(crate) fn nodes(&self, level: usize) -> Option<u32> {
+        let factors = self.parents[..level].iter().chain(&self.children[level..]);
+        factors.copied().try_fold(1u32, u32::checked_mul)
+    }
+
+    /// The digits of a node's number, the first running fastest: parents' numbers up to its level, children's above.
+    fn label(&self, level: usize, mut place: u32) -> Vec<u32> {
+        let size = |at: usize| if at < level { self.parents[at] } else { self.children[at] };
+        let digits = (0..self.levels()).map(|at| {
+            let digit = place % size(at);
+            place /= size(at);
+            digit
+        });
+        digits.collect()
+    }
+
+    fn place(&self, level: usize, label: &[u32]) -> u32 {
+        let size = |at: usize| if at < level { self.parents[at] } else { self.children[at] };
+        label.iter().enumerate().rev().fold(0, |place, (at, digit)| place * size(at) + digit)
+    }
+}
+
+/// The links of a fat tree.
+#[derive(Clone, Debug)]
+pub(crate) struct FatTree {
+    pub shape: Shape,
+    /// For each level but the highest, each node, and each of its ports upwards (parent and cable): the links up and down.
+    pub cables: Vec<Vec<Vec<(LinkId, LinkId)>>>,
+    pub loopbacks: Vec<LinkId>,
+    /// By level and place.
+    pub limiters: Vec<Vec<LinkId>>,
+}
+
+impl FatTree {
+    pub(crate) fn links(&self, from: u32, to: u32) -> Vec<LinkId> {
+        if let (true, Some(loopback)) = (from == to, self.loopbacks.get(to as usize)) {
+            return vec![*loopback];
+        }
+        let shape = &self.shape;
+        let (goal, mut label) = (shape.label(0, to), shape.label(0, from));
+        let limiter =
+            |level: usize, place: u32| self.limiters.get(level).map(|limiters| limiters[place as usize]);
+        let (mut links, mut level, mut place) = (Vec::new(), 0, from);
+        // A node of level 0 has none below it, not even itself.
+        while level == 0 || label[level..] != goal[level..] {
+            let divided = shape.parents[..level].iter().fold(to, |number, parents| number / parents);
+            let port = divided % (shape.parents[level] * shape.cables[level]);
+            links.extend(limiter(level, place));
+            links.push(self.cables[level][place as usize][port as usize].0);
+            label[level] = port % shape.parents[level];
+            level += 1;
+            place = shape.place(level, &label);
+        }
+        while level > 0 {
+            // The first port that leads to the goal, from that of the source's cable on. As in SimGrid, ports are counted on
+            // at the levels below from there, as long as there are that many.
+            let mut port = from % shape.cables[level - 1] * shape.children[level - 1];
+            while level > 0 && port < shape.children[level - 1] * shape.cables[level - 1] {
+                if port % shape.children[level - 1] == goal[level - 1] {
+                    let cable = port / shape.children[level - 1];
+                    let upwards = label[level - 1] + cable * shape.parents[level - 1];
+                    let above = limiter(level, place);
+                    label[level - 1] = goal[level - 1];
+                    level -= 1;
+                    place = shape.place(level, &label);
+                    links.push(self.cables[level][place as usize][upwards as usize].1);
+                    links.extend(above);
+                }
+                port += 1;
+            }
+        }
+        links.extend(limiter(0, to));
+        links
+    }
+}

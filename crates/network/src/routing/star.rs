@@ -1,0 +1,49 @@
+//! Stars: every member has links up to the centre and links down from it.
+//!
+//! Flat clusters are stars, their backbone the last link up and the first down of every host. Invariant: a link that is
+//! both on the way up and on the way down is on the route once, as a backbone is.
+
+use crate::platform::LinkId;
+
+/// The links of one member.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Spoke {
+    pub up: Vec<LinkId>,
+    pub down: Vec<LinkId>,
+    pub loopback: Option<Vec<LinkId>>,
+}
+
+/// The spokes by rank; members without one are in the centre.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Star {
+    pub spokes: Vec<Spoke>,
+}
+
+impl Star {
+    /// The spoke of a member.
+    pub(crate) fn spoke(&mut self, rank: u32) -> &mut Spoke {
+        let rank = rank as usize;
+        if self.spokes.len() <= rank {
+            self.spokes.resize(rank + 1, Spoke::default());
+        }
+        &mut self.spokes[rank]
+    }
+
+    pub(crate) fn links(&self, from: u32, to: u32) -> Vec<LinkId> {
+        let spoke = |rank: u32| self.spokes.get(rank as usize);
+        if from == to
+            && let Some(loopback) = spoke(from).and_then(|spoke| spoke.loopback.as_ref())
+        {
+            return loopback.clone();
+        }
+        let up = spoke(from).map_or(&[][..], |spoke| &spoke.up);
+        let down = spoke(to).map_or(&[][..], |spoke| &spoke.down);
+        let mut links: Vec<LinkId> = Vec::with_capacity(up.len() + down.len());
+        for link in up.iter().chain(down) {
+            if !links.contains(link) {
+                links.push(*link);
+            }
+        }
+        links
+    }
+}
