@@ -194,18 +194,25 @@ impl Solver {
 
     /// The level at which a link stops its flows that still go on, as far as is known now; `None` where none goes on.
     fn level(&self, link: usize) -> Option<f64> {
-        let link = &self.links[link];
-        let (mut left, mut usage) = (link.capacity, 0.0);
-        for (number, weight) in &link.flows {
-            let flow = &self.flows[number];
-            match (flow.stopped == self.solutions, link.sharing) {
-                (true, Sharing::Shared) => left -= weight * flow.rate,
-                (true, Sharing::FatPipe) => {}
-                (false, Sharing::Shared) => usage += weight / flow.penalty,
-                (false, Sharing::FatPipe) => usage = f64::max(usage, weight / flow.penalty),
+        let Link { capacity, sharing, flows, .. } = &self.links[link];
+        let flows = flows.iter().map(|(number, weight)| (&self.flows[number], weight));
+        match sharing {
+            Sharing::Shared => {
+                let (mut left, mut usage) = (*capacity, 0.0);
+                for (flow, weight) in flows {
+                    match flow.stopped == self.solutions {
+                        true => left -= weight * flow.rate,
+                        false => usage += weight / flow.penalty,
+                    }
+                }
+                (usage > 0.0).then(|| left / usage)
+            }
+            // Not by way of rates: a flow whose bound is the capacity has this very level as its own, and comes first.
+            Sharing::FatPipe => {
+                let open = flows.filter(|(flow, _)| flow.stopped != self.solutions);
+                open.map(|(flow, weight)| capacity * flow.penalty / weight).min_by(f64::total_cmp)
             }
         }
-        (usage > 0.0).then(|| left / usage)
     }
 
     /// Stops all flows of the links and flows in `stops`, in the order of their levels.
@@ -225,8 +232,9 @@ impl Solver {
                 }
                 What::Link(number) => {
                     let Some(now) = self.level(number) else { continue };
-                    if now > level && stops.peek().is_some_and(|Reverse(next)| next.level < now) {
-                        stops.push(Reverse(Stop { level: now, what }));
+                    let stop = Stop { level: now, what };
+                    if now > level && stops.peek().is_some_and(|Reverse(next)| *next < stop) {
+                        stops.push(Reverse(stop));
                         continue;
                     }
                     // Rounding may find a level just below the one that was reached.
