@@ -3,7 +3,7 @@
 //! [`read`] makes a [`Platform`] of a platform file in SimGrid's XML format; [`Platform::route`] says over which links a
 //! transfer goes; a [`Network`] says when transfers end. [`Flows`] is the flow-level network model of SimGrid: transfers
 //! that share a link share its bandwidth by max-min fairness ([`Solver`]), with the constants of CM02 or LV08
-//! ([`FlowModel`]). [`Constant`] is the smallest network model: every transfer takes equally long.
+//! ([`FlowModel`]). A [`Deployment`] says which actors start where. [`Constant`] is the smallest network model: every transfer takes equally long.
 //!
 //! ```
 //! use paceline_network::{FlowModel, Flows, Network, read};
@@ -47,6 +47,7 @@ pub use flows::{FlowModel, Flows};
 pub use network::{Ended, Network, TransferId};
 pub use platform::{Host, HostId, Link, LinkId, Platform, Properties, Sharing};
 pub use profile::Profile;
+pub use read::deployment::{Actor, Deployment, OnFailure};
 pub use read::read;
 pub use routing::Route;
 pub use solver::Solver;

@@ -5,10 +5,13 @@
 //! supported is refused by name, never passed over.
 //!
 //! Invariants: no text makes the reader panic; memory and time are in proportion to the text, but for clusters, whose sizes
-//! have limits ([`build::MOST_HOSTS`], [`build::MOST_LINKS`]).
+//! have limits ([`build::MOST_HOSTS`], [`build::MOST_LINKS`]), and for the tables of Floyd routing, which have one too.
+//!
+//! Deployments, which say what starts where on a platform, are read by [`deployment`] from files of their own.
 
 mod build;
 mod cluster;
+pub(crate) mod deployment;
 mod routes;
 mod topology;
 mod traces;
@@ -34,6 +37,6 @@ pub fn read(
     other: &mut dyn FnMut(&str) -> Result<String, String>,
 ) -> Result<Platform, ReadError> {
     let tree = xml::parse(text).map_err(|flaw| flaw.place(name, text))?;
-    words::check(&tree).map_err(|flaw| flaw.place(name, text))?;
+    words::check(&tree, &words::PLATFORM).map_err(|flaw| flaw.place(name, text))?;
     build::Builder::new(name, text, other).platform(&tree)
 }

@@ -93,11 +93,7 @@ impl<'t, 'o> Builder<'t, 'o> {
     }
 
     fn make(&mut self, root: &'t Element) -> Result<(), Flaw> {
-        let version = root.need("version")?;
-        if !["4", "4.0", "4.1"].contains(&version.value.as_str()) {
-            let problem = format!("a platform file of version `{}`", version.value);
-            return Err(Flaw::new(version.at.clone(), problem, "4 or 4.1"));
-        }
+        words::check_version(root)?;
         for child in &root.children {
             match child.name.as_str() {
                 "trace" | "trace_connect" => self.trace(child)?,

@@ -1,6 +1,6 @@
-//! The elements and attributes of platform files, and what of SimGrid's is not supported.
+//! The elements and attributes of platform files and of deployments, and what of SimGrid's is not supported.
 //!
-//! Invariant: in a tree that was checked every element and attribute is one of [`FORMS`], where it may stand.
+//! Invariant: in a tree that was checked every element and attribute is one of the file's [`Words`], where it may stand.
 
 use super::xml::Element;
 use crate::error::Flaw;
@@ -40,6 +40,18 @@ const ZONE: Form = Form {
 const ROUTE: &[&str] = &["src", "dst", "symmetrical"];
 const ZONE_ROUTE: &[&str] = &["src", "dst", "gw_src", "gw_dst", "symmetrical"];
 const BYPASS: &[&str] = &["src", "dst", "gw_src", "gw_dst"];
+
+/// What a kind of file is made of.
+pub(super) struct Words {
+    forms: &'static [Form],
+    /// What SimGrid has and this reader refuses, with the reason.
+    refused: &'static [(&'static str, &'static str)],
+}
+
+const PROP: Form = Form { name: "prop", attributes: &["id", "value"], children: &[] };
+
+/// The words of platform files.
+pub(super) const PLATFORM: Words = Words { forms: FORMS, refused: REFUSED };
 
 const FORMS: &[Form] = &[
     Form {
@@ -108,13 +120,12 @@ const FORMS: &[Form] = &[
     Form { name: "link_ctn", attributes: &["id", "direction"], children: &[] },
     Form { name: "trace", attributes: &["id", "file", "periodicity"], children: &[] },
     Form { name: "trace_connect", attributes: &["kind", "trace", "element"], children: &[] },
-    Form { name: "prop", attributes: &["id", "value"], children: &[] },
+    PROP,
 ];
 
 /// What may stand in zones that are stars, and in no others.
 pub(super) const IN_STARS: [&str; 3] = ["cabinet", "backbone", "host_link"];
 
-/// What SimGrid has and this reader refuses, with the reason.
 const REFUSED: &[(&str, &str)] = &[
     ("config", "settings are given to the simulation, not read from platform files"),
     ("peer", "Vivaldi zones are not supported"),
@@ -128,22 +139,50 @@ const REFUSED: &[(&str, &str)] = &[
     ("mount", "SimGrid has removed it"),
 ];
 
-fn form(name: &str) -> Option<&'static Form> {
-    FORMS.iter().find(|form| form.name == name)
-}
+const ACTOR: Form = Form {
+    name: "actor",
+    attributes: &["host", "function", "start_time", "kill_time", "on_failure"],
+    children: &["argument", "prop"],
+};
+
+/// The words of deployments; `process` is what older files call an actor.
+pub(super) const DEPLOYMENT: Words = Words {
+    forms: &[
+        Form { name: "platform", attributes: &["version"], children: &["actor", "process"] },
+        ACTOR,
+        Form { name: "process", ..ACTOR },
+        Form { name: "argument", attributes: &["value"], children: &[] },
+        PROP,
+    ],
+    refused: &[
+        ("config", "settings are given to the simulation, not read from deployments"),
+        ("zone", "platforms are not read from deployments"),
+        ("AS", "platforms are not read from deployments"),
+        ("cluster", "platforms are not read from deployments"),
+    ],
+};
 
 /// Checks a whole tree.
-pub(super) fn check(root: &Element) -> Result<(), Flaw> {
+pub(super) fn check(root: &Element, words: &Words) -> Result<(), Flaw> {
     if root.name != "platform" {
         let problem = format!("the outermost element is <{}>", root.name);
         return Err(Flaw::new(root.at.clone(), problem, "<platform version=\"4.1\">"));
     }
-    check_element(root)
+    check_element(root, words)
 }
 
-fn check_element(element: &Element) -> Result<(), Flaw> {
+/// Checks the version of a file's outermost element.
+pub(super) fn check_version(root: &Element) -> Result<(), Flaw> {
+    let version = root.need("version")?;
+    if ["4", "4.0", "4.1"].contains(&version.value.as_str()) {
+        return Ok(());
+    }
+    Err(Flaw::new(version.at.clone(), format!("a file of version `{}`", version.value), "4 or 4.1"))
+}
+
+fn check_element(element: &Element, words: &Words) -> Result<(), Flaw> {
     // Children are looked up before they are checked themselves.
-    let form = form(&element.name).expect("the element is known");
+    let form = words.forms.iter().find(|form| form.name == element.name).expect("the element is known");
     for attribute in &element.attributes {
         if !form.attributes.contains(&attribute.name.as_str()) {
             let problem = match attribute.name.as_str() {
@@ -155,7 +194,7 @@ fn check_element(element: &Element) -> Result<(), Flaw> {
     }
     for child in &element.children {
         if !form.children.contains(&child.name.as_str()) {
-            let reason = REFUSED.iter().find(|(name, _)| *name == child.name);
+            let reason = words.refused.iter().find(|(name, _)| *name == child.name);
             let problem = match reason {
                 Some((name, reason)) => format!("<{name}> is not supported: {reason}"),
                 None => format!("there is no element `{}` in <{}>", child.name, element.name),
@@ -166,7 +205,7 @@ fn check_element(element: &Element) -> Result<(), Flaw> {
             };
             return Err(Flaw::new(child.at.clone(), problem, allowed));
         }
-        check_element(child)?;
+        check_element(child, words)?;
     }
     Ok(())
 }

@@ -1,0 +1,143 @@
+//! Reads deployments in SimGrid's XML format: which function each actor runs, on which host, from when on.
+//!
+//! An `<actor>` is written as `<process>` in older files. Times are seconds; one below 0 is none. Invariants: no text makes
+//! the reader panic; every host of a deployment that was read is one of the platform, and no actor ends before it starts.
+
+use super::build::properties;
+use super::words;
+use super::xml::{self, Attribute, Element};
+use crate::error::{Flaw, ReadError};
+use crate::platform::{HostId, Platform, Properties};
+
+/// What an actor does when its host fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// It ends with its host.
+    Die,
+    /// It starts again when its host is on again.
+    Restart,
+}
+
+/// An actor: a function that runs on a host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Actor {
+    /// Its host.
+    pub host: HostId,
+    /// The name of its function.
+    pub function: String,
+    /// The arguments of its function, without the function's name.
+    pub arguments: Vec<String>,
+    /// When it starts, in seconds.
+    pub start: f64,
+    /// When it is ended at the latest, in seconds; after the start.
+    pub kill: Option<f64>,
+    /// What it does when its host fails.
+    pub on_failure: OnFailure,
+    /// Its properties.
+    pub properties: Properties,
+}
+
+/// The actors of a simulation, in the order of the file.
+///
+/// ```
+/// use paceline_network::{Deployment, OnFailure, read};
+///
+/// let text = r#"<platform version="4.1"><zone id="z" routing="Full"><host id="a" speed="1Gf"/></zone></platform>"#;
+/// let platform = read("demo.xml", text, &mut |_| Err("there are no other files".into()))?;
+/// let text = r#"<platform version="4.1">
+///     <actor host="a" function="master" on_failure="RESTART"> <argument value="20"/> </actor>
+///     <actor host="a" function="worker" start_time="1.5"/>
+/// </platform>"#;
+/// let deployment = Deployment::read("deployment.xml", text, &platform)?;
+/// let [master, worker] = &deployment.actors[..] else { panic!("there are two actors") };
+/// assert_eq!((&master.arguments[..], master.on_failure), (&["20".to_owned()][..], OnFailure::Restart));
+/// assert_eq!((worker.host, worker.start, worker.kill), (platform.host("a").unwrap(), 1.5, None));
+/// # Ok::<(), paceline_network::ReadError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Deployment {
+    /// The actors.
+    pub actors: Vec<Actor>,
+}
+
+/// The latest time of a start or an end, in seconds: 300 years.
+const MOST_SECONDS: f64 = 1e10;
+/// Some hosts to choose from in a message.
+const SHOWN: usize = 5;
+
+impl Deployment {
+    /// Reads a deployment for a platform: `name` is the file's name for messages.
+    pub fn read(name: &str, text: &str, platform: &Platform) -> Result<Self, ReadError> {
+        let read = || -> Result<Self, Flaw> {
+            let root = xml::parse(text)?;
+            words::check(&root, &words::DEPLOYMENT)?;
+            words::check_version(&root)?;
+            let actors = root.children.iter().map(|element| actor(element, platform));
+            Ok(Self { actors: actors.collect::<Result<_, _>>()? })
+        };
+        read().map_err(|flaw| flaw.place(name, text))
+    }
+}
+
+fn actor(element: &Element, platform: &Platform) -> Result<Actor, Flaw> {
+    let host = element.need("host")?;
+    let function = element.need("function")?;
+    if function.value.is_empty() {
+        return Err(Flaw::new(function.at.clone(), "an empty name of a function", "a name"));
+    }
+    let start = element.get("start_time");
+    let kill = element.get("kill_time");
+    let [begin, end] = [start.map_or(Ok(None), seconds)?, kill.map_or(Ok(None), seconds)?];
+    let begin = begin.unwrap_or(0.0);
+    if let (Some(end), Some(kill)) = (end, kill)
+        && end <= begin
+    {
+        let problem = format!("an actor that is ended at {end} s and starts at {begin} s");
+        let allowed = "a kill_time after the start_time, or -1 for none";
+        return Err(Flaw::new(kill.at.clone(), problem, allowed));
+    }
+    let on_failure = match element.get("on_failure") {
+        None => OnFailure::Die,
+        Some(choice) => match choice.value.as_str() {
+            "DIE" => OnFailure::Die,
+            "RESTART" => OnFailure::Restart,
+            other => {
+                let problem = format!("`on_failure` cannot be \"{other}\"");
+                return Err(Flaw::new(choice.at.clone(), problem, "DIE or RESTART"));
+            }
+        },
+    };
+    let arguments = element.children.iter().filter(|child| child.name == "argument");
+    let arguments = arguments.map(|argument| Ok(argument.need("value")?.value.clone()));
+    let arguments: Result<Vec<String>, Flaw> = arguments.collect();
+    Ok(Actor {
+        host: host_of(host, platform)?,
+        function: function.value.clone(),
+        arguments: arguments?,
+        start: begin,
+        kill: end,
+        on_failure,
+        properties: properties(element)?,
+    })
+}
+
+fn host_of(name: &Attribute, platform: &Platform) -> Result<HostId, Flaw> {
+    platform.host(&name.value).ok_or_else(|| {
+        let shown: Vec<&str> = platform.hosts().iter().take(SHOWN).map(|host| host.name.as_str()).collect();
+        let allowed = match shown[..] {
+            [] => "none: the platform has no hosts".to_owned(),
+            _ => format!("a host of the platform, such as {}", shown.join(", ")),
+        };
+        Flaw::new(name.at.clone(), format!("there is no host `{}`", name.value), allowed)
+    })
+}
+
+/// A time; none where it is below 0.
+fn seconds(attribute: &Attribute) -> Result<Option<f64>, Flaw> {
+    let number = attribute.value.trim().parse().ok().filter(|number: &f64| number.abs() <= MOST_SECONDS);
+    let number = number.ok_or_else(|| {
+        let problem = format!("`{}` cannot be \"{}\"", attribute.name, attribute.value);
+        Flaw::new(attribute.at.clone(), problem, "seconds from 0 to 1e10, or -1 for none")
+    })?;
+    Ok((number >= 0.0).then_some(number))
+}
