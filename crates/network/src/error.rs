@@ -42,10 +42,31 @@ impl Flaw {
             line: 1 + before.iter().filter(|byte| **byte == b'\n').count(),
             // Continuation bytes of UTF-8 start no character.
             column: 1 + before[start..].iter().filter(|byte| **byte & 0xc0 != 0x80).count(),
-            problem: self.problem,
-            allowed: self.allowed,
+            problem: shown(&self.problem),
+            allowed: shown(&self.allowed),
         }
     }
+}
+
+/// The most characters of a part of a message.
+const MOST_SHOWN: usize = 400;
+
+/// A text as a part of a message of one line: control characters escaped, the middle of a long one left out.
+fn shown(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter.is_control() {
+            true => plain.extend(letter.escape_default()),
+            false => plain.push(letter),
+        }
+    }
+    let letters = plain.chars().count();
+    if letters <= MOST_SHOWN {
+        return plain;
+    }
+    let half = MOST_SHOWN / 2;
+    let (head, tail) = (plain.chars().take(half), plain.chars().skip(letters - half));
+    head.chain(" ... ".chars()).chain(tail).collect()
 }
 
 /// Why there is no route.

@@ -126,6 +126,21 @@ pub(crate) struct Zone {
 }
 
 /// Hosts, links, and the routes between hosts.
+///
+/// ```
+/// let text = r#"<platform version="4.1"><zone id="lab" routing="Full">
+///     <host id="a" speed="2Gf" core="4"/> <router id="exit"/>
+///     <link id="wire" bandwidth="1Gbps" latency="20us"/>
+///     <route src="a" dst="exit"><link_ctn id="wire"/></route>
+/// </zone></platform>"#;
+/// let platform = paceline_network::read("lab.xml", text, &mut |_| Err("there are no other files".into()))?;
+/// let host = platform.host("a").expect("there is a host of that name");
+/// assert_eq!((platform.hosts()[host.0 as usize].speeds[0], platform.host("exit")), (2e9, None));
+/// assert!(platform.zones().eq(["lab"]) && platform.routers().eq(["exit"]));
+/// // The first link is the loopback of hosts without a route to themselves.
+/// assert_eq!((platform.links().len(), platform.links()[1].bandwidth), (2, 125e6));
+/// # Ok::<(), paceline_network::ReadError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Platform {
     pub(crate) points: Vec<Point>,
@@ -172,6 +187,16 @@ impl Platform {
     /// The links in the order of the file, after the loopback; a link's id is its place.
     pub fn links(&self) -> &[Link] {
         &self.links
+    }
+
+    /// The names of the zones and clusters in the order of the file, the outermost first.
+    pub fn zones(&self) -> impl Iterator<Item = &str> {
+        self.zones.iter().map(|zone| self.name(zone.point))
+    }
+
+    /// The names of the routers in the order of the file.
+    pub fn routers(&self) -> impl Iterator<Item = &str> {
+        self.points.iter().filter(|point| point.kind == Kind::Router).map(|point| point.name.as_str())
     }
 
     /// The properties of the zone or cluster of this name.

@@ -2,22 +2,40 @@
 //!
 //! A line is a time in seconds and the value from then on; `#` and `%` open comments. `PERIODICITY s` has the list start
 //! again every `s` seconds, `LOOPAFTER s` so many seconds after its last line. Random profiles (`STOCHASTIC`) are refused.
-//! Invariant: times do not decrease, and a list that starts again takes more than no time.
+//! Invariant: times do not decrease, and a list that starts again takes long enough for time to go on.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::error::Flaw;
 
-/// The values that something takes, each from a time on.
+/// The values that something takes, each from a time on. A clone shares them.
+///
+/// ```
+/// let text = r#"<platform version="4.1"><zone id="z" routing="Full"> <host id="a" speed="1Gf"/>
+///     <link id="wire" bandwidth="1MBps"/>
+///     <trace id="nights" periodicity="24">
+///         8  1e6
+///         20 2e6
+///     </trace>
+///     <trace_connect kind="BANDWIDTH" trace="nights" element="wire"/>
+/// </zone></platform>"#;
+/// let platform = paceline_network::read("nights.xml", text, &mut |_| Err("there are no other files".into()))?;
+/// let profile = platform.links()[1].bandwidth_profile.as_ref().expect("it is connected");
+/// assert!(profile.changes().take(3).eq([(8.0, 1e6), (20.0, 2e6), (32.0, 1e6)]));
+/// # Ok::<(), paceline_network::ReadError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    changes: Vec<(f64, f64)>,
+    changes: Arc<[(f64, f64)]>,
     /// After how many seconds the list starts again.
     period: Option<f64>,
 }
 
 /// No simulation is longer than that, in seconds: 300 years.
 const MOST_SECONDS: f64 = 1e10;
+/// A list does not start again sooner.
+const LEAST_PERIOD: f64 = 1e-6;
 
 impl Profile {
     /// Reads a profile whose values `allowed` takes; `periodicity` is in seconds, and none where it is not positive.
@@ -77,11 +95,13 @@ impl Profile {
                 return Err(Flaw::new(place, "both a period and LOOPAFTER", "one of the two"));
             }
         };
-        if period.is_some_and(|period| period < last || period <= 0.0) {
-            let allowed = format!("a period that is positive and not shorter than the list, {last} s");
+        if period.is_some_and(|period| period < last || period < LEAST_PERIOD) {
+            let allowed = format!(
+                "a period of at least {LEAST_PERIOD:e} s that is not shorter than the list, {last} s"
+            );
             return Err(Flaw::new(place, "a profile that starts again before it ends", allowed));
         }
-        Ok(Self { changes, period })
+        Ok(Self { changes: changes.into(), period })
     }
 
     /// The change of this number, from 0: when, and to what value.

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use dragonfly::{Dragonfly, Router, Shape as DragonflyShape};
 pub(crate) use fat_tree::{FatTree, Shape as FatTreeShape};
-pub(crate) use shortest::{Floyd, Graph, MOST_FLOYD};
+pub(crate) use shortest::{Floyd, Graph, MOST_FLOYD, MOST_FLOYD_PAIRS};
 pub(crate) use star::{Spoke, Star};
 pub(crate) use torus::{Torus, next as next_in_torus};
 

@@ -59,6 +59,10 @@ pub(super) struct Builder<'t, 'o> {
     pub connections: Vec<Connection<'t>>,
     /// How many cables clusters have: part of their names.
     pub cables: u32,
+    /// How many pairs of members the zones with Floyd routing have so far.
+    pub floyd_pairs: usize,
+    /// How many bytes the hosts of clusters have so far.
+    pub host_bytes: usize,
 }
 
 impl<'t, 'o> Builder<'t, 'o> {
@@ -77,6 +81,8 @@ impl<'t, 'o> Builder<'t, 'o> {
             traces: BTreeMap::new(),
             connections: Vec::new(),
             cables: 0,
+            floyd_pairs: 0,
+            host_bytes: 0,
         }
     }
 
@@ -144,8 +150,9 @@ impl<'t, 'o> Builder<'t, 'o> {
                 _ => {}
             }
             if let (Some(inner), Some(leaf)) = (inner, leaf) {
-                let later = if inner.at.start > leaf.at.start { inner } else { leaf };
-                let problem = format!("<{}> beside <{}> in one zone", inner.name, leaf.name);
+                let (first, later) =
+                    if inner.at.start > leaf.at.start { (leaf, inner) } else { (inner, leaf) };
+                let problem = format!("<{}> beside <{}> in one zone", later.name, first.name);
                 let allowed = "zones and clusters, or hosts, routers and cabinets";
                 return Err(Flaw::new(later.at.clone(), problem, allowed));
             }

@@ -10,6 +10,9 @@ use crate::error::Flaw;
 use crate::platform::{Kind, LinkId, Sharing, ZoneId};
 use crate::routing::{Routing, Spoke, Star};
 
+/// The most bytes that the hosts of all clusters have in names, speeds and properties: as many as all hosts with 512 each.
+const MOST_BYTES: usize = MOST_HOSTS * 512;
+
 /// What all topologies have: the links of one kind, and those that each host may have.
 pub(super) struct Wires<'t> {
     pub id: &'t Attribute,
@@ -177,7 +180,7 @@ impl<'t> Builder<'t, '_> {
     }
 
     /// The hosts that a cluster or cabinet counts up: where, name, and number.
-    pub fn names(&self, element: &'t Element) -> Result<Vec<(&'t Attribute, String, u32)>, Flaw> {
+    pub fn names<'e>(&mut self, element: &'e Element) -> Result<Vec<(&'e Attribute, String, u32)>, Flaw> {
         let (prefix, suffix) = (&element.need("prefix")?.value, &element.need("suffix")?.value);
         let radical = element.need("radical")?;
         let mut numbers = Vec::new();
@@ -204,6 +207,13 @@ impl<'t> Builder<'t, '_> {
                 ));
             }
             numbers.extend(first..=last);
+        }
+        let bytes = element.bytes();
+        self.host_bytes = self.host_bytes.saturating_add(numbers.len().saturating_mul(bytes));
+        if self.host_bytes > MOST_BYTES {
+            let problem = format!("{} hosts, for each of which the file has {bytes} bytes", numbers.len());
+            let allowed = format!("at most {MOST_BYTES} bytes for the hosts of all clusters together");
+            return Err(Flaw::new(radical.at.clone(), problem, allowed));
         }
         Ok(numbers.into_iter().map(|number| (radical, format!("{prefix}{number}{suffix}"), number)).collect())
     }

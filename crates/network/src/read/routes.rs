@@ -11,7 +11,7 @@ use super::units;
 use super::xml::{Attribute, Element};
 use crate::error::Flaw;
 use crate::platform::{Bypass, Kind, LinkId, PointId, Sharing, ZoneId};
-use crate::routing::{Floyd, Graph, MOST_FLOYD, Routing, Spoke, Star, Way};
+use crate::routing::{Floyd, Graph, MOST_FLOYD, MOST_FLOYD_PAIRS, Routing, Spoke, Star, Way};
 
 /// Some names to choose from in a message.
 const SHOWN: usize = 5;
@@ -48,10 +48,15 @@ impl<'t> Builder<'t, '_> {
             }
         }
         let members = self.platform.zone(zone).members.len();
-        if plan == Plan::Floyd && members > MOST_FLOYD {
-            let problem = format!("a zone with Floyd routing and {members} members");
-            let allowed = format!("at most {MOST_FLOYD} members; Dijkstra has no limit");
-            return Err(Flaw::new(element.at.clone(), problem, allowed));
+        if plan == Plan::Floyd {
+            self.floyd_pairs += members * members;
+            if members > MOST_FLOYD || self.floyd_pairs > MOST_FLOYD_PAIRS {
+                let problem = format!("a zone with Floyd routing and {members} members");
+                let allowed = format!(
+                    "at most {MOST_FLOYD} members, and {MOST_FLOYD_PAIRS} pairs of members in all such zones; Dijkstra has no limit"
+                );
+                return Err(Flaw::new(element.at.clone(), problem, allowed));
+            }
         }
         let holds_zones = self.platform.holds_zones(zone);
         self.platform.zones[zone.0 as usize].routing = match plan {

@@ -14,15 +14,22 @@ use crate::routing::{Dragonfly, DragonflyShape, FatTree, FatTreeShape, Router, T
 
 /// The most switches of one cluster, and the largest number in its parameters.
 const MOST_SWITCHES: u32 = MOST_HOSTS as u32;
+/// The most dimensions or levels: beyond that most of them have the size 1.
+const MOST_NUMBERS: usize = 32;
 
 fn numbers(shape: &Attribute, part: &str, form: &str) -> Result<Vec<u32>, Flaw> {
     let number = |word: &str| word.trim().parse().ok().filter(|number| (1..=MOST_SWITCHES).contains(number));
-    part.split(',').map(number).collect::<Option<_>>().ok_or_else(|| wrong(shape, form))
+    let found = part.split(',').map(number).collect::<Option<Vec<u32>>>();
+    found.filter(|found| found.len() <= MOST_NUMBERS).ok_or_else(|| wrong(shape, form))
 }
 
 fn wrong(shape: &Attribute, form: &str) -> Flaw {
     let problem = format!("`topo_parameters` cannot be \"{}\"", shape.value);
-    Flaw::new(shape.at.clone(), problem, format!("{form}, all from 1 to {MOST_SWITCHES}"))
+    Flaw::new(
+        shape.at.clone(),
+        problem,
+        format!("{form}, all from 1 to {MOST_SWITCHES}, at most {MOST_NUMBERS} in a row"),
+    )
 }
 
 /// The product of all, if the cluster has as many hosts.

@@ -1,16 +1,19 @@
 //! Profiles: from files that hosts and links name, and from `<trace>` elements that `<trace_connect>` connects.
 //!
-//! Invariant: a profile that was read has values that its host or link can have; a host or link has at most one of a kind.
+//! Invariant: a profile that was read has values that its host or link can have; a host or link has at most one of a kind;
+//! what several hosts or links name is read once for each kind.
+
+use std::collections::BTreeMap;
 
 use super::build::Builder;
 use super::units;
 use super::xml::{Attribute, Element};
 use crate::error::{Flaw, ReadError};
-use crate::platform::Kind;
+use crate::platform::{Kind, Link};
 use crate::profile::Profile;
 
 /// What a profile is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Of {
     HostState,
     Speed,
@@ -37,6 +40,15 @@ impl Of {
             Self::Latency => (units::is_latency, "seconds from 1e-15 to 1e9, or 0"),
         }
     }
+
+    /// Where a link keeps it.
+    fn of_link(self, link: &mut Link) -> &mut Option<Profile> {
+        match self {
+            Self::Bandwidth => &mut link.bandwidth_profile,
+            Self::Latency => &mut link.latency_profile,
+            _ => &mut link.state_profile,
+        }
+    }
 }
 
 /// A profile to be read, and what for.
@@ -47,10 +59,21 @@ pub(super) struct Connection<'t> {
     source: Source<'t>,
 }
 
+#[derive(Clone, Copy)]
 enum Source<'t> {
     File(&'t Attribute),
     /// A `<trace>` of this name.
     Trace(&'t Attribute),
+}
+
+impl<'t> Source<'t> {
+    /// Whether it is a file, and its name.
+    fn key(self) -> (bool, &'t str) {
+        match self {
+            Self::File(file) => (true, &file.value),
+            Self::Trace(id) => (false, &id.value),
+        }
+    }
 }
 
 impl<'t> Builder<'t, '_> {
@@ -85,8 +108,14 @@ impl<'t> Builder<'t, '_> {
 
     /// Reads all profiles, and gives them to their hosts and links.
     pub fn read_traces(&mut self) -> Result<(), ReadError> {
+        let mut known = BTreeMap::new();
         for connection in std::mem::take(&mut self.connections) {
-            let profile = self.profile(&connection)?;
+            let key = (connection.source.key(), connection.of);
+            let profile = match known.get(&key) {
+                Some(profile) => Profile::clone(profile),
+                None => self.profile(&connection)?,
+            };
+            known.entry(key).or_insert_with(|| profile.clone());
             self.give(&connection, &profile).map_err(|flaw| self.place(flaw))?;
         }
         Ok(())
@@ -144,17 +173,13 @@ impl<'t> Builder<'t, '_> {
                 places.push(if *of == Of::Speed { &mut host.speed_profile } else { &mut host.state_profile });
             }
         } else {
-            let halves = self.splits.get(&target.value).map(|(up, down)| vec![*up, *down]);
-            let one = self.platform.link_names.get(&target.value).map(|link| vec![*link]);
-            let wanted = halves.or(one).unwrap_or_default();
-            let links = self.platform.links.iter_mut().enumerate();
-            for (_, link) in links.filter(|(number, _)| wanted.iter().any(|link| link.0 as usize == *number))
-            {
-                places.push(match of {
-                    Of::Bandwidth => &mut link.bandwidth_profile,
-                    Of::Latency => &mut link.latency_profile,
-                    _ => &mut link.state_profile,
-                });
+            let links = &mut self.platform.links;
+            if let Some((up, down)) = self.splits.get(&target.value) {
+                // The halves of a split link stand beside each other.
+                let halves = &mut links[up.0 as usize..=down.0 as usize];
+                places.extend(halves.iter_mut().map(|half| of.of_link(half)));
+            } else if let Some(link) = self.platform.link_names.get(&target.value) {
+                places.push(of.of_link(&mut links[link.0 as usize]));
             }
         }
         if places.is_empty() {

@@ -1,6 +1,6 @@
 //! XML as a tree of elements with their places.
 //!
-//! Only what platform files need: elements, attributes, text, comments. A document type may name an external definition,
+//! Only what platform files and deployments need: elements, attributes, text, comments. A document type may name an external definition,
 //! which is not read; one with declarations of its own is refused, and so is every entity but the five that XML has: there
 //! is nothing that could expand. Invariant: a tree is at most [`MOST_LEVELS`] deep.
 
@@ -13,6 +13,8 @@ use crate::error::Flaw;
 
 /// No platform has zones in zones in zones so deep.
 const MOST_LEVELS: usize = 64;
+/// The longest name, in bytes.
+const MOST_NAME: usize = 256;
 
 /// `name="value"` with the place of the value.
 #[derive(Clone, Debug)]
@@ -48,12 +50,22 @@ impl Element {
         })
     }
 
-    /// The name that the element gives something: not empty.
+    /// How long its attributes and those of its children are, without their names.
+    pub fn bytes(&self) -> usize {
+        let attributes = |element: &Self| element.attributes.iter().map(|one| one.value.len()).sum::<usize>();
+        attributes(self) + self.children.iter().map(attributes).sum::<usize>()
+    }
+
+    /// The name that the element gives something: not empty, and short, since clusters repeat theirs in every link's name.
     pub fn id(&self) -> Result<&Attribute, Flaw> {
         let id = self.need("id")?;
-        match id.value.is_empty() {
-            true => Err(Flaw::new(id.at.clone(), "an empty name", "a name")),
-            false => Ok(id),
+        match id.value.len() {
+            0 => Err(Flaw::new(id.at.clone(), "an empty name", "a name")),
+            1..=MOST_NAME => Ok(id),
+            long => {
+                let allowed = format!("at most {MOST_NAME} bytes");
+                Err(Flaw::new(id.at.clone(), format!("a name of {long} bytes"), allowed))
+            }
         }
     }
 }

@@ -11,6 +11,8 @@ use super::Way;
 
 /// The most members of a zone with Floyd routing: its table has the square of that, and takes the cube to make.
 pub(crate) const MOST_FLOYD: usize = 1024;
+/// The most entries of all tables of a platform.
+pub(crate) const MOST_FLOYD_PAIRS: usize = 4 << 20;
 
 /// All shortest ways, made at once.
 #[derive(Clone, Debug, Default)]
