@@ -78,6 +78,25 @@ struct Transfer {
 }
 
 /// The flow-level network on a platform.
+///
+/// ```
+/// use paceline_network::{FlowModel, Flows, Network, TransferId, read};
+///
+/// let text = r#"<platform version="4.1"><zone id="z" routing="Full">
+///     <host id="a" speed="1Gf"/> <host id="b" speed="1Gf"/>
+///     <link id="there" bandwidth="10MBps"/> <link id="back" bandwidth="10MBps"/>
+///     <route src="a" dst="b" symmetrical="NO"><link_ctn id="there"/></route>
+///     <route src="b" dst="a" symmetrical="NO"><link_ctn id="back"/></route>
+/// </zone></platform>"#;
+/// let platform = read("demo.xml", text, &mut |_| Err("there are no other files".into()))?;
+/// let (a, b) = (platform.host("a").unwrap(), platform.host("b").unwrap());
+/// let mut network = Flows::new(&platform, FlowModel::CM02);
+/// let (small, large) = (network.start(a, b, 5e6).unwrap(), network.start(a, b, 10e6).unwrap());
+/// // Both have half of the link, until the first ends and the second has all of it.
+/// let ended: Vec<(TransferId, f64)> = network.advance(2.0).iter().map(|end| (end.transfer, end.at)).collect();
+/// assert_eq!(ended, [(small, 1.0), (large, 1.5)]);
+/// # Ok::<(), paceline_network::ReadError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Flows<'p> {
     platform: &'p Platform,

@@ -21,6 +21,21 @@ pub struct Ended {
 }
 
 /// A model of how long transfers take.
+///
+/// ```
+/// use paceline_network::{Constant, Ended, HostId, Network};
+///
+/// /// All ends, in order, when nothing else starts.
+/// fn rest(network: &mut dyn Network) -> Vec<Ended> {
+///     std::iter::from_fn(|| network.next().map(|at| network.advance(at))).flatten().collect()
+/// }
+/// let mut network = Constant::new(1.0);
+/// for _ in 0..2 {
+///     network.start(HostId(0), HostId(1), 1e6)?;
+/// }
+/// assert_eq!(rest(&mut network).iter().map(|end| end.at).collect::<Vec<_>>(), [1.0, 1.0]);
+/// # Ok::<(), paceline_network::RouteError>(())
+/// ```
 pub trait Network {
     /// The time up to which the network was advanced, in seconds.
     fn now(&self) -> f64;

@@ -7,6 +7,33 @@
 use crate::platform::{LinkId, Platform, Sharing};
 
 /// The constants of a flow-level model.
+///
+/// ```
+/// use paceline_network::{FlowModel, Flows, Network, read};
+///
+/// let text = r#"<platform version="4.1"><zone id="z" routing="Full">
+///     <host id="a" speed="1Gf"/> <host id="b" speed="1Gf"/>
+///     <link id="wire" bandwidth="10MBps" latency="100ms" sharing_policy="FATPIPE"/>
+///     <route src="a" dst="b"><link_ctn id="wire"/></route>
+/// </zone></platform>"#;
+/// let platform = read("demo.xml", text, &mut |_| Err("there are no other files".into()))?;
+/// let seconds = |model: FlowModel| {
+///     let mut network = Flows::new(&platform, model);
+///     network.start(platform.host("a").unwrap(), platform.host("b").unwrap(), 20e6).expect("there is a route");
+///     let mut ends = Vec::new();
+///     while let Some(at) = network.next() {
+///         ends.extend(network.advance(at));
+///     }
+///     ends[0].at
+/// };
+/// // The latency, and the bytes at the link's bandwidth.
+/// assert!((seconds(FlowModel::CM02) - 2.1).abs() < 1e-9);
+/// // The factors that the model has for both.
+/// assert!((seconds(FlowModel::LV08) - (1.301 + 2.0 / 0.97)).abs() < 1e-9);
+/// // Constants of one's own: at most 1 MB in two latencies.
+/// assert!((seconds(FlowModel { tcp_window: 1e6, ..FlowModel::CM02 }) - 4.1).abs() < 1e-9);
+/// # Ok::<(), paceline_network::ReadError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowModel {
     /// By what the latency of a route is multiplied.
