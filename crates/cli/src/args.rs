@@ -12,6 +12,7 @@ use paceline_engine::MOST_THREADS;
 
 #[cfg(target_os = "linux")]
 use crate::lvt::arguments::{LVT_EXAMPLES, LvtCommand};
+use crate::network::arguments::{NETWORK_EXAMPLES, NetworkArguments};
 #[cfg(target_os = "linux")]
 use crate::xen::arguments::{XEN_EXAMPLES, XenCommand};
 #[cfg(target_os = "linux")]
@@ -57,6 +58,9 @@ pub enum Command {
     /// Runs a simulated machine under several scheduling policies, and shows what each made of it
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
+    /// Looks at a platform file, and says how long transfers take on its network
+    #[command(after_help = NETWORK_EXAMPLES)]
+    Network(NetworkArguments),
     /// Reads a scenario and builds its model, and says what would run; runs nothing unless asked to compare two runs
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),

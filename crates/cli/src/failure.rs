@@ -21,6 +21,8 @@ pub enum Failure {
     Scenario(ScenarioError),
     /// A bad option.
     Option(String),
+    /// A mistake in a file that an argument names and that is no scenario.
+    Input(String),
     /// The engine could not start or finish; with the checkpoint that the run can be gone on with, if there is one.
     Run(Box<RunError>, Option<PathBuf>),
     /// A checkpoint cannot be gone on with.
@@ -81,7 +83,7 @@ impl Failure {
             Self::Scenario(error) if io::stderr().is_terminal() => draw(error),
             Self::Scenario(error) => eprintln!("error: {}", error.one_line()),
             Self::Run(error, checkpoint) => eprintln!("error: {}", of_run(error, checkpoint.as_deref())),
-            Self::Option(problem) | Self::Resume(problem) | Self::Ctl(problem) => {
+            Self::Option(problem) | Self::Input(problem) | Self::Resume(problem) | Self::Ctl(problem) => {
                 eprintln!("error: {problem}")
             }
             #[cfg(target_os = "linux")]
@@ -130,9 +132,11 @@ impl Failure {
                 | RunError::Checkpoint(_) => ExitCode::from(1),
                 _ => ExitCode::from(2),
             },
-            Self::Scenario(_) | Self::Option(_) | Self::Resume(_) | Self::UnknownExperiment(..) => {
-                ExitCode::from(2)
-            }
+            Self::Scenario(_)
+            | Self::Option(_)
+            | Self::Input(_)
+            | Self::Resume(_)
+            | Self::UnknownExperiment(..) => ExitCode::from(2),
             Self::Machine(_, OutcomeError::Machine(error)) if is_of_the_spec(error) => ExitCode::from(2),
             // As shells and other programs that run a command have it.
             #[cfg(target_os = "linux")]

@@ -18,6 +18,7 @@ mod loaded;
 mod lvt;
 mod machine;
 mod memory;
+mod network;
 mod output;
 #[cfg(target_os = "linux")]
 mod pace;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Lvt(command) => lvt::lvt(&command),
         Command::Machine(arguments) => machine::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Network(arguments) => network::network(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::List => list::list(),

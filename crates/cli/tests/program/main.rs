@@ -6,6 +6,7 @@ mod determinism;
 #[cfg(target_os = "linux")]
 mod lvt;
 mod machine;
+mod network;
 mod optimistic;
 #[cfg(target_os = "linux")]
 mod reproduce;
