@@ -4,7 +4,7 @@ use crate::args::CheckArguments;
 use crate::failure::Failure;
 use crate::loaded::Source;
 use crate::settings::speculation::{CANCELLATIONS, GVTS, SAVINGS, name};
-use crate::{determinism, machine, text};
+use crate::{determinism, machine, processes, text};
 
 /// Reads a scenario, builds its model, and says what would run; or runs it twice and compares.
 pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
@@ -14,6 +14,9 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let source = Source::read(&arguments.scenario)?;
     if machine::is_machine(&source.open()?) {
         return machine::check(&source);
+    }
+    if source.is_of_processes()? {
+        return processes::check(&source);
     }
     let loaded = source.load()?;
     let settings = &loaded.settings;

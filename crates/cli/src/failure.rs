@@ -25,6 +25,8 @@ pub enum Failure {
     Input(String),
     /// The engine could not start or finish; with the checkpoint that the run can be gone on with, if there is one.
     Run(Box<RunError>, Option<PathBuf>),
+    /// A run of processes cannot go on.
+    Processes(Box<paceline_actors::RunError>),
     /// A checkpoint cannot be gone on with.
     Resume(String),
     /// A run that goes on cannot be reached.
@@ -86,6 +88,7 @@ impl Failure {
             Self::Option(problem) | Self::Input(problem) | Self::Resume(problem) | Self::Ctl(problem) => {
                 eprintln!("error: {problem}")
             }
+            Self::Processes(error) => eprintln!("error: {error}"),
             #[cfg(target_os = "linux")]
             Self::Lvt(error) => eprintln!("error: {error}"),
             Self::Results(problem) => eprintln!("error: the results do not add up: {problem}"),
@@ -154,9 +157,12 @@ impl Failure {
             Self::Xen(paceline_xen::LabError::Skipped(_)) => ExitCode::from(77),
             #[cfg(target_os = "linux")]
             Self::Xen(error) => ExitCode::from(if error.is_mistake() { 2 } else { 1 }),
-            Self::Results(_) | Self::Ctl(_) | Self::Write(..) | Self::Print(_) | Self::Signals(_) => {
-                ExitCode::from(1)
-            }
+            Self::Processes(_)
+            | Self::Results(_)
+            | Self::Ctl(_)
+            | Self::Write(..)
+            | Self::Print(_)
+            | Self::Signals(_) => ExitCode::from(1),
         }
     }
 }

@@ -8,7 +8,7 @@ use paceline_experiments::scenario::WORKLOADS;
 use paceline_policy::KINDS;
 
 use crate::failure::Failure;
-use crate::loaded::Kind;
+use crate::loaded::{Kind, PROCESSES};
 use crate::settings::speculation::{CANCELLATIONS, GVTS, SAVINGS};
 use crate::text;
 
@@ -16,12 +16,14 @@ use crate::text;
 pub fn list() -> Result<(), Failure> {
     let line = |name: &str, about: &str| (name.to_owned(), about.to_owned());
     let lines = |rows: &[(&str, &str)]| rows.iter().map(|(name, about)| line(name, about)).collect();
+    let mut models = Kind::ALL.map(|(_, name, about)| line(name, about)).to_vec();
+    models.extend(PROCESSES.map(|(name, about)| line(name, about)));
     let scenarios = match scenarios() {
         Some(folder) => ("Scenarios", files(&folder)),
         None => ("Scenarios: there is no folder of that name here", Vec::new()),
     };
     text::print(&text::groups(&[
-        ("Models (model.kind)", Kind::ALL.map(|(_, name, about)| line(name, about)).to_vec()),
+        ("Models (model.kind)", models),
         scenarios,
         ("Protocols (run.protocol)", Sync::ALL.map(|(_, name, about)| line(name, about)).to_vec()),
         ("Event queues (run.queue)", QueueKind::ALL.map(|(_, name, about)| line(name, about)).to_vec()),

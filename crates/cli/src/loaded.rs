@@ -38,6 +38,10 @@ impl Kind {
     }
 }
 
+/// Kinds of models whose parts are processes: the name used in scenario files and a line about each.
+pub const PROCESSES: [(&str, &str); 1] =
+    [("chord", "peers on a ring look up keys: processes that send each other messages")];
+
 /// A model of any kind.
 #[derive(Debug)]
 pub enum AnyModel {
@@ -93,6 +97,14 @@ impl Source {
         Scenario::parse(&self.file.display().to_string(), &self.text, &self.folder, &self.overrides)
     }
 
+    /// Whether its model is one of processes, which are run otherwise than LPs.
+    pub fn is_of_processes(&self) -> Result<bool, ScenarioError> {
+        let mut scenario = self.open()?;
+        // A mistake in it is told by whoever reads it in earnest.
+        let kind: Option<String> = scenario.section("model")?.optional("kind").unwrap_or(None);
+        Ok(kind.is_some_and(|name| PROCESSES.iter().any(|(known, _)| *known == name)))
+    }
+
     /// Reads the scenario, builds the model, and checks that the two fit.
     pub fn load(&self) -> Result<Loaded, ScenarioError> {
         load(self.open()?, self.name())
@@ -105,9 +117,14 @@ fn load(mut scenario: Scenario, name: String) -> Result<Loaded, ScenarioError> {
         return Err(scenario.section("machine")?.refuse("", problem, "the sections [model] and [run]"));
     }
     let (mut section, mut run) = (scenario.section("model")?, scenario.section("run")?);
+    let lps = Kind::ALL.map(|(kind, name, _)| (name, Some(kind)));
+    let all: Vec<_> = lps.into_iter().chain(PROCESSES.map(|(name, _)| (name, None))).collect();
+    let Some(kind) = section.choice("kind", &all, None)? else {
+        let problem = "a model of processes, which only `paceline run` runs";
+        return Err(section.refuse("kind", problem, "a model of LPs"));
+    };
     scenario.finish(&["model", "run"])?;
     let settings = RunSettings::read(&mut run)?;
-    let kind = section.choice("kind", &Kind::ALL.map(|(kind, name, _)| (name, kind)), None)?;
     let model = match kind {
         Kind::Phold => AnyModel::Phold(Phold::from_section(&mut section)?),
         Kind::Traffic => AnyModel::Traffic(Traffic::from_section(&mut section, settings.seed)?),

@@ -23,6 +23,7 @@ mod output;
 #[cfg(target_os = "linux")]
 mod pace;
 mod panics;
+mod processes;
 mod progress;
 mod reproduce;
 mod resume;

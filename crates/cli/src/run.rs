@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::loaded::{AnyModel, Loaded, Source};
 use crate::output::Output;
 use crate::panics;
+use crate::processes;
 use crate::progress::Progress;
 use crate::settings::RunSettings;
 use crate::summary::Finished;
@@ -23,6 +24,9 @@ use crate::trace::Trace;
 /// Runs a scenario.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let source = Source::read(&arguments.scenario)?;
+    if source.is_of_processes()? {
+        return processes::run(&source, &arguments.results);
+    }
     let loaded = source.load()?;
     carry_out(&source, loaded, None, &arguments.results)
 }
@@ -186,14 +190,19 @@ pub fn files_line(written: &[PathBuf]) -> String {
 /// The first signal to end (Ctrl-C, termination) stops the run; another one ends the program, unless it comes with the
 /// first: some programs that end others signal both a process and its group.
 pub fn stop_on_signal(monitor: &Monitor) -> Result<(), Failure> {
+    let monitor = monitor.clone();
+    on_signal(move || monitor.stop())
+}
+
+/// The first signal to end calls `stop`; another one ends the program, as above.
+pub fn on_signal(stop: impl Fn() + Send + 'static) -> Result<(), Failure> {
     const INTERRUPTED: i32 = 130;
     const TOGETHER: Duration = Duration::from_millis(200);
-    let monitor = monitor.clone();
     let mut first = None;
     let handler = move || match first {
         None => {
             first = Some(Instant::now());
-            monitor.stop();
+            stop();
         }
         Some(first) if first.elapsed() < TOGETHER => {}
         Some(_) => std::process::exit(INTERRUPTED),

@@ -38,6 +38,11 @@ impl Digest {
         self.0 = self.0.wrapping_add(hasher.0);
     }
 
+    /// The digest of one thing, to be joined with others.
+    pub fn of(thing: &impl Hash) -> Self {
+        Self(hash_of(thing))
+    }
+
     /// Joins the digest of another part of the run.
     pub fn join(&mut self, other: Self) {
         self.0 = self.0.wrapping_add(other.0);

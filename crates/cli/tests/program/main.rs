@@ -8,6 +8,7 @@ mod lvt;
 mod machine;
 mod network;
 mod optimistic;
+mod processes;
 #[cfg(target_os = "linux")]
 mod reproduce;
 mod resume;

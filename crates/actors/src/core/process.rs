@@ -1,0 +1,157 @@
+//! What the core knows of a process.
+//!
+//! Invariant: a process that has not ended either waits for one thing (`blocked`), or has an answer, or is running.
+
+use std::sync::Arc;
+
+use paceline_kernel::Time;
+use smallvec::SmallVec;
+
+use super::cpu::Task;
+use super::request::{Answer, ObjectId, ProcessId};
+
+/// What a process waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Blocked {
+    /// For nothing.
+    No,
+    Sleep,
+    /// A communication, as its sender or its receiver.
+    Message {
+        comm: u32,
+        sends: bool,
+    },
+    Computation {
+        host: u32,
+        task: Task,
+    },
+    /// A computation that stands still, with what is left of it.
+    Paused {
+        host: u32,
+        flops: f64,
+    },
+    /// An activity of its own.
+    Activity(u32),
+    /// Activities of its own.
+    Activities(Box<Several>),
+    Acquire(ObjectId),
+    Notice {
+        condition: ObjectId,
+        mutex: ObjectId,
+    },
+    Meet(ObjectId),
+    Get(ObjectId),
+    Join(ProcessId),
+}
+
+/// Activities that a process waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Several {
+    pub(super) numbers: Vec<u32>,
+    /// For all of them, or for the first.
+    pub(super) all: bool,
+    /// How many are not over.
+    pub(super) left: usize,
+}
+
+/// An activity that a process began and has not let go.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Held<P> {
+    Message {
+        comm: u32,
+        sends: bool,
+    },
+    Computation {
+        host: u32,
+        task: Task,
+    },
+    /// It is over, and came to this.
+    Over(Answer<P>),
+}
+
+/// Who hears of the end of a communication or a computation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// Nobody has come yet.
+    Absent,
+    /// Nobody wants to know.
+    Detached,
+    /// A process that waits for just this.
+    Waiting(ProcessId),
+    /// A process, as an activity of this number.
+    Holding(ProcessId, u32),
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Process<P> {
+    pub(super) name: Arc<str>,
+    pub(super) host: u32,
+    /// Where it stands in the tree of who spawned whom: the same however the world is dealt.
+    pub(super) identity: u64,
+    pub(super) children: u32,
+    /// Changes whenever it goes on.
+    pub(super) stamp: u32,
+    pub(super) blocked: Blocked,
+    /// Until when it waits at most.
+    pub(super) limit: Time,
+    /// When the calendar wakes it: not after `limit` while it waits. Entries for another time are out of date.
+    pub(super) entered: Time,
+    pub(super) answer: Option<Answer<P>>,
+    pub(super) ended: bool,
+    pub(super) daemon: bool,
+    pub(super) suspended: bool,
+    pub(super) restarts: bool,
+    /// It waited for a notice longer than it wanted, and locks its mutex again.
+    pub(super) late: bool,
+    /// Most have one at a time.
+    pub(super) held: SmallVec<[(u32, Held<P>); 1]>,
+    /// Who waits for its end.
+    #[expect(clippy::box_collection, reason = "there is next to never anything, and then it is one word")]
+    pub(super) joiners: Option<Box<Vec<ProcessId>>>,
+}
+
+impl<P> Process<P> {
+    pub(super) fn new(name: Arc<str>, host: u32, identity: u64) -> Self {
+        Self {
+            name,
+            host,
+            identity,
+            children: 0,
+            stamp: 0,
+            blocked: Blocked::No,
+            limit: Time::MAX,
+            entered: Time::MAX,
+            answer: Some(Answer::Done),
+            ended: false,
+            daemon: false,
+            suspended: false,
+            restarts: false,
+            late: false,
+            held: SmallVec::new(),
+            joiners: None,
+        }
+    }
+
+    /// The activity of this number.
+    pub(super) fn held(&mut self, number: u32) -> Option<&mut Held<P>> {
+        self.held.iter_mut().find(|(own, _)| *own == number).map(|(_, held)| held)
+    }
+
+    /// Lets the activity of this number go.
+    pub(super) fn let_go(&mut self, number: u32) -> Option<Held<P>> {
+        let place = self.held.iter().position(|(own, _)| *own == number)?;
+        Some(self.held.swap_remove(place).1)
+    }
+
+    /// What the activity of this number came to, which is over; it is let go.
+    pub(super) fn take_over(&mut self, number: u32) -> Option<Answer<P>> {
+        match self.held(number) {
+            Some(Held::Over(_)) => match self.let_go(number) {
+                Some(Held::Over(answer)) => Some(answer),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The threads on which the code of a round's processes runs.
+//!
+//! The tasks of a round are dealt into chunks; whoever is free takes the next chunk. The coordinating thread is the one that
+//! asks the core: while a round runs it works too, or sleeps, or has an extra thread work in its place (reference 3, section 4.2).
+//!
+//! Invariants: a chunk is filled before it can be taken, and taken once a round; a round is over when all chunks are.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::{hint, io, thread};
+
+use paceline_kernel::Time;
+
+use crate::core::Answer;
+use crate::task::{Task, Turns};
+
+/// What the coordinating thread does while a round runs on many threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Coordination {
+    /// It is one of the threads that run code.
+    #[default]
+    Works,
+    /// It sleeps: one thread less runs code.
+    Sleeps,
+    /// It sleeps, and an extra thread runs code in its place.
+    Extra,
+}
+
+/// How threads wait for each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Waiting {
+    /// By a futex, or what the system has instead, after looking for some microseconds.
+    #[default]
+    Futex,
+    /// By a condition variable.
+    Condition,
+    /// By looking again and again; the core is offered to others from time to time.
+    Busy,
+}
+
+/// Chunks for each thread, so that one with little to do helps another.
+const CHUNKS: usize = 4;
+/// Looks before a thread goes to sleep, or offers its core.
+const LOOKS: u32 = 2_000;
+
+/// A number that threads wait for to change.
+#[derive(Debug, Default)]
+struct Signal {
+    value: AtomicU32,
+    lock: Mutex<()>,
+    changed: Condvar,
+}
+
+impl Signal {
+    /// Waits until it is no longer `seen`.
+    fn wait(&self, seen: u32, waiting: Waiting) {
+        let mut looks = 0;
+        while self.value.load(Ordering::Acquire) == seen {
+            looks += 1;
+            match waiting {
+                Waiting::Futex if looks < LOOKS => hint::spin_loop(),
+                Waiting::Futex => atomic_wait::wait(&self.value, seen),
+                Waiting::Condition => {
+                    let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+                    let same = |_: &mut ()| self.value.load(Ordering::Acquire) == seen;
+                    drop(self.changed.wait_while(guard, same).unwrap_or_else(PoisonError::into_inner));
+                }
+                Waiting::Busy if looks % LOOKS == 0 => thread::yield_now(),
+                Waiting::Busy => hint::spin_loop(),
+            }
+        }
+    }
+
+    fn change(&self, waiting: Waiting) {
+        self.value.fetch_add(1, Ordering::AcqRel);
+        match waiting {
+            Waiting::Futex => atomic_wait::wake_all(&self.value),
+            Waiting::Condition => {
+                drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
+                self.changed.notify_all();
+            }
+            Waiting::Busy => {}
+        }
+    }
+
+    fn value(&self) -> u32 {
+        self.value.load(Ordering::Acquire)
+    }
+}
+
+/// A task, and its answer.
+pub(crate) type Turning<P> = (Task, Option<Answer<P>>);
+
+/// Some tasks of a round, and what came of them.
+struct Chunk<P> {
+    now: Time,
+    tasks: Vec<Turning<P>>,
+    turns: Turns<P>,
+}
+
+/// What the threads share.
+struct Shared<P> {
+    chunks: Vec<Mutex<Chunk<P>>>,
+    next: AtomicUsize,
+    left: AtomicUsize,
+    begun: Signal,
+    done: Signal,
+    over: AtomicBool,
+    waiting: Waiting,
+}
+
+impl<P: Send + 'static> Shared<P> {
+    fn chunk(&self, place: usize) -> MutexGuard<'_, Chunk<P>> {
+        self.chunks[place].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs chunks until none is left to take.
+    fn work(&self) {
+        loop {
+            let place = self.next.fetch_add(1, Ordering::AcqRel);
+            if place >= self.chunks.len() {
+                return;
+            }
+            let mut chunk = self.chunk(place);
+            let Chunk { now, tasks, turns } = &mut *chunk;
+            tasks.iter_mut().for_each(|(task, answer)| turns.run(task, *now, answer.take()));
+            drop(chunk);
+            if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                self.done.change(self.waiting);
+            }
+        }
+    }
+}
+
+/// See the module.
+pub(crate) struct Crew<P> {
+    shared: Arc<Shared<P>>,
+    coordinator_works: bool,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl<P: Send + 'static> Crew<P> {
+    /// `threads` threads that run code, the calling one among them where it works; none where that is only itself.
+    pub(crate) fn start(
+        threads: usize,
+        coordination: Coordination,
+        waiting: Waiting,
+        pin: bool,
+    ) -> io::Result<Option<Self>> {
+        if threads < 2 {
+            return Ok(None);
+        }
+        let helpers = if coordination == Coordination::Extra { threads } else { threads - 1 };
+        let chunk = || Mutex::new(Chunk { now: Time::ZERO, tasks: Vec::new(), turns: Turns::new() });
+        let shared = Arc::new(Shared {
+            chunks: (0..threads * CHUNKS).map(|_| chunk()).collect(),
+            next: AtomicUsize::new(usize::MAX / 2),
+            left: AtomicUsize::new(0),
+            begun: Signal::default(),
+            done: Signal::default(),
+            over: AtomicBool::new(false),
+            waiting,
+        });
+        let coordinator_works = coordination == Coordination::Works;
+        let mut crew = Self { shared, coordinator_works, threads: Vec::new() };
+        if pin && coordinator_works {
+            bind(0)?;
+        }
+        for number in 0..helpers {
+            let (shared, place) = (Arc::clone(&crew.shared), number + usize::from(coordinator_works));
+            let helper = move || {
+                if pin && let Err(error) = bind(place) {
+                    // Where it cannot be bound it runs all the same.
+                    drop(error);
+                }
+                let mut seen = 0;
+                loop {
+                    shared.begun.wait(seen, shared.waiting);
+                    seen = shared.begun.value();
+                    if shared.over.load(Ordering::Acquire) {
+                        return;
+                    }
+                    shared.work();
+                }
+            };
+            crew.threads.push(Builder::new().name("paceline-actors".into()).spawn(helper)?);
+        }
+        Ok(Some(crew))
+    }
+
+    /// Lets all `tasks` go on; `turns` says what came of each, in their order.
+    pub(crate) fn run(&self, now: Time, tasks: &mut Vec<Turning<P>>, turns: &mut Turns<P>) {
+        let Shared { chunks, next, left, begun, done, waiting, .. } = &*self.shared;
+        let (count, size) = (tasks.len(), chunks.len());
+        let mut rest = tasks.drain(..);
+        for place in 0..size {
+            let share = count * (place + 1) / size - count * place / size;
+            let mut chunk = self.shared.chunk(place);
+            chunk.now = now;
+            chunk.tasks.extend(rest.by_ref().take(share));
+        }
+        drop(rest);
+        let seen = done.value();
+        left.store(size, Ordering::Release);
+        next.store(0, Ordering::Release);
+        begun.change(*waiting);
+        if self.coordinator_works {
+            self.shared.work();
+        }
+        done.wait(seen, *waiting);
+        for place in 0..size {
+            let mut chunk = self.shared.chunk(place);
+            tasks.append(&mut chunk.tasks);
+            turns.append(&mut chunk.turns);
+        }
+    }
+}
+
+impl<P> Drop for Crew<P> {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::Release);
+        self.shared.begun.change(self.shared.waiting);
+        for thread in self.threads.drain(..) {
+            // A helper has nothing of its own that could panic.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Binds the calling thread to the `place`-th of the cores it may use, counted round.
+#[cfg(target_os = "linux")]
+fn bind(place: usize) -> io::Result<()> {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let allowed = sched_getaffinity(None)?;
+    let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
+    let mut one = CpuSet::new();
+    one.set(cores[place % cores.len()]);
+    Ok(sched_setaffinity(None, &one)?)
+}
+
+/// Binding threads to cores is not offered on this system.
+#[cfg(not(target_os = "linux"))]
+fn bind(_place: usize) -> io::Result<()> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}

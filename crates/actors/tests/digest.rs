@@ -1,0 +1,128 @@
+//! One digest: random programs of processes give the same one on any number of threads, with every way to coordinate and to
+//! wait, and another when anything of what happens is another.
+
+use std::hint::black_box;
+
+use paceline_actors::{
+    Activity, Coordination, Failure, Process, Report, Rounds, Semaphore, Simulation, Waiting,
+};
+use paceline_kernel::{Rng, Time};
+use paceline_network::{Constant, HostId};
+
+const HOSTS: u32 = 4;
+const BOXES: u64 = 5;
+
+/// Does one of all that a process can do, drawn from its own random numbers.
+async fn act(cx: &Process<u64>, permits: Semaphore, depth: u32) -> Result<(), Failure> {
+    let (what, one, other) = cx.draw(|rng| (rng.below(12), rng.below(BOXES), rng.below(4)));
+    let limit = Time::millis(700 * (1 + other));
+    match what {
+        0 => cx.sleep(Time::millis(250 * other)).await,
+        1 => cx.yield_now().await,
+        2 => cx.compute(1e8 * one as f64).await?,
+        3 => cx.send_within(one, other, 10.0, limit).await?,
+        4 => cx.record(cx.receive_within(one, limit).await?),
+        5 => cx.send_detached(one, other, 1.0),
+        6 => {
+            let mut mail = cx.start_receive(one);
+            let mut work = cx.start_compute(5e8);
+            let first = Activity::wait_any_within(cx, &mut [&mut mail, &mut work], limit).await?;
+            cx.record(first as u64);
+        }
+        7 => {
+            let (mut a, mut b) = (cx.start_send(one, 1, 1.0), cx.start_compute(1e8));
+            b.wait(cx).await?;
+            a.wait_within(cx, limit).await?;
+        }
+        8 if depth < 2 => {
+            let host = HostId(other as u32 % HOSTS);
+            let child = cx.spawn("child", host, move |cx| program(cx, permits, depth + 1)).await?;
+            cx.join_within(child, limit).await?;
+        }
+        9 => {
+            permits.acquire_within(cx, limit).await?;
+            cx.sleep(Time::millis(100)).await;
+            permits.release(cx);
+        }
+        10 => cx.sleep_until(Time::secs(cx.now().as_nanos() / 1_000_000_000 + 1)).await,
+        _ => {
+            black_box((0..200).fold(one, |sum, n| sum.wrapping_mul(31) ^ n));
+        }
+    }
+    Ok(())
+}
+
+fn program(
+    cx: Process<u64>,
+    permits: Semaphore,
+    depth: u32,
+) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send>> {
+    Box::pin(async move {
+        for _ in 0..30 {
+            if let Err(failure) = act(&cx, permits, depth).await {
+                cx.record(100 + failure as u64);
+            }
+        }
+    })
+}
+
+fn world(case: u64) -> Simulation<u64, Constant> {
+    let hosts: Vec<(f64, u32)> = (0..HOSTS).map(|host| (1e9, 1 + host % 2)).collect();
+    let mut rng = Rng::new(case, 3);
+    let delay_s = [0.0, 0.25, 0.1][rng.below(3) as usize];
+    let mut world = Simulation::new(Constant::new(delay_s), &hosts).seed(case);
+    let processes = 1 + rng.below(60);
+    world.spawn("first", HostId(0), async move |cx| {
+        let permits = cx.semaphore(2);
+        for number in 0..processes {
+            let host = HostId(number as u32 % HOSTS);
+            cx.spawn("program", host, move |cx| program(cx, permits, 0)).await.unwrap();
+        }
+    });
+    world
+}
+
+fn facts(report: &Report) -> (String, Time, u64, u64) {
+    (report.digest.to_string(), report.end_time, report.counts.steps, report.counts.messages)
+}
+
+#[test]
+fn whoever_runs_the_code_the_digest_is_the_same() {
+    let all_rounds = [Rounds::Always, Rounds::Auto, Rounds::Static(8), Rounds::Adaptive5, Rounds::Never];
+    let coordinations = [Coordination::Works, Coordination::Sleeps, Coordination::Extra];
+    let waitings = [Waiting::Futex, Waiting::Condition, Waiting::Busy];
+    let mut parallel = 0;
+    for case in 0..15 {
+        let reference = world(case).run().unwrap_or_else(|error| panic!("case {case}: {error}"));
+        let mut rng = Rng::new(case, 4);
+        for threads in [2, 8] {
+            let rounds = all_rounds[rng.below(5) as usize];
+            for coordination in coordinations {
+                for waiting in waitings {
+                    let what =
+                        format!("case {case}: {threads} threads, {rounds:?}, {coordination:?}, {waiting:?}");
+                    let world = world(case).threads(threads).rounds(rounds).coordination(coordination);
+                    let report = world.waiting(waiting).pin(rng.chance(0.2)).run();
+                    let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
+                    assert_eq!(facts(&report), facts(&reference), "{what}");
+                    parallel += report.rounds.parallel_rounds;
+                }
+            }
+        }
+    }
+    assert!(parallel > 300, "rounds did run on many threads: {parallel}");
+}
+
+#[test]
+fn another_run_has_another_digest() {
+    let digests: std::collections::BTreeSet<String> =
+        (0..40).map(|case| world(case).run().unwrap().digest.to_string()).collect();
+    assert_eq!(digests.len(), 40);
+    let record = |number| {
+        let mut world = Simulation::<(), _>::new(Constant::new(0.0), &[(1.0, 1)]);
+        world.spawn("one", HostId(0), async move |cx| cx.record(number));
+        world.run().unwrap().digest
+    };
+    assert_ne!(record(1), record(2));
+    assert_eq!(record(1), record(1));
+}

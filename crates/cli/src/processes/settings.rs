@@ -1,0 +1,152 @@
+//! How processes are run: the keys of `[run]` and `[network]`.
+
+use std::path::Path;
+
+use paceline_actors::{Coordination, Rounds, Waiting};
+use paceline_kernel::Time;
+use paceline_models::chord::Chord;
+use paceline_network::{FlowModel, Platform};
+use paceline_scenario::{Raw, ScenarioError, Section, Unfit, Value};
+
+use crate::loaded::{PROCESSES, Source};
+
+const MOST_THREADS: u32 = 1024;
+
+/// Ways to coordinate threads, with the name used in scenario files.
+pub const COORDINATIONS: [(&str, Coordination); 3] =
+    [("works", Coordination::Works), ("sleeps", Coordination::Sleeps), ("extra", Coordination::Extra)];
+/// Ways to wait.
+pub const WAITINGS: [(&str, Waiting); 3] =
+    [("futex", Waiting::Futex), ("condition", Waiting::Condition), ("busy", Waiting::Busy)];
+
+/// The network, with all that it needs.
+#[derive(Debug)]
+pub enum Model {
+    /// Every message takes equally long.
+    Constant {
+        /// So long.
+        seconds: f64,
+        /// Hosts that processes are dealt to.
+        hosts: u32,
+    },
+    /// Messages share the links of a platform.
+    Flows {
+        /// The platform.
+        platform: Box<Platform>,
+        /// The constants.
+        model: FlowModel,
+    },
+}
+
+/// How processes are run.
+#[derive(Debug)]
+pub struct ProcessSettings {
+    pub until: Time,
+    pub seed: u64,
+    pub threads: u32,
+    pub round: Rounds,
+    pub coordination: Coordination,
+    pub waiting: Waiting,
+    pub pin: bool,
+    pub model: Model,
+    /// The network as the scenario names it.
+    pub network: &'static str,
+}
+
+/// Reads a scenario to its last key.
+pub fn read(source: &Source) -> Result<(Chord, ProcessSettings), ScenarioError> {
+    let mut scenario = source.open()?;
+    let (mut model, mut run) = (scenario.section("model")?, scenario.section("run")?);
+    let mut network = scenario.section("network")?;
+    scenario.finish(&["model", "run", "network"])?;
+    model.choice("kind", &PROCESSES, None)?;
+    let chord = Chord::from_section(&mut model)?;
+    model.finish()?;
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u32;
+    let threads = run.optional("threads")?.unwrap_or_else(cores);
+    if !(1..=MOST_THREADS).contains(&threads) {
+        let allowed = format!("a whole number from 1 to {MOST_THREADS}");
+        return Err(run.refuse("threads", format!("a run on {threads} threads"), allowed));
+    }
+    run.choice("context", &[("future", ())], Some(()))?;
+    let (name, found) = read_network(&mut network, chord.peers)?;
+    network.finish()?;
+    let settings = ProcessSettings {
+        until: run.required("until")?,
+        seed: run.or("seed", 1)?,
+        threads,
+        round: run.optional::<Round>("round")?.map_or(Rounds::Auto, |round| round.0),
+        coordination: run.choice("coordination", &COORDINATIONS, Some(Coordination::Works))?,
+        waiting: run.choice("waiting", &WAITINGS, Some(Waiting::Futex))?,
+        pin: run.or("pin", false)?,
+        model: found,
+        network: name,
+    };
+    run.finish()?;
+    Ok((chord, settings))
+}
+
+/// The name of the network and what it is.
+fn read_network(network: &mut Section, processes: u32) -> Result<(&'static str, Model), ScenarioError> {
+    let flows = [
+        ("constant", ("constant", None)),
+        ("cm02", ("cm02", Some(FlowModel::CM02))),
+        ("lv08", ("lv08", Some(FlowModel::LV08))),
+    ];
+    let (name, model) = network.choice("model", &flows, Some(("constant", None)))?;
+    let Some(model) = model else {
+        let latency: Time = network.or("latency", Time::millis(100))?;
+        return Ok((name, Model::Constant { seconds: latency.as_secs_f64(), hosts: processes }));
+    };
+    let Some(path) = network.file("platform")? else {
+        let problem = format!("a network of model {name:?} has links, and no platform says which");
+        return Err(network.refuse("platform", problem, "a platform file in SimGrid's XML format"));
+    };
+    let refuse = |problem: String| network.refuse("platform", problem, "a platform that can be read");
+    let text = read_file(&path).map_err(refuse)?;
+    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    let platform =
+        paceline_network::read(&path.display().to_string(), &text, &mut |file| read_file(&folder.join(file)));
+    let platform = platform.map_err(|error| refuse(error.to_string()))?;
+    if platform.hosts().is_empty() {
+        return Err(refuse(format!("{} has no hosts", path.display())));
+    }
+    Ok((name, Model::Flows { platform: Box::new(platform), model }))
+}
+
+fn read_file(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|reason| format!("{}: {reason}", path.display()))
+}
+
+/// When a round runs on many threads, as a scenario says it.
+struct Round(Rounds);
+
+impl Value for Round {
+    const EXPECTED: &'static str =
+        "\"auto\", \"static:N\" with a whole number N, \"adaptive5\", \"always\" or \"never\"";
+
+    fn read(raw: &Raw) -> Result<Self, Unfit> {
+        let Raw::String(text) = raw else { return Err(Unfit::Kind) };
+        Ok(Self(match text.as_str() {
+            "auto" => Rounds::Auto,
+            "adaptive5" => Rounds::Adaptive5,
+            "always" => Rounds::Always,
+            "never" => Rounds::Never,
+            other => {
+                let least = other.strip_prefix("static:").and_then(|least| least.parse().ok());
+                Rounds::Static(least.ok_or(Unfit::Kind)?)
+            }
+        }))
+    }
+}
+
+/// What a scenario calls it.
+pub fn round_name(round: Rounds) -> String {
+    match round {
+        Rounds::Auto => "auto".into(),
+        Rounds::Static(least) => format!("static:{least}"),
+        Rounds::Adaptive5 => "adaptive5".into(),
+        Rounds::Always => "always".into(),
+        Rounds::Never => "never".into(),
+    }
+}

@@ -1,0 +1,176 @@
+//! What is said of a finished run of processes: to people, to programs, and to the output folder.
+
+use paceline_actors::{EndedBy, Report};
+use paceline_models::chord::{Chord, Outcome};
+use serde_json::{Value, json};
+
+use super::settings::{COORDINATIONS, ProcessSettings, WAITINGS, round_name};
+use crate::memory;
+use crate::text;
+
+/// A finished run.
+#[derive(Debug)]
+pub struct Finished<'r> {
+    scenario: String,
+    chord: &'r Chord,
+    settings: &'r ProcessSettings,
+    report: &'r Report,
+    outcome: &'r Outcome,
+    peak_memory_bytes: Option<u64>,
+}
+
+impl<'r> Finished<'r> {
+    /// Puts together what is known.
+    pub fn new(
+        scenario: String,
+        chord: &'r Chord,
+        settings: &'r ProcessSettings,
+        report: &'r Report,
+        outcome: &'r Outcome,
+    ) -> Self {
+        Self { scenario, chord, settings, report, outcome, peak_memory_bytes: memory::peak_bytes() }
+    }
+
+    fn ended_by(&self) -> &'static str {
+        match self.report.ended_by {
+            EndedBy::Processes => "processes",
+            EndedBy::Horizon => "horizon",
+            EndedBy::Interrupted => "interrupted",
+        }
+    }
+
+    /// Of how often processes went on, the share beside others at the same instant.
+    fn shared(&self) -> f64 {
+        self.report.rounds.shared_steps as f64 / (self.report.counts.steps as f64).max(1.0)
+    }
+
+    /// How much faster than one thread it could be if only the code of processes took time (Amdahl).
+    fn amdahl_bound(&self) -> f64 {
+        let shared = self.shared();
+        1.0 / (1.0 - shared + shared / f64::from(self.settings.threads))
+    }
+
+    fn per_second(&self, number: u64) -> f64 {
+        number as f64 / self.report.wall.as_secs_f64().max(1e-9)
+    }
+
+    fn model_results(&self) -> Value {
+        json!({
+            "lookups": self.outcome.lookups(),
+            "lookups_answered": self.outcome.answered(),
+            "mean_hops": self.outcome.mean_hops(),
+        })
+    }
+
+    fn unreceived(&self) -> usize {
+        self.report.unreceived.iter().map(|(_, messages)| messages).sum()
+    }
+
+    /// What does not depend on how it was run, for the output folder.
+    pub fn results(&self) -> Value {
+        let Report { counts, .. } = self.report;
+        json!({
+            "model": "chord",
+            "scenario": self.scenario,
+            "seed": self.settings.seed,
+            "network": self.settings.network,
+            "processes": counts.processes,
+            "messages": counts.messages,
+            "messages_unreceived": self.unreceived(),
+            "rounds": counts.rounds,
+            "processes_run": counts.steps,
+            "digest": self.report.digest.to_string(),
+            "end_time_s": self.report.end_time.as_secs_f64(),
+            "ended_by": self.ended_by(),
+            "results": self.model_results(),
+        })
+    }
+
+    /// Everything, for programs.
+    pub fn everything(&self) -> Value {
+        let Report { counts, rounds, wall, .. } = self.report;
+        let name = |names: &[(&'static str, bool)]| names.iter().find(|(_, own)| *own).map(|(name, _)| *name);
+        let coordination = COORDINATIONS.map(|(name, way)| (name, way == self.settings.coordination));
+        let waiting = WAITINGS.map(|(name, way)| (name, way == self.settings.waiting));
+        let mut all = self.results();
+        let how = json!({
+            "threads": self.settings.threads,
+            "context": "future",
+            "round": round_name(self.settings.round),
+            "coordination": name(&coordination),
+            "waiting": name(&waiting),
+            "wall_seconds": wall.as_secs_f64(),
+            "messages_per_second": self.per_second(counts.messages),
+            "parallel_rounds": rounds.parallel_rounds,
+            "processes_run_in_parallel_rounds": rounds.parallel_steps,
+            "processes_run_beside_others": rounds.shared_steps,
+            "largest_round": rounds.largest,
+            "amdahl_bound": self.amdahl_bound(),
+            "peak_memory_bytes": self.peak_memory_bytes,
+        });
+        if let (Some(all), Value::Object(how)) = (all.as_object_mut(), how) {
+            all.extend(how);
+        }
+        all
+    }
+
+    /// One line.
+    pub fn line(&self) -> String {
+        let Report { counts, digest, .. } = self.report;
+        format!("{}: {} messages, {}, digest {digest}\n", self.scenario, counts.messages, self.ended_by())
+    }
+
+    /// The summary for people.
+    pub fn page(&self) -> String {
+        let Report { counts, rounds, wall, end_time, .. } = self.report;
+        let ended = match self.report.ended_by {
+            EndedBy::Processes => format!("with the last process, after {end_time}"),
+            EndedBy::Horizon => format!("at the horizon, {end_time}"),
+            EndedBy::Interrupted => format!("interrupted at {end_time}"),
+        };
+        let row = |name: &str, value: String| (name.to_owned(), value);
+        let percent = |share: f64| format!("{} %", text::decimal(100.0 * share));
+        let lookups = self.outcome.lookups();
+        let own = vec![
+            row("peers", text::count(self.chord.peers.into())),
+            row("lookups", text::count(lookups)),
+            row("answered", percent(self.outcome.answered() as f64 / (lookups as f64).max(1.0))),
+            row("mean hops", text::decimal(self.outcome.mean_hops())),
+        ];
+        let per_message_us = 1e6 * wall.as_secs_f64() / (counts.messages as f64).max(1.0);
+        let mut run = vec![
+            row("ended", ended),
+            row("messages", text::count(counts.messages)),
+            row("wall time", text::span(*wall)),
+            row("a message", format!("{} us", text::decimal(per_message_us))),
+            row("network", self.settings.network.to_owned()),
+            row("processes", text::count(counts.processes)),
+            row(
+                "rounds",
+                format!("{}, the largest of {}", text::count(counts.rounds), text::count(rounds.largest)),
+            ),
+            row("threads", text::count(self.settings.threads.into())),
+        ];
+        if self.settings.threads > 1 {
+            let (parallel, steps) =
+                (rounds.parallel_rounds, rounds.parallel_steps as f64 / counts.steps.max(1) as f64);
+            let said = format!("{} rounds, {} of the processes run", text::count(parallel), percent(steps));
+            run.push(row("in parallel", said));
+            let bound = format!(
+                "{} times one thread, with {} beside others",
+                text::decimal(self.amdahl_bound()),
+                percent(self.shared())
+            );
+            run.push(row("Amdahl's bound", bound));
+        }
+        if self.unreceived() > 0 {
+            run.push(row("never received", text::count(self.unreceived() as u64)));
+        }
+        if let Some(bytes) = self.peak_memory_bytes {
+            run.push(row("peak memory", text::bytes(bytes)));
+        }
+        run.push(row("digest", self.report.digest.to_string()));
+        let title = format!("{} (chord)", self.scenario);
+        text::groups(&[(title.as_str(), own), ("The run", run)])
+    }
+}

@@ -1,0 +1,158 @@
+//! Scenarios of processes: what is printed, that the digest depends on nothing of how they are run, and what is refused.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::{paceline, stderr, stdout};
+
+const CHORD: &str = r#"# A small ring
+[model]
+kind = "chord"
+peers = 40
+starts = "lockstep"
+
+[network]
+latency = "20ms"
+
+[run]
+until = "60s"
+threads = 2
+"#;
+
+const PLATFORM: &str = r#"<platform version="4.1">
+  <cluster id="c" prefix="node-" suffix="" radical="0-9" speed="1Gf" bw="125MBps" lat="50us"/>
+</platform>"#;
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("ring.toml"), CHORD).unwrap();
+    fs::write(folder.path().join("cluster.xml"), PLATFORM).unwrap();
+    folder
+}
+
+fn json(folder: &Path, settings: &[&str]) -> Value {
+    let sets = settings.iter().map(|setting| format!("--set={setting}"));
+    let arguments: Vec<String> =
+        ["run", "ring.toml", "--json"].map(String::from).into_iter().chain(sets).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let output = paceline(folder, &arguments);
+    assert!(output.status.success(), "{settings:?}: {}", stderr(&output));
+    serde_json::from_slice(&output.stdout).expect("exactly one JSON object")
+}
+
+#[test]
+fn json_says_everything() {
+    let folder = folder();
+    let summary = json(folder.path(), &[]);
+    let number = |key: &str| summary[key].as_f64().unwrap_or_else(|| panic!("{key} is a number: {summary}"));
+    assert_eq!((&summary["model"], &summary["ended_by"]), (&"chord".into(), &"horizon".into()));
+    assert_eq!((number("processes"), number("threads"), number("end_time_s")), (40.0, 2.0, 60.0));
+    // Every peer looks up each 10 s, the last time at the horizon.
+    assert_eq!(summary["results"]["lookups"], 240);
+    assert!(
+        number("messages") > 240.0
+            && number("rounds") > 60.0
+            && number("processes_run") >= number("messages")
+    );
+    assert!(number("largest_round") == 40.0, "all start at the same time");
+    assert!((1.0..=2.0).contains(&number("amdahl_bound")));
+    for key in ["parallel_rounds", "wall_seconds", "messages_per_second", "processes_run_beside_others"] {
+        assert!(number(key) >= 0.0);
+    }
+}
+
+#[test]
+fn the_digest_depends_on_nothing_of_how_it_is_run() {
+    let folder = folder();
+    // The latency of a constant network has no meaning for flows.
+    fs::write(folder.path().join("ring.toml"), CHORD.replace("latency = \"20ms\"\n", "")).unwrap();
+    for network in [&[][..], &["network.model=lv08", "network.platform=cluster.xml"]] {
+        let digest = |settings: &[&str]| {
+            let all: Vec<&str> = network.iter().chain(settings).copied().collect();
+            json(folder.path(), &all)["digest"].as_str().unwrap().to_owned()
+        };
+        let reference = digest(&["run.threads=1"]);
+        for (round, coordination, waiting) in [
+            ("auto", "works", "futex"),
+            ("always", "works", "condition"),
+            ("static:2", "sleeps", "futex"),
+            ("adaptive5", "extra", "busy"),
+            ("never", "works", "futex"),
+        ] {
+            let settings = [
+                "run.threads=3".to_owned(),
+                format!("run.round={round}"),
+                format!("run.coordination={coordination}"),
+                format!("run.waiting={waiting}"),
+            ];
+            let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+            assert_eq!(digest(&settings), reference, "{network:?} {settings:?}");
+        }
+        assert_ne!(digest(&["run.seed=2"]), reference);
+    }
+}
+
+#[test]
+fn people_are_told_and_files_written() {
+    let folder = folder();
+    let output = paceline(folder.path(), &["run", "ring.toml", "--out", "results"]);
+    let page = stdout(&output);
+    for word in [
+        "ring (chord)",
+        "mean hops",
+        "a message",
+        "Amdahl's bound",
+        "digest",
+        "Written: results/summary.json",
+    ] {
+        assert!(page.contains(word), "{word}: {page}");
+    }
+    let summary: Value =
+        serde_json::from_slice(&fs::read(folder.path().join("results/summary.json")).unwrap()).unwrap();
+    assert!(page.contains(summary["digest"].as_str().unwrap()) && summary.get("wall_seconds").is_none());
+    let line = stdout(&paceline(folder.path(), &["run", "ring.toml", "--quiet"]));
+    assert!(line.starts_with("ring: ") && line.contains(" messages, horizon, digest "), "{line}");
+    let sound = stdout(&paceline(folder.path(), &["check", "ring.toml"]));
+    assert!(sound.starts_with("ring.toml is sound") && sound.contains("processes  40"), "{sound}");
+}
+
+#[test]
+fn mistakes_are_told_with_their_place() {
+    let folder = folder();
+    let told = |settings: &[&str]| {
+        let sets = settings.iter().flat_map(|setting| ["--set", setting]);
+        let arguments: Vec<&str> = ["run", "ring.toml"].into_iter().chain(sets).collect();
+        let output = paceline(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(2), "{settings:?}");
+        stderr(&output)
+    };
+    for (settings, parts) in [
+        (&["model.peers=0"][..], &["a ring of 0 peers", "a whole number from 1 to 50000000"][..]),
+        (&["model.bits=3"], &["keys of 3 bits for 40 peers", "from 7 to 62"]),
+        (&["model.lookup=0s"], &["without end", "above zero"]),
+        (&["model.leave=1.5"], &["a share of 1.5", "from 0 to 1"]),
+        (&["model.join=0.5"], &["no time to do it", "a duration above zero"]),
+        (&["model.bytes=-1"], &["messages of -1 bytes"]),
+        (&["run.threads=0"], &["a run on 0 threads"]),
+        (&["run.round=often"], &["`round` in [run] cannot be", "\"static:N\""]),
+        (&["run.context=thread"], &["context", "future"]),
+        (&["run.protocol=window"], &["protocol"]),
+        (&["network.model=cm02", "network.latency=1s"], &["no platform says which"]),
+        (&["network.model=cm02", "network.platform=ring.toml"], &["ring.toml"]),
+        (&["network.model=wifi"], &["constant", "lv08"]),
+    ] {
+        let message = told(settings);
+        assert!(message.starts_with("error: ") && message.lines().count() == 1, "{settings:?}: {message}");
+        assert!(parts.iter().all(|part| message.contains(part)), "{settings:?}: {message}");
+    }
+    let output = paceline(folder.path(), &["run", "ring.toml", "--trace", "t.json"]);
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("--trace"));
+    let output = paceline(folder.path(), &["check", "ring.toml", "--determinism"]);
+    assert!(
+        output.status.code() == Some(2) && stderr(&output).contains("a model of processes"),
+        "{}",
+        stderr(&output)
+    );
+}

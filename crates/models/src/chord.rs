@@ -1,0 +1,220 @@
+//! Chord (I. Stoica, R. Morris, D. Karger, M. F. Kaashoek, H. Balakrishnan, "Chord: A Scalable Peer-to-Peer Lookup Service for
+//! Internet Applications", SIGCOMM 2001), as SimGrid's example of that name has it: the workload of reference 3.
+//!
+//! Peers stand on a ring of keys; the one that follows a key holds it. Each peer keeps its neighbours on the ring and a table of
+//! fingers, peers that are 1, 2, 4, ... keys ahead. From time to time it stabilizes (asks its successor who is before that one),
+//! mends a finger, looks whether its predecessor is still there, and looks up a key drawn from all. Here a peer is one process
+//! with one mailbox, which serves the others while it waits for answers of its own. Beyond the classical example a peer
+//! keeps several successors, so that it survives when the first is gone.
+//!
+//! Invariant: a peer knows of others only what it was told; the sorted ring ([`Ring`]) is for warm starts and for checks.
+
+mod message;
+mod node;
+mod peer;
+mod ring;
+mod settings;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use paceline_actors::{Process, Simulation};
+use paceline_kernel::{Rng, Time};
+use paceline_network::{HostId, Network};
+
+pub use message::Message;
+pub use ring::Ring;
+
+/// When the peers do what they do from time to time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Starts {
+    /// Each begins at a time of its own, drawn within the period.
+    Spread,
+    /// All at once, as SimGrid's example does: the largest rounds.
+    Lockstep,
+}
+
+/// The Chord model and its parameters. The periods are those of SimGrid's example.
+///
+/// ```
+/// use paceline_actors::Simulation;
+/// use paceline_kernel::Time;
+/// use paceline_models::chord::Chord;
+/// use paceline_network::Constant;
+///
+/// let chord = Chord { peers: 50, ..Chord::default() };
+/// let mut simulation = Simulation::new(Constant::new(0.01), &[(1e9, 1); 10]).until(Time::secs(100));
+/// let outcome = chord.spawn(&mut simulation, 10, 1);
+/// let report = simulation.run()?;
+/// assert!(outcome.lookups() >= 9 * 50 && outcome.answered() >= outcome.lookups() - 50);
+/// assert!(outcome.mean_hops() < 6.0, "about half the logarithm of the number of peers");
+/// # assert!(report.counts.messages > 0);
+/// # Ok::<(), paceline_actors::RunError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chord {
+    /// Peers, at least one.
+    pub peers: u32,
+    /// Bits of a key, at most 62; the ring has at least twice as many keys as peers.
+    pub bits: u32,
+    /// From one stabilization to the next.
+    pub stabilize: Time,
+    /// From one mended finger to the next.
+    pub fix_fingers: Time,
+    /// From one look at the predecessor to the next.
+    pub check_predecessor: Time,
+    /// From one lookup to the next.
+    pub lookup: Time,
+    /// After how long without an answer a lookup is given up, and one who joins tries again.
+    pub patience: Time,
+    /// When the first of all that happens.
+    pub starts: Starts,
+    /// Size of a message.
+    pub bytes: f64,
+    /// The share of peers that are not there from the start but join, one after the other, in the first half of `churn`.
+    pub join: f64,
+    /// The share of peers that leave during `churn`, half of them without a word.
+    pub leave: f64,
+    /// Until when peers join and leave.
+    pub churn: Time,
+    /// Work for each message: this many steps of a multiplication chain, about one nanosecond each.
+    pub work_ns: u64,
+    /// Whether every answered lookup is kept ([`Outcome::observed`]).
+    pub observe: bool,
+}
+
+impl Default for Chord {
+    fn default() -> Self {
+        Self {
+            peers: 1000,
+            bits: 32,
+            stabilize: Time::secs(20),
+            fix_fingers: Time::secs(120),
+            check_predecessor: Time::secs(120),
+            lookup: Time::secs(10),
+            patience: Time::secs(50),
+            starts: Starts::Spread,
+            bytes: 10.0,
+            join: 0.0,
+            leave: 0.0,
+            churn: Time::ZERO,
+            work_ns: 0,
+            observe: false,
+        }
+    }
+}
+
+/// A lookup that was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Observed {
+    /// When it was begun.
+    pub begun: Time,
+    /// The key.
+    pub key: u64,
+    /// The peer that holds it, as the one who asked was told.
+    pub holder: u32,
+}
+
+/// What all peers together have done. It grows while the simulation runs; sums do not depend on who adds first.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    lookups: AtomicU64,
+    answered: AtomicU64,
+    hops: AtomicU64,
+    observed: Mutex<Vec<Observed>>,
+}
+
+impl Outcome {
+    /// Lookups begun.
+    pub fn lookups(&self) -> u64 {
+        self.lookups.load(Ordering::Relaxed)
+    }
+
+    /// Lookups that were answered.
+    pub fn answered(&self) -> u64 {
+        self.answered.load(Ordering::Relaxed)
+    }
+
+    /// How often a lookup was passed on, on average.
+    pub fn mean_hops(&self) -> f64 {
+        self.hops.load(Ordering::Relaxed) as f64 / (self.answered() as f64).max(1.0)
+    }
+
+    /// The lookups that were answered, in order, where they are kept.
+    pub fn observed(&self) -> Vec<Observed> {
+        let mut observed = self.observed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        observed.sort_unstable();
+        observed
+    }
+}
+
+/// What a peer's life is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Life {
+    /// When it joins; none where it is there from the start.
+    joins: Option<Time>,
+    /// When it leaves, and whether it says so.
+    leaves: Option<(Time, bool)>,
+}
+
+/// What all peers share, and nobody changes.
+#[derive(Debug)]
+struct Shared {
+    chord: Chord,
+    ring: Ring,
+    lives: Vec<Life>,
+    outcome: Arc<Outcome>,
+}
+
+impl Chord {
+    /// The peers' places on the ring.
+    pub fn ring(&self, seed: u64) -> Ring {
+        Ring::draw(self.peers, self.bits, seed)
+    }
+
+    /// Which peers are there once nobody joins or leaves any more.
+    pub fn survivors(&self, seed: u64) -> Vec<u32> {
+        let lives = self.lives(seed);
+        (0..self.peers).filter(|peer| lives[*peer as usize].leaves.is_none()).collect()
+    }
+
+    fn lives(&self, seed: u64) -> Vec<Life> {
+        let mut rng = Rng::new(seed, 0x6c69_7665);
+        let churn_ns = self.churn.as_nanos();
+        let mut at = |from: u64, to: u64| Time::nanos(from + rng.below((to - from).max(1)));
+        let mut life = |peer: u32| {
+            let (joins, leaves) = (at(0, churn_ns / 2), at(churn_ns / 2, churn_ns));
+            let (one, other, says) = (at(0, 1 << 30), at(0, 1 << 30), at(0, 2));
+            let drawn = |time: Time, share: f64| (time.as_nanos() as f64) < share * f64::from(1 << 30);
+            // The first peer stays: it is the one that others join by.
+            Life {
+                joins: (peer > 0 && drawn(one, self.join)).then_some(joins),
+                leaves: (peer > 0 && drawn(other, self.leave)).then_some((leaves, says == Time::ZERO)),
+            }
+        };
+        (0..self.peers).map(&mut life).collect()
+    }
+
+    /// Adds the peers, dealt round to `hosts` hosts. What they do is drawn from `seed`.
+    pub fn spawn<N: Network>(
+        &self,
+        simulation: &mut Simulation<Message, N>,
+        hosts: u32,
+        seed: u64,
+    ) -> Arc<Outcome> {
+        let (ring, outcome) = (self.ring(seed), Arc::new(Outcome::default()));
+        let lives = self.lives(seed);
+        let shared = Shared { chord: self.clone(), ring, lives, outcome: Arc::clone(&outcome) };
+        let shared = Arc::new(shared);
+        let there: Arc<Vec<u32>> = {
+            let first = |peer: &u32| shared.lives[*peer as usize].joins.is_none();
+            Arc::new(shared.ring.order().iter().copied().filter(first).collect())
+        };
+        for peer in 0..self.peers {
+            let (shared, there) = (Arc::clone(&shared), Arc::clone(&there));
+            let run = move |cx: Process<Message>| peer::run(cx, peer, shared, there);
+            simulation.spawn("peer", HostId(peer % hosts), run);
+        }
+        outcome
+    }
+}

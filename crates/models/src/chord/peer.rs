@@ -1,0 +1,278 @@
+//! The life of a peer: one process that serves others while it waits.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use paceline_actors::{Activity, Failure, Process};
+use paceline_kernel::Time;
+
+use super::message::{Message, NOBODY};
+use super::node::{Node, Way};
+use super::{Observed, Shared, Starts};
+
+/// What a peer does from time to time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chore {
+    Stabilize,
+    FixFingers,
+    CheckPredecessor,
+    Lookup,
+    Leave,
+}
+
+/// What it asked a question for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    Join,
+    Finger(u32),
+    Lookup(u64),
+}
+
+/// A question that is open.
+#[derive(Clone, Copy, Debug)]
+struct Question {
+    request: u32,
+    reason: Reason,
+    asked: Time,
+}
+
+/// A peer at work.
+struct Peer {
+    cx: Process<Message>,
+    shared: Arc<Shared>,
+    node: Node,
+    /// When each chore is next.
+    due: [(Time, Chore); 5],
+    open: Vec<Question>,
+    asked: u32,
+    /// Whether the successor, and the predecessor, still owe an answer.
+    awaited: (u32, u32),
+}
+
+/// The process of peer `number`; `there` are on the ring from the start, in the order of places.
+pub(super) async fn run(cx: Process<Message>, number: u32, shared: Arc<Shared>, there: Arc<Vec<u32>>) {
+    let joins = shared.lives[number as usize].joins;
+    let mailbox = u64::from(number);
+    let node = match joins {
+        Some(_) => Node::alone(&shared.ring, number),
+        None => Node::warm(&shared.ring, number, &there),
+    };
+    drop(there);
+    if let Some(at) = joins {
+        cx.sleep_until(at).await;
+    }
+    let mut peer = Peer::new(cx.clone(), shared, node);
+    let mut mail = cx.start_receive(mailbox);
+    if joins.is_some() {
+        peer.join(mailbox, &mut mail).await;
+    }
+    loop {
+        let (due, chore) = peer.next();
+        match mail.wait_within(&cx, due.saturating_sub(cx.now())).await {
+            Ok(Some(message)) => {
+                mail = cx.start_receive(mailbox);
+                peer.serve(message);
+            }
+            Err(Failure::TimedOut) if chore == Chore::Leave => return peer.leave(),
+            Err(Failure::TimedOut) => peer.work(chore),
+            Ok(None) | Err(_) => mail = cx.start_receive(mailbox),
+        }
+    }
+}
+
+impl Peer {
+    fn new(cx: Process<Message>, shared: Arc<Shared>, node: Node) -> Self {
+        let now = cx.now();
+        let chord = &shared.chord;
+        let first = |period: Time| match chord.starts {
+            Starts::Lockstep => now.saturating_add(period),
+            Starts::Spread => {
+                let within_ns = period.as_nanos().max(1);
+                now.saturating_add(Time::nanos(1 + cx.draw(|rng| rng.below(within_ns))))
+            }
+        };
+        let leaves = shared.lives[node.peer as usize].leaves.map_or(Time::MAX, |(at, _)| at);
+        let due = [
+            (first(chord.stabilize), Chore::Stabilize),
+            (first(chord.fix_fingers), Chore::FixFingers),
+            (first(chord.check_predecessor), Chore::CheckPredecessor),
+            (first(chord.lookup), Chore::Lookup),
+            (leaves.max(now), Chore::Leave),
+        ];
+        Self { cx, shared, node, due, open: Vec::new(), asked: 0, awaited: (NOBODY, NOBODY) }
+    }
+
+    /// The next chore, and when.
+    fn next(&self) -> (Time, Chore) {
+        *self.due.iter().min_by_key(|(at, _)| *at).expect("there are chores")
+    }
+
+    fn send(&self, to: u32, message: Message) {
+        self.cx.send_detached(u64::from(to), message, self.shared.chord.bytes);
+    }
+
+    /// Asks who holds `key`: itself first, and whoever knows better then.
+    fn ask(&mut self, key: u64, reason: Reason) {
+        let request = self.asked;
+        self.asked = self.asked.wrapping_add(1);
+        self.open.push(Question { request, reason, asked: self.cx.now() });
+        match self.node.way(&self.shared.ring, key) {
+            Way::Holder(holder) => self.found(request, holder, 0),
+            Way::Next(next) => {
+                self.send(next, Message::Find { key, asker: self.node.peer, request, hops: 1 });
+            }
+        }
+    }
+
+    /// Asks the first peer for a place on the ring, until there is one.
+    async fn join(&mut self, mailbox: u64, mail: &mut Activity<Message>) {
+        while self.node.successor() == self.node.peer {
+            let request = self.asked;
+            self.asked += 1;
+            let asked = self.cx.now();
+            self.open.push(Question { request, reason: Reason::Join, asked });
+            let (key, asker) = (self.node.place, self.node.peer);
+            self.send(0, Message::Find { key, asker, request, hops: 1 });
+            while self.open.iter().any(|question| question.request == request) {
+                match mail.wait_within(&self.cx, self.shared.chord.patience).await {
+                    Ok(Some(message)) => {
+                        *mail = self.cx.start_receive(mailbox);
+                        self.serve(message);
+                    }
+                    Err(Failure::TimedOut) => self.open.clear(),
+                    Ok(None) | Err(_) => *mail = self.cx.start_receive(mailbox),
+                }
+            }
+        }
+    }
+
+    /// A question is answered.
+    fn found(&mut self, request: u32, holder: u32, hops: u32) {
+        let Some(place) = self.open.iter().position(|question| question.request == request) else { return };
+        let Question { reason, asked, .. } = self.open.swap_remove(place);
+        match reason {
+            Reason::Join => self.node.set_successor(holder),
+            Reason::Finger(finger) => self.node.set_finger(finger, holder),
+            Reason::Lookup(key) => {
+                let outcome = &self.shared.outcome;
+                outcome.answered.fetch_add(1, Ordering::Relaxed);
+                outcome.hops.fetch_add(u64::from(hops), Ordering::Relaxed);
+                self.cx.record(key ^ u64::from(holder).rotate_left(32));
+                if self.shared.chord.observe {
+                    let observed = Observed { begun: asked, key, holder };
+                    outcome.observed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(observed);
+                }
+            }
+        }
+    }
+
+    /// Does what a message asks for.
+    fn serve(&mut self, message: Message) {
+        let mut chain = u64::from(self.asked);
+        for _ in 0..self.shared.chord.work_ns {
+            chain = black_box(chain.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        }
+        let ring = &self.shared.ring;
+        match message {
+            Message::Find { key, asker, request, hops } => match self.node.way(ring, key) {
+                Way::Holder(holder) => self.send(asker, Message::Found { request, holder, hops }),
+                Way::Next(next) => self.send(next, Message::Find { key, asker, request, hops: hops + 1 }),
+            },
+            Message::Found { request, holder, hops } => self.found(request, holder, hops),
+            Message::Neighbours { asker } => self.send(asker, self.node.neighbours()),
+            Message::AreNeighbours { peer, predecessor, successors } => {
+                if peer == self.awaited.0 {
+                    self.awaited.0 = NOBODY;
+                }
+                self.node.learn(ring, peer, predecessor, successors);
+                if self.node.successor() != self.node.peer {
+                    self.send(self.node.successor(), Message::Notify { peer: self.node.peer });
+                }
+            }
+            Message::Notify { peer } => self.node.notified(ring, peer),
+            Message::Ping { asker } => self.send(asker, Message::Pong { peer: self.node.peer }),
+            Message::Pong { peer } => {
+                if peer == self.awaited.1 {
+                    self.awaited.1 = NOBODY;
+                }
+            }
+            Message::NewSuccessor { instead_of, peer } => {
+                if self.node.successor() == instead_of && peer != self.node.peer {
+                    self.node.set_successor(peer);
+                }
+                self.node.forget(instead_of);
+            }
+            Message::NewPredecessor { instead_of, peer } => {
+                self.node.forget(instead_of);
+                if self.node.predecessor == NOBODY && peer != self.node.peer {
+                    self.node.predecessor = peer;
+                }
+            }
+        }
+    }
+
+    /// Does a chore, which is due again after its period.
+    fn work(&mut self, chore: Chore) {
+        let chord = &self.shared.chord;
+        let period = match chore {
+            Chore::Stabilize => chord.stabilize,
+            Chore::FixFingers => chord.fix_fingers,
+            Chore::CheckPredecessor => chord.check_predecessor,
+            Chore::Lookup => chord.lookup,
+            Chore::Leave => Time::MAX,
+        };
+        for (at, own) in &mut self.due {
+            if *own == chore {
+                *at = at.saturating_add(period);
+            }
+        }
+        let own = self.node.peer;
+        match chore {
+            Chore::Stabilize => {
+                // Who has not answered since the last time is gone.
+                if self.awaited.0 != NOBODY && self.awaited.0 == self.node.successor() {
+                    self.node.lose_successor();
+                }
+                self.awaited.0 = NOBODY;
+                let successor = self.node.successor();
+                if successor != own {
+                    self.awaited.0 = successor;
+                    self.send(successor, Message::Neighbours { asker: own });
+                }
+            }
+            Chore::FixFingers => {
+                let (finger, key) = self.node.finger_to_mend(&self.shared.ring);
+                self.ask(key, Reason::Finger(finger));
+            }
+            Chore::CheckPredecessor => {
+                if self.awaited.1 != NOBODY && self.awaited.1 == self.node.predecessor {
+                    self.node.forget(self.awaited.1);
+                }
+                self.awaited.1 = self.node.predecessor;
+                if self.awaited.1 != NOBODY {
+                    self.send(self.awaited.1, Message::Ping { asker: own });
+                }
+            }
+            Chore::Lookup => {
+                let (now, patience) = (self.cx.now(), chord.patience);
+                self.open.retain(|question| now.saturating_sub(question.asked) < patience);
+                let key = self.cx.draw(|rng| rng.below(self.shared.ring.keys()));
+                self.shared.outcome.lookups.fetch_add(1, Ordering::Relaxed);
+                self.ask(key, Reason::Lookup(key));
+            }
+            Chore::Leave => {}
+        }
+    }
+
+    /// Leaves, and says so to its neighbours if it is one who does.
+    fn leave(&mut self) {
+        let Node { peer: instead_of, predecessor, .. } = self.node;
+        let says = self.shared.lives[instead_of as usize].leaves.is_some_and(|(_, says)| says);
+        let successor = self.node.successor();
+        if says && predecessor != NOBODY && successor != instead_of {
+            self.send(predecessor, Message::NewSuccessor { instead_of, peer: successor });
+            self.send(successor, Message::NewPredecessor { instead_of, peer: predecessor });
+        }
+    }
+}
