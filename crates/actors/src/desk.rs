@@ -18,7 +18,20 @@ use crate::core::{Answer, ProcessId, Request};
 use paceline_kernel::{Rng, Time};
 
 thread_local! {
-    static CURRENT: RefCell<Option<Box<dyn Any>>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<AnyDesk>> = const { RefCell::new(None) };
+}
+
+/// A desk, whatever the messages.
+pub(crate) type AnyDesk = Box<dyn Any + Send>;
+
+/// Takes the current desk away from this thread.
+pub(crate) fn leave() -> Option<AnyDesk> {
+    CURRENT.take()
+}
+
+/// Makes `desk` the current one of this thread, which has none.
+pub(crate) fn arrive(desk: AnyDesk) {
+    CURRENT.set(Some(desk));
 }
 
 /// The code of a process, as it runs.
@@ -64,7 +77,7 @@ pub(crate) struct Desk<P> {
     pub(crate) spawned: Vec<Spawned<P>>,
 }
 
-impl<P: 'static> Desk<P> {
+impl<P: Send + 'static> Desk<P> {
     pub(crate) fn new() -> Box<Self> {
         let own = Own::new(ProcessId(u32::MAX), Rng::new(0, 0));
         let (requests, spawned) = (Vec::new(), Vec::new());

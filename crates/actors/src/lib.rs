@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod activity;
+mod context;
 mod control;
 pub mod core;
 mod crew;
@@ -44,6 +45,7 @@ mod task;
 
 pub use crate::core::{Answer, Counts, Failure, Mailbox, ProcessId, Stuck};
 pub use activity::Activity;
+pub use context::ContextKind;
 pub use control::Control;
 pub use crew::{Coordination, Waiting};
 pub use process::Process;

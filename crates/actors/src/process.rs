@@ -108,6 +108,30 @@ impl<P: Send + 'static> Process<P> {
         }
     }
 
+    /// Waits for a future of this process without being async: for a process that runs on a thread of its own
+    /// ([`ContextKind::Thread`](crate::ContextKind)); elsewhere it panics.
+    ///
+    /// ```
+    /// use paceline_actors::{ContextKind, Process, Simulation};
+    /// use paceline_kernel::Time;
+    /// use paceline_network::{Constant, HostId};
+    ///
+    /// /// Code that knows nothing of futures.
+    /// fn old_code(wait: impl Fn(u64)) {
+    ///     (1..4).for_each(wait);
+    /// }
+    ///
+    /// let mut simulation = Simulation::new(Constant::new(0.0), &[(1.0, 1)]).context(ContextKind::Thread);
+    /// simulation.spawn("old", HostId(0), async |cx: Process<()>| {
+    ///     old_code(|seconds| cx.block_on(cx.sleep(Time::secs(seconds))));
+    /// });
+    /// assert_eq!(simulation.run()?.end_time, Time::secs(6));
+    /// # Ok::<(), paceline_actors::RunError>(())
+    /// ```
+    pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        crate::context::block_on(future)
+    }
+
     /// Lets all others go on that can at this instant.
     pub async fn yield_now(&self) {
         desk::ask::<P>(self.id(), Request::Yield).await;

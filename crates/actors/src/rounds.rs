@@ -42,6 +42,8 @@ const TIMED: u32 = 64;
 const LARGE: usize = 32;
 /// What a round must take on one thread before it is tried on many.
 const WORTH_NS: f64 = 8_000.0;
+/// What a round must take, by what processes take in rounds of other sizes, to run on many threads the first time.
+const PLAIN_NS: f64 = 100_000.0;
 /// The weight of the latest measurement.
 const LATEST: f64 = 0.25;
 /// Rounds until the slower way is tried again, at first and at most.
@@ -70,6 +72,8 @@ struct Class {
 pub(crate) struct Decider {
     rounds: Rounds,
     classes: Vec<Class>,
+    /// Nanoseconds a process on one thread, in rounds of any size, lately.
+    each_ns: f64,
     threshold: u32,
     five: (u32, f64, f64),
 }
@@ -86,6 +90,7 @@ impl Decider {
         Self {
             rounds,
             classes: vec![Class::default(); CLASSES],
+            each_ns: 0.0,
             threshold: FIRST_THRESHOLD,
             five: (0, 0.0, 0.0),
         }
@@ -105,7 +110,15 @@ impl Decider {
             Rounds::Static(least) => How { parallel: many && size >= least as usize, timed: false },
             Rounds::Adaptive5 => How { parallel: many && size >= threshold as usize, timed: many },
             Rounds::Auto if !many => How { parallel: false, timed: false },
-            Rounds::Auto => self.class(size).decide(size),
+            Rounds::Auto => {
+                let each_ns = self.each_ns;
+                let class = self.class(size);
+                if class.one_ns == 0.0 && each_ns * size as f64 >= PLAIN_NS {
+                    // As much as others have taken is worth it without a trial.
+                    class.one_ns = each_ns;
+                }
+                class.decide(size)
+            }
         }
     }
 
@@ -113,7 +126,13 @@ impl Decider {
     pub(crate) fn took(&mut self, size: usize, parallel: bool, ns: f64) {
         let each = ns / size as f64;
         match self.rounds {
-            Rounds::Auto => self.class(size).took(parallel, each),
+            Rounds::Auto => {
+                if !parallel {
+                    let known = if self.each_ns == 0.0 { each } else { self.each_ns };
+                    self.each_ns = known + LATEST * (each - known);
+                }
+                self.class(size).took(parallel, each);
+            }
             Rounds::Adaptive5 => {
                 let (rounds, one, many) = &mut self.five;
                 *rounds += 1;
@@ -140,6 +159,7 @@ impl Class {
         }
         let worth = one_ns * size as f64 >= WORTH_NS;
         if many_ns == 0.0 {
+            (self.interval, self.again) = (AGAIN, AGAIN);
             return How { parallel: worth, timed: timed || worth };
         }
         let parallel = many_ns < one_ns * BETTER && worth;
@@ -161,5 +181,74 @@ impl Class {
             self.interval = AGAIN;
             self.again = AGAIN;
         }
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    /// Plays rounds of these sizes, in which a process takes `each_ns`, on two threads that cost `cost_ns` a round. Gives the
+    /// time that all took, and what they would take on one thread.
+    fn played(rounds: Rounds, sizes: impl Iterator<Item = usize>, each_ns: f64, cost_ns: f64) -> (f64, f64) {
+        let (mut decider, mut took, mut alone) = (Decider::new(rounds), 0.0, 0.0);
+        for size in sizes {
+            let one = each_ns * size as f64;
+            let how = decider.decide(size);
+            let ns = if how.parallel { cost_ns + one * size.div_ceil(2) as f64 / size as f64 } else { one };
+            if how.timed {
+                decider.took(size, how.parallel, ns);
+            }
+            took += ns;
+            alone += one;
+        }
+        (took, alone)
+    }
+
+    fn sizes() -> impl Iterator<Item = usize> {
+        let mut rng = paceline_kernel::Rng::new(8, 8);
+        (0..20_000).map(move |_| 1 + (rng.unit().powi(4) * 200.0) as usize)
+    }
+
+    #[test]
+    fn auto_takes_many_threads_where_they_are_faster_and_only_there() {
+        // Cheap processes: going parallel never pays, and trying costs next to nothing.
+        let (took, alone) = played(Rounds::Auto, sizes(), 50.0, 20_000.0);
+        assert!(took < 1.03 * alone, "{}", took / alone);
+        // Expensive ones: nearly twice as fast, from the first rounds on.
+        let (took, alone) = played(Rounds::Auto, sizes().filter(|size| *size > 1), 200_000.0, 20_000.0);
+        let ideal: f64 =
+            sizes().filter(|size| *size > 1).map(|size| 200_000.0 * size.div_ceil(2) as f64).sum();
+        assert!(took < 1.05 * ideal && took < alone, "{} of the ideal", took / ideal);
+        let (few, all) = played(Rounds::Auto, [1, 16, 32, 32, 32].into_iter(), 200_000.0, 20_000.0);
+        assert!(few < 0.7 * all, "{} in the first five", few / all);
+        // Threads that are in each other's way: not taken.
+        let (took, alone) = played(Rounds::Auto, sizes(), 1_000.0, 10_000_000.0);
+        assert!(
+            took < 3.0 * alone && played(Rounds::Always, sizes(), 1_000.0, 10_000_000.0).0 > 100.0 * alone
+        );
+    }
+
+    #[test]
+    fn fixed_ways_look_at_the_number_alone() {
+        let parallel = |rounds, size| Decider::new(rounds).decide(size).parallel;
+        assert!(
+            parallel(Rounds::Static(8), 8)
+                && !parallel(Rounds::Static(8), 7)
+                && !parallel(Rounds::Static(0), 1)
+        );
+        assert!(
+            parallel(Rounds::Always, 2) && !parallel(Rounds::Always, 1) && !parallel(Rounds::Never, 1000)
+        );
+    }
+
+    #[test]
+    fn the_rule_of_five_rounds_moves_its_threshold_towards_what_is_faster() {
+        let mut decider = Decider::new(Rounds::Adaptive5);
+        for _ in 0..5 * 40 {
+            let how = decider.decide(FIRST_THRESHOLD as usize);
+            decider.took(FIRST_THRESHOLD as usize, how.parallel, if how.parallel { 9e9 } else { 1e3 });
+        }
+        assert!(decider.threshold > FIRST_THRESHOLD, "parallel rounds are slower");
     }
 }

@@ -9,6 +9,7 @@ use paceline_kernel::{Rng, Time};
 use paceline_network::{HostId, Network};
 
 use crate::Process;
+use crate::context::{ContextKind, OnThread};
 use crate::control::Control;
 use crate::core::{Core, ProcessId, Request, Step};
 use crate::crew::{Coordination, Crew, Turning, Waiting};
@@ -55,6 +56,7 @@ pub struct Simulation<P, N> {
     coordination: Coordination,
     waiting: Waiting,
     pin: bool,
+    context: ContextKind,
     on_panic: OnPanic,
     control: Control,
     /// What was wrong when processes were spawned.
@@ -79,6 +81,7 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
             coordination: Coordination::default(),
             waiting: Waiting::default(),
             pin: false,
+            context: ContextKind::default(),
             on_panic: OnPanic::default(),
             control: Control::default(),
             failed: None,
@@ -127,6 +130,12 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
     /// Binds threads to cores.
     pub fn pin(mut self, pin: bool) -> Self {
         self.pin = pin;
+        self
+    }
+
+    /// On what the code of processes runs. To be said before processes are spawned.
+    pub fn context(mut self, context: ContextKind) -> Self {
+        self.context = context;
         self
     }
 
@@ -199,6 +208,10 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
                 // Not before its turn.
                 Box::pin(async move { own(cx).await })
             }
+        };
+        let body = match self.context {
+            ContextKind::Future => body,
+            ContextKind::Thread => Box::pin(OnThread::new(body)),
         };
         let task = Task::new(id, Rng::new(self.seed, self.core.identity(id)), body);
         let place = id.0 as usize;

@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use paceline_actors::{
-    Activity, Coordination, Failure, Process, Report, Rounds, Semaphore, Simulation, Waiting,
+    Activity, ContextKind, Coordination, Failure, Process, Report, Rounds, Semaphore, Simulation, Waiting,
 };
 use paceline_kernel::{Rng, Time};
 use paceline_network::{Constant, HostId};
@@ -66,11 +66,11 @@ fn program(
     })
 }
 
-fn world(case: u64) -> Simulation<u64, Constant> {
+fn world(case: u64, context: ContextKind) -> Simulation<u64, Constant> {
     let hosts: Vec<(f64, u32)> = (0..HOSTS).map(|host| (1e9, 1 + host % 2)).collect();
     let mut rng = Rng::new(case, 3);
     let delay_s = [0.0, 0.25, 0.1][rng.below(3) as usize];
-    let mut world = Simulation::new(Constant::new(delay_s), &hosts).seed(case);
+    let mut world = Simulation::new(Constant::new(delay_s), &hosts).seed(case).context(context);
     let processes = 1 + rng.below(60);
     world.spawn("first", HostId(0), async move |cx| {
         let permits = cx.semaphore(2);
@@ -93,7 +93,8 @@ fn whoever_runs_the_code_the_digest_is_the_same() {
     let waitings = [Waiting::Futex, Waiting::Condition, Waiting::Busy];
     let mut parallel = 0;
     for case in 0..15 {
-        let reference = world(case).run().unwrap_or_else(|error| panic!("case {case}: {error}"));
+        let reference =
+            world(case, ContextKind::Future).run().unwrap_or_else(|error| panic!("case {case}: {error}"));
         let mut rng = Rng::new(case, 4);
         for threads in [2, 8] {
             let rounds = all_rounds[rng.below(5) as usize];
@@ -101,7 +102,10 @@ fn whoever_runs_the_code_the_digest_is_the_same() {
                 for waiting in waitings {
                     let what =
                         format!("case {case}: {threads} threads, {rounds:?}, {coordination:?}, {waiting:?}");
-                    let world = world(case).threads(threads).rounds(rounds).coordination(coordination);
+                    let context = if rng.chance(0.1) { ContextKind::Thread } else { ContextKind::Future };
+                    let what = format!("{what}, {context:?}");
+                    let world =
+                        world(case, context).threads(threads).rounds(rounds).coordination(coordination);
                     let report = world.waiting(waiting).pin(rng.chance(0.2)).run();
                     let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
                     assert_eq!(facts(&report), facts(&reference), "{what}");
@@ -116,7 +120,7 @@ fn whoever_runs_the_code_the_digest_is_the_same() {
 #[test]
 fn another_run_has_another_digest() {
     let digests: std::collections::BTreeSet<String> =
-        (0..40).map(|case| world(case).run().unwrap().digest.to_string()).collect();
+        (0..40).map(|case| world(case, ContextKind::Future).run().unwrap().digest.to_string()).collect();
     assert_eq!(digests.len(), 40);
     let record = |number| {
         let mut world = Simulation::<(), _>::new(Constant::new(0.0), &[(1.0, 1)]);

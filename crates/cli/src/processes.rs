@@ -99,6 +99,7 @@ fn execute<N: Network>(
         .coordination(settings.coordination)
         .waiting(settings.waiting)
         .pin(settings.pin)
+        .context(settings.context)
         .control(control);
     let outcome = chord.spawn(&mut simulation, hosts.len() as u32, settings.seed);
     let report = simulation.run().map_err(|error| Failure::Processes(error.into()))?;

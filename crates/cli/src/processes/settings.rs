@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use paceline_actors::{Coordination, Rounds, Waiting};
+use paceline_actors::{ContextKind, Coordination, Rounds, Waiting};
 use paceline_kernel::Time;
 use paceline_models::chord::Chord;
 use paceline_network::{FlowModel, Platform};
@@ -12,6 +12,9 @@ use crate::loaded::{PROCESSES, Source};
 
 const MOST_THREADS: u32 = 1024;
 
+/// On what the code of processes runs.
+pub const CONTEXTS: [(&str, ContextKind); 2] =
+    [("future", ContextKind::Future), ("thread", ContextKind::Thread)];
 /// Ways to coordinate threads, with the name used in scenario files.
 pub const COORDINATIONS: [(&str, Coordination); 3] =
     [("works", Coordination::Works), ("sleeps", Coordination::Sleeps), ("extra", Coordination::Extra)];
@@ -44,6 +47,7 @@ pub struct ProcessSettings {
     pub until: Time,
     pub seed: u64,
     pub threads: u32,
+    pub context: ContextKind,
     pub round: Rounds,
     pub coordination: Coordination,
     pub waiting: Waiting,
@@ -68,13 +72,13 @@ pub fn read(source: &Source) -> Result<(Chord, ProcessSettings), ScenarioError> 
         let allowed = format!("a whole number from 1 to {MOST_THREADS}");
         return Err(run.refuse("threads", format!("a run on {threads} threads"), allowed));
     }
-    run.choice("context", &[("future", ())], Some(()))?;
     let (name, found) = read_network(&mut network, chord.peers)?;
     network.finish()?;
     let settings = ProcessSettings {
         until: run.required("until")?,
         seed: run.or("seed", 1)?,
         threads,
+        context: run.choice("context", &CONTEXTS, Some(ContextKind::Future))?,
         round: run.optional::<Round>("round")?.map_or(Rounds::Auto, |round| round.0),
         coordination: run.choice("coordination", &COORDINATIONS, Some(Coordination::Works))?,
         waiting: run.choice("waiting", &WAITINGS, Some(Waiting::Futex))?,

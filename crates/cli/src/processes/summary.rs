@@ -4,7 +4,7 @@ use paceline_actors::{EndedBy, Report};
 use paceline_models::chord::{Chord, Outcome};
 use serde_json::{Value, json};
 
-use super::settings::{COORDINATIONS, ProcessSettings, WAITINGS, round_name};
+use super::settings::{CONTEXTS, COORDINATIONS, ProcessSettings, WAITINGS, round_name};
 use crate::memory;
 use crate::text;
 
@@ -91,11 +91,12 @@ impl<'r> Finished<'r> {
         let Report { counts, rounds, wall, .. } = self.report;
         let name = |names: &[(&'static str, bool)]| names.iter().find(|(_, own)| *own).map(|(name, _)| *name);
         let coordination = COORDINATIONS.map(|(name, way)| (name, way == self.settings.coordination));
+        let context = CONTEXTS.map(|(name, way)| (name, way == self.settings.context));
         let waiting = WAITINGS.map(|(name, way)| (name, way == self.settings.waiting));
         let mut all = self.results();
         let how = json!({
             "threads": self.settings.threads,
-            "context": "future",
+            "context": name(&context),
             "round": round_name(self.settings.round),
             "coordination": name(&coordination),
             "waiting": name(&waiting),

@@ -74,18 +74,19 @@ fn the_digest_depends_on_nothing_of_how_it_is_run() {
             json(folder.path(), &all)["digest"].as_str().unwrap().to_owned()
         };
         let reference = digest(&["run.threads=1"]);
-        for (round, coordination, waiting) in [
-            ("auto", "works", "futex"),
-            ("always", "works", "condition"),
-            ("static:2", "sleeps", "futex"),
-            ("adaptive5", "extra", "busy"),
-            ("never", "works", "futex"),
+        for (round, coordination, waiting, context) in [
+            ("auto", "works", "futex", "thread"),
+            ("always", "works", "condition", "future"),
+            ("static:2", "sleeps", "futex", "thread"),
+            ("adaptive5", "extra", "busy", "future"),
+            ("never", "works", "futex", "future"),
         ] {
             let settings = [
                 "run.threads=3".to_owned(),
                 format!("run.round={round}"),
                 format!("run.coordination={coordination}"),
                 format!("run.waiting={waiting}"),
+                format!("run.context={context}"),
             ];
             let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
             assert_eq!(digest(&settings), reference, "{network:?} {settings:?}");
@@ -137,7 +138,7 @@ fn mistakes_are_told_with_their_place() {
         (&["model.bytes=-1"], &["messages of -1 bytes"]),
         (&["run.threads=0"], &["a run on 0 threads"]),
         (&["run.round=often"], &["`round` in [run] cannot be", "\"static:N\""]),
-        (&["run.context=thread"], &["context", "future"]),
+        (&["run.context=stack"], &["context", "future"]),
         (&["run.protocol=window"], &["protocol"]),
         (&["network.model=cm02", "network.latency=1s"], &["no platform says which"]),
         (&["network.model=cm02", "network.platform=ring.toml"], &["ring.toml"]),
