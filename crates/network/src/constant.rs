@@ -52,10 +52,16 @@ impl Network for Constant {
         self.open.front().map(|end| end.at)
     }
 
-    fn advance(&mut self, to: f64) -> Vec<Ended> {
+    fn advance_into(&mut self, to: f64, ended: &mut Vec<Ended>) {
         assert!(to >= self.now, "time does not go backwards");
         self.now = to;
         let due = self.open.partition_point(|end| end.at <= to);
-        self.open.drain(..due).collect()
+        ended.extend(self.open.drain(..due));
+    }
+
+    fn cancel(&mut self, transfer: TransferId) {
+        if let Ok(place) = self.open.binary_search_by_key(&transfer, |end| end.transfer) {
+            self.open.remove(place);
+        }
     }
 }

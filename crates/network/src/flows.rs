@@ -4,77 +4,64 @@
 //! the whole route were one pipe; rates change only when a transfer begins to flow or ends, or a link changes. Between two
 //! changes nothing is computed: a transfer's bytes are brought up to date when its own rate changes.
 //!
-//! Invariants: every transfer that is neither over nor waiting for its latency is in the solver; its end is among the
-//! events, for the rate that it has now; events that are out of date are known by their stamps. A transfer over a link that
-//! is off, there or back, ends at once without having arrived.
+//! Transfers are in slots, which are used again, with their memory, when transfers are over: many short transfers, of which
+//! few are on their way at a time, allocate nothing. Invariants: every transfer that is neither over nor waiting for its
+//! latency is in the shares under its slot; one that is not over has a timer, for the rate that it has now, unless it has
+//! begun to flow and nothing was solved since. A transfer over a link that is off, there or back, ends at once without
+//! having arrived.
 
-mod events;
+mod changes;
 mod model;
+mod numbers;
+mod timers;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use crate::flows::events::{Event, Events, What};
+use crate::RouteError;
+use crate::flows::changes::{Aspect, Changes};
+use crate::flows::numbers::Numbers;
+use crate::flows::timers::Timers;
 use crate::network::{Ended, Network, TransferId};
-use crate::platform::{HostId, Link, LinkId, Platform};
-use crate::profile::Profile;
-use crate::{RouteError, Solver};
+use crate::platform::{HostId, Link, LinkId, Platform, Sharing};
+use crate::solver::Shares;
 
 pub use model::FlowModel;
-
-/// What a profile changes of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Aspect {
-    Bandwidth,
-    Latency,
-    State,
-}
-
-impl Aspect {
-    const ALL: [Self; 3] = [Self::Bandwidth, Self::Latency, Self::State];
-
-    fn profile(self, link: &Link) -> Option<&Profile> {
-        match self {
-            Self::Bandwidth => link.bandwidth_profile.as_ref(),
-            Self::Latency => link.latency_profile.as_ref(),
-            Self::State => link.state_profile.as_ref(),
-        }
-    }
-}
 
 /// A link as it is now.
 #[derive(Clone, Copy, Debug)]
 struct Now {
     bandwidth: f64,
     latency: f64,
+    sharing: Sharing,
     on: bool,
+    /// Its place among the links with profiles.
+    watched: Option<u32>,
 }
 
 /// Where a transfer is on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
     /// A link was off when it started.
+    #[default]
     Refused,
     /// Its latency is not over.
     Waiting,
-    /// It is in the solver.
+    /// It is in the shares.
     Flowing,
 }
 
-/// A transfer that is not over.
-#[derive(Clone, Debug)]
+/// A transfer that is not over; or the memory of one that is, for the next in its slot.
+#[derive(Clone, Debug, Default)]
 struct Transfer {
+    number: u32,
+    phase: Phase,
     /// The links of the route, and their use by this transfer and by what comes back.
     route: Vec<LinkId>,
-    weights: Vec<(usize, f64)>,
+    weights: Vec<(u32, f64)>,
     /// The least bandwidth on the route when it started. As in SimGrid, no link that becomes faster makes it faster.
     narrowest: f64,
-    phase: Phase,
     bytes: f64,
     /// Bytes per second, since the time `since`.
     rate: f64,
     since: f64,
-    /// Events with another stamp are out of date.
-    stamp: u32,
 }
 
 /// The flow-level network on a platform.
@@ -102,61 +89,80 @@ pub struct Flows<'p> {
     platform: &'p Platform,
     model: FlowModel,
     now: f64,
-    solver: Solver,
+    shares: Shares,
     links: Vec<Now>,
-    /// Transfers that are not over, by number.
-    open: BTreeMap<u32, Transfer>,
-    /// The transfers over each link, there or back.
-    users: BTreeMap<LinkId, BTreeSet<u32>>,
+    /// How many links are off.
+    off: usize,
+    /// The slots of the transfers over each link with a profile, there or back.
+    users: Vec<Vec<u32>>,
+    /// By slot, and the slots without a transfer.
+    transfers: Vec<Transfer>,
+    free: Vec<u32>,
+    numbers: Numbers,
     started: u32,
-    events: Events,
-    /// Whether anything was changed for the solver since it last solved.
+    timers: Timers,
+    changes: Changes,
+    /// Whether anything was changed for the shares since they were last solved.
     unsolved: bool,
+    /// The route back of the transfer that starts.
+    back: Vec<LinkId>,
 }
 
 impl<'p> Flows<'p> {
     /// The network at time 0, without transfers.
     pub fn new(platform: &'p Platform, model: FlowModel) -> Self {
-        let (mut solver, mut events) = (Solver::default(), Events::default());
-        for (number, link) in platform.links().iter().enumerate() {
-            solver.add_link(link.bandwidth, link.sharing);
-            for aspect in Aspect::ALL {
-                if let Some((at, _)) = aspect.profile(link).and_then(|profile| profile.change(0)) {
-                    events.push(Event { at, what: What::Change { link: number as u32, aspect, change: 0 } });
-                }
-            }
-        }
-        let link = |link: &Link| Now { bandwidth: link.bandwidth, latency: link.latency, on: true };
         let mut flows = Self {
             platform,
             model,
             now: 0.0,
-            solver,
-            links: platform.links().iter().map(link).collect(),
-            open: BTreeMap::new(),
-            users: BTreeMap::new(),
+            shares: Shares::default(),
+            links: Vec::with_capacity(platform.links().len()),
+            off: 0,
+            users: Vec::new(),
+            transfers: Vec::new(),
+            free: Vec::new(),
+            numbers: Numbers::default(),
             started: 0,
-            events,
+            timers: Timers::default(),
+            changes: Changes::default(),
             unsolved: false,
+            back: Vec::new(),
         };
+        for (number, link) in platform.links().iter().enumerate() {
+            let Link { bandwidth, latency, sharing, .. } = *link;
+            flows.shares.add_link(bandwidth, sharing);
+            for aspect in Aspect::ALL {
+                flows.changes.push(platform.links(), number as u32, aspect, 0);
+            }
+            let is_watched = Aspect::ALL.into_iter().any(|aspect| aspect.profile(link).is_some());
+            let watched = is_watched.then(|| {
+                flows.users.push(Vec::new());
+                flows.users.len() as u32 - 1
+            });
+            flows.links.push(Now { bandwidth, latency, sharing, on: true, watched });
+        }
         // What profiles say of time 0 holds before the first transfer.
         let ended = flows.advance(0.0);
         assert!(ended.is_empty(), "nothing ends before it starts");
         flows
     }
 
+    fn link(&self, link: LinkId) -> &Now {
+        &self.links[link.0 as usize]
+    }
+
     /// The penalty and the bound of a transfer, as the links of its route are now.
     fn terms(&self, transfer: &Transfer) -> (f64, f64) {
-        let links = transfer.route.iter().map(|link| self.links[link.0 as usize]);
+        let links = transfer.route.iter().map(|link| self.link(*link));
         self.model.terms(links.map(|now| (now.bandwidth, now.latency)), transfer.narrowest)
     }
 
     /// Lets a transfer flow whose latency is over.
-    fn flow(&mut self, number: u32) {
-        let transfer = &self.open[&number];
+    fn flow(&mut self, slot: u32) {
+        let transfer = &self.transfers[slot as usize];
         let (penalty, bound) = self.terms(transfer);
-        self.solver.insert(number as usize, penalty, bound, &transfer.weights);
-        let transfer = self.open.get_mut(&number).expect("it was there");
+        self.shares.insert(slot, transfer.number, penalty, bound, &transfer.weights);
+        let transfer = &mut self.transfers[slot as usize];
         (transfer.phase, transfer.since) = (Phase::Flowing, self.now);
         self.unsolved = true;
     }
@@ -166,32 +172,34 @@ impl<'p> Flows<'p> {
         if !std::mem::take(&mut self.unsolved) {
             return;
         }
-        for flow in self.solver.solve() {
-            let number = flow as u32;
-            let rate = self.solver.rate(flow) * self.model.bandwidth_factor;
-            let transfer = self.open.get_mut(&number).expect("who flows is not over");
+        self.shares.solve();
+        for &slot in self.shares.solved() {
+            let rate = self.shares.rate(slot) * self.model.bandwidth_factor;
+            let transfer = &mut self.transfers[slot as usize];
             if rate == transfer.rate {
                 continue;
             }
             transfer.bytes = (transfer.bytes - transfer.rate * (self.now - transfer.since)).max(0.0);
             (transfer.rate, transfer.since) = (rate, self.now);
-            transfer.stamp += 1;
-            let what = What::Transfer { number, stamp: transfer.stamp };
-            self.events.push(Event { at: self.now + transfer.bytes / rate, what });
+            self.timers.set(slot, transfer.number, self.now + transfer.bytes / rate);
         }
     }
 
     /// Takes a transfer out.
-    fn end(&mut self, number: u32, arrived: bool) -> Ended {
-        let transfer = self.open.remove(&number).expect("a transfer ends once");
-        for (link, _) in &transfer.weights {
-            self.users.get_mut(&LinkId(*link as u32)).expect("it was a user").remove(&number);
+    fn end(&mut self, slot: u32, arrived: bool) -> Ended {
+        let Transfer { number, phase, weights, .. } = &self.transfers[slot as usize];
+        if !self.users.is_empty() {
+            let watched = weights.iter().filter_map(|(link, _)| self.links[*link as usize].watched);
+            watched.for_each(|place| self.users[place as usize].retain(|user| *user != slot));
         }
-        if transfer.phase == Phase::Flowing {
-            self.solver.remove(number as usize);
+        if *phase == Phase::Flowing {
+            self.shares.remove(slot);
             self.unsolved = true;
         }
-        Ended { transfer: TransferId(number), at: self.now, arrived }
+        self.timers.remove(slot);
+        self.numbers.remove(*number);
+        self.free.push(slot);
+        Ended { transfer: TransferId(*number), at: self.now, arrived }
     }
 
     /// Changes a link, and what follows for the transfers over it.
@@ -200,63 +208,61 @@ impl<'p> Flows<'p> {
         match aspect {
             Aspect::Bandwidth => {
                 now.bandwidth = value;
-                self.solver.set_capacity(link as usize, value);
+                self.shares.set_capacity(link as usize, value);
             }
             Aspect::Latency => now.latency = value,
-            Aspect::State => now.on = value > 0.0,
-        }
-        let on = now.on;
-        let users: Vec<u32> = self.users.get(&LinkId(link)).into_iter().flatten().copied().collect();
-        for number in users {
-            if !on {
-                ended.push(self.end(number, false));
-            } else if self.open[&number].phase == Phase::Flowing {
-                let (penalty, bound) = self.terms(&self.open[&number]);
-                self.solver.set_flow(number as usize, penalty, bound);
+            Aspect::State => {
+                self.off += usize::from(now.on);
+                now.on = value > 0.0;
+                self.off -= usize::from(now.on);
             }
+        }
+        let (on, place) = (now.on, now.watched.expect("a link that changes has a profile") as usize);
+        let users = std::mem::take(&mut self.users[place]);
+        for &slot in &users {
+            if !on {
+                ended.push(self.end(slot, false));
+            } else if self.transfers[slot as usize].phase == Phase::Flowing {
+                let (penalty, bound) = self.terms(&self.transfers[slot as usize]);
+                self.shares.set_flow(slot, penalty, bound);
+            }
+        }
+        if on {
+            self.users[place] = users;
         }
         self.unsolved = true;
     }
 
-    /// Whether an event still means something.
-    fn is_current(&self, event: &Event) -> bool {
-        match event.what {
-            What::Change { .. } => true,
-            What::Transfer { number, stamp } => {
-                self.open.get(&number).is_some_and(|open| open.stamp == stamp)
-            }
-        }
-    }
-
-    /// Does all that happens at the time of the first event.
-    fn step(&mut self, ended: &mut Vec<Ended>) {
-        let at = self.events.first().expect("a step is an event").at;
+    /// Does all that happens at the time of what is next: changes of links, then what happens to transfers, by number.
+    fn step(&mut self, at: f64, ended: &mut Vec<Ended>) {
         self.now = at;
         let from = ended.len();
-        while let Some(event) = self.events.pop_at(at) {
-            match event.what {
-                What::Change { link, aspect, change } => {
-                    let profile =
-                        aspect.profile(&self.platform.links()[link as usize]).expect("it had a change");
-                    let (_, value) = profile.change(change as usize).expect("it was looked up");
-                    if let Some((at, _)) = profile.change(change as usize + 1) {
-                        self.events
-                            .push(Event { at, what: What::Change { link, aspect, change: change + 1 } });
-                    }
-                    self.change(link, aspect, value, ended);
-                }
-                What::Transfer { number, .. } if self.is_current(&event) => {
-                    let transfer = &self.open[&number];
-                    match transfer.phase {
-                        Phase::Refused => ended.push(self.end(number, false)),
-                        Phase::Waiting if transfer.bytes > 0.0 => self.flow(number),
-                        Phase::Waiting | Phase::Flowing => ended.push(self.end(number, true)),
-                    }
-                }
-                What::Transfer { .. } => {}
+        while let Some((change, value)) = self.changes.pop_at(self.platform.links(), at) {
+            self.change(change.link, change.aspect, value, ended);
+        }
+        while let Some(slot) = self.timers.pop_at(at) {
+            let transfer = &self.transfers[slot as usize];
+            match transfer.phase {
+                Phase::Refused => ended.push(self.end(slot, false)),
+                Phase::Waiting if transfer.bytes > 0.0 => self.flow(slot),
+                Phase::Waiting | Phase::Flowing => ended.push(self.end(slot, true)),
             }
         }
         ended[from..].sort_by_key(|end| end.transfer);
+    }
+
+    /// Finds the routes of a transfer, there and back, and what it uses of their links.
+    fn find(&mut self, slot: u32, from: HostId, to: HostId) -> Result<(), RouteError> {
+        let transfer = &mut self.transfers[slot as usize];
+        transfer.route.clear();
+        self.back.clear();
+        self.platform.route_into(from, to, &mut transfer.route)?;
+        if self.model.cross_traffic > 0.0 {
+            self.platform.route_into(to, from, &mut self.back)?;
+        }
+        let sharing = |link: LinkId| self.links[link.0 as usize].sharing;
+        self.model.weights(sharing, &transfer.route, &self.back, &mut transfer.weights);
+        Ok(())
     }
 }
 
@@ -267,48 +273,56 @@ impl Network for Flows<'_> {
 
     fn start(&mut self, from: HostId, to: HostId, bytes: f64) -> Result<TransferId, RouteError> {
         assert!(bytes.is_finite() && bytes >= 0.0, "a size is finite and not negative: {bytes}");
-        let route = self.platform.route(from, to)?.links;
-        let back =
-            if self.model.cross_traffic > 0.0 { self.platform.route(to, from)?.links } else { Vec::new() };
-        let weights = self.model.weights(self.platform, &route, &back);
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.transfers.push(Transfer::default());
+            self.transfers.len() as u32 - 1
+        });
+        if let Err(error) = self.find(slot, from, to) {
+            self.free.push(slot);
+            return Err(error);
+        }
         let number = self.started;
         self.started += 1;
-        for (link, _) in &weights {
-            self.users.entry(LinkId(*link as u32)).or_default().insert(number);
+        let links = &self.links;
+        let transfer = &mut self.transfers[slot as usize];
+        if !self.users.is_empty() {
+            let watched = transfer.weights.iter().filter_map(|(link, _)| links[*link as usize].watched);
+            watched.for_each(|place| self.users[place as usize].push(slot));
         }
-        let links = || route.iter().map(|link| self.links[link.0 as usize]);
-        let on = weights.iter().all(|(link, _)| self.links[*link].on);
+        let on = self.off == 0 || transfer.weights.iter().all(|(link, _)| links[*link as usize].on);
+        let route = || transfer.route.iter().map(|link| &links[link.0 as usize]);
         let (phase, latency) = match on {
-            true => (Phase::Waiting, links().map(|link| link.latency).sum()),
+            true => (Phase::Waiting, route().map(|link| link.latency).sum()),
             false => (Phase::Refused, 0.0),
         };
         let delay = latency * self.model.latency_factor;
-        let narrowest = links().map(|link| link.bandwidth).fold(f64::INFINITY, f64::min);
-        let transfer =
-            Transfer { route, weights, narrowest, phase, bytes, rate: 0.0, since: self.now, stamp: 0 };
-        self.open.insert(number, transfer);
-        self.events.push(Event { at: self.now + delay, what: What::Transfer { number, stamp: 0 } });
+        transfer.narrowest = route().map(|link| link.bandwidth).fold(f64::INFINITY, f64::min);
+        (transfer.number, transfer.phase, transfer.bytes) = (number, phase, bytes);
+        (transfer.rate, transfer.since) = (0.0, self.now);
+        self.numbers.insert(number, slot);
+        self.timers.set(slot, number, self.now + delay);
         Ok(TransferId(number))
     }
 
     fn next(&mut self) -> Option<f64> {
         self.settle();
-        while let Some(event) = self.events.first() {
-            if self.is_current(&event) {
-                return Some(event.at);
-            }
-            self.events.pop_at(event.at);
+        match (self.changes.first(), self.timers.first()) {
+            (Some(change), Some(timer)) => Some(change.min(timer)),
+            (change, timer) => change.or(timer),
         }
-        None
     }
 
-    fn advance(&mut self, to: f64) -> Vec<Ended> {
+    fn advance_into(&mut self, to: f64, ended: &mut Vec<Ended>) {
         assert!(to >= self.now, "time does not go backwards");
-        let mut ended = Vec::new();
-        while self.next().is_some_and(|at| at <= to) {
-            self.step(&mut ended);
+        while let Some(at) = self.next().filter(|at| *at <= to) {
+            self.step(at, ended);
         }
         self.now = to;
-        ended
+    }
+
+    fn cancel(&mut self, transfer: TransferId) {
+        if let Some(slot) = self.numbers.get(transfer.0) {
+            self.end(slot, false);
+        }
     }
 }

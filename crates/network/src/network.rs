@@ -46,6 +46,17 @@ pub trait Network {
     /// The time of the next change inside the network, if there is one; not every change ends a transfer.
     fn next(&mut self) -> Option<f64>;
 
+    /// Goes on to time `to`, which is not before [`Self::now`], and appends what has ended on the way to `ended`.
+    fn advance_into(&mut self, to: f64, ended: &mut Vec<Ended>);
+
     /// Goes on to time `to`, which is not before [`Self::now`], and hands out what has ended on the way.
-    fn advance(&mut self, to: f64) -> Vec<Ended>;
+    fn advance(&mut self, to: f64) -> Vec<Ended> {
+        let mut ended = Vec::new();
+        self.advance_into(to, &mut ended);
+        ended
+    }
+
+    /// Ends a transfer now, without its end being handed out; the others have its bandwidth from now on. Does nothing to a
+    /// transfer that is over, which includes one whose end is due now and was handed out.
+    fn cancel(&mut self, transfer: TransferId);
 }

@@ -45,18 +45,39 @@ pub(crate) enum Routing {
     Dragonfly(Dragonfly),
 }
 
+/// What a zone finds between two of its members.
+enum Ways<'p> {
+    /// Links that follow from the zone's shape, or from the members alone.
+    Shaped(&'p Routing),
+    /// A way that the file gives.
+    One(&'p Way),
+    /// Ways one after the other, at least one.
+    Several(Vec<&'p Way>),
+    /// From a member to itself, where the file says nothing of it.
+    Loopback,
+}
+
 impl Routing {
-    /// The ways from one member to another, one after the other; `None` where there is none.
-    fn ways(&self, from: u32, to: u32) -> Option<Vec<Way>> {
-        let one = |links| Some(vec![Way { links, gateways: None }]);
+    /// What there is from one member to another; `None` where there is no way.
+    fn ways(&self, from: u32, to: u32) -> Option<Ways<'_>> {
         match self {
-            Self::Full(table) => table.get(&(from, to)).map(|way| vec![way.clone()]),
-            Self::Floyd(floyd) => floyd.ways(from, to),
-            Self::Dijkstra(graph) => graph.ways(from, to),
-            Self::Star(star) => one(star.links(from, to)),
-            Self::Torus(torus) => one(torus.links(from, to)),
-            Self::FatTree(tree) => one(tree.links(from, to)),
-            Self::Dragonfly(dragonfly) => one(dragonfly.links(from, to)),
+            Self::Full(table) => table.get(&(from, to)).map(Ways::One),
+            Self::Floyd(floyd) => floyd.ways(from, to).map(Ways::Several),
+            Self::Dijkstra(graph) => graph.ways(from, to).map(Ways::Several),
+            Self::Star(_) | Self::Torus(_) | Self::FatTree(_) | Self::Dragonfly(_) => {
+                Some(Ways::Shaped(self))
+            }
+        }
+    }
+
+    /// Appends the links from one member to another that follow from the zone's shape.
+    fn append(&self, from: u32, to: u32, links: &mut Vec<LinkId>) {
+        match self {
+            Self::Full(_) | Self::Floyd(_) | Self::Dijkstra(_) => {}
+            Self::Star(star) => star.append(from, to, links),
+            Self::Torus(torus) => torus.append(from, to, links),
+            Self::FatTree(tree) => tree.append(from, to, links),
+            Self::Dragonfly(dragonfly) => dragonfly.append(from, to, links),
         }
     }
 }
@@ -89,16 +110,27 @@ impl Platform {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn route(&self, from: HostId, to: HostId) -> Result<Route, RouteError> {
+        let mut links = Vec::new();
+        self.route_into(from, to, &mut links)?;
+        let latency = links.iter().map(|link| self.links[link.0 as usize].latency).sum();
+        Ok(Route { links, latency })
+    }
+
+    /// Writes the links of the route from one host to another into `links`, which is empty.
+    pub(crate) fn route_into(
+        &self,
+        from: HostId,
+        to: HostId,
+        links: &mut Vec<LinkId>,
+    ) -> Result<(), RouteError> {
         let [from, to] = [from, to].map(|host| self.hosts[host.0 as usize].point);
         let mut search = Search { platform: self, from, to, steps: 0, level: 0 };
-        let mut links = Vec::new();
-        search.route(from, to, &mut links)?;
+        search.route(from, to, links)?;
         if links.is_empty() {
             let zone = self.point(from).zone.expect("hosts are in zones");
             return Err(search.missing(zone, from, to));
         }
-        let latency = links.iter().map(|link| self.links[link.0 as usize].latency).sum();
-        Ok(Route { links, latency })
+        Ok(())
     }
 }
 
@@ -140,13 +172,30 @@ impl<'p> Search<'p> {
             }
             return Ok(());
         }
-        let Some((first, last, inner)) = self.local(around, near, far)? else {
+        let Some(ways) = self.local(around, near, far) else {
             return Err(self.missing(around, near, far));
         };
+        let ends = |way: &Way| way.gateways.unwrap_or((near, far));
+        let (mut first, mut last) = (near, far);
+        let mut inner = Vec::new();
+        match &ways {
+            Ways::One(way) => (first, last) = ends(way),
+            Ways::Several(ways) => {
+                (first, last) = (ends(ways[0]).0, ends(ways[ways.len() - 1]).1);
+                self.join(ways, &mut inner)?;
+            }
+            Ways::Shaped(_) | Ways::Loopback => {}
+        }
         if near != from && from != first {
             self.route(from, first, links)?;
         }
-        links.extend(inner);
+        let rank = |point: PointId| self.platform.point(point).rank;
+        match ways {
+            Ways::One(way) => links.extend_from_slice(&way.links),
+            Ways::Several(_) => links.append(&mut inner),
+            Ways::Shaped(routing) => routing.append(rank(near), rank(far), links),
+            Ways::Loopback => links.push(LOOPBACK),
+        }
         if far != to && last != to {
             self.route(last, to, links)?;
         }
@@ -157,53 +206,50 @@ impl<'p> Search<'p> {
     fn meet(&self, from: PointId, to: PointId) -> (ZoneId, PointId, PointId) {
         let platform = self.platform;
         let zone = |point: PointId| platform.point(point).zone.expect("only members of zones have routes");
-        if zone(from) == zone(to) {
-            return (zone(from), from, to);
+        let (mut near, mut far, mut around, mut other) = (from, to, zone(from), zone(to));
+        if around == other {
+            return (around, near, far);
         }
-        // From the outermost zone inwards.
-        let path = |point: PointId| {
-            let mut zones: Vec<ZoneId> = platform.upwards(zone(point)).collect();
-            zones.reverse();
-            let mut members: Vec<PointId> =
-                zones[1..].iter().map(|zone| platform.zone(*zone).point).collect();
-            members.push(point);
-            (zones, members)
+        let depth = |zone: ZoneId| platform.upwards(zone).count();
+        let (mut up, mut down) = (depth(around), depth(other));
+        let climb = |point: &mut PointId, inner: &mut ZoneId, depth: &mut usize| {
+            *point = platform.zone(*inner).point;
+            *inner = platform.zone(*inner).parent.expect("the outermost zone is around all");
+            *depth -= 1;
         };
-        let ((zones, ours), (others, theirs)) = (path(from), path(to));
-        let shared = zones.iter().zip(&others).take_while(|(one, other)| one == other).count();
-        let last = shared.checked_sub(1).expect("the outermost zone is around all");
-        (zones[last], ours[last], theirs[last])
+        while around != other {
+            // The deeper one; of two that are equally deep one after the other.
+            if up > down {
+                climb(&mut near, &mut around, &mut up);
+            } else {
+                climb(&mut far, &mut other, &mut down);
+            }
+        }
+        (around, near, far)
     }
 
-    /// The way that a zone has between two of its members: the points at its ends, and its links.
-    fn local(
-        &mut self,
-        zone: ZoneId,
-        near: PointId,
-        far: PointId,
-    ) -> Result<Option<(PointId, PointId, Vec<LinkId>)>, RouteError> {
+    /// What a zone has between two of its members.
+    fn local(&self, zone: ZoneId, near: PointId, far: PointId) -> Option<Ways<'p>> {
         let rank = |point: PointId| self.platform.point(point).rank;
         let ways = self.platform.zone(zone).routing.ways(rank(near), rank(far));
-        let Some(ways) = ways else {
-            let alone = near == far && !self.platform.holds_zones(zone);
-            return Ok(alone.then(|| (near, far, vec![LOOPBACK])));
-        };
-        let ends = |way: &Way| way.gateways.unwrap_or((near, far));
-        let (Some(first), Some(last)) = (ways.first().map(ends), ways.last().map(ends)) else {
-            return Ok(None);
-        };
-        let (mut links, mut reached) = (Vec::new(), None);
-        for way in &ways {
+        let alone = || near == far && !self.platform.holds_zones(zone);
+        ways.or_else(|| alone().then_some(Ways::Loopback))
+    }
+
+    /// Appends the links of ways that follow each other.
+    fn join(&mut self, ways: &[&Way], links: &mut Vec<LinkId>) -> Result<(), RouteError> {
+        let mut reached = None;
+        for way in ways {
             // Within a member zone from the gateway that one way ends at to the gateway that the next starts from.
             if let (Some(reached), Some((start, _))) = (reached, way.gateways)
                 && reached != start
             {
-                self.route(reached, start, &mut links)?;
+                self.route(reached, start, links)?;
             }
             links.extend(&way.links);
             reached = way.gateways.map(|(_, end)| end);
         }
-        Ok(Some((first.0, last.1, links)))
+        Ok(())
     }
 
     /// The bypass route that zone `around` has for two points or for zones that hold them, nearest first, with the points

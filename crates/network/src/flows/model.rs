@@ -4,7 +4,7 @@
 //! Model for Simulation of Grid Application", 2002. LV08: Velho and Legrand, "Accuracy Study and Improvement of Network
 //! Simulation in the SimGrid Framework", 2009, with factors fitted to packet-level simulations of TCP.
 
-use crate::platform::{LinkId, Platform, Sharing};
+use crate::platform::{LinkId, Sharing};
 
 /// The constants of a flow-level model.
 ///
@@ -81,20 +81,25 @@ impl FlowModel {
     /// How much of its own rate a transfer uses of each link, those of the route back included, in the order of links.
     pub(super) fn weights(
         &self,
-        platform: &Platform,
+        sharing: impl Fn(LinkId) -> Sharing,
         route: &[LinkId],
         back: &[LinkId],
-    ) -> Vec<(usize, f64)> {
-        let uses =
-            route.iter().map(|link| (*link, 1.0)).chain(back.iter().map(|link| (*link, self.cross_traffic)));
-        let mut weights = std::collections::BTreeMap::new();
-        for (link, weight) in uses {
-            let sum = weights.entry(link.0 as usize).or_insert(0.0);
-            match platform.links()[link.0 as usize].sharing {
-                Sharing::Shared => *sum += weight,
-                Sharing::FatPipe => *sum = f64::max(*sum, weight),
+        weights: &mut Vec<(u32, f64)>,
+    ) {
+        weights.clear();
+        weights.extend(route.iter().map(|link| (link.0, 1.0)));
+        weights.extend(back.iter().map(|link| (link.0, self.cross_traffic)));
+        // Stable: what is used of one link is added up in the order of the routes.
+        weights.sort_by_key(|(link, _)| *link);
+        weights.dedup_by(|(link, weight), (before, sum)| {
+            let is_same = link == before;
+            if is_same {
+                match sharing(LinkId(*link)) {
+                    Sharing::Shared => *sum += *weight,
+                    Sharing::FatPipe => *sum = f64::max(*sum, *weight),
+                }
             }
-        }
-        weights.into_iter().collect()
+            is_same
+        });
     }
 }

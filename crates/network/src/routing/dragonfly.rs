@@ -55,12 +55,13 @@ impl Dragonfly {
         ((router / routers / chassis, router / routers % chassis, router % routers), (host % hosts) as usize)
     }
 
-    pub(crate) fn links(&self, from: u32, to: u32) -> Vec<LinkId> {
+    /// Appends the links from one host to another.
+    pub(crate) fn append(&self, from: u32, to: u32, links: &mut Vec<LinkId>) {
         if let (true, Some(loopback)) = (from == to, self.loopbacks.get(to as usize)) {
-            return vec![*loopback];
+            return links.push(*loopback);
         }
         let ((source, port), (goal, last)) = (self.place(from), self.place(to));
-        let mut links: Vec<LinkId> = self.limiters.get(from as usize).copied().into_iter().collect();
+        links.extend(self.limiters.get(from as usize));
         links.push(self.router(source).hosts[port].0);
         let mut at = source;
         if at.0 != goal.0 {
@@ -92,6 +93,5 @@ impl Dragonfly {
         links.extend(self.router(goal).limiter);
         links.push(self.router(goal).hosts[last].1);
         links.extend(self.limiters.get(to as usize));
-        links
     }
 }

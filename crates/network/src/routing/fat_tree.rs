@@ -7,6 +7,12 @@
 
 use crate::platform::LinkId;
 
+/// The most levels of a tree; the reader refuses more.
+const MOST_LEVELS: usize = 32;
+
+/// The digits of a node's number, as many as there are levels.
+type Label = [u32; MOST_LEVELS];
+
 /// Children, parents and cables at each level, from below.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
@@ -27,19 +33,19 @@ impl Shape {
     }
 
     /// The digits of a node's number, the first running fastest: parents' numbers up to its level, children's above.
-    fn label(&self, level: usize, mut place: u32) -> Vec<u32> {
+    fn label(&self, level: usize, mut place: u32) -> Label {
         let size = |at: usize| if at < level { self.parents[at] } else { self.children[at] };
-        let digits = (0..self.levels()).map(|at| {
-            let digit = place % size(at);
+        let mut label = [0; MOST_LEVELS];
+        for (at, digit) in label[..self.levels()].iter_mut().enumerate() {
+            *digit = place % size(at);
             place /= size(at);
-            digit
-        });
-        digits.collect()
+        }
+        label
     }
 
-    fn place(&self, level: usize, label: &[u32]) -> u32 {
+    fn place(&self, level: usize, label: &Label) -> u32 {
         let size = |at: usize| if at < level { self.parents[at] } else { self.children[at] };
-        label.iter().enumerate().rev().fold(0, |place, (at, digit)| place * size(at) + digit)
+        label[..self.levels()].iter().enumerate().rev().fold(0, |place, (at, digit)| place * size(at) + digit)
     }
 }
 
@@ -55,15 +61,16 @@ pub(crate) struct FatTree {
 }
 
 impl FatTree {
-    pub(crate) fn links(&self, from: u32, to: u32) -> Vec<LinkId> {
+    /// Appends the links from one host to another.
+    pub(crate) fn append(&self, from: u32, to: u32, links: &mut Vec<LinkId>) {
         if let (true, Some(loopback)) = (from == to, self.loopbacks.get(to as usize)) {
-            return vec![*loopback];
+            return links.push(*loopback);
         }
         let shape = &self.shape;
         let (goal, mut label) = (shape.label(0, to), shape.label(0, from));
         let limiter =
             |level: usize, place: u32| self.limiters.get(level).map(|limiters| limiters[place as usize]);
-        let (mut links, mut level, mut place) = (Vec::new(), 0, from);
+        let (mut level, mut place) = (0, from);
         // A node of level 0 has none below it, not even itself.
         while level == 0 || label[level..] != goal[level..] {
             let divided = shape.parents[..level].iter().fold(to, |number, parents| number / parents);
@@ -93,6 +100,5 @@ impl FatTree {
             }
         }
         links.extend(limiter(0, to));
-        links
     }
 }

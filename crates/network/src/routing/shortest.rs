@@ -61,11 +61,11 @@ impl Floyd {
         Self { ways, members, before }
     }
 
-    pub(crate) fn ways(&self, from: u32, to: u32) -> Option<Vec<Way>> {
+    pub(crate) fn ways(&self, from: u32, to: u32) -> Option<Vec<&Way>> {
         let (mut found, mut current) = (Vec::new(), to);
         loop {
             let before = self.before[from as usize * self.members + current as usize]?;
-            found.push(self.ways.get(&(before, current))?.clone());
+            found.push(self.ways.get(&(before, current))?);
             current = before;
             if current == from {
                 break;
@@ -111,10 +111,10 @@ impl Graph {
         number
     }
 
-    pub(crate) fn ways(&self, from: u32, to: u32) -> Option<Vec<Way>> {
+    pub(crate) fn ways(&self, from: u32, to: u32) -> Option<Vec<&Way>> {
         let (from, to) = (*self.number.get(&from)?, *self.number.get(&to)?);
         if from == to {
-            return self.out[from].iter().find(|(end, _)| *end == to).map(|(_, way)| vec![way.clone()]);
+            return self.out[from].iter().find(|(end, _)| *end == to).map(|(_, way)| vec![way]);
         }
         let mut cost = vec![u64::MAX; self.ranks.len()];
         let mut before: Vec<Option<(usize, usize)>> = vec![None; self.ranks.len()];
@@ -135,7 +135,7 @@ impl Graph {
         let (mut found, mut current) = (Vec::new(), to);
         while current != from {
             let (node, place) = before[current]?;
-            found.push(self.out[node][place].1.clone());
+            found.push(&self.out[node][place].1);
             current = node;
         }
         found.reverse();

@@ -29,21 +29,21 @@ impl Star {
         &mut self.spokes[rank]
     }
 
-    pub(crate) fn links(&self, from: u32, to: u32) -> Vec<LinkId> {
+    /// Appends the links from one member to another.
+    pub(crate) fn append(&self, from: u32, to: u32, links: &mut Vec<LinkId>) {
         let spoke = |rank: u32| self.spokes.get(rank as usize);
         if from == to
             && let Some(loopback) = spoke(from).and_then(|spoke| spoke.loopback.as_ref())
         {
-            return loopback.clone();
+            return links.extend_from_slice(loopback);
         }
         let up = spoke(from).map_or(&[][..], |spoke| &spoke.up);
         let down = spoke(to).map_or(&[][..], |spoke| &spoke.down);
-        let mut links: Vec<LinkId> = Vec::with_capacity(up.len() + down.len());
+        let start = links.len();
         for link in up.iter().chain(down) {
-            if !links.contains(link) {
+            if !links[start..].contains(link) {
                 links.push(*link);
             }
         }
-        links
     }
 }

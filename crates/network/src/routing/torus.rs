@@ -17,11 +17,11 @@ pub(crate) struct Torus {
 }
 
 impl Torus {
-    pub(crate) fn links(&self, from: u32, to: u32) -> Vec<LinkId> {
+    /// Appends the links from one host to another.
+    pub(crate) fn append(&self, from: u32, to: u32, links: &mut Vec<LinkId>) {
         if let (true, Some(loopback)) = (from == to, self.loopbacks.get(to as usize)) {
-            return vec![*loopback];
+            return links.push(*loopback);
         }
-        let mut links = Vec::new();
         let (mut current, mut stride) = (from, 1);
         for (dimension, &size) in self.dimensions.iter().enumerate() {
             let place = |host: u32| host / stride % size;
@@ -43,7 +43,6 @@ impl Torus {
             stride *= size;
         }
         links.extend(self.limiters.get(to as usize));
-        links
     }
 }
 

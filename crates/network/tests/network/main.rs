@@ -1,5 +1,6 @@
 //! Platforms, routes, sharing and deployments, through the crate's interface.
 
+mod cancels;
 mod deployment;
 mod limits;
 mod profiles;

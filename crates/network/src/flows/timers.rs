@@ -1,0 +1,157 @@
+//! When something happens next to each transfer: a heap in which the time of every transfer can be changed.
+//!
+//! A solution gives many flows new rates, and each of them a new end; a heap that only grew would soon hold little but times
+//! that are out of date. Invariants: a transfer is in the heap at most once, and `places` says where; at one time the first
+//! is the transfer of the lowest number. Times are not negative, and the bits of such numbers have their order.
+
+/// Children of a node: fewer levels than with two, in the same cache line.
+const WIDTH: usize = 4;
+/// Where transfers are that are not in the heap.
+const NOWHERE: u32 = u32::MAX;
+
+/// The bits of a time, then the number and the slot of a transfer, in one number that has their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Timer(u128);
+
+impl Timer {
+    fn new(at: f64, number: u32, slot: u32) -> Self {
+        // Adding 0 makes -0 a 0.
+        let bits = u128::from((at + 0.0).to_bits());
+        Self(bits << 64 | u128::from(number) << 32 | u128::from(slot))
+    }
+
+    fn at(self) -> f64 {
+        f64::from_bits((self.0 >> 64) as u64)
+    }
+
+    fn slot(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// The times to come of transfers, by their slots.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timers {
+    heap: Vec<Timer>,
+    /// By slot.
+    places: Vec<u32>,
+}
+
+impl Timers {
+    /// Gives the transfer in a slot its time, instead of the one that it may have.
+    pub(super) fn set(&mut self, slot: u32, number: u32, at: f64) {
+        if self.places.len() <= slot as usize {
+            self.places.resize(slot as usize + 1, NOWHERE);
+        }
+        let timer = Timer::new(at, number, slot);
+        match self.places[slot as usize] {
+            NOWHERE => {
+                self.heap.push(timer);
+                self.rise(self.heap.len() - 1, timer);
+            }
+            place => self.put(place as usize, timer),
+        }
+    }
+
+    /// Takes out the transfer in a slot, if it has a time.
+    pub(super) fn remove(&mut self, slot: u32) {
+        let place = std::mem::replace(&mut self.places[slot as usize], NOWHERE);
+        if place == NOWHERE {
+            return;
+        }
+        let last = self.heap.pop().expect("one is in it");
+        if (place as usize) < self.heap.len() {
+            self.put(place as usize, last);
+        }
+    }
+
+    /// The first time.
+    pub(super) fn first(&self) -> Option<f64> {
+        self.heap.first().map(|timer| timer.at())
+    }
+
+    /// Takes out the first transfer, if its time is not after this, and says its slot.
+    pub(super) fn pop_at(&mut self, at: f64) -> Option<u32> {
+        let first = self.heap.first().filter(|timer| timer.at() <= at)?.slot();
+        self.remove(first);
+        Some(first)
+    }
+
+    /// Puts a timer where another was, and from there to where it belongs.
+    fn put(&mut self, place: usize, timer: Timer) {
+        if place > 0 && timer < self.heap[(place - 1) / WIDTH] {
+            self.rise(place, timer);
+        } else {
+            self.sink(place, timer);
+        }
+    }
+
+    fn rise(&mut self, mut place: usize, timer: Timer) {
+        while place > 0 {
+            let above = (place - 1) / WIDTH;
+            if self.heap[above] < timer {
+                break;
+            }
+            self.set_place(place, self.heap[above]);
+            place = above;
+        }
+        self.set_place(place, timer);
+    }
+
+    fn sink(&mut self, mut place: usize, timer: Timer) {
+        loop {
+            let first = place * WIDTH + 1;
+            let children = first..(first + WIDTH).min(self.heap.len());
+            let Some(least) = children.min_by_key(|child| self.heap[*child]) else { break };
+            if timer < self.heap[least] {
+                break;
+            }
+            self.set_place(place, self.heap[least]);
+            place = least;
+        }
+        self.set_place(place, timer);
+    }
+
+    fn set_place(&mut self, place: usize, timer: Timer) {
+        self.heap[place] = timer;
+        self.places[timer.slot() as usize] = place as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_first_is_that_of_an_ordered_map(
+            acts in prop::collection::vec((0u32..12, 0u32..8, 0u8..4), 1..200),
+        ) {
+            let (mut timers, mut map) = (Timers::default(), BTreeMap::new());
+            for (slot, tenths, act) in acts {
+                // Numbers in another order than slots.
+                let (number, at) = (100 - slot, f64::from(tenths) / 10.0);
+                let first = map.iter().map(|(slot, at)| (*at, 100 - slot, *slot)).min_by(|a: &(f64, u32, u32), b| {
+                    a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+                });
+                prop_assert_eq!(timers.first(), first.map(|(at, ..)| at));
+                match act {
+                    0 => {
+                        let due = first.filter(|(first, ..)| *first <= at).map(|(.., slot)| slot);
+                        prop_assert_eq!(timers.pop_at(at), due);
+                        due.and_then(|slot| map.remove(&slot));
+                    }
+                    1 if map.remove(&slot).is_some() => timers.remove(slot),
+                    _ => {
+                        timers.set(slot, number, at);
+                        map.insert(slot, at);
+                    }
+                }
+            }
+        }
+    }
+}

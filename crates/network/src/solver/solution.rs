@@ -1,0 +1,203 @@
+//! How rates are found: what stops flows, in the order of levels, from the first stop on that a change may concern.
+//!
+//! A link finds the level at which it stops its flows in steps. The first supposes that all its flows go on. When the lowest
+//! level of all is a link's, it looks again: flows that have stopped below it leave more to the others, so the level may be
+//! higher by now, and the link waits for that; else it stops its flows there. So the **levels** that a link goes through
+//! follow from where its own flows stop, and from nothing else.
+//!
+//! This is why a solution need not begin at the start: up to the first stop that differs, flows stop where they stopped in
+//! the last one, and links go through the same levels. That stop is one of a flow that was changed, or of a link whose flows
+//! were: where it stopped them in the last solution, or where it would now if none of its flows stopped elsewhere than
+//! before. Invariant: the rates are, to the bit, those of a solution that begins at the start.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::shares::{Link, Shares};
+use crate::platform::Sharing;
+
+/// A stop: the level, then flows before links, then which; in this order. Levels are not negative, and the bits of such
+/// numbers have their order.
+pub(super) type Key = u128;
+
+/// Before all stops, and after them.
+pub(super) const START: Key = 0;
+pub(super) const NEVER: Key = Key::MAX;
+
+const LINKS: u64 = 1 << 32;
+
+pub(super) fn flow_key(level: f64, slot: u32) -> Key {
+    Key::from(level.to_bits()) << 64 | Key::from(slot)
+}
+
+fn link_key(level: f64, link: u32) -> Key {
+    Key::from(level.to_bits()) << 64 | Key::from(LINKS | u64::from(link))
+}
+
+/// What a solution works with, kept for the next one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    /// Links to look at, links that were looked at, and flows.
+    open: Vec<u32>,
+    links: Vec<u32>,
+    flows: Vec<u32>,
+    stops: BinaryHeap<Reverse<Key>>,
+}
+
+impl Shares {
+    /// The slots of the flows that the last solution looked at; the rates of all others are what they were.
+    pub(crate) fn solved(&self) -> &[u32] {
+        &self.work.flows
+    }
+
+    /// Finds rates where something has changed since the last time.
+    pub(crate) fn solve(&mut self) {
+        self.solutions += 1;
+        let mut work = std::mem::take(&mut self.work);
+        work.links.clear();
+        work.flows.clear();
+        let mut changed = std::mem::take(&mut self.changed);
+        let mut restart = std::mem::replace(&mut self.restart, NEVER);
+        for &link in &changed {
+            restart = self.retrace(link, restart);
+        }
+        std::mem::swap(&mut work.open, &mut changed);
+        self.connect(restart, &mut work);
+        // Empty by now, with memory for the next changes.
+        self.changed = changed;
+        self.changed.clear();
+        let mut stops = std::mem::take(&mut work.stops).into_vec();
+        stops.clear();
+        for &number in &work.links {
+            let link = &mut self.links[number as usize];
+            let at = link.levels.partition_point(|level| link_key(*level, number) < restart);
+            // None is left where all flows stop before.
+            if let Some(level) = link.levels.get(at) {
+                stops.push(Reverse(link_key(*level, number)));
+                link.levels.truncate(at + 1);
+            }
+        }
+        for &slot in &work.flows {
+            let level = self.terms[slot as usize].bound * self.flows[slot as usize].penalty;
+            stops.push(Reverse(flow_key(level, slot)));
+        }
+        work.stops = BinaryHeap::from(stops);
+        self.stop_all(&mut work.stops, work.flows.len());
+        for slot in self.alone.drain(..) {
+            self.flows[slot as usize].rate = self.terms[slot as usize].bound;
+            work.flows.push(slot);
+        }
+        self.work = work;
+    }
+
+    /// Finds the levels of a changed link from the start up to `first`, or to where it stops its flows if these stop
+    /// elsewhere where they did; gives back the first stop that may differ.
+    fn retrace(&mut self, number: u32, first: Key) -> Key {
+        let link = &mut self.links[number as usize];
+        link.changed = false;
+        let first = first.min(std::mem::replace(&mut link.stop, NEVER));
+        let mut levels = std::mem::take(&mut link.levels);
+        levels.clear();
+        let (mut reached, mut before) = (f64::NEG_INFINITY, START);
+        let first = loop {
+            let Some(level) = self.level(number, before) else { break first };
+            if level <= reached {
+                break first.min(before);
+            }
+            (reached, before) = (level, link_key(level, number));
+            levels.push(level);
+            if before >= first {
+                break first;
+            }
+        };
+        self.links[number as usize].levels = levels;
+        first
+    }
+
+    /// The links and flows that the links in `work.open` connect, by flows that were not stopped before `restart`; these go
+    /// on again.
+    fn connect(&mut self, restart: Key, work: &mut Work) {
+        while let Some(number) = work.open.pop() {
+            let link = &mut self.links[number as usize];
+            if std::mem::replace(&mut link.seen, self.solutions) == self.solutions {
+                continue;
+            }
+            link.stop = NEVER;
+            work.links.push(number);
+            for user in &link.users {
+                let flow = &mut self.flows[user.slot as usize];
+                let terms = &mut self.terms[user.slot as usize];
+                if flow.stop >= restart
+                    && std::mem::replace(&mut terms.seen, self.solutions) != self.solutions
+                {
+                    flow.stop = NEVER;
+                    work.flows.push(user.slot);
+                    work.open.extend(terms.links.iter().map(|(link, _)| *link));
+                }
+            }
+        }
+    }
+
+    /// The level at which a link stops its flows, where those that were stopped before `before` have their rates; `None`
+    /// where no other is left.
+    fn level(&self, link: u32, before: Key) -> Option<f64> {
+        let Link { capacity, sharing, users, .. } = &self.links[link as usize];
+        let flow = |slot: u32| &self.flows[slot as usize];
+        match sharing {
+            Sharing::Shared => {
+                let (mut left, mut usage) = (*capacity, 0.0);
+                for user in users {
+                    let flow = flow(user.slot);
+                    match flow.stop < before {
+                        true => left -= user.weight * flow.rate,
+                        false => usage += user.share,
+                    }
+                }
+                (usage > 0.0).then(|| left / usage)
+            }
+            // Not by way of rates: a flow whose bound is the capacity has this very level as its own, and comes first.
+            Sharing::FatPipe => {
+                let open = users.iter().map(|user| (user.weight, flow(user.slot)));
+                let open = open.filter(|(_, flow)| flow.stop >= before);
+                open.map(|(weight, flow)| capacity * flow.penalty / weight).min_by(f64::total_cmp)
+            }
+        }
+    }
+
+    /// Stops all flows that go on, of which there are so many, in the order of `stops`.
+    fn stop_all(&mut self, stops: &mut BinaryHeap<Reverse<Key>>, mut open: usize) {
+        while open > 0 {
+            let Some(Reverse(key)) = stops.pop() else { break };
+            if key as u64 & LINKS == 0 {
+                let slot = key as u32 as usize;
+                let flow = &mut self.flows[slot];
+                if flow.stop == NEVER {
+                    (flow.rate, flow.stop) = (self.terms[slot].bound, key);
+                    open -= 1;
+                }
+                continue;
+            }
+            let (number, mut level) = (key as u32, f64::from_bits((key >> 64) as u64));
+            let Some(now) = self.level(number, NEVER) else { continue };
+            let link = &mut self.links[number as usize];
+            // Rounding may find a level just below the one that was reached.
+            if now > level {
+                level = now;
+                link.levels.push(level);
+                let stop = Reverse(link_key(level, number));
+                if stops.peek().is_some_and(|next| *next > stop) {
+                    stops.push(stop);
+                    continue;
+                }
+            }
+            link.stop = link_key(level, number);
+            for user in &link.users {
+                let flow = &mut self.flows[user.slot as usize];
+                if flow.stop == NEVER {
+                    (flow.rate, flow.stop) = (level / flow.penalty, link.stop);
+                    open -= 1;
+                }
+            }
+        }
+    }
+}
