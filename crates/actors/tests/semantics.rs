@@ -8,7 +8,7 @@ use paceline_actors::{
     Activity, EndedBy, Failure, OnPanic, Process, ProcessId, Report, RunError, Simulation,
 };
 use paceline_kernel::Time;
-use paceline_network::{Constant, HostId};
+use paceline_network::{Constant, FlowModel, Flows, HostId, read};
 
 const HERE: HostId = HostId(0);
 const THERE: HostId = HostId(1);
@@ -342,4 +342,29 @@ fn a_wait_that_is_dropped_is_over() {
     assert!(
         matches!(greedy.run(), Err(RunError::Panic { message, .. }) if message.contains("one thing at a time"))
     );
+}
+
+#[test]
+fn what_is_given_up_on_its_way_leaves_its_bandwidth_to_others() {
+    let text = r#"<platform version="4.1"><zone id="z" routing="Full">
+        <host id="a" speed="1Gf"/> <host id="b" speed="1Gf"/> <link id="l" bandwidth="100Bps"/>
+        <route src="a" dst="b"><link_ctn id="l"/></route>
+    </zone></platform>"#;
+    let platform = read("two.xml", text, &mut |_| Err("there are no other files".into())).unwrap();
+    let model = FlowModel { cross_traffic: 0.0, ..FlowModel::CM02 };
+    let mut world = Simulation::<u32, _>::new(Flows::new(&platform, model), &[(1e9, 1), (1e9, 1)]);
+    world.spawn("two", HERE, async |cx: Process<u32>| {
+        let (given_up, mut kept) = (cx.start_send("a", 1, 1000.0), cx.start_send("b", 2, 1000.0));
+        cx.sleep(secs(10)).await;
+        given_up.cancel();
+        kept.wait(&cx).await.unwrap();
+        // Half of it in ten seconds, the other half in five.
+        assert_eq!(cx.now(), secs(15));
+    });
+    world.spawn("receiver", THERE, async |cx: Process<u32>| {
+        let (mut a, mut b) = (cx.start_receive("a"), cx.start_receive("b"));
+        assert_eq!(a.wait(&cx).await, Err(Failure::GivenUp));
+        assert_eq!(b.wait(&cx).await, Ok(Some(2)));
+    });
+    world.run().unwrap_or_else(|error| panic!("{error}"));
 }

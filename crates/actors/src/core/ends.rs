@@ -44,6 +44,9 @@ impl<P, N: Network> Core<P, N> {
     /// One side gives a communication up; the other is told.
     pub(super) fn give_up(&mut self, place: u32, sends: bool) {
         let Some(comm) = self.messages.remove(place) else { return };
+        if let Some(transfer) = comm.transfer {
+            self.network.cancel(transfer);
+        }
         self.tell(if sends { comm.receiver } else { comm.sender }, Answer::Failed(Failure::GivenUp));
     }
 

@@ -65,6 +65,7 @@ impl<P, N: Network> Core<P, N> {
         *on = false;
         for place in self.messages.touching(id.0) {
             if let Some(comm) = self.messages.remove(place) {
+                comm.transfer.into_iter().for_each(|transfer| self.network.cancel(transfer));
                 self.tell(comm.sender, Answer::Failed(Failure::HostOff));
                 self.tell(comm.receiver, Answer::Failed(Failure::HostOff));
             }
