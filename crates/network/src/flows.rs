@@ -20,21 +20,21 @@ use crate::flows::changes::{Aspect, Changes};
 use crate::flows::numbers::Numbers;
 use crate::flows::timers::Timers;
 use crate::network::{Ended, Network, TransferId};
-use crate::platform::{HostId, Link, LinkId, Platform, Sharing};
+use crate::platform::{HostId, LinkId, Platform};
 use crate::solver::Shares;
 
 pub use model::FlowModel;
 
-/// A link as it is now.
-#[derive(Clone, Copy, Debug)]
-struct Now {
-    bandwidth: f64,
-    latency: f64,
-    sharing: Sharing,
+/// A link with a profile, as it is now.
+#[derive(Clone, Debug)]
+struct Watched {
     on: bool,
-    /// Its place among the links with profiles.
-    watched: Option<u32>,
+    /// The slots of the transfers over it, there or back.
+    users: Vec<u32>,
 }
+
+/// The place of links without profiles among those with profiles.
+const UNWATCHED: u32 = u32::MAX;
 
 /// Where a transfer is on its way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,12 +89,11 @@ pub struct Flows<'p> {
     platform: &'p Platform,
     model: FlowModel,
     now: f64,
+    /// The bandwidths and latencies of links as they are now, and the flows.
     shares: Shares,
-    links: Vec<Now>,
-    /// How many links are off.
-    off: usize,
-    /// The slots of the transfers over each link with a profile, there or back.
-    users: Vec<Vec<u32>>,
+    /// The links with profiles, and for every link where it is among these.
+    watched: Vec<Watched>,
+    places: Vec<u32>,
     /// By slot, and the slots without a transfer.
     transfers: Vec<Transfer>,
     free: Vec<u32>,
@@ -116,9 +115,8 @@ impl<'p> Flows<'p> {
             model,
             now: 0.0,
             shares: Shares::default(),
-            links: Vec::with_capacity(platform.links().len()),
-            off: 0,
-            users: Vec::new(),
+            watched: Vec::new(),
+            places: Vec::with_capacity(platform.links().len()),
             transfers: Vec::new(),
             free: Vec::new(),
             numbers: Numbers::default(),
@@ -129,17 +127,15 @@ impl<'p> Flows<'p> {
             back: Vec::new(),
         };
         for (number, link) in platform.links().iter().enumerate() {
-            let Link { bandwidth, latency, sharing, .. } = *link;
-            flows.shares.add_link(bandwidth, sharing);
+            flows.shares.add_link(link.bandwidth, link.latency, link.sharing);
             for aspect in Aspect::ALL {
                 flows.changes.push(platform.links(), number as u32, aspect, 0);
             }
             let is_watched = Aspect::ALL.into_iter().any(|aspect| aspect.profile(link).is_some());
-            let watched = is_watched.then(|| {
-                flows.users.push(Vec::new());
-                flows.users.len() as u32 - 1
-            });
-            flows.links.push(Now { bandwidth, latency, sharing, on: true, watched });
+            flows.places.push(if is_watched { flows.watched.len() as u32 } else { UNWATCHED });
+            if is_watched {
+                flows.watched.push(Watched { on: true, users: Vec::new() });
+            }
         }
         // What profiles say of time 0 holds before the first transfer.
         let ended = flows.advance(0.0);
@@ -147,14 +143,22 @@ impl<'p> Flows<'p> {
         flows
     }
 
-    fn link(&self, link: LinkId) -> &Now {
-        &self.links[link.0 as usize]
+    /// Does something to each link with a profile that a transfer is over, there or back.
+    fn each_watched(&mut self, slot: u32, mut act: impl FnMut(&mut Watched)) {
+        if self.watched.is_empty() {
+            return;
+        }
+        for (link, _) in &self.transfers[slot as usize].weights {
+            if let Some(watched) = self.watched.get_mut(self.places[*link as usize] as usize) {
+                act(watched);
+            }
+        }
     }
 
     /// The penalty and the bound of a transfer, as the links of its route are now.
     fn terms(&self, transfer: &Transfer) -> (f64, f64) {
-        let links = transfer.route.iter().map(|link| self.link(*link));
-        self.model.terms(links.map(|now| (now.bandwidth, now.latency)), transfer.narrowest)
+        let links = transfer.route.iter().map(|link| &self.shares.links()[link.0 as usize]);
+        self.model.terms(links.map(|link| (link.capacity, link.latency)), transfer.narrowest)
     }
 
     /// Lets a transfer flow whose latency is over.
@@ -187,38 +191,28 @@ impl<'p> Flows<'p> {
 
     /// Takes a transfer out.
     fn end(&mut self, slot: u32, arrived: bool) -> Ended {
-        let Transfer { number, phase, weights, .. } = &self.transfers[slot as usize];
-        if !self.users.is_empty() {
-            let watched = weights.iter().filter_map(|(link, _)| self.links[*link as usize].watched);
-            watched.for_each(|place| self.users[place as usize].retain(|user| *user != slot));
-        }
-        if *phase == Phase::Flowing {
+        self.each_watched(slot, |link| link.users.retain(|user| *user != slot));
+        let Transfer { number, phase, .. } = self.transfers[slot as usize];
+        if phase == Phase::Flowing {
             self.shares.remove(slot);
             self.unsolved = true;
         }
         self.timers.remove(slot);
-        self.numbers.remove(*number);
+        self.numbers.remove(number);
         self.free.push(slot);
-        Ended { transfer: TransferId(*number), at: self.now, arrived }
+        Ended { transfer: TransferId(number), at: self.now, arrived }
     }
 
     /// Changes a link, and what follows for the transfers over it.
     fn change(&mut self, link: u32, aspect: Aspect, value: f64, ended: &mut Vec<Ended>) {
-        let now = &mut self.links[link as usize];
+        let place = self.places[link as usize] as usize;
         match aspect {
-            Aspect::Bandwidth => {
-                now.bandwidth = value;
-                self.shares.set_capacity(link as usize, value);
-            }
-            Aspect::Latency => now.latency = value,
-            Aspect::State => {
-                self.off += usize::from(now.on);
-                now.on = value > 0.0;
-                self.off -= usize::from(now.on);
-            }
+            Aspect::Bandwidth => self.shares.set_capacity(link as usize, value),
+            Aspect::Latency => self.shares.set_latency(link as usize, value),
+            Aspect::State => self.watched[place].on = value > 0.0,
         }
-        let (on, place) = (now.on, now.watched.expect("a link that changes has a profile") as usize);
-        let users = std::mem::take(&mut self.users[place]);
+        let on = self.watched[place].on;
+        let users = std::mem::take(&mut self.watched[place].users);
         for &slot in &users {
             if !on {
                 ended.push(self.end(slot, false));
@@ -228,7 +222,7 @@ impl<'p> Flows<'p> {
             }
         }
         if on {
-            self.users[place] = users;
+            self.watched[place].users = users;
         }
         self.unsolved = true;
     }
@@ -260,7 +254,7 @@ impl<'p> Flows<'p> {
         if self.model.cross_traffic > 0.0 {
             self.platform.route_into(to, from, &mut self.back)?;
         }
-        let sharing = |link: LinkId| self.links[link.0 as usize].sharing;
+        let sharing = |link: LinkId| self.shares.links()[link.0 as usize].sharing;
         self.model.weights(sharing, &transfer.route, &self.back, &mut transfer.weights);
         Ok(())
     }
@@ -283,20 +277,19 @@ impl Network for Flows<'_> {
         }
         let number = self.started;
         self.started += 1;
-        let links = &self.links;
+        let mut on = true;
+        self.each_watched(slot, |link| {
+            on &= link.on;
+            link.users.push(slot);
+        });
         let transfer = &mut self.transfers[slot as usize];
-        if !self.users.is_empty() {
-            let watched = transfer.weights.iter().filter_map(|(link, _)| links[*link as usize].watched);
-            watched.for_each(|place| self.users[place as usize].push(slot));
-        }
-        let on = self.off == 0 || transfer.weights.iter().all(|(link, _)| links[*link as usize].on);
-        let route = || transfer.route.iter().map(|link| &links[link.0 as usize]);
+        let route = || transfer.route.iter().map(|link| &self.shares.links()[link.0 as usize]);
         let (phase, latency) = match on {
             true => (Phase::Waiting, route().map(|link| link.latency).sum()),
             false => (Phase::Refused, 0.0),
         };
         let delay = latency * self.model.latency_factor;
-        transfer.narrowest = route().map(|link| link.bandwidth).fold(f64::INFINITY, f64::min);
+        transfer.narrowest = route().map(|link| link.capacity).fold(f64::INFINITY, f64::min);
         (transfer.number, transfer.phase, transfer.bytes) = (number, phase, bytes);
         (transfer.rate, transfer.since) = (0.0, self.now);
         self.numbers.insert(number, slot);

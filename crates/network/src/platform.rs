@@ -43,7 +43,6 @@ pub struct Host {
     pub state_profile: Option<Profile>,
     /// Its properties.
     pub properties: Properties,
-    pub(crate) point: PointId,
 }
 
 /// How transfers over a link share it.
@@ -98,9 +97,9 @@ pub(crate) enum Kind {
     Zone(ZoneId),
 }
 
+/// Where a point is in the platform; apart from names and hosts, as every route looks it up.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
-    pub name: String,
     pub kind: Kind,
     /// The zone it is a member of; the outermost zone is a member of none.
     pub zone: Option<ZoneId>,
@@ -144,6 +143,9 @@ pub(crate) struct Zone {
 #[derive(Clone, Debug)]
 pub struct Platform {
     pub(crate) points: Vec<Point>,
+    /// The names of points, and the points of hosts.
+    pub(crate) names: Vec<String>,
+    pub(crate) host_points: Vec<PointId>,
     pub(crate) zones: Vec<Zone>,
     pub(crate) hosts: Vec<Host>,
     pub(crate) links: Vec<Link>,
@@ -163,6 +165,8 @@ impl Platform {
         let loopback = Link::new(name.clone(), LOOPBACK_BANDWIDTH, LOOPBACK_LATENCY, Sharing::FatPipe);
         Self {
             points: Vec::new(),
+            names: Vec::new(),
+            host_points: Vec::new(),
             zones: Vec::new(),
             hosts: Vec::new(),
             links: vec![loopback],
@@ -196,7 +200,8 @@ impl Platform {
 
     /// The names of the routers in the order of the file.
     pub fn routers(&self) -> impl Iterator<Item = &str> {
-        self.points.iter().filter(|point| point.kind == Kind::Router).map(|point| point.name.as_str())
+        let named = self.points.iter().zip(&self.names);
+        named.filter(|(point, _)| point.kind == Kind::Router).map(|(_, name)| name.as_str())
     }
 
     /// The properties of the zone or cluster of this name.
@@ -216,7 +221,7 @@ impl Platform {
     }
 
     pub(crate) fn name(&self, id: PointId) -> &str {
-        &self.point(id).name
+        &self.names[id.0 as usize]
     }
 
     /// The zone itself, the zone around it, and so on to the outermost.

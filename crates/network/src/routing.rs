@@ -123,7 +123,7 @@ impl Platform {
         to: HostId,
         links: &mut Vec<LinkId>,
     ) -> Result<(), RouteError> {
-        let [from, to] = [from, to].map(|host| self.hosts[host.0 as usize].point);
+        let [from, to] = [from, to].map(|host| self.host_points[host.0 as usize]);
         let mut search = Search { platform: self, from, to, steps: 0, level: 0 };
         search.route(from, to, links)?;
         if links.is_empty() {

@@ -42,7 +42,7 @@ pub struct Solver {
 impl Solver {
     /// Adds a link with a capacity above 0, and says its number: the first is 0.
     pub fn add_link(&mut self, capacity: f64, sharing: Sharing) -> usize {
-        self.shares.add_link(capacity, sharing)
+        self.shares.add_link(capacity, 0.0, sharing)
     }
 
     /// Changes a link's capacity.

@@ -268,7 +268,8 @@ impl<'t, 'o> Builder<'t, 'o> {
             members.push(point);
             members.len() as u32 - 1
         });
-        self.platform.points.push(Point { name, kind, zone, rank });
+        self.platform.points.push(Point { kind, zone, rank });
+        self.platform.names.push(name);
         Ok(point)
     }
 
@@ -299,8 +300,8 @@ impl<'t, 'o> Builder<'t, 'o> {
             speed_profile: None,
             state_profile: None,
             properties: Properties::new(),
-            point,
         });
+        self.platform.host_points.push(point);
         Ok(host)
     }
 

@@ -157,8 +157,10 @@ impl<'t> Builder<'t, '_> {
             *star.spoke(rank as u32) = Spoke {
                 up: limiter.into_iter().chain([up]).chain(backbone).collect(),
                 down: backbone.into_iter().chain([down]).chain(limiter).collect(),
-                loopback: wires.loopbacks.get(rank).map(|link| vec![*link]),
             };
+            if let Some(loopback) = wires.loopbacks.get(rank) {
+                star.loopbacks.insert(rank as u32, vec![*loopback]);
+            }
         }
         let (prefix, suffix) = (element.need("prefix")?, element.need("suffix")?);
         let router = element.get("router_id").map_or_else(

@@ -237,7 +237,6 @@ impl<'t> Builder<'t, '_> {
         let spoke = |up: LinkId, down: LinkId| Spoke {
             up: std::iter::once(up).chain(backbone).collect(),
             down: backbone.into_iter().chain([down]).collect(),
-            loopback: None,
         };
         for child in &element.children {
             match child.name.as_str() {
@@ -266,7 +265,7 @@ impl<'t> Builder<'t, '_> {
                     let latency = units::latency(child.need("lat")?)?;
                     for (at, name, _) in self.names(child)? {
                         let host = self.add_named_host(at, name.clone(), zone, &speeds, 1)?;
-                        let rank = self.platform.point(self.platform.hosts[host.0 as usize].point).rank;
+                        let rank = self.platform.point(self.platform.host_points[host.0 as usize]).rank;
                         let (up, down) = self.add_split(at, &format!("link_{name}"), bandwidth, latency)?;
                         *star.spoke(rank) = spoke(up, down);
                     }
@@ -284,7 +283,7 @@ fn add_loopback(star: &mut Star, element: &Element, from: u32, to: u32, way: Way
         let problem = "a route between two members of a star";
         return Err(Flaw::new(element.at.clone(), problem, "<host_link>, or a route from a host to itself"));
     }
-    match star.spoke(from).loopback.replace(way.links) {
+    match star.loopbacks.insert(from, way.links) {
         Some(_) => Err(Flaw::new(element.at.clone(), "a second route of a host to itself", "one route")),
         None => Ok(()),
     }

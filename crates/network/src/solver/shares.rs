@@ -4,6 +4,8 @@
 //! in the order of their numbers, whatever their slots, as sums are rounded in that order; every link with a change since
 //! the last solution is among the changed ones, once; what was stopped before [`Shares::restart`] stays as it is.
 
+use smallvec::SmallVec;
+
 use super::solution::{Key, NEVER, START, flow_key};
 use crate::platform::Sharing;
 
@@ -17,18 +19,23 @@ pub(super) struct User {
     pub share: f64,
 }
 
+/// A link, in two lines of a cache: most links have few flows at a time, and of those with few it is a random one that is
+/// looked at next.
 #[derive(Clone, Debug)]
-pub(super) struct Link {
+#[repr(C, align(64))]
+pub(crate) struct Link {
     pub capacity: f64,
+    /// In seconds; of no meaning for sharing, but whoever starts a flow looks both up.
+    pub latency: f64,
     pub sharing: Sharing,
-    pub changed: bool,
+    pub(super) changed: bool,
     /// The number of the solution that has last looked at it.
-    pub seen: u64,
-    pub users: Vec<User>,
+    pub(super) seen: u64,
+    pub(super) users: SmallVec<[User; 2]>,
     /// The levels, ascending, at which it would have stopped its flows, as far as was known when each was found.
-    pub levels: Vec<f64>,
+    pub(super) levels: SmallVec<[f64; 2]>,
     /// Where it has stopped its flows.
-    pub stop: Key,
+    pub(super) stop: Key,
 }
 
 /// What links look up of a flow.
@@ -83,10 +90,19 @@ impl Default for Shares {
 
 impl Shares {
     /// Adds a link with a capacity above 0, and says its number: the first is 0.
-    pub(crate) fn add_link(&mut self, capacity: f64, sharing: Sharing) -> usize {
+    pub(crate) fn add_link(&mut self, capacity: f64, latency: f64, sharing: Sharing) -> usize {
         assert!(capacity.is_finite() && capacity > 0.0, "a capacity is finite and positive: {capacity}");
-        let (users, levels) = (Vec::new(), Vec::new());
-        self.links.push(Link { capacity, sharing, changed: false, seen: 0, users, levels, stop: NEVER });
+        let (users, levels) = (SmallVec::new(), SmallVec::new());
+        self.links.push(Link {
+            capacity,
+            latency,
+            sharing,
+            changed: false,
+            seen: 0,
+            users,
+            levels,
+            stop: NEVER,
+        });
         self.links.len() - 1
     }
 
@@ -96,6 +112,16 @@ impl Shares {
         self.links[link].capacity = capacity;
         self.note(link as u32);
         self.restart = START;
+    }
+
+    /// Changes a link's latency.
+    pub(crate) fn set_latency(&mut self, link: usize, latency: f64) {
+        self.links[link].latency = latency;
+    }
+
+    /// The links, by their numbers.
+    pub(crate) fn links(&self) -> &[Link] {
+        &self.links
     }
 
     fn note(&mut self, link: u32) {

@@ -16,22 +16,40 @@ use std::collections::BinaryHeap;
 use super::shares::{Link, Shares};
 use crate::platform::Sharing;
 
-/// A stop: the level, then flows before links, then which; in this order. Levels are not negative, and the bits of such
-/// numbers have their order.
-pub(super) type Key = u128;
+/// A stop; in the order of levels, flows before links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    /// The bits of the level: levels are not negative, and the bits of such numbers have their order.
+    level: u64,
+    /// The slot of a flow, or [`LINKS`] and the number of a link.
+    what: u64,
+}
 
 /// Before all stops, and after them.
-pub(super) const START: Key = 0;
-pub(super) const NEVER: Key = Key::MAX;
+pub(super) const START: Key = Key { level: 0, what: 0 };
+pub(super) const NEVER: Key = Key { level: u64::MAX, what: u64::MAX };
 
 const LINKS: u64 = 1 << 32;
 
+/// A stop as one number of the same order, for the heap, which compares without a branch; the least is the greatest.
+type Wide = Reverse<u128>;
+
+impl Key {
+    fn wide(self) -> Wide {
+        Reverse(u128::from(self.level) << 64 | u128::from(self.what))
+    }
+
+    fn narrow(Reverse(wide): Wide) -> Self {
+        Self { level: (wide >> 64) as u64, what: wide as u64 }
+    }
+}
+
 pub(super) fn flow_key(level: f64, slot: u32) -> Key {
-    Key::from(level.to_bits()) << 64 | Key::from(slot)
+    Key { level: level.to_bits(), what: slot.into() }
 }
 
 fn link_key(level: f64, link: u32) -> Key {
-    Key::from(level.to_bits()) << 64 | Key::from(LINKS | u64::from(link))
+    Key { level: level.to_bits(), what: LINKS | u64::from(link) }
 }
 
 /// What a solution works with, kept for the next one.
@@ -41,7 +59,7 @@ pub(super) struct Work {
     open: Vec<u32>,
     links: Vec<u32>,
     flows: Vec<u32>,
-    stops: BinaryHeap<Reverse<Key>>,
+    stops: BinaryHeap<Wide>,
 }
 
 impl Shares {
@@ -73,13 +91,13 @@ impl Shares {
             let at = link.levels.partition_point(|level| link_key(*level, number) < restart);
             // None is left where all flows stop before.
             if let Some(level) = link.levels.get(at) {
-                stops.push(Reverse(link_key(*level, number)));
+                stops.push(link_key(*level, number).wide());
                 link.levels.truncate(at + 1);
             }
         }
         for &slot in &work.flows {
             let level = self.terms[slot as usize].bound * self.flows[slot as usize].penalty;
-            stops.push(Reverse(flow_key(level, slot)));
+            stops.push(flow_key(level, slot).wide());
         }
         work.stops = BinaryHeap::from(stops);
         self.stop_all(&mut work.stops, work.flows.len());
@@ -96,22 +114,19 @@ impl Shares {
         let link = &mut self.links[number as usize];
         link.changed = false;
         let first = first.min(std::mem::replace(&mut link.stop, NEVER));
-        let mut levels = std::mem::take(&mut link.levels);
-        levels.clear();
+        link.levels.clear();
         let (mut reached, mut before) = (f64::NEG_INFINITY, START);
-        let first = loop {
-            let Some(level) = self.level(number, before) else { break first };
+        loop {
+            let Some(level) = self.level(number, before) else { return first };
             if level <= reached {
-                break first.min(before);
+                return first.min(before);
             }
             (reached, before) = (level, link_key(level, number));
-            levels.push(level);
+            self.links[number as usize].levels.push(level);
             if before >= first {
-                break first;
+                return first;
             }
-        };
-        self.links[number as usize].levels = levels;
-        first
+        }
     }
 
     /// The links and flows that the links in `work.open` connect, by flows that were not stopped before `restart`; these go
@@ -165,11 +180,11 @@ impl Shares {
     }
 
     /// Stops all flows that go on, of which there are so many, in the order of `stops`.
-    fn stop_all(&mut self, stops: &mut BinaryHeap<Reverse<Key>>, mut open: usize) {
+    fn stop_all(&mut self, stops: &mut BinaryHeap<Wide>, mut open: usize) {
         while open > 0 {
-            let Some(Reverse(key)) = stops.pop() else { break };
-            if key as u64 & LINKS == 0 {
-                let slot = key as u32 as usize;
+            let Some(key) = stops.pop().map(Key::narrow) else { break };
+            if key.what & LINKS == 0 {
+                let slot = key.what as usize;
                 let flow = &mut self.flows[slot];
                 if flow.stop == NEVER {
                     (flow.rate, flow.stop) = (self.terms[slot].bound, key);
@@ -177,14 +192,14 @@ impl Shares {
                 }
                 continue;
             }
-            let (number, mut level) = (key as u32, f64::from_bits((key >> 64) as u64));
+            let (number, mut level) = (key.what as u32, f64::from_bits(key.level));
             let Some(now) = self.level(number, NEVER) else { continue };
             let link = &mut self.links[number as usize];
             // Rounding may find a level just below the one that was reached.
             if now > level {
                 level = now;
                 link.levels.push(level);
-                let stop = Reverse(link_key(level, number));
+                let stop = link_key(level, number).wide();
                 if stops.peek().is_some_and(|next| *next > stop) {
                     stops.push(stop);
                     continue;
