@@ -258,6 +258,16 @@ impl<P, N: Network> Core<P, N> {
         self.processes[process.0 as usize].answer.take()
     }
 
+    /// Of what kind the answer is that a process in the round is told: done, a message, a failure, or something else.
+    pub fn kind(&self, process: ProcessId) -> usize {
+        match &self.processes[process.0 as usize].answer {
+            Some(Answer::Done) => 0,
+            Some(Answer::Message(_)) => 1,
+            Some(Answer::Failed(_)) => 2,
+            _ => 3,
+        }
+    }
+
     /// Processes that others have ended since the last call: their code is not to run any more.
     pub fn take_killed(&mut self) -> Vec<ProcessId> {
         std::mem::take(&mut self.killed)

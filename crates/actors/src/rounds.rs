@@ -35,8 +35,10 @@ pub struct RoundCounts {
     pub largest: u64,
 }
 
-/// Sizes of rounds are told apart by powers of two.
-const CLASSES: usize = 33;
+/// Sizes of rounds are told apart by powers of two, and rounds of a size by what their first process is told: who got a message
+/// has something else to do than who has slept.
+const SIZES: usize = 33;
+pub(crate) const KINDS: usize = 4;
 /// A round of a class is timed if it is the so-manieth; larger ones always.
 const TIMED: u32 = 64;
 const LARGE: usize = 32;
@@ -72,8 +74,8 @@ struct Class {
 pub(crate) struct Decider {
     rounds: Rounds,
     classes: Vec<Class>,
-    /// Nanoseconds a process on one thread, in rounds of any size, lately.
-    each_ns: f64,
+    /// By kind: nanoseconds a process on one thread, in rounds of any size, lately.
+    each_ns: [f64; KINDS],
     threshold: u32,
     five: (u32, f64, f64),
 }
@@ -89,19 +91,19 @@ impl Decider {
     pub(crate) fn new(rounds: Rounds) -> Self {
         Self {
             rounds,
-            classes: vec![Class::default(); CLASSES],
-            each_ns: 0.0,
+            classes: vec![Class::default(); SIZES * KINDS],
+            each_ns: [0.0; KINDS],
             threshold: FIRST_THRESHOLD,
             five: (0, 0.0, 0.0),
         }
     }
 
-    fn class(&mut self, size: usize) -> &mut Class {
-        &mut self.classes[size.ilog2() as usize]
+    fn class(&mut self, size: usize, kind: usize) -> &mut Class {
+        &mut self.classes[size.ilog2() as usize * KINDS + kind]
     }
 
-    /// How a round of `size` processes, at least one, is to run.
-    pub(crate) fn decide(&mut self, size: usize) -> How {
+    /// How a round of `size` processes, at least one, is to run, where the first is told something of this `kind`.
+    pub(crate) fn decide(&mut self, size: usize, kind: usize) -> How {
         let threshold = self.threshold;
         let many = size > 1;
         match self.rounds {
@@ -111,8 +113,8 @@ impl Decider {
             Rounds::Adaptive5 => How { parallel: many && size >= threshold as usize, timed: many },
             Rounds::Auto if !many => How { parallel: false, timed: false },
             Rounds::Auto => {
-                let each_ns = self.each_ns;
-                let class = self.class(size);
+                let each_ns = self.each_ns[kind];
+                let class = self.class(size, kind);
                 if class.one_ns == 0.0 && each_ns * size as f64 >= PLAIN_NS {
                     // As much as others have taken is worth it without a trial.
                     class.one_ns = each_ns;
@@ -123,15 +125,16 @@ impl Decider {
     }
 
     /// A round of `size` processes has taken so long.
-    pub(crate) fn took(&mut self, size: usize, parallel: bool, ns: f64) {
+    pub(crate) fn took(&mut self, size: usize, kind: usize, parallel: bool, ns: f64) {
         let each = ns / size as f64;
         match self.rounds {
             Rounds::Auto => {
                 if !parallel {
-                    let known = if self.each_ns == 0.0 { each } else { self.each_ns };
-                    self.each_ns = known + LATEST * (each - known);
+                    let before = self.each_ns[kind];
+                    let known = if before == 0.0 { each } else { before };
+                    self.each_ns[kind] = known + LATEST * (each - known);
                 }
-                self.class(size).took(parallel, each);
+                self.class(size, kind).took(parallel, each);
             }
             Rounds::Adaptive5 => {
                 let (rounds, one, many) = &mut self.five;
@@ -194,10 +197,10 @@ mod test {
         let (mut decider, mut took, mut alone) = (Decider::new(rounds), 0.0, 0.0);
         for size in sizes {
             let one = each_ns * size as f64;
-            let how = decider.decide(size);
+            let how = decider.decide(size, 0);
             let ns = if how.parallel { cost_ns + one * size.div_ceil(2) as f64 / size as f64 } else { one };
             if how.timed {
-                decider.took(size, how.parallel, ns);
+                decider.took(size, 0, how.parallel, ns);
             }
             took += ns;
             alone += one;
@@ -231,7 +234,7 @@ mod test {
 
     #[test]
     fn fixed_ways_look_at_the_number_alone() {
-        let parallel = |rounds, size| Decider::new(rounds).decide(size).parallel;
+        let parallel = |rounds, size| Decider::new(rounds).decide(size, 0).parallel;
         assert!(
             parallel(Rounds::Static(8), 8)
                 && !parallel(Rounds::Static(8), 7)
@@ -246,8 +249,8 @@ mod test {
     fn the_rule_of_five_rounds_moves_its_threshold_towards_what_is_faster() {
         let mut decider = Decider::new(Rounds::Adaptive5);
         for _ in 0..5 * 40 {
-            let how = decider.decide(FIRST_THRESHOLD as usize);
-            decider.took(FIRST_THRESHOLD as usize, how.parallel, if how.parallel { 9e9 } else { 1e3 });
+            let how = decider.decide(FIRST_THRESHOLD as usize, 0);
+            decider.took(FIRST_THRESHOLD as usize, 0, how.parallel, if how.parallel { 9e9 } else { 1e3 });
         }
         assert!(decider.threshold > FIRST_THRESHOLD, "parallel rounds are slower");
     }

@@ -257,7 +257,8 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
             }
             counts.largest = counts.largest.max(round.len() as u64);
             counts.shared_steps += if round.len() > 1 { round.len() as u64 } else { 0 };
-            let how = decider.decide(round.len());
+            let kind = self.core.kind(round[0]);
+            let how = decider.decide(round.len(), kind);
             let start = how.timed.then(Instant::now);
             match crew.filter(|_| how.parallel) {
                 Some(crew) => {
@@ -268,7 +269,7 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
                 None => self.run_in_turn(&round, &mut turns),
             }
             if let Some(start) = start {
-                decider.took(round.len(), how.parallel, start.elapsed().as_nanos() as f64);
+                decider.took(round.len(), kind, how.parallel, start.elapsed().as_nanos() as f64);
             }
             let Parts { requests, spawned, ends } = turns.parts();
             let (mut requests, mut spawned, mut before) = (requests.drain(..), spawned.drain(..), 0);
