@@ -368,8 +368,9 @@ impl<P, N: Network> Core<P, N> {
     }
 }
 
-/// A time of the network, in seconds, as simulated time: the first nanosecond that is not before it.
+/// A time of the network, in seconds, as simulated time: the nearest nanosecond, so that what a number of 64 bits cannot hold
+/// of a sum of times does not add up.
 fn from_secs(seconds: f64) -> Time {
-    let ns = (seconds * 1e9).ceil();
+    let ns = (seconds * 1e9).round();
     if ns < u64::MAX as f64 { Time::nanos(ns as u64) } else { Time::MAX }
 }

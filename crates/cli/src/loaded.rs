@@ -39,8 +39,10 @@ impl Kind {
 }
 
 /// Kinds of models whose parts are processes: the name used in scenario files and a line about each.
-pub const PROCESSES: [(&str, &str); 1] =
-    [("chord", "peers on a ring look up keys: processes that send each other messages")];
+pub const PROCESSES: [(&str, &str); 2] = [
+    ("chord", "peers on a ring look up keys: processes that send each other messages"),
+    ("mpi-trace", "what the ranks of an MPI program did, replayed on a platform"),
+];
 
 /// A model of any kind.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ mod settings;
 mod summary;
 
 use paceline_actors::{Control, Report, Simulation};
-use paceline_models::chord::{Chord, Outcome};
+use paceline_kernel::Time;
 use paceline_network::{Constant, Flows, Network};
 
 use crate::args::ResultArguments;
@@ -17,22 +17,22 @@ use crate::progress::Progress;
 use crate::run::{files_line, on_signal};
 use crate::text;
 
-use settings::{Model, ProcessSettings};
-use summary::Finished;
+use settings::{Model, ProcessSettings, Program};
+use summary::{Finished, Lines};
 
 /// Reads a scenario of processes, and says what would run.
 pub fn check(source: &Source) -> Result<(), Failure> {
-    let (chord, settings) = settings::read(source)?;
+    let (program, settings) = settings::read(source)?;
     let hosts = match &settings.model {
         Model::Constant { hosts, .. } => *hosts as usize,
         Model::Flows { platform, .. } => platform.hosts().len(),
     };
     let facts = [
-        ("model", "chord".to_owned()),
-        ("processes", text::count(chord.peers.into())),
+        ("model", program.name().to_owned()),
+        ("processes", text::count(program.processes().into())),
         ("hosts", text::count(hosts as u64)),
         ("network", settings.network.to_owned()),
-        ("until", settings.until.to_string()),
+        ("until", settings.until.map_or("the end of all processes".to_owned(), |until| until.to_string())),
         ("threads", settings.threads.to_string()),
         ("rounds", settings::round_name(settings.round)),
         ("seed", settings.seed.to_string()),
@@ -43,7 +43,7 @@ pub fn check(source: &Source) -> Result<(), Failure> {
 
 /// Runs a scenario of processes.
 pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
-    let (chord, settings) = settings::read(source)?;
+    let (program, settings) = settings::read(source)?;
     if results.trace.is_some() {
         return Err(Failure::Option("a run of processes writes no trace yet; leave out --trace".into()));
     }
@@ -54,20 +54,20 @@ pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
     let watched = control.clone();
     let look = move || (watched.time().as_nanos(), format!("{} steps", text::count(watched.steps())));
     let wanted = !results.json && !results.quiet;
-    let progress = Progress::show(Some(settings.until.as_nanos()), wanted, look, || ());
+    let progress = Progress::show(settings.until.map(Time::as_nanos), wanted, look, || ());
     let ran = match &settings.model {
         Model::Constant { seconds, hosts } => {
-            execute(&chord, &settings, Constant::new(*seconds), &vec![(1e9, 1); *hosts as usize], &control)
+            execute(&program, &settings, Constant::new(*seconds), &vec![(1e9, 1); *hosts as usize], &control)
         }
         Model::Flows { platform, model } => {
             let hosts: Vec<(f64, u32)> =
                 platform.hosts().iter().map(|host| (host.speeds[0], host.cores)).collect();
-            execute(&chord, &settings, Flows::new(platform, *model), &hosts, &control)
+            execute(&program, &settings, Flows::new(platform, *model), &hosts, &control)
         }
     };
     drop(progress);
-    let (report, outcome) = ran?;
-    let finished = Finished::new(source.name(), &chord, &settings, &report, &outcome);
+    let (report, lines) = ran?;
+    let finished = Finished::new(source.name(), program.name(), &settings, &report, lines);
     let written = match output {
         Some(mut output) => {
             let text = format!("{:#}\n", finished.results());
@@ -83,16 +83,49 @@ pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
     }
 }
 
-/// The run itself.
+/// The run itself, and what the model says of it.
 fn execute<N: Network>(
-    chord: &Chord,
+    program: &Program,
     settings: &ProcessSettings,
     network: N,
     hosts: &[(f64, u32)],
     control: &Control,
-) -> Result<(Report, std::sync::Arc<Outcome>), Failure> {
-    let mut simulation = Simulation::new(network, hosts)
-        .until(settings.until)
+) -> Result<(Report, Lines), Failure> {
+    let count = hosts.len() as u32;
+    match program {
+        Program::Chord(chord) => {
+            let mut simulation = simulation(settings, network, hosts, control);
+            let outcome = chord.spawn(&mut simulation, count, settings.seed);
+            let report = simulation.run().map_err(|error| Failure::Processes(error.into()))?;
+            let lines = vec![
+                ("lookups", outcome.lookups().into()),
+                ("lookups_answered", outcome.answered().into()),
+                ("mean_hops", outcome.mean_hops().into()),
+            ];
+            Ok((report, lines))
+        }
+        Program::MpiTrace(trace) => {
+            let mut simulation = simulation(settings, network, hosts, control);
+            let outcome = trace.spawn(&mut simulation, count);
+            let report = simulation.run().map_err(|error| Failure::Processes(error.into()))?;
+            let ends = outcome.ends();
+            let over = ends.iter().filter(|end| **end > Time::ZERO).count();
+            let last = ends.into_iter().max().unwrap_or(Time::ZERO);
+            let lines = vec![("ranks_at_their_end", over.into()), ("last_end_s", last.as_secs_f64().into())];
+            Ok((report, lines))
+        }
+    }
+}
+
+/// A world that is run as the settings say.
+fn simulation<P: Send + 'static, N: Network>(
+    settings: &ProcessSettings,
+    network: N,
+    hosts: &[(f64, u32)],
+    control: &Control,
+) -> Simulation<P, N> {
+    Simulation::new(network, hosts)
+        .until(settings.until.unwrap_or(Time::MAX))
         .seed(settings.seed)
         .threads(settings.threads as usize)
         .rounds(settings.round)
@@ -100,8 +133,5 @@ fn execute<N: Network>(
         .waiting(settings.waiting)
         .pin(settings.pin)
         .context(settings.context)
-        .control(control);
-    let outcome = chord.spawn(&mut simulation, hosts.len() as u32, settings.seed);
-    let report = simulation.run().map_err(|error| Failure::Processes(error.into()))?;
-    Ok((report, outcome))
+        .control(control)
 }

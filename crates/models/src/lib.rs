@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod chord;
+pub mod mpi_trace;
 pub mod phold;
 pub mod results;
 pub mod traffic;

@@ -70,7 +70,7 @@ impl<T> Cpu<T> {
     pub(super) fn next(&self) -> Option<Time> {
         let (first, _) = self.tasks.first_key_value()?.0;
         let seconds = (f64::from_bits(*first) - self.work).max(0.0) / self.rate();
-        let span_ns = (seconds * 1e9).ceil();
+        let span_ns = (seconds * 1e9).round();
         (span_ns < u64::MAX as f64).then(|| self.since.saturating_add(Time::nanos(span_ns as u64)))
     }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use paceline_actors::{ContextKind, Coordination, Rounds, Waiting};
 use paceline_kernel::Time;
 use paceline_models::chord::Chord;
+use paceline_models::mpi_trace::MpiTrace;
 use paceline_network::{FlowModel, Platform};
 use paceline_scenario::{Raw, ScenarioError, Section, Unfit, Value};
 
@@ -41,10 +42,38 @@ pub enum Model {
     },
 }
 
+/// What the processes are.
+#[derive(Debug)]
+pub enum Program {
+    /// The peers of Chord.
+    Chord(Chord),
+    /// The ranks of a trace.
+    MpiTrace(MpiTrace),
+}
+
+impl Program {
+    /// The name used in scenario files.
+    pub fn name(&self) -> &'static str {
+        PROCESSES[match self {
+            Self::Chord(_) => 0,
+            Self::MpiTrace(_) => 1,
+        }]
+        .0
+    }
+
+    /// How many processes there are from the start.
+    pub fn processes(&self) -> u32 {
+        match self {
+            Self::Chord(chord) => chord.peers,
+            Self::MpiTrace(trace) => trace.ranks(),
+        }
+    }
+}
+
 /// How processes are run.
 #[derive(Debug)]
 pub struct ProcessSettings {
-    pub until: Time,
+    pub until: Option<Time>,
     pub seed: u64,
     pub threads: u32,
     pub context: ContextKind,
@@ -58,13 +87,15 @@ pub struct ProcessSettings {
 }
 
 /// Reads a scenario to its last key.
-pub fn read(source: &Source) -> Result<(Chord, ProcessSettings), ScenarioError> {
+pub fn read(source: &Source) -> Result<(Program, ProcessSettings), ScenarioError> {
     let mut scenario = source.open()?;
     let (mut model, mut run) = (scenario.section("model")?, scenario.section("run")?);
     let mut network = scenario.section("network")?;
     scenario.finish(&["model", "run", "network"])?;
-    model.choice("kind", &PROCESSES, None)?;
-    let chord = Chord::from_section(&mut model)?;
+    let program = match model.choice("kind", &PROCESSES.map(|(name, _)| (name, name)), None)? {
+        "chord" => Program::Chord(Chord::from_section(&mut model)?),
+        _ => Program::MpiTrace(read_trace(&mut model)?),
+    };
     model.finish()?;
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u32;
     let threads = run.optional("threads")?.unwrap_or_else(cores);
@@ -72,10 +103,14 @@ pub fn read(source: &Source) -> Result<(Chord, ProcessSettings), ScenarioError> 
         let allowed = format!("a whole number from 1 to {MOST_THREADS}");
         return Err(run.refuse("threads", format!("a run on {threads} threads"), allowed));
     }
-    let (name, found) = read_network(&mut network, chord.peers)?;
+    let (name, found) = read_network(&mut network, program.processes())?;
     network.finish()?;
     let settings = ProcessSettings {
-        until: run.required("until")?,
+        until: match program {
+            // Peers never end by themselves.
+            Program::Chord(_) => Some(run.required("until")?),
+            Program::MpiTrace(_) => run.optional("until")?,
+        },
         seed: run.or("seed", 1)?,
         threads,
         context: run.choice("context", &CONTEXTS, Some(ContextKind::Future))?,
@@ -87,7 +122,24 @@ pub fn read(source: &Source) -> Result<(Chord, ProcessSettings), ScenarioError> 
         network: name,
     };
     run.finish()?;
-    Ok((chord, settings))
+    Ok((program, settings))
+}
+
+/// The trace that `[model]` names.
+fn read_trace(model: &mut Section) -> Result<MpiTrace, ScenarioError> {
+    let Some(path) = model.file("trace")? else {
+        let problem = "a model that replays a trace, and none is named";
+        return Err(model.refuse(
+            "trace",
+            problem,
+            "a file with lines `RANK ACTION ARGUMENTS`, or with names of such files",
+        ));
+    };
+    let refuse = |problem: String| model.refuse("trace", problem, "a trace that can be read");
+    let text = read_file(&path).map_err(refuse)?;
+    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    let trace = MpiTrace::read(&path.display().to_string(), &text, &mut |file| read_file(&folder.join(file)));
+    trace.map_err(|error| refuse(error.to_string()))
 }
 
 /// The name of the network and what it is.

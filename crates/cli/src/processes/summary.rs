@@ -1,21 +1,24 @@
 //! What is said of a finished run of processes: to people, to programs, and to the output folder.
 
 use paceline_actors::{EndedBy, Report};
-use paceline_models::chord::{Chord, Outcome};
 use serde_json::{Value, json};
 
 use super::settings::{CONTEXTS, COORDINATIONS, ProcessSettings, WAITINGS, round_name};
 use crate::memory;
+use crate::summary::label;
 use crate::text;
+
+/// What the model says of a run, by name.
+pub type Lines = Vec<(&'static str, Value)>;
 
 /// A finished run.
 #[derive(Debug)]
 pub struct Finished<'r> {
     scenario: String,
-    chord: &'r Chord,
+    model: &'static str,
     settings: &'r ProcessSettings,
     report: &'r Report,
-    outcome: &'r Outcome,
+    lines: Lines,
     peak_memory_bytes: Option<u64>,
 }
 
@@ -23,12 +26,12 @@ impl<'r> Finished<'r> {
     /// Puts together what is known.
     pub fn new(
         scenario: String,
-        chord: &'r Chord,
+        model: &'static str,
         settings: &'r ProcessSettings,
         report: &'r Report,
-        outcome: &'r Outcome,
+        lines: Lines,
     ) -> Self {
-        Self { scenario, chord, settings, report, outcome, peak_memory_bytes: memory::peak_bytes() }
+        Self { scenario, model, settings, report, lines, peak_memory_bytes: memory::peak_bytes() }
     }
 
     fn ended_by(&self) -> &'static str {
@@ -55,11 +58,7 @@ impl<'r> Finished<'r> {
     }
 
     fn model_results(&self) -> Value {
-        json!({
-            "lookups": self.outcome.lookups(),
-            "lookups_answered": self.outcome.answered(),
-            "mean_hops": self.outcome.mean_hops(),
-        })
+        Value::Object(self.lines.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
     }
 
     fn unreceived(&self) -> usize {
@@ -70,7 +69,7 @@ impl<'r> Finished<'r> {
     pub fn results(&self) -> Value {
         let Report { counts, .. } = self.report;
         json!({
-            "model": "chord",
+            "model": self.model,
             "scenario": self.scenario,
             "seed": self.settings.seed,
             "network": self.settings.network,
@@ -131,13 +130,7 @@ impl<'r> Finished<'r> {
         };
         let row = |name: &str, value: String| (name.to_owned(), value);
         let percent = |share: f64| format!("{} %", text::decimal(100.0 * share));
-        let lookups = self.outcome.lookups();
-        let own = vec![
-            row("peers", text::count(self.chord.peers.into())),
-            row("lookups", text::count(lookups)),
-            row("answered", percent(self.outcome.answered() as f64 / (lookups as f64).max(1.0))),
-            row("mean hops", text::decimal(self.outcome.mean_hops())),
-        ];
+        let own = self.lines.iter().map(|(name, value)| label(name, value)).collect();
         let per_message_us = 1e6 * wall.as_secs_f64() / (counts.messages as f64).max(1.0);
         let mut run = vec![
             row("ended", ended),
@@ -171,7 +164,7 @@ impl<'r> Finished<'r> {
             run.push(row("peak memory", text::bytes(bytes)));
         }
         run.push(row("digest", self.report.digest.to_string()));
-        let title = format!("{} (chord)", self.scenario);
+        let title = format!("{} ({})", self.scenario, self.model);
         text::groups(&[(title.as_str(), own), ("The run", run)])
     }
 }

@@ -157,3 +157,27 @@ fn mistakes_are_told_with_their_place() {
         stderr(&output)
     );
 }
+
+#[test]
+fn an_mpi_trace_is_replayed_and_its_mistakes_told() {
+    let folder = folder();
+    let scenario = "[model]\nkind = \"mpi-trace\"\ntrace = \"two.txt\"\n[network]\nlatency = \"1s\"\n";
+    fs::write(folder.path().join("ring.toml"), scenario).unwrap();
+    fs::write(folder.path().join("two.txt"), "0 compute 2e9\n0 send 1 0 1e6\n1 recv 0 0 1e6\n").unwrap();
+    let summary = json(folder.path(), &["run.threads=1"]);
+    assert_eq!((&summary["model"], &summary["ended_by"]), (&"mpi-trace".into(), &"processes".into()));
+    assert_eq!((&summary["end_time_s"], &summary["results"]["ranks_at_their_end"]), (&3.0.into(), &2.into()));
+    let sound = stdout(&paceline(folder.path(), &["check", "ring.toml"]));
+    assert!(sound.contains("the end of all processes"), "{sound}");
+    fs::write(folder.path().join("two.txt"), "0 barrier\n1 compute 1\n").unwrap();
+    let output = paceline(folder.path(), &["run", "ring.toml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("process 0 `rank` on host 0 waits for a message"),
+        "{}",
+        stderr(&output)
+    );
+    fs::write(folder.path().join("two.txt"), "0 fly\n").unwrap();
+    let output = paceline(folder.path(), &["run", "ring.toml"]);
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("two.txt:1: the action `fly`"));
+}
