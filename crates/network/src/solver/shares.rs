@@ -175,7 +175,6 @@ impl Shares {
         }
         // The slot keeps the memory for its next flow.
         self.terms[slot as usize].links = links;
-        self.restart = self.restart.min(self.flows[slot as usize].stop);
     }
 
     /// Changes the penalty and bound of the flow in a slot.

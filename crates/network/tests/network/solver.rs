@@ -211,6 +211,26 @@ proptest! {
     }
 
     #[test]
+    fn as_flows_come_and_go_rates_are_those_of_a_full_solution(
+        links in vec((0.5f64..20.0, sharing()), 4..12),
+        flows in vec((flow(), any::<bool>(), any::<usize>()), 1..120),
+    ) {
+        // Nothing but that: a change of a capacity makes the solver begin at the start.
+        let mut system = System { links, flows: BTreeMap::new() };
+        let mut solver = system.solver();
+        for (number, (flow, is_start, which)) in flows.into_iter().enumerate() {
+            let change = if is_start || system.flows.len() < 20 { Change::Start(flow) } else { Change::End(which) };
+            system.change(&change, number, &mut solver);
+            solver.solve();
+            let full = system.solver();
+            for flow in system.flows.keys() {
+                let (rate, whole) = (solver.rate(*flow), full.rate(*flow));
+                prop_assert_eq!(rate.to_bits(), whole.to_bits(), "flow {}: {}, not {}", flow, rate, whole);
+            }
+        }
+    }
+
+    #[test]
     fn what_a_change_does_not_reach_is_not_looked_at(
         near in vec(flow(), 1..6),
         far in vec(flow(), 1..6),
