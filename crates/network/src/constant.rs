@@ -41,10 +41,19 @@ impl Network for Constant {
         self.now
     }
 
-    fn start(&mut self, _: HostId, _: HostId, _: f64) -> Result<TransferId, RouteError> {
+    fn alone(&self, _: HostId, _: HostId, _: f64) -> Option<f64> {
+        Some(self.seconds)
+    }
+
+    fn least_latency(&self) -> f64 {
+        self.seconds
+    }
+
+    fn start_since(&mut self, _: HostId, _: HostId, _: f64, since: f64) -> Result<TransferId, RouteError> {
         let transfer = TransferId(self.started);
         self.started += 1;
-        self.open.push_back(Ended { transfer, at: self.now + self.seconds, arrived: true });
+        let last = self.open.back().map_or(self.now, |end| end.at);
+        self.open.push_back(Ended { transfer, at: (since + self.seconds).max(last), arrived: true });
         Ok(transfer)
     }
 

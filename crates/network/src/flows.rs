@@ -11,6 +11,7 @@
 //! having arrived.
 
 mod changes;
+mod latency;
 mod model;
 mod numbers;
 mod timers;
@@ -105,6 +106,7 @@ pub struct Flows<'p> {
     unsolved: bool,
     /// The route back of the transfer that starts.
     back: Vec<LinkId>,
+    least_latency: f64,
 }
 
 impl<'p> Flows<'p> {
@@ -125,6 +127,7 @@ impl<'p> Flows<'p> {
             changes: Changes::default(),
             unsolved: false,
             back: Vec::new(),
+            least_latency: latency::least(platform) * model.latency_factor,
         };
         for (number, link) in platform.links().iter().enumerate() {
             flows.shares.add_link(link.bandwidth, link.latency, link.sharing);
@@ -265,7 +268,21 @@ impl Network for Flows<'_> {
         self.now
     }
 
-    fn start(&mut self, from: HostId, to: HostId, bytes: f64) -> Result<TransferId, RouteError> {
+    fn alone(&self, from: HostId, to: HostId, bytes: f64) -> Option<f64> {
+        (from == to).then(|| latency::alone(self.platform, &self.model, from, bytes))?
+    }
+
+    fn least_latency(&self) -> f64 {
+        self.least_latency
+    }
+
+    fn start_since(
+        &mut self,
+        from: HostId,
+        to: HostId,
+        bytes: f64,
+        since: f64,
+    ) -> Result<TransferId, RouteError> {
         assert!(bytes.is_finite() && bytes >= 0.0, "a size is finite and not negative: {bytes}");
         let slot = self.free.pop().unwrap_or_else(|| {
             self.transfers.push(Transfer::default());
@@ -293,7 +310,7 @@ impl Network for Flows<'_> {
         (transfer.number, transfer.phase, transfer.bytes) = (number, phase, bytes);
         (transfer.rate, transfer.since) = (0.0, self.now);
         self.numbers.insert(number, slot);
-        self.timers.set(slot, number, self.now + delay);
+        self.timers.set(slot, number, (since + delay).max(self.now));
         Ok(TransferId(number))
     }
 

@@ -40,8 +40,31 @@ pub trait Network {
     /// The time up to which the network was advanced, in seconds.
     fn now(&self) -> f64;
 
+    /// How long a transfer of so many bytes takes, in seconds, where that is known now: it shares nothing with others, and
+    /// nothing on its way changes.
+    fn alone(&self, from: HostId, to: HostId, bytes: f64) -> Option<f64> {
+        let _ = (from, to, bytes);
+        None
+    }
+
+    /// The least time, in seconds, for which a transfer between different hosts acts on no other. It may be more than that of
+    /// some routes, where finding the least takes too long; it is never more than that of most.
+    fn least_latency(&self) -> f64;
+
     /// Starts a transfer of so many bytes (finite, not negative) now.
-    fn start(&mut self, from: HostId, to: HostId, bytes: f64) -> Result<TransferId, RouteError>;
+    fn start(&mut self, from: HostId, to: HostId, bytes: f64) -> Result<TransferId, RouteError> {
+        self.start_since(from, to, bytes, self.now())
+    }
+
+    /// Starts a transfer whose latency has been counted since the time `since`, which is not after now; what is left of it
+    /// is waited for. Links are taken as they are now.
+    fn start_since(
+        &mut self,
+        from: HostId,
+        to: HostId,
+        bytes: f64,
+        since: f64,
+    ) -> Result<TransferId, RouteError>;
 
     /// The time of the next change inside the network, if there is one; not every change ends a transfer.
     fn next(&mut self) -> Option<f64>;

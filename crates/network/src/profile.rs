@@ -104,8 +104,8 @@ impl Profile {
         Ok(Self { changes: changes.into(), period })
     }
 
-    /// The change of this number, from 0: when, and to what value.
-    pub(crate) fn change(&self, number: usize) -> Option<(f64, f64)> {
+    /// The change of this number, from 0: when, in seconds, and to what value.
+    pub fn change(&self, number: usize) -> Option<(f64, f64)> {
         let (round, place) = (number / self.changes.len(), number % self.changes.len());
         let (time, value) = self.changes[place];
         match self.period {
@@ -113,6 +113,17 @@ impl Profile {
             Some(period) => Some((time + round as f64 * period, value)),
             None => None,
         }
+    }
+
+    /// The least of its values.
+    pub(crate) fn least(&self) -> f64 {
+        self.changes.iter().map(|(_, value)| *value).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The values that changes from this number on have, each once or more often.
+    pub fn remaining(&self, number: usize) -> impl Iterator<Item = f64> + '_ {
+        let over = if self.period.is_some() { 0 } else { number.min(self.changes.len()) };
+        self.changes[over..].iter().map(|(_, value)| *value)
     }
 
     /// Every change in order, as (seconds, value); without end where the list starts again.

@@ -21,6 +21,8 @@ pub enum OnFailure {
 /// An actor: a function that runs on a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Actor {
+    /// The line and the column of its element in the file, both from 1.
+    pub place: (usize, usize),
     /// Its host.
     pub host: HostId,
     /// The name of its function.
@@ -52,6 +54,7 @@ pub struct Actor {
 /// let [master, worker] = &deployment.actors[..] else { panic!("there are two actors") };
 /// assert_eq!((&master.arguments[..], master.on_failure), (&["20".to_owned()][..], OnFailure::Restart));
 /// assert_eq!((worker.host, worker.start, worker.kill), (platform.host("a").unwrap(), 1.5, None));
+/// assert_eq!(worker.place, (3, 5));
 /// # Ok::<(), paceline_network::ReadError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,14 +75,20 @@ impl Deployment {
             let root = xml::parse(text)?;
             words::check(&root, &words::DEPLOYMENT)?;
             words::check_version(&root)?;
-            let actors = root.children.iter().map(|element| actor(element, platform));
+            let newlines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+            let place = |element: &Element| {
+                let before = newlines.partition_point(|at| *at < element.at.start);
+                let start = before.checked_sub(1).map_or(0, |last| newlines[last] + 1);
+                (before + 1, text[start..element.at.start].chars().count() + 1)
+            };
+            let actors = root.children.iter().map(|element| actor(element, place(element), platform));
             Ok(Self { actors: actors.collect::<Result<_, _>>()? })
         };
         read().map_err(|flaw| flaw.place(name, text))
     }
 }
 
-fn actor(element: &Element, platform: &Platform) -> Result<Actor, Flaw> {
+fn actor(element: &Element, place: (usize, usize), platform: &Platform) -> Result<Actor, Flaw> {
     let host = element.need("host")?;
     let function = element.need("function")?;
     if function.value.is_empty() {
@@ -111,6 +120,7 @@ fn actor(element: &Element, platform: &Platform) -> Result<Actor, Flaw> {
     let arguments = arguments.map(|argument| Ok(argument.need("value")?.value.clone()));
     let arguments: Result<Vec<String>, Flaw> = arguments.collect();
     Ok(Actor {
+        place,
         host: host_of(host, platform)?,
         function: function.value.clone(),
         arguments: arguments?,

@@ -1,0 +1,54 @@
+//! What is known of latencies before anything flows.
+
+use crate::flows::FlowModel;
+use crate::platform::{HostId, Link, LinkId, Platform, Sharing};
+
+/// Of platforms with more hosts, routes between neighbours in the file and from both ends of the file are looked at instead of all.
+const ALL_PAIRS: usize = 200;
+
+/// The least latency that a link ever has, in seconds.
+fn latency(link: &Link) -> f64 {
+    link.latency_profile.as_ref().map_or(link.latency, |profile| profile.least().min(link.latency))
+}
+
+/// The least latency of a route between two hosts, in seconds; zero where there is no route.
+pub(super) fn least(platform: &Platform) -> f64 {
+    let hosts = platform.hosts().len();
+    let mut route = Vec::new();
+    let mut of = |from: usize, to: usize| {
+        route.clear();
+        let (from, to) = (HostId(from as u32), HostId(to as u32));
+        match platform.route_into(from, to, &mut route) {
+            Ok(()) => route.iter().map(|link: &LinkId| latency(&platform.links()[link.0 as usize])).sum(),
+            Err(_) => f64::INFINITY,
+        }
+    };
+    let mut least = f64::INFINITY;
+    for from in 0..hosts {
+        let near = [(from + 1) % hosts, 0, hosts - 1];
+        let (all, few) = if hosts <= ALL_PAIRS { (0..hosts, &near[..0]) } else { (0..0, &near[..]) };
+        for to in all.chain(few.iter().copied()).filter(|to| *to != from) {
+            least = least.min(of(from, to));
+        }
+    }
+    if least.is_finite() { least } else { 0.0 }
+}
+
+/// How long a transfer from a host to itself takes, in seconds, where it shares nothing and nothing changes.
+pub(super) fn alone(platform: &Platform, model: &FlowModel, host: HostId, bytes: f64) -> Option<f64> {
+    let mut route = Vec::new();
+    platform.route_into(host, host, &mut route).ok()?;
+    let (mut seconds, mut narrowest) = (0.0, f64::INFINITY);
+    for link in &route {
+        let link = &platform.links()[link.0 as usize];
+        let changes = [&link.bandwidth_profile, &link.latency_profile, &link.state_profile];
+        if link.sharing == Sharing::Shared || changes.iter().any(|profile| profile.is_some()) {
+            return None;
+        }
+        seconds += link.latency;
+        narrowest = narrowest.min(link.bandwidth);
+    }
+    let (_, bound) = model.terms(std::iter::once((narrowest, seconds)), narrowest);
+    let flows = if bytes > 0.0 { bytes / (bound * model.bandwidth_factor) } else { 0.0 };
+    Some(seconds * model.latency_factor + flows)
+}
