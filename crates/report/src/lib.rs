@@ -21,6 +21,8 @@ pub use figure::{Axis, Figure, FigureError, Kind, Scale, Series, VALUE_MAX};
 pub use findings::{Check, Finding, json};
 pub use number::number;
 pub use page::page;
-pub use perfetto::{Activity, MachineTrace, Mark, PerfettoTrace, Slice, TraceError, TraceHost};
+pub use perfetto::{
+    Activity, MachineTrace, Mark, PerfettoTrace, ProcessTrace, Slice, TraceError, TraceHost, TraceRound,
+};
 pub use plot::svg;
 pub use table::Table;

@@ -3,7 +3,7 @@
 //! Tracks: the run as a process, with GVT as a counter; each worker as a thread with slices of what it did; each federate
 //! with slices of what was done to it, and its local virtual time (LVT) as a counter.
 //!
-//! A simulated machine has tracks of its own: see [`MachineTrace`].
+//! A simulated machine has tracks of its own: see [`MachineTrace`]; so has a run of processes: see [`ProcessTrace`].
 //!
 //! Packets are written as they come, so memory stays bounded. Many threads may write at once: each encodes for itself, and
 //! only the bytes go through a lock. Nothing that goes wrong while writing disturbs the run: the first failure is kept,
@@ -13,9 +13,11 @@
 //! not.
 
 mod encode;
+mod file;
 mod layout;
 mod machine;
 pub mod packet;
+mod processes;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -27,6 +29,7 @@ use thiserror::Error;
 
 use layout::Track;
 pub use machine::{MachineTrace, TraceHost};
+pub use processes::{ProcessTrace, TRACED, TraceRound};
 
 /// What an entry comes to, about.
 const MARK_BYTES: usize = 160;

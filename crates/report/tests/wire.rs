@@ -2,10 +2,13 @@
 //! back as it was written by ourselves, and by nobody else.
 
 use std::fs;
+use std::time::Duration;
 
 use paceline_kernel::Time;
 use paceline_report::perfetto::packet::Trace;
-use paceline_report::{Activity, MachineTrace, Mark, PerfettoTrace, Slice, TraceHost};
+use paceline_report::{
+    Activity, MachineTrace, Mark, PerfettoTrace, ProcessTrace, Slice, TraceHost, TraceRound,
+};
 use prost::Message;
 
 const VARINT: u64 = 0;
@@ -165,4 +168,34 @@ fn a_machine_has_tracks_for_pcpus_and_arrows_between_domains() {
     let thread = [number(1, 3), number(2, 6), text(5, "PCPU 1")];
     assert!(holds(&trace, &bytes(60, &[number(1, 6), bytes(4, &thread)])), "PCPU 1 of the right host");
     assert!(holds(&trace, &bytes(2, &[number(1, 4), text(2, "two")])), "slices have the domain's name");
+}
+
+#[test]
+fn rounds_have_a_track_and_each_process_what_it_waits_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    let mut trace = ProcessTrace::create(&path, "a ring").unwrap();
+    let [start, code, answers] = [1_000, 500, 20].map(Duration::from_nanos);
+    trace.round(&TraceRound { time: Time::secs(3), size: 2, is_parallel: true, start, code, answers });
+    trace.goes_on(7, "peer", Time::secs(3), Some("a message".into()));
+    trace.goes_on(7, "peer", Time::millis(3_500), Some("time 9s".into()));
+    trace.finish(Time::secs(4)).unwrap();
+    let trace = fs::read(path).unwrap();
+    let packet = |at_ns, event: &[Vec<u8>]| {
+        bytes(1, &[number(8, at_ns), number(10, 1), bytes(11, event), number(13, 2)])
+    };
+    // Annotations: 1 the round's number, 2 its size, 3 its simulated time. Names: 2 many threads, 3 answers, 4 goes on.
+    let note = |name, value| bytes(4, &[number(1, name), number(3, value)]);
+    let notes = [note(1, 1), note(2, 2), note(3, 3_000_000_000)].concat();
+    assert!(holds(&trace, &packet(1_000, &[notes, number(9, 1), number(10, 2), number(11, 2)])));
+    assert!(holds(&trace, &packet(1_500, &[number(9, 1), number(10, 3), number(11, 2)])), "answers begin");
+    assert!(holds(&trace, &packet(1_520, &[number(9, 2), number(11, 2)])), "and end");
+    let turn = [note(1, 1), number(9, 3), number(10, 4), number(11, 11)];
+    assert!(holds(&trace, &packet(3_000_000_000, &turn)));
+    // TrackEvent.name = 23.
+    assert!(holds(&trace, &packet(3_000_000_000, &[number(9, 1), number(11, 11), text(23, "a message")])));
+    assert!(holds(&trace, &packet(3_500_000_000, &[number(9, 2), number(11, 11)])), "until it goes on");
+    assert!(holds(&trace, &packet(4_000_000_000, &[number(9, 2), number(11, 11)])), "it waits to the end");
+    let track = [number(1, 11), text(2, "peer 7"), number(5, 3), number(12, 7)];
+    assert!(holds(&trace, &bytes(60, &track)));
 }

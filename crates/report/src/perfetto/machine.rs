@@ -6,22 +6,17 @@
 //!
 //! Invariant: slices of one PCPU do not overlap if those given do not.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use paceline_kernel::Time;
 
 use super::TraceError;
-use super::encode::packet;
+use super::file::{PacketFile, event};
 use super::packet::{
-    CounterDescriptor, DebugAnnotation, EXPLICIT_ORDERING, EventType, INCREMENTAL_STATE_CLEARED,
-    InternedData, InternedName, NEEDS_INCREMENTAL_STATE, ProcessDescriptor, ThreadDescriptor, TracePacket,
+    CounterDescriptor, DebugAnnotation, EventType, InternedData, InternedName, ThreadDescriptor,
     TrackDescriptor, TrackEvent,
 };
 
-/// The only sequence of packets: a machine is simulated by one thread.
-const SEQUENCE: u32 = 1;
 /// The number of the process to which the tracks of domains belong; hosts follow.
 const DOMAINS: u64 = 1;
 /// Names of slices that belong to no domain.
@@ -59,10 +54,7 @@ pub struct TraceHost {
 /// ```
 #[derive(Debug)]
 pub struct MachineTrace {
-    path: PathBuf,
-    file: BufWriter<File>,
-    failure: Option<io::Error>,
-    bytes: Vec<u8>,
+    file: PacketFile,
     hosts: u64,
     pcpus: u64,
     messages: u64,
@@ -72,18 +64,9 @@ impl MachineTrace {
     /// Makes the file, in place of one that may be there, for a machine of `hosts` on which the domains called `domains` run,
     /// the privileged ones included.
     pub fn create(path: &Path, hosts: &[TraceHost], domains: &[String]) -> Result<Self, TraceError> {
-        let failed = |reason| TraceError { path: path.to_owned(), reason };
-        let file = BufWriter::new(File::create(path).map_err(failed)?);
         let pcpus = hosts.iter().map(|host| u64::from(host.pcpus)).sum();
-        let mut trace = Self {
-            path: path.to_owned(),
-            file,
-            failure: None,
-            bytes: Vec::new(),
-            hosts: hosts.len() as u64,
-            pcpus,
-            messages: 0,
-        };
+        let file = PacketFile::create(path)?;
+        let mut trace = Self { file, hosts: hosts.len() as u64, pcpus, messages: 0 };
         trace.introduce(hosts, domains);
         Ok(trace)
     }
@@ -92,7 +75,7 @@ impl MachineTrace {
     pub fn ran(&mut self, pcpu: u32, domain: u32, vcpu: u32, from_ns: u64, to_ns: u64) {
         let track = self.pcpu(pcpu);
         let note = DebugAnnotation { name_iid: Some(VCPU), uint_value: Some(vcpu.into()) };
-        self.event(
+        self.file.event(
             from_ns,
             TrackEvent {
                 debug_annotations: vec![note],
@@ -100,14 +83,14 @@ impl MachineTrace {
                 ..event(EventType::SliceBegin, track)
             },
         );
-        self.event(to_ns, event(EventType::SliceEnd, track));
+        self.file.event(to_ns, event(EventType::SliceEnd, track));
     }
 
     /// A process of `domain` has come to `lvt`.
     pub fn lvt(&mut self, domain: u32, at_ns: u64, lvt: Time) {
         let track = self.lvt_track(domain);
         let double_counter_value = Some(lvt.as_secs_f64());
-        self.event(at_ns, TrackEvent { double_counter_value, ..event(EventType::Counter, track) });
+        self.file.event(at_ns, TrackEvent { double_counter_value, ..event(EventType::Counter, track) });
     }
 
     /// A message that was sent at `sent_ns` has come from one domain to another.
@@ -116,14 +99,14 @@ impl MachineTrace {
         let flow = vec![self.messages];
         let (out, into) = (self.lvt_track(from) + 1, self.lvt_track(to) + 1);
         let (sends, receives) = (event(EventType::Instant, out), event(EventType::Instant, into));
-        self.event(sent_ns, TrackEvent { name_iid: Some(SENDS), flow_ids: flow.clone(), ..sends });
-        self.event(at_ns, TrackEvent { name_iid: Some(RECEIVES), terminating_flow_ids: flow, ..receives });
+        self.file.event(sent_ns, TrackEvent { name_iid: Some(SENDS), flow_ids: flow.clone(), ..sends });
+        self.file
+            .event(at_ns, TrackEvent { name_iid: Some(RECEIVES), terminating_flow_ids: flow, ..receives });
     }
 
     /// Writes what is left. The error is the first one that there was since the file was made.
-    pub fn finish(mut self) -> Result<(), TraceError> {
-        let reason = self.failure.take().map_or_else(|| self.file.flush(), Err);
-        reason.map_err(|reason| TraceError { path: self.path, reason })
+    pub fn finish(self) -> Result<(), TraceError> {
+        self.file.finish()
     }
 
     fn host(&self, host: u64) -> u64 {
@@ -144,21 +127,17 @@ impl MachineTrace {
         let mut event_names = vec![name(SENDS, "sends"), name(RECEIVES, "receives")];
         event_names.extend(domains.iter().zip(FIRST_NAME..).map(|(domain, iid)| name(iid, domain)));
         let debug_annotation_names = vec![name(VCPU, "vcpu")];
-        self.write(&TracePacket {
-            sequence_flags: Some(INCREMENTAL_STATE_CLEARED),
-            interned_data: Some(InternedData { event_names, debug_annotation_names }),
-            ..TracePacket::default()
-        });
+        self.file.intern(InternedData { event_names, debug_annotation_names });
         let mut pcpu = 0;
         for (host, number) in hosts.iter().zip(0..) {
             let process = self.host(number);
-            self.process(process, &host.name);
+            self.file.group(process, host.name.clone());
             for local in 0..host.pcpus {
                 // Threads have numbers of their own, beyond those of the processes.
                 let tid = Some((self.pcpu(pcpu)) as i64);
                 let thread_name = Some(format!("PCPU {local}"));
                 let thread = Some(ThreadDescriptor { pid: Some(process as i32), tid, thread_name });
-                self.track(TrackDescriptor {
+                self.file.track(TrackDescriptor {
                     uuid: Some(self.pcpu(pcpu)),
                     thread,
                     ..TrackDescriptor::default()
@@ -166,7 +145,7 @@ impl MachineTrace {
                 pcpu += 1;
             }
         }
-        self.process(DOMAINS, "domains");
+        self.file.group(DOMAINS, "domains".to_owned());
         for (domain, number) in domains.iter().zip(0..) {
             let uuid = self.lvt_track(number);
             let child = |uuid: u64, name: String, rank: u64| TrackDescriptor {
@@ -178,44 +157,8 @@ impl MachineTrace {
             };
             let rank = 2 * u64::from(number);
             let counter = Some(CounterDescriptor { unit_name: Some("s".to_owned()) });
-            self.track(TrackDescriptor { counter, ..child(uuid, format!("LVT of {domain}"), rank) });
-            self.track(child(uuid + 1, format!("messages of {domain}"), rank + 1));
+            self.file.track(TrackDescriptor { counter, ..child(uuid, format!("LVT of {domain}"), rank) });
+            self.file.track(child(uuid + 1, format!("messages of {domain}"), rank + 1));
         }
     }
-
-    fn process(&mut self, uuid: u64, name: &str) {
-        let process = ProcessDescriptor { pid: Some(uuid as i32), process_name: Some(name.to_owned()) };
-        self.track(TrackDescriptor {
-            uuid: Some(uuid),
-            process: Some(process),
-            child_ordering: Some(EXPLICIT_ORDERING),
-            ..TrackDescriptor::default()
-        });
-    }
-
-    fn track(&mut self, track: TrackDescriptor) {
-        self.write(&TracePacket { track_descriptor: Some(track), ..TracePacket::default() });
-    }
-
-    fn event(&mut self, at_ns: u64, event: TrackEvent) {
-        self.write(&TracePacket {
-            timestamp: Some(at_ns),
-            track_event: Some(event),
-            sequence_flags: Some(NEEDS_INCREMENTAL_STATE),
-            ..TracePacket::default()
-        });
-    }
-
-    fn write(&mut self, entry: &TracePacket) {
-        self.bytes.clear();
-        let entry = TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..entry.clone() };
-        packet(&mut self.bytes, &entry);
-        if self.failure.is_none() {
-            self.failure = self.file.write_all(&self.bytes).err();
-        }
-    }
-}
-
-fn event(kind: EventType, track: u64) -> TrackEvent {
-    TrackEvent { r#type: Some(kind as i32), track_uuid: Some(track), ..TrackEvent::default() }
 }

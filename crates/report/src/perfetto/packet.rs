@@ -98,6 +98,9 @@ pub struct TrackEvent {
     /// The track.
     #[prost(uint64, optional, tag = "11")]
     pub track_uuid: Option<u64>,
+    /// The slice's name itself, where it has no number.
+    #[prost(string, optional, tag = "23")]
+    pub name: Option<String>,
     /// The counter's value.
     #[prost(double, optional, tag = "44")]
     pub double_counter_value: Option<f64>,

@@ -1,0 +1,89 @@
+//! A trace that one thread writes: packets go to the file as they come.
+//!
+//! Invariants: all packets are of one sequence; after a failure nothing is written, and [`PacketFile::finish`] tells the first.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::TraceError;
+use super::encode::packet;
+use super::packet::{
+    EXPLICIT_ORDERING, EventType, INCREMENTAL_STATE_CLEARED, InternedData, NEEDS_INCREMENTAL_STATE,
+    ProcessDescriptor, TracePacket, TrackDescriptor, TrackEvent,
+};
+
+/// The only sequence of packets.
+const SEQUENCE: u32 = 1;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct PacketFile {
+    path: PathBuf,
+    file: BufWriter<File>,
+    failure: Option<io::Error>,
+    bytes: Vec<u8>,
+}
+
+impl PacketFile {
+    /// Makes the file, in place of one that may be there.
+    pub(super) fn create(path: &Path) -> Result<Self, TraceError> {
+        let path = path.to_owned();
+        match File::create(&path) {
+            Ok(file) => Ok(Self { path, file: BufWriter::new(file), failure: None, bytes: Vec::new() }),
+            Err(reason) => Err(TraceError { path, reason }),
+        }
+    }
+
+    /// Names that events and annotations are called by from now on.
+    pub(super) fn intern(&mut self, data: InternedData) {
+        self.write(TracePacket {
+            sequence_flags: Some(INCREMENTAL_STATE_CLEARED),
+            interned_data: Some(data),
+            ..TracePacket::default()
+        });
+    }
+
+    /// A group of tracks.
+    pub(super) fn group(&mut self, uuid: u64, name: String) {
+        let process = ProcessDescriptor { pid: Some(uuid as i32), process_name: Some(name) };
+        self.track(TrackDescriptor {
+            uuid: Some(uuid),
+            process: Some(process),
+            child_ordering: Some(EXPLICIT_ORDERING),
+            ..TrackDescriptor::default()
+        });
+    }
+
+    pub(super) fn track(&mut self, track: TrackDescriptor) {
+        self.write(TracePacket { track_descriptor: Some(track), ..TracePacket::default() });
+    }
+
+    pub(super) fn event(&mut self, at_ns: u64, event: TrackEvent) {
+        self.write(TracePacket {
+            timestamp: Some(at_ns),
+            track_event: Some(event),
+            sequence_flags: Some(NEEDS_INCREMENTAL_STATE),
+            ..TracePacket::default()
+        });
+    }
+
+    fn write(&mut self, entry: TracePacket) {
+        self.bytes.clear();
+        packet(&mut self.bytes, &TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..entry });
+        if self.failure.is_none() {
+            self.failure = self.file.write_all(&self.bytes).err();
+        }
+    }
+
+    /// Writes what is left. The error is the first one that there was since the file was made.
+    pub(super) fn finish(mut self) -> Result<(), TraceError> {
+        let reason = self.failure.take().map_or_else(|| self.file.flush(), Err);
+        reason.map_err(|reason| TraceError { path: self.path, reason })
+    }
+}
+
+/// An event of a kind on a track, without more.
+pub(super) fn event(kind: EventType, track: u64) -> TrackEvent {
+    TrackEvent { r#type: Some(kind as i32), track_uuid: Some(track), ..TrackEvent::default() }
+}
