@@ -257,7 +257,7 @@ fn saving() -> Settings {
     Settings::default().with("saved_slices", Setting::Count(16))
 }
 
-/// How far the share of a hog in ten seconds is from its weight's, at worst, as a part of a PCPU; and whose.
+/// How far the share of a hog in twenty seconds is from its weight's, at worst, as a part of a PCPU; and whose.
 fn share_error(settings: Settings, exact: bool, weights: &[u64], pcpus: u32) -> (f64, usize) {
     let accounting = Setting::Word(if exact { "exact" } else { "sampled" }.into());
     let mut lab = Lab::new("credit", settings.with("accounting", accounting), pcpus);
@@ -267,8 +267,8 @@ fn share_error(settings: Settings, exact: bool, weights: &[u64], pcpus: u32) -> 
     // Credits only go where they belong once all have become active.
     lab.run(10_000 * MS);
     let before: Vec<_> = (0..weights.len() as u32).map(|vcpu| lab.ran_ns(vcpu)).collect();
-    lab.run(20_000 * MS);
-    let share = |vcpu: usize| (lab.ran_ns(vcpu as u32) - before[vcpu]) as f64 / (10_000 * MS) as f64;
+    lab.run(30_000 * MS);
+    let share = |vcpu: usize| (lab.ran_ns(vcpu as u32) - before[vcpu]) as f64 / (20_000 * MS) as f64;
     let wrong = fair(weights, pcpus).into_iter().enumerate();
     let wrong = wrong.map(|(vcpu, due)| ((share(vcpu) - due).abs(), vcpu));
     wrong.max_by(|one, other| one.0.total_cmp(&other.0)).expect("there are some")
@@ -304,9 +304,9 @@ proptest! {
     fn hogs_share_pcpus_by_weight(weights in prop::collection::vec(1u64..=4, 12..24), pcpus in 2u32..=4, exact: bool) {
         // A VCPU that has to run nearly always falls behind for good whenever it waits.
         prop_assume!(fair(&weights, pcpus).iter().all(|share| *share <= 0.4));
-        // The ten seconds may begin and end within a slice, which is 0.3 % of them.
+        // A hog may be up to six slices ahead or behind when the twenty seconds begin or end, which are 0.9 % of them.
         let (wrong, which) = share_error(saving(), exact, &weights, pcpus);
-        prop_assert!(wrong <= 0.013, "VCPU {which} of {weights:?} on {pcpus}: {wrong}");
+        prop_assert!(wrong <= 0.01, "VCPU {which} of {weights:?} on {pcpus}: {wrong}");
     }
 
     #[test]
