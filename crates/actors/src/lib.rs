@@ -1,55 +1,353 @@
-//! Processes: programs that live on the hosts of a simulated world, sleep, compute and send each other messages.
+//! The sequential core of process-oriented simulations: a world of hosts, messages and shared objects that answers what processes
+//! ask for.
 //!
-//! A process is an `async fn` over its [`Process`] handle, in the terms of SimGrid; a [`Simulation`] runs all of them. Their
-//! code acts on the world by requests only, which a sequential [`core`] answers in a fixed order, so that the code of all
-//! processes that can go on at one instant may run on many threads, with the same digest on any number of them (E. Torti
-//! Lopez, internship report, Inria, 2014; M. Quinson, C. Rosa, C. Thiéry, "Parallel Simulation of Peer-to-Peer Systems",
-//! CCGrid 2012).
+//! Processes act on the world by requests only, as programs act on a machine by system calls (reference 3, section 2). The
+//! core knows nothing of how their code runs: a front end asks for the next round, which is all processes that can go on at
+//! one instant, runs their code in any order and on any threads, and then hands in what they asked for, in the order of the
+//! round. The core answers in that order. It has no thread and no clock; equal requests give equal answers. `paceline-processes` is
+//! a front end; [`Decider`] says which of its rounds are worth many threads.
 //!
-//! ```
-//! use paceline_actors::{Process, Simulation};
-//! use paceline_kernel::Time;
-//! use paceline_network::{Constant, HostId};
-//!
-//! async fn ping(cx: Process<u32>) {
-//!     cx.send("pong", 42, 1e6).await.unwrap();
-//! }
-//!
-//! async fn pong(cx: Process<u32>) {
-//!     let number = cx.receive("pong").await.unwrap();
-//!     assert_eq!((number, cx.now()), (42, Time::secs(1)));
-//! }
-//!
-//! let mut simulation = Simulation::new(Constant::new(1.0), &[(1e9, 1), (1e9, 1)]);
-//! simulation.spawn("ping", HostId(0), ping);
-//! simulation.spawn("pong", HostId(1), pong);
-//! let report = simulation.run()?;
-//! assert_eq!((report.end_time, report.counts.messages), (Time::secs(1), 1));
-//! # Ok::<(), paceline_actors::RunError>(())
-//! ```
+//! Invariants: time does not go backwards; a process is in at most one round at a time; the order of a round is that of
+//! process numbers.
 
 #![forbid(unsafe_code)]
 
-mod activity;
-mod context;
-mod control;
-pub mod core;
-mod crew;
-mod desk;
+mod answer;
+mod calendar;
+mod carrier;
+mod cpu;
+mod ends;
+mod flowing;
+mod hosts;
+mod line;
+mod messages;
+mod objects;
+mod parcels;
+mod part;
 mod process;
-mod report;
+mod profiles;
+mod request;
 mod rounds;
-mod simulation;
-mod sync;
-mod task;
+mod stuck;
+mod told;
 
-pub use crate::core::{Answer, Counts, Failure, Mailbox, ProcessId, Stuck};
-pub use activity::Activity;
-pub use context::ContextKind;
-pub use control::Control;
-pub use crew::{Coordination, Waiting};
-pub use process::Process;
-pub use report::{EndedBy, Report, RunError};
-pub use rounds::{RoundCounts, Rounds};
-pub use simulation::{OnPanic, Simulation};
-pub use sync::{Barrier, Condition, Mutex, MutexGuard, Queue, Semaphore};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use paceline_kernel::{Digest, Time};
+use paceline_network::{HostId, Network};
+
+use calendar::{Calendar, Due};
+use hosts::Host;
+use messages::Messages;
+use objects::Object;
+use parcels::Parcels;
+use process::{Process, Processes};
+
+pub use carrier::{Carrier, Landed, Start, Whose};
+pub use parcels::{Leaving, Parcel};
+pub use part::Reach;
+pub use profiles::Profiles;
+pub use request::{Answer, Failure, Mailbox, ObjectId, ObjectKind, ProcessId, Request};
+pub use rounds::{Decider, How, KINDS, RoundCounts, Rounds};
+pub use stuck::Stuck;
+
+/// What comes next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// These processes can go on, now.
+    Round,
+    /// All processes have ended, but for daemons.
+    Ended,
+    /// Nothing happens before the horizon.
+    Horizon,
+    /// Nothing will ever happen, and these processes wait.
+    Deadlock(Vec<Stuck>),
+}
+
+/// What has happened so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Rounds handed out.
+    pub rounds: u64,
+    /// Processes in all of them: how often one went on.
+    pub steps: u64,
+    /// Messages that have arrived.
+    pub messages: u64,
+    /// Processes spawned.
+    pub processes: u64,
+}
+
+/// See the module.
+///
+/// ```
+/// use paceline_actors::{Answer, Core, Request, Step};
+/// use paceline_kernel::Time;
+/// use paceline_network::{Constant, HostId};
+///
+/// let mut core: Core<&str, _> = Core::new(Constant::new(0.5), &[(1e9, 1), (1e9, 1)]);
+/// let (a, b) = (core.spawn(HostId(0), "a".into()), core.spawn(HostId(1), "b".into()));
+/// let mut round = Vec::new();
+/// assert_eq!(core.next_round(Time::MAX, &mut round), Step::Round);
+/// assert_eq!(round, [a, b]);
+/// core.request(a, Request::Send { to: "door".into(), payload: "hello", bytes: 5.0, limit: None });
+/// core.request(b, Request::Receive { from: "door".into(), limit: None });
+/// assert_eq!(core.next_round(Time::MAX, &mut round), Step::Round);
+/// assert_eq!((core.now(), core.answer(b)), (Time::millis(500), Some(Answer::Message("hello"))));
+/// core.end(a);
+/// core.end(b);
+/// assert_eq!(core.next_round(Time::MAX, &mut round), Step::Ended);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Core<P, N> {
+    now: Time,
+    /// When somebody went on last.
+    acted: Time,
+    network: N,
+    hosts: Vec<Host>,
+    /// Which hosts are on; apart from them, as every message asks.
+    on: Vec<bool>,
+    processes: Processes<P>,
+    /// Those that have an answer and have not had their turn.
+    ready: Vec<ProcessId>,
+    calendar: Calendar,
+    profiles: Profiles,
+    messages: Messages<P>,
+    objects: BTreeMap<ObjectId, Object<P>>,
+    parcels: Parcels<P>,
+    /// Who first acted beyond its host, in a part of a world.
+    reached_out: Option<(ProcessId, Reach)>,
+    /// Processes for which the run goes on.
+    living: u64,
+    /// Processes that somebody has ended, of which the front end does not know yet.
+    killed: Vec<ProcessId>,
+    /// Processes that have come back with their host, each with the one that it follows.
+    restarted: Vec<(ProcessId, ProcessId)>,
+    digest: Digest,
+    counts: Counts,
+}
+
+impl<P, N: Network> Core<P, N> {
+    /// A world at time 0: hosts with a speed in flops a second and a number of cores, and the network between them.
+    pub fn new(network: N, hosts: &[(f64, u32)]) -> Self {
+        let parcels = Parcels::new(network.least_latency());
+        Self {
+            now: Time::ZERO,
+            acted: Time::ZERO,
+            network,
+            hosts: hosts.iter().map(|(speed, cores)| Host::new(*speed, *cores)).collect(),
+            on: vec![true; hosts.len()],
+            processes: Processes::default(),
+            ready: Vec::new(),
+            calendar: Calendar::default(),
+            profiles: Profiles::default(),
+            messages: Messages::default(),
+            objects: BTreeMap::new(),
+            parcels,
+            reached_out: None,
+            living: 0,
+            killed: Vec::new(),
+            restarted: Vec::new(),
+            digest: Digest::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// The time reached.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// A number for all that has happened: equal for equal runs.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// What has happened so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The number of hosts.
+    pub fn hosts(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// Mailboxes with messages that nobody has received, and how many.
+    pub fn unreceived(&self) -> Vec<(Mailbox, usize)> {
+        self.messages.unreceived(Time::MAX)
+    }
+
+    /// A number of a process that depends only on who spawned it and as the how manieth.
+    pub fn identity(&self, process: ProcessId) -> u64 {
+        self.processes[process].identity
+    }
+
+    /// The name of a process, and where it runs.
+    pub fn about(&self, process: ProcessId) -> (&Arc<str>, HostId) {
+        let Process { name, host, .. } = &self.processes[process];
+        (name, HostId(*host))
+    }
+
+    /// A new process on a host, from outside; it is in the next round.
+    pub fn spawn(&mut self, host: HostId, name: Arc<str>) -> ProcessId {
+        let identity = self.processes.len() as u64;
+        self.spawn_as(host, name, identity)
+    }
+
+    /// The same, with an identity that is its number among all processes of a world of which this is a part.
+    pub fn spawn_as(&mut self, host: HostId, name: Arc<str>, identity: u64) -> ProcessId {
+        self.add(Process::new(name, host.0, identity))
+    }
+
+    fn add(&mut self, process: Process<P>) -> ProcessId {
+        self.living += u64::from(!process.daemon);
+        let id = self.processes.push(process);
+        self.ready.push(id);
+        self.counts.processes += 1;
+        id
+    }
+
+    /// Goes on to the next instant at which somebody can go on, but not beyond `until`. Who that is stands in `round`, if it is
+    /// a round; all of them are to be run, and what they ask for to be handed in, before the next call.
+    pub fn next_round(&mut self, until: Time, round: &mut Vec<ProcessId>) -> Step {
+        round.clear();
+        loop {
+            self.follow_profiles();
+            self.muster(round);
+            if !round.is_empty() {
+                self.counts.rounds += 1;
+                self.acted = self.now;
+                self.counts.steps += round.len() as u64;
+                return Step::Round;
+            }
+            let next = self.next_time();
+            if self.living == 0 && !self.parcels.is_part() && next.is_none_or(|next| next > self.now) {
+                return Step::Ended;
+            }
+            let Some(next) = next else {
+                if self.parcels.is_part() {
+                    self.now = self.now.max(until);
+                    return Step::Horizon;
+                }
+                // Entries that were out of date do not count.
+                self.now = self.acted;
+                let stuck = self.stuck();
+                return if stuck.is_empty() { Step::Ended } else { Step::Deadlock(stuck) };
+            };
+            if next > until {
+                self.now = self.now.max(until);
+                return Step::Horizon;
+            }
+            self.catch_up(next);
+            self.now = self.now.max(next);
+            self.advance_network();
+            self.arrivals();
+            while let Some(due) = self.calendar.take(self.now) {
+                match due {
+                    Due::Wake(process) => self.wake(process),
+                    Due::Computed { host, stamp } => self.computed(host, stamp),
+                }
+            }
+        }
+    }
+
+    /// When something happens next that anybody may notice, if nobody can go on now.
+    pub fn next_time(&mut self) -> Option<Time> {
+        let (calendar, parcels) = (self.calendar.next(), self.parcels.next());
+        let network = self.network.next().map(from_secs);
+        let next = [calendar, parcels, network, self.profiles.next()].into_iter().flatten().min();
+        // Profiles of hosts and links may go on for ever.
+        let goes_on = || calendar.is_some() || parcels.is_some() || self.flows() || self.profiles_matter();
+        next.filter(|_| goes_on())
+    }
+
+    /// Whether anything flows through the network.
+    fn flows(&self) -> bool {
+        self.messages.flow() || self.parcels.carrier.flows()
+    }
+
+    /// Puts those that can go on into `round`.
+    fn muster(&mut self, round: &mut Vec<ProcessId>) {
+        if self.ready.is_empty() {
+            return;
+        }
+        let processes = &self.processes;
+        let goes_on = |id: &ProcessId| {
+            let Process { ended, suspended, .. } = processes[*id];
+            !ended && !suspended
+        };
+        round.extend(self.ready.drain(..).filter(goes_on));
+        round.sort_unstable();
+        round.dedup();
+    }
+
+    /// Brings the network to the present, with what arrives until then.
+    fn advance_network(&mut self) {
+        let mut landed = Vec::new();
+        while self.advance_once(&mut landed) {}
+        self.landed(landed);
+    }
+
+    /// The same, and starts the parcels that are due. Says whether there were any: they may have ended already.
+    fn advance_once(&mut self, landed: &mut Vec<Landed<P>>) -> bool {
+        for end in carrier::advance(&mut self.network, self.now) {
+            if self.parcels.carrier.ended(end, self.now, landed) {
+                continue;
+            }
+            let Some(comm) = self.messages.landed(end.transfer) else { continue };
+            let (sent, received) = match comm.payload {
+                Some(payload) if end.arrived => {
+                    self.counts.messages += 1;
+                    (Answer::Done, Answer::Message(payload))
+                }
+                _ => (Answer::Failed(Failure::LinkOff), Answer::Failed(Failure::LinkOff)),
+            };
+            self.tell(comm.sender, sent);
+            self.tell(comm.receiver, received);
+        }
+        self.parcels.carrier.start(&mut self.network, self.now, landed)
+    }
+
+    /// What a process in the round is told; once.
+    pub fn answer(&mut self, process: ProcessId) -> Option<Answer<P>> {
+        self.processes[process].answer.take()
+    }
+
+    /// Of what kind the answer is that a process in the round is told: done, a message, a failure, or something else.
+    pub fn kind(&self, process: ProcessId) -> usize {
+        match &self.processes[process].answer {
+            Some(Answer::Done) => 0,
+            Some(Answer::Message(_)) => 1,
+            Some(Answer::Failed(_)) => 2,
+            _ => 3,
+        }
+    }
+
+    /// Whether processes have been ended by others, or have come back, of which the front end does not know yet.
+    pub fn has_news(&self) -> bool {
+        !(self.killed.is_empty() && self.restarted.is_empty())
+    }
+
+    /// Processes that others have ended since the last call: their code is not to run any more.
+    pub fn take_killed(&mut self) -> Vec<ProcessId> {
+        std::mem::take(&mut self.killed)
+    }
+
+    /// Processes that have come back with their host since the last call: the one that has ended, and the new one.
+    pub fn take_restarted(&mut self) -> Vec<(ProcessId, ProcessId)> {
+        std::mem::take(&mut self.restarted)
+    }
+
+    /// A process has ended by itself.
+    pub fn end(&mut self, process: ProcessId) {
+        self.bury(process);
+    }
+}
+
+/// A time of the network, in seconds, as simulated time: the nearest nanosecond, so that what a number of 64 bits cannot hold
+/// of a sum of times does not add up.
+fn from_secs(seconds: f64) -> Time {
+    let ns = (seconds * 1e9).round();
+    if ns < u64::MAX as f64 { Time::nanos(ns as u64) } else { Time::MAX }
+}

@@ -38,7 +38,8 @@ pub struct RoundCounts {
 /// Sizes of rounds are told apart by powers of two, and rounds of a size by what their first process is told: who got a message
 /// has something else to do than who has slept.
 const SIZES: usize = 33;
-pub(crate) const KINDS: usize = 4;
+/// Kinds of what a process is told ([`Core::kind`](crate::Core::kind)).
+pub const KINDS: usize = 4;
 /// A round of a class is timed if it is the so-manieth; larger ones always.
 const TIMED: u32 = 64;
 const LARGE: usize = 32;
@@ -69,9 +70,17 @@ struct Class {
     interval: u32,
 }
 
-/// See the module.
+/// Decides round by round.
+///
+/// ```
+/// use paceline_actors::{Decider, Rounds};
+/// let mut decider = Decider::new(Rounds::Auto);
+/// assert!(!decider.decide(100, 0).parallel, "nothing is known of such rounds");
+/// decider.took(100, 0, false, 2e6);
+/// assert!(decider.decide(100, 0).parallel, "they take long enough to try");
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct Decider {
+pub struct Decider {
     rounds: Rounds,
     classes: Vec<Class>,
     /// By kind: nanoseconds a process on one thread, in rounds of any size, lately.
@@ -82,13 +91,16 @@ pub(crate) struct Decider {
 
 /// How a round is to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct How {
-    pub(crate) parallel: bool,
-    pub(crate) timed: bool,
+pub struct How {
+    /// On many threads.
+    pub parallel: bool,
+    /// With its time taken, for [`Decider::took`].
+    pub timed: bool,
 }
 
 impl Decider {
-    pub(crate) fn new(rounds: Rounds) -> Self {
+    /// Nothing is known yet.
+    pub fn new(rounds: Rounds) -> Self {
         Self {
             rounds,
             classes: vec![Class::default(); SIZES * KINDS],
@@ -103,7 +115,7 @@ impl Decider {
     }
 
     /// How a round of `size` processes, at least one, is to run, where the first is told something of this `kind`.
-    pub(crate) fn decide(&mut self, size: usize, kind: usize) -> How {
+    pub fn decide(&mut self, size: usize, kind: usize) -> How {
         let threshold = self.threshold;
         let many = size > 1;
         match self.rounds {
@@ -124,8 +136,8 @@ impl Decider {
         }
     }
 
-    /// A round of `size` processes has taken so long.
-    pub(crate) fn took(&mut self, size: usize, kind: usize, parallel: bool, ns: f64) {
+    /// A round of `size` processes has taken so many nanoseconds.
+    pub fn took(&mut self, size: usize, kind: usize, parallel: bool, ns: f64) {
         let each = ns / size as f64;
         match self.rounds {
             Rounds::Auto => {

@@ -64,7 +64,7 @@ pub enum Command {
     /// Reads a scenario and builds its model, and says what would run; runs nothing unless asked to compare two runs
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
-    /// Runs published experiments on simulated machines, and says what of them holds
+    /// Runs published experiments on simulated machines or real threads, and says what of them holds
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArguments),
     /// Runs any command, and of its threads that publish their local virtual time those furthest behind first
@@ -174,7 +174,7 @@ pub struct ReproduceArguments {
     #[arg(long, conflicts_with_all = ["out", "json", "list"])]
     pub sensitivity: bool,
 
-    /// Where they run: on simulated machines, or on Xen in the lab with what the simulated machine predicts beside it
+    /// Where they run: on this machine, most of them on simulated ones, or on Xen in the lab with what the simulated machine predicts beside it
     #[cfg(target_os = "linux")]
     #[arg(long, value_enum, value_name = "WHERE", default_value_t = Ground::Machine)]
     pub on: Ground,
@@ -355,9 +355,10 @@ pub struct ResultArguments {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Writes what every thread and federate did when into this file, for https://ui.perfetto.dev
+    /// Writes what every thread, federate and process did when into this file, for https://ui.perfetto.dev
     ///
-    /// About 150 bytes for every batch of events that a federate runs.
+    /// About 150 bytes for every batch of events that a federate runs; of processes, 100 for every round, and each time that one of the
+    /// first thousand goes on.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
 

@@ -26,7 +26,7 @@ pub enum Failure {
     /// The engine could not start or finish; with the checkpoint that the run can be gone on with, if there is one.
     Run(Box<RunError>, Option<PathBuf>),
     /// A run of processes cannot go on.
-    Processes(Box<paceline_actors::RunError>),
+    Processes(Box<paceline_processes::RunError>),
     /// A checkpoint cannot be gone on with.
     Resume(String),
     /// A run that goes on cannot be reached.

@@ -39,9 +39,12 @@ impl Kind {
 }
 
 /// Kinds of models whose parts are processes: the name used in scenario files and a line about each.
-pub const PROCESSES: [(&str, &str); 2] = [
+pub const PROCESSES: [(&str, &str); 5] = [
     ("chord", "peers on a ring look up keys: processes that send each other messages"),
     ("mpi-trace", "what the ranks of an MPI program did, replayed on a platform"),
+    ("master-workers", "masters deal computations to workers, placed by a deployment file"),
+    ("bittorrent", "peers of a swarm share a file, the rarest pieces first: processes that come and go"),
+    ("farm", "a master hands out tasks to workers on hosts that fail and come back"),
 ];
 
 /// A model of any kind.

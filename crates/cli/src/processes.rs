@@ -2,12 +2,14 @@
 //!
 //! Invariant: what is printed as results, and the digest, depend on nothing of how it is run.
 
+mod lines;
 mod settings;
 mod summary;
+mod trace;
 
-use paceline_actors::{Control, Report, Simulation};
 use paceline_kernel::Time;
-use paceline_network::{Constant, Flows, Network};
+use paceline_network::{Constant, Flows, Network, Platform};
+use paceline_processes::{Control, Report, RunError, Simulation};
 
 use crate::args::ResultArguments;
 use crate::failure::Failure;
@@ -19,20 +21,19 @@ use crate::text;
 
 use settings::{Model, ProcessSettings, Program};
 use summary::{Finished, Lines};
+use trace::Trace;
 
 /// Reads a scenario of processes, and says what would run.
 pub fn check(source: &Source) -> Result<(), Failure> {
     let (program, settings) = settings::read(source)?;
-    let hosts = match &settings.model {
-        Model::Constant { hosts, .. } => *hosts as usize,
-        Model::Flows { platform, .. } => platform.hosts().len(),
-    };
+    let hosts = settings.model.hosts();
     let facts = [
         ("model", program.name().to_owned()),
-        ("processes", text::count(program.processes().into())),
-        ("hosts", text::count(hosts as u64)),
+        ("processes", text::count(program.processes(hosts).into())),
+        ("hosts", text::count(hosts.into())),
         ("network", settings.network.to_owned()),
         ("until", settings.until.map_or("the end of all processes".to_owned(), |until| until.to_string())),
+        ("federates", settings.federates.map_or("none".to_owned(), |federates| federates.to_string())),
         ("threads", settings.threads.to_string()),
         ("rounds", settings::round_name(settings.round)),
         ("seed", settings.seed.to_string()),
@@ -44,31 +45,35 @@ pub fn check(source: &Source) -> Result<(), Failure> {
 /// Runs a scenario of processes.
 pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
     let (program, settings) = settings::read(source)?;
-    if results.trace.is_some() {
-        return Err(Failure::Option("a run of processes writes no trace yet; leave out --trace".into()));
+    if results.trace.is_some() && settings.federates.is_some() {
+        return Err(Failure::Processes(RunError::Observed.into()));
     }
     let output = results.out.as_deref().map(Output::open).transpose()?;
+    let trace = results.trace.as_deref().map(|path| Trace::open(path, &source.name())).transpose()?;
     let control = Control::default();
     let stop = control.clone();
     on_signal(move || stop.stop())?;
     let watched = control.clone();
+    let watch = Watch { control, trace };
     let look = move || (watched.time().as_nanos(), format!("{} steps", text::count(watched.steps())));
     let wanted = !results.json && !results.quiet;
     let progress = Progress::show(settings.until.map(Time::as_nanos), wanted, look, || ());
     let ran = match &settings.model {
         Model::Constant { seconds, hosts } => {
-            execute(&program, &settings, Constant::new(*seconds), &vec![(1e9, 1); *hosts as usize], &control)
+            execute(&program, &settings, Constant::new(*seconds), Hosts::Alike(*hosts), &watch)
         }
         Model::Flows { platform, model } => {
-            let hosts: Vec<(f64, u32)> =
-                platform.hosts().iter().map(|host| (host.speeds[0], host.cores)).collect();
-            execute(&program, &settings, Flows::new(platform, *model), &hosts, &control)
+            execute(&program, &settings, Flows::new(platform, *model), Hosts::Of(platform), &watch)
         }
     };
     drop(progress);
+    let traced = watch
+        .trace
+        .map_or(Ok(()), |trace| trace.finish(ran.as_ref().ok().map(|(report, _)| report.end_time)));
     let (report, lines) = ran?;
     let finished = Finished::new(source.name(), program.name(), &settings, &report, lines);
-    let written = match output {
+    // A run whose trace could not be written has its results all the same.
+    let mut written = match output {
         Some(mut output) => {
             let text = format!("{:#}\n", finished.results());
             output.write("summary.json", |file| file.write_all(text.as_bytes()))?;
@@ -76,25 +81,51 @@ pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
         }
         None => Vec::new(),
     };
+    written.extend(results.trace.clone().filter(|_| traced.is_ok()));
     match (results.json, results.quiet) {
         (true, _) => text::print(&format!("{:#}\n", finished.everything())),
         (false, true) => text::print(&finished.line()),
         (false, false) => text::print(&format!("{}{}", finished.page(), files_line(&written))),
+    }?;
+    traced
+}
+
+/// Who looks on at a run.
+struct Watch {
+    control: Control,
+    trace: Option<Trace>,
+}
+
+/// The hosts of a world.
+#[derive(Clone, Copy, Debug)]
+enum Hosts<'p> {
+    /// So many, with one core of 1 Gf/s each.
+    Alike(u32),
+    /// Those of a platform.
+    Of(&'p Platform),
+}
+
+impl Hosts<'_> {
+    fn count(self) -> u32 {
+        match self {
+            Self::Alike(count) => count,
+            Self::Of(platform) => platform.hosts().len() as u32,
+        }
     }
 }
 
 /// The run itself, and what the model says of it.
-fn execute<N: Network>(
+fn execute<N: Network + Clone + Send + Sync>(
     program: &Program,
     settings: &ProcessSettings,
     network: N,
-    hosts: &[(f64, u32)],
-    control: &Control,
+    hosts: Hosts,
+    watch: &Watch,
 ) -> Result<(Report, Lines), Failure> {
-    let count = hosts.len() as u32;
+    let count = hosts.count();
     match program {
         Program::Chord(chord) => {
-            let mut simulation = simulation(settings, network, hosts, control);
+            let mut simulation = simulation(settings, network, hosts, watch);
             let outcome = chord.spawn(&mut simulation, count, settings.seed);
             let report = simulation.run().map_err(|error| Failure::Processes(error.into()))?;
             let lines = vec![
@@ -104,8 +135,15 @@ fn execute<N: Network>(
             ];
             Ok((report, lines))
         }
+        Program::MasterWorkers(program) => {
+            let mut simulation = simulation(settings, network, hosts, watch);
+            let outcome = program.spawn(&mut simulation);
+            let report = simulation.run().map_err(|error| Failure::Processes(error.into()))?;
+            let lines = vec![("tasks_done", outcome.done().into()), ("tasks_lost", outcome.lost().into())];
+            Ok((report, lines))
+        }
         Program::MpiTrace(trace) => {
-            let mut simulation = simulation(settings, network, hosts, control);
+            let mut simulation = simulation(settings, network, hosts, watch);
             let outcome = trace.spawn(&mut simulation, count);
             let report = simulation.run().map_err(|error| Failure::Processes(error.into()))?;
             let ends = outcome.ends();
@@ -114,17 +152,34 @@ fn execute<N: Network>(
             let lines = vec![("ranks_at_their_end", over.into()), ("last_end_s", last.as_secs_f64().into())];
             Ok((report, lines))
         }
+        Program::Bittorrent(swarm) => {
+            let mut simulation = simulation(settings, network, hosts, watch);
+            let outcome = swarm.spawn(&mut simulation, count, settings.seed);
+            let report = simulation.run().map_err(|error| Failure::Processes(error.into()))?;
+            Ok((report, lines::bittorrent(&outcome)))
+        }
+        Program::Farm(farm) => {
+            let mut simulation = simulation(settings, network, hosts, watch);
+            let outcome =
+                farm.spawn(&mut simulation, count).expect("settings with too few hosts are refused");
+            let report = simulation.run().map_err(|error| Failure::Processes(error.into()))?;
+            Ok((report, lines::farm(&outcome)))
+        }
     }
 }
 
 /// A world that is run as the settings say.
-fn simulation<P: Send + 'static, N: Network>(
+fn simulation<P: Send + 'static, N: Network + Clone + Send + Sync>(
     settings: &ProcessSettings,
     network: N,
-    hosts: &[(f64, u32)],
-    control: &Control,
+    hosts: Hosts,
+    watch: &Watch,
 ) -> Simulation<P, N> {
-    Simulation::new(network, hosts)
+    let simulation = match hosts {
+        Hosts::Alike(count) => Simulation::new(network, &vec![(1e9, 1); count as usize]),
+        Hosts::Of(platform) => Simulation::with_hosts_of(platform, network),
+    };
+    let simulation = simulation
         .until(settings.until.unwrap_or(Time::MAX))
         .seed(settings.seed)
         .threads(settings.threads as usize)
@@ -133,5 +188,14 @@ fn simulation<P: Send + 'static, N: Network>(
         .waiting(settings.waiting)
         .pin(settings.pin)
         .context(settings.context)
-        .control(control)
+        .on_stall(|stall| eprintln!("warning: {stall}"))
+        .control(&watch.control);
+    let simulation = match settings.federates {
+        Some(federates) => simulation.federates(federates),
+        None => simulation,
+    };
+    match &watch.trace {
+        Some(trace) => simulation.observe(trace.observer()),
+        None => simulation,
+    }
 }

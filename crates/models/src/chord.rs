@@ -18,9 +18,9 @@ mod settings;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use paceline_actors::{Process, Simulation};
 use paceline_kernel::{Rng, Time};
 use paceline_network::{HostId, Network};
+use paceline_processes::{Process, Simulation};
 
 pub use message::Message;
 pub use ring::Ring;
@@ -37,7 +37,7 @@ pub enum Starts {
 /// The Chord model and its parameters. The periods are those of SimGrid's example.
 ///
 /// ```
-/// use paceline_actors::Simulation;
+/// use paceline_processes::Simulation;
 /// use paceline_kernel::Time;
 /// use paceline_models::chord::Chord;
 /// use paceline_network::Constant;
@@ -49,7 +49,7 @@ pub enum Starts {
 /// assert!(outcome.lookups() >= 9 * 50 && outcome.answered() >= outcome.lookups() - 50);
 /// assert!(outcome.mean_hops() < 6.0, "about half the logarithm of the number of peers");
 /// # assert!(report.counts.messages > 0);
-/// # Ok::<(), paceline_actors::RunError>(())
+/// # Ok::<(), paceline_processes::RunError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chord {
@@ -213,6 +213,7 @@ impl Chord {
         for peer in 0..self.peers {
             let (shared, there) = (Arc::clone(&shared), Arc::clone(&there));
             let run = move |cx: Process<Message>| peer::run(cx, peer, shared, there);
+            simulation.place(u64::from(peer), HostId(peer % hosts));
             simulation.spawn("peer", HostId(peer % hosts), run);
         }
         outcome

@@ -1,9 +1,13 @@
 //! The models that come with Paceline: PHOLD, the synthetic benchmark of the field, and road traffic on generated grids
-//! and real networks; and Chord, whose peers are processes.
+//! and real networks; and models of processes: Chord, BitTorrent, a farm of workers that fail, master and workers, replayed MPI programs.
 
 #![forbid(unsafe_code)]
 
+pub mod bittorrent;
 pub mod chord;
+pub mod farm;
+mod inbox;
+pub mod master_workers;
 pub mod mpi_trace;
 pub mod phold;
 pub mod results;

@@ -16,9 +16,9 @@ mod replay;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use paceline_actors::{Process, Simulation};
 use paceline_kernel::Time;
 use paceline_network::{HostId, Network};
+use paceline_processes::{Process, Simulation};
 
 pub use reader::TraceError;
 
@@ -88,7 +88,7 @@ pub struct Message {
 /// What all ranks do.
 ///
 /// ```
-/// use paceline_actors::Simulation;
+/// use paceline_processes::Simulation;
 /// use paceline_kernel::Time;
 /// use paceline_models::mpi_trace::MpiTrace;
 /// use paceline_network::Constant;

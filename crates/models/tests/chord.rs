@@ -1,10 +1,10 @@
 //! Chord against the sorted ring: whoever joins and leaves, lookups come to the right peer once the ring has had time to settle;
 //! and threads change nothing.
 
-use paceline_actors::{Report, Rounds, Simulation};
 use paceline_kernel::{Rng, Time};
 use paceline_models::chord::{Chord, Message, Outcome, Starts};
 use paceline_network::Constant;
+use paceline_processes::{Report, Rounds, Simulation};
 
 fn run(chord: &Chord, seed: u64, until: Time, threads: usize) -> (Report, std::sync::Arc<Outcome>) {
     let world: Simulation<Message, _> = Simulation::new(Constant::new(0.01), &[(1e9, 1); 7]);

@@ -1,10 +1,10 @@
 //! Replayed MPI traces: times that follow from the trace alone where the network takes equally long for all, what collective
 //! actions mean, and what is refused.
 
-use paceline_actors::{RunError, Simulation};
 use paceline_kernel::Time;
 use paceline_models::mpi_trace::{Action, EAGER_BYTES, Message, MpiTrace};
 use paceline_network::Constant;
+use paceline_processes::{RunError, Simulation};
 
 const DELAY_MS: u64 = 10;
 const SPEED: f64 = 1e9;

@@ -1,12 +1,17 @@
 //! How processes are run: the keys of `[run]` and `[network]`.
 
+mod deployment;
+
 use std::path::Path;
 
-use paceline_actors::{ContextKind, Coordination, Rounds, Waiting};
 use paceline_kernel::Time;
+use paceline_models::bittorrent::Bittorrent;
 use paceline_models::chord::Chord;
+use paceline_models::farm::{Farm, FarmError};
+use paceline_models::master_workers::MasterWorkers;
 use paceline_models::mpi_trace::MpiTrace;
 use paceline_network::{FlowModel, Platform};
+use paceline_processes::{ContextKind, Coordination, Rounds, Waiting};
 use paceline_scenario::{Raw, ScenarioError, Section, Unfit, Value};
 
 use crate::loaded::{PROCESSES, Source};
@@ -14,8 +19,8 @@ use crate::loaded::{PROCESSES, Source};
 const MOST_THREADS: u32 = 1024;
 
 /// On what the code of processes runs.
-pub const CONTEXTS: [(&str, ContextKind); 2] =
-    [("future", ContextKind::Future), ("thread", ContextKind::Thread)];
+pub const CONTEXTS: [(&str, ContextKind); 3] =
+    [("future", ContextKind::Future), ("coroutine", ContextKind::Coroutine), ("thread", ContextKind::Thread)];
 /// Ways to coordinate threads, with the name used in scenario files.
 pub const COORDINATIONS: [(&str, Coordination); 3] =
     [("works", Coordination::Works), ("sleeps", Coordination::Sleeps), ("extra", Coordination::Extra)];
@@ -42,6 +47,16 @@ pub enum Model {
     },
 }
 
+impl Model {
+    /// How many hosts there are.
+    pub fn hosts(&self) -> u32 {
+        match self {
+            Self::Constant { hosts, .. } => *hosts,
+            Self::Flows { platform, .. } => platform.hosts().len() as u32,
+        }
+    }
+}
+
 /// What the processes are.
 #[derive(Debug)]
 pub enum Program {
@@ -49,6 +64,12 @@ pub enum Program {
     Chord(Chord),
     /// The ranks of a trace.
     MpiTrace(MpiTrace),
+    /// The actors of a deployment.
+    MasterWorkers(MasterWorkers),
+    /// The peers of a BitTorrent swarm, and their tracker.
+    Bittorrent(Bittorrent),
+    /// A master and its workers.
+    Farm(Farm),
 }
 
 impl Program {
@@ -57,15 +78,30 @@ impl Program {
         PROCESSES[match self {
             Self::Chord(_) => 0,
             Self::MpiTrace(_) => 1,
+            Self::MasterWorkers(_) => 2,
+            Self::Bittorrent(_) => 3,
+            Self::Farm(_) => 4,
         }]
         .0
     }
 
-    /// How many processes there are from the start.
-    pub fn processes(&self) -> u32 {
+    /// How many processes there are on `hosts` hosts from the start.
+    pub fn processes(&self, hosts: u32) -> u32 {
         match self {
             Self::Chord(chord) => chord.peers,
             Self::MpiTrace(trace) => trace.ranks(),
+            Self::MasterWorkers(program) => program.actors(),
+            Self::Bittorrent(swarm) => swarm.peers + 1,
+            Self::Farm(farm) => farm.processes(hosts),
+        }
+    }
+
+    /// How many hosts a network has that names none.
+    fn hosts(&self) -> u32 {
+        match self {
+            // One for the master, one for each worker.
+            Self::Farm(farm) => 1 + farm.workers,
+            other => other.processes(0),
         }
     }
 }
@@ -75,6 +111,8 @@ impl Program {
 pub struct ProcessSettings {
     pub until: Option<Time>,
     pub seed: u64,
+    /// Into how many federates the hosts are dealt, if they are.
+    pub federates: Option<u32>,
     pub threads: u32,
     pub context: ContextKind,
     pub round: Rounds,
@@ -92,9 +130,17 @@ pub fn read(source: &Source) -> Result<(Program, ProcessSettings), ScenarioError
     let (mut model, mut run) = (scenario.section("model")?, scenario.section("run")?);
     let mut network = scenario.section("network")?;
     scenario.finish(&["model", "run", "network"])?;
+    let mut found = None;
     let program = match model.choice("kind", &PROCESSES.map(|(name, _)| (name, name)), None)? {
         "chord" => Program::Chord(Chord::from_section(&mut model)?),
-        _ => Program::MpiTrace(read_trace(&mut model)?),
+        "bittorrent" => Program::Bittorrent(Bittorrent::from_section(&mut model)?),
+        "farm" => Program::Farm(Farm::from_section(&mut model)?),
+        "mpi-trace" => Program::MpiTrace(read_trace(&mut model)?),
+        _ => {
+            // It names hosts of the platform.
+            let network = found.insert(read_network(&mut network, 0)?);
+            Program::MasterWorkers(deployment::read(&mut model, network)?)
+        }
     };
     model.finish()?;
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u32;
@@ -103,13 +149,26 @@ pub fn read(source: &Source) -> Result<(Program, ProcessSettings), ScenarioError
         let allowed = format!("a whole number from 1 to {MOST_THREADS}");
         return Err(run.refuse("threads", format!("a run on {threads} threads"), allowed));
     }
-    let (name, found) = read_network(&mut network, program.processes())?;
+    let (name, found) = match found {
+        Some(found) => found,
+        None => read_network(&mut network, program.hosts())?,
+    };
+    if matches!(program, Program::Farm(_)) && found.hosts() < 2 {
+        let problem = FarmError::Hosts(found.hosts()).to_string();
+        return Err(network.refuse("platform", problem, "a platform with at least 2 hosts"));
+    }
     network.finish()?;
+    let federates = run.optional("federates")?;
+    if let Some(federates) = federates.filter(|federates| !(1..=found.hosts()).contains(federates)) {
+        let allowed = format!("a whole number from 1 to {}, the number of hosts", found.hosts());
+        return Err(run.refuse("federates", format!("a run on {federates} federates"), allowed));
+    }
     let settings = ProcessSettings {
+        federates,
         until: match program {
-            // Peers never end by themselves.
-            Program::Chord(_) => Some(run.required("until")?),
-            Program::MpiTrace(_) => run.optional("until")?,
+            // Peers do not end by themselves, and a farm not where hosts fail too often.
+            Program::Chord(_) | Program::Bittorrent(_) | Program::Farm(_) => Some(run.required("until")?),
+            Program::MpiTrace(_) | Program::MasterWorkers(_) => run.optional("until")?,
         },
         seed: run.or("seed", 1)?,
         threads,
@@ -143,7 +202,7 @@ fn read_trace(model: &mut Section) -> Result<MpiTrace, ScenarioError> {
 }
 
 /// The name of the network and what it is.
-fn read_network(network: &mut Section, processes: u32) -> Result<(&'static str, Model), ScenarioError> {
+fn read_network(network: &mut Section, hosts: u32) -> Result<(&'static str, Model), ScenarioError> {
     let flows = [
         ("constant", ("constant", None)),
         ("cm02", ("cm02", Some(FlowModel::CM02))),
@@ -152,7 +211,7 @@ fn read_network(network: &mut Section, processes: u32) -> Result<(&'static str, 
     let (name, model) = network.choice("model", &flows, Some(("constant", None)))?;
     let Some(model) = model else {
         let latency: Time = network.or("latency", Time::millis(100))?;
-        return Ok((name, Model::Constant { seconds: latency.as_secs_f64(), hosts: processes }));
+        return Ok((name, Model::Constant { seconds: latency.as_secs_f64(), hosts }));
     };
     let Some(path) = network.file("platform")? else {
         let problem = format!("a network of model {name:?} has links, and no platform says which");

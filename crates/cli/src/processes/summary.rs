@@ -1,6 +1,6 @@
 //! What is said of a finished run of processes: to people, to programs, and to the output folder.
 
-use paceline_actors::{EndedBy, Report};
+use paceline_processes::{EndedBy, Report, amdahl_bound};
 use serde_json::{Value, json};
 
 use super::settings::{CONTEXTS, COORDINATIONS, ProcessSettings, WAITINGS, round_name};
@@ -42,15 +42,9 @@ impl<'r> Finished<'r> {
         }
     }
 
-    /// Of how often processes went on, the share beside others at the same instant.
-    fn shared(&self) -> f64 {
-        self.report.rounds.shared_steps as f64 / (self.report.counts.steps as f64).max(1.0)
-    }
-
-    /// How much faster than one thread it could be if only the code of processes took time (Amdahl).
+    /// How much faster than one thread it could be (Amdahl).
     fn amdahl_bound(&self) -> f64 {
-        let shared = self.shared();
-        1.0 / (1.0 - shared + shared / f64::from(self.settings.threads))
+        amdahl_bound(self.report.parallel_share, self.settings.threads)
     }
 
     fn per_second(&self, number: u64) -> f64 {
@@ -76,7 +70,6 @@ impl<'r> Finished<'r> {
             "processes": counts.processes,
             "messages": counts.messages,
             "messages_unreceived": self.unreceived(),
-            "rounds": counts.rounds,
             "processes_run": counts.steps,
             "digest": self.report.digest.to_string(),
             "end_time_s": self.report.end_time.as_secs_f64(),
@@ -94,6 +87,9 @@ impl<'r> Finished<'r> {
         let waiting = WAITINGS.map(|(name, way)| (name, way == self.settings.waiting));
         let mut all = self.results();
         let how = json!({
+            "federates": self.settings.federates,
+            "windows": self.report.windows,
+            "rounds": counts.rounds,
             "threads": self.settings.threads,
             "context": name(&context),
             "round": round_name(self.settings.round),
@@ -105,6 +101,7 @@ impl<'r> Finished<'r> {
             "processes_run_in_parallel_rounds": rounds.parallel_steps,
             "processes_run_beside_others": rounds.shared_steps,
             "largest_round": rounds.largest,
+            "parallel_share": self.report.parallel_share,
             "amdahl_bound": self.amdahl_bound(),
             "peak_memory_bytes": self.peak_memory_bytes,
         });
@@ -145,15 +142,18 @@ impl<'r> Finished<'r> {
             ),
             row("threads", text::count(self.settings.threads.into())),
         ];
-        if self.settings.threads > 1 {
+        if let Some(federates) = self.settings.federates {
+            let windows = text::count(self.report.windows);
+            run.push(row("federates", format!("{federates}, in {windows} windows")));
+        } else if self.settings.threads > 1 {
             let (parallel, steps) =
                 (rounds.parallel_rounds, rounds.parallel_steps as f64 / counts.steps.max(1) as f64);
             let said = format!("{} rounds, {} of the processes run", text::count(parallel), percent(steps));
             run.push(row("in parallel", said));
             let bound = format!(
-                "{} times one thread, with {} beside others",
+                "{} times one thread, with {} of its time in code of rounds of several",
                 text::decimal(self.amdahl_bound()),
-                percent(self.shared())
+                percent(self.report.parallel_share)
             );
             run.push(row("Amdahl's bound", bound));
         }

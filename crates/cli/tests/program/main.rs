@@ -8,7 +8,9 @@ mod lvt;
 mod machine;
 mod network;
 mod optimistic;
+mod process_trace;
 mod processes;
+mod protocols;
 #[cfg(target_os = "linux")]
 mod reproduce;
 mod resume;

@@ -32,7 +32,8 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-fn json(folder: &Path, settings: &[&str]) -> Value {
+/// What `paceline run ring.toml --json` prints with these settings.
+pub fn json(folder: &Path, settings: &[&str]) -> Value {
     let sets = settings.iter().map(|setting| format!("--set={setting}"));
     let arguments: Vec<String> =
         ["run", "ring.toml", "--json"].map(String::from).into_iter().chain(sets).collect();
@@ -57,7 +58,8 @@ fn json_says_everything() {
             && number("processes_run") >= number("messages")
     );
     assert!(number("largest_round") == 40.0, "all start at the same time");
-    assert!((1.0..=2.0).contains(&number("amdahl_bound")));
+    let share = number("parallel_share");
+    assert!(share > 0.0 && share <= 1.0 && (number("amdahl_bound") - 2.0 / (2.0 - share)).abs() < 1e-9);
     for key in ["parallel_rounds", "wall_seconds", "messages_per_second", "processes_run_beside_others"] {
         assert!(number(key) >= 0.0);
     }
@@ -76,6 +78,7 @@ fn the_digest_depends_on_nothing_of_how_it_is_run() {
         let reference = digest(&["run.threads=1"]);
         for (round, coordination, waiting, context) in [
             ("auto", "works", "futex", "thread"),
+            ("always", "works", "condition", "coroutine"),
             ("always", "works", "condition", "future"),
             ("static:2", "sleeps", "futex", "thread"),
             ("adaptive5", "extra", "busy", "future"),
@@ -88,6 +91,11 @@ fn the_digest_depends_on_nothing_of_how_it_is_run() {
                 format!("run.waiting={waiting}"),
                 format!("run.context={context}"),
             ];
+            let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+            assert_eq!(digest(&settings), reference, "{network:?} {settings:?}");
+        }
+        for (federates, context) in [(1, "future"), (4, "future"), (10, "coroutine")] {
+            let settings = [format!("run.federates={federates}"), format!("run.context={context}")];
             let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
             assert_eq!(digest(&settings), reference, "{network:?} {settings:?}");
         }
@@ -137,6 +145,8 @@ fn mistakes_are_told_with_their_place() {
         (&["model.join=0.5"], &["no time to do it", "a duration above zero"]),
         (&["model.bytes=-1"], &["messages of -1 bytes"]),
         (&["run.threads=0"], &["a run on 0 threads"]),
+        (&["run.federates=0"], &["a run on 0 federates", "from 1 to 40, the number of hosts"]),
+        (&["run.federates=41"], &["a run on 41 federates"]),
         (&["run.round=often"], &["`round` in [run] cannot be", "\"static:N\""]),
         (&["run.context=stack"], &["context", "future"]),
         (&["run.protocol=window"], &["protocol"]),
@@ -148,8 +158,10 @@ fn mistakes_are_told_with_their_place() {
         assert!(message.starts_with("error: ") && message.lines().count() == 1, "{settings:?}: {message}");
         assert!(parts.iter().all(|part| message.contains(part)), "{settings:?}: {message}");
     }
-    let output = paceline(folder.path(), &["run", "ring.toml", "--trace", "t.json"]);
-    assert!(output.status.code() == Some(2) && stderr(&output).contains("--trace"));
+    let output = paceline(folder.path(), &["run", "ring.toml", "--trace", "nowhere/t.perfetto-trace"]);
+    assert!(
+        output.status.code() == Some(1) && stderr(&output).contains("cannot write nowhere/t.perfetto-trace")
+    );
     let output = paceline(folder.path(), &["check", "ring.toml", "--determinism"]);
     assert!(
         output.status.code() == Some(2) && stderr(&output).contains("a model of processes"),
@@ -180,4 +192,62 @@ fn an_mpi_trace_is_replayed_and_its_mistakes_told() {
     fs::write(folder.path().join("two.txt"), "0 fly\n").unwrap();
     let output = paceline(folder.path(), &["run", "ring.toml"]);
     assert!(output.status.code() == Some(2) && stderr(&output).contains("two.txt:1: the action `fly`"));
+}
+
+const MASTER: &str = r#"<platform version="4.1">
+  <actor host="node-0" function="master">
+    <argument value="6"/> <argument value="1e9"/> <argument value="0"/> <argument value="node-1"/> <argument value="node-2"/>
+  </actor>
+  <actor host="node-1" function="worker" on_failure="RESTART"/>
+  <actor host="node-2" function="worker" start_time="2"/>
+</platform>"#;
+
+#[test]
+fn a_deployment_places_masters_and_workers_and_its_mistakes_are_told() {
+    let folder = folder();
+    let scenario = "[model]\nkind = \"master-workers\"\ndeployment = \"d.xml\"\n[network]\nmodel = \"cm02\"\nplatform = \"cluster.xml\"\n";
+    fs::write(folder.path().join("ring.toml"), scenario).unwrap();
+    fs::write(folder.path().join("d.xml"), MASTER).unwrap();
+    let summary = json(folder.path(), &["run.threads=1"]);
+    assert_eq!((&summary["model"], &summary["processes"]), (&"master-workers".into(), &3.into()));
+    assert_eq!(
+        (&summary["results"]["tasks_done"], &summary["results"]["tasks_lost"]),
+        (&6.into(), &0.into())
+    );
+    // The second worker begins after 2 s and computes for 3 s.
+    let end_s = summary["end_time_s"].as_f64().unwrap();
+    assert!((5.0..5.1).contains(&end_s), "{end_s}");
+    assert_eq!(json(folder.path(), &["run.threads=2", "run.context=coroutine"])["digest"], summary["digest"]);
+    for (from, to, parts) in [
+        (
+            "\"worker\" on",
+            "\"boss\" on",
+            &["d.xml:5:3", "there is no function `boss`", "master with arguments"][..],
+        ),
+        ("node-2\" function", "moon\" function", &["d.xml:6:", "there is no host `moon`", "node-0"]),
+        (
+            "<argument value=\"node-1\"/> <argument value=\"node-2\"/>",
+            "",
+            &["d.xml:2:3", "a master with 3 arguments"],
+        ),
+        ("value=\"6\"", "value=\"-6\"", &["d.xml:2:3", "`-6` as the number of tasks", "a whole number"]),
+        ("value=\"1e9\"", "value=\"inf\"", &["`inf` as the flops", "finite"]),
+        ("start_time", "kill_time", &["d.xml:6:3", "kill_time"]),
+    ] {
+        assert!(MASTER.contains(from), "{from}");
+        fs::write(folder.path().join("d.xml"), MASTER.replace(from, to)).unwrap();
+        let output = paceline(folder.path(), &["run", "ring.toml"]);
+        let message = stderr(&output);
+        assert_eq!((output.status.code(), message.lines().count()), (Some(2), 1), "{message}");
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+    }
+    for (settings, part) in
+        [(&["network.model=constant"][..], "has none"), (&["model.deployment=none.xml"], "none.xml")]
+    {
+        let sets = settings.iter().flat_map(|setting| ["--set", setting]);
+        let arguments: Vec<&str> = ["run", "ring.toml"].into_iter().chain(sets).collect();
+        let output = paceline(folder.path(), &arguments);
+        let message = stderr(&output);
+        assert!(output.status.code() == Some(2) && message.contains(part), "{message}");
+    }
 }

@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use paceline_actors::{Activity, Failure, Process};
 use paceline_kernel::Time;
+use paceline_processes::Process;
 
 use super::message::{Message, NOBODY};
 use super::node::{Node, Way};
@@ -63,20 +63,15 @@ pub(super) async fn run(cx: Process<Message>, number: u32, shared: Arc<Shared>, 
         cx.sleep_until(at).await;
     }
     let mut peer = Peer::new(cx.clone(), shared, node);
-    let mut mail = cx.start_receive(mailbox);
     if joins.is_some() {
-        peer.join(mailbox, &mut mail).await;
+        peer.join(mailbox).await;
     }
     loop {
         let (due, chore) = peer.next();
-        match mail.wait_within(&cx, due.saturating_sub(cx.now())).await {
-            Ok(Some(message)) => {
-                mail = cx.start_receive(mailbox);
-                peer.serve(message);
-            }
-            Err(Failure::TimedOut) if chore == Chore::Leave => return peer.leave(),
-            Err(Failure::TimedOut) => peer.work(chore),
-            Ok(None) | Err(_) => mail = cx.start_receive(mailbox),
+        match cx.receive_within(mailbox, due.saturating_sub(cx.now())).await {
+            Ok(message) => peer.serve(message),
+            Err(_) if chore == Chore::Leave => return peer.leave(),
+            Err(_) => peer.work(chore),
         }
     }
 }
@@ -126,7 +121,7 @@ impl Peer {
     }
 
     /// Asks the first peer for a place on the ring, until there is one.
-    async fn join(&mut self, mailbox: u64, mail: &mut Activity<Message>) {
+    async fn join(&mut self, mailbox: u64) {
         while self.node.successor() == self.node.peer {
             let request = self.asked;
             self.asked += 1;
@@ -135,13 +130,9 @@ impl Peer {
             let (key, asker) = (self.node.place, self.node.peer);
             self.send(0, Message::Find { key, asker, request, hops: 1 });
             while self.open.iter().any(|question| question.request == request) {
-                match mail.wait_within(&self.cx, self.shared.chord.patience).await {
-                    Ok(Some(message)) => {
-                        *mail = self.cx.start_receive(mailbox);
-                        self.serve(message);
-                    }
-                    Err(Failure::TimedOut) => self.open.clear(),
-                    Ok(None) | Err(_) => *mail = self.cx.start_receive(mailbox),
+                match self.cx.receive_within(mailbox, self.shared.chord.patience).await {
+                    Ok(message) => self.serve(message),
+                    Err(_) => self.open.clear(),
                 }
             }
         }

@@ -3,7 +3,7 @@
 //!
 //! Invariant: who is told something hears it in the same action, and once.
 
-use paceline_actors::Failure;
+use paceline_processes::Failure;
 
 use super::replay::Rank;
 

@@ -1,6 +1,6 @@
 //! A rank at work.
 
-use paceline_actors::{Activity, Failure, Process};
+use paceline_processes::{Activity, Failure, Process};
 
 use super::{Action, EAGER_BYTES, Message};
 

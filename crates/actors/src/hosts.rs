@@ -1,0 +1,137 @@
+//! Hosts: what is computed on them, what becomes of processes when they go, and processes that stand still.
+//!
+//! Invariant: the calendar has the end of a host's first computation, under the host's present stamp.
+
+use paceline_kernel::{Digest, Time};
+use paceline_network::{HostId, Network};
+
+use super::Core;
+use super::calendar::Due;
+use super::cpu::Cpu;
+use super::process::{Blocked, Going, Process, Side};
+use super::request::{Answer, Failure, ProcessId};
+
+/// A host.
+#[derive(Clone, Debug)]
+pub(super) struct Host {
+    pub(super) cpu: Cpu<Side>,
+    /// Ends of computations entered under another stamp are out of date.
+    stamp: u32,
+    /// Whether the calendar has an end under the present stamp.
+    entered: Option<Time>,
+    /// Processes that come back with it.
+    back: Vec<ProcessId>,
+}
+
+impl Host {
+    pub(super) fn new(speed: f64, cores: u32) -> Self {
+        Self { cpu: Cpu::new(speed, cores), stamp: 0, entered: None, back: Vec::new() }
+    }
+
+    /// The processes that come back when it is switched on.
+    pub(super) fn back(&self) -> &[ProcessId] {
+        &self.back
+    }
+}
+
+impl<P, N: Network> Core<P, N> {
+    /// Something on `host` has changed: its next end is another.
+    pub(super) fn reschedule(&mut self, number: u32) {
+        let host = &mut self.hosts[number as usize];
+        let next = host.cpu.next();
+        if next == host.entered {
+            return;
+        }
+        host.stamp = host.stamp.wrapping_add(1);
+        host.entered = next;
+        if let Some(at) = next {
+            self.calendar.enter(at.max(self.now), Due::Computed { host: number, stamp: host.stamp });
+        }
+    }
+
+    /// The first computation on a host is over, if the entry is not out of date.
+    pub(super) fn computed(&mut self, number: u32, stamp: u32) {
+        let host = &mut self.hosts[number as usize];
+        if host.stamp != stamp || host.cpu.is_idle() {
+            return;
+        }
+        let mut ended = Vec::new();
+        host.cpu.end(self.now, &mut ended);
+        host.entered = None;
+        self.reschedule(number);
+        for side in ended {
+            self.tell(side, Answer::Done);
+        }
+    }
+
+    /// A host goes, with all that runs on it and flows from it or to it.
+    pub(super) fn switch_off(&mut self, id: HostId) {
+        let Some(on) = self.on.get_mut(id.0 as usize).filter(|on| **on) else { return };
+        *on = false;
+        for place in self.messages.touching(id.0) {
+            if let Some(comm) = self.messages.remove(place) {
+                comm.transfer.into_iter().for_each(|transfer| self.network.cancel(transfer));
+                self.tell(comm.sender, Answer::Failed(Failure::HostOff));
+                self.tell(comm.receiver, Answer::Failed(Failure::HostOff));
+            }
+        }
+        let here = |process: &Process<P>| process.host == id.0 && !process.ended;
+        let processes = self.processes.iter();
+        let gone: Vec<ProcessId> = processes.filter(|(_, process)| here(process)).map(|(id, _)| id).collect();
+        for process in gone {
+            let Process { restarts, daemon, .. } = self.processes[process];
+            if restarts {
+                self.hosts[id.0 as usize].back.push(process);
+                // The run waits for it.
+                self.living += u64::from(!daemon);
+            }
+            self.kill(process);
+        }
+        self.messages.clear(id.0);
+        self.hosts[id.0 as usize].cpu.clear();
+        self.reschedule(id.0);
+    }
+
+    /// A host comes back, and with it the processes that are to.
+    pub(super) fn switch_on(&mut self, id: HostId) {
+        let Some(on) = self.on.get_mut(id.0 as usize).filter(|on| !**on) else { return };
+        *on = true;
+        for before in std::mem::take(&mut self.hosts[id.0 as usize].back) {
+            let Process { name, identity, daemon, .. } = &self.processes[before];
+            let identity = Digest::of(&(identity, 'b')).value();
+            let (restarts, daemon) = (true, *daemon);
+            let process = Process { restarts, daemon, ..Process::new(name.clone(), id.0, identity) };
+            // It has counted while the host was off.
+            self.living -= u64::from(!daemon);
+            let after = self.add(process);
+            self.restarted.push((before, after));
+        }
+    }
+
+    /// A process does not go on, nor does a computation that it waits for, until it is resumed. Time limits, messages and activities
+    /// go on.
+    pub(super) fn suspend(&mut self, id: ProcessId) {
+        let process = &mut self.processes[id];
+        process.suspended = true;
+        if let Blocked::On(Going::Computation { host, task }) = process.blocked {
+            let flops = self.hosts[host as usize].cpu.stop(self.now, task);
+            self.processes[id].blocked = Blocked::Paused { host, flops };
+            self.reschedule(host);
+        }
+    }
+
+    /// A suspended process goes on.
+    pub(super) fn resume(&mut self, id: ProcessId) {
+        let process = &mut self.processes[id];
+        if !std::mem::replace(&mut process.suspended, false) || process.ended {
+            return;
+        }
+        if let Blocked::Paused { host, flops } = process.blocked {
+            let task = self.hosts[host as usize].cpu.begin(self.now, flops, Side::Waiting(id));
+            self.processes[id].blocked = Blocked::On(Going::Computation { host, task });
+            self.reschedule(host);
+        } else if process.answer.is_some() {
+            self.ready.push(id);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! What processes ask the core for, and what it answers.
+//!
+//! Invariants: a process has at most one request open that it waits for; requests of one process are answered in the order in
+//! which it made them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use paceline_kernel::Time;
+use paceline_network::HostId;
+use thiserror::Error;
+
+/// A process, by the order in which processes were spawned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcessId(pub u32);
+
+impl fmt::Display for ProcessId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// Where messages are sent to and received from. A mailbox is there from its first use.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mailbox {
+    /// By number: the faster way.
+    Number(u64),
+    /// By name, as in SimGrid.
+    Name(Arc<str>),
+}
+
+impl Mailbox {
+    /// The mailbox of this name.
+    pub fn named(name: &str) -> Self {
+        Self::Name(name.into())
+    }
+}
+
+impl From<u64> for Mailbox {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<&str> for Mailbox {
+    fn from(name: &str) -> Self {
+        Self::named(name)
+    }
+}
+
+impl From<&Mailbox> for Mailbox {
+    fn from(mailbox: &Mailbox) -> Self {
+        mailbox.clone()
+    }
+}
+
+impl fmt::Display for Mailbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "mailbox {number}"),
+            Self::Name(name) => write!(f, "mailbox `{name}`"),
+        }
+    }
+}
+
+/// An object that processes share - a semaphore, a mutex, ... - by who made it and its number among all made by that one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId {
+    /// Who made it.
+    pub owner: ProcessId,
+    /// Its number among the objects of its owner.
+    pub number: u32,
+}
+
+/// What an object is made as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// A semaphore with this many permits.
+    Semaphore(u32),
+    /// A mutex, unlocked.
+    Mutex,
+    /// A condition variable.
+    Condition,
+    /// A barrier for this many processes, at least one.
+    Barrier(u32),
+    /// A message queue, empty.
+    Queue,
+}
+
+/// What a process asks for. `P` is what messages carry. A `limit` is a span of time after which a process no longer waits.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request<P> {
+    /// To go on in the next round of the same instant.
+    Yield,
+    /// To go on after this span.
+    Sleep(Time),
+    /// To have this many flops computed (finite, not negative) on its host, and to wait for that.
+    Compute(f64),
+    /// To send, and to wait until the message has arrived.
+    Send {
+        /// Where to.
+        to: Mailbox,
+        /// What.
+        payload: P,
+        /// How large it is on the network (finite, not negative).
+        bytes: f64,
+        /// How long to wait at most.
+        limit: Option<Time>,
+    },
+    /// To wait for a message.
+    Receive {
+        /// Where.
+        from: Mailbox,
+        /// How long at most.
+        limit: Option<Time>,
+    },
+    /// To send without ever hearing of it again.
+    Detach {
+        /// Where to.
+        to: Mailbox,
+        /// What.
+        payload: P,
+        /// How large it is on the network (finite, not negative).
+        bytes: f64,
+    },
+    /// To begin to send; the activity has this number among those of the process.
+    StartSend {
+        /// Its number.
+        activity: u32,
+        /// Where to.
+        to: Mailbox,
+        /// What.
+        payload: P,
+        /// How large it is on the network (finite, not negative).
+        bytes: f64,
+    },
+    /// To begin to receive.
+    StartReceive {
+        /// The activity's number.
+        activity: u32,
+        /// Where.
+        from: Mailbox,
+    },
+    /// To begin to compute.
+    StartCompute {
+        /// The activity's number.
+        activity: u32,
+        /// How much (finite, not negative).
+        flops: f64,
+    },
+    /// To wait for an activity that it began itself.
+    Await {
+        /// Its number.
+        activity: u32,
+        /// How long at most.
+        limit: Option<Time>,
+    },
+    /// To wait for activities that it began itself.
+    Wait {
+        /// Their numbers.
+        activities: Vec<u32>,
+        /// For all of them, or for the first.
+        all: bool,
+        /// How long at most.
+        limit: Option<Time>,
+    },
+    /// To know whether an activity is over.
+    Test(u32),
+    /// To give up an activity; nothing is heard of it again.
+    Cancel(u32),
+    /// Not to hear of an activity again, which goes on.
+    LetGo(u32),
+    /// To have another process; it starts in the next round.
+    Spawn {
+        /// Where it runs.
+        host: HostId,
+        /// How it is called.
+        name: Arc<str>,
+    },
+    /// To wait until another process has ended.
+    Join {
+        /// Which.
+        process: ProcessId,
+        /// How long at most.
+        limit: Option<Time>,
+    },
+    /// To end another process, or itself.
+    Kill(ProcessId),
+    /// To stop another process, or itself, until it is resumed.
+    Suspend(ProcessId),
+    /// To let a suspended process go on.
+    Resume(ProcessId),
+    /// Not to count any more: a run ends when all processes but such have ended. Whom it spawns from then on does not count either.
+    Daemonize,
+    /// To be started again, from the beginning, when its host comes back.
+    RestartWithHost,
+    /// To make an object; its number among those of the process is said.
+    Make(u32, ObjectKind),
+    /// To take a permit of a semaphore, or to lock a mutex.
+    Acquire {
+        /// Which.
+        object: ObjectId,
+        /// How long to wait at most; zero for not at all.
+        limit: Option<Time>,
+    },
+    /// To give a permit back, or to unlock a mutex.
+    Release(ObjectId),
+    /// To unlock a mutex, to wait until somebody notifies, and to lock it again.
+    AwaitNotice {
+        /// The condition variable.
+        condition: ObjectId,
+        /// The mutex.
+        mutex: ObjectId,
+        /// How long to wait for the notice at most.
+        limit: Option<Time>,
+    },
+    /// To wake one of those who wait for a notice, or all.
+    Notify {
+        /// The condition variable.
+        condition: ObjectId,
+        /// All of them.
+        all: bool,
+    },
+    /// To wait until as many as a barrier is for have come.
+    Meet(ObjectId),
+    /// To put something into a message queue.
+    Put(ObjectId, P),
+    /// To take something out of a message queue.
+    Get {
+        /// Which.
+        queue: ObjectId,
+        /// How long to wait at most.
+        limit: Option<Time>,
+    },
+    /// To switch a host off, with everything on it.
+    SwitchOff(HostId),
+    /// To switch a host on again.
+    SwitchOn(HostId),
+    /// To stop waiting for what it asked for last.
+    Abandon,
+    /// To have a number enter the digest of the run.
+    Record(u64),
+}
+
+/// What the core answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer<P> {
+    /// It is done.
+    Done,
+    /// A message.
+    Message(P),
+    /// Another process.
+    Process(ProcessId),
+    /// Yes or no.
+    Truth(bool),
+    /// The activity at this place of the list is over, and came to this.
+    Which(usize, Box<Answer<P>>),
+    /// All activities of the list are over, and came to this.
+    All(Vec<Answer<P>>),
+    /// It did not come about.
+    Failed(Failure),
+}
+
+/// Why something that a process asked for did not come about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+pub enum Failure {
+    /// The time it was to wait at most is over.
+    #[error("the time limit is over")]
+    TimedOut,
+    /// A host of it is off.
+    #[error("a host is off")]
+    HostOff,
+    /// A link on the way is off.
+    #[error("a link on the way is off")]
+    LinkOff,
+    /// The other side has given it up or has ended.
+    #[error("the other side has given up")]
+    GivenUp,
+    /// There is no route from one host to the other.
+    #[error("there is no route between the hosts")]
+    NoRoute,
+    /// The mailbox stands at another host, where alone one receives from it.
+    #[error("the mailbox stands at another host")]
+    Elsewhere,
+    /// There is no process, object or activity of this number; an activity belongs to the process that began it.
+    #[error("there is no such process, object or activity here")]
+    Unknown,
+}

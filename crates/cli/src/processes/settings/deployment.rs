@@ -1,0 +1,27 @@
+//! The deployment that `model.deployment` names: which function runs on which host of `network.platform`.
+
+use paceline_models::master_workers::MasterWorkers;
+use paceline_scenario::{ScenarioError, Section};
+
+use super::{Model, read_file};
+
+/// Reads it, for the network of this name.
+pub fn read(model: &mut Section, network: &(&str, Model)) -> Result<MasterWorkers, ScenarioError> {
+    let Some(path) = model.file("deployment")? else {
+        let problem = "a model whose actors are placed by a deployment, and none is named";
+        return Err(model.refuse("deployment", problem, "a deployment file in SimGrid's XML format"));
+    };
+    let Model::Flows { platform, .. } = &network.1 else {
+        let problem =
+            format!("actors on hosts of a platform, and a network of model {:?} has none", network.0);
+        return Err(model.refuse(
+            "deployment",
+            problem,
+            "network.model \"cm02\" or \"lv08\", with network.platform",
+        ));
+    };
+    let refuse = |problem: String| model.refuse("deployment", problem, "a deployment that can be read");
+    let text = read_file(&path).map_err(refuse)?;
+    MasterWorkers::read(&path.display().to_string(), &text, platform)
+        .map_err(|error| refuse(error.to_string()))
+}

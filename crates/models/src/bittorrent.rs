@@ -1,0 +1,224 @@
+//! BitTorrent (B. Cohen, "Incentives Build Robustness in BitTorrent", Workshop on Economics of Peer-to-Peer Systems, 2003; BEP 3):
+//! a swarm of peers that share a file, as SimGrid's example of that name has it.
+//!
+//! A tracker tells each peer of at most 50 others, to which it connects. Peers download the pieces of the file from each other, block
+//! by block: at first pieces drawn at random, then the rarest first, and in the end game the last ones from several at once. Every
+//! 10 s each peer decides whom it serves: those that are fastest to it and one more; a seed, which has the whole file, all in
+//! turn. Beyond the example, in which a peer unchokes one other a round, a peer serves several as Cohen has it, peers may
+//! leave, and blocks that another peer was faster with are cancelled on their way. A message that a link or a host loses is not
+//! sent again.
+//!
+//! Invariants: a peer serves at most [`Bittorrent::slots`] others and one more; it sends only pieces that it has.
+
+mod choke;
+mod connection;
+mod message;
+mod peer;
+mod pieces;
+mod settings;
+mod tracker;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use paceline_kernel::{Rng, Time};
+use paceline_network::{HostId, Network};
+use paceline_processes::{Process, Simulation};
+
+pub use message::{Blocks, Content, Message};
+
+/// From one decision whom to serve to the next.
+pub const ROUND: Time = Time::secs(10);
+
+/// The BitTorrent model and its parameters. The defaults of the file are those of SimGrid's example.
+///
+/// ```
+/// use paceline_kernel::Time;
+/// use paceline_models::bittorrent::Bittorrent;
+/// use paceline_network::Constant;
+/// use paceline_processes::Simulation;
+///
+/// let swarm = Bittorrent { peers: 20, seeds: 2, ..Bittorrent::default() };
+/// let mut simulation = Simulation::new(Constant::new(0.05), &[(1e9, 1); 21]).until(Time::secs(600));
+/// let outcome = swarm.spawn(&mut simulation, 21, 1);
+/// simulation.run()?;
+/// let completions = outcome.completions();
+/// assert_eq!(completions.len(), 18, "every leecher has the whole file");
+/// assert!(completions[0] > Time::secs(10), "nobody is served before the first round");
+/// # Ok::<(), paceline_processes::RunError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bittorrent {
+    /// Peers in all, at least one.
+    pub peers: u32,
+    /// Those of them that have the whole file from the start: the first ones.
+    pub seeds: u32,
+    /// Pieces of the file, at least one.
+    pub pieces: u32,
+    /// Blocks of a piece, at least one.
+    pub blocks: u32,
+    /// Bytes of a block.
+    pub block_bytes: f64,
+    /// Peers that a peer serves at a time; it serves one more, the optimistic unchoke.
+    pub slots: u32,
+    /// Each peer comes at a time of its own, drawn between 0 and this one.
+    pub starts: Time,
+    /// When the seeds leave; never where there is none.
+    pub seeds_leave: Option<Time>,
+    /// How long a peer that has completed the file serves others; to the end where there is none.
+    pub linger: Option<Time>,
+    /// Whether every piece that was sent or completed is kept ([`Outcome::observed`]).
+    pub observe: bool,
+}
+
+impl Default for Bittorrent {
+    fn default() -> Self {
+        Self {
+            peers: 100,
+            seeds: 1,
+            pieces: 10,
+            blocks: 5,
+            block_bytes: 16_384.0,
+            slots: 3,
+            starts: Time::ZERO,
+            seeds_leave: None,
+            linger: None,
+            observe: false,
+        }
+    }
+}
+
+/// Something that a peer did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Observed {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub action: Action,
+    /// Which peer.
+    pub peer: u32,
+}
+
+/// What a peer did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Action {
+    /// It completed a piece.
+    Completed {
+        /// Which.
+        piece: u32,
+    },
+    /// It began to send blocks.
+    Sent {
+        /// Of which piece.
+        piece: u32,
+        /// To which peer.
+        to: u32,
+    },
+}
+
+/// What all peers together have done. It grows while the simulation runs; nothing of it depends on who adds first.
+#[derive(Debug)]
+pub struct Outcome {
+    /// By peer: when it completed the file, in nanoseconds; none as [`u64::MAX`].
+    completed_ns: Vec<AtomicU64>,
+    messages: AtomicU64,
+    blocks_sent: AtomicU64,
+    duplicate_blocks: AtomicU64,
+    most_unchoked: AtomicU64,
+    observed: Mutex<Vec<Observed>>,
+}
+
+impl Outcome {
+    fn new(peers: u32) -> Self {
+        Self {
+            completed_ns: (0..peers).map(|_| AtomicU64::new(u64::MAX)).collect(),
+            messages: AtomicU64::new(0),
+            blocks_sent: AtomicU64::new(0),
+            duplicate_blocks: AtomicU64::new(0),
+            most_unchoked: AtomicU64::new(0),
+            observed: Mutex::default(),
+        }
+    }
+
+    /// When leechers completed the file, the first one first.
+    pub fn completions(&self) -> Vec<Time> {
+        let times = self.completed_ns.iter().map(|ns| Time::nanos(ns.load(Ordering::Relaxed)));
+        let mut completions: Vec<Time> = times.filter(|time| *time < Time::MAX).collect();
+        completions.sort_unstable();
+        completions
+    }
+
+    /// Messages that peers have sent.
+    pub fn messages(&self) -> u64 {
+        self.messages.load(Ordering::Relaxed)
+    }
+
+    /// Blocks that peers have begun to send.
+    pub fn blocks_sent(&self) -> u64 {
+        self.blocks_sent.load(Ordering::Relaxed)
+    }
+
+    /// Blocks that came to a peer that had them.
+    pub fn duplicate_blocks(&self) -> u64 {
+        self.duplicate_blocks.load(Ordering::Relaxed)
+    }
+
+    /// The most peers that a peer served at a time.
+    pub fn most_unchoked(&self) -> u64 {
+        self.most_unchoked.load(Ordering::Relaxed)
+    }
+
+    /// What peers did, in the order of time, where it is kept.
+    pub fn observed(&self) -> Vec<Observed> {
+        let mut observed = self.observed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        observed.sort_unstable();
+        observed
+    }
+
+    fn completed(&self, peer: u32, now: Time) {
+        self.completed_ns[peer as usize].store(now.as_nanos(), Ordering::Relaxed);
+    }
+
+    fn observe(&self, swarm: &Bittorrent, at: Time, peer: u32, action: Action) {
+        if swarm.observe {
+            let mut observed = self.observed.lock().unwrap_or_else(PoisonError::into_inner);
+            observed.push(Observed { at, action, peer });
+        }
+    }
+}
+
+/// What all peers share, and nobody changes.
+#[derive(Debug)]
+struct Shared {
+    swarm: Bittorrent,
+    outcome: Arc<Outcome>,
+}
+
+impl Bittorrent {
+    /// The number of the tracker's mailbox; those of peers come before it.
+    fn tracker(&self) -> u32 {
+        self.peers
+    }
+
+    /// Adds the tracker and the peers, dealt round to `hosts` hosts. When peers come is drawn from `seed`.
+    pub fn spawn<N: Network>(
+        &self,
+        simulation: &mut Simulation<Message, N>,
+        hosts: u32,
+        seed: u64,
+    ) -> Arc<Outcome> {
+        let outcome = Arc::new(Outcome::new(self.peers));
+        let shared = Arc::new(Shared { swarm: self.clone(), outcome: Arc::clone(&outcome) });
+        let (tracker, block_bytes) = (self.tracker(), self.block_bytes);
+        let run = move |cx: Process<Message>| tracker::run(cx, tracker, block_bytes);
+        simulation.spawn("tracker", HostId(tracker % hosts), run);
+        let mut rng = Rng::new(seed, 0x0073_7761_726d);
+        for number in 0..self.peers {
+            let start = Time::nanos(rng.below(self.starts.as_nanos()));
+            let shared = Arc::clone(&shared);
+            let run = move |cx: Process<Message>| peer::run(cx, number, start, shared);
+            simulation.spawn("peer", HostId(number % hosts), run);
+        }
+        outcome
+    }
+}

@@ -1,0 +1,79 @@
+//! What a peer knows of another one that it is connected to.
+//!
+//! Invariant: pieces are asked for only over a connection whose other side has sent its bitfield.
+
+use paceline_kernel::Time;
+use paceline_processes::Activity;
+
+use super::message::Message;
+
+/// See the module.
+pub(super) struct Connection {
+    /// The pieces that the other side has; empty until it has said so.
+    pub(super) remote: Box<[bool]>,
+    /// Of them, how many are missing here.
+    pub(super) wanted: u32,
+    /// Whether this side has sent its own bitfield.
+    pub(super) bitfield_sent: bool,
+    /// Whether this side has said that it is interested, and the other one.
+    pub(super) am_interested: bool,
+    pub(super) peer_interested: bool,
+    /// Whether this side refuses to serve the other one, and the other one this side.
+    pub(super) am_choking: bool,
+    pub(super) peer_choking: bool,
+    /// The piece being downloaded.
+    pub(super) download: Option<u32>,
+    /// The latest upload, with its piece.
+    pub(super) upload: Option<(u32, Activity<Message>)>,
+    /// Bytes received since the last round.
+    received: u64,
+    /// Bytes received a round, lately.
+    pub(super) rate: u64,
+    /// The last round in which the other side was unchoked.
+    pub(super) served: Time,
+}
+
+impl Connection {
+    /// Neither side has said anything.
+    pub(super) fn new() -> Self {
+        Self {
+            remote: Box::default(),
+            wanted: 0,
+            bitfield_sent: false,
+            am_interested: false,
+            peer_interested: false,
+            am_choking: true,
+            peer_choking: true,
+            download: None,
+            upload: None,
+            received: 0,
+            rate: 0,
+            served: Time::ZERO,
+        }
+    }
+
+    /// Whether the other side has sent its bitfield.
+    pub(super) fn is_open(&self) -> bool {
+        !self.remote.is_empty()
+    }
+
+    /// Whether the other side has a piece.
+    pub(super) fn has(&self, piece: u32) -> bool {
+        self.remote.get(piece as usize) == Some(&true)
+    }
+
+    /// Whether a piece could be downloaded and none is.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.peer_choking && self.wanted > 0 && self.download.is_none()
+    }
+
+    /// So many bytes have come.
+    pub(super) fn receive(&mut self, bytes: u64) {
+        self.received += bytes;
+    }
+
+    /// A round is over: the latest one counts half.
+    pub(super) fn end_round(&mut self) {
+        self.rate = (self.rate + std::mem::take(&mut self.received)) / 2;
+    }
+}

@@ -1,0 +1,218 @@
+//! A farm: a master hands out tasks to workers, on hosts that fail and come back. The first example of every simulator of
+//! distributed applications (H. Casanova, A. Giersch, A. Legrand, M. Quinson, F. Suter, "Versatile, Scalable, and Accurate Simulation
+//! of Distributed Applications and Platforms", JPDC 2014), with failures.
+//!
+//! Workers tell the master that they wait for a task, and send results. Their hosts fail after times drawn from an exponential
+//! distribution, are repaired after times drawn from another one, and their workers start again with them. The master stands on a host
+//! that does not fail. It hears of a lost task by a message that fails, by the worker that starts again, or because no result
+//! has come within a time limit, and hands the task to another worker.
+//!
+//! Invariant: each task is done exactly once in the result, whatever fails; a result that comes again is only counted.
+
+mod assignments;
+mod failures;
+mod master;
+mod settings;
+mod worker;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use paceline_kernel::Time;
+use paceline_network::{HostId, Network};
+use paceline_processes::{Process, Simulation};
+use thiserror::Error;
+
+/// Bytes of a message from a worker: that it waits, or a result.
+pub const ANSWER_BYTES: f64 = 100.0;
+
+/// The farm and its parameters.
+///
+/// ```
+/// use paceline_kernel::Time;
+/// use paceline_models::farm::{Failing, Farm};
+/// use paceline_network::Constant;
+/// use paceline_processes::Simulation;
+///
+/// let failing = Failing { between_failures: Time::secs(60), repair: Time::secs(10) };
+/// let farm = Farm { workers: 4, tasks: 100, flops: 10e9, failing: Some(failing), ..Farm::default() };
+/// let mut simulation = Simulation::new(Constant::new(0.1), &[(1e9, 1); 5]);
+/// let outcome = farm.spawn(&mut simulation, 5)?;
+/// let report = simulation.run()?;
+/// assert_eq!(outcome.tasks_done(), 100);
+/// assert!(outcome.failures() > 0 && outcome.tasks_reassigned() > 0);
+/// assert!(report.end_time > Time::secs(250), "25 tasks of 10 s for each worker, some of them more than once");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Farm {
+    /// Workers, at least one.
+    pub workers: u32,
+    /// Tasks.
+    pub tasks: u32,
+    /// Flops of a task.
+    pub flops: f64,
+    /// Bytes of a task on its way to a worker.
+    pub bytes: f64,
+    /// After how long without a result a task is handed to another worker. A task that takes longer on its way is never done.
+    pub limit: Time,
+    /// How hosts of workers fail; they do not where there is none.
+    pub failing: Option<Failing>,
+}
+
+/// How hosts fail: the means of two exponential distributions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failing {
+    /// From the start of a host, or its return, to its next failure.
+    pub between_failures: Time,
+    /// From a failure to the host's return.
+    pub repair: Time,
+}
+
+impl Default for Farm {
+    fn default() -> Self {
+        Self { workers: 10, tasks: 1000, flops: 1e9, bytes: 1e6, limit: Time::secs(100), failing: None }
+    }
+}
+
+/// Why a farm cannot be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum FarmError {
+    /// The master needs a host that no worker is on.
+    #[error("a farm on {0} hosts; at least 2 are needed, one for the master and one for workers")]
+    Hosts(u32),
+}
+
+/// What a worker and the master tell each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// A worker waits for a task.
+    Ready {
+        /// Which worker.
+        worker: u32,
+    },
+    /// A worker has done a task, and waits for the next one.
+    Done {
+        /// Which worker.
+        worker: u32,
+        /// Which task.
+        task: u32,
+    },
+    /// A task to be done.
+    Task {
+        /// Which.
+        task: u32,
+    },
+}
+
+/// What has been done. It grows while the simulation runs; nothing of it depends on who adds first.
+#[derive(Debug)]
+pub struct Outcome {
+    /// By task: when its first result came, in nanoseconds; none as [`u64::MAX`].
+    done_ns: Vec<AtomicU64>,
+    tasks_done: AtomicU64,
+    tasks_reassigned: AtomicU64,
+    duplicate_results: AtomicU64,
+    failures: AtomicU64,
+    lost_ns: AtomicU64,
+    /// When a host failed last, for workers that end by that.
+    failed_ns: AtomicU64,
+}
+
+impl Outcome {
+    fn new(tasks: u32) -> Self {
+        Self {
+            done_ns: (0..tasks).map(|_| AtomicU64::new(u64::MAX)).collect(),
+            tasks_done: AtomicU64::new(0),
+            tasks_reassigned: AtomicU64::new(0),
+            duplicate_results: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+            lost_ns: AtomicU64::new(0),
+            failed_ns: AtomicU64::new(0),
+        }
+    }
+
+    /// By task: when its first result came to the master.
+    pub fn results(&self) -> Vec<Option<Time>> {
+        let times = self.done_ns.iter().map(|ns| Time::nanos(ns.load(Ordering::Relaxed)));
+        times.map(|time| Some(time).filter(|time| *time < Time::MAX)).collect()
+    }
+
+    /// Tasks whose result the master has.
+    pub fn tasks_done(&self) -> u64 {
+        self.tasks_done.load(Ordering::Relaxed)
+    }
+
+    /// How often a task was given up as lost, to be handed out again.
+    pub fn tasks_reassigned(&self) -> u64 {
+        self.tasks_reassigned.load(Ordering::Relaxed)
+    }
+
+    /// Results of tasks that were done already.
+    pub fn duplicate_results(&self) -> u64 {
+        self.duplicate_results.load(Ordering::Relaxed)
+    }
+
+    /// How often a host failed.
+    pub fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
+    }
+
+    /// The time that workers had computed on tasks when their hosts failed.
+    pub fn lost(&self) -> Time {
+        Time::nanos(self.lost_ns.load(Ordering::Relaxed))
+    }
+}
+
+/// What all processes of a farm share, and nobody changes.
+#[derive(Debug)]
+struct Shared {
+    farm: Farm,
+    outcome: Arc<Outcome>,
+}
+
+impl Farm {
+    /// The number of the master's mailbox; those of workers come before it.
+    fn master(&self) -> u64 {
+        u64::from(self.workers)
+    }
+
+    /// On how many of `hosts` hosts there are workers.
+    fn hosts_of_workers(&self, hosts: u32) -> u32 {
+        self.workers.min(hosts.saturating_sub(1))
+    }
+
+    /// How many processes there are on `hosts` hosts from the start: the master, the workers, and one for each host that fails.
+    pub fn processes(&self, hosts: u32) -> u32 {
+        let failing = if self.failing.is_some() { self.hosts_of_workers(hosts) } else { 0 };
+        1 + self.workers + failing
+    }
+
+    /// Adds the master, on host 0, and the workers, dealt round to the others of `hosts` hosts. The run ends with the master.
+    pub fn spawn<N: Network>(
+        &self,
+        simulation: &mut Simulation<Message, N>,
+        hosts: u32,
+    ) -> Result<Arc<Outcome>, FarmError> {
+        if hosts < 2 {
+            return Err(FarmError::Hosts(hosts));
+        }
+        let outcome = Arc::new(Outcome::new(self.tasks));
+        let shared = Arc::new(Shared { farm: self.clone(), outcome: Arc::clone(&outcome) });
+        let own = Arc::clone(&shared);
+        simulation.spawn("master", HostId(0), move |cx: Process<Message>| master::run(cx, own));
+        for number in 0..self.workers {
+            let shared = Arc::clone(&shared);
+            let run = move |cx: Process<Message>| worker::run(cx, number, Arc::clone(&shared));
+            simulation.spawn_restarting("worker", HostId(1 + number % (hosts - 1)), run);
+        }
+        if let Some(failing) = self.failing {
+            for host in 1..=self.hosts_of_workers(hosts) {
+                let outcome = Arc::clone(&outcome);
+                let run = move |cx: Process<Message>| failures::run(cx, HostId(host), failing, outcome);
+                simulation.spawn("failures", HostId(0), run);
+            }
+        }
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,153 @@
+//! Who does which task: what the master knows, without how it is told.
+//!
+//! Invariants: a task that is not done waits to be handed out, or is assigned to exactly one worker; a worker has at most one task.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use paceline_kernel::Time;
+
+/// What the master knows of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It has not been heard of since it was given up.
+    Silent,
+    /// It waits for a task.
+    Idle,
+    /// It has a task, and its result is waited for until then.
+    Assigned(u32, Time),
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Assignments {
+    /// By task: whether it is done.
+    done: Vec<bool>,
+    /// Tasks that are not done.
+    left: usize,
+    /// Tasks to be handed out; one that was done meanwhile is passed over.
+    waiting: VecDeque<u32>,
+    states: Vec<State>,
+    /// Idle workers, in the order in which they have said so.
+    idle: VecDeque<u32>,
+    /// Time limits of assigned workers, the next one first.
+    limits: BTreeSet<(Time, u32)>,
+}
+
+impl Assignments {
+    /// Nothing is done, and no worker has said anything.
+    pub(super) fn new(tasks: u32, workers: u32) -> Self {
+        Self {
+            done: vec![false; tasks as usize],
+            left: tasks as usize,
+            waiting: (0..tasks).collect(),
+            states: vec![State::Silent; workers as usize],
+            idle: VecDeque::new(),
+            limits: BTreeSet::new(),
+        }
+    }
+
+    /// Whether all tasks are done.
+    pub(super) fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
+    /// When the next time limit is over.
+    pub(super) fn next_limit(&self) -> Time {
+        self.limits.first().map_or(Time::MAX, |(limit, _)| *limit)
+    }
+
+    /// A worker whose time limit is over at `now`.
+    pub(super) fn late(&self, now: Time) -> Option<u32> {
+        self.limits.first().filter(|(limit, _)| *limit <= now).map(|(_, worker)| *worker)
+    }
+
+    /// Gives an idle worker a task, until `limit`. Says which worker and which task, where there are both.
+    pub(super) fn assign(&mut self, limit: Time) -> Option<(u32, u32)> {
+        while self.waiting.front().is_some_and(|task| self.done[*task as usize]) {
+            self.waiting.pop_front();
+        }
+        let worker = *self.idle.front()?;
+        let task = self.waiting.pop_front()?;
+        self.idle.pop_front();
+        self.states[worker as usize] = State::Assigned(task, limit);
+        self.limits.insert((limit, worker));
+        Some((worker, task))
+    }
+
+    /// A worker that has no task waits for one.
+    pub(super) fn ready(&mut self, worker: u32) {
+        if self.states[worker as usize] == State::Silent {
+            self.states[worker as usize] = State::Idle;
+            self.idle.push_back(worker);
+        }
+    }
+
+    /// A result has come from a worker. Says whether it is the first one of its task.
+    pub(super) fn finish(&mut self, worker: u32, task: u32) -> bool {
+        let is_first = !std::mem::replace(&mut self.done[task as usize], true);
+        self.left -= usize::from(is_first);
+        if matches!(self.states[worker as usize], State::Assigned(own, _) if own == task) {
+            self.release(worker);
+        }
+        is_first
+    }
+
+    /// A worker does not do its task any more, which is handed out before all others. Says whether there was one to be done.
+    pub(super) fn lose(&mut self, worker: u32) -> bool {
+        let Some(task) = self.release(worker).filter(|task| !self.done[*task as usize]) else { return false };
+        self.waiting.push_front(task);
+        true
+    }
+
+    /// The task that a worker had; it is silent from now on.
+    fn release(&mut self, worker: u32) -> Option<u32> {
+        let State::Assigned(task, limit) = self.states[worker as usize] else { return None };
+        self.states[worker as usize] = State::Silent;
+        self.limits.remove(&(limit, worker));
+        Some(task)
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use paceline_kernel::Rng;
+
+    use super::*;
+
+    #[test]
+    fn whatever_comes_no_task_is_lost_or_done_twice() {
+        for seed in 0..300 {
+            let mut rng = Rng::new(seed, 4);
+            let (tasks, workers) = (1 + rng.below(20) as u32, 1 + rng.below(5) as u32);
+            let mut assignments = Assignments::new(tasks, workers);
+            let (mut given, mut firsts, mut now) = (Vec::new(), 0, 0);
+            while !assignments.is_over() {
+                now += rng.below(3);
+                let worker = rng.below(u64::from(workers)) as u32;
+                match rng.below(4) {
+                    0 => assignments.ready(worker),
+                    1 => {
+                        assignments.lose(worker);
+                    }
+                    2 if !given.is_empty() => {
+                        // Results come in any order, and more than once.
+                        let (worker, task) = given[rng.below(given.len() as u64) as usize];
+                        firsts += u32::from(assignments.finish(worker, task));
+                    }
+                    _ => given.extend(assignments.assign(Time::nanos(now + 5))),
+                }
+                while let Some(late) = assignments.late(Time::nanos(now)) {
+                    assignments.lose(late);
+                }
+                assert!(assignments.next_limit() > Time::nanos(now), "seed {seed}");
+                for task in (0..tasks).filter(|task| !assignments.done[*task as usize]) {
+                    let waiting = assignments.waiting.iter().filter(|other| **other == task).count();
+                    let has = |state: &&State| matches!(state, State::Assigned(own, _) if *own == task);
+                    let assigned = assignments.states.iter().filter(has).count();
+                    assert_eq!(waiting + assigned, 1, "seed {seed}: task {task} is in one place");
+                }
+            }
+            assert_eq!(firsts, tasks, "seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What has a host fail and come back.
+//!
+//! Invariant: it runs on a host that does not fail, and does not keep the run from ending.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use paceline_kernel::Time;
+use paceline_network::HostId;
+use paceline_processes::Process;
+
+use super::{Failing, Message, Outcome};
+
+/// The process that switches `host` off and on.
+pub(super) async fn run(cx: Process<Message>, host: HostId, failing: Failing, outcome: Arc<Outcome>) {
+    cx.daemonize();
+    loop {
+        cx.sleep(drawn(&cx, failing.between_failures)).await;
+        outcome.failures.fetch_add(1, Ordering::Relaxed);
+        outcome.failed_ns.store(cx.now().as_nanos(), Ordering::Relaxed);
+        cx.switch_off(host);
+        cx.sleep(drawn(&cx, failing.repair)).await;
+        cx.switch_on(host);
+    }
+}
+
+/// A span from the exponential distribution of this mean; not zero, so that time goes on.
+fn drawn(cx: &Process<Message>, mean: Time) -> Time {
+    let seconds = cx.draw(|rng| rng.exponential(mean.as_secs_f64()));
+    Time::from_secs_f64(seconds).max(Time::nanos(1))
+}

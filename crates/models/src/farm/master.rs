@@ -1,0 +1,70 @@
+//! The master: it hands a task to each worker that waits, until it has the result of every one.
+//!
+//! A task is lost if the message with it fails, if its worker starts again after that has arrived, or if its result has not come
+//! in time. A worker that has lost a task says that it waits once it does, so that nobody is waited for without end.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use paceline_processes::{Activity, Process};
+
+use super::assignments::Assignments;
+use super::{Message, Shared};
+use crate::inbox::Inbox;
+
+/// The most messages that the master receives at a time.
+const MOST_OPEN_RECEIVES: usize = 256;
+
+/// The process of the master.
+pub(super) async fn run(cx: Process<Message>, shared: Arc<Shared>) {
+    let (farm, outcome) = (&shared.farm, &shared.outcome);
+    let mut assignments = Assignments::new(farm.tasks, farm.workers);
+    let mut inbox = Inbox::open(&cx, farm.master(), MOST_OPEN_RECEIVES.min(farm.workers as usize));
+    // Tasks on their way, with the worker that each is for.
+    let mut sending: Vec<(u32, Activity<Message>)> = Vec::new();
+    while !assignments.is_over() {
+        while let Some((worker, task)) = assignments.assign(cx.now().saturating_add(farm.limit)) {
+            sending.push((worker, cx.start_send(u64::from(worker), Message::Task { task }, farm.bytes)));
+        }
+        // Tasks that have arrived come before what their workers say after that.
+        let mut open: Vec<&mut Activity<Message>> = sending.iter_mut().map(|(_, task)| task).collect();
+        open.push(inbox.front());
+        let limit = assignments.next_limit().saturating_sub(cx.now());
+        let mut lost = None;
+        match Activity::wait_any_within(&cx, &mut open, limit).await {
+            Ok(place) if place < sending.len() => {
+                let (worker, mut task) = sending.remove(place);
+                lost = task.wait(&cx).await.is_err().then_some(worker);
+            }
+            Ok(_) => {
+                let message = inbox.front().wait(&cx).await;
+                inbox.renew(&cx);
+                match message {
+                    // A task that is still on its way comes to the worker that has started again.
+                    Ok(Some(Message::Ready { worker })) if !sending.iter().any(|(to, _)| *to == worker) => {
+                        let again = u64::from(assignments.lose(worker));
+                        outcome.tasks_reassigned.fetch_add(again, Ordering::Relaxed);
+                        assignments.ready(worker);
+                    }
+                    Ok(Some(Message::Done { worker, task })) => {
+                        if assignments.finish(worker, task) {
+                            cx.record(u64::from(task));
+                            outcome.done_ns[task as usize].store(cx.now().as_nanos(), Ordering::Relaxed);
+                            outcome.tasks_done.fetch_add(1, Ordering::Relaxed);
+                        } else {
+                            outcome.duplicate_results.fetch_add(1, Ordering::Relaxed);
+                        }
+                        assignments.ready(worker);
+                    }
+                    _ => {}
+                }
+            }
+            Err(_) => lost = assignments.late(cx.now()),
+        }
+        if let Some(worker) = lost {
+            // One that has not arrived is given up.
+            sending.retain(|(to, _)| *to != worker);
+            outcome.tasks_reassigned.fetch_add(u64::from(assignments.lose(worker)), Ordering::Relaxed);
+        }
+    }
+}

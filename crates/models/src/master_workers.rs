@@ -1,0 +1,198 @@
+//! Master and workers, the program of SimGrid's tutorial ("Simulating Distributed Algorithms"), placed on a platform by a
+//! deployment file: a master deals computations to workers in turn, and tells each to stop when all are dealt.
+//!
+//! Two functions are known. `master TASKS FLOPS BYTES WORKER...` sends so many tasks of so many bytes, of FLOPS flops each, to the
+//! mailboxes named, one after the other. `worker` receives from the mailbox that has the name of its host, and computes. A task
+//! that a failure of a host or link stops is lost, and counted; a worker whose word to stop is lost waits on, and a run that ends
+//! so names it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use paceline_kernel::Time;
+use paceline_network::{Actor, Deployment, HostId, Network, OnFailure, Platform, ReadError};
+use paceline_processes::{Process, Simulation};
+
+/// A message: a computation of so many flops, or the word to stop.
+pub type Task = Option<f64>;
+
+#[derive(Clone, Debug, PartialEq)]
+enum Role {
+    Master { tasks: u64, flops: f64, bytes: f64, workers: Vec<String> },
+    Worker { mailbox: String },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Placed {
+    host: HostId,
+    start: Time,
+    restarts: bool,
+    role: Role,
+}
+
+/// Masters and workers on the hosts of a platform.
+///
+/// ```
+/// use paceline_kernel::Time;
+/// use paceline_models::master_workers::MasterWorkers;
+/// use paceline_network::{FlowModel, read};
+/// use paceline_processes::Simulation;
+///
+/// let text = r#"<platform version="4.1"><zone id="z" routing="Full">
+///     <host id="a" speed="1Gf"/> <host id="b" speed="1Gf"/> <link id="wire" bandwidth="1MBps"/>
+///     <route src="a" dst="b"><link_ctn id="wire"/></route>
+/// </zone></platform>"#;
+/// let platform = read("demo.xml", text, &mut |_| Err("there are no other files".into()))?;
+/// let text = r#"<platform version="4.1">
+///     <actor host="a" function="master">
+///         <argument value="3"/> <argument value="1e9"/> <argument value="0"/> <argument value="b"/>
+///     </actor>
+///     <actor host="b" function="worker"/>
+/// </platform>"#;
+/// let program = MasterWorkers::read("deployment.xml", text, &platform)?;
+/// let mut simulation = Simulation::on_platform(&platform, FlowModel::CM02);
+/// let outcome = program.spawn(&mut simulation);
+/// assert_eq!((simulation.run()?.end_time, outcome.done(), outcome.lost()), (Time::secs(3), 3, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct MasterWorkers {
+    actors: Vec<Placed>,
+}
+
+/// What became of the tasks.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    done: AtomicU64,
+    lost: AtomicU64,
+}
+
+impl Outcome {
+    /// Tasks that workers have computed.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// Tasks that did not reach a worker, because a host or a link was off.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+}
+
+impl MasterWorkers {
+    /// Reads a deployment of the two functions on a platform. `name` is the file's name for messages.
+    pub fn read(name: &str, text: &str, platform: &Platform) -> Result<Self, ReadError> {
+        let Deployment { actors } = Deployment::read(name, text, platform)?;
+        if actors.is_empty() {
+            let (problem, allowed) = ("a deployment without actors".to_owned(), FUNCTIONS.to_owned());
+            return Err(ReadError { file: name.to_owned(), line: 1, column: 1, problem, allowed });
+        }
+        let place = |actor: &Actor| {
+            Ok(Placed {
+                host: actor.host,
+                start: Time::nanos((actor.start * 1e9).round() as u64),
+                restarts: actor.on_failure == OnFailure::Restart,
+                role: role(actor, platform)?,
+            })
+        };
+        let place = |actor: &Actor| {
+            place(actor).map_err(|(problem, allowed): Mistake| {
+                let (line, column) = actor.place;
+                ReadError { file: name.to_owned(), line, column, problem, allowed: allowed.to_owned() }
+            })
+        };
+        Ok(Self { actors: actors.iter().map(place).collect::<Result<_, _>>()? })
+    }
+
+    /// How many processes there are.
+    pub fn actors(&self) -> u32 {
+        self.actors.len() as u32
+    }
+
+    /// Adds them all.
+    pub fn spawn<N: Network>(&self, simulation: &mut Simulation<Task, N>) -> Arc<Outcome> {
+        let outcome = Arc::new(Outcome::default());
+        for placed in &self.actors {
+            let (name, host, restarts) = (placed.role.name(), placed.host, placed.restarts);
+            let (placed, told) = (Arc::new(placed.clone()), Arc::clone(&outcome));
+            let make = move |cx| live(cx, Arc::clone(&placed), Arc::clone(&told));
+            match restarts {
+                true => simulation.spawn_restarting(name, host, make),
+                false => simulation.spawn(name, host, make),
+            };
+        }
+        outcome
+    }
+}
+
+impl Role {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Master { .. } => "master",
+            Self::Worker { .. } => "worker",
+        }
+    }
+}
+
+/// What is wrong, and what is allowed.
+type Mistake = (String, &'static str);
+
+const FUNCTIONS: &str = "master with arguments TASKS FLOPS BYTES WORKER..., or worker without arguments";
+
+/// What an actor is to do.
+fn role(actor: &Actor, platform: &Platform) -> Result<Role, Mistake> {
+    let Actor { function, arguments, host, .. } = actor;
+    if actor.kill.is_some() {
+        return Err((
+            "an actor with a kill_time".into(),
+            "actors that end by themselves or with their hosts",
+        ));
+    }
+    match (function.as_str(), &arguments[..]) {
+        ("worker", []) => Ok(Role::Worker { mailbox: platform.hosts()[host.0 as usize].name.clone() }),
+        ("worker", _) => Err((format!("a worker with {} arguments", arguments.len()), FUNCTIONS)),
+        ("master", [tasks, flops, bytes, workers @ ..]) if !workers.is_empty() => Ok(Role::Master {
+            tasks: tasks.parse().map_err(|_| {
+                (format!("`{tasks}` as the number of tasks of a master"), "a whole number from 0")
+            })?,
+            flops: amount(flops, "flops")?,
+            bytes: amount(bytes, "bytes")?,
+            workers: workers.to_vec(),
+        }),
+        ("master", _) => Err((format!("a master with {} arguments", arguments.len()), FUNCTIONS)),
+        _ => Err((format!("there is no function `{function}`"), FUNCTIONS)),
+    }
+}
+
+fn amount(text: &str, what: &str) -> Result<f64, Mistake> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| (format!("`{text}` as the {what} of a task of a master"), "a finite number from 0"))
+}
+
+/// The life of an actor.
+async fn live(cx: Process<Task>, placed: Arc<Placed>, outcome: Arc<Outcome>) {
+    cx.sleep_until(placed.start).await;
+    match &placed.role {
+        Role::Master { tasks, flops, bytes, workers } => {
+            for (_, worker) in (0..*tasks).zip(workers.iter().cycle()) {
+                if cx.send(worker.as_str(), Some(*flops), *bytes).await.is_err() {
+                    outcome.lost.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            for worker in workers {
+                // Who does not hear it waits on, and is named at the end.
+                let _ = cx.send(worker.as_str(), None, 0.0).await;
+            }
+        }
+        Role::Worker { mailbox } => loop {
+            match cx.receive(mailbox.as_str()).await {
+                Ok(Some(flops)) if cx.compute(flops).await.is_ok() => {
+                    outcome.done.fetch_add(1, Ordering::Relaxed);
+                }
+                Ok(None) => return,
+                // The master counts what did not come.
+                Ok(Some(_)) | Err(_) => {}
+            }
+        },
+    }
+}

@@ -1,0 +1,158 @@
+//! Rounds with tasks that block on coroutines: each of them goes on at home, the thread that has its coroutine.
+//!
+//! Each thread has a list. The coordinating thread fills the lists, and every thread does its own and no other. What came of
+//! the tasks is put together in the order of the round, so that the core is asked in the same order as ever.
+//!
+//! Invariants: a list is filled whole and done whole under its lock; `left` counts lists before the first of them is filled.
+
+use std::sync::MutexGuard;
+
+use paceline_actors::Request;
+
+use super::{Crew, Ordering, PoisonError, Shared, Time, Turning};
+use crate::context::COORDINATOR;
+use crate::desk::Spawned;
+use crate::task::{Parts, Task, Turn, Turns};
+use crate::watchdog::Watchdog;
+
+/// What is to be done with the tasks of a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Job {
+    #[default]
+    Nothing,
+    /// They go on.
+    Run(Time),
+    /// Their code is dropped.
+    Drop,
+}
+
+/// Tasks that one thread has to see to, and what came of them.
+pub(super) struct List<P> {
+    job: Job,
+    tasks: Vec<Turning<P>>,
+    turns: Turns<P>,
+}
+
+impl<P: Send + 'static> Default for List<P> {
+    fn default() -> Self {
+        Self { job: Job::Nothing, tasks: Vec::new(), turns: Turns::new() }
+    }
+}
+
+impl<P: Send + 'static> Shared<P> {
+    fn list(&self, place: usize) -> MutexGuard<'_, List<P>> {
+        self.at_home[place].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn watch_list(&self, place: usize, watchdog: &Watchdog) {
+        self.list(place).turns.watch(watchdog);
+    }
+
+    /// Does what this thread has to.
+    pub(super) fn work_at_home(&self, place: usize) {
+        let mut list = self.list(place);
+        let List { job, tasks, turns } = &mut *list;
+        match std::mem::take(job) {
+            Job::Nothing => return,
+            Job::Run(now) => tasks.iter_mut().for_each(|(task, answer)| turns.run(task, now, answer.take())),
+            Job::Drop => tasks.iter_mut().for_each(|(task, _)| turns.drop_body(task)),
+        }
+        drop(list);
+        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.done.change(self.waiting);
+        }
+    }
+}
+
+impl<P: Send + 'static> Crew<P> {
+    /// Lets all tasks go on; `turns` says what came of each, in their order, in which the tasks are given back. Those
+    /// that have no home go on on many threads if they are to be `spread`, and else on this one.
+    pub(crate) fn run_at_home(
+        &self,
+        now: Time,
+        tasks: Vec<Turning<P>>,
+        spread: bool,
+        turns: &mut Turns<P>,
+    ) -> Vec<Task> {
+        let (size, first) = (self.shared.at_home.len(), usize::from(!self.coordinator_works));
+        let (count, helping) = (tasks.len(), size - first);
+        let place = |number: usize, task: &Task| match task.home() {
+            0 if spread => first + number * helping / count,
+            0 => 0,
+            home => usize::from(home - COORDINATOR),
+        };
+        let mut lists: Vec<Vec<Turning<P>>> = (0..size).map(|_| Vec::new()).collect();
+        let mut places = Vec::with_capacity(count);
+        for (number, turning) in tasks.into_iter().enumerate() {
+            let place = place(number, &turning.0);
+            places.push(place);
+            lists[place].push(turning);
+        }
+        self.have_done(Job::Run(now), lists);
+        let mut lists: Vec<MutexGuard<'_, List<P>>> =
+            (0..size).map(|place| self.shared.list(place)).collect();
+        let mut done: Vec<_> = lists.iter_mut().map(|list| Done::of(list)).collect();
+        places.into_iter().map(|place| done[place].next(turns)).collect()
+    }
+
+    /// Drops the code of a task that has a home.
+    pub(crate) fn drop_at_home(&self, task: &mut Task, turns: &mut Turns<P>) {
+        let place = usize::from(task.home() - COORDINATOR);
+        let mut lists: Vec<Vec<Turning<P>>> = (0..=place).map(|_| Vec::new()).collect();
+        lists[place].push((task.take(), None));
+        self.have_done(Job::Drop, lists);
+        let mut list = self.shared.list(place);
+        turns.append(&mut list.turns);
+        *task = list.tasks.pop().expect("it is given back").0;
+    }
+
+    /// Has every thread do its list.
+    fn have_done(&self, job: Job, lists: Vec<Vec<Turning<P>>>) {
+        let Shared { left, begun, done, waiting, .. } = &*self.shared;
+        let seen = done.value();
+        left.store(lists.iter().filter(|list| !list.is_empty()).count(), Ordering::Release);
+        let mut others = false;
+        for (place, tasks) in lists.into_iter().enumerate().filter(|(_, tasks)| !tasks.is_empty()) {
+            others |= place > 0;
+            let mut list = self.shared.list(place);
+            (list.job, list.tasks) = (job, tasks);
+        }
+        if others {
+            begun.change(*waiting);
+        }
+        self.shared.work_at_home(0);
+        done.wait(seen, *waiting);
+    }
+}
+
+/// What came of the tasks of a list, to be taken one after the other.
+struct Done<'l, P> {
+    tasks: std::vec::Drain<'l, Turning<P>>,
+    requests: std::vec::Drain<'l, Request<P>>,
+    spawned: std::vec::Drain<'l, Spawned<P>>,
+    ends: std::vec::Drain<'l, (Turn, usize)>,
+    /// How many requests were taken.
+    taken: usize,
+}
+
+impl<'l, P: Send + 'static> Done<'l, P> {
+    fn of(list: &'l mut List<P>) -> Self {
+        let Parts { requests, spawned, ends } = list.turns.parts();
+        let (requests, spawned, ends) = (requests.drain(..), spawned.drain(..), ends.drain(..));
+        Self { tasks: list.tasks.drain(..), requests, spawned, ends, taken: 0 }
+    }
+
+    /// Adds to `turns` what came of the next task, and gives it back.
+    fn next(&mut self, turns: &mut Turns<P>) -> Task {
+        let (task, _) = self.tasks.next().expect("whoever was put in a list is in it");
+        let (turn, end) = self.ends.next().expect("every task has had its turn");
+        let Parts { requests, spawned, ends } = turns.parts();
+        for request in self.requests.by_ref().take(end - std::mem::replace(&mut self.taken, end)) {
+            let spawns = matches!(request, Request::Spawn { .. });
+            spawned.extend(spawns.then(|| self.spawned.next()).flatten());
+            requests.push(request);
+        }
+        ends.push((turn, requests.len()));
+        task
+    }
+}

@@ -1,0 +1,187 @@
+//! What a process and the simulation that runs it share: requests go out, answers come in.
+//!
+//! A thread that runs processes has a desk. While the code of a process runs, the desk is the *current* one of the thread, where
+//! the process's handle finds it: so nothing is locked, a handle in wrong hands is noticed, and a process that waits
+//! keeps next to nothing. A simulation may run within a process of another: the outer desk is put aside meanwhile.
+//!
+//! Invariant: at most one request that is waited for is open at a time.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use paceline_actors::{Answer, ProcessId, Request};
+use paceline_kernel::{Rng, Time};
+
+thread_local! {
+    static CURRENT: RefCell<Option<AnyDesk>> = const { RefCell::new(None) };
+}
+
+/// A desk, whatever the messages.
+pub(crate) type AnyDesk = Box<dyn Any + Send>;
+
+/// Takes the current desk away from this thread.
+pub(crate) fn leave() -> Option<AnyDesk> {
+    CURRENT.take()
+}
+
+/// Makes `desk` the current one of this thread, which has none.
+pub(crate) fn arrive(desk: AnyDesk) {
+    CURRENT.set(Some(desk));
+}
+
+/// The code of a process, as it runs.
+pub(crate) type Body = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// What makes the code of a process.
+pub(crate) type Make<P> = Arc<dyn Fn(crate::Process<P>) -> Body + Send + Sync>;
+/// What is done when a process has ended, however.
+pub(crate) type Hook = Box<dyn FnOnce() + Send>;
+
+/// How the code of a process that another spawns is made.
+pub(crate) enum Spawned<P> {
+    Once(Box<dyn FnOnce(crate::Process<P>) -> Body + Send>),
+    Again(Make<P>),
+}
+
+/// What a process keeps from turn to turn.
+pub(crate) struct Own {
+    pub(crate) id: ProcessId,
+    pub(crate) activities: u32,
+    pub(crate) objects: u32,
+    /// The thread, by its place among those that run code, on which it blocks on a coroutine; 0 for any.
+    pub(crate) home: u16,
+    /// Whether a request is open that is waited for.
+    pub(crate) waits: bool,
+    pub(crate) rng: Rng,
+    #[expect(clippy::box_collection, reason = "there is next to never anything, and then it is one word")]
+    pub(crate) hooks: Option<Box<Vec<Hook>>>,
+}
+
+impl Own {
+    pub(crate) fn new(id: ProcessId, rng: Rng) -> Self {
+        Self { id, activities: 0, objects: 0, home: 0, waits: false, rng, hooks: None }
+    }
+}
+
+/// See the module.
+pub(crate) struct Desk<P> {
+    /// Of the process whose turn it is.
+    pub(crate) own: Own,
+    pub(crate) now: Time,
+    pub(crate) answer: Option<Answer<P>>,
+    /// All that was asked for, by one process after the other.
+    pub(crate) requests: Vec<Request<P>>,
+    /// The code of the processes that requests in the list spawn, in their order.
+    pub(crate) spawned: Vec<Spawned<P>>,
+}
+
+impl<P: Send + 'static> Desk<P> {
+    pub(crate) fn new() -> Box<Self> {
+        let own = Own::new(ProcessId(u32::MAX), Rng::new(0, 0));
+        let (requests, spawned) = (Vec::new(), Vec::new());
+        Box::new(Self { own, now: Time::ZERO, answer: None, requests, spawned })
+    }
+
+    /// Runs `code`, which does not panic, with this as the current desk of the thread.
+    pub(crate) fn enter<R>(self: Box<Self>, code: impl FnOnce() -> R) -> (Box<Self>, R) {
+        let outer = CURRENT.replace(Some(self));
+        let result = code();
+        let own = CURRENT.replace(outer).and_then(|desk| desk.downcast().ok());
+        (own.expect("whoever enters another desk leaves it"), result)
+    }
+}
+
+/// The desk of process `id`, if that is the one whose code runs.
+fn with<P: 'static, R>(id: ProcessId, act: impl FnOnce(&mut Desk<P>) -> R) -> Option<R> {
+    CURRENT.with_borrow_mut(|current| {
+        let desk = current.as_mut()?.downcast_mut::<Desk<P>>()?;
+        (desk.own.id == id).then(|| act(desk))
+    })
+}
+
+/// The desk of process `id`, whose code must be what runs.
+pub(crate) fn own<P: 'static, R>(id: ProcessId, act: impl FnOnce(&mut Desk<P>) -> R) -> R {
+    with(id, act).unwrap_or_else(|| {
+        panic!(
+            "the handle of process {id} was used outside of its code; every process has a handle of its own"
+        )
+    })
+}
+
+/// The process whose code runs goes on at this place only, or at any if it is 0.
+pub(crate) fn set_home<P: 'static>(home: u16) {
+    CURRENT.with_borrow_mut(|current| {
+        let desk = current.as_mut().and_then(|desk| desk.downcast_mut::<Desk<P>>());
+        desk.expect("whoever runs a process has a desk").own.home = home;
+    });
+}
+
+/// Asks for something without waiting for an answer.
+pub(crate) fn tell<P: 'static>(id: ProcessId, request: Request<P>) {
+    own(id, |desk| desk.requests.push(request));
+}
+
+/// Asks for something if the process still runs and this is its code.
+pub(crate) fn tell_if_there<P: 'static>(id: ProcessId, request: Request<P>) {
+    with(id, |desk: &mut Desk<P>| desk.requests.push(request));
+}
+
+/// Asks for something and waits for the answer.
+pub(crate) fn ask<P: 'static>(id: ProcessId, request: Request<P>) -> Ask<P> {
+    Ask { id, request: Some(request), open: false, payload: PhantomData }
+}
+
+/// A request and the wait for its answer. Dropped before that, the process waits for it no more.
+pub(crate) struct Ask<P: 'static> {
+    id: ProcessId,
+    request: Option<Request<P>>,
+    open: bool,
+    payload: PhantomData<P>,
+}
+
+impl<P> Unpin for Ask<P> {}
+
+impl<P> Future for Ask<P> {
+    type Output = Answer<P>;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Answer<P>> {
+        let this = &mut *self;
+        let request = this.request.take();
+        let poll = own(this.id, |desk| {
+            if let Some(request) = request {
+                assert!(
+                    !desk.own.waits,
+                    "a process waits for one thing at a time; to wait for several, begin them as activities and use wait_any"
+                );
+                desk.requests.push(request);
+                desk.own.waits = true;
+                return Poll::Pending;
+            }
+            match desk.answer.take() {
+                Some(answer) => {
+                    desk.own.waits = false;
+                    Poll::Ready(answer)
+                }
+                None => Poll::Pending,
+            }
+        });
+        this.open = poll.is_pending();
+        poll
+    }
+}
+
+impl<P> Drop for Ask<P> {
+    fn drop(&mut self) {
+        if self.open {
+            with(self.id, |desk: &mut Desk<P>| {
+                desk.own.waits = false;
+                desk.answer = None;
+                desk.requests.push(Request::Abandon);
+            });
+        }
+    }
+}

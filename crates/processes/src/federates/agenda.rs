@@ -1,0 +1,73 @@
+//! When a logical process acts: once in an instant, when all that comes in it is there.
+//!
+//! What is sent to a logical process for an instant is in the engine's queue before the instant begins. So whatever happens first in
+//! an instant has it send itself an [`Event::Act`], which the engine puts after all else of the instant.
+//!
+//! Invariants: at most one [`Event::Act`] is open for an instant; a wake-up is open for the time of what is due next, or an
+//! earlier one.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use paceline_kernel::{Context, Time};
+
+use super::mail::{Event, Item};
+use super::{Federates, Handles, World};
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Agenda {
+    /// The instant for which an [`Event::Act`] is open.
+    acts: Option<Time>,
+    /// When a wake-up is open.
+    wakes: Option<Time>,
+}
+
+/// A federate or the carrier.
+pub(super) trait Acts {
+    /// What messages carry.
+    type Payload: Send + 'static;
+
+    fn agenda(&mut self) -> &mut Agenda;
+
+    /// Something comes at `now`.
+    fn take_in(&mut self, item: Item<Self::Payload>, now: Time);
+
+    /// All that is due at this instant is there. Says when something is due next, if the world goes on.
+    fn act(&mut self, world: &World, cx: &mut Context<'_, Federates<'_>>) -> Option<Time>;
+}
+
+impl<T: Acts + Send> Handles for Mutex<T> {
+    fn handle(&self, event: &Event, world: &World, cx: &mut Context<'_, Federates<'_>>) {
+        let (mut own, now) = (lock(self), cx.now());
+        match event {
+            Event::Act => {
+                own.agenda().acts = None;
+                let next = own.act(world, cx).map(|next| next.max(now));
+                if let Some(next) = next.filter(|next| own.agenda().is_new(now, *next)) {
+                    cx.schedule(next - now, Event::Wake);
+                }
+                return;
+            }
+            Event::Wake => {}
+            Event::Mail(mail) => mail.take().into_iter().for_each(|item| own.take_in(item, now)),
+        }
+        if own.agenda().acts.replace(now) != Some(now) {
+            cx.schedule(Time::ZERO, Event::Act);
+        }
+    }
+}
+
+impl Agenda {
+    /// Something is due at `next`: whether a wake-up is to be sent for it.
+    fn is_new(&mut self, now: Time, next: Time) -> bool {
+        let known = self.wakes.is_some_and(|wakes| now < wakes && wakes <= next);
+        if !known {
+            self.wakes = Some(next);
+        }
+        !known
+    }
+}

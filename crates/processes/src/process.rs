@@ -1,0 +1,330 @@
+//! What a process can do: the handle that its code is given.
+
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use paceline_kernel::{Rng, Time};
+use paceline_network::HostId;
+
+use crate::activity::Activity;
+use crate::desk::{self, Body, Desk, Spawned};
+use crate::sync::{Barrier, Condition, Mutex, Queue, Semaphore};
+use paceline_actors::{Answer, Failure, Mailbox, ObjectId, ObjectKind, ProcessId, Request};
+
+/// The handle of a process, for its own code. `P` is what messages carry. Clones are handles of the same process.
+///
+/// Whatever takes simulated time is `async`; all else takes effect when the process waits next, in the order in which it was
+/// asked for.
+///
+/// ```
+/// use paceline_processes::{Process, Simulation};
+/// use paceline_kernel::Time;
+/// use paceline_network::{Constant, HostId};
+///
+/// async fn worker(cx: Process<()>) {
+///     cx.sleep(Time::secs(2)).await;
+///     cx.compute(3e9).await.unwrap();
+///     assert_eq!(cx.now(), Time::secs(5));
+/// }
+///
+/// let mut simulation = Simulation::new(Constant::new(0.0), &[(1e9, 1)]);
+/// simulation.spawn("worker", HostId(0), worker);
+/// assert_eq!(simulation.run()?.end_time, Time::secs(5));
+/// # Ok::<(), paceline_processes::RunError>(())
+/// ```
+pub struct Process<P> {
+    id: ProcessId,
+    host: HostId,
+    name: Arc<str>,
+    payload: PhantomData<fn() -> P>,
+}
+
+impl<P> Clone for Process<P> {
+    fn clone(&self) -> Self {
+        let Self { id, host, .. } = *self;
+        Self { id, host, name: Arc::clone(&self.name), payload: PhantomData }
+    }
+}
+
+impl<P> fmt::Debug for Process<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Process").field("id", &self.id).field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl<P: Send + 'static> Process<P> {
+    pub(crate) fn new(id: ProcessId, host: HostId, name: Arc<str>) -> Self {
+        Self { id, host, name, payload: PhantomData }
+    }
+
+    /// Its number.
+    pub fn id(&self) -> ProcessId {
+        self.id
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The host it runs on.
+    pub fn host(&self) -> HostId {
+        self.host
+    }
+
+    /// The simulated time.
+    pub fn now(&self) -> Time {
+        desk::own(self.id(), |desk: &mut Desk<P>| desk.now)
+    }
+
+    /// Draws from the random numbers of this process, which depend on nothing but the seed of the run and its number.
+    pub fn draw<T>(&self, draw: impl FnOnce(&mut Rng) -> T) -> T {
+        // What is drawn may depend on what else the handle says.
+        let mut rng = desk::own(self.id, |desk: &mut Desk<P>| desk.own.rng);
+        let drawn = draw(&mut rng);
+        desk::own(self.id, |desk: &mut Desk<P>| desk.own.rng = rng);
+        drawn
+    }
+
+    /// Has a number enter the digest of the run.
+    pub fn record(&self, number: u64) {
+        desk::tell::<P>(self.id(), Request::Record(number));
+    }
+
+    async fn done(&self, request: Request<P>) -> Result<(), Failure> {
+        match desk::ask::<P>(self.id(), request).await {
+            Answer::Failed(failure) => Err(failure),
+            _ => Ok(()),
+        }
+    }
+
+    async fn message(&self, request: Request<P>) -> Result<P, Failure> {
+        match desk::ask::<P>(self.id(), request).await {
+            Answer::Message(payload) => Ok(payload),
+            Answer::Failed(failure) => Err(failure),
+            _ => unreachable!("who receives is answered with a message"),
+        }
+    }
+
+    /// Waits for a future of this process without being async: for a process with a stack of its own, on a coroutine or a
+    /// thread ([`ContextKind`](crate::ContextKind)); elsewhere it panics. A process that ends while it blocks unwinds: what it
+    /// holds is dropped, and must not block again.
+    ///
+    /// ```
+    /// use paceline_processes::{ContextKind, Process, Simulation};
+    /// use paceline_kernel::Time;
+    /// use paceline_network::{Constant, HostId};
+    ///
+    /// /// Code that knows nothing of futures.
+    /// fn old_code(wait: impl Fn(u64)) {
+    ///     (1..4).for_each(wait);
+    /// }
+    ///
+    /// let mut simulation = Simulation::new(Constant::new(0.0), &[(1.0, 1)]).context(ContextKind::Coroutine);
+    /// simulation.spawn("old", HostId(0), async |cx: Process<()>| {
+    ///     old_code(|seconds| cx.block_on(cx.sleep(Time::secs(seconds))));
+    /// });
+    /// assert_eq!(simulation.run()?.end_time, Time::secs(6));
+    /// # Ok::<(), paceline_processes::RunError>(())
+    /// ```
+    pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        crate::context::block_on(future)
+    }
+
+    /// Lets all others go on that can at this instant.
+    pub async fn yield_now(&self) {
+        desk::ask::<P>(self.id(), Request::Yield).await;
+    }
+
+    /// Does nothing for this span.
+    pub async fn sleep(&self, span: Time) {
+        desk::ask::<P>(self.id(), Request::Sleep(span)).await;
+    }
+
+    /// Does nothing until `time`; goes on in the next round if that is over.
+    pub async fn sleep_until(&self, time: Time) {
+        self.sleep(time.saturating_sub(self.now())).await;
+    }
+
+    /// Computes this many flops, which others on the host compute beside.
+    pub async fn compute(&self, flops: f64) -> Result<(), Failure> {
+        self.done(Request::Compute(amount(flops))).await
+    }
+
+    /// Sends a message of this many bytes and waits until it has arrived.
+    pub async fn send(&self, to: impl Into<Mailbox>, payload: P, bytes: f64) -> Result<(), Failure> {
+        let bytes = amount(bytes);
+        self.done(Request::Send { to: to.into(), payload, bytes, limit: None }).await
+    }
+
+    /// Sends a message, and gives up after `limit`.
+    pub async fn send_within(
+        &self,
+        to: impl Into<Mailbox>,
+        payload: P,
+        bytes: f64,
+        limit: Time,
+    ) -> Result<(), Failure> {
+        let bytes = amount(bytes);
+        self.done(Request::Send { to: to.into(), payload, bytes, limit: Some(limit) }).await
+    }
+
+    /// Sends a message without ever hearing of it again.
+    pub fn send_detached(&self, to: impl Into<Mailbox>, payload: P, bytes: f64) {
+        let bytes = amount(bytes);
+        desk::tell::<P>(self.id(), Request::Detach { to: to.into(), payload, bytes });
+    }
+
+    /// Waits for a message.
+    pub async fn receive(&self, from: impl Into<Mailbox>) -> Result<P, Failure> {
+        self.message(Request::Receive { from: from.into(), limit: None }).await
+    }
+
+    /// Waits for a message, and gives up after `limit`.
+    pub async fn receive_within(&self, from: impl Into<Mailbox>, limit: Time) -> Result<P, Failure> {
+        self.message(Request::Receive { from: from.into(), limit: Some(limit) }).await
+    }
+
+    fn activity(&self, request: impl FnOnce(u32) -> Request<P>) -> Activity<P> {
+        let number = desk::own(self.id(), |desk: &mut Desk<P>| {
+            let number = desk.own.activities;
+            desk.own.activities += 1;
+            desk.requests.push(request(number));
+            number
+        });
+        Activity::new(self.id(), number)
+    }
+
+    /// Begins to send.
+    pub fn start_send(&self, to: impl Into<Mailbox>, payload: P, bytes: f64) -> Activity<P> {
+        let (to, bytes) = (to.into(), amount(bytes));
+        self.activity(|activity| Request::StartSend { activity, to, payload, bytes })
+    }
+
+    /// Begins to receive.
+    pub fn start_receive(&self, from: impl Into<Mailbox>) -> Activity<P> {
+        let from = from.into();
+        self.activity(|activity| Request::StartReceive { activity, from })
+    }
+
+    /// Begins to compute.
+    pub fn start_compute(&self, flops: f64) -> Activity<P> {
+        let flops = amount(flops);
+        self.activity(|activity| Request::StartCompute { activity, flops })
+    }
+
+    /// Spawns a process on a host; it starts in the next round of this instant.
+    pub async fn spawn<F>(
+        &self,
+        name: &str,
+        host: HostId,
+        body: impl FnOnce(Self) -> F + Send + 'static,
+    ) -> Result<ProcessId, Failure>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let spawned = Spawned::Once(Box::new(move |cx| Box::pin(async move { body(cx).await }) as Body));
+        desk::own(self.id(), |desk: &mut Desk<P>| desk.spawned.push(spawned));
+        match desk::ask::<P>(self.id(), Request::Spawn { host, name: name.into() }).await {
+            Answer::Process(process) => Ok(process),
+            Answer::Failed(failure) => Err(failure),
+            _ => unreachable!("who spawns is answered with a process"),
+        }
+    }
+
+    /// Waits until another process has ended.
+    pub async fn join(&self, process: ProcessId) -> Result<(), Failure> {
+        self.done(Request::Join { process, limit: None }).await
+    }
+
+    /// Waits until another process has ended, and gives up after `limit`.
+    pub async fn join_within(&self, process: ProcessId, limit: Time) -> Result<(), Failure> {
+        self.done(Request::Join { process, limit: Some(limit) }).await
+    }
+
+    /// Ends another process; one that has ended stays so.
+    pub fn kill(&self, process: ProcessId) {
+        desk::tell::<P>(self.id(), Request::Kill(process));
+    }
+
+    /// Stops another process, and a computation that it waits for, until it is resumed. All else that it waits for goes on.
+    pub fn suspend(&self, process: ProcessId) {
+        desk::tell::<P>(self.id(), Request::Suspend(process));
+    }
+
+    /// Lets a suspended process go on.
+    pub fn resume(&self, process: ProcessId) {
+        desk::tell::<P>(self.id(), Request::Resume(process));
+    }
+
+    /// Stops itself, until somebody resumes it.
+    pub async fn suspend_itself(&self) {
+        desk::tell::<P>(self.id(), Request::Suspend(self.id()));
+        self.yield_now().await;
+    }
+
+    /// Does not count any more: a run ends when all processes but daemons have ended.
+    pub fn daemonize(&self) {
+        desk::tell::<P>(self.id(), Request::Daemonize);
+    }
+
+    /// Switches a host off: its processes end, and messages from it and to it fail.
+    pub fn switch_off(&self, host: HostId) {
+        desk::tell::<P>(self.id(), Request::SwitchOff(host));
+    }
+
+    /// Switches a host on again; processes that restart with it start from the beginning.
+    pub fn switch_on(&self, host: HostId) {
+        desk::tell::<P>(self.id(), Request::SwitchOn(host));
+    }
+
+    /// Has something done when this process has ended, however it ends; the latest first.
+    pub fn on_exit(&self, hook: impl FnOnce() + Send + 'static) {
+        desk::own(self.id(), |desk: &mut Desk<P>| {
+            desk.own.hooks.get_or_insert_default().push(Box::new(hook))
+        });
+    }
+
+    fn object(&self, kind: ObjectKind) -> ObjectId {
+        let number = desk::own(self.id(), |desk: &mut Desk<P>| {
+            let number = desk.own.objects;
+            desk.own.objects += 1;
+            desk.requests.push(Request::Make(number, kind));
+            number
+        });
+        ObjectId { owner: self.id(), number }
+    }
+
+    /// A semaphore with this many permits. It lives as long as the run, as all that processes share.
+    pub fn semaphore(&self, permits: u32) -> Semaphore {
+        Semaphore(self.object(ObjectKind::Semaphore(permits)))
+    }
+
+    /// A mutex.
+    pub fn mutex(&self) -> Mutex {
+        Mutex(self.object(ObjectKind::Mutex))
+    }
+
+    /// A condition variable.
+    pub fn condition(&self) -> Condition {
+        Condition(self.object(ObjectKind::Condition))
+    }
+
+    /// A barrier for this many processes, at least one.
+    pub fn barrier(&self, size: u32) -> Barrier {
+        Barrier(self.object(ObjectKind::Barrier(size)))
+    }
+
+    /// A message queue, which takes no time.
+    pub fn queue(&self) -> Queue {
+        Queue(self.object(ObjectKind::Queue))
+    }
+}
+
+/// A number of flops or bytes: finite and not negative.
+fn amount(number: f64) -> f64 {
+    assert!(number.is_finite() && number >= 0.0, "{number} flops or bytes; allowed: a finite number from 0");
+    number
+}

@@ -1,0 +1,170 @@
+//! What came of a run, or why it ended early.
+
+use std::fmt;
+use std::time::Duration;
+
+use paceline_kernel::{Digest, Time};
+use thiserror::Error;
+
+use paceline_actors::RoundCounts;
+use paceline_actors::{Counts, Mailbox, ProcessId, Reach, Stuck};
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedBy {
+    /// All processes have ended, but for daemons.
+    Processes,
+    /// The time up to which it was to run was reached.
+    Horizon,
+    /// Somebody stopped it.
+    Interrupted,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Equal for equal runs, on whatever number of threads.
+    pub digest: Digest,
+    /// The simulated time at the end.
+    pub end_time: Time,
+    /// How it ended.
+    pub ended_by: EndedBy,
+    /// What happened.
+    pub counts: Counts,
+    /// How rounds were run.
+    pub rounds: RoundCounts,
+    /// Into how many federates the world was dealt.
+    pub federates: u32,
+    /// Windows of simulated time in which these ran side by side.
+    pub windows: u64,
+    /// Real time.
+    pub wall: Duration,
+    /// The share of one thread's time that the code of rounds of several processes takes, from 0 to 1: all that many threads
+    /// can divide. Measured, of small rounds by a part of them; of rounds that ran on many threads it is the most that one thread
+    /// would take. Zero in a run on federates.
+    pub parallel_share: f64,
+    /// Mailboxes with messages that nobody has received, and how many.
+    pub unreceived: Vec<(Mailbox, usize)>,
+    /// Processes that have ended by a panic, with what it said, where that does not end the run.
+    pub panicked: Vec<(ProcessId, String)>,
+}
+
+/// How many times faster than on one thread a run can be on `threads` threads at most, if a share of its time, from 0 to 1, is
+/// divided among them and the rest is not (G. M. Amdahl, "Validity of the single processor approach to achieving large scale
+/// computing capabilities", AFIPS 1967).
+///
+/// ```
+/// use paceline_processes::amdahl_bound;
+/// assert_eq!((amdahl_bound(0.0, 8), amdahl_bound(0.5, 2), amdahl_bound(1.0, 8)), (1.0, 4.0 / 3.0, 8.0));
+/// ```
+pub fn amdahl_bound(share: f64, threads: u32) -> f64 {
+    1.0 / (1.0 - share + share / f64::from(threads.max(1)))
+}
+
+/// Why a run ended before its end.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RunError {
+    /// Nothing can happen any more.
+    #[error("at {time} nothing can happen any more; waiting: {}{}", counted(.stuck.len(), "process", "processes"), listed(.stuck))]
+    Deadlock {
+        /// When.
+        time: Time,
+        /// Who waits.
+        stuck: Vec<Stuck>,
+    },
+    /// A process panicked.
+    #[error("process {process} `{name}` panicked at {time}: {message}")]
+    Panic {
+        /// Which.
+        process: ProcessId,
+        /// Its name.
+        name: String,
+        /// When.
+        time: Time,
+        /// What the panic said.
+        message: String,
+    },
+    /// A process waits for a future that does not belong to the simulation.
+    #[error(
+        "process {process} `{name}` waits at {time} for a future of something else; a process may only await what its `Process` handle offers"
+    )]
+    Strays {
+        /// Which.
+        process: ProcessId,
+        /// Its name.
+        name: String,
+        /// When.
+        time: Time,
+    },
+    /// A process was to run on a host that is not there.
+    #[error("process `{name}` is to run on host {host}; there are {hosts} hosts, from 0")]
+    NoHost {
+        /// The process.
+        name: String,
+        /// The host.
+        host: u32,
+        /// How many there are.
+        hosts: usize,
+    },
+    /// A mailbox was to stand at a host that is not there.
+    #[error("{name} is to stand at host {host}; there are {hosts} hosts, from 0")]
+    NoPlace {
+        /// The mailbox.
+        name: String,
+        /// The host.
+        host: u32,
+        /// How many there are.
+        hosts: usize,
+    },
+    /// On federates, a process acted at once on another host than its own.
+    #[error(
+        "process {process} `{name}` on host {host} {reach} at {time}; in a run on federates only messages to mailboxes that stand at a host reach other hosts"
+    )]
+    ReachedOut {
+        /// Which.
+        process: ProcessId,
+        /// Its name.
+        name: String,
+        /// Where it runs.
+        host: u32,
+        /// When.
+        time: Time,
+        /// How.
+        reach: Reach,
+    },
+    /// There cannot be so many federates.
+    #[error("{federates} federates; allowed: from 1 to the number of hosts, which is {hosts}")]
+    Federates {
+        /// Asked for.
+        federates: u32,
+        /// Hosts there are.
+        hosts: usize,
+    },
+    /// Messages between hosts may take no time, so that federates cannot go on side by side.
+    #[error("a run on federates needs a network on which messages between hosts take time: at least 4 ns")]
+    NoLatency,
+    /// Rounds cannot be observed where several run at a time.
+    #[error("rounds are not observed in a run on federates")]
+    Observed,
+    /// The engine under the federates could not run.
+    #[error("{0}")]
+    Engine(String),
+    /// Threads could not be started.
+    #[error("{0}")]
+    Threads(String),
+}
+
+fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// The most processes that are listed.
+const LISTED: usize = 20;
+
+fn listed(stuck: &[Stuck]) -> impl fmt::Display {
+    let mut lines: Vec<String> = stuck.iter().take(LISTED).map(|stuck| format!("\n  {stuck}")).collect();
+    if stuck.len() > LISTED {
+        lines.push(format!("\n  and {} more", stuck.len() - LISTED));
+    }
+    lines.concat()
+}

@@ -1,0 +1,67 @@
+//! What is told of a round to somebody who observes the run.
+
+use std::fmt;
+use std::time::Duration;
+
+use paceline_actors::{Core, ProcessId};
+use paceline_kernel::Time;
+use paceline_network::Network;
+
+/// A round that is over: the code of its processes has run, and the core has answered what they asked for.
+///
+/// [`Simulation::observe`](crate::Simulation::observe) shows how to get it.
+pub struct RoundRecord<'r> {
+    /// The simulated time of the round.
+    pub time: Time,
+    /// The processes that went on, in the order in which they are answered.
+    pub processes: &'r [ProcessId],
+    /// Whether their code ran on many threads.
+    pub is_parallel: bool,
+    /// When their code began, in real time since the run began.
+    pub start: Duration,
+    /// The real time until the code of all of them had run.
+    pub code: Duration,
+    /// The real time that the core took after that to answer them.
+    pub answers: Duration,
+    /// Processes that others have ended since the round before, or that went with their host.
+    pub killed: &'r [ProcessId],
+    pub(crate) world: &'r dyn World,
+}
+
+impl RoundRecord<'_> {
+    /// The name of a process.
+    pub fn name(&self, process: ProcessId) -> &str {
+        self.world.name(process)
+    }
+
+    /// What a process waits for after the round, in words; `None` where it has ended.
+    pub fn waits_for(&self, process: ProcessId) -> Option<String> {
+        self.world.waits_for(process)
+    }
+}
+
+impl fmt::Debug for RoundRecord<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { time, processes, is_parallel, start, code, answers, killed, .. } = self;
+        let mut record = f.debug_struct("RoundRecord");
+        record.field("time", time).field("processes", processes).field("is_parallel", is_parallel);
+        record.field("start", start).field("code", code).field("answers", answers);
+        record.field("killed", killed).finish_non_exhaustive()
+    }
+}
+
+/// What a core knows of its processes, whatever its messages and its network are.
+pub(crate) trait World {
+    fn name(&self, process: ProcessId) -> &str;
+    fn waits_for(&self, process: ProcessId) -> Option<String>;
+}
+
+impl<P, N: Network> World for Core<P, N> {
+    fn name(&self, process: ProcessId) -> &str {
+        self.about(process).0
+    }
+
+    fn waits_for(&self, process: ProcessId) -> Option<String> {
+        Core::waits_for(self, process)
+    }
+}

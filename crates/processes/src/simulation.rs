@@ -1,0 +1,340 @@
+//! A simulation of processes: how it is set up and run.
+//!
+//! What is set here changes nothing of the results, but for the horizon, the seed, and what a panic ends. The run itself, round
+//! after round, is in `run`; who watches its rounds gets a [`RoundRecord`].
+
+mod platform;
+pub(crate) mod run;
+mod turns;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use paceline_kernel::Time;
+use paceline_network::{HostId, Network};
+
+use crate::Process;
+use crate::context::{self, ContextKind};
+use crate::control::Control;
+use crate::crew::{Coordination, Waiting};
+use crate::desk::{Body, Spawned};
+use crate::report::{Report, RunError};
+use crate::round::RoundRecord;
+use crate::watchdog::{Stall, Tell};
+use paceline_actors::{Core, Mailbox, ProcessId, Profiles, Rounds};
+use run::Run;
+
+/// Is told of each round.
+type Observer = Box<dyn FnMut(&RoundRecord<'_>) + Send>;
+
+/// What the panic of a process ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnPanic {
+    /// The run.
+    #[default]
+    Run,
+    /// Only the process.
+    Process,
+}
+
+/// Processes on hosts with a network between them, and how they are run.
+///
+/// ```
+/// use paceline_processes::{Rounds, Simulation};
+/// use paceline_kernel::Time;
+/// use paceline_network::{Constant, HostId};
+///
+/// let mut simulation = Simulation::new(Constant::new(1.0), &[(1e9, 4)]);
+/// for number in 0..10 {
+///     simulation.spawn("sleeper", HostId(0), async move |cx| {
+///         cx.sleep(Time::secs(number)).await;
+///         cx.send_detached("list", number, 0.0);
+///     });
+/// }
+/// let report = simulation.threads(2).rounds(Rounds::Auto).until(Time::secs(5)).run()?;
+/// assert_eq!((report.end_time, report.unreceived[0].1), (Time::secs(5), 6));
+/// # Ok::<(), paceline_processes::RunError>(())
+/// ```
+pub struct Simulation<P, N> {
+    pub(crate) network: N,
+    pub(crate) hosts: Vec<(f64, u32)>,
+    /// What hosts follow.
+    pub(crate) profiles: Profiles,
+    pub(crate) placed: Vec<(Mailbox, HostId)>,
+    pub(crate) added: Vec<Added<P>>,
+    pub(crate) settings: Settings,
+    pub(crate) observer: Option<Observer>,
+    /// Into how many federates the world is dealt, if it is, and what runs it then.
+    federates: Option<(u32, OnFederates<P, N>)>,
+    /// What was wrong when processes were spawned.
+    failed: Option<RunError>,
+    /// The name given last: most processes are called like the one before.
+    name: Arc<str>,
+}
+
+/// Runs a simulation on so many federates.
+type OnFederates<P, N> = fn(Simulation<P, N>, u32) -> Result<Report, RunError>;
+
+/// A process that is there when the run begins.
+pub(crate) struct Added<P> {
+    pub(crate) name: Arc<str>,
+    pub(crate) host: HostId,
+    pub(crate) code: Spawned<P>,
+}
+
+/// How a simulation is run.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) until: Time,
+    pub(crate) seed: u64,
+    pub(crate) threads: usize,
+    pub(crate) rounds: Rounds,
+    pub(crate) coordination: Coordination,
+    pub(crate) waiting: Waiting,
+    pub(crate) pin: bool,
+    pub(crate) context: ContextKind,
+    pub(crate) on_panic: OnPanic,
+    /// The real time that a turn may take, and who is told when it takes longer.
+    pub(crate) stall: (Duration, Option<Tell>),
+    pub(crate) control: Control,
+}
+
+impl<P: Send + 'static, N: Network> Simulation<P, N> {
+    /// A world at time 0: hosts with a speed in flops a second and a number of cores, and the network between them.
+    pub fn new(network: N, hosts: &[(f64, u32)]) -> Self {
+        let settings = Settings {
+            until: Time::MAX,
+            seed: 1,
+            threads: 1,
+            rounds: Rounds::default(),
+            coordination: Coordination::default(),
+            waiting: Waiting::default(),
+            pin: false,
+            context: ContextKind::default(),
+            on_panic: OnPanic::default(),
+            stall: (Duration::from_secs(1), None),
+            control: Control::default(),
+        };
+        let (placed, added, name) = (Vec::new(), Vec::new(), "".into());
+        let (observer, federates, failed) = (None, None, None);
+        let hosts = hosts.to_vec();
+        let profiles = Profiles::default();
+        Self { network, hosts, profiles, placed, added, settings, observer, federates, failed, name }
+    }
+
+    /// Runs up to this time.
+    pub fn until(mut self, until: Time) -> Self {
+        self.settings.until = until;
+        self
+    }
+
+    /// Draws random numbers from this seed.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.settings.seed = seed;
+        self
+    }
+
+    /// Runs the code of processes on this many threads, where that pays.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.settings.threads = threads.max(1);
+        self
+    }
+
+    /// When a round runs on many threads.
+    pub fn rounds(mut self, rounds: Rounds) -> Self {
+        self.settings.rounds = rounds;
+        self
+    }
+
+    /// What the coordinating thread does while a round runs on many threads.
+    pub fn coordination(mut self, coordination: Coordination) -> Self {
+        self.settings.coordination = coordination;
+        self
+    }
+
+    /// How threads wait for each other.
+    pub fn waiting(mut self, waiting: Waiting) -> Self {
+        self.settings.waiting = waiting;
+        self
+    }
+
+    /// Binds threads to cores.
+    pub fn pin(mut self, pin: bool) -> Self {
+        self.settings.pin = pin;
+        self
+    }
+
+    /// On what the code of processes runs.
+    pub fn context(mut self, context: ContextKind) -> Self {
+        self.settings.context = context;
+        self
+    }
+
+    /// What the panic of a process ends.
+    pub fn on_panic(mut self, on_panic: OnPanic) -> Self {
+        self.settings.on_panic = on_panic;
+        self
+    }
+
+    /// Has `tell` called, on a thread of its own while the run goes on, with every process that keeps its thread for a second of
+    /// real time or more. In release builds nobody looks.
+    pub fn on_stall(mut self, tell: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
+        self.settings.stall.1 = Some(Arc::new(tell));
+        self
+    }
+
+    /// Watches and stops the run through `control`.
+    pub fn control(mut self, control: &Control) -> Self {
+        self.settings.control = control.clone();
+        self
+    }
+
+    /// Has `observer` told of each round when it is over. Where nobody observes, no round is timed for it.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    /// use paceline_kernel::Time;
+    /// use paceline_network::{Constant, HostId};
+    /// use paceline_processes::Simulation;
+    ///
+    /// static TURNS: AtomicUsize = AtomicUsize::new(0);
+    /// let simulation = Simulation::<(), _>::new(Constant::new(1.0), &[(1e9, 1)]);
+    /// let mut simulation = simulation.observe(|round| drop(TURNS.fetch_add(round.processes.len(), Relaxed)));
+    /// for _ in 0..3 {
+    ///     simulation.spawn("sleeper", HostId(0), async |cx| cx.sleep(Time::secs(1)).await);
+    /// }
+    /// let report = simulation.run()?;
+    /// assert_eq!((report.counts.rounds, TURNS.load(Relaxed)), (2, 6));
+    /// # Ok::<(), paceline_processes::RunError>(())
+    /// ```
+    pub fn observe(mut self, observer: impl FnMut(&RoundRecord<'_>) + Send + 'static) -> Self {
+        self.observer = Some(Box::new(observer));
+        self
+    }
+
+    /// Adds a process; all that are added before the run start at time 0.
+    pub fn spawn<F>(
+        &mut self,
+        name: &str,
+        host: HostId,
+        body: impl FnOnce(Process<P>) -> F + Send + 'static,
+    ) -> ProcessId
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.add(
+            name,
+            host,
+            Spawned::Once(Box::new(move |cx| Box::pin(async move { body(cx).await }) as Body)),
+        )
+    }
+
+    /// Adds a process that starts again, from the beginning, when its host comes back.
+    pub fn spawn_restarting<F>(
+        &mut self,
+        name: &str,
+        host: HostId,
+        body: impl Fn(Process<P>) -> F + Send + Sync + 'static,
+    ) -> ProcessId
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.add(name, host, Spawned::Again(Arc::new(move |cx| Box::pin(body(cx)) as Body)))
+    }
+
+    /// Has a mailbox stand at a host: messages to it flow there as soon as they are sent, and wait there to be received, by processes
+    /// on that host only. Whoever sends has done when the message arrives. What has arrived is lost when the host goes off,
+    /// and so is what comes while it is off. SimGrid calls it a mailbox with a permanent receiver.
+    ///
+    /// ```
+    /// use paceline_kernel::Time;
+    /// use paceline_network::{Constant, HostId};
+    /// use paceline_processes::Simulation;
+    ///
+    /// let mut simulation = Simulation::new(Constant::new(1.0), &[(1e9, 1), (1e9, 1)]);
+    /// simulation.place("door", HostId(1));
+    /// simulation.spawn("visitor", HostId(0), async |cx| {
+    ///     cx.send("door", "hello", 5.0).await.unwrap();
+    ///     assert_eq!(cx.now(), Time::secs(1));
+    /// });
+    /// simulation.spawn("host", HostId(1), async |cx| {
+    ///     cx.sleep(Time::secs(60)).await;
+    ///     assert_eq!((cx.receive("door").await, cx.now()), (Ok("hello"), Time::secs(60)));
+    /// });
+    /// simulation.run()?;
+    /// # Ok::<(), paceline_processes::RunError>(())
+    /// ```
+    pub fn place(&mut self, mailbox: impl Into<Mailbox>, host: HostId) {
+        let (mailbox, hosts) = (mailbox.into(), self.hosts.len());
+        if host.0 as usize >= hosts {
+            let name = mailbox.to_string();
+            self.failed.get_or_insert(RunError::NoPlace { name, host: host.0, hosts });
+            return;
+        }
+        self.placed.push((mailbox, host));
+    }
+
+    fn add(&mut self, name: &str, host: HostId, code: Spawned<P>) -> ProcessId {
+        let hosts = self.hosts.len();
+        if host.0 as usize >= hosts {
+            self.failed.get_or_insert(RunError::NoHost { name: name.into(), host: host.0, hosts });
+            return ProcessId(u32::MAX);
+        }
+        if *self.name != *name {
+            self.name = name.into();
+        }
+        self.added.push(Added { name: Arc::clone(&self.name), host, code });
+        ProcessId(self.added.len() as u32 - 1)
+    }
+
+    /// Runs all processes, until all of them but daemons have ended, or up to the horizon.
+    pub fn run(mut self) -> Result<Report, RunError> {
+        if let Some(failed) = self.failed.take() {
+            return Err(failed);
+        }
+        if let Some((federates, run)) = self.federates.take() {
+            return run(self, federates);
+        }
+        let start = Instant::now();
+        let _outer = context::set_aside();
+        let mut core = Core::new(self.network, &self.hosts);
+        core.follow(self.profiles);
+        self.placed.iter().for_each(|(mailbox, host)| core.place(mailbox, *host));
+        let mut run = Run::new(core, 0, self.settings, self.observer);
+        for (number, added) in (0..).zip(self.added) {
+            run.add(number, added);
+        }
+        let ended_by = run.run_on_crew()?;
+        let wall = start.elapsed();
+        let Run { core, counts, panicked, meter, .. } = run;
+        Ok(Report {
+            digest: core.digest(),
+            end_time: core.now(),
+            ended_by,
+            counts: core.counts(),
+            rounds: counts,
+            federates: 1,
+            windows: 0,
+            wall,
+            parallel_share: meter.share(wall),
+            unreceived: core.unreceived(),
+            panicked: panicked.into_iter().map(|(_, process, message)| (process, message)).collect(),
+        })
+    }
+}
+
+impl<P: Send + 'static, N: Network + Clone + Send + Sync> Simulation<P, N> {
+    /// Deals the hosts, in their order, to this many federates, from one up, which go on in different instants at the same time:
+    /// within windows as wide as the least time that a message takes from one host to another (the lookahead). The
+    /// result is the same for any number of federates, and as without. But what acts at once reaches no other host: processes
+    /// use mailboxes that stand at a host ([`Simulation::place`]), and spawn, end, join, suspend or share objects with
+    /// only processes of their own host. Rounds run on one thread each.
+    ///
+    /// Numbers of processes ([`Process::id`]) are those within a federate. Daemons may run a little longer than the run:
+    /// that is not counted, but what they write elsewhere stays, and messages that they receive then have been received.
+    pub fn federates(mut self, federates: u32) -> Self {
+        self.federates = Some((federates, crate::federates::run));
+        self
+    }
+}

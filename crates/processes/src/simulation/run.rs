@@ -1,0 +1,268 @@
+//! The run: round after round, until all processes have ended, or up to the horizon.
+//!
+//! Invariants: the core answers the requests of a round in the order of the round, wherever the code of its processes ran; a process
+//! that has ended has no task.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use paceline_actors::{Core, Decider, ProcessId, Request, RoundCounts, Rounds, Step};
+use paceline_kernel::{Rng, Time};
+use paceline_network::Network;
+
+use super::{Added, Observer, OnPanic, Settings};
+use crate::Process;
+use crate::context::{ContextKind, OnCoroutine, OnThread};
+use crate::crew::{Crew, Turning};
+use crate::desk::{Make, Spawned};
+use crate::meter::Meter;
+use crate::report::{EndedBy, RunError};
+use crate::round::RoundRecord;
+use crate::task::{Parts, Task, Turn, Turns, message};
+use crate::watchdog::Watchdog;
+
+/// A run, or the part of one that is in a federate.
+pub(crate) struct Run<P, N> {
+    pub(crate) core: Core<P, N>,
+    /// The number of the first process.
+    first: u32,
+    pub(super) tasks: Vec<Option<Task>>,
+    /// While it runs on many threads.
+    pub(super) crew: Option<Arc<Crew<P>>>,
+    pub(crate) settings: Settings,
+    observer: Option<Observer>,
+    /// For the observer: processes that others have ended since the last round.
+    killed: Vec<ProcessId>,
+    /// Processes that have panicked: when, which, and what they said.
+    pub(crate) panicked: Vec<(Time, ProcessId, String)>,
+    /// What makes processes again that come back with their host.
+    makes: BTreeMap<ProcessId, Make<P>>,
+    pub(crate) counts: RoundCounts,
+    decider: Decider,
+    pub(crate) meter: Meter,
+    watchdog: Watchdog,
+    /// Between rounds: memory for the next.
+    round: Vec<ProcessId>,
+    turns: Option<Turns<P>>,
+}
+
+impl<P: Send + 'static, N: Network> Run<P, N> {
+    /// A run of this world, which has no processes yet; their numbers begin at `first`.
+    pub(crate) fn new(core: Core<P, N>, first: u32, settings: Settings, observer: Option<Observer>) -> Self {
+        let threads = settings.threads;
+        let watchdog = Watchdog::start(settings.stall.clone());
+        Self {
+            core,
+            first,
+            tasks: Vec::new(),
+            crew: None,
+            settings,
+            observer,
+            killed: Vec::new(),
+            panicked: Vec::new(),
+            makes: BTreeMap::new(),
+            counts: RoundCounts::default(),
+            decider: Decider::new(Rounds::Never),
+            meter: Meter::new(threads, Instant::now()),
+            watchdog,
+            round: Vec::new(),
+            turns: None,
+        }
+    }
+
+    /// Where the code of a process is.
+    pub(super) fn place(&self, id: ProcessId) -> usize {
+        (id.0 - self.first) as usize
+    }
+
+    /// Gives a process of the core its code.
+    fn attach(&mut self, id: ProcessId, spawned: Spawned<P>) {
+        let (name, host) = self.core.about(id);
+        self.watchdog.know(id, name, host);
+        let cx = Process::new(id, host, Arc::clone(name));
+        let body = match spawned {
+            Spawned::Once(body) => body(cx),
+            Spawned::Again(make) => {
+                self.core.request(id, Request::RestartWithHost);
+                let own = Arc::clone(&make);
+                self.makes.insert(id, make);
+                // Not before its turn.
+                Box::pin(async move { own(cx).await })
+            }
+        };
+        let body = match self.settings.context {
+            ContextKind::Future => body,
+            ContextKind::Coroutine => Box::pin(OnCoroutine::<P>::new(body)),
+            ContextKind::Thread => Box::pin(OnThread::new(body)),
+        };
+        let task = Task::new(id, Rng::new(self.settings.seed, self.core.identity(id)), body);
+        let place = self.place(id);
+        if self.tasks.len() <= place {
+            self.tasks.resize_with(place + 1, || None);
+        }
+        self.tasks[place] = Some(task);
+    }
+
+    /// A process is there when the run begins, as the so-manieth of the world.
+    pub(crate) fn add(&mut self, number: u64, added: Added<P>) {
+        let id = self.core.spawn_as(added.host, added.name, number);
+        self.attach(id, added.code);
+    }
+
+    /// Runs all processes, on as many threads as there are to be.
+    pub(super) fn run_on_crew(&mut self) -> Result<EndedBy, RunError> {
+        let Settings { threads, coordination, waiting, pin, until, .. } = self.settings;
+        let crew = Crew::start(threads, coordination, waiting, pin);
+        let crew = crew.map_err(|error| RunError::Threads(format!("{threads} threads: {error}")))?;
+        if crew.is_some() {
+            self.decider = Decider::new(self.settings.rounds);
+        }
+        crew.iter().for_each(|crew| crew.watch(&self.watchdog));
+        self.crew = crew.map(Arc::new);
+        self.work(until)
+    }
+
+    /// Round after round up to `until`, some of them by the crew, where there is one.
+    pub(crate) fn work(&mut self, until: Time) -> Result<EndedBy, RunError> {
+        let (mut round, mut running) = (std::mem::take(&mut self.round), Vec::new());
+        let mut turns = self.turns.take().unwrap_or_else(|| {
+            let mut turns = Turns::new();
+            turns.watch(&self.watchdog);
+            turns
+        });
+        let ended = self.rounds(self.crew.clone().as_deref(), until, &mut round, &mut running, &mut turns);
+        (self.round, self.turns) = (round, Some(turns));
+        ended
+    }
+
+    fn rounds(
+        &mut self,
+        crew: Option<&Crew<P>>,
+        until: Time,
+        round: &mut Vec<ProcessId>,
+        running: &mut Vec<Turning<P>>,
+        turns: &mut Turns<P>,
+    ) -> Result<EndedBy, RunError> {
+        loop {
+            let step = self.core.next_round(until, round);
+            // Hosts have perhaps gone or come back meanwhile.
+            self.clear_away();
+            match step {
+                Step::Round => {}
+                Step::Ended => return Ok(EndedBy::Processes),
+                Step::Horizon => return Ok(EndedBy::Horizon),
+                Step::Deadlock(stuck) => return Err(RunError::Deadlock { time: self.core.now(), stuck }),
+            }
+            let counts = &mut self.counts;
+            counts.largest = counts.largest.max(round.len() as u64);
+            counts.shared_steps += if round.len() > 1 { round.len() as u64 } else { 0 };
+            let kind = self.core.kind(round[0]);
+            let how = self.decider.decide(round.len(), kind);
+            let is_parallel = crew.is_some() && how.parallel;
+            let is_metered = self.meter.wants(round.len(), is_parallel);
+            let start = (how.timed || is_metered || self.observer.is_some()).then(Instant::now);
+            if is_parallel {
+                self.counts.parallel_rounds += 1;
+                self.counts.parallel_steps += round.len() as u64;
+            }
+            let bound = self.has_homes(round, is_parallel);
+            match crew.filter(|_| is_parallel || bound) {
+                Some(crew) if bound => self.run_at_home(crew, round, is_parallel, turns),
+                Some(crew) => self.run_together(crew, round, running, turns),
+                None => self.run_in_turn(round, turns),
+            }
+            let coded = start.map(|start| (start, Instant::now()));
+            if let Some((start, end)) = coded.filter(|_| how.timed) {
+                self.decider.took(round.len(), kind, how.parallel, (end - start).as_nanos() as f64);
+            }
+            if let Some((start, end)) = coded.filter(|_| is_metered) {
+                self.meter.took(round.len(), is_parallel, end - start);
+            }
+            let Parts { requests, spawned, ends } = turns.parts();
+            let (mut requests, mut spawned, mut before) = (requests.drain(..), spawned.drain(..), 0);
+            for (id, (turn, end)) in round.iter().zip(ends.drain(..)) {
+                let own = requests.by_ref().take(end - std::mem::replace(&mut before, end));
+                self.hand_in(*id, own, &mut spawned);
+                if !matches!(turn, Turn::Waits) {
+                    self.settle(*id, turn)?;
+                }
+            }
+            drop((requests, spawned));
+            self.clear_away();
+            if let Some((observer, (start, end))) = self.observer.as_mut().zip(coded) {
+                observer(&RoundRecord {
+                    time: self.core.now(),
+                    processes: round,
+                    is_parallel,
+                    start: start - self.meter.begun,
+                    code: end - start,
+                    answers: end.elapsed(),
+                    killed: &self.killed,
+                    world: &self.core,
+                });
+                self.killed.clear();
+            }
+            self.settings.control.went_on(self.core.now(), self.core.counts().steps);
+            // Who has reached out may try again in this instant, for ever.
+            if self.settings.control.stopped() || self.core.reached_out().is_some() {
+                return Ok(EndedBy::Interrupted);
+            }
+        }
+    }
+
+    /// A process does not wait, after its turn.
+    fn settle(&mut self, id: ProcessId, turn: Turn) -> Result<(), RunError> {
+        match turn {
+            Turn::Waits => unreachable!("who waits is not settled"),
+            Turn::Ended => self.core.end(id),
+            Turn::Strays => {
+                let name = self.core.about(id).0.to_string();
+                return Err(RunError::Strays { process: id, name, time: self.core.now() });
+            }
+            Turn::Panicked(panic) => {
+                let message = message(&*panic);
+                if self.settings.on_panic == OnPanic::Run {
+                    let (name, time) = (self.core.about(id).0.to_string(), self.core.now());
+                    return Err(RunError::Panic { process: id, name, time, message });
+                }
+                self.panicked.push((self.core.now(), id, message));
+                self.core.end(id);
+            }
+        }
+        self.dismiss(id);
+        Ok(())
+    }
+
+    /// Hands in what a process has asked for.
+    pub(super) fn hand_in(
+        &mut self,
+        id: ProcessId,
+        requests: impl Iterator<Item = Request<P>>,
+        spawned: &mut impl Iterator<Item = Spawned<P>>,
+    ) {
+        for request in requests {
+            let code = if matches!(request, Request::Spawn { .. }) { spawned.next() } else { None };
+            let child = self.core.request(id, request);
+            if let Some((child, code)) = child.zip(code) {
+                self.attach(child, code);
+            }
+        }
+    }
+
+    /// Ends the code of processes that others have ended, and starts those that have come back.
+    fn clear_away(&mut self) {
+        while self.core.has_news() {
+            let (killed, restarted) = (self.core.take_killed(), self.core.take_restarted());
+            for (before, after) in restarted {
+                if let Some(make) = self.makes.remove(&before) {
+                    self.attach(after, Spawned::Again(make));
+                }
+            }
+            if self.observer.is_some() {
+                self.killed.extend(&killed);
+            }
+            killed.into_iter().for_each(|id| self.dismiss(id));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! How the code of a round's processes runs: on this thread, or on many. Processes that block on coroutines go on, and end, on
+//! the threads on which they block.
+
+use paceline_actors::ProcessId;
+use paceline_network::Network;
+
+use super::run::Run;
+use crate::context::{COORDINATOR, ContextKind};
+use crate::crew::{Crew, Turning};
+use crate::task::{Parts, Turns};
+
+impl<P: Send + 'static, N: Network> Run<P, N> {
+    /// Lets all of a round go on, one after the other.
+    pub(super) fn run_in_turn(&mut self, round: &[ProcessId], turns: &mut Turns<P>) {
+        let now = self.core.now();
+        for id in round {
+            let place = self.place(*id);
+            let task = self.tasks[place].as_mut().expect("who is in a round has code");
+            turns.run(task, now, self.core.answer(*id));
+        }
+    }
+
+    /// Lets all of a round go on, on many threads.
+    pub(super) fn run_together(
+        &mut self,
+        crew: &Crew<P>,
+        round: &[ProcessId],
+        running: &mut Vec<Turning<P>>,
+        turns: &mut Turns<P>,
+    ) {
+        let now = self.core.now();
+        for id in round {
+            let place = self.place(*id);
+            let task = self.tasks[place].take().expect("who is in a round has code");
+            running.push((task, self.core.answer(*id)));
+        }
+        crew.run(now, running, turns);
+        for (id, (task, _)) in round.iter().zip(running.drain(..)) {
+            let place = self.place(*id);
+            self.tasks[place] = Some(task);
+        }
+    }
+
+    /// Whether somebody in the round must go on at home, if the coordinating thread runs it, or many.
+    pub(super) fn has_homes(&self, round: &[ProcessId], parallel: bool) -> bool {
+        if self.settings.context != ContextKind::Coroutine || self.crew.is_none() {
+            return false;
+        }
+        let anywhere = if parallel { 0 } else { COORDINATOR };
+        let mut tasks = round.iter().filter_map(|id| self.tasks[self.place(*id)].as_ref());
+        tasks.any(|task| task.home() > anywhere)
+    }
+
+    /// Lets all of a round go on, whoever has a home there; the others on many threads if they are to be `spread`.
+    pub(super) fn run_at_home(
+        &mut self,
+        crew: &Crew<P>,
+        round: &[ProcessId],
+        spread: bool,
+        turns: &mut Turns<P>,
+    ) {
+        let turning = round.iter().map(|id| {
+            let place = self.place(*id);
+            let task = self.tasks[place].take().expect("who is in a round has code");
+            (task, self.core.answer(*id))
+        });
+        let turning = turning.collect();
+        let tasks = crew.run_at_home(self.core.now(), turning, spread, turns);
+        for (id, task) in round.iter().zip(tasks) {
+            let place = self.place(*id);
+            self.tasks[place] = Some(task);
+        }
+    }
+
+    /// A process has ended: its code is dropped, what it holds is let go, and its hooks are called.
+    pub(super) fn dismiss(&mut self, id: ProcessId) {
+        let place = self.place(id);
+        let Some(mut task) = self.tasks[place].take() else { return };
+        let mut turns = Turns::new();
+        match &self.crew {
+            Some(crew) if task.home() > COORDINATOR => crew.drop_at_home(&mut task, &mut turns),
+            _ => turns.drop_body(&mut task),
+        }
+        let Parts { requests, spawned, .. } = turns.parts();
+        self.hand_in(id, requests.drain(..), &mut spawned.drain(..));
+        task.into_hooks().into_iter().rev().for_each(|hook| hook());
+    }
+}

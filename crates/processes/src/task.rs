@@ -1,0 +1,160 @@
+//! The code of a process, ready to go on.
+//!
+//! Invariant: a task that is over is not run again.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use paceline_kernel::{Rng, Time};
+
+use crate::desk::{Body, Desk, Hook, Own, Spawned};
+use crate::watchdog::{Slot, Watchdog};
+use paceline_actors::{Answer, ProcessId, Request};
+
+/// How a turn of a process ended.
+#[derive(Debug)]
+pub(crate) enum Turn {
+    /// It waits for what it asked for last.
+    Waits,
+    /// It waits for something that the simulation knows nothing of.
+    Strays,
+    /// It has ended.
+    Ended,
+    /// It has ended by a panic.
+    Panicked(Box<dyn Any + Send>),
+}
+
+/// See the module.
+pub(crate) struct Task {
+    body: Body,
+    own: Own,
+}
+
+impl Task {
+    /// The code of process `id`.
+    pub(crate) fn new(id: ProcessId, rng: Rng, body: Body) -> Self {
+        Self { body, own: Own::new(id, rng) }
+    }
+
+    /// The thread on which it is to go on, by its place among those that run code; 0 for any.
+    pub(crate) fn home(&self) -> u16 {
+        self.own.home
+    }
+
+    /// The task itself, and one without code in its place.
+    pub(crate) fn take(&mut self) -> Self {
+        let empty = Self { body: Box::pin(std::future::ready(())), own: Own::new(self.own.id, self.own.rng) };
+        std::mem::replace(self, empty)
+    }
+
+    /// What is to be done when it has ended.
+    pub(crate) fn into_hooks(self) -> Vec<Hook> {
+        self.own.hooks.map_or_else(Vec::new, |hooks| *hooks)
+    }
+}
+
+/// What came of turns, one after the other, on one thread.
+pub(crate) struct Turns<P> {
+    /// There, but while the code of a process runs.
+    desk: Option<Box<Desk<P>>>,
+    /// How each turn ended, and how many requests there were by then.
+    ends: Vec<(Turn, usize)>,
+    /// Where a watchdog looks.
+    slot: Option<Arc<Slot>>,
+}
+
+impl<P: Send + 'static> Turns<P> {
+    pub(crate) fn new() -> Self {
+        Self { desk: Some(Desk::new()), ends: Vec::new(), slot: None }
+    }
+
+    /// Lets `watchdog` see whose turn it is.
+    pub(crate) fn watch(&mut self, watchdog: &Watchdog) {
+        self.slot = watchdog.slot();
+    }
+
+    /// Where a watchdog looks; nowhere in release builds, which spend no time on it.
+    fn watched(&self) -> Option<&Slot> {
+        if cfg!(debug_assertions) { self.slot.as_deref() } else { None }
+    }
+
+    fn desk(&mut self) -> &mut Desk<P> {
+        self.desk.as_mut().expect("no code runs now")
+    }
+
+    /// Runs `code` of the process `own`.
+    fn enter<R>(&mut self, own: &mut Own, code: impl FnOnce() -> R) -> R {
+        let mut desk = self.desk.take().expect("no code runs now");
+        std::mem::swap(&mut desk.own, own);
+        let (mut desk, result) = desk.enter(code);
+        std::mem::swap(&mut desk.own, own);
+        self.desk = Some(desk);
+        result
+    }
+
+    /// Lets a task go on with its answer at `now`, until it waits or ends.
+    pub(crate) fn run(&mut self, task: &mut Task, now: Time, answer: Option<Answer<P>>) {
+        let desk = self.desk();
+        (desk.now, desk.answer) = (now, answer);
+        let Task { body, own } = task;
+        if let Some(slot) = self.watched() {
+            slot.begin(own.id, now);
+        }
+        let mut context = Context::from_waker(Waker::noop());
+        let polled = self.enter(own, || catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(&mut context))));
+        if let Some(slot) = self.watched() {
+            slot.end();
+        }
+        let turn = match polled {
+            Ok(Poll::Pending) if own.waits => Turn::Waits,
+            Ok(Poll::Pending) => Turn::Strays,
+            Ok(Poll::Ready(())) => Turn::Ended,
+            Err(panic) => Turn::Panicked(panic),
+        };
+        let requests = self.desk().requests.len();
+        self.ends.push((turn, requests));
+    }
+
+    /// Lets the code of a task go: whatever it holds is dropped.
+    pub(crate) fn drop_body(&mut self, task: &mut Task) {
+        let Task { body, own } = task;
+        let body = std::mem::replace(body, Box::pin(std::future::ready(())));
+        // A panic of somebody who is ending anyway tells nothing new.
+        let _ = self.enter(own, || catch_unwind(AssertUnwindSafe(|| drop(body))));
+    }
+
+    /// Adds all of `other`, which is empty after that.
+    pub(crate) fn append(&mut self, other: &mut Self) {
+        let (own, others) = (self.desk.as_mut(), other.desk.as_mut());
+        let (own, others) = own.zip(others).expect("no code runs now");
+        let before = own.requests.len();
+        own.requests.append(&mut others.requests);
+        own.spawned.append(&mut others.spawned);
+        self.ends.extend(other.ends.drain(..).map(|(turn, end)| (turn, before + end)));
+    }
+
+    /// What came of all turns.
+    pub(crate) fn parts(&mut self) -> Parts<'_, P> {
+        let desk = self.desk.as_mut().expect("no code runs now");
+        Parts { requests: &mut desk.requests, spawned: &mut desk.spawned, ends: &mut self.ends }
+    }
+}
+
+/// What came of turns; each list in their order.
+pub(crate) struct Parts<'t, P> {
+    /// All that was asked for.
+    pub(crate) requests: &'t mut Vec<Request<P>>,
+    /// The code of those that it spawns.
+    pub(crate) spawned: &'t mut Vec<Spawned<P>>,
+    /// How each turn ended, and how many requests there were by then.
+    pub(crate) ends: &'t mut Vec<(Turn, usize)>,
+}
+
+/// What a panic says.
+pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a value that is no text".into())
+}
