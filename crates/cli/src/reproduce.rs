@@ -1,4 +1,4 @@
-//! `paceline reproduce`: runs published experiments on simulated machines, or in Xen beside them, and says what holds.
+//! `paceline reproduce`: runs published experiments on simulated machines, on real threads, or in Xen beside them, and says what holds.
 //!
 //! An experiment that does not hold is a result like any other: the exit status is 0 whenever the experiments ran.
 
@@ -54,7 +54,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let findings = run(&chosen, &setup, workers, &mut progress);
     bar.finish_and_clear();
     if let Some(folder) = &arguments.out {
-        write(folder, "Published experiments on simulated machines", &findings)?;
+        write(folder, "Published experiments", &findings)?;
     }
     print(arguments, &findings, &told(&findings))
 }

@@ -17,5 +17,6 @@ pub struct Experiment {
 
 /// All of them.
 pub fn experiments() -> Vec<Experiment> {
-    [crate::psx::EXPERIMENTS, crate::nsx::EXPERIMENTS, crate::cs::EXPERIMENTS].concat()
+    [crate::psx::EXPERIMENTS, crate::nsx::EXPERIMENTS, crate::sg::EXPERIMENTS, crate::cs::EXPERIMENTS]
+        .concat()
 }

@@ -1,5 +1,6 @@
-//! Experiments on simulated machines: scenarios of machines read from files, policies compared on one workload, and the
-//! published experiments on scheduling simulations, each with what it has to show.
+//! Experiments: scenarios of simulated machines read from files, policies compared on one workload, and the published experiments
+//! on scheduling simulations, each with what it has to show. Most of these run on simulated machines, those of reference 3 on
+//! real threads.
 //!
 //! An [`Experiment`] plans its runs ([`Plan`]: cells, and a judgement); [`reproduce`] runs the cells of all of them side by
 //! side. What things cost stands in one table, [`CONSTANTS`].
@@ -18,6 +19,7 @@ mod pool;
 mod psx;
 mod sample;
 mod sensitivity;
+mod sg;
 
 pub use calibration::{CONSTANTS, Calibration, Constant};
 pub use catalogue::{Experiment, experiments};

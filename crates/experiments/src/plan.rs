@@ -1,4 +1,5 @@
-//! What an experiment consists of: runs of machines (cells), and a judgement of what they measured.
+//! What an experiment consists of: runs (cells), and a judgement of what they measured. Most are runs of simulated machines; those of
+//! reference 3 take real time, and have the machine to themselves.
 //!
 //! Invariants: a cell's key says everything that decides its result, so that cells with one key are run once however many
 //! experiments want them; cells do not depend on each other and may run side by side.
@@ -39,6 +40,9 @@ pub enum CellError {
     /// The machine could not go on.
     #[error(transparent)]
     Machine(#[from] MachineError),
+    /// A simulation of processes could not go on.
+    #[error(transparent)]
+    Processes(#[from] paceline_processes::RunError),
     /// The guests did not do what they are for.
     #[error("{0}")]
     Guests(String),
@@ -50,12 +54,14 @@ pub type Judge = Box<dyn FnOnce(&Results) -> Result<Finding, CellError> + Send>;
 /// Does what a cell is for.
 pub type Job = Box<dyn FnOnce() -> Result<Measure, CellError> + Send>;
 
-/// One run of a machine.
+/// One run of a machine, or several that are compared in real time.
 pub struct Cell {
     /// Everything that decides its result.
     pub key: String,
     /// How long it takes compared with others: long ones are begun first.
     pub weight: f64,
+    /// Whether nothing else may run meanwhile: it measures real time.
+    pub alone: bool,
     /// Runs it.
     pub job: Job,
 }

@@ -1,6 +1,7 @@
-//! Runs the cells of experiments side by side, the longest first, and hands each experiment its results.
+//! Runs the cells of experiments side by side, the longest first, and hands each experiment its results. Cells that measure real time
+//! run after all others, one at a time.
 //!
-//! Invariant: what comes out does not depend on the number of workers.
+//! Invariant: what comes out of simulated machines does not depend on the number of workers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -45,10 +46,31 @@ pub fn reproduce(
     cells.sort_by(|one, other| one.weight.total_cmp(&other.weight));
     let count = cells.len();
     let (mut results, mut walls) = (Results::default(), BTreeMap::new());
+    let (alone, together): (Vec<Cell>, Vec<Cell>) = cells.into_iter().partition(|cell| cell.alone);
+    for (cells, workers) in [(together, workers), (alone, 1)] {
+        run(cells, workers, &mut |(key, measure, wall)| {
+            walls.insert(key.clone(), wall);
+            results.measures.insert(key.clone(), measure);
+            progress(Progress { done: results.measures.len(), cells: count, last: key });
+        });
+    }
+    let findings = plans.into_iter().map(|(experiment, keys, judge)| {
+        let mut finding = judge(&results).unwrap_or_else(|error| failed(&error));
+        finding.name = experiment.name.into();
+        finding.title = experiment.title.into();
+        finding.wall_seconds = keys.iter().filter_map(|key| walls.get(key)).map(Duration::as_secs_f64).sum();
+        finding
+    });
+    findings.collect()
+}
+
+/// Runs `cells`, the last first, on `workers` threads; `ran` is told of each.
+fn run(cells: Vec<Cell>, workers: usize, ran: &mut dyn FnMut(Ran)) {
+    let workers = workers.clamp(1, cells.len().max(1));
     let todo = Mutex::new(cells);
     let (done, ready) = channel::<Ran>();
     thread::scope(|scope| {
-        for _ in 0..workers.clamp(1, count.max(1)) {
+        for _ in 0..workers {
             let (todo, done) = (&todo, done.clone());
             scope.spawn(move || {
                 loop {
@@ -63,20 +85,8 @@ pub fn reproduce(
             });
         }
         drop(done);
-        for (key, measure, wall) in ready {
-            walls.insert(key.clone(), wall);
-            results.measures.insert(key.clone(), measure);
-            progress(Progress { done: results.measures.len(), cells: count, last: key });
-        }
+        ready.into_iter().for_each(ran);
     });
-    let findings = plans.into_iter().map(|(experiment, keys, judge)| {
-        let mut finding = judge(&results).unwrap_or_else(|error| failed(&error));
-        finding.name = experiment.name.into();
-        finding.title = experiment.title.into();
-        finding.wall_seconds = keys.iter().filter_map(|key| walls.get(key)).map(Duration::as_secs_f64).sum();
-        finding
-    });
-    findings.collect()
 }
 
 fn failed(error: &CellError) -> Finding {
@@ -89,4 +99,42 @@ fn failed(error: &CellError) -> Finding {
         holds: false,
     });
     finding
+}
+
+#[cfg(test)]
+mod test {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn cells_that_measure_real_time_run_one_at_a_time_after_all_others() {
+        fn plan(_: &Setup) -> Plan {
+            let (running, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            let cell = |number: usize| {
+                let (running, done) = (Arc::clone(&running), Arc::clone(&done));
+                let alone = number.is_multiple_of(2);
+                let job = move || {
+                    let others = running.fetch_add(1, Ordering::SeqCst);
+                    std::thread::yield_now();
+                    let before = done.load(Ordering::SeqCst);
+                    running.fetch_sub(1, Ordering::SeqCst);
+                    done.fetch_add(1, Ordering::SeqCst);
+                    let disturbed = alone && (others > 0 || before < 10);
+                    Ok(Measure { seconds: f64::from(u8::from(disturbed)), ..Measure::default() })
+                };
+                Cell { key: number.to_string(), weight: number as f64, alone, job: Box::new(job) }
+            };
+            let judge = |results: &Results| {
+                let seconds = (0..20).map(|number| results.seconds(&number.to_string()));
+                let disturbed = seconds.sum::<Result<f64, CellError>>()?;
+                Ok(Finding { notes: vec![format!("{disturbed} disturbed")], ..Finding::default() })
+            };
+            Plan { cells: (0..20).map(cell).collect(), judge: Box::new(judge) }
+        }
+        let experiment = Experiment { name: "own", title: "", plan };
+        let findings = reproduce(&[&experiment], &Setup::default(), 4, &mut |_| {});
+        assert_eq!(findings[0].notes, ["0 disturbed"]);
+    }
 }

@@ -1,4 +1,4 @@
-//! Means of repeated runs, with their intervals of confidence.
+//! Means of repeated runs, with their intervals of confidence, and medians.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -23,9 +23,24 @@ pub fn mean(values: &[f64]) -> Mean {
     Mean { mean, half_width: quantile * (variance / count).sqrt() }
 }
 
+/// The median of `values`, the mean of the middle two where their number is even; zero where there are none.
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
+    f64::midpoint(sorted[last / 2], sorted[last.div_ceil(2)])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle_and_no_outlier_moves_it() {
+        assert_eq!(median(&[9e9, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 9e9]), 3.0);
+        assert_eq!((median(&[7.0]), median(&[])), (7.0, 0.0));
+    }
 
     #[test]
     fn the_interval_is_that_of_the_tables() {

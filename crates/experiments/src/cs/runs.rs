@@ -143,7 +143,7 @@ impl Case {
             let seconds = values.get("ep").or(values.get("lu")).copied().unwrap_or_default();
             Ok(Measure { seconds, values, ..Measure::default() })
         };
-        Cell { key: self.key(), weight: self.weight(), job: Box::new(job) }
+        Cell { key: self.key(), weight: self.weight(), alone: false, job: Box::new(job) }
     }
 
     fn weight(self) -> f64 {

@@ -77,7 +77,7 @@ fn cell(setup: &Setup, comes: bool) -> Cell {
         ]);
         Ok(Measure { values, ..Measure::default() })
     };
-    Cell { key: key(comes), weight: 5.0, job: Box::new(job) }
+    Cell { key: key(comes), weight: 5.0, alone: false, job: Box::new(job) }
 }
 
 fn judge(results: &Results) -> Result<Finding, CellError> {

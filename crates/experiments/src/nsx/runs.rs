@@ -140,7 +140,7 @@ impl Case {
             ]);
             Ok(Measure { seconds: times.mean, values, ..Measure::default() })
         };
-        Cell { key: self.key(), weight, job: Box::new(job) }
+        Cell { key: self.key(), weight, alone: false, job: Box::new(job) }
     }
 }
 

@@ -163,7 +163,7 @@ impl Case {
             let until = Time::secs(self.load.until_s);
             simulate(self.model(), until, self.domains, self.gear, self.scheduler, self.wait, &calibration)
         };
-        Cell { key: self.key(), weight: events, job: Box::new(job) }
+        Cell { key: self.key(), weight: events, alone: false, job: Box::new(job) }
     }
 }
 

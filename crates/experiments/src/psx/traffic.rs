@@ -66,7 +66,7 @@ impl Run {
             let until = Time::secs(until_s);
             simulate(model()?, until, domains, gear, scheduler, Wait::Poll, &calibration)
         };
-        Cell { key: self.key(), weight: until_s as f64 * 5e3, job: Box::new(job) }
+        Cell { key: self.key(), weight: until_s as f64 * 5e3, alone: false, job: Box::new(job) }
     }
 }
 

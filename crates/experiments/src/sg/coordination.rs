@@ -1,0 +1,96 @@
+//! What the coordinating thread does while a round runs on many threads, and how threads wait for each other (reference 3, sections 4.2
+//! and 4.3): all nine.
+
+use paceline_models::chord::Starts;
+use paceline_processes::{Coordination, Rounds, Waiting};
+use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+
+use super::runs::{ALONE, Comparison, Net, Way, Workload};
+use super::{about, cores};
+use crate::plan::{CellError, Plan, Results, Setup};
+
+const COORDINATIONS: [(&str, Coordination); 3] =
+    [("works", Coordination::Works), ("sleeps", Coordination::Sleeps), ("extra thread", Coordination::Extra)];
+const WAITINGS: [(&str, Waiting); 3] =
+    [("futex", Waiting::Futex), ("condition", Waiting::Condition), ("busy", Waiting::Busy)];
+/// A gain below this is none.
+const GAIN: f64 = 1.05;
+
+/// One thread, and then the nine, by coordination.
+fn comparison(quick: bool, net: Net) -> Comparison {
+    let (peers, until_s, turns) = if quick { (300, 40, 3) } else { (2_000, 60, 9) };
+    let mut ways = vec![("one thread".to_owned(), ALONE)];
+    for (one, coordination) in COORDINATIONS {
+        for (other, waiting) in WAITINGS {
+            let way = Way { coordination, waiting, ..Way::on(cores(), Rounds::Always) };
+            ways.push((format!("{one}, {other}"), way));
+        }
+    }
+    Comparison {
+        workload: Workload { net, peers, until_s, work_ns: 2_000, starts: Starts::Lockstep },
+        ways,
+        turns,
+    }
+}
+
+/// Plans it.
+pub fn plan(setup: &Setup) -> Plan {
+    let quick = setup.quick;
+    let cells = Net::ALL.into_iter().map(|net| comparison(quick, net).cell()).collect();
+    Plan { cells, judge: Box::new(move |results| judge(quick, results)) }
+}
+
+fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
+    let mut finding = Finding { about: vec![about()], ..Finding::default() };
+    let names = COORDINATIONS.map(|(name, _)| name);
+    for net in Net::ALL {
+        let comparison = comparison(quick, net);
+        let times = comparison.times(results)?;
+        let columns = ["coordinator", "waiting", "time (ms)", "of one thread", "of works, futex"];
+        let mut table = Table::new(comparison.workload.name(), columns);
+        let row = |place: usize, coordinator: &str, waiting: &str| {
+            let ratio = |other: usize| format!("{:.2}", times.ratio(place, other));
+            [coordinator.to_owned(), waiting.to_owned(), times.text(place), ratio(0), ratio(1)]
+        };
+        table.row(row(0, "one thread", "-"));
+        let mut bars = WAITINGS.map(|_| Vec::new());
+        for (one, coordinator) in names.iter().enumerate() {
+            for (other, (waiting, _)) in WAITINGS.iter().enumerate() {
+                let place = 1 + one * WAITINGS.len() + other;
+                table.row(row(place, coordinator, waiting));
+                bars[other].push((one as f64, times.ratio(place, 0)));
+            }
+        }
+        finding.tables.push(table);
+        let series = bars.into_iter().zip(WAITINGS);
+        finding.figures.push(Figure {
+            title: format!("Time by coordination and waiting, {} network", net.name()),
+            caption: "As a multiple of the time on one thread; all rounds of several processes in parallel."
+                .into(),
+            x: Axis::categories("coordinating thread", names),
+            y: Axis::linear("times one thread", ""),
+            series: series.map(|(bars, (waiting, _))| Series::ours(waiting, Kind::Bars, bars)).collect(),
+        });
+        // The other two against the coordinator that works, each with its best way to wait.
+        let best = |one: usize| {
+            (0..3).map(|other| times.ratio(1 + 3 * one + other, 1)).fold(f64::INFINITY, f64::min)
+        };
+        for (one, name) in names.iter().enumerate().skip(1) {
+            let gain = best(0) / best(one);
+            finding.checks.push(Check {
+                what: format!("{}: gain of a coordinator that sleeps ({name})", net.name()),
+                published: if one == 1 { "neither gain nor loss" } else { "slightly slower" }.into(),
+                ours: format!("{gain:.2}"),
+                must: format!("no gain: at most {GAIN}"),
+                holds: gain <= GAIN,
+            });
+        }
+    }
+    finding.notes.push(
+        "Threads that wait busily look again and again, and offer their core to others only now and then: with as many threads as \
+         cores and nothing else to run that wakes them fastest, with an extra thread it takes a core from one that has work. A \
+         coordinator that sleeps leaves one thread less to run code, which counts most where there are few."
+            .into(),
+    );
+    Ok(finding)
+}

@@ -1,0 +1,94 @@
+//! When a round runs on many threads: fixed thresholds, the threshold that is moved every five rounds (reference 3, section 5), and
+//! the choice by measured times.
+
+use paceline_models::chord::Starts;
+use paceline_processes::Rounds;
+use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+
+use super::runs::{ALONE, Comparison, Net, Way, Workload};
+use super::{about, cores};
+use crate::plan::{CellError, Plan, Results, Setup};
+
+/// Fixed thresholds, in processes a round.
+const STATIC: [u32; 8] = [2, 4, 8, 16, 33, 64, 128, 256];
+/// The first of them among the ways; the two that find it themselves come after them.
+const FIRST: usize = 1;
+const FINDS: [(&str, Rounds); 2] = [("adaptive5", Rounds::Adaptive5), ("auto", Rounds::Auto)];
+/// So much slower than the best fixed one each of those may be.
+const ALLOWED: f64 = 1.03;
+/// Nanoseconds of work for each message.
+const WORKS_NS: [u64; 3] = [0, 2_000, 20_000];
+
+fn comparisons(quick: bool) -> Vec<Comparison> {
+    let mut ways = vec![("one thread".to_owned(), ALONE)];
+    let statics = STATIC.map(|least| (format!("static:{least}"), Rounds::Static(least)));
+    let finds = FINDS.map(|(name, rounds)| (name.to_owned(), rounds));
+    ways.extend(statics.into_iter().chain(finds).map(|(name, rounds)| (name, Way::on(cores(), rounds))));
+    let (peers, until_s, turns) = if quick { (300, 20, 3) } else { (2_000, 40, 9) };
+    let comparison = |net, work_ns| Comparison {
+        workload: Workload { net, peers, until_s, work_ns, starts: Starts::Lockstep },
+        ways: ways.clone(),
+        turns,
+    };
+    Net::ALL.into_iter().flat_map(|net| WORKS_NS.map(|work_ns| comparison(net, work_ns))).collect()
+}
+
+/// Plans it.
+pub fn plan(setup: &Setup) -> Plan {
+    let quick = setup.quick;
+    let cells = comparisons(quick).iter().map(Comparison::cell).collect();
+    Plan { cells, judge: Box::new(move |results| judge(quick, results)) }
+}
+
+fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
+    let mut finding = Finding { about: vec![about()], ..Finding::default() };
+    let columns = ["workload", "way", "time (ms)", "of one thread", "of the best fixed one"];
+    let mut table = Table::new("Times by threshold", columns);
+    let last = (STATIC.len() + FINDS.len() - 1) as f64;
+    let mut series = vec![Series::ours("one thread", Kind::Steps, vec![(0.0, 1.0), (last, 1.0)])];
+    let statics = FIRST..FIRST + STATIC.len();
+    for comparison in comparisons(quick) {
+        let times = comparison.times(results)?;
+        let name = comparison.workload.name();
+        let medians = statics.clone().map(|way| (times.median(way), way));
+        let (_, best) = medians.min_by(|one, other| one.0.total_cmp(&other.0)).unwrap_or((0.0, FIRST));
+        for (way, (how, _)) in comparison.ways.iter().enumerate() {
+            let ratio = |other: usize| format!("{:.2}", times.ratio(way, other));
+            table.row([name.clone(), how.clone(), times.text(way), ratio(0), ratio(best)]);
+        }
+        for (place, (how, _)) in FINDS.into_iter().enumerate() {
+            let behind = times.ratio(statics.end + place, best);
+            finding.checks.push(Check {
+                what: format!(
+                    "{name}: {how} compared with the best fixed threshold, {}",
+                    STATIC[best - FIRST]
+                ),
+                published: if how == "auto" { "" } else { "a slight improvement" }.into(),
+                ours: format!("{behind:.2} times"),
+                must: format!("at most {ALLOWED}"),
+                holds: behind <= ALLOWED,
+            });
+        }
+        let points = |ways: std::ops::Range<usize>| {
+            ways.enumerate().map(|(place, way)| (place as f64, times.ratio(way, 0))).collect::<Vec<_>>()
+        };
+        series.push(Series::ours(name, Kind::Lines, points(FIRST..statics.end + FINDS.len())));
+    }
+    finding.tables.push(table);
+    let names = STATIC.iter().map(u32::to_string).chain(FINDS.map(|(name, _)| name.to_owned()));
+    finding.figures.push(Figure {
+        title: "Time by threshold".into(),
+        caption: "As a multiple of the time on one thread; on the left fixed thresholds, on the right those that find it themselves."
+            .into(),
+        x: Axis::categories("least processes of a round in parallel", names),
+        y: Axis::linear("times one thread", ""),
+        series,
+    });
+    finding.notes.push(
+        "The best fixed threshold is chosen after the fact, as the least of eight medians: noise alone makes it look better than it is. \
+         Published is that rounds are faster in parallel from 33 processes on, which depends on what a process takes and on what \
+         it costs to wake threads; a fixed threshold fits one workload."
+            .into(),
+    );
+    Ok(finding)
+}
