@@ -67,7 +67,8 @@ impl<P: Send + 'static> Activity<P> {
             if !self.held || self.owner != cx.id() {
                 return Err(Failure::Unknown);
             }
-            let answer = ask::<P>(cx.id(), Request::Await { activity: self.number, limit }).await;
+            let activity = self.number;
+            let answer = ask::<P, _>(cx.id(), || Request::Await { activity, limit }).await;
             if matches!(answer, Answer::Failed(Failure::TimedOut)) {
                 return Err(Failure::TimedOut);
             }
@@ -108,7 +109,7 @@ impl<P: Send + 'static> Activity<P> {
             return Ok(over);
         }
         let numbers = Self::numbers(cx, activities)?;
-        match ask(cx.id(), Request::Wait { activities: numbers, all: false, limit }).await {
+        match ask(cx.id(), || Request::Wait { activities: numbers, all: false, limit }).await {
             Answer::Which(place, outcome) => {
                 (activities[place].over, activities[place].held) = (Some(*outcome), false);
                 Ok(place)
@@ -129,7 +130,7 @@ impl<P: Send + 'static> Activity<P> {
             }
             open.iter().map(|activity| activity.number).collect()
         };
-        match ask(cx.id(), Request::Wait { activities: numbers, all: true, limit: None }).await {
+        match ask(cx.id(), || Request::Wait { activities: numbers, all: true, limit: None }).await {
             Answer::All(outcomes) => {
                 for (activity, outcome) in open.iter_mut().zip(outcomes) {
                     (activity.over, activity.held) = (Some(outcome), false);
@@ -154,7 +155,7 @@ impl<P: Send + 'static> Activity<P> {
         if self.over.is_some() || !self.held || self.owner != cx.id() {
             return self.over.is_some();
         }
-        matches!(ask::<P>(cx.id(), Request::Test(self.number)).await, Answer::Truth(true))
+        matches!(ask::<P, _>(cx.id(), || Request::Test(self.number)).await, Answer::Truth(true))
     }
 
     /// Gives it up: the other side of a message is told.

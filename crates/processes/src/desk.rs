@@ -130,22 +130,24 @@ pub(crate) fn tell_if_there<P: 'static>(id: ProcessId, request: Request<P>) {
     with(id, |desk: &mut Desk<P>| desk.requests.push(request));
 }
 
-/// Asks for something and waits for the answer.
-pub(crate) fn ask<P: 'static>(id: ProcessId, request: Request<P>) -> Ask<P> {
+/// Asks for something and waits for the answer. The request is made where it is to lie: most are much smaller than the
+/// largest, as which they would be moved.
+#[inline(always)]
+pub(crate) fn ask<P: 'static, F: FnOnce() -> Request<P>>(id: ProcessId, request: F) -> Ask<P, F> {
     Ask { id, request: Some(request), open: false, payload: PhantomData }
 }
 
 /// A request and the wait for its answer. Dropped before that, the process waits for it no more.
-pub(crate) struct Ask<P: 'static> {
+pub(crate) struct Ask<P: 'static, F> {
     id: ProcessId,
-    request: Option<Request<P>>,
+    request: Option<F>,
     open: bool,
     payload: PhantomData<P>,
 }
 
-impl<P> Unpin for Ask<P> {}
+impl<P, F> Unpin for Ask<P, F> {}
 
-impl<P> Future for Ask<P> {
+impl<P, F: FnOnce() -> Request<P>> Future for Ask<P, F> {
     type Output = Answer<P>;
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Answer<P>> {
@@ -157,7 +159,7 @@ impl<P> Future for Ask<P> {
                     !desk.own.waits,
                     "a process waits for one thing at a time; to wait for several, begin them as activities and use wait_any"
                 );
-                desk.requests.push(request);
+                desk.requests.push(request());
                 desk.own.waits = true;
                 return Poll::Pending;
             }
@@ -174,7 +176,7 @@ impl<P> Future for Ask<P> {
     }
 }
 
-impl<P> Drop for Ask<P> {
+impl<P, F> Drop for Ask<P, F> {
     fn drop(&mut self) {
         if self.open {
             with(self.id, |desk: &mut Desk<P>| {

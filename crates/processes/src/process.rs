@@ -93,15 +93,15 @@ impl<P: Send + 'static> Process<P> {
         desk::tell::<P>(self.id(), Request::Record(number));
     }
 
-    async fn done(&self, request: Request<P>) -> Result<(), Failure> {
-        match desk::ask::<P>(self.id(), request).await {
+    async fn done(&self, request: impl FnOnce() -> Request<P>) -> Result<(), Failure> {
+        match desk::ask(self.id(), request).await {
             Answer::Failed(failure) => Err(failure),
             _ => Ok(()),
         }
     }
 
-    async fn message(&self, request: Request<P>) -> Result<P, Failure> {
-        match desk::ask::<P>(self.id(), request).await {
+    async fn message(&self, request: impl FnOnce() -> Request<P>) -> Result<P, Failure> {
+        match desk::ask(self.id(), request).await {
             Answer::Message(payload) => Ok(payload),
             Answer::Failed(failure) => Err(failure),
             _ => unreachable!("who receives is answered with a message"),
@@ -135,12 +135,12 @@ impl<P: Send + 'static> Process<P> {
 
     /// Lets all others go on that can at this instant.
     pub async fn yield_now(&self) {
-        desk::ask::<P>(self.id(), Request::Yield).await;
+        desk::ask::<P, _>(self.id(), || Request::Yield).await;
     }
 
     /// Does nothing for this span.
     pub async fn sleep(&self, span: Time) {
-        desk::ask::<P>(self.id(), Request::Sleep(span)).await;
+        desk::ask::<P, _>(self.id(), || Request::Sleep(span)).await;
     }
 
     /// Does nothing until `time`; goes on in the next round if that is over.
@@ -150,13 +150,14 @@ impl<P: Send + 'static> Process<P> {
 
     /// Computes this many flops, which others on the host compute beside.
     pub async fn compute(&self, flops: f64) -> Result<(), Failure> {
-        self.done(Request::Compute(amount(flops))).await
+        let flops = amount(flops);
+        self.done(|| Request::Compute(flops)).await
     }
 
     /// Sends a message of this many bytes and waits until it has arrived.
     pub async fn send(&self, to: impl Into<Mailbox>, payload: P, bytes: f64) -> Result<(), Failure> {
-        let bytes = amount(bytes);
-        self.done(Request::Send { to: to.into(), payload, bytes, limit: None }).await
+        let (to, bytes) = (to.into(), amount(bytes));
+        self.done(move || Request::Send { to, payload, bytes, limit: None }).await
     }
 
     /// Sends a message, and gives up after `limit`.
@@ -167,8 +168,8 @@ impl<P: Send + 'static> Process<P> {
         bytes: f64,
         limit: Time,
     ) -> Result<(), Failure> {
-        let bytes = amount(bytes);
-        self.done(Request::Send { to: to.into(), payload, bytes, limit: Some(limit) }).await
+        let (to, bytes) = (to.into(), amount(bytes));
+        self.done(move || Request::Send { to, payload, bytes, limit: Some(limit) }).await
     }
 
     /// Sends a message without ever hearing of it again.
@@ -179,12 +180,14 @@ impl<P: Send + 'static> Process<P> {
 
     /// Waits for a message.
     pub async fn receive(&self, from: impl Into<Mailbox>) -> Result<P, Failure> {
-        self.message(Request::Receive { from: from.into(), limit: None }).await
+        let from = from.into();
+        self.message(move || Request::Receive { from, limit: None }).await
     }
 
     /// Waits for a message, and gives up after `limit`.
     pub async fn receive_within(&self, from: impl Into<Mailbox>, limit: Time) -> Result<P, Failure> {
-        self.message(Request::Receive { from: from.into(), limit: Some(limit) }).await
+        let from = from.into();
+        self.message(move || Request::Receive { from, limit: Some(limit) }).await
     }
 
     fn activity(&self, request: impl FnOnce(u32) -> Request<P>) -> Activity<P> {
@@ -227,7 +230,7 @@ impl<P: Send + 'static> Process<P> {
     {
         let spawned = Spawned::Once(Box::new(move |cx| Box::pin(async move { body(cx).await }) as Body));
         desk::own(self.id(), |desk: &mut Desk<P>| desk.spawned.push(spawned));
-        match desk::ask::<P>(self.id(), Request::Spawn { host, name: name.into() }).await {
+        match desk::ask::<P, _>(self.id(), || Request::Spawn { host, name: name.into() }).await {
             Answer::Process(process) => Ok(process),
             Answer::Failed(failure) => Err(failure),
             _ => unreachable!("who spawns is answered with a process"),
@@ -236,12 +239,12 @@ impl<P: Send + 'static> Process<P> {
 
     /// Waits until another process has ended.
     pub async fn join(&self, process: ProcessId) -> Result<(), Failure> {
-        self.done(Request::Join { process, limit: None }).await
+        self.done(move || Request::Join { process, limit: None }).await
     }
 
     /// Waits until another process has ended, and gives up after `limit`.
     pub async fn join_within(&self, process: ProcessId, limit: Time) -> Result<(), Failure> {
-        self.done(Request::Join { process, limit: Some(limit) }).await
+        self.done(move || Request::Join { process, limit: Some(limit) }).await
     }
 
     /// Ends another process; one that has ended stays so.

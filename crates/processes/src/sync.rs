@@ -37,7 +37,7 @@ pub struct Semaphore(pub(crate) ObjectId);
 impl Semaphore {
     /// Waits for a permit.
     pub async fn acquire<P: Send + 'static>(&self, cx: &Process<P>) -> Result<(), Failure> {
-        truth(ask::<P>(cx.id(), Request::Acquire { object: self.0, limit: None }).await).map(drop)
+        truth(ask::<P, _>(cx.id(), || Request::Acquire { object: self.0, limit: None }).await).map(drop)
     }
 
     /// Waits for a permit, at most so long.
@@ -46,7 +46,7 @@ impl Semaphore {
         cx: &Process<P>,
         limit: Time,
     ) -> Result<(), Failure> {
-        match truth(ask::<P>(cx.id(), Request::Acquire { object: self.0, limit: Some(limit) }).await)? {
+        match truth(ask::<P, _>(cx.id(), || Request::Acquire { object: self.0, limit: Some(limit) }).await)? {
             true => Ok(()),
             false => Err(Failure::TimedOut),
         }
@@ -75,14 +75,14 @@ impl Mutex {
         &self,
         cx: &'c Process<P>,
     ) -> Result<MutexGuard<'c, P>, Failure> {
-        truth(ask::<P>(cx.id(), Request::Acquire { object: self.0, limit: None }).await)?;
+        truth(ask::<P, _>(cx.id(), || Request::Acquire { object: self.0, limit: None }).await)?;
         Ok(MutexGuard { mutex: *self, cx })
     }
 
     /// Takes the lock if it is free now.
     pub async fn try_lock<'c, P: Send + 'static>(&self, cx: &'c Process<P>) -> Option<MutexGuard<'c, P>> {
         let limit = Some(Time::ZERO);
-        let taken = truth(ask::<P>(cx.id(), Request::Acquire { object: self.0, limit }).await);
+        let taken = truth(ask::<P, _>(cx.id(), || Request::Acquire { object: self.0, limit }).await);
         taken.unwrap_or(false).then_some(MutexGuard { mutex: *self, cx })
     }
 }
@@ -118,7 +118,7 @@ impl Condition {
         limit: Option<Time>,
     ) -> Result<(), Failure> {
         let request = Request::AwaitNotice { condition: self.0, mutex: held.mutex.0, limit };
-        truth(ask::<P>(held.cx.id(), request).await).map(drop)
+        truth(ask::<P, _>(held.cx.id(), || request).await).map(drop)
     }
 
     /// Wakes the process that has waited longest.
@@ -139,7 +139,7 @@ pub struct Barrier(pub(crate) ObjectId);
 impl Barrier {
     /// Waits for the others. Says whether this was the last.
     pub async fn wait<P: Send + 'static>(&self, cx: &Process<P>) -> Result<bool, Failure> {
-        truth(ask::<P>(cx.id(), Request::Meet(self.0)).await)
+        truth(ask::<P, _>(cx.id(), || Request::Meet(self.0)).await)
     }
 }
 
@@ -155,12 +155,12 @@ impl Queue {
 
     /// Waits for something to take out.
     pub async fn get<P: Send + 'static>(&self, cx: &Process<P>) -> Result<P, Failure> {
-        item(ask::<P>(cx.id(), Request::Get { queue: self.0, limit: None }).await)
+        item(ask::<P, _>(cx.id(), || Request::Get { queue: self.0, limit: None }).await)
     }
 
     /// Waits for something to take out, at most so long.
     pub async fn get_within<P: Send + 'static>(&self, cx: &Process<P>, limit: Time) -> Result<P, Failure> {
-        item(ask::<P>(cx.id(), Request::Get { queue: self.0, limit: Some(limit) }).await)
+        item(ask::<P, _>(cx.id(), || Request::Get { queue: self.0, limit: Some(limit) }).await)
     }
 }
 
