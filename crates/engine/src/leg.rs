@@ -14,7 +14,7 @@ use crate::channelled::Channelled;
 use crate::cores;
 use crate::monitor::Halt;
 use crate::optimistic::Optimistic;
-use crate::pool::{self, Board};
+use crate::pool::{Board, Crew};
 use crate::seat::Federates;
 use crate::windowed::{Bounds, Windowed};
 use crate::{RecordKind, RunError, Simulation, Sync};
@@ -58,30 +58,40 @@ impl<M: Model, Q> Default for Outcome<M, Q> {
     }
 }
 
-/// Runs a leg of protocol `sync` with `threads` workers. `width` is that of the moving window at the end of the last leg that had
-/// one. `distances` are for windows, where they are worth it.
+/// How a leg is run.
+pub(crate) struct Plan {
+    pub(crate) sync: Sync,
+    /// Nothing happens at or after this.
+    pub(crate) until: Time,
+    /// Of the moving window at the end of the last leg that had one.
+    pub(crate) width: Option<Time>,
+    /// For windows, where they are worth it.
+    pub(crate) distances: Option<Arc<Distances>>,
+    pub(crate) workers: u32,
+}
+
+/// Runs a leg, on the threads of `crew`.
 pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
     simulation: &Simulation<M>,
-    sync: Sync,
-    width: Option<Time>,
-    distances: Option<Arc<Distances>>,
+    plan: Plan,
     partition: &Partition,
     mut federates: Federates<M, Q>,
-    threads: u32,
+    crew: &mut Crew,
 ) -> Result<Outcome<M, Q>, RunError> {
-    let Simulation { model, until, monitor, .. } = simulation;
+    let Simulation { model, monitor, .. } = simulation;
+    let Plan { sync, until, width, distances, workers: threads } = plan;
     for (federate, own) in (0..).zip(&mut federates) {
         own.set_apart(distances.as_ref().map_or(model.lookahead(), |distances| distances.within(federate)));
     }
-    let windowed = |federates, bounds| {
-        let board = Windowed::new(model, partition, federates, bounds, *until, threads, monitor);
-        work(simulation, threads, &board)?;
+    let mut windowed = |federates, bounds| {
+        let board = Windowed::new(simulation, partition, federates, bounds, until, threads);
+        work(simulation, threads, crew, &board)?;
         Ok(board.finish())
     };
     let common = |windows| Bounds::Common(windows, Time::ZERO);
     match sync {
         Sync::Auto => unreachable!("what a leg is run with has been decided"),
-        Sync::Sequential => Ok(sequential(simulation, partition, federates)),
+        Sync::Sequential => Ok(sequential(simulation, until, partition, federates)),
         Sync::TimeStep => {
             let step = simulation.step.unwrap_or_else(|| model.lookahead());
             windowed(federates, common(Windows::steps(step)))
@@ -92,25 +102,30 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
             windowed(federates, distances.map_or_else(lookahead, by_distance))
         }
         Sync::Optimistic | Sync::Mixed => {
-            let board = Optimistic::new(simulation, sync, width, partition, federates, threads);
-            work(simulation, threads, &board)?;
+            let board = Optimistic::new(simulation, sync, until, width, partition, federates, threads);
+            work(simulation, threads, crew, &board)?;
             Ok(board.finish())
         }
         Sync::NullMessage | Sync::NullMessageOnDemand => {
             let from = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX);
             let on_demand = sync == Sync::NullMessageOnDemand;
             let links = Links::build(model, partition, on_demand, from)?;
-            let board = Channelled::new(model, partition, federates, links, *until, threads, monitor);
-            work(simulation, threads, &board)?;
+            let board = Channelled::new(model, partition, federates, links, until, threads, monitor);
+            work(simulation, threads, crew, &board)?;
             Ok(board.finish())
         }
     }
 }
 
 /// Lets `threads` workers work on `board`.
-fn work<M: Model>(simulation: &Simulation<M>, threads: u32, board: &impl Board) -> Result<(), RunError> {
+fn work<M: Model>(
+    simulation: &Simulation<M>,
+    threads: u32,
+    crew: &mut Crew,
+    board: &impl Board,
+) -> Result<(), RunError> {
     let Simulation { pin, tracing, publishing, monitor, .. } = simulation;
-    pool::work(board, threads as usize, tracing, publishing, simulation.speculation.chaos, |worker| {
+    crew.work(board, threads as usize, tracing, publishing, simulation.speculation.chaos, |worker| {
         monitor.workers().push(cores::leader());
         if *pin { cores::pin(worker) } else { Ok(()) }
     })
@@ -119,6 +134,7 @@ fn work<M: Model>(simulation: &Simulation<M>, threads: u32, board: &impl Board) 
 /// One queue, one event after the other, on the calling thread.
 fn sequential<M: Model, Q: EventQueue<M::Event>>(
     simulation: &Simulation<M>,
+    until: Time,
     partition: &Partition,
     mut federates: Federates<M, Q>,
 ) -> Outcome<M, Q> {
@@ -133,8 +149,8 @@ fn sequential<M: Model, Q: EventQueue<M::Event>>(
             break halt;
         }
         let (before, start_ns) = (federate.events(), recorder.begin(|| federate.lvt()));
-        let progress = federate.step_on(&simulation.model, partition, simulation.until, batch, &mut outbox);
-        let (reached, events) = (federate.lvt().min(simulation.until), federate.events() - before);
+        let progress = federate.step_on(&simulation.model, partition, until, batch, &mut outbox);
+        let (reached, events) = (federate.lvt().min(until), federate.events() - before);
         monitor.advance(reached, events);
         recorder.slice(RecordKind::Run, Some(0), start_ns, reached, events);
         recorder.gvt(reached);

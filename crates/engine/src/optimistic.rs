@@ -73,13 +73,13 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
     pub(crate) fn new(
         simulation: &'a Simulation<M>,
         sync: crate::Sync,
+        until: Time,
         width: Option<Time>,
         partition: &'a Partition,
         federates: Federates<M, Q>,
         workers: u32,
     ) -> Self {
         let Simulation { model, speculation, monitor, .. } = simulation;
-        let until = simulation.until;
         let mixed = sync == crate::Sync::Mixed;
         let optimism = speculation.optimism(model, mixed, partition.federates());
         let mut warps: Vec<_> =

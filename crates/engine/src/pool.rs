@@ -2,6 +2,7 @@
 //!
 //! A [`Board`] is what the federates and the protocol look like to a worker. It holds all shared state; a worker holds
 //! only its desk. A panic in the model ends the run for everybody and is then passed on to the caller, who only waits.
+//! The threads outlive a board: they wait for the next one.
 
 use std::io;
 
@@ -9,7 +10,9 @@ use crate::RunError;
 use crate::chaos::Chaos;
 use crate::idle::Idle;
 use crate::lvt::Publishing;
-use crate::sync::{Mutex, lock, thread};
+#[cfg(paceline_shuttle)]
+use crate::sync::thread;
+use crate::sync::{Mutex, lock};
 use crate::trace::{Recorder, Tracing};
 
 /// Events that a federate runs before its worker looks up again; few under shuttle, so that federates change hands often.
@@ -61,68 +64,84 @@ impl<B: Board> Drop for Leave<'_, B> {
     }
 }
 
-/// Runs `board` with `workers` threads. `prepare` is called first in each of them, with the worker's number.
-pub(crate) fn work<B: Board>(
-    board: &B,
-    workers: usize,
-    tracing: &Tracing,
-    publishing: &Publishing,
-    chaos: Option<u64>,
-    prepare: impl Fn(usize) -> io::Result<()> + Sync,
-) -> Result<(), RunError> {
-    let failed = Mutex::new(None);
-    let fail = |worker: usize, error: io::Error| {
-        lock(&failed)
-            .get_or_insert(RunError::Threads(format!("worker thread {worker} of {workers}: {error}")));
-        board.abort();
-    };
-    let worker = |worker: usize| {
-        let _leave = Leave(board);
-        if let Err(error) = prepare(worker) {
-            return fail(worker, error);
-        }
-        let recorder = tracing.recorder(Some(worker as u32)).publishing(publishing.publisher(worker));
-        let mut desk = board.desk(recorder);
-        let mut chaos = chaos.map(|seed| Chaos::new(seed, worker));
-        loop {
-            chaos.iter_mut().for_each(Chaos::dawdle);
-            match board.turn(worker, &mut desk) {
-                Turn::Worked => {}
-                Turn::Nothing(seen) => {
-                    let start_ns = B::recorder(&mut desk).waits();
-                    board.idle().wait(worker, seen);
-                    B::recorder(&mut desk).waited(start_ns);
+/// The worker threads of a run, once there are any.
+#[derive(Debug, Default)]
+pub(crate) struct Crew {
+    #[cfg(not(paceline_shuttle))]
+    threads: Option<rayon_core::ThreadPool>,
+}
+
+impl Crew {
+    /// Runs `board` with `workers` threads. `prepare` is called first in each of them, with the worker's number.
+    pub(crate) fn work<B: Board>(
+        &mut self,
+        board: &B,
+        workers: usize,
+        tracing: &Tracing,
+        publishing: &Publishing,
+        chaos: Option<u64>,
+        prepare: impl Fn(usize) -> io::Result<()> + Sync,
+    ) -> Result<(), RunError> {
+        let failed = Mutex::new(None);
+        let fail = |worker: usize, error: io::Error| {
+            lock(&failed).get_or_insert(cannot(worker, workers, &error));
+            board.abort();
+        };
+        let worker = |worker: usize| {
+            let _leave = Leave(board);
+            if let Err(error) = prepare(worker) {
+                return fail(worker, error);
+            }
+            let recorder = tracing.recorder(Some(worker as u32)).publishing(publishing.publisher(worker));
+            let mut desk = board.desk(recorder);
+            let mut chaos = chaos.map(|seed| Chaos::new(seed, worker));
+            loop {
+                chaos.iter_mut().for_each(Chaos::dawdle);
+                match board.turn(worker, &mut desk) {
+                    Turn::Worked => {}
+                    Turn::Nothing(seen) => {
+                        let start_ns = B::recorder(&mut desk).waits();
+                        board.idle().wait(worker, seen);
+                        B::recorder(&mut desk).waited(start_ns);
+                    }
+                    Turn::Over => break,
                 }
-                Turn::Over => break,
             }
-        }
-    };
-    thread::scope(|scope| {
-        for number in 0..workers {
-            let worker = &worker;
-            if let Err(error) = spawn(scope, move || worker(number)) {
-                fail(number, error);
-                break;
+        };
+        self.on_all(workers, worker)?;
+        let failed = lock(&failed).take();
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Calls `work` on each of so many threads, with its number. They stay for the next call with as many.
+    #[cfg(not(paceline_shuttle))]
+    fn on_all(&mut self, workers: usize, work: impl Fn(usize) + Sync) -> Result<(), RunError> {
+        let threads = match self.threads.take().filter(|threads| threads.current_num_threads() == workers) {
+            Some(threads) => threads,
+            None => rayon_core::ThreadPoolBuilder::new()
+                .num_threads(workers)
+                .thread_name(|_| "paceline".into())
+                .build()
+                .map_err(|error| RunError::Threads(format!("{workers} worker threads: {error}")))?,
+        };
+        threads.broadcast(|thread| work(thread.index()));
+        self.threads = Some(threads);
+        Ok(())
+    }
+
+    #[cfg(paceline_shuttle)]
+    fn on_all(&mut self, workers: usize, work: impl Fn(usize) + Sync) -> Result<(), RunError> {
+        thread::scope(|scope| {
+            for number in 0..workers {
+                let work = &work;
+                drop(scope.spawn(move || work(number)));
             }
-        }
-    });
-    let failed = lock(&failed).take();
-    failed.map_or(Ok(()), Err)
+        });
+        Ok(())
+    }
 }
 
-#[cfg(not(paceline_shuttle))]
-fn spawn<'scope>(
-    scope: &'scope thread::Scope<'scope, '_>,
-    job: impl FnOnce() + Send + 'scope,
-) -> io::Result<()> {
-    thread::Builder::new().name("paceline".into()).spawn_scoped(scope, job).map(drop)
-}
-
-#[cfg(paceline_shuttle)]
-fn spawn<'scope>(
-    scope: &'scope thread::Scope<'scope, '_>,
-    job: impl FnOnce() + Send + 'scope,
-) -> io::Result<()> {
-    drop(scope.spawn(job));
-    Ok(())
+/// A worker that cannot begin.
+fn cannot(worker: usize, workers: usize, error: &io::Error) -> RunError {
+    RunError::Threads(format!("worker thread {worker} of {workers}: {error}"))
 }

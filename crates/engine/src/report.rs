@@ -5,7 +5,7 @@ use std::time::Duration;
 use paceline_kernel::{Digest, Fault, LinkError, Rollbacks, Time, Trouble, TroubleKind};
 use thiserror::Error;
 
-use crate::{Balancing, CheckpointError, Sync, ThreadsError, Tried};
+use crate::{Balancing, CheckpointError, Lateness, Sync, ThreadsError, Tried};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,8 @@ pub struct Report<O> {
     pub checkpoints_wall: Duration,
     /// What moving LPs between federates came to, where that was asked for and there are federates to move between.
     pub balancing: Option<Balancing>,
+    /// How the run kept up with real time, where it was tied to it.
+    pub lateness: Option<Lateness>,
     /// Why not all threads could publish their LVT, though the environment names a page for it.
     pub unpaced: Option<String>,
     /// What the model left behind, in parts: one value a federate, each time the LPs were dealt to federates.
@@ -85,6 +87,7 @@ pub struct Report<O> {
 
 /// Why a run could not start, or did not finish.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum RunError {
     /// The model broke a rule of the simulation.
     #[error(transparent)]
@@ -163,6 +166,15 @@ pub enum RunError {
     /// A worker thread could not be started or pinned.
     #[error("{0}")]
     Threads(String),
+    /// A run cannot be tied to real time like this.
+    #[error("a pace of {factor} simulated seconds a second; allowed: a finite number above 0")]
+    Pace {
+        /// Asked for.
+        factor: String,
+    },
+    /// An error has ended the run before.
+    #[error("the run was ended by an error before, and cannot be resumed")]
+    Failed,
 }
 
 impl From<Trouble> for RunError {

@@ -1,398 +1,321 @@
-//! From settings to a report: checks what cannot work, builds the federates, runs them leg by leg, adds up.
+//! A run as a value: started, run on to any time, looked into, given events from outside, and ended in a report.
 //!
-//! A leg ends when the run is over, or at a pause: between two legs nothing is speculative or under way, and the run can be
-//! written down, or go on with other threads or with LPs in other federates. Pauses are asked for by the [`Steward`] and by
-//! [`Monitor::set_threads`](crate::Monitor::set_threads).
+//! A run goes in legs ([`course`]); between two calls of its owner it stands between two legs, at a moment when nothing is
+//! speculative or under way. However it is cut into calls, its result is the same.
 
 mod between;
+mod build;
+mod course;
+mod real_time;
+mod step;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use paceline_kernel::{
-    Activity, Balance, BucketQueue, Distances, EnhancedHeap, EventQueue, Federate, Heap, Model, Partition,
-    Past, Rollbacks, Settings, Time, World,
-};
+use paceline_kernel::{BucketQueue, EnhancedHeap, Heap, LpId, Model, Time};
+use thiserror::Error;
 
-use crate::auto::{Auto, Groups, Stretch, Way};
-use crate::balance::Balancer;
-use crate::monitor::{Halt, MOST_THREADS};
-use crate::seat::Federates;
-use crate::steward::Steward;
-use crate::{EndedBy, QueueKind, RecordKind, Report, RunError, Simulation, Sync, ThreadsError, cores, leg};
+use course::Course;
+use real_time::Entrance;
+pub use real_time::{Lateness, Sender};
+pub use step::{Sent, Stepped};
 
-/// Federates per thread where the number of federates is left to us: enough that one slow thread's share can be taken
-/// over by the others.
-const FEDERATES_PER_THREAD: u32 = 4;
+use crate::{Monitor, QueueKind, Report, RunError, Simulation, ThreadsError};
 
-pub(crate) fn run<M: Model>(mut simulation: Simulation<M>) -> Result<(Report<M::Output>, M), RunError> {
-    let resumed = simulation.resumed.take();
-    simulation.tracing.begin();
-    simulation.publishing.begin();
-    let mut report = match simulation.queue {
-        QueueKind::Heap => run_with::<M, Heap<M::Event>>(&simulation, resumed),
-        QueueKind::EnhancedHeap => run_with::<M, EnhancedHeap<M::Event>>(&simulation, resumed),
-        QueueKind::Bucket => run_with::<M, BucketQueue<M::Event>>(&simulation, resumed),
-    }?;
-    report.unpaced = simulation.publishing.into_trouble();
-    Ok((report, simulation.model))
+/// How a call of a [`Run`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reached {
+    /// Everything before the time asked for has happened, and events are left for later.
+    Time,
+    /// No events are left before the horizon of the run.
+    End,
+    /// Somebody asked the run to stop ([`Monitor::stop`]). Federates stand where their batches ended; [`Run::time`] is how far all
+    /// of them have come.
+    Stopped,
 }
 
-/// Federates and threads that the settings come to, or why they cannot work.
-pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), RunError> {
-    let lps = simulation.model.lps();
-    let lookahead = simulation.model.lookahead();
-    for (what, number) in [
-        ("the number of LPs", Some(lps)),
-        ("the number of federates", simulation.federates),
-        ("the number of threads", simulation.threads),
-    ] {
-        if number == Some(0) {
-            return Err(RunError::Zero { what });
+/// Why an event from outside was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// There is no such LP.
+    #[error("an event for {lp} from outside; allowed: LPs below {lps}")]
+    UnknownLp {
+        /// To whom it was sent.
+        lp: LpId,
+        /// LPs of the model.
+        lps: u32,
+    },
+    /// What happens then is over.
+    #[error("an event for {lp} at {at} from outside; allowed: {earliest} or later")]
+    TooEarly {
+        /// To whom it was sent.
+        lp: LpId,
+        /// For when.
+        at: Time,
+        /// The earliest time at which it can still happen.
+        earliest: Time,
+    },
+    /// It would never happen.
+    #[error("an event for {lp} from outside at the end of time")]
+    BeyondClock {
+        /// To whom it was sent.
+        lp: LpId,
+    },
+}
+
+/// The legs of a run, with its kind of queue.
+enum Legs<M: Model> {
+    Heap(Course<M, Heap<M::Event>>),
+    EnhancedHeap(Course<M, EnhancedHeap<M::Event>>),
+    Bucket(Course<M, BucketQueue<M::Event>>),
+}
+
+/// Does the same to a course, whatever its queue.
+macro_rules! each {
+    ($legs:expr, $course:ident => $act:expr) => {
+        match $legs {
+            Legs::Heap($course) => $act,
+            Legs::EnhancedHeap($course) => $act,
+            Legs::Bucket($course) => $act,
         }
-    }
-    if let Some(threads) = simulation.threads.filter(|threads| *threads > MOST_THREADS) {
-        return Err(ThreadsError { threads }.into());
-    }
-    if let Some(federates) = simulation.federates.filter(|federates| *federates > lps) {
-        return Err(RunError::TooManyFederates { federates, lps });
-    }
-    if simulation.sync == Sync::Sequential {
-        return Ok((1, 1));
-    }
-    if lookahead == Time::ZERO && !matches!(simulation.sync, Sync::Optimistic | Sync::Auto) {
-        return Err(RunError::NoLookahead { protocol: simulation.sync.name() });
-    }
-    if let Some(step) = simulation.step.filter(|step| *step == Time::ZERO || *step > lookahead) {
-        return Err(RunError::Step { step, lookahead });
-    }
-    let threads = simulation.threads.unwrap_or_else(cores::available);
-    let spread = if threads == 1 { 1 } else { threads.saturating_mul(FEDERATES_PER_THREAD) };
-    Ok((simulation.federates.unwrap_or_else(|| spread.min(lps)), threads))
-}
-
-fn run_with<M: Model, Q: EventQueue<M::Event>>(
-    simulation: &Simulation<M>,
-    resumed: Option<World<M>>,
-) -> Result<Report<M::Output>, RunError> {
-    let (count, threads) = check(simulation)?;
-    let Simulation { model, sync, until, seed, ties, monitor, balance, .. } = simulation;
-    if let Some(reached) = resumed.as_ref().filter(|world| world.events() > 0).map(World::last)
-        && reached >= *until
-    {
-        return Err(RunError::PastHorizon { until: *until, reached });
-    }
-    let start = Instant::now();
-    let dealt = model.partition(count);
-    let auto = Auto::new(simulation, threads);
-    let way = auto.as_ref().map_or_else(|| Way::of(*sync), Auto::way);
-    let partition = grouped(simulation, &dealt, way, threads);
-    let settings = Settings { seed: *seed, ties: *ties, window: way.window(model) };
-    let resumed_events = resumed.as_ref().map_or(0, World::events);
-    if sync.speculates() || *sync == Sync::Auto {
-        simulation.speculation.check(model, dealt.largest())?;
-    }
-    let moves = dealt.federates() > 1 && (*balance != Balance::Off || simulation.shuffle.is_some());
-    let balancer = moves.then(|| {
-        let activity = resumed.as_ref().map_or_else(|| Activity::new(model.lps()), Activity::since);
-        Balancer::new(*balance, *ties, simulation.shuffle, activity, partition.federates())
-    });
-    let (mut federates, past) = match resumed {
-        None => (Federate::<M, Q>::build(model, &partition, settings)?, Past::default()),
-        Some(world) => world.deal(model, &partition, settings),
     };
-    if let Some(balancer) = &balancer {
-        balancer.measure(&mut federates);
+}
+
+/// A run that stands between two of its events, see [`Simulation::start`]. It may be dropped at any time.
+///
+/// ```
+/// use paceline_engine::{Reached, Simulation};
+/// use paceline_kernel::{Context, LpId, Model, Time};
+///
+/// /// An account that earns one a second, and takes deposits.
+/// struct Account;
+///
+/// impl Model for Account {
+///     type State = u64;
+///     type Event = u64;
+///     type Output = ();
+/// #   fn lps(&self) -> u32 { 1 }
+/// #   fn lookahead(&self) -> Time { Time::secs(1) }
+///     fn init(&self, _: LpId, cx: &mut Context<Self>) -> u64 {
+///         cx.schedule(Time::secs(1), 1);
+///         0
+///     }
+///     fn handle(&self, balance: &mut u64, deposit: &u64, cx: &mut Context<Self>) {
+///         *balance += deposit;
+///         if *deposit == 1 {
+///             cx.schedule(Time::secs(1), 1);
+///         }
+///     }
+/// }
+///
+/// let mut run = Simulation::new(Account).until(Time::secs(100)).start()?;
+/// assert_eq!(run.run_until(Time::secs(10))?, Reached::Time);
+/// assert_eq!((run.time(), *run.state(LpId(0))), (Time::secs(10), 9));
+///
+/// run.send(LpId(0), Time::millis(10_500), 500)?;
+/// let stepped = run.run_event()?.expect("there are events");
+/// assert_eq!((stepped.time, stepped.event), (Time::secs(10), 1));
+/// run.run_until(Time::secs(11))?;
+/// assert_eq!(*run.state(LpId(0)), 510);
+///
+/// assert_eq!(run.run_until(Time::MAX)?, Reached::End);
+/// assert_eq!(run.finish()?.events, 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Run<M: Model> {
+    simulation: Simulation<M>,
+    legs: Legs<M>,
+    /// Where events from other threads wait.
+    entrance: Arc<Entrance<M::Event>>,
+    /// Whether an error has ended it.
+    failed: bool,
+}
+
+impl<M: Model> std::fmt::Debug for Run<M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Run")
+            .field("time", &self.time())
+            .field("pending", &self.pending())
+            .finish_non_exhaustive()
     }
-    monitor.advance(past.last, past.events);
-    let follows = simulation.threads.is_none() && *sync != Sync::Sequential;
-    let every = simulation.checkpoints.as_ref().map(|(checkpoints, _)| checkpoints.every);
-    let look = balancer.as_ref().map(|_| Balancer::first_look());
-    let decision = auto.as_ref().map(|auto| auto.pause(Duration::ZERO));
-    let steward = Steward::start(monitor, every, look, decision, follows.then_some(threads))?;
-    let mut course = Course {
-        simulation,
-        start,
-        dealt,
-        auto,
-        way,
-        partition,
-        moved: None,
-        distances: None,
-        settings,
-        steward,
-        balancer,
-        federates,
-        past,
-        width: None,
-        sums: Sums::default(),
-    };
-    let halt = course.run(threads)?;
-    let Course { dealt, auto, steward, balancer, mut federates, past, sums, .. } = course;
-    steward.finish()?;
-    let balancing = balancer.map(|balancer| balancer.finish(&federates));
+}
 
-    let reached = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX);
-    assert!(
-        halt == Some(Halt::Stop) || reached >= *until,
-        "no protocol ends while events are left before the horizon"
-    );
-    let pending: usize = federates.iter().map(Federate::pending).sum();
-    let ended_by = match (halt, pending) {
-        (Some(_), _) => EndedBy::Interrupted,
-        (None, 0) => EndedBy::NoEvents,
-        (None, _) => EndedBy::Horizon,
-    };
-    let groups = federates.len() as u32;
-    let Past { mut digest, mut events, mut last, mut outputs } = past;
-    for federate in federates {
-        let finished = federate.finish(model);
-        digest.join(finished.digest);
-        events += finished.events;
-        last = last.max(finished.last);
-        outputs.push(finished.output);
+impl<M: Model> Run<M> {
+    pub(crate) fn start(mut simulation: Simulation<M>) -> Result<Self, RunError> {
+        let resumed = simulation.resumed.take();
+        simulation.tracing.begin();
+        simulation.publishing.begin();
+        let legs = match simulation.queue {
+            QueueKind::Heap => Legs::Heap(build::build(&simulation, resumed)?),
+            QueueKind::EnhancedHeap => Legs::EnhancedHeap(build::build(&simulation, resumed)?),
+            QueueKind::Bucket => Legs::Bucket(build::build(&simulation, resumed)?),
+        };
+        Ok(Self { simulation, legs, entrance: Arc::default(), failed: false })
     }
-    let end_time = match ended_by {
-        EndedBy::Horizon => *until,
-        EndedBy::NoEvents => last,
-        EndedBy::Interrupted => reached.min(*until),
-    };
-    Ok(Report {
-        sync: *sync,
-        federates: dealt.federates(),
-        groups,
-        tried: auto.map(Auto::finish).unwrap_or_default(),
-        threads: sums.threads,
-        lps: model.lps(),
-        events,
-        resumed_events,
-        wall: start.elapsed(),
-        digest,
-        end_time,
-        ended_by,
-        windows: sums.windows,
-        null_messages: sums.null_messages,
-        rollbacks: sums.rollbacks,
-        gvt_rounds: sums.gvt_rounds,
-        gvt_steps: sums.gvt_steps,
-        gvt_lag: Time::nanos((sums.gvt_lag_ns / u128::from(sums.gvt_rounds.max(1))) as u64),
-        legs: sums.legs,
-        checkpoints: sums.checkpoints,
-        checkpoints_wall: sums.checkpoints_wall,
-        balancing,
-        unpaced: None,
-        outputs,
-    })
-}
 
-/// The federates that `threads` threads work on: those of `dealt`, or groups of them. A memory budget that does not hold the
-/// states of a group leaves them as they are.
-fn grouped<M: Model>(simulation: &Simulation<M>, dealt: &Partition, way: Way, threads: u32) -> Partition {
-    let Simulation { model, speculation, groups, .. } = simulation;
-    let merged = dealt.merged(match way.groups {
-        Groups::One => 1,
-        Groups::AsDealt => return dealt.clone(),
-        Groups::PerThread(groups_each) => groups.unwrap_or(groups_each.saturating_mul(threads)).max(1),
-    });
-    let fits = !way.sync.speculates() || speculation.check(model, merged.largest()).is_ok();
-    if fits { merged } else { dealt.clone() }
-}
+    /// The simulated time reached: everything before it has happened. After [`Run::run_event`], the time of that event.
+    pub fn time(&self) -> Time {
+        each!(&self.legs, course => course.time)
+    }
 
-/// What the legs of a run add up to.
-#[derive(Debug, Default)]
-struct Sums {
-    legs: u64,
-    threads: u32,
-    windows: u64,
-    null_messages: u64,
-    rollbacks: Option<Rollbacks>,
-    gvt_rounds: u64,
-    gvt_steps: u64,
-    gvt_lag_ns: u128,
-    checkpoints: u64,
-    checkpoints_wall: Duration,
-}
+    /// The earliest time for which [`Run::send`] takes events.
+    pub fn earliest(&self) -> Time {
+        each!(&self.legs, course => course.earliest())
+    }
 
-/// A run between two of its legs.
-struct Course<'s, M: Model, Q> {
-    simulation: &'s Simulation<M>,
-    start: Instant,
-    /// Who decides how it is worked off, where that is left open.
-    auto: Option<Auto>,
-    /// How it is worked off.
-    way: Way,
-    /// As the model deals its LPs to federates.
-    dealt: Partition,
-    /// As they are dealt now: federates may be merged, or LPs have moved.
-    partition: Partition,
-    /// As they were dealt when LPs moved last.
-    moved: Option<Partition>,
-    /// Of this partition, once windows have asked for them: none where they are not worth it.
-    distances: Option<Option<Arc<Distances>>>,
-    settings: Settings,
-    steward: Steward,
-    balancer: Option<Balancer>,
-    federates: Federates<M, Q>,
-    /// What was committed before the federates were dealt.
-    past: Past<M::Output>,
-    /// Of the moving window of the last leg that had one.
-    width: Option<Time>,
-    sums: Sums,
-}
+    /// The time of the next event; none without events before the horizon.
+    pub fn next_time(&mut self) -> Option<Time> {
+        let next = each!(&mut self.legs, course => course.lvt());
+        Some(next).filter(|next| *next < self.simulation.until)
+    }
 
-impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
-    /// Runs leg after leg, until the run is over or stopped; the first with `threads` workers.
-    fn run(&mut self, threads: u32) -> Result<Option<Halt>, RunError> {
-        let Simulation { monitor, leg_events, .. } = self.simulation;
-        let mut threads = self.threads(threads);
-        self.regroup(threads);
-        let (mut since, mut events) = (Instant::now(), self.events());
-        loop {
-            let workers = if self.way.sync == Sync::Sequential { 1 } else { threads };
-            monitor.begin_leg(workers, leg_events.unwrap_or(1));
-            if leg_events.is_some() {
-                monitor.pause();
-            }
-            let federates = std::mem::take(&mut self.federates);
-            self.simulation.tracing.start(workers, self.partition.federates());
-            let (sync, width) = (self.way.sync, self.width);
-            let distances = self.distances()?;
-            let outcome =
-                leg::run(self.simulation, sync, width, distances, &self.partition, federates, workers)?;
-            self.federates = outcome.federates;
-            self.width = outcome.width.or(width);
-            self.sums.legs += 1;
-            self.sums.threads = self.sums.threads.max(workers);
-            self.sums.windows += outcome.windows;
-            self.sums.null_messages += outcome.null_messages;
-            if let Some(fault) = outcome.fault {
-                return Err(fault.into());
-            }
-            if let Some(trouble) = outcome.trouble {
-                return Err(trouble.into());
-            }
-            let before = std::mem::replace(&mut events, self.events());
-            if let Some(auto) = &mut self.auto {
-                let wall = std::mem::replace(&mut since, Instant::now()).elapsed();
-                auto.ran(Stretch { events: events - before, wall, windows: outcome.windows });
-            }
-            if let Some(own) = outcome.rollbacks {
-                self.sums.rollbacks.get_or_insert_default().then(&own);
-            }
-            self.sums.gvt_rounds += outcome.gvt_rounds;
-            self.sums.gvt_steps += outcome.gvt_steps;
-            self.sums.gvt_lag_ns += outcome.gvt_lag_ns;
-            match outcome.halt {
-                None => return Ok(None),
-                Some(Halt::Stop) => {
-                    self.checkpoint()?;
-                    return Ok(Some(Halt::Stop));
+    /// Events waiting, those at or after the horizon among them.
+    pub fn pending(&self) -> usize {
+        each!(&self.legs, course => course.pending())
+    }
+
+    /// Events that have happened.
+    pub fn events(&self) -> u64 {
+        each!(&self.legs, course => course.events())
+    }
+
+    /// The model.
+    pub fn model(&self) -> &M {
+        &self.simulation.model
+    }
+
+    /// The state of an LP. Panics if there is no such LP.
+    pub fn state(&self, lp: LpId) -> &M::State {
+        let lps = self.simulation.model.lps();
+        assert!(lp.0 < lps, "the state of {lp}; allowed: LPs below {lps}");
+        each!(&self.legs, course => course.state(lp))
+    }
+
+    /// The states of all LPs, in the order of their numbers.
+    pub fn states(&self) -> impl Iterator<Item = (LpId, &M::State)> {
+        (0..self.simulation.model.lps()).map(LpId).map(|lp| (lp, self.state(lp)))
+    }
+
+    /// Shows the events waiting, in any order: to whom, when, what. Takes time for each of them.
+    pub fn look_at_pending(&mut self, mut look: impl FnMut(LpId, Time, &M::Event)) {
+        each!(&mut self.legs, course => course.look_at_pending(&mut look));
+    }
+
+    /// Goes on until everything before `until` has happened, or everything before the horizon of the run if that is earlier.
+    /// Errors: the model breaks a rule, a checkpoint cannot be written. After an error nothing goes on any more.
+    pub fn run_until(&mut self, until: Time) -> Result<Reached, RunError> {
+        self.live()?;
+        let horizon = self.simulation.until;
+        let until = until.min(horizon);
+        let simulation = &self.simulation;
+        let (halt, next) = each!(&mut self.legs, course => {
+            let halt = match simulation.pace {
+                Some(factor) => course.run_in_real_time(simulation, until, factor, &self.entrance),
+                None => {
+                    course.admit(&self.entrance);
+                    course.run(simulation, until)
                 }
-                Some(Halt::Pause) => {
-                    threads = self.threads(threads);
-                    self.decide();
-                    self.regroup(threads);
-                    if self.steward.is_checkpoint_due()? {
-                        self.checkpoint()?;
-                    }
-                    self.look(threads);
-                }
-            }
-        }
+            };
+            (halt, course.lvt())
+        });
+        self.failed = halt.is_err();
+        Ok(match halt? {
+            Some(_) => Reached::Stopped,
+            None if next >= horizon => Reached::End,
+            None => Reached::Time,
+        })
     }
 
-    /// The distances between federates, where the next leg is one of windows and they are worth it.
-    fn distances(&mut self) -> Result<Option<Arc<Distances>>, RunError> {
-        if self.way.sync != Sync::Window {
-            return Ok(None);
-        }
-        if self.distances.is_none() {
-            let distances = Distances::worth(&self.simulation.model, &self.partition)?;
-            self.distances = Some(distances.map(Arc::new));
-        }
-        Ok(self.distances.clone().flatten())
+    /// Goes on for one window: from the next event for the lookahead of the model, or for its instant where there is none.
+    pub fn run_window(&mut self) -> Result<Reached, RunError> {
+        let Some(next) = self.next_time() else { return self.run_until(Time::MAX) };
+        let width = self.simulation.model.lookahead().max(Time::nanos(1));
+        self.run_until(next.saturating_add(width))
     }
 
-    /// Events committed so far.
-    fn events(&self) -> u64 {
-        self.past.events + self.federates.iter().map(Federate::events).sum::<u64>()
+    /// Runs the next event in the total order, on the calling thread, and says which it was. None where no event is left before
+    /// the horizon.
+    pub fn run_event(&mut self) -> Result<Option<Stepped<M::Event>>, RunError> {
+        self.live()?;
+        let simulation = &self.simulation;
+        let stepped = each!(&mut self.legs, course => {
+            course.admit(&self.entrance);
+            course.step(simulation)
+        });
+        self.failed = stepped.is_err();
+        stepped
     }
 
-    /// How many workers the next leg has, where the last one had `threads`: what was asked for, else what follows the
-    /// cores. Requests made before this are fulfilled by it.
-    fn threads(&self, threads: u32) -> u32 {
-        let Simulation { sync, monitor, .. } = self.simulation;
-        let wanted = monitor.take_wanted();
-        let follows = self.simulation.threads.is_none();
-        let next = match (sync, wanted) {
-            (Sync::Sequential, _) => 1,
-            (_, Some(wanted)) => wanted,
-            (_, None) if follows => cores::available(),
-            (_, None) => threads,
-        };
-        self.steward.follow(follows.then_some(next));
-        next
-    }
-
-    /// Decides how the run goes on, where that is left open.
-    fn decide(&mut self) {
-        let Some(auto) = &mut self.auto else { return };
-        let run = self.start.elapsed();
-        if self.steward.take_crowded() {
-            auto.hurry(run);
+    /// Sends an event from outside: it happens to `lp` at `at`, after all events at `at` that LPs have sent with a delay, and after
+    /// those sent from outside before. It enters the digest, and is in checkpoints, as any other.
+    pub fn send(&mut self, lp: LpId, at: Time, event: M::Event) -> Result<(), SendError> {
+        let (lps, earliest) = (self.simulation.model.lps(), self.earliest());
+        if lp.0 >= lps {
+            return Err(SendError::UnknownLp { lp, lps });
         }
-        auto.decide(run);
-        self.way = auto.way();
-        self.steward.decide_in(auto.pause(run));
-    }
-
-    /// Merges federates anew, where the way or the number of threads asks for other groups than there are.
-    fn regroup(&mut self, threads: u32) {
-        let Simulation { model, speculation, .. } = self.simulation;
-        let mut next = grouped(self.simulation, &self.dealt, self.way, threads);
-        let window = self.way.window(model);
-        if next.federates() == self.partition.federates() && window == self.settings.window {
-            return;
+        if at == Time::MAX {
+            return Err(SendError::BeyondClock { lp });
         }
-        let fits = |partition: &Partition| {
-            !self.way.sync.speculates() || speculation.check(model, partition.largest()).is_ok()
-        };
-        // Where LPs have moved among as many federates, they need not do so again.
-        if let Some(moved) = &self.moved
-            && moved.federates() == next.federates()
-            && fits(moved)
-        {
-            next = moved.clone();
+        if at < earliest {
+            return Err(SendError::TooEarly { lp, at, earliest });
         }
-        let start = Instant::now();
-        let world = self.gather();
-        if let Some(balancer) = &mut self.balancer {
-            balancer.dealt_anew(next.federates());
-        }
-        (self.partition, self.settings.window) = (next, window);
-        self.distances = None;
-        self.deal(world);
-        if let Some(auto) = &mut self.auto {
-            auto.dealt(start.elapsed());
-        }
-    }
-
-    /// Writes a checkpoint, if there are to be any.
-    fn checkpoint(&mut self) -> Result<(), RunError> {
-        let Simulation { checkpoints: Some((checkpoints, codec)), .. } = self.simulation else {
-            return Ok(());
-        };
-        let mut recorder = self.simulation.tracing.recorder(None);
-        let (start, start_ns) = (Instant::now(), recorder.now());
-        self.steward.settle()?;
-        let world = self.gather();
-        let reached = world.last();
-        let written = codec.write(&world, checkpoints)?;
-        self.deal(world);
-        self.steward.publish(written)?;
-        self.sums.checkpoints += 1;
-        self.sums.checkpoints_wall += start.elapsed();
-        recorder.slice(RecordKind::Checkpoint, None, start_ns, reached, 0);
+        each!(&mut self.legs, course => course.send(lp, at, event));
         Ok(())
     }
+
+    /// A handle to send events from other threads while the run goes on or waits. It takes them in when a call begins, and in a run
+    /// that is tied to real time ([`Simulation::pace`]) at once.
+    pub fn sender(&self) -> Sender<M::Event> {
+        Sender::new(&self.entrance, self.simulation.model.lps())
+    }
+
+    /// How the run has kept up with real time so far, where it is tied to it.
+    pub fn lateness(&self) -> Lateness {
+        each!(&self.legs, course => course.lateness)
+    }
+
+    /// Writes a checkpoint now, where [`Simulation::checkpoint`] has said where to; else does nothing. Says whether it did.
+    pub fn checkpoint(&mut self) -> Result<bool, RunError> {
+        self.live()?;
+        let simulation = &self.simulation;
+        let written = each!(&mut self.legs, course => course.checkpoint(simulation));
+        self.failed = written.is_err();
+        written.map(|()| simulation.checkpoints.is_some())
+    }
+
+    /// Goes on with so many worker threads from the next call on, see [`Monitor::set_threads`].
+    pub fn set_threads(&self, threads: u32) -> Result<(), ThreadsError> {
+        self.simulation.monitor.set_threads(threads)
+    }
+
+    /// A handle to watch and stop it from elsewhere.
+    pub fn monitor(&self) -> Monitor {
+        self.simulation.monitor.clone()
+    }
+
+    /// Ends the run where it is.
+    pub fn finish(self) -> Result<Report<M::Output>, RunError> {
+        self.finish_keeping_model().map(|(report, _)| report)
+    }
+
+    /// Ends the run where it is, and hands the model back too.
+    pub fn finish_keeping_model(self) -> Result<(Report<M::Output>, M), RunError> {
+        self.live()?;
+        let Self { simulation, legs, .. } = self;
+        let mut report = each!(legs, course => course.finish(&simulation))?;
+        report.unpaced = simulation.publishing.into_trouble();
+        Ok((report, simulation.model))
+    }
+
+    fn live(&self) -> Result<(), RunError> {
+        if self.failed { Err(RunError::Failed) } else { Ok(()) }
+    }
+}
+
+/// Runs a simulation to its end.
+pub(crate) fn run<M: Model>(simulation: Simulation<M>) -> Result<(Report<M::Output>, M), RunError> {
+    let mut run = Run::start(simulation)?;
+    run.run_until(Time::MAX)?;
+    run.finish_keeping_model()
 }

@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use crate::checkpoint::Codec;
 use crate::lvt::Publishing;
+use crate::observer::Observing;
 use crate::trace::Tracing;
-use crate::{Checkpoints, Monitor, Report, RunError, Speculation, TraceSink};
+use crate::{Checkpoints, Monitor, Observer, Report, Run, RunError, Speculation, TraceSink};
 
 /// The synchronization protocol of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,12 +102,14 @@ pub struct Simulation<M: Model> {
     pub(crate) queue: QueueKind,
     pub(crate) until: Time,
     pub(crate) step: Option<Time>,
+    pub(crate) pace: Option<f64>,
     pub(crate) seed: u64,
     pub(crate) ties: TieBreak,
     pub(crate) pin: bool,
     pub(crate) monitor: Monitor,
     pub(crate) speculation: Speculation,
     pub(crate) tracing: Tracing,
+    pub(crate) observer: Option<Observing<M>>,
     pub(crate) publishing: Publishing,
     pub(crate) checkpoints: Option<(Checkpoints, Codec<M>)>,
     pub(crate) resumed: Option<World<M>>,
@@ -132,6 +135,7 @@ impl<M: Model + fmt::Debug> fmt::Debug for Simulation<M> {
             .field("queue", &self.queue)
             .field("until", &self.until)
             .field("step", &self.step)
+            .field("pace", &self.pace)
             .field("seed", &self.seed)
             .field("ties", &self.ties)
             .field("pin", &self.pin)
@@ -156,6 +160,7 @@ impl<M: Model> Simulation<M> {
             queue: QueueKind::Bucket,
             until: Time::MAX,
             step: None,
+            pace: None,
             seed: 1,
             ties: TieBreak::Fixed,
             pin: false,
@@ -168,6 +173,7 @@ impl<M: Model> Simulation<M> {
             draws: None,
             speculation: Speculation::default(),
             tracing: Tracing::default(),
+            observer: None,
             publishing: Publishing::default(),
         }
     }
@@ -222,6 +228,14 @@ impl<M: Model> Simulation<M> {
     /// The step of [`Sync::TimeStep`]; the lookahead unless said.
     pub fn step(mut self, step: Time) -> Self {
         self.step = Some(step);
+        self
+    }
+
+    /// Ties simulated time to real time: `factor` simulated seconds a second, from the first call that runs on. Nothing happens
+    /// before it is due; a run that is late goes on as fast as it can until it is not, and leaves nothing out
+    /// ([`Report::lateness`]). So people, hardware and virtual machines can take part, through [`Run::sender`].
+    pub fn pace(mut self, factor: f64) -> Self {
+        self.pace = Some(factor);
         self
     }
 
@@ -307,12 +321,26 @@ impl<M: Model> Simulation<M> {
         self
     }
 
+    /// Tells `observer` what happens while it happens.
+    pub fn observe(mut self, observer: Arc<dyn Observer<M>>) -> Self
+    where
+        M: 'static,
+    {
+        self.observer = Some(Observing::by(observer));
+        self
+    }
+
     /// Publishes the LVT of its threads on `page`, instead of on the one that the environment variable `PACELINE_LVT`
     /// names.
     #[cfg(target_os = "linux")]
     pub fn publish(mut self, page: Arc<paceline_lvt::Page>) -> Self {
         self.publishing = Publishing::on(page);
         self
+    }
+
+    /// Starts it, to be run on step by step. Errors: settings that cannot work, or a model whose `init` breaks a rule.
+    pub fn start(self) -> Result<Run<M>, RunError> {
+        Run::start(self)
     }
 
     /// Runs it. Errors: a model that breaks a rule, or settings that cannot work.

@@ -23,7 +23,7 @@ use crate::ready::Ready;
 use crate::seat::{Batch, Federates, Seat, deliver, vacate};
 use crate::sync::{Apart, Mutex, lock};
 use crate::trace::Recorder;
-use crate::{Monitor, RecordKind};
+use crate::{Monitor, Observer, RecordKind, Simulation, WindowOpened};
 
 /// The protocol, and how far it allows federates to go in the window that is open.
 #[derive(Debug)]
@@ -83,6 +83,7 @@ pub(crate) struct Windowed<'a, M: Model, Q> {
     partition: &'a Partition,
     until: Time,
     monitor: &'a Monitor,
+    observer: Option<&'a dyn Observer<M>>,
     /// More workers than this are never awake at once.
     useful: u32,
     seats: Vec<Seat<Federate<M, Q>, M::Event, ()>>,
@@ -117,14 +118,14 @@ impl<E> Desk<E> {
 
 impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
     pub(crate) fn new(
-        model: &'a M,
+        simulation: &'a Simulation<M>,
         partition: &'a Partition,
         mut federates: Federates<M, Q>,
         bounds: Bounds,
         until: Time,
         workers: u32,
-        monitor: &'a Monitor,
     ) -> Self {
+        let Simulation { model, monitor, observer, .. } = simulation;
         let next = federates.iter_mut().map(Federate::lvt).collect();
         let ready = Ready::new(federates.len(), workers as usize, bounds.slack(model.lookahead()));
         let state = State { bounds, ready, next, unfinished: 0, over: false, halt: None, fault: None };
@@ -135,6 +136,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
             partition,
             until,
             monitor,
+            observer: observer.as_ref().map(|observing| &*observing.observer),
             useful,
             seats,
             state: Apart(Mutex::new(state)),
@@ -160,6 +162,11 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
             }
         }
         state.unfinished = state.ready.len();
+        if let Some(observer) = self.observer {
+            let (number, federates) = (state.bounds.opened() - 1, state.ready.len() as u32);
+            let (time, events) = (least, self.monitor.events());
+            observer.window(&WindowOpened { number, time, federates, events });
+        }
         u32::try_from(state.ready.len()).unwrap_or(u32::MAX)
     }
 

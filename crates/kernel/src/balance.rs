@@ -14,6 +14,7 @@
 mod graph;
 mod level;
 
+use crate::event::OUTSIDE;
 use crate::{Cost, Event, LpId, Model, Partition, TieBreak, World};
 use graph::Graph;
 
@@ -131,6 +132,9 @@ impl Activity {
 
     fn message<E>(&mut self, event: &Event<E>, ties: TieBreak) {
         let (from, to) = (event.origin(ties).0, event.to());
+        if from == OUTSIDE {
+            return;
+        }
         self.messages += UNIT;
         if from != to {
             self.edges.push(Edge::new(from, to, UNIT));

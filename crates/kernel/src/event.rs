@@ -16,6 +16,9 @@ use crate::{LpId, Time};
 /// The deepest chain of zero-delay events within one instant; a longer one is a model that never leaves the instant.
 pub const MAX_DEPTH: u16 = u16::MAX;
 
+/// The source of events from outside. No LP has this number: there are at most 2^32 - 1.
+pub(crate) const OUTSIDE: LpId = LpId(u32::MAX);
+
 /// Bits of the tie that stand in one word with the depth.
 const HIGH_BITS: u32 = 48;
 const HALF: u64 = (1 << 40) - 1;
@@ -130,6 +133,12 @@ impl<E> Event<E> {
     #[inline(always)]
     pub(crate) const fn new(time: Time, depth: u16, tie: Tie, to: LpId, payload: E) -> Self {
         Self { time, order: (depth as u64) << HIGH_BITS | tie.0, tie_low: tie.1, to, payload }
+    }
+
+    /// The `number`-th event that comes from outside the model: at its instant it happens after all others of depth 0, as if an LP
+    /// that comes after all others had sent it.
+    pub const fn from_outside(ties: TieBreak, number: u64, time: Time, to: LpId, payload: E) -> Self {
+        Self::new(time, 0, ties.tie(OUTSIDE, number), to, payload)
     }
 
     /// When it happens.

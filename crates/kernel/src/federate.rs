@@ -18,6 +18,7 @@ mod look;
 mod meter;
 mod one;
 mod warp;
+mod watch;
 
 use batch::Batch;
 pub use init::Settings;
@@ -28,6 +29,8 @@ pub use warp::{
     Bounds, Cancellation, Depths, Optimism, Rollbacks, Saving, Times, Trouble, TroubleKind, Turn as WarpTurn,
     Wants, Warp,
 };
+pub use watch::CommitObserver;
+use watch::Watch;
 
 use crate::context::Rules;
 use crate::world::Lp;
@@ -68,6 +71,8 @@ pub struct Federate<M: Model, Q> {
     output: M::Output,
     /// Where the host wants to know what LPs cost.
     meter: Option<Meter>,
+    /// Where somebody wants to know what becomes final.
+    watch: Option<Watch<M>>,
 }
 
 /// Where this federate's LPs are.
@@ -194,7 +199,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             if self.batch.is_empty() {
                 // LPs of one federate also keep a lookahead among themselves: whole LPs only within it.
                 let safe = bound.min(self.lvt().saturating_add(self.apart));
-                if self.rules.lookahead == Time::ZERO {
+                if self.rules.lookahead == Time::ZERO || self.watch.is_some() {
                     return self.step_on(model, partition, bound, left, outbox);
                 }
                 if !self.fill(partition, safe) {

@@ -28,8 +28,8 @@ pub use digest::{Bits, Digest};
 pub use event::{Event, Key, MAX_DEPTH, TieBreak};
 pub use fault::{Fault, FaultKind};
 pub use federate::{
-    Bounds, Cancellation, Clock, Cost, Depths, Federate, Finished, Optimism, Progress, Rollbacks, Saving,
-    Settings, Times, Trouble, TroubleKind, Wants, Warp, WarpTurn,
+    Bounds, Cancellation, Clock, CommitObserver, Cost, Depths, Federate, Finished, Optimism, Progress,
+    Rollbacks, Saving, Settings, Times, Trouble, TroubleKind, Wants, Warp, WarpTurn,
 };
 pub use model::{Channels, LpId, Model};
 pub use outbox::{Mail, Outbox, Receipt};

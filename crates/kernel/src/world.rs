@@ -29,6 +29,8 @@ pub struct Past<O> {
     pub last: Time,
     /// What the model has written, in parts.
     pub outputs: Vec<O>,
+    /// Events that have come from outside, whether they have happened or not.
+    pub injected: u64,
 }
 
 /// A run at a moment when nothing is speculative.

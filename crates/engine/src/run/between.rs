@@ -3,15 +3,17 @@
 //! Invariant: what is gathered is dealt again before the next leg, and every federate that is dealt has its LPs timed where loads
 //! are to be evened out.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use paceline_kernel::{EventQueue, Model, Partition, World};
 
-use super::Course;
+use super::course::Course;
 use crate::Simulation;
 use crate::balance::Glance;
+use crate::observer::Observing;
 
-impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
+impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
     /// Takes the federates apart.
     pub(super) fn gather(&mut self) -> World<M> {
         let (federates, past) = (std::mem::take(&mut self.federates), std::mem::take(&mut self.past));
@@ -22,16 +24,25 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
     }
 
     /// Deals what was gathered to the federates of the partition.
-    pub(super) fn deal(&mut self, world: World<M>) {
-        (self.federates, self.past) = world.deal(&self.simulation.model, &self.partition, self.settings);
+    pub(super) fn deal(&mut self, simulation: &Simulation<M>, world: World<M>) {
+        (self.federates, self.past) = world.deal(&simulation.model, &self.partition, self.settings);
+        self.attend(simulation);
+    }
+
+    /// Has federates that have just been dealt measured and watched, where somebody wants to know.
+    pub(super) fn attend(&mut self, simulation: &Simulation<M>) {
         if let Some(balancer) = &self.balancer {
             balancer.measure(&mut self.federates);
         }
+        if let Some(Observing { commits, .. }) = &simulation.observer {
+            self.federates.iter_mut().for_each(|federate| federate.watch(Arc::clone(commits)));
+        }
     }
 
-    /// Moves LPs between federates, where that is asked for, due and worth it for `threads` workers.
-    pub(super) fn look(&mut self, threads: u32) {
-        let Simulation { model, speculation, leg_events, .. } = self.simulation;
+    /// Moves LPs between federates, where that is asked for, due and worth it for as many workers as there are.
+    pub(super) fn look(&mut self, simulation: &Simulation<M>) {
+        let Simulation { model, speculation, leg_events, .. } = simulation;
+        let threads = self.threads;
         if self.partition.federates() == 1 {
             return;
         }
@@ -61,7 +72,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<'_, M, Q> {
                     }
                 }
             }
-            self.deal(world);
+            self.deal(simulation, world);
         }
         let Some(balancer) = &mut self.balancer else { return };
         balancer.stood_still(start.elapsed(), &self.federates);

@@ -11,7 +11,7 @@ pub fn setting(name: &str, default: u64) -> u64 {
 }
 
 /// Digest, events, why and when the run ended, and what each LP committed in which order.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Facts {
     ended: String,
     committed: Vec<(LpId, Time, Hop)>,

@@ -36,6 +36,14 @@ pub struct Hop {
     word: u64,
 }
 
+impl Hop {
+    /// One that comes from outside.
+    #[allow(dead_code, reason = "not all tests that share this module send from outside")]
+    pub fn outside(word: u64) -> Self {
+        Self { left: 8, word }
+    }
+}
+
 impl Mesh {
     /// The model of case `seed`; `zero` gives it no lookahead.
     pub fn draw(seed: u64, zero: bool) -> Self {
@@ -68,6 +76,12 @@ impl Mesh {
             let factor = if rng.chance(short) { 1 } else { [10, 100, 1000][rng.below(3) as usize] };
             *lookahead = Time::nanos(lookahead.as_nanos() * factor);
         }
+    }
+
+    /// Of what delays are multiples.
+    #[allow(dead_code, reason = "not all tests that share this module need it")]
+    pub fn grain(&self) -> Time {
+        self.grain
     }
 
     /// A horizon that cuts some cases short.

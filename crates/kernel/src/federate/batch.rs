@@ -79,6 +79,11 @@ impl<E> Batch<E> {
         self.hand.as_ref().or_else(|| self.order.running(&self.blocks[self.block]))
     }
 
+    /// This event is about to be run, apart from the batch.
+    pub(super) fn take_in_hand(&mut self, event: Event<E>) {
+        self.hand = Some(event);
+    }
+
     /// Makes the next LP with events the LP in hand. Gives out its local number.
     pub(super) fn take_lp(&mut self, place: &Place, partition: &Partition) -> usize {
         self.next_run(place, partition);

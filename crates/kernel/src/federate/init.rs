@@ -90,6 +90,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             last: Time::ZERO,
             output: M::Output::default(),
             meter: None,
+            watch: None,
         }
     }
 }

@@ -32,6 +32,28 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         if self.fault.is_some() { Progress::Faulty } else { Progress::More }
     }
 
+    /// Takes out the least event, if it is before `bound`, for [`Federate::run_taken`], or to give it back with
+    /// [`Federate::receive`].
+    pub fn take_least(&mut self, bound: Time) -> Option<Event<M::Event>> {
+        self.put_back();
+        if self.fault.is_some() { None } else { self.queue.pop(bound) }
+    }
+
+    /// Runs an event that was taken out as the least; adds what it sends to `told`, too.
+    pub fn run_taken(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        event: &Event<M::Event>,
+        outbox: &mut Outbox<M::Event>,
+        told: &mut Vec<Event<M::Event>>,
+    ) -> Progress {
+        self.run_one(model, partition, event);
+        told.extend(self.sent.iter().cloned());
+        self.route(partition, outbox);
+        if self.fault.is_some() { Progress::Faulty } else { Progress::More }
+    }
+
     /// Runs at most `budget` events before `bound`, one after the other in the total order.
     pub fn step_on(
         &mut self,
@@ -54,6 +76,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 limit = bound;
                 continue;
             };
+            if self.cancelled.len() > 0 && self.cancelled.takes(&event) {
+                continue;
+            }
             left -= 1;
             if fetched == 0 {
                 self.fetch_upcoming(partition);
@@ -61,7 +86,14 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             }
             fetched -= 1;
             let first = self.sent.is_empty();
+            if self.watch.is_some() {
+                // For whoever asks after a panic; without a watch, Time Warp runs safe batches in the other gear.
+                self.batch.take_in_hand(event.clone());
+            }
             let near = self.run_one(model, partition, &event);
+            if near && self.reach > Time::ZERO {
+                self.join(partition, bound);
+            }
             if near || self.sent.len() >= SENT {
                 self.route(partition, outbox);
                 limit = bound;
@@ -77,6 +109,15 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         } else {
             Progress::Idle
         }
+    }
+
+    /// Messages to LPs of this federate before `bound`, which is as far as all of them are to be run now, are for the queue, however
+    /// far LPs have been run ahead.
+    fn join(&mut self, partition: &Partition, bound: Time) {
+        let (place, id) = (&self.place, self.id);
+        let joins =
+            |event: &mut Event<M::Event>| event.time() < bound && place.holds(event.to(), id, partition);
+        self.sent.extract_if(.., joins).for_each(|event| self.queue.push(event));
     }
 
     /// Reads something of the LPs whose events come next, all at once: where there are more LPs than the cache holds, each would
@@ -99,7 +140,13 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         batch::run(model, lp, event, &mut cx, &mut self.output, &mut self.digest, &mut self.last);
         lp.core = cx.core();
         let near = cx.alarmed();
-        self.events += u64::from(!(near && cx.calm()));
+        let counts = !(near && cx.calm());
+        self.events += u64::from(counts);
+        if let Some(watch) = &mut self.watch
+            && counts
+        {
+            watch.note(self.id, event);
+        }
         near
     }
 }

@@ -155,7 +155,8 @@ pub struct Warp<M: Model, Q> {
 
 impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     /// Lets `base` run ahead.
-    pub fn new(base: Federate<M, Q>, settings: &Optimism) -> Self {
+    pub fn new(mut base: Federate<M, Q>, settings: &Optimism) -> Self {
+        base.hold();
         let lps = base.lps.len();
         let table = settings.optimistic.iter().flat_map(|table| {
             let place = &base.place;
@@ -287,11 +288,13 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         let Bounds { floor, gvt, until, width, .. } = bounds;
         let safe = gvt.saturating_add(self.base.rules.lookahead).min(until);
         self.committed = self.committed.max(safe);
-        if self.is_full() {
+        // What is told of must come out of the log in time.
+        if self.is_full() || self.base.watch.is_some() {
             self.log.commit_all(model, &mut self.base, safe);
         } else {
             self.log.commit(model, &mut self.base, safe);
         }
+        self.base.tell_before(gvt);
         if let Some(trouble) = self.trouble(safe) {
             return Turn::Failed(trouble);
         }

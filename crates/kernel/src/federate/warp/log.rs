@@ -363,6 +363,9 @@ impl<M: Model> Log<M> {
                     model.commit(lp, event.time(), &event.payload, &mut base.output);
                     base.digest.event(event);
                     base.last = base.last.max(event.time());
+                    if let Some(watch) = &mut base.watch {
+                        watch.note(base.id, event);
+                    }
                 }
                 base.events += count as u64;
                 run.from += count as u32;

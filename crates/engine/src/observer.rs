@@ -1,0 +1,109 @@
+//! Telling somebody what a run does while it does it.
+//!
+//! Invariant: a run that nobody observes pays nothing but a branch; one that is observed has the same result.
+
+use std::sync::Arc;
+
+use paceline_kernel::{CommitObserver, LpId, Model, Time};
+
+/// Is told what happens in a run, by whatever thread does it: whatever it takes is taken from the run. A federate that is observed
+/// works one event after the other, more slowly than else.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+/// use paceline_engine::{Observer, Simulation};
+/// use paceline_kernel::{LpId, Time};
+/// # use paceline_kernel::{Context, Model};
+/// # struct Tick;
+/// # impl Model for Tick {
+/// #     type State = ();
+/// #     type Event = ();
+/// #     type Output = ();
+/// #     fn lps(&self) -> u32 { 4 }
+/// #     fn lookahead(&self) -> Time { Time::secs(1) }
+/// #     fn init(&self, _: LpId, cx: &mut Context<Self>) { cx.schedule(Time::ZERO, ()) }
+/// #     fn handle(&self, _: &mut (), _: &(), cx: &mut Context<Self>) { cx.schedule(Time::secs(1), ()) }
+/// # }
+///
+/// /// Remembers when what happened to LP 2.
+/// #[derive(Default)]
+/// struct Diary(Mutex<Vec<Time>>);
+///
+/// impl Observer<Tick> for Diary {
+///     fn committed(&self, _federate: u32, lp: LpId, at: Time, _event: &()) {
+///         if lp == LpId(2) {
+///             self.0.lock().unwrap().push(at);
+///         }
+///     }
+/// }
+///
+/// let diary = Arc::new(Diary::default());
+/// Simulation::new(Tick).until(Time::secs(3)).observe(diary.clone()).run()?;
+/// assert_eq!(*diary.0.lock().unwrap(), [Time::ZERO, Time::secs(1), Time::secs(2)]);
+/// # Ok::<(), paceline_engine::RunError>(())
+/// ```
+pub trait Observer<M: Model>: Send + Sync {
+    /// `event` has happened to `lp` at `at`, for good. In the total order among the events of a federate, for as long as the LPs
+    /// stay dealt to federates as they are; federates run side by side.
+    fn committed(&self, federate: u32, lp: LpId, at: Time, event: &M::Event) {
+        let _ = (federate, lp, at, event);
+    }
+
+    /// A window or a time step opens.
+    fn window(&self, window: &WindowOpened) {
+        let _ = window;
+    }
+
+    /// The run stands still: between two legs, or because a call of its owner is over.
+    fn paused(&self, pause: &Pause) {
+        let _ = pause;
+    }
+}
+
+/// A window or a time step that opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WindowOpened {
+    /// How many have opened before it since the run paused last.
+    pub number: u64,
+    /// No event before this is left.
+    pub time: Time,
+    /// Federates with events in it.
+    pub federates: u32,
+    /// Events that have happened before it.
+    pub events: u64,
+}
+
+/// A moment at which the run stands still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Pause {
+    /// No event before this is left.
+    pub time: Time,
+    /// Events that have happened.
+    pub events: u64,
+    /// Events waiting.
+    pub pending: usize,
+}
+
+/// Who observes a run.
+pub(crate) struct Observing<M: Model> {
+    pub(crate) observer: Arc<dyn Observer<M>>,
+    /// The same, for the kernel.
+    pub(crate) commits: Arc<dyn CommitObserver<M>>,
+}
+
+impl<M: Model + 'static> Observing<M> {
+    pub(crate) fn by(observer: Arc<dyn Observer<M>>) -> Self {
+        Self { commits: Arc::new(Commits(Arc::clone(&observer))), observer }
+    }
+}
+
+/// Passes on what the kernel says.
+struct Commits<M: Model>(Arc<dyn Observer<M>>);
+
+impl<M: Model> CommitObserver<M> for Commits<M> {
+    fn committed(&self, federate: u32, lp: LpId, at: Time, event: &M::Event) {
+        self.0.committed(federate, lp, at, event);
+    }
+}

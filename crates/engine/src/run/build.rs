@@ -1,0 +1,137 @@
+//! What settings come to: federates, threads, and a run that stands before its first event.
+
+use std::time::{Duration, Instant};
+
+use paceline_kernel::{
+    Activity, Balance, EventQueue, Federate, Model, Partition, Past, Settings, Time, World,
+};
+
+use super::course::{Course, Sums};
+use super::real_time::Lateness;
+use crate::auto::{Auto, Groups, Way};
+use crate::balance::Balancer;
+use crate::monitor::MOST_THREADS;
+use crate::pool::Crew;
+use crate::steward::Steward;
+use crate::{RunError, Simulation, Sync, ThreadsError, cores};
+
+/// Federates per thread where the number of federates is left to us: enough that one slow thread's share can be taken
+/// over by the others.
+const FEDERATES_PER_THREAD: u32 = 4;
+
+/// Federates and threads that the settings come to, or why they cannot work.
+pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), RunError> {
+    let lps = simulation.model.lps();
+    let lookahead = simulation.model.lookahead();
+    for (what, number) in [
+        ("the number of LPs", Some(lps)),
+        ("the number of federates", simulation.federates),
+        ("the number of threads", simulation.threads),
+    ] {
+        if number == Some(0) {
+            return Err(RunError::Zero { what });
+        }
+    }
+    if let Some(threads) = simulation.threads.filter(|threads| *threads > MOST_THREADS) {
+        return Err(ThreadsError { threads }.into());
+    }
+    if let Some(federates) = simulation.federates.filter(|federates| *federates > lps) {
+        return Err(RunError::TooManyFederates { federates, lps });
+    }
+    if let Some(factor) = simulation.pace.filter(|factor| !(factor.is_finite() && *factor > 0.0)) {
+        return Err(RunError::Pace { factor: factor.to_string() });
+    }
+    if simulation.sync == Sync::Sequential {
+        return Ok((1, 1));
+    }
+    if lookahead == Time::ZERO && !matches!(simulation.sync, Sync::Optimistic | Sync::Auto) {
+        return Err(RunError::NoLookahead { protocol: simulation.sync.name() });
+    }
+    if let Some(step) = simulation.step.filter(|step| *step == Time::ZERO || *step > lookahead) {
+        return Err(RunError::Step { step, lookahead });
+    }
+    let threads = simulation.threads.unwrap_or_else(cores::available);
+    let spread = if threads == 1 { 1 } else { threads.saturating_mul(FEDERATES_PER_THREAD) };
+    Ok((simulation.federates.unwrap_or_else(|| spread.min(lps)), threads))
+}
+
+/// A run of the simulation from its beginning, or from where the world to be resumed stands.
+pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
+    simulation: &Simulation<M>,
+    resumed: Option<World<M>>,
+) -> Result<Course<M, Q>, RunError> {
+    let start = Instant::now();
+    let (count, threads) = check(simulation)?;
+    let Simulation { model, sync, until, seed, ties, monitor, balance, .. } = simulation;
+    if let Some(reached) = resumed.as_ref().filter(|world| world.events() > 0).map(World::last)
+        && reached >= *until
+    {
+        return Err(RunError::PastHorizon { until: *until, reached });
+    }
+    let dealt = model.partition(count);
+    let auto = Auto::new(simulation, threads);
+    let way = auto.as_ref().map_or_else(|| Way::of(*sync), Auto::way);
+    let partition = grouped(simulation, &dealt, way, threads);
+    let settings = Settings { seed: *seed, ties: *ties, window: way.window(model) };
+    let resumed_events = resumed.as_ref().map_or(0, World::events);
+    if sync.speculates() || *sync == Sync::Auto {
+        simulation.speculation.check(model, dealt.largest())?;
+    }
+    let moves = dealt.federates() > 1 && (*balance != Balance::Off || simulation.shuffle.is_some());
+    let balancer = moves.then(|| {
+        let activity = resumed.as_ref().map_or_else(|| Activity::new(model.lps()), Activity::since);
+        Balancer::new(*balance, *ties, simulation.shuffle, activity, partition.federates())
+    });
+    let (federates, past) = match resumed {
+        None => (Federate::<M, Q>::build(model, &partition, settings)?, Past::default()),
+        Some(world) => world.deal(model, &partition, settings),
+    };
+    monitor.advance(past.last, past.events);
+    let follows = simulation.threads.is_none() && *sync != Sync::Sequential;
+    let every = simulation.checkpoints.as_ref().map(|(checkpoints, _)| checkpoints.every);
+    let look = balancer.as_ref().map(|_| Balancer::first_look());
+    let decision = auto.as_ref().map(|auto| auto.pause(Duration::ZERO));
+    let steward = Steward::start(monitor, every, look, decision, follows.then_some(threads))?;
+    let mut course = Course {
+        time: past.last,
+        dealt,
+        auto,
+        way,
+        partition,
+        moved: None,
+        distances: None,
+        settings,
+        threads,
+        crew: Crew::default(),
+        steward,
+        balancer,
+        federates,
+        past,
+        resumed_events,
+        width: None,
+        called: start,
+        tie: None,
+        lateness: Lateness::default(),
+        sums: Sums::since(start),
+    };
+    course.attend(simulation);
+    Ok(course)
+}
+
+/// The federates that `threads` threads work on: those of `dealt`, or groups of them. A memory budget that does not hold the
+/// states of a group leaves them as they are.
+pub(super) fn grouped<M: Model>(
+    simulation: &Simulation<M>,
+    dealt: &Partition,
+    way: Way,
+    threads: u32,
+) -> Partition {
+    let Simulation { model, speculation, groups, .. } = simulation;
+    let merged = dealt.merged(match way.groups {
+        Groups::One => 1,
+        Groups::AsDealt => return dealt.clone(),
+        Groups::PerThread(groups_each) => groups.unwrap_or(groups_each.saturating_mul(threads)).max(1),
+    });
+    let fits = !way.sync.speculates() || speculation.check(model, merged.largest()).is_ok();
+    if fits { merged } else { dealt.clone() }
+}

@@ -1,0 +1,362 @@
+//! A run between two of its legs, with queues of one kind: it goes on leg after leg up to a time, and ends in a report.
+//!
+//! A leg ends when the run has come to that time, or at a pause: between two legs nothing is speculative or under way, and the run
+//! can be written down, or go on with other threads or with LPs in other federates. Pauses are asked for by the [`Steward`] and
+//! by [`Monitor::set_threads`](crate::Monitor::set_threads).
+//!
+//! Invariant: between two legs no federate has a message for another, and no event before `time` is waiting unless the last leg was
+//! stopped.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use paceline_kernel::{Distances, EventQueue, Federate, Model, Partition, Past, Rollbacks, Settings, Time};
+
+use super::build::grouped;
+use super::real_time::{Lateness, Tie};
+use crate::auto::{Auto, Stretch, Way};
+use crate::balance::Balancer;
+use crate::monitor::Halt;
+use crate::observer::Observing;
+use crate::pool::Crew;
+use crate::seat::Federates;
+use crate::steward::Steward;
+use crate::{EndedBy, Pause, RecordKind, Report, RunError, Simulation, Sync, cores, leg};
+
+/// What the legs of a run add up to.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    /// Real time spent in the run; not what passed between the calls of its owner.
+    pub(super) wall: Duration,
+    legs: u64,
+    threads: u32,
+    windows: u64,
+    null_messages: u64,
+    rollbacks: Option<Rollbacks>,
+    gvt_rounds: u64,
+    gvt_steps: u64,
+    gvt_lag_ns: u128,
+    pub(super) checkpoints: u64,
+    checkpoints_wall: Duration,
+}
+
+impl Sums {
+    /// Of a run that took so long to build.
+    pub(super) fn since(start: Instant) -> Self {
+        Self { wall: start.elapsed(), ..Self::default() }
+    }
+}
+
+/// See the module.
+pub(super) struct Course<M: Model, Q> {
+    /// The simulated time reached.
+    pub(super) time: Time,
+    /// Who decides how it is worked off, where that is left open.
+    pub(super) auto: Option<Auto>,
+    /// How it is worked off.
+    pub(super) way: Way,
+    /// As the model deals its LPs to federates.
+    pub(super) dealt: Partition,
+    /// As they are dealt now: federates may be merged, or LPs have moved.
+    pub(super) partition: Partition,
+    /// As they were dealt when LPs moved last.
+    pub(super) moved: Option<Partition>,
+    /// Of this partition, once windows have asked for them: none where they are not worth it.
+    pub(super) distances: Option<Option<Arc<Distances>>>,
+    pub(super) settings: Settings,
+    /// Worker threads of the last leg, or as many as were asked for.
+    pub(super) threads: u32,
+    pub(super) crew: Crew,
+    pub(super) steward: Steward,
+    pub(super) balancer: Option<Balancer>,
+    pub(super) federates: Federates<M, Q>,
+    /// What was committed before the federates were dealt.
+    pub(super) past: Past<M::Output>,
+    /// Events that had been committed when the run was resumed.
+    pub(super) resumed_events: u64,
+    /// Of the moving window of the last leg that had one.
+    pub(super) width: Option<Time>,
+    /// When the owner called last.
+    pub(super) called: Instant,
+    /// Which time is now, where the run is tied to real time and has begun.
+    pub(super) tie: Option<Tie>,
+    pub(super) lateness: Lateness,
+    pub(super) sums: Sums,
+}
+
+impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
+    /// Runs leg after leg until everything before `until` has happened; says so, or that it was stopped.
+    pub(super) fn run(&mut self, simulation: &Simulation<M>, until: Time) -> Result<Option<Halt>, RunError> {
+        if self.sums.legs > 0 && self.lvt() >= until {
+            self.come_to(until);
+            return Ok(None);
+        }
+        self.called = Instant::now();
+        let halt = self.legs(simulation, until);
+        self.sums.wall += self.called.elapsed();
+        let halt = halt?;
+        let reached = self.lvt();
+        assert!(
+            halt == Some(Halt::Stop) || reached >= until,
+            "no protocol ends while events are left before the time that it is to come to"
+        );
+        self.come_to(reached.min(until));
+        self.tell_of_pause(simulation);
+        Ok(halt)
+    }
+
+    fn tell_of_pause(&mut self, simulation: &Simulation<M>) {
+        if let Some(Observing { observer, .. }) = &simulation.observer {
+            let (time, events, pending) = (self.lvt().min(simulation.until), self.events(), self.pending());
+            observer.paused(&Pause { time, events, pending });
+        }
+    }
+
+    /// Everything before `time` has happened; at the end of time, nothing is left.
+    pub(super) fn come_to(&mut self, time: Time) {
+        self.time = self.time.max(if time == Time::MAX { self.last() } else { time });
+    }
+
+    fn legs(&mut self, simulation: &Simulation<M>, until: Time) -> Result<Option<Halt>, RunError> {
+        let Simulation { monitor, leg_events, .. } = simulation;
+        self.follow_threads(simulation);
+        self.regroup(simulation);
+        let (mut since, mut events) = (Instant::now(), self.events());
+        loop {
+            let workers = if self.way.sync == Sync::Sequential { 1 } else { self.threads };
+            monitor.begin_leg(workers, leg_events.unwrap_or(1));
+            if leg_events.is_some() {
+                monitor.pause();
+            }
+            let distances = self.distances(simulation)?;
+            let federates = std::mem::take(&mut self.federates);
+            simulation.tracing.start(workers, self.partition.federates());
+            let plan = leg::Plan { sync: self.way.sync, until, width: self.width, distances, workers };
+            let outcome = leg::run(simulation, plan, &self.partition, federates, &mut self.crew)?;
+            self.federates = outcome.federates;
+            self.width = outcome.width.or(self.width);
+            self.sums.legs += 1;
+            self.sums.threads = self.sums.threads.max(workers);
+            self.sums.windows += outcome.windows;
+            self.sums.null_messages += outcome.null_messages;
+            if let Some(fault) = outcome.fault {
+                return Err(fault.into());
+            }
+            if let Some(trouble) = outcome.trouble {
+                return Err(trouble.into());
+            }
+            let before = std::mem::replace(&mut events, self.events());
+            if let Some(auto) = &mut self.auto {
+                let wall = std::mem::replace(&mut since, Instant::now()).elapsed();
+                auto.ran(Stretch { events: events - before, wall, windows: outcome.windows });
+            }
+            if let Some(own) = outcome.rollbacks {
+                self.sums.rollbacks.get_or_insert_default().then(&own);
+            }
+            self.sums.gvt_rounds += outcome.gvt_rounds;
+            self.sums.gvt_steps += outcome.gvt_steps;
+            self.sums.gvt_lag_ns += outcome.gvt_lag_ns;
+            match outcome.halt {
+                None => return Ok(None),
+                Some(Halt::Stop) => {
+                    self.checkpoint(simulation)?;
+                    return Ok(Some(Halt::Stop));
+                }
+                Some(Halt::Pause) => {
+                    self.tell_of_pause(simulation);
+                    self.follow_threads(simulation);
+                    self.decide();
+                    self.regroup(simulation);
+                    if self.steward.is_checkpoint_due()? {
+                        self.checkpoint(simulation)?;
+                    }
+                    self.look(simulation);
+                }
+            }
+        }
+    }
+
+    /// The distances between federates, where the next leg is one of windows and they are worth it.
+    fn distances(&mut self, simulation: &Simulation<M>) -> Result<Option<Arc<Distances>>, RunError> {
+        if self.way.sync != Sync::Window {
+            return Ok(None);
+        }
+        if self.distances.is_none() {
+            let distances = Distances::worth(&simulation.model, &self.partition)?;
+            self.distances = Some(distances.map(Arc::new));
+        }
+        Ok(self.distances.clone().flatten())
+    }
+
+    /// Events committed so far.
+    pub(super) fn events(&self) -> u64 {
+        self.past.events + self.federates.iter().map(Federate::events).sum::<u64>()
+    }
+
+    /// The time of the latest event committed.
+    pub(super) fn last(&self) -> Time {
+        self.federates.iter().map(Federate::last).max().unwrap_or(Time::ZERO).max(self.past.last)
+    }
+
+    /// No event that waits happens before this; [`Time::MAX`] without events.
+    pub(super) fn lvt(&mut self) -> Time {
+        self.federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX)
+    }
+
+    /// Events waiting.
+    pub(super) fn pending(&self) -> usize {
+        self.federates.iter().map(Federate::pending).sum()
+    }
+
+    /// Real time spent in the run so far, up to now within a call.
+    fn worked(&self) -> Duration {
+        self.sums.wall + self.called.elapsed()
+    }
+
+    /// Finds how many workers the next leg has: what was asked for, else what follows the cores, else as many as the last one
+    /// had. Requests made before this are fulfilled by it.
+    fn follow_threads(&mut self, simulation: &Simulation<M>) {
+        let Simulation { sync, monitor, .. } = simulation;
+        let wanted = monitor.take_wanted();
+        let follows = simulation.threads.is_none();
+        self.threads = match (sync, wanted) {
+            (Sync::Sequential, _) => 1,
+            (_, Some(wanted)) => wanted,
+            (_, None) if follows => cores::available(),
+            (_, None) => self.threads,
+        };
+        self.steward.follow(follows.then_some(self.threads));
+    }
+
+    /// Decides how the run goes on, where that is left open.
+    fn decide(&mut self) {
+        let run = self.worked();
+        let Some(auto) = &mut self.auto else { return };
+        if self.steward.take_crowded() {
+            auto.hurry(run);
+        }
+        auto.decide(run);
+        self.way = auto.way();
+        self.steward.decide_in(auto.pause(run));
+    }
+
+    /// Merges federates anew, where the way or the number of threads asks for other groups than there are.
+    fn regroup(&mut self, simulation: &Simulation<M>) {
+        let Simulation { model, speculation, .. } = simulation;
+        let mut next = grouped(simulation, &self.dealt, self.way, self.threads);
+        let window = self.way.window(model);
+        if next.federates() == self.partition.federates() && window == self.settings.window {
+            return;
+        }
+        let fits = |partition: &Partition| {
+            !self.way.sync.speculates() || speculation.check(model, partition.largest()).is_ok()
+        };
+        // Where LPs have moved among as many federates, they need not do so again.
+        if let Some(moved) = &self.moved
+            && moved.federates() == next.federates()
+            && fits(moved)
+        {
+            next = moved.clone();
+        }
+        let start = Instant::now();
+        let world = self.gather();
+        if let Some(balancer) = &mut self.balancer {
+            balancer.dealt_anew(next.federates());
+        }
+        (self.partition, self.settings.window) = (next, window);
+        self.distances = None;
+        self.deal(simulation, world);
+        if let Some(auto) = &mut self.auto {
+            auto.dealt(start.elapsed());
+        }
+    }
+
+    /// Writes a checkpoint, if there are to be any.
+    pub(super) fn checkpoint(&mut self, simulation: &Simulation<M>) -> Result<(), RunError> {
+        let Simulation { checkpoints: Some((checkpoints, codec)), .. } = simulation else {
+            return Ok(());
+        };
+        let mut recorder = simulation.tracing.recorder(None);
+        let (start, start_ns) = (Instant::now(), recorder.now());
+        self.steward.settle()?;
+        let world = self.gather();
+        let reached = world.last();
+        let written = codec.write(&world, checkpoints)?;
+        self.deal(simulation, world);
+        self.steward.publish(written)?;
+        self.sums.checkpoints += 1;
+        self.sums.checkpoints_wall += start.elapsed();
+        recorder.slice(RecordKind::Checkpoint, None, start_ns, reached, 0);
+        Ok(())
+    }
+
+    /// Ends the run where it is.
+    pub(super) fn finish(mut self, simulation: &Simulation<M>) -> Result<Report<M::Output>, RunError> {
+        let Simulation { model, sync, until, .. } = simulation;
+        let start = Instant::now();
+        let reached = self.lvt();
+        let pending = self.pending();
+        let Self {
+            time,
+            dealt,
+            auto,
+            steward,
+            balancer,
+            federates,
+            past,
+            resumed_events,
+            tie,
+            lateness,
+            sums,
+            ..
+        } = self;
+        steward.finish()?;
+        let balancing = balancer.map(|balancer| balancer.finish(&federates));
+        let ended_by = match pending {
+            _ if reached < *until => EndedBy::Interrupted,
+            0 => EndedBy::NoEvents,
+            _ => EndedBy::Horizon,
+        };
+        let groups = federates.len() as u32;
+        let Past { mut digest, mut events, mut last, mut outputs, .. } = past;
+        for federate in federates {
+            let finished = federate.finish(model);
+            digest.join(finished.digest);
+            events += finished.events;
+            last = last.max(finished.last);
+            outputs.push(finished.output);
+        }
+        let end_time = match ended_by {
+            EndedBy::Horizon => *until,
+            EndedBy::NoEvents => last,
+            EndedBy::Interrupted => time,
+        };
+        Ok(Report {
+            sync: *sync,
+            federates: dealt.federates(),
+            groups,
+            tried: auto.map(Auto::finish).unwrap_or_default(),
+            threads: sums.threads,
+            lps: model.lps(),
+            events,
+            resumed_events,
+            wall: sums.wall + start.elapsed(),
+            digest,
+            end_time,
+            ended_by,
+            windows: sums.windows,
+            null_messages: sums.null_messages,
+            rollbacks: sums.rollbacks,
+            gvt_rounds: sums.gvt_rounds,
+            gvt_steps: sums.gvt_steps,
+            gvt_lag: Time::nanos((sums.gvt_lag_ns / u128::from(sums.gvt_rounds.max(1))) as u64),
+            legs: sums.legs,
+            checkpoints: sums.checkpoints,
+            checkpoints_wall: sums.checkpoints_wall,
+            balancing,
+            lateness: tie.map(|_| lateness),
+            unpaced: None,
+            outputs,
+        })
+    }
+}

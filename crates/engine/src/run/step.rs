@@ -1,0 +1,106 @@
+//! One event at a time, and events from outside.
+//!
+//! Invariant: an event from outside is for a time at which nothing has happened yet, so that it finds its place in the total order
+//! wherever the run was cut.
+
+use paceline_kernel::{Event, EventQueue, LpId, Model, Outbox, Progress, Time};
+
+use super::course::Course;
+use crate::{RunError, Simulation};
+
+/// An event that [`Run::run_event`](crate::Run::run_event) has run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stepped<E> {
+    /// To whom it happened.
+    pub lp: LpId,
+    /// When.
+    pub time: Time,
+    /// What happened.
+    pub event: E,
+    /// What the LP sent.
+    pub sent: Vec<Sent<E>>,
+}
+
+/// A message that an LP has sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Sent<E> {
+    /// To whom.
+    pub to: LpId,
+    /// When it will happen.
+    pub time: Time,
+    /// What will happen.
+    pub event: E,
+}
+
+impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
+    /// Whether it has not been run yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.events() == self.resumed_events
+    }
+
+    /// See [`Run::earliest`](crate::Run::earliest).
+    pub(super) fn earliest(&self) -> Time {
+        if self.is_new() && self.resumed_events == 0 {
+            return self.time;
+        }
+        self.time.max(self.last().saturating_add(Time::nanos(1)))
+    }
+
+    pub(super) fn state(&self, lp: LpId) -> &M::State {
+        self.federates[self.partition.place(lp).0 as usize].look(lp, &self.partition).0
+    }
+
+    pub(super) fn look_at_pending(&mut self, look: &mut impl FnMut(LpId, Time, &M::Event)) {
+        for federate in &mut self.federates {
+            federate.look_at_pending(|event| look(event.to(), event.time(), &event.payload));
+        }
+    }
+
+    /// Takes in an event from outside.
+    pub(super) fn send(&mut self, lp: LpId, at: Time, event: M::Event) {
+        let event = Event::from_outside(self.settings.ties, self.past.injected, at, lp, event);
+        self.past.injected += 1;
+        self.federates[self.partition.place(lp).0 as usize].receive([event]);
+    }
+
+    /// Runs the least event before the horizon.
+    pub(super) fn step(&mut self, simulation: &Simulation<M>) -> Result<Option<Stepped<M::Event>>, RunError> {
+        let mut least: Option<(usize, Event<M::Event>)> = None;
+        let mut later = Vec::new();
+        for (id, federate) in self.federates.iter_mut().enumerate() {
+            let Some(event) = federate.take_least(simulation.until) else { continue };
+            match &mut least {
+                Some((before, known)) if event < *known => {
+                    later.push((std::mem::replace(before, id), std::mem::replace(known, event)));
+                }
+                Some(_) => later.push((id, event)),
+                None => least = Some((id, event)),
+            }
+        }
+        later.into_iter().for_each(|(id, event)| self.federates[id].receive([event]));
+        let Some((id, event)) = least else {
+            self.come_to(simulation.until);
+            return Ok(None);
+        };
+        let mut outbox = Outbox::new(self.partition.federates());
+        let mut sent = Vec::new();
+        let federate = &mut self.federates[id];
+        let progress = federate.run_taken(&simulation.model, &self.partition, &event, &mut outbox, &mut sent);
+        if progress == Progress::Faulty {
+            let fault = federate.fault().cloned().expect("a faulty federate has a fault");
+            return Err(fault.into());
+        }
+        outbox.flush(|to, events, _| self.federates[to as usize].receive(events.drain(..)));
+        self.time = event.time();
+        simulation.monitor.advance(event.time(), 1);
+        let told = |event: Event<M::Event>| Sent { to: event.to(), time: event.time(), event: event.payload };
+        Ok(Some(Stepped {
+            lp: event.to(),
+            time: event.time(),
+            event: event.payload,
+            sent: sent.into_iter().map(told).collect(),
+        }))
+    }
+}

@@ -1,0 +1,80 @@
+//! What observers are told: every event once, for good, in the total order of its federate; and the result stays.
+//!
+//! `PACELINE_CASES` sets the number of random models (default 60), `PACELINE_SEED` the first.
+
+mod facts;
+mod mesh;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use facts::{assert_same, facts, setting};
+use mesh::{Hop, Mesh};
+use paceline_engine::{Observer, Pause, Simulation, Sync, WindowOpened};
+use paceline_kernel::{LpId, Model, Rng, Time};
+
+type Told = Vec<(LpId, Time, Hop)>;
+
+/// Writes everything down.
+#[derive(Default)]
+struct Diary {
+    events: Mutex<BTreeMap<u32, Told>>,
+    windows: Mutex<Vec<WindowOpened>>,
+    pauses: Mutex<Vec<Pause>>,
+}
+
+impl Observer<Mesh> for Diary {
+    fn committed(&self, federate: u32, lp: LpId, at: Time, event: &Hop) {
+        let mut events = self.events.lock().expect("nobody panics");
+        events.entry(federate).or_default().push((lp, at, event.clone()));
+    }
+
+    fn window(&self, window: &WindowOpened) {
+        self.windows.lock().expect("nobody panics").push(*window);
+    }
+
+    fn paused(&self, pause: &Pause) {
+        self.pauses.lock().expect("nobody panics").push(*pause);
+    }
+}
+
+#[test]
+fn what_is_told_is_what_happens_in_the_order_of_each_federate() {
+    let first = setting("PACELINE_SEED", 0);
+    let (mut speculative, mut windows) = (0, 0);
+    for seed in first..first + setting("PACELINE_CASES", 60) {
+        let (mesh, mut rng) = (Mesh::draw(seed, false), Rng::new(seed, 0x6f62_7376));
+        let run = || Simulation::new(mesh.clone()).until(mesh.until()).seed(seed);
+        let reference = run().sync(Sync::Sequential).run().expect("the model keeps the rules");
+        // One federate commits in the total order.
+        let order = reference.outputs.concat();
+        let reference = facts(reference);
+        for (sync, ..) in Sync::ALL.into_iter().filter(|(sync, ..)| *sync != Sync::Auto) {
+            let diary = Arc::new(Diary::default());
+            let federates = 1 + rng.below(u64::from(mesh.lps())) as u32;
+            let what = format!("case {seed}: {sync:?}, {federates} federates");
+            let observed = run().sync(sync).federates(federates).groups(u32::MAX).trials(false).threads(2);
+            let observed = if rng.chance(0.5) { observed.leg_events(1 + rng.below(30)) } else { observed };
+            let report =
+                observed.observe(diary.clone()).run().unwrap_or_else(|error| panic!("{what}: {error}"));
+            speculative += report.rollbacks.as_ref().map_or(0, |rollbacks| rollbacks.undone);
+            let pauses = std::mem::take(&mut *diary.pauses.lock().expect("nobody panics"));
+            assert_eq!(pauses.len() as u64, report.legs, "{what}");
+            assert_eq!(pauses.last().expect("it has ended").events, report.events, "{what}");
+            let opened = std::mem::take(&mut *diary.windows.lock().expect("nobody panics"));
+            assert_eq!(opened.len() as u64, report.windows, "{what}");
+            assert!(opened.is_sorted_by_key(|window| window.time), "{what}");
+            windows += opened.len();
+            assert_same(&facts(report), &reference, &what);
+            let told = std::mem::take(&mut *diary.events.lock().expect("nobody panics"));
+            assert_eq!(told.values().map(Vec::len).sum::<usize>(), order.len(), "{what}: everything once");
+            for (federate, events) in told {
+                let own: std::collections::BTreeSet<LpId> = events.iter().map(|(lp, ..)| *lp).collect();
+                let expected: Told = order.iter().filter(|(lp, ..)| own.contains(lp)).cloned().collect();
+                let first = events.iter().zip(&expected).position(|(told, expected)| told != expected);
+                assert_eq!(first, None, "{what}: federate {federate}");
+            }
+        }
+    }
+    assert!(speculative > 0 && windows > 0, "some events were rolled back, some windows opened");
+}
