@@ -42,7 +42,7 @@ struct Office {
     seen: AtomicU64,
 }
 
-#[derive(Clone, Debug, Hash)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 enum Note {
     Round(u32),
     Ticket,

@@ -69,6 +69,13 @@ pub(crate) fn hash_of(value: &impl Hash) -> u64 {
     hasher.0
 }
 
+/// Whether two payloads are one message: equal and of equal hash, so that neither a field that `Hash` leaves out nor one
+/// that `PartialEq` takes lightly (-0.0 == 0.0) confuses them. A payload that is not equal to itself (a NaN) goes by its hash.
+pub(crate) fn same_payload<E: Hash + PartialEq>(one: &E, other: &E) -> bool {
+    let unequal_to_itself = |payload: &E| PartialEq::ne(payload, payload);
+    (one == other || unequal_to_itself(one) && unequal_to_itself(other)) && hash_of(one) == hash_of(other)
+}
+
 /// A fast hasher that gives the same value on every machine.
 struct Mixer(u64);
 

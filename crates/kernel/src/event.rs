@@ -159,12 +159,6 @@ impl<E> Event<E> {
         Key { time: self.time, order: self.order, tie_low: self.tie_low }
     }
 
-    /// The same with another payload.
-    #[inline(always)]
-    pub(crate) fn with<F>(&self, payload: F) -> Event<F> {
-        Event { time: self.time, order: self.order, tie_low: self.tie_low, to: self.to, payload }
-    }
-
     /// How many zero-delay events led to it within its instant.
     #[inline(always)]
     pub const fn depth(&self) -> u16 {

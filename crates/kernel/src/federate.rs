@@ -63,7 +63,7 @@ pub struct Federate<M: Model, Q> {
     /// The least delay of messages between two LPs of this federate: whole LPs run so far at once.
     apart: Time,
     /// Events in the queue that were taken back.
-    cancelled: Cancelled,
+    cancelled: Cancelled<M::Event>,
     fault: Option<Box<Fault>>,
     digest: Digest,
     events: u64,

@@ -79,8 +79,9 @@ pub trait Model: Send + Sync + Sized {
     /// What an LP remembers. `Hash` feeds the digest; wrap floats in [`crate::Bits`]. `Clone` saves it during optimistic
     /// runs: a clone must share nothing that changes. `Debug` shows it where something does not add up.
     type State: Clone + Send + Hash + Debug;
-    /// What an LP tells another or itself.
-    type Event: Clone + Send + Hash + Debug;
+    /// What an LP tells another or itself. `Hash` feeds the digest. Optimistic runs cancel and confirm messages by
+    /// `PartialEq` and `Hash` together, so that one of the two must see every field; derive both.
+    type Event: Clone + Send + Hash + PartialEq + Debug;
     /// What the run leaves behind besides statistics; `()` where nothing. One value a federate, written at commit.
     type Output: Default + Send;
 

@@ -5,9 +5,9 @@
 
 use crate::{Event, Time};
 
-/// What identifies a message that was sent: its place in the total order, its destination, and a hash of what it says.
-/// The hash tells it from another message of the same place that its cause, handled again, may have sent.
-pub type Receipt = Event<u64>;
+/// What identifies a message that was sent: its place in the total order, its destination, and a copy of its payload.
+/// The payload distinguishes it from another message at the same place that its cause, handled again, may have sent.
+pub type Receipt<E> = Event<E>;
 
 /// Messages and anti-messages to one federate.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct Mail<E> {
     /// Messages.
     pub events: Vec<Event<E>>,
     /// Anti-messages, each with the number of messages that were sent before it.
-    pub antis: Vec<(u32, Receipt)>,
+    pub antis: Vec<(u32, Receipt<E>)>,
 }
 
 impl<E> Default for Mail<E> {
@@ -53,7 +53,7 @@ impl<E> Outbox<E> {
     }
 
     /// Adds an anti-message.
-    pub(crate) fn push_anti(&mut self, federate: u32, receipt: Receipt) {
+    pub(crate) fn push_anti(&mut self, federate: u32, receipt: Receipt<E>) {
         self.lower(federate, receipt.time());
         let list = &mut self.lists[federate as usize];
         list.antis.push((list.events.len() as u32, receipt));

@@ -1,7 +1,10 @@
 //! A random model: everything that may go wrong between LPs, drawn from one number.
 //!
 //! Random topology with a lookahead per channel, in some models up to 1000 times that of others, delays on a coarse grid so that many events are simultaneous, zero-delay
-//! and short self-messages, bursts, LPs that fall silent, and a state that depends on the order of everything received.
+//! and short self-messages, bursts, LPs that fall silent, and a state that depends on the order of everything received. In
+//! one model out of three the `Hash` of messages leaves out what matters: messages are not to be confused for that.
+
+use std::hash::{Hash, Hasher};
 
 use paceline_kernel::{Channels, Context, Kept, LpId, Model, Partition, Rng, Time};
 use serde::{Deserialize, Serialize};
@@ -20,6 +23,8 @@ pub struct Mesh {
     scatter: bool,
     /// Lookaheads of channels differ by up to 1000 times.
     spread: bool,
+    /// The `Hash` of messages leaves out their word.
+    lax: bool,
 }
 
 /// What an LP remembers: a hash of all it received, in order, and how much that was.
@@ -30,10 +35,21 @@ pub struct Memory {
 }
 
 /// A message with a number of hops left.
-#[derive(Clone, Debug, Hash, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hop {
     left: u32,
     word: u64,
+    /// `Hash` leaves the word out.
+    lax: bool,
+}
+
+impl Hash for Hop {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.left.hash(hasher);
+        if !self.lax {
+            self.word.hash(hasher);
+        }
+    }
 }
 
 impl Hop {
@@ -61,7 +77,17 @@ impl Mesh {
         });
         let channels = channels.collect();
         let (declare, starters, scatter) = (rng.chance(0.5), 1 + rng.below(3), rng.chance(0.3));
-        let mut mesh = Self { seed, lookahead, channels, declare, grain, starters, scatter, spread: false };
+        let mut mesh = Self {
+            seed,
+            lookahead,
+            channels,
+            declare,
+            grain,
+            starters,
+            scatter,
+            spread: false,
+            lax: seed % 3 == 2,
+        };
         if !zero && rng.chance(0.3) {
             mesh.spread(&mut rng);
         }
@@ -91,11 +117,13 @@ impl Mesh {
         if rng.chance(0.3) { Time::MAX } else { Time::nanos(self.grain.as_nanos() * (1 + rng.below(grains))) }
     }
 
-    fn hop(&self, hop: &Hop, cx: &mut Context<Self>) {
+    fn hop(&self, trace: u64, hop: &Hop, cx: &mut Context<Self>) {
         let Some(left) = hop.left.checked_sub(1) else { return };
         let copies = [0, 1, 1, 1, 1, 2][cx.rng().below(6) as usize];
         for _ in 0..copies {
-            let next = Hop { left, word: cx.rng().u64() };
+            // In a lax model, the same message sent again after a rollback has another word: only that tells them apart.
+            let past = if self.lax { trace } else { 0 };
+            let next = Hop { left, word: cx.rng().u64() ^ past, lax: self.lax };
             let most = if self.spread && cx.rng().chance(0.3) { 600 } else { 6 };
             let extra = Time::nanos(self.grain.as_nanos() * cx.rng().below(most));
             if cx.rng().chance(0.3) {
@@ -139,7 +167,7 @@ impl Model for Mesh {
 
     fn init(&self, lp: LpId, cx: &mut Context<Self>) -> Memory {
         for _ in 0..cx.rng().below(self.starters + 1) {
-            let hop = Hop { left: 12, word: cx.rng().u64() };
+            let hop = Hop { left: 12, word: cx.rng().u64(), lax: self.lax };
             let delay = Time::nanos(self.grain.as_nanos() * cx.rng().below(3));
             // First messages may go anywhere, at any time.
             let to =
@@ -154,7 +182,7 @@ impl Model for Mesh {
         memory.received += 1;
         memory.trace =
             memory.trace.rotate_left(7).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ hop.word ^ cx.now().as_nanos();
-        self.hop(hop, cx);
+        self.hop(memory.trace, hop, cx);
     }
 
     fn has_undo(&self) -> bool {

@@ -135,12 +135,12 @@ pub struct Warp<M: Model, Q> {
     log: Log<M>,
     pace: Pace,
     /// What was rolled back and is not cancelled yet, by local number.
-    unsent: BTreeMap<u32, Unsent>,
+    unsent: BTreeMap<u32, Unsent<M::Event>>,
     stuck: BTreeMap<u32, Stuck<M::Event>>,
     /// What cannot be made good any more, whatever is rolled back.
     lost: Option<Box<Trouble>>,
     /// Messages to LPs of this federate that are still to be cancelled.
-    recalls: Vec<Receipt>,
+    recalls: Vec<Receipt<M::Event>>,
     /// Everything before this is final here.
     committed: Time,
     /// It has been up to here.

@@ -59,6 +59,17 @@ impl Hash for Event {
     }
 }
 
+impl PartialEq for Event {
+    /// Mail is equal only to its own copies.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Wake, Self::Wake) | (Self::Act, Self::Act) => true,
+            (Self::Mail(one), Self::Mail(other)) => Arc::ptr_eq(&one.0, &other.0),
+            _ => false,
+        }
+    }
+}
+
 impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -9,7 +9,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::super::{Meter, Place};
@@ -17,7 +16,6 @@ use super::check;
 use super::log::{Link, Run, Segment};
 use super::{Saving, Trouble, TroubleKind, Turn, Warp};
 use crate::context::{LpCore, Rules};
-use crate::digest::hash_of;
 use crate::outbox::Receipt;
 use crate::world::Lp;
 use crate::{Context, Event, EventQueue, Fault, Kept, LpId, Model, Outbox, Partition, Time};
@@ -201,7 +199,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             self.send_anew(partition, segment, &mut sent, outbox);
         } else {
             for event in sent.drain(..) {
-                segment.receipts.push(receipt(&event));
+                segment.receipts.push(event.clone());
                 if event.to() != id || event.time() >= bound {
                     self.hand_on(partition, event, outbox);
                 }
@@ -317,7 +315,7 @@ impl<M: Model> Work<'_, M> {
                 let kept = if self.undo { cx.kept() - first_kept } else { 0 };
                 let entry = size_of::<Event<M::Event>>() + size_of::<LpCore>() + size_of::<u32>();
                 let new = (log.len() - first) * entry
-                    + cx.outbox().len() * size_of::<Receipt>()
+                    + cx.outbox().len() * size_of::<Receipt<M::Event>>()
                     + kept * size_of::<u64>()
                     + (*saved_bytes - first_saved)
                     + size_of::<Run>();
@@ -330,10 +328,4 @@ impl<M: Model> Work<'_, M> {
         lp.core = cx.core();
         Ok(whole)
     }
-}
-
-/// A receipt for a message.
-#[inline(always)]
-pub(super) fn receipt<E: Hash>(event: &Event<E>) -> Receipt {
-    event.with(hash_of(&event.payload))
 }

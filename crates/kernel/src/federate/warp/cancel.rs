@@ -6,50 +6,59 @@
 use std::collections::BTreeMap;
 use std::hash::Hash;
 
-use crate::digest::hash_of;
+use crate::digest::same_payload;
 use crate::outbox::Receipt;
 use crate::{Event, Key, LpId};
 
 /// Kinds of events that are told apart before the exact look.
 const KINDS: usize = 1 << 10;
 
-#[derive(Debug, Default)]
-pub(in crate::federate) struct Cancelled {
+#[derive(Debug)]
+pub(in crate::federate) struct Cancelled<E> {
     /// How many of each kind are in here; none before the first comes.
     kinds: Vec<u32>,
-    waiting: BTreeMap<(Key, LpId, u64), u32>,
+    /// The payloads by place and destination, one for each message.
+    waiting: BTreeMap<(Key, LpId), Vec<E>>,
     len: usize,
 }
 
-impl Cancelled {
+impl<E> Default for Cancelled<E> {
+    fn default() -> Self {
+        Self { kinds: Vec::new(), waiting: BTreeMap::new(), len: 0 }
+    }
+}
+
+impl<E: Clone + Hash + PartialEq> Cancelled<E> {
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// The event is to be dropped when it comes.
-    pub fn insert(&mut self, receipt: &Receipt) {
+    pub fn insert(&mut self, receipt: &Receipt<E>) {
         if self.kinds.is_empty() {
             self.kinds = vec![0; KINDS];
         }
         self.kinds[kind(receipt)] += 1;
-        *self.waiting.entry((receipt.key(), receipt.to(), receipt.payload)).or_default() += 1;
+        self.waiting.entry((receipt.key(), receipt.to())).or_default().push(receipt.payload.clone());
         self.len += 1;
     }
 
     /// Whether this event, which is out of the queue, was taken back.
     #[inline(always)]
-    pub fn takes<E: Hash>(&mut self, event: &Event<E>) -> bool {
+    pub fn takes(&mut self, event: &Event<E>) -> bool {
         self.len > 0 && self.kinds[kind(event)] > 0 && self.looks_up(event)
     }
 
     #[inline(never)]
-    fn looks_up<E: Hash>(&mut self, event: &Event<E>) -> bool {
-        let name = (event.key(), event.to(), hash_of(&event.payload));
-        let Some(times) = self.waiting.get_mut(&name) else { return false };
-        *times -= 1;
+    fn looks_up(&mut self, event: &Event<E>) -> bool {
+        let name = (event.key(), event.to());
+        let Some(payloads) = self.waiting.get_mut(&name) else { return false };
+        let same = |other: &E| same_payload(other, &event.payload);
+        let Some(found) = payloads.iter().position(same) else { return false };
+        payloads.swap_remove(found);
         self.kinds[kind(event)] -= 1;
         self.len -= 1;
-        if *times == 0 {
+        if payloads.is_empty() {
             self.waiting.remove(&name);
         }
         true

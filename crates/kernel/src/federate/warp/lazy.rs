@@ -5,18 +5,25 @@
 //! log; the floor of the federate counts them, so that none is overtaken by GVT.
 
 use std::collections::VecDeque;
+use std::hash::Hash;
 
 use super::Warp;
-use super::ahead::receipt;
 use super::log::Segment;
+use crate::digest::same_payload;
 use crate::outbox::Receipt;
 use crate::{Event, EventQueue, Key, Model, Outbox, Partition, Time};
 
 /// The messages of one LP that are neither confirmed nor cancelled, each with the order of its cause.
-#[derive(Debug, Default)]
-pub(super) struct Unsent(VecDeque<(Key, Receipt)>);
+#[derive(Debug)]
+pub(super) struct Unsent<E>(VecDeque<(Key, Receipt<E>)>);
 
-impl Unsent {
+impl<E> Default for Unsent<E> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<E: Hash + PartialEq> Unsent<E> {
     /// No message may still be cancelled for an earlier time.
     pub fn floor(&self) -> Time {
         self.0.front().map_or(Time::MAX, |(cause, _)| cause.time())
@@ -27,27 +34,29 @@ impl Unsent {
     }
 
     /// Adds messages, latest first, all caused before those in here.
-    pub fn add(&mut self, latest_first: Vec<(Key, Receipt)>) {
+    pub fn add(&mut self, latest_first: Vec<(Key, Receipt<E>)>) {
         latest_first.into_iter().for_each(|message| self.0.push_front(message));
     }
 
     /// Whether this message is in here; then it is confirmed.
-    fn confirm(&mut self, receipt: &Receipt) -> bool {
-        let same = |other: &Receipt| {
-            other.key() == receipt.key() && other.to() == receipt.to() && other.payload == receipt.payload
+    fn confirm(&mut self, message: &Event<E>) -> bool {
+        let same = |other: &Receipt<E>| {
+            other.key() == message.key()
+                && other.to() == message.to()
+                && same_payload(&other.payload, &message.payload)
         };
         let found = self.0.iter().position(|(_, other)| same(other));
         found.is_some_and(|found| self.0.remove(found).is_some())
     }
 
     /// Gives up the message of this order, if there is one.
-    fn give_up_at(&mut self, key: Key) -> Option<Receipt> {
+    fn give_up_at(&mut self, key: Key) -> Option<Receipt<E>> {
         let found = self.0.iter().position(|(_, other)| other.key() == key)?;
         self.0.remove(found).map(|(_, receipt)| receipt)
     }
 
     /// Gives up the first message if its cause is one of `these`.
-    fn give_up(&mut self, these: impl Fn(Key) -> bool) -> Option<Receipt> {
+    fn give_up(&mut self, these: impl Fn(Key) -> bool) -> Option<Receipt<E>> {
         let due = self.0.front().is_some_and(|(cause, _)| these(*cause));
         if due { self.0.pop_front().map(|(_, receipt)| receipt) } else { None }
     }
@@ -70,7 +79,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         for entry in run.base as usize..run.end as usize {
             let after = if entry + 1 < run.end as usize { segment.cores[entry + 1].sent } else { last };
             for event in messages.by_ref().take((after - segment.cores[entry].sent) as usize) {
-                let receipt = receipt(&event);
+                let receipt = event.clone();
                 let here = event.to() == id && event.time() < segment.bound;
                 if event.to() != id && unsent.confirm(&receipt) {
                     self.stats.confirmed += 1;

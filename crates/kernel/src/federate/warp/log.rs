@@ -52,7 +52,7 @@ pub(super) struct Segment<M: Model> {
     pub events: Vec<Event<M::Event>>,
     /// The LP's counters before each event.
     pub cores: Vec<LpCore>,
-    pub receipts: Vec<Receipt>,
+    pub receipts: Vec<Receipt<M::Event>>,
     /// Copies of states, each with the entry before which it was made.
     pub saved: Vec<(u32, M::State)>,
     /// Words kept for undo, and where those of each entry end; no ends where nothing is undone.
@@ -91,7 +91,7 @@ impl<M: Model> Segment<M> {
 
     pub fn bytes(&self) -> usize {
         self.events.len() * (size_of::<Event<M::Event>>() + size_of::<LpCore>())
-            + self.receipts.len() * size_of::<Receipt>()
+            + self.receipts.len() * size_of::<Receipt<M::Event>>()
             + self.tape.len() * size_of::<u64>()
             + self.ends.len() * size_of::<u32>()
             + self.runs.len() * size_of::<Run>()

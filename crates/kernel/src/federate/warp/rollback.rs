@@ -71,7 +71,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         let undo = self.settings.saving == Saving::Undo;
         let lazy = self.settings.cancellation == Cancellation::Lazy;
         let (mut undone, mut reached) = (0, None);
-        let mut cancels: Vec<(Key, Receipt)> = Vec::new();
+        let mut cancels: Vec<(Key, Receipt<M::Event>)> = Vec::new();
         while let Some(link) = self.log.last(local) {
             self.stats.rollback_visits += 1;
             let (segment, run) = self.log.run(link);
@@ -131,7 +131,12 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     }
 
     /// Cancels a message; within the federate it is only noted.
-    pub(super) fn cancel(&mut self, partition: &Partition, receipt: Receipt, outbox: &mut Outbox<M::Event>) {
+    pub(super) fn cancel(
+        &mut self,
+        partition: &Partition,
+        receipt: Receipt<M::Event>,
+        outbox: &mut Outbox<M::Event>,
+    ) {
         match partition.place(receipt.to()).0 {
             own if own == self.base.id => self.recalls.push(receipt),
             other => {

@@ -12,7 +12,7 @@ pub(super) enum Letter<E> {
     /// A packet with one event.
     Event(u32, Event<E>),
     /// A packet with one anti-message.
-    Anti(u32, Receipt),
+    Anti(u32, Receipt<E>),
     /// A packet with several of them.
     Mail(u32, Mail<E>),
     /// A note.
@@ -22,7 +22,7 @@ pub(super) enum Letter<E> {
 /// An event or an anti-message.
 enum Item<E> {
     Event(Event<E>),
-    Anti(Receipt),
+    Anti(Receipt<E>),
 }
 
 /// Empties `mail` into packets of at most `most` events and anti-messages, each given out with how many are in it.
@@ -54,7 +54,7 @@ pub(super) fn add_event<E>(mail: &mut Mail<E>, event: Event<E>) {
 }
 
 /// Adds an anti-message to `mail`.
-pub(super) fn add_anti<E>(mail: &mut Mail<E>, receipt: Receipt) {
+pub(super) fn add_anti<E>(mail: &mut Mail<E>, receipt: Receipt<E>) {
     put(mail, Item::Anti(receipt));
 }
 
