@@ -145,6 +145,21 @@ mod test {
         assert!((share - expected).abs() < 5.0 * deviation, "share beyond twice the mean {share}");
     }
 
+    /// Computed by another implementation, out of the definition. They change only with every digest there is.
+    #[test]
+    fn draws_are_those_of_the_definition() {
+        let vectors = [
+            ((0, 0), [0x1f23_e129_8776_27bb, 0xc375_1511_ea33_ab68, 0xb2ad_b3d8_a96c_9f1a]),
+            ((1, 0), [0x092d_f0f4_f930_17cd, 0x1029_796a_7ec8_e1db, 0xe721_c39a_77fd_37aa]),
+            ((42, 7), [0x5b56_01ab_9ec3_46e9, 0x65c5_827f_9fee_dad3, 0x4f9e_6048_5702_b908]),
+            ((u64::MAX, 0xffff_ffff), [0x7f84_627f_b99c_2502, 0x4755_f6fb_1717_dab3, 0xc694_d37a_234c_ca90]),
+        ];
+        for ((seed, stream), expected) in vectors {
+            let mut rng = Rng::new(seed, stream);
+            assert_eq!([rng.u64(), rng.u64(), rng.u64()], expected, "seed {seed}, stream {stream}");
+        }
+    }
+
     #[test]
     fn rewinding_repeats_the_draws() {
         let mut rng = Rng::new(5, 6);
