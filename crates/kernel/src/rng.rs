@@ -95,6 +95,31 @@ impl Rng {
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.unit())
     }
+
+    /// A normal variate with the given mean and standard deviation, both in one unit (Box and Muller, 1958). Always two
+    /// draws: the second variate is not kept, so that rewinding has nothing to forget.
+    pub fn normal(&mut self, mean: f64, deviation: f64) -> f64 {
+        let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
+        mean + deviation * radius * libm::cos(std::f64::consts::TAU * self.unit())
+    }
+
+    /// How many trials fail before the first that succeeds, each with `probability`, by inversion: one draw. `u64::MAX` at
+    /// most. Panics unless the probability is above 0 and at most 1.
+    pub fn geometric(&mut self, probability: f64) -> u64 {
+        assert!(
+            probability > 0.0 && probability <= 1.0,
+            "a probability above 0 and at most 1: {probability}"
+        );
+        let survival = libm::log(1.0 - self.unit());
+        if probability == 1.0 { 0 } else { (survival / libm::log1p(-probability)) as u64 }
+    }
+
+    /// Puts `items` in an order drawn from all their orders alike (Fisher and Yates), with one draw for each item but one.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last as u64 + 1) as usize);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -158,6 +183,79 @@ mod test {
             let mut rng = Rng::new(seed, stream);
             assert_eq!([rng.u64(), rng.u64(), rng.u64()], expected, "seed {seed}, stream {stream}");
         }
+    }
+
+    #[test]
+    fn normal_variates_have_mean_variance_and_tail() {
+        let mut rng = Rng::new(7, 1);
+        const DRAWS: f64 = 200_000.0;
+        let (mut sum, mut squares, mut tail) = (0.0, 0.0, 0.0);
+        for _ in 0..DRAWS as u32 {
+            let unit = (rng.normal(10.0, 3.0) - 10.0) / 3.0;
+            sum += unit;
+            squares += unit * unit;
+            tail += f64::from(u32::from(unit > 2.0));
+        }
+        assert_eq!(rng.draws(), 400_000, "two draws for each");
+        assert!((sum / DRAWS).abs() < 5.0 / DRAWS.sqrt(), "mean {}", sum / DRAWS);
+        assert!((squares / DRAWS - 1.0).abs() < 5.0 * (2.0 / DRAWS).sqrt(), "variance {}", squares / DRAWS);
+        let expected: f64 = 0.022_750_131_948;
+        let deviation = (expected * (1.0 - expected) / DRAWS).sqrt();
+        assert!((tail / DRAWS - expected).abs() < 5.0 * deviation, "beyond two deviations {}", tail / DRAWS);
+    }
+
+    #[test]
+    fn geometric_variates_have_the_mean_and_the_share_of_zeros() {
+        const DRAWS: f64 = 200_000.0;
+        for probability in [0.01, 0.3, 0.9] {
+            let mut rng = Rng::new(8, 2);
+            let (mut sum, mut zeros) = (0.0, 0.0);
+            for _ in 0..DRAWS as u32 {
+                let variate = rng.geometric(probability);
+                sum += variate as f64;
+                zeros += f64::from(u32::from(variate == 0));
+            }
+            let (mean, deviation) =
+                ((1.0 - probability) / probability, (1.0 - probability).sqrt() / probability);
+            assert!(
+                (sum / DRAWS - mean).abs() < 5.0 * deviation / DRAWS.sqrt(),
+                "{probability}: {}",
+                sum / DRAWS
+            );
+            let deviation = (probability * (1.0 - probability) / DRAWS).sqrt();
+            assert!(
+                (zeros / DRAWS - probability).abs() < 5.0 * deviation,
+                "{probability}: {}",
+                zeros / DRAWS
+            );
+        }
+        assert_eq!(Rng::new(8, 2).geometric(1.0), 0);
+    }
+
+    #[test]
+    fn every_order_of_a_shuffle_is_as_likely() {
+        let mut rng = Rng::new(9, 3);
+        let mut counts = std::collections::BTreeMap::new();
+        for _ in 0..48_000 {
+            let mut items = [0, 1, 2, 3];
+            rng.shuffle(&mut items);
+            *counts.entry(items).or_insert(0) += 1;
+        }
+        let counts: Vec<u32> = counts.into_values().collect();
+        assert_eq!((counts.len(), rng.draws()), (24, 3 * 48_000));
+        assert!(excess(&counts).abs() < 5.0, "{:.1}", excess(&counts));
+        rng.shuffle::<u8>(&mut []);
+    }
+
+    /// Computed by another implementation, as above.
+    #[test]
+    fn variates_are_those_of_the_definition() {
+        assert_eq!(Rng::new(42, 7).normal(0.0, 1.0), -0.751_412_203_451_030_8);
+        let mut rng = Rng::new(42, 7);
+        assert_eq!([8, 9, 7, 33], [(); 4].map(|()| rng.geometric(0.05)));
+        let mut items = [0, 1, 2, 3, 4, 5];
+        Rng::new(42, 7).shuffle(&mut items);
+        assert_eq!(items, [0, 3, 5, 4, 1, 2]);
     }
 
     #[test]
