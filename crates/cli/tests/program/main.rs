@@ -3,6 +3,7 @@
 mod bad_input;
 mod control;
 mod determinism;
+mod golden;
 #[cfg(target_os = "linux")]
 mod lvt;
 mod machine;
