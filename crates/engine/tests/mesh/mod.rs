@@ -56,7 +56,7 @@ impl Hop {
     /// One that comes from outside.
     #[allow(dead_code, reason = "not all tests that share this module send from outside")]
     pub fn outside(word: u64) -> Self {
-        Self { left: 8, word }
+        Self { left: 8, word, lax: false }
     }
 }
 
