@@ -113,10 +113,10 @@ impl Crew {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Calls `work` on each of so many threads, with its number. They stay for the next call with as many.
+    /// Calls `work` on each of so many threads, with its number. They stay for the next call, which may need fewer.
     #[cfg(not(paceline_shuttle))]
     fn on_all(&mut self, workers: usize, work: impl Fn(usize) + Sync) -> Result<(), RunError> {
-        let threads = match self.threads.take().filter(|threads| threads.current_num_threads() == workers) {
+        let threads = match self.threads.take().filter(|threads| threads.current_num_threads() >= workers) {
             Some(threads) => threads,
             None => rayon_core::ThreadPoolBuilder::new()
                 .num_threads(workers)
@@ -124,7 +124,11 @@ impl Crew {
                 .build()
                 .map_err(|error| RunError::Threads(format!("{workers} worker threads: {error}")))?,
         };
-        threads.broadcast(|thread| work(thread.index()));
+        threads.broadcast(|thread| {
+            if thread.index() < workers {
+                work(thread.index());
+            }
+        });
         self.threads = Some(threads);
         Ok(())
     }
