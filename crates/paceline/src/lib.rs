@@ -18,9 +18,20 @@
 //!   into a model: they would make its result depend on who runs it when.
 //! - The same model gives the same [`Report::digest`] under every [`Sync`], partition, queue and number of threads.
 //!   Where two runs differ, the model looked at something it should not: [`determinism::compare`] says where.
-//! - A run can be written down while it goes on ([`Simulation::checkpoint`]) and gone on with later
+//! - A run can be written down while it goes on ([`Simulation::checkpoint`]) and resumed later
 //!   ([`Simulation::resume`]), if the model's state, event and output can be serialized with serde.
 //! - A send that breaks a rule ends the run with [`RunError::Fault`], which names the LP, both times and the event.
+//!
+//! # A run as a value
+//!
+//! [`Simulation::run`] runs to the end. [`Simulation::start`] gives a [`Run`] instead, which its owner moves on: to a time, by a
+//! window, or by one event. In between, states can be read and events can be sent in from outside. However a run is cut, its
+//! result is the same. An [`Observer`] is told of every event when it is final; with [`Simulation::pace`] simulated time goes as
+//! fast as the clock on the wall, times a factor.
+//!
+//! ```
+#![doc = include_str!("../examples/stepping.rs")]
+//! ```
 //!
 //! # Running ahead
 //!
@@ -82,13 +93,14 @@
 #![forbid(unsafe_code)]
 
 pub use paceline_engine::{
-    CheckpointError, CheckpointFile, Checkpoints, EndedBy, MOST_THREADS, Monitor, Optimistic, QueueKind,
-    Record, RecordKind, Report, RunError, Simulation, Speculation, Sync, ThreadsError, TraceSink,
+    Balancing, CheckpointError, CheckpointFile, Checkpoints, EndedBy, Lateness, MOST_THREADS, Monitor,
+    Observer, Optimistic, Pause, QueueKind, Reached, Record, RecordKind, Report, Run, RunError, SendError,
+    Sender, Sent, Simulation, Speculation, Stepped, Sync, ThreadsError, TraceSink, Tried, WindowOpened,
     determinism,
 };
 pub use paceline_kernel::{
-    Bits, Cancellation, Channels, Context, Depths, Digest, Fault, FaultKind, GvtKind, Kept, LpId, Model,
-    Partition, Rng, Rollbacks, Saving, TieBreak, Time, Trouble, TroubleKind,
+    Balance, Bits, Cancellation, Channels, Context, Depths, Digest, Fault, FaultKind, GvtKind, Kept,
+    LinkError, LpId, Model, Partition, Rng, Rollbacks, Saving, TieBreak, Time, Trouble, TroubleKind, World,
 };
 
 /// Everything a model and its `main` need: `use paceline::prelude::*`.
@@ -97,7 +109,7 @@ pub use paceline_kernel::{
 pub mod prelude {
     pub use crate::{
         Bits, Channels, CheckpointFile, Checkpoints, Context, Digest, EndedBy, Fault, FaultKind, Kept, LpId,
-        Model, Monitor, Partition, QueueKind, Report, Rng, RunError, Saving, Simulation, Speculation, Sync,
-        TieBreak, Time,
+        Model, Monitor, Observer, Partition, QueueKind, Reached, Report, Rng, Run, RunError, Saving,
+        Simulation, Speculation, Sync, TieBreak, Time,
     };
 }
