@@ -221,6 +221,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         past: &mut Past<M::Output>,
     ) -> Vec<Lp<M::State>> {
         self.put_back();
+        self.tell_before(Time::MAX);
         self.queue.drain(Time::MAX, |event| pending.push(event));
         past.digest.join(self.digest);
         past.events += self.events;
@@ -232,6 +233,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     /// Ends the run: tells the model the final states and the events left over, and gives out what there is to report.
     pub fn finish(mut self, model: &M) -> Finished<M::Output> {
         self.put_back();
+        self.tell_before(Time::MAX);
         let mut output = self.output;
         let mut digest = self.digest;
         for (local, lp) in self.lps.iter().enumerate() {

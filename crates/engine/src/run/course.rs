@@ -105,9 +105,12 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         Ok(halt)
     }
 
+    /// Tells who observes of all that nothing can come before any more, and of the pause.
     fn tell_of_pause(&mut self, simulation: &Simulation<M>) {
         if let Some(Observing { observer, .. }) = &simulation.observer {
-            let (time, events, pending) = (self.lvt().min(simulation.until), self.events(), self.pending());
+            let (lvt, events, pending) = (self.lvt(), self.events(), self.pending());
+            self.federates.iter_mut().for_each(|federate| federate.tell_before(lvt));
+            let time = lvt.min(simulation.until);
             observer.paused(&Pause { time, events, pending });
         }
     }

@@ -156,7 +156,7 @@ pub struct Warp<M: Model, Q> {
 impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     /// Lets `base` run ahead.
     pub fn new(mut base: Federate<M, Q>, settings: &Optimism) -> Self {
-        base.hold();
+        base.hold(true);
         let lps = base.lps.len();
         let table = settings.optimistic.iter().flat_map(|table| {
             let place = &base.place;

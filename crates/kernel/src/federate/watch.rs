@@ -20,8 +20,10 @@ pub trait CommitObserver<M: Model>: Send + Sync {
 /// Who watches a federate.
 pub(super) struct Watch<M: Model> {
     observer: Arc<dyn CommitObserver<M>>,
-    /// Events that are final and not told yet, where something may still come before them.
-    held: Option<Vec<Event<M::Event>>>,
+    /// Events that are final and not told yet, as something may still come before them.
+    held: Vec<Event<M::Event>>,
+    /// Events do not become final in the total order.
+    holds: bool,
 }
 
 impl<M: Model> fmt::Debug for Watch<M> {
@@ -31,16 +33,27 @@ impl<M: Model> fmt::Debug for Watch<M> {
 }
 
 impl<M: Model> Watch<M> {
+    /// `event` has become final.
+    pub(super) fn note(&mut self, federate: u32, event: &Event<M::Event>) {
+        if self.holds {
+            self.held.push(event.clone());
+            return;
+        }
+        if !self.held.is_empty() {
+            self.tell_held(federate, |held| held < event);
+        }
+        self.tell(federate, event);
+    }
+
     fn tell(&self, federate: u32, event: &Event<M::Event>) {
         self.observer.committed(federate, event.to(), event.time(), &event.payload);
     }
 
-    /// `event` has become final.
-    pub(super) fn note(&mut self, federate: u32, event: &Event<M::Event>) {
-        match &mut self.held {
-            Some(held) => held.push(event.clone()),
-            None => self.tell(federate, event),
-        }
+    /// Tells of those held back that are `due`.
+    fn tell_held(&mut self, federate: u32, due: impl Fn(&Event<M::Event>) -> bool) {
+        let mut due: Vec<_> = self.held.extract_if(.., |event| due(event)).collect();
+        due.sort_unstable();
+        due.iter().for_each(|event| self.tell(federate, event));
     }
 }
 
@@ -48,30 +61,20 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     /// Tells `observer` from now on of every event that has become final, in the total order of this federate.
     pub fn watch(&mut self, observer: Arc<dyn CommitObserver<M>>) {
         self.put_back();
-        self.watch = Some(Watch { observer, held: None });
+        self.watch = Some(Watch { observer, held: Vec::new(), holds: false });
     }
 
-    /// What becomes final is held back from now on.
-    pub(super) fn hold(&mut self) {
+    /// Whether what becomes final is held back from now on, or is told at once, after what is held back and comes before it.
+    pub(super) fn hold(&mut self, holds: bool) {
         if let Some(watch) = &mut self.watch {
-            watch.held.get_or_insert_default();
+            watch.holds = holds;
         }
     }
 
     /// Tells of what is held back and is before `time`: nothing before that can become final any more.
-    pub(super) fn tell_before(&mut self, time: Time) {
-        let Some(watch) = &mut self.watch else { return };
-        let Some(held) = &mut watch.held else { return };
-        let mut due: Vec<_> = held.extract_if(.., |event| event.time() < time).collect();
-        due.sort_unstable();
-        due.iter().for_each(|event| watch.tell(self.id, event));
-    }
-
-    /// Tells of all that is held back; nothing is held back any more.
-    pub(super) fn tell_all(&mut self) {
-        self.tell_before(Time::MAX);
+    pub fn tell_before(&mut self, time: Time) {
         if let Some(watch) = &mut self.watch {
-            watch.held = None;
+            watch.tell_held(self.id, |event| event.time() < time);
         }
     }
 }
