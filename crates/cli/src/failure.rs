@@ -55,7 +55,7 @@ pub enum Failure {
     Pace(paceline_pace::RunError),
     /// The lab for hypervisors cannot go on.
     #[cfg(target_os = "linux")]
-    Xen(paceline_xen::LabError),
+    Xen(paceline_xen_lab::LabError),
     /// The handler of Ctrl-C could not be set up.
     Signals(ctrlc::Error),
 }
@@ -116,7 +116,7 @@ impl Failure {
             #[cfg(target_os = "linux")]
             Self::Pace(error) => eprintln!("error: {error}"),
             #[cfg(target_os = "linux")]
-            Self::Xen(error @ paceline_xen::LabError::Skipped(_)) => eprintln!("{error}"),
+            Self::Xen(error @ paceline_xen_lab::LabError::Skipped(_)) => eprintln!("{error}"),
             #[cfg(target_os = "linux")]
             Self::Xen(error) => eprintln!("error: {error}"),
             Self::Signals(reason) => eprintln!("error: cannot watch for Ctrl-C: {reason}"),
@@ -154,7 +154,7 @@ impl Failure {
             #[cfg(target_os = "linux")]
             Self::Lvt(_) => ExitCode::from(1),
             #[cfg(target_os = "linux")]
-            Self::Xen(paceline_xen::LabError::Skipped(_)) => ExitCode::from(77),
+            Self::Xen(paceline_xen_lab::LabError::Skipped(_)) => ExitCode::from(77),
             #[cfg(target_os = "linux")]
             Self::Xen(error) => ExitCode::from(if error.is_mistake() { 2 } else { 1 }),
             Self::Processes(_)

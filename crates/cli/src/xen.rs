@@ -11,8 +11,10 @@ use std::num::NonZero;
 use std::path::Path;
 
 use paceline_report::{Finding, json};
-use paceline_xen::experiments::experiments;
-use paceline_xen::{Boot, Course, Domain, Experiment, Lab, LabError, Progress, Setup, Step, Stop, course};
+use paceline_xen_lab::experiments::experiments;
+use paceline_xen_lab::{
+    Boot, Course, Domain, Experiment, Lab, LabError, Progress, Setup, Step, Stop, course,
+};
 
 use crate::failure::Failure;
 use crate::reproduce::told;
