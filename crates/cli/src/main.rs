@@ -11,6 +11,8 @@ mod check;
 mod compare;
 mod ctl;
 mod determinism;
+#[cfg(target_os = "linux")]
+mod duration;
 mod failure;
 mod list;
 mod loaded;

@@ -34,6 +34,7 @@ mod size;
 mod value;
 
 pub use document::Scenario;
+pub use duration::{DurationError, duration};
 pub use error::ScenarioError;
 pub use section::{Section, nearest};
 pub use size::Size;

@@ -8,7 +8,7 @@ use std::fmt;
 use paceline_kernel::Time;
 use toml::de::DeValue;
 
-use crate::duration;
+use crate::duration::{DurationError, duration};
 
 /// A value as it stands in the file.
 #[derive(Clone, Debug, PartialEq)]
@@ -156,8 +156,8 @@ impl Value for Time {
 
     fn read(raw: &Raw) -> Result<Self, Unfit> {
         match raw {
-            Raw::String(text) => duration::parse(text).map_err(Unfit::Content),
-            Raw::Integer(_) | Raw::Float(_) => Err(Unfit::Content("it has no unit".into())),
+            Raw::String(text) => duration(text).map_err(|error| Unfit::Content(error.to_string())),
+            Raw::Integer(_) | Raw::Float(_) => Err(Unfit::Content(DurationError::NoUnit.to_string())),
             _ => Err(Unfit::Kind),
         }
     }

@@ -8,6 +8,8 @@ use clap::Args;
 use paceline_pace::PolicyChoice;
 use paceline_pace::mpi::MpiChoice;
 
+use crate::duration::duration;
+
 pub const EXAMPLES: &str = "\
 COMMAND finds a page in the environment variable PACELINE_LVT; those of its threads that publish
 their local virtual time there are paced, and all others are left alone. The normal scheduler
@@ -73,14 +75,10 @@ pub struct PaceArguments {
 pub struct Slice(pub Option<Duration>);
 
 impl FromStr for Slice {
-    type Err = humantime::DurationError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "auto" {
-            Ok(Self(None))
-        } else {
-            humantime::parse_duration(text).map(|slice| Self(Some(slice)))
-        }
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" { Ok(Self(None)) } else { duration(text).map(|slice| Self(Some(slice))) }
     }
 }
 

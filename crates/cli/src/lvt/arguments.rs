@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use crate::duration::duration;
+
 /// Shown below the help of `paceline lvt`.
 pub const LVT_EXAMPLES: &str = "\
 A program finds its page through the variable PACELINE_LVT.
@@ -39,7 +41,7 @@ pub struct WatchArguments {
     pub count: Option<u64>,
 
     /// From one look to the next
-    #[arg(long, value_name = "DURATION", default_value = "500ms", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "500ms", value_parser = duration)]
     pub interval: Duration,
 }
 
@@ -55,6 +57,6 @@ pub struct RelayArguments {
     pub qemu: u32,
 
     /// From one look at the guest's memory to the next, 100us to 1s
-    #[arg(long, value_name = "DURATION", default_value = "1ms", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "1ms", value_parser = duration)]
     pub interval: Duration,
 }
