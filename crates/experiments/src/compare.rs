@@ -2,13 +2,14 @@
 //!
 //! Invariant: what comes of a policy does not depend on which others are compared, nor on how many run at once.
 
+use std::collections::BTreeMap;
 use std::num::NonZero;
-use std::sync::{Mutex, PoisonError, mpsc};
 
 use paceline_kernel::Digest;
 use paceline_machine::Observer;
 use paceline_scenario::ScenarioError;
 
+use crate::queue::side_by_side;
 use crate::scenario::{MachineScenario, Outcome, OutcomeError};
 
 /// What came of a policy.
@@ -23,27 +24,15 @@ pub fn compare<O: Observer + Send>(
 ) -> Result<Vec<Compared>, ScenarioError> {
     policies.iter().try_for_each(|kind| scenario.spec(kind).map(drop))?;
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let todo = Mutex::new(policies.iter().zip(observers).enumerate());
-    let (done, ready) = mpsc::channel();
-    std::thread::scope(|scope| {
-        for _ in 0..cores.min(policies.len()) {
-            let (todo, done) = (&todo, done.clone());
-            scope.spawn(move || {
-                loop {
-                    let next = todo.lock().unwrap_or_else(PoisonError::into_inner).next();
-                    let Some((place, (kind, observer))) = next else { return };
-                    let outcome = scenario.spec(kind).map(|spec| scenario.run(kind, spec, observer));
-                    if done.send((place, outcome.map(|outcome| (*kind, outcome)))).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-    });
-    drop(done);
-    let mut compared: Vec<(usize, Result<Compared, ScenarioError>)> = ready.into_iter().collect();
-    compared.sort_by_key(|(place, _)| *place);
-    compared.into_iter().map(|(_, compared)| compared).collect()
+    let tasks = policies.iter().zip(observers).enumerate().collect();
+    let job = |(place, (kind, observer)): (usize, (&&'static str, &mut O))| {
+        scenario.spec(kind).map(|spec| (place, (*kind, scenario.run(kind, spec, observer))))
+    };
+    let mut compared = BTreeMap::new();
+    side_by_side(tasks, cores, &job, &mut |(place, outcome)| {
+        compared.insert(place, outcome);
+    })?;
+    Ok(compared.into_values().collect())
 }
 
 /// The digest of a workload's model: equal under every policy that let it end, or not.

@@ -17,6 +17,7 @@ mod nsx;
 mod plan;
 mod pool;
 mod psx;
+mod queue;
 mod sample;
 mod sensitivity;
 mod sg;

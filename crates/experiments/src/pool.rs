@@ -4,15 +4,14 @@
 //! Invariant: what comes out of simulated machines does not depend on the number of workers.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
-use std::sync::mpsc::channel;
-use std::thread;
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use paceline_report::Finding;
 
 use crate::Experiment;
 use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
+use crate::queue::side_by_side;
 
 /// How far it has come.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,8 +23,6 @@ pub struct Progress {
     /// The cell that was done last.
     pub last: String,
 }
-
-type Ran = (String, Result<Measure, CellError>, Duration);
 
 /// Runs `experiments` on `workers` threads. Gives out a finding for each, in their order; one that could not be run says why
 /// in a check that does not hold.
@@ -43,12 +40,17 @@ pub fn reproduce(
         cells.extend(own.into_iter().filter(|cell| known.insert(cell.key.clone())));
         plans.push((*experiment, keys, judge));
     }
-    cells.sort_by(|one, other| one.weight.total_cmp(&other.weight));
+    cells.sort_by(|one, other| other.weight.total_cmp(&one.weight));
     let count = cells.len();
     let (mut results, mut walls) = (Results::default(), BTreeMap::new());
     let (alone, together): (Vec<Cell>, Vec<Cell>) = cells.into_iter().partition(|cell| cell.alone);
+    let job = |Cell { key, job, .. }: Cell| -> Result<_, Infallible> {
+        let start = Instant::now();
+        let measure = job();
+        Ok((key, measure, start.elapsed()))
+    };
     for (cells, workers) in [(together, workers), (alone, 1)] {
-        run(cells, workers, &mut |(key, measure, wall)| {
+        let Ok(()) = side_by_side(cells, workers, &job, &mut |(key, measure, wall): (String, _, _)| {
             walls.insert(key.clone(), wall);
             results.measures.insert(key.clone(), measure);
             progress(Progress { done: results.measures.len(), cells: count, last: key });
@@ -62,31 +64,6 @@ pub fn reproduce(
         finding
     });
     findings.collect()
-}
-
-/// Runs `cells`, the last first, on `workers` threads; `ran` is told of each.
-fn run(cells: Vec<Cell>, workers: usize, ran: &mut dyn FnMut(Ran)) {
-    let workers = workers.clamp(1, cells.len().max(1));
-    let todo = Mutex::new(cells);
-    let (done, ready) = channel::<Ran>();
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            let (todo, done) = (&todo, done.clone());
-            scope.spawn(move || {
-                loop {
-                    let next = todo.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
-                    let Some(Cell { key, job, .. }) = next else { return };
-                    let start = Instant::now();
-                    let measure = job();
-                    if done.send((key, measure, start.elapsed())).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(done);
-        ready.into_iter().for_each(ran);
-    });
 }
 
 fn failed(error: &CellError) -> Finding {
