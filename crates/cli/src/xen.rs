@@ -10,11 +10,10 @@ use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::path::Path;
 
+use paceline_experiments::Setup;
 use paceline_report::{Finding, json};
 use paceline_xen_lab::experiments::experiments;
-use paceline_xen_lab::{
-    Boot, Course, Domain, Experiment, Lab, LabError, Progress, Setup, Step, Stop, course,
-};
+use paceline_xen_lab::{Boot, Course, Domain, Experiment, Lab, LabError, Progress, Step, Stop, course};
 
 use crate::failure::Failure;
 use crate::reproduce::told;
@@ -125,8 +124,8 @@ pub fn findings(arguments: &RunArguments) -> Result<Vec<Finding>, Failure> {
     let logs = arguments.logs.clone().unwrap_or_else(|| lab.logs());
     let workers =
         arguments.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZero::get);
-    let setup = Setup { quick: arguments.quick };
-    let how = Course { setup, workers, twice: arguments.determinism, logs: &logs };
+    let setup = Setup { quick: arguments.quick, ..Setup::default() };
+    let how = Course { setup: &setup, workers, twice: arguments.determinism, logs: &logs };
     Ok(course(&mut lab, &chosen, how, &|progress| tell(progress, arguments.json))?)
 }
 

@@ -2,18 +2,11 @@
 //!
 //! Invariant: names are unique, in the order of the papers.
 
-use crate::plan::{Plan, Setup};
+use crate::batch;
+use crate::plan::InProcess;
 
-/// A published experiment.
-#[derive(Clone, Copy, Debug)]
-pub struct Experiment {
-    /// Its name: paper and figure.
-    pub name: &'static str,
-    /// What it shows, in one line.
-    pub title: &'static str,
-    /// Plans its runs.
-    pub plan: fn(&Setup) -> Plan,
-}
+/// A published experiment; its name is that of the paper and the figure.
+pub type Experiment = batch::Experiment<InProcess>;
 
 /// All of them.
 pub fn experiments() -> Vec<Experiment> {

@@ -3,7 +3,8 @@
 //! real threads.
 //!
 //! An [`Experiment`] plans its runs ([`Plan`]: cells, and a judgement); [`reproduce`] runs the cells of all of them side by
-//! side. What things cost stands in one table, [`CONSTANTS`].
+//! side. What things cost stands in one table, [`CONSTANTS`]. What they have in common with experiments that run elsewhere, such as
+//! in a hypervisor, is in [`batch`].
 //!
 //! Invariants: no constant depends on the policy under test; an experiment that does not show what it should is reported as
 //! such, with the reason.
@@ -15,18 +16,20 @@ mod catalogue;
 mod cs;
 mod nsx;
 mod plan;
-mod pool;
 mod psx;
 mod queue;
+mod reproduce;
 mod sample;
 mod sensitivity;
 mod sg;
 
+pub use batch::Setup;
 pub use calibration::{CONSTANTS, Calibration, Constant};
 pub use catalogue::{Experiment, experiments};
-pub use plan::{Cell, CellError, Job, Judge, Measure, Plan, Results, Setup};
-pub use pool::{Progress, reproduce};
+pub use plan::{Cell, CellError, InProcess, Job, Measure, Plan, Results};
+pub use reproduce::{Progress, reproduce};
 pub use sensitivity::sensitivity;
 
+pub mod batch;
 pub mod compare;
 pub mod scenario;

@@ -1,25 +1,28 @@
-//! What an experiment consists of: runs (cells), and a judgement of what they measured. Most are runs of simulated machines; those of
-//! reference 3 take real time, and have the machine to themselves.
+//! Experiments whose runs (cells) are jobs of this process: what a cell is, and what it measures. Most are runs of simulated
+//! machines; those of reference 3 take real time, and have the machine to themselves.
 //!
-//! Invariants: a cell's key says everything that decides its result, so that cells with one key are run once however many
-//! experiments want them; cells do not depend on each other and may run side by side.
+//! Invariants: those of batches ([`crate::batch`]).
 
 use std::collections::BTreeMap;
 
 use paceline_machine::MachineError;
-use paceline_report::Finding;
 use thiserror::Error;
 
-use crate::Calibration;
+pub use crate::batch::Setup;
+use crate::batch::{self, Backend, Run};
 
-/// How experiments are run.
-#[derive(Clone, Debug, Default)]
-pub struct Setup {
-    /// Smaller sizes, shorter horizons: the same claims in a fraction of the time.
-    pub quick: bool,
-    /// What things cost.
-    pub calibration: Calibration,
+/// Experiments whose runs are jobs of this process.
+#[derive(Clone, Copy, Debug)]
+pub struct InProcess;
+
+impl Backend for InProcess {
+    type Cell = Cell;
+    type Results = Results;
+    type Error = CellError;
 }
+
+/// An experiment that is ready to run.
+pub type Plan = batch::Plan<InProcess>;
 
 /// What a cell measured.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,9 +51,6 @@ pub enum CellError {
     Guests(String),
 }
 
-/// Says what the cells of a plan show.
-pub type Judge = Box<dyn FnOnce(&Results) -> Result<Finding, CellError> + Send>;
-
 /// Does what a cell is for.
 pub type Job = Box<dyn FnOnce() -> Result<Measure, CellError> + Send>;
 
@@ -72,12 +72,18 @@ pub struct Results {
     pub(crate) measures: BTreeMap<String, Result<Measure, CellError>>,
 }
 
-/// An experiment that is ready to run.
-pub struct Plan {
-    /// Its runs.
-    pub cells: Vec<Cell>,
-    /// What they show: name, title and wall time of the finding are filled in afterwards.
-    pub judge: Judge,
+impl Run for Cell {
+    fn key(&self) -> &str {
+        &self.key
+    }
+
+    fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    fn is_alone(&self) -> bool {
+        self.alone
+    }
 }
 
 impl Results {
@@ -105,11 +111,5 @@ impl Results {
 impl std::fmt::Debug for Cell {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Cell").field("key", &self.key).field("weight", &self.weight).finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for Plan {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Plan").field("cells", &self.cells).finish_non_exhaustive()
     }
 }

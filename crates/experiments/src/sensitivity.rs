@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use paceline_report::{Finding, Table};
 
-use crate::plan::Setup;
-use crate::pool::{Progress, reproduce};
+use crate::batch::Setup;
+use crate::reproduce::{Progress, reproduce};
 use crate::{CONSTANTS, Constant, Experiment};
 
 /// By what a constant is changed: in words, numerator, denominator.

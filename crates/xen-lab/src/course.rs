@@ -3,26 +3,26 @@
 //! Every finding gets two more checks: that neither the hypervisor nor a kernel has complained in its boots, and where boots
 //! are run twice, that both printed the same.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::Mutex;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use paceline_experiments::Setup;
+use paceline_experiments::batch::{Batch, Judged, Ran};
 use paceline_report::{Check, Finding};
 
 use crate::boot::Boot;
 use crate::error::{LabError, io};
-use crate::experiment::{Experiment, Plan, Setup};
+use crate::experiment::Experiment;
 use crate::lab::{Booted, Lab};
-use crate::transcript::{Results, TranscriptError};
+use crate::transcript::Results;
 
 /// How experiments are run.
 #[derive(Clone, Copy, Debug)]
 pub struct Course<'a> {
     /// What they are.
-    pub setup: Setup,
+    pub setup: &'a Setup,
     /// How many boots at a time.
     pub workers: usize,
     /// Whether each boot is run twice, to see whether both print the same.
@@ -54,14 +54,6 @@ pub enum Progress<'a> {
     },
 }
 
-/// What came of the boots, by key.
-#[derive(Default)]
-struct Done {
-    results: Results,
-    walls: BTreeMap<String, Duration>,
-    different: BTreeMap<String, String>,
-}
-
 /// Runs experiments. Gives out a finding for each, in their order; one whose boots have failed says so in a check that does
 /// not hold.
 pub fn course(
@@ -70,63 +62,26 @@ pub fn course(
     course: Course<'_>,
     progress: &(dyn Fn(Progress<'_>) + Sync),
 ) -> Result<Vec<Finding>, LabError> {
-    let plans: Vec<Plan> = experiments.iter().map(|experiment| (experiment.plan)(&course.setup)).collect();
-    let mut known = BTreeSet::new();
-    let all = plans.iter().flat_map(|plan| &plan.boots);
-    let boots: Vec<&Boot> = all.filter(|boot| known.insert(boot.key.as_str())).collect();
+    let mut batch = Batch::new(experiments, course.setup);
+    let boots: Vec<&Boot> = batch.cells().iter().collect();
     lab.prepare(&boots, &|line| progress(Progress::Told(line)))?;
     fs::create_dir_all(course.logs).map_err(io("make the folder", course.logs))?;
-    let done = run(lab, &boots, course, progress)?;
-    let findings = experiments.iter().zip(plans).map(|(experiment, Plan { boots, judge })| {
-        let mut finding = judge(&done.results).unwrap_or_else(|error| failed(&error));
-        finding.name = experiment.name.into();
-        finding.title = experiment.title.into();
-        let walls = boots.iter().filter_map(|boot| done.walls.get(&boot.key));
-        finding.wall_seconds = walls.map(Duration::as_secs_f64).sum();
-        finding.checks.push(quiet(&boots, &done.results));
+    let lab: &Lab = lab;
+    let (mut results, mut different) = (Results::default(), BTreeMap::new());
+    let job = |boot: Boot| once_or_twice(lab, &boot, course, progress);
+    batch.run(course.workers, &job, &mut |Ran { key, output: (booted, difference), wall }| {
+        progress(Progress::Booted { boot: &key, wall });
+        different.extend(difference.map(|told| (key.clone(), told)));
+        results.boots.insert(key, booted.transcript);
+    })?;
+    let findings = batch.judge(&results).into_iter().map(|Judged { mut finding, keys }| {
+        finding.checks.push(quiet(&keys, &results));
         if course.twice {
-            finding.checks.push(same(&boots, &done.different));
+            finding.checks.push(same(&keys, &different));
         }
         finding
     });
     Ok(findings.collect())
-}
-
-/// Runs boots, so many at a time.
-fn run(
-    lab: &Lab,
-    boots: &[&Boot],
-    course: Course<'_>,
-    progress: &(dyn Fn(Progress<'_>) + Sync),
-) -> Result<Done, LabError> {
-    let (open, done) = (Mutex::new(boots.iter()), Mutex::new(Ok(Done::default())));
-    thread::scope(|scope| {
-        for _ in 0..course.workers.clamp(1, boots.len().max(1)) {
-            scope.spawn(|| {
-                loop {
-                    let next = open.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
-                    let Some(boot) = next else { return };
-                    let start = Instant::now();
-                    let booted = once_or_twice(lab, boot, course, progress);
-                    let mut done = done.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                    match (&mut *done, booted) {
-                        (Ok(done), Ok((booted, different))) => {
-                            progress(Progress::Booted { boot: &boot.key, wall: start.elapsed() });
-                            done.walls.insert(boot.key.clone(), start.elapsed());
-                            done.results.boots.insert(boot.key.clone(), booted.transcript);
-                            done.different.extend(different.map(|told| (boot.key.clone(), told)));
-                        }
-                        (Ok(_), Err(error)) => {
-                            *done = Err(error);
-                            return;
-                        }
-                        (Err(_), _) => return,
-                    }
-                }
-            });
-        }
-    });
-    done.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// A boot, and where it printed something else the second time, if it was run twice.
@@ -154,19 +109,8 @@ fn difference(one: &[String], other: &[String]) -> Option<String> {
     Some(format!("line {}: {}, then {}", place + 1, line(one), line(other)))
 }
 
-fn failed(error: &TranscriptError) -> Finding {
-    let check = Check {
-        what: "it can be run".into(),
-        published: String::new(),
-        ours: error.to_string(),
-        must: "no error".into(),
-        holds: false,
-    };
-    Finding { checks: vec![check], ..Finding::default() }
-}
-
-fn quiet(boots: &[Boot], results: &Results) -> Check {
-    let transcripts = boots.iter().filter_map(|boot| results.transcript(&boot.key).ok());
+fn quiet(boots: &[String], results: &Results) -> Check {
+    let transcripts = boots.iter().filter_map(|boot| results.transcript(boot).ok());
     let complaints: Vec<&String> = transcripts.flat_map(|transcript| &transcript.complaints).collect();
     let first = complaints.first().map(|line| format!(", such as {line:?}")).unwrap_or_default();
     Check {
@@ -178,8 +122,8 @@ fn quiet(boots: &[Boot], results: &Results) -> Check {
     }
 }
 
-fn same(boots: &[Boot], different: &BTreeMap<String, String>) -> Check {
-    let first = boots.iter().find_map(|boot| Some(format!("{}: {}", boot.key, different.get(&boot.key)?)));
+fn same(boots: &[String], different: &BTreeMap<String, String>) -> Check {
+    let first = boots.iter().find_map(|boot| Some(format!("{boot}: {}", different.get(boot)?)));
     Check {
         what: "each boot twice".into(),
         published: String::new(),

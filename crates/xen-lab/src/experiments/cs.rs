@@ -3,13 +3,14 @@
 //! VCPUs are pinned: each rank of LU to its PCPU, DOM0 to the first, and EP to the second, the first, the second, and so on. EP
 //! is long enough to be there for all of LU. One boot serves all sizes of a scheduler.
 
+use paceline_experiments::Setup;
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
 
 use super::claim;
 use super::sizes::{LU_RANKS, PCPUS, Parallel};
 use crate::prediction::side::{Pair, beside};
 use crate::prediction::{self, Beside, Policy};
-use crate::{Boot, Domain, Plan, Results, Setup, Source, Step, TranscriptError};
+use crate::{Boot, Domain, Plan, Results, Source, Step, TranscriptError};
 
 /// Schedulers, by the same names in Xen and on the simulated machine. The first is what the others are compared with.
 const SCHEDULERS: [&str; 3] = ["sedf", "csde", "csdd"];
@@ -83,7 +84,7 @@ fn boot(scheduler: &str, scope: Scope) -> Boot {
 pub fn plan(setup: &Setup) -> Plan {
     let scope = Scope::new(setup);
     let boots = SCHEDULERS.iter().map(|scheduler| boot(scheduler, scope)).collect();
-    Plan { boots, judge: Box::new(move |results| judge(results, scope)) }
+    Plan { cells: boots, judge: Box::new(move |results| judge(results, scope)) }
 }
 
 /// What was measured and predicted beside so many EP, by scheduler.

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use paceline_experiments::Setup;
 use paceline_report::{Check, Finding, Table};
 
 use super::claim;
-use crate::{Boot, Domain, Plan, Results, Setup, Source, Step, TranscriptError};
+use crate::{Boot, Domain, Plan, Results, Source, Step, TranscriptError};
 
 /// The schedulers; only the first one in short runs.
 const SCHEDULERS: [&str; 4] = ["psxplus", "psx", "nsx", "csdd"];
@@ -96,7 +97,7 @@ fn boot(scheduler: &str, times: u32) -> Boot {
 pub fn plan(setup: &Setup) -> Plan {
     let (schedulers, times) = if setup.quick { (&SCHEDULERS[..1], 5) } else { (&SCHEDULERS[..], 50) };
     let boots = schedulers.iter().map(|scheduler| boot(scheduler, times)).collect();
-    Plan { boots, judge: Box::new(move |results| judge(results, schedulers, times)) }
+    Plan { cells: boots, judge: Box::new(move |results| judge(results, schedulers, times)) }
 }
 
 fn judge(results: &Results, schedulers: &[&str], times: u32) -> Result<Finding, TranscriptError> {

@@ -3,6 +3,7 @@
 //! What is varied is how long a VCPU runs without a break: the tick of NSX, from 30 us on, and the slice of credit, which Xen
 //! has in whole milliseconds. One boot serves all ticks.
 
+use paceline_experiments::Setup;
 use paceline_policy::Setting;
 use paceline_report::{Axis, Figure, Finding, Kind, Series, Table};
 
@@ -10,7 +11,7 @@ use super::claim;
 use super::sizes::rounds_command;
 use crate::prediction::side::factor;
 use crate::prediction::{self, Policy, RoundsOutcome};
-use crate::{Boot, Domain, Plan, Results, Setup, Step, TranscriptError};
+use crate::{Boot, Domain, Plan, Results, Step, TranscriptError};
 
 /// The guests.
 const NAMES: [&str; 3] = ["dom-a", "dom-b", "dom-c"];
@@ -22,8 +23,8 @@ const LIMIT_S: u32 = 600;
 const LONGEST_US: u64 = 30_000;
 
 /// Rounds of a run.
-fn rounds(setup: Setup) -> u32 {
-    if setup.quick { 300 } else { 1_000 }
+fn rounds(quick: bool) -> u32 {
+    if quick { 300 } else { 1_000 }
 }
 
 /// A run: a scheduler, its tick or slice, and ticks of a turn of DOM0.
@@ -66,14 +67,14 @@ impl Case {
 }
 
 /// VCPUs of a guest.
-fn vcpus(setup: Setup) -> &'static [u32] {
-    if setup.quick { &[1] } else { &[1, 2] }
+fn vcpus(quick: bool) -> &'static [u32] {
+    if quick { &[1] } else { &[1, 2] }
 }
 
 /// The cases with so many VCPUs a guest.
-fn cases(setup: Setup, nsx: bool, vcpus: u32) -> Vec<Case> {
+fn cases(quick: bool, nsx: bool, vcpus: u32) -> Vec<Case> {
     let case = |(tick_us, dom0_ticks)| Case { nsx, tick_us, dom0_ticks, vcpus };
-    let ticks: &[(u64, u64)] = match (nsx, setup.quick) {
+    let ticks: &[(u64, u64)] = match (nsx, quick) {
         (false, false) => &[(1_000, 1), (3_000, 1), (10_000, 1), (30_000, 1)],
         (false, true) => &[(1_000, 1), (30_000, 1)],
         (true, false) => &[
@@ -96,8 +97,8 @@ fn cases(setup: Setup, nsx: bool, vcpus: u32) -> Vec<Case> {
     ticks.iter().copied().map(case).collect()
 }
 
-fn boot(setup: Setup, nsx: bool, vcpus: u32) -> Boot {
-    let cases = cases(setup, nsx, vcpus);
+fn boot(quick: bool, nsx: bool, vcpus: u32) -> Boot {
+    let cases = cases(quick, nsx, vcpus);
     let mut boot = Boot::new(cases[0].boot(), if nsx { "nsx" } else { "credit" });
     boot.limit_s = 7_200;
     // Ticks of less than 50 us would else be late by more than a tick.
@@ -108,7 +109,7 @@ fn boot(setup: Setup, nsx: bool, vcpus: u32) -> Boot {
         boot.steps.push(Step::Mark(case.part()));
         boot.steps.extend(case.set());
         let commands: Vec<_> =
-            (0..3).map(|rank| (NAMES[rank], rounds_command(rank, rounds(setup)))).collect();
+            (0..3).map(|rank| (NAMES[rank], rounds_command(rank, rounds(quick)))).collect();
         boot.steps.extend(Step::together(&commands, LIMIT_S));
     }
     boot.steps.push(Step::Mark("counters".into()));
@@ -118,9 +119,9 @@ fn boot(setup: Setup, nsx: bool, vcpus: u32) -> Boot {
 
 /// The plan.
 pub fn plan(setup: &Setup) -> Plan {
-    let setup = *setup;
-    let boots = vcpus(setup).iter().flat_map(|vcpus| [false, true].map(|nsx| boot(setup, nsx, *vcpus)));
-    Plan { boots: boots.collect(), judge: Box::new(move |results| judge(results, setup)) }
+    let quick = setup.quick;
+    let boots = vcpus(quick).iter().flat_map(|vcpus| [false, true].map(|nsx| boot(quick, nsx, *vcpus)));
+    Plan { cells: boots.collect(), judge: Box::new(move |results| judge(results, quick)) }
 }
 
 /// What came of a case.
@@ -131,23 +132,23 @@ struct Row {
     predicted: RoundsOutcome,
 }
 
-fn rows(results: &Results, setup: Setup, vcpus: u32) -> Result<Vec<Row>, TranscriptError> {
+fn rows(results: &Results, quick: bool, vcpus: u32) -> Result<Vec<Row>, TranscriptError> {
     let mut rows = Vec::new();
-    for case in [false, true].into_iter().flat_map(|nsx| cases(setup, nsx, vcpus)) {
+    for case in [false, true].into_iter().flat_map(|nsx| cases(quick, nsx, vcpus)) {
         let (boot, part) = (case.boot(), case.part());
         let part = results.part(&boot, &part)?;
-        let all = f64::from(rounds(setup));
+        let all = f64::from(rounds(quick));
         let xen = RoundsOutcome {
             error: 100.0 * part.guest(NAMES[2], "errors")? / all,
             round_ms: part.guest(NAMES[2], "elapsed_us")? / 1e3 / all,
         };
-        let predicted = prediction::message_rounds(&case.policy(), vcpus, rounds(setup))?;
+        let predicted = prediction::message_rounds(&case.policy(), vcpus, rounds(quick))?;
         rows.push(Row { case, xen, predicted });
     }
     Ok(rows)
 }
 
-fn judge(results: &Results, setup: Setup) -> Result<Finding, TranscriptError> {
+fn judge(results: &Results, quick: bool) -> Result<Finding, TranscriptError> {
     let mut finding = Finding {
         about: vec![
             "In each round A sends to B and then to C, and B, when it has received, sends to C. An error is a round in which C heard \
@@ -163,8 +164,8 @@ fn judge(results: &Results, setup: Setup) -> Result<Finding, TranscriptError> {
          as the Xen of the paper had none."
             .into(),
     );
-    for vcpus in vcpus(setup).iter().copied() {
-        let rows = rows(results, setup, vcpus)?;
+    for vcpus in vcpus(quick).iter().copied() {
+        let rows = rows(results, quick, vcpus)?;
         check(&mut finding, &rows, vcpus);
         finding.tables.push(table(&rows, vcpus));
         finding.figures.push(figure(&rows, vcpus));

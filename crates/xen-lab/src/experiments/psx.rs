@@ -3,6 +3,7 @@
 //! BLB is balanced: all federates have the same work. ULB is not: the first half has twice the work of the others. One boot of
 //! eight guests serves all sizes of a scheduler; guests without a federate are idle.
 
+use paceline_experiments::Setup;
 use paceline_policy::Setting;
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
 
@@ -10,7 +11,7 @@ use super::claim;
 use super::sizes::Phold;
 use crate::prediction::side::{Pair, beside};
 use crate::prediction::{self, Policy};
-use crate::{Boot, Domain, Plan, Results, Setup, Source, Step, TranscriptError};
+use crate::{Boot, Domain, Plan, Results, Source, Step, TranscriptError};
 
 /// Schedulers by their names in Xen and on the simulated machine.
 const SCHEDULERS: [(&str, &str); 4] =
@@ -85,7 +86,7 @@ fn boot(scheduler: &str, scope: Scope) -> Boot {
 pub fn plan(setup: &Setup) -> Plan {
     let scope = Scope::new(setup);
     let boots = SCHEDULERS.iter().map(|(scheduler, _)| boot(scheduler, scope)).collect();
-    Plan { boots, judge: Box::new(move |results| judge(results, scope)) }
+    Plan { cells: boots, judge: Box::new(move |results| judge(results, scope)) }
 }
 
 /// What was measured and predicted of a load and a number of guests, by scheduler.

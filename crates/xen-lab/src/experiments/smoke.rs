@@ -1,11 +1,12 @@
 //! The short way to see that all of it works: PSX with two guests that simulate, a parameter that is set while it runs, and
 //! reports by hypercall.
 
+use paceline_experiments::Setup;
 use paceline_report::Finding;
 
 use super::claim;
 use super::sizes::Phold;
-use crate::{Boot, Domain, Plan, Results, Setup, Source, Step, TranscriptError};
+use crate::{Boot, Domain, Plan, Results, Source, Step, TranscriptError};
 
 const KEY: &str = "smoke psx";
 const NAMES: [&str; 2] = ["federate-0", "federate-1"];
@@ -41,7 +42,7 @@ pub fn plan(_: &Setup) -> Plan {
     boot.steps.push(Step::Destroy(NAMES[1].into()));
     boot.steps.push(Step::Mark("hypercalls".into()));
     boot.steps.push(Step::Shell("answers=$(hypercall) && echo \"lab: $answers\"".into()));
-    Plan { boots: vec![boot], judge: Box::new(judge) }
+    Plan { cells: vec![boot], judge: Box::new(judge) }
 }
 
 fn judge(results: &Results) -> Result<Finding, TranscriptError> {

@@ -1,17 +1,14 @@
-//! Runs the cells of experiments side by side, the longest first, and hands each experiment its results. Cells that measure real time
-//! run after all others, one at a time.
+//! Does what experiments of this process ask for: runs their cells, and hands each experiment its results.
 //!
 //! Invariant: what comes out of simulated machines does not depend on the number of workers.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
-use std::time::{Duration, Instant};
 
 use paceline_report::Finding;
 
 use crate::Experiment;
-use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
-use crate::queue::side_by_side;
+use crate::batch::{Batch, Ran, Setup};
+use crate::plan::{Cell, Results};
 
 /// How far it has come.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,50 +29,15 @@ pub fn reproduce(
     workers: usize,
     progress: &mut dyn FnMut(Progress),
 ) -> Vec<Finding> {
-    let mut plans = Vec::new();
-    let (mut cells, mut known): (Vec<Cell>, BTreeSet<String>) = (Vec::new(), BTreeSet::new());
-    for experiment in experiments {
-        let Plan { cells: own, judge } = (experiment.plan)(setup);
-        let keys: Vec<_> = own.iter().map(|cell| cell.key.clone()).collect();
-        cells.extend(own.into_iter().filter(|cell| known.insert(cell.key.clone())));
-        plans.push((*experiment, keys, judge));
-    }
-    cells.sort_by(|one, other| other.weight.total_cmp(&one.weight));
-    let count = cells.len();
-    let (mut results, mut walls) = (Results::default(), BTreeMap::new());
-    let (alone, together): (Vec<Cell>, Vec<Cell>) = cells.into_iter().partition(|cell| cell.alone);
-    let job = |Cell { key, job, .. }: Cell| -> Result<_, Infallible> {
-        let start = Instant::now();
-        let measure = job();
-        Ok((key, measure, start.elapsed()))
-    };
-    for (cells, workers) in [(together, workers), (alone, 1)] {
-        let Ok(()) = side_by_side(cells, workers, &job, &mut |(key, measure, wall): (String, _, _)| {
-            walls.insert(key.clone(), wall);
-            results.measures.insert(key.clone(), measure);
-            progress(Progress { done: results.measures.len(), cells: count, last: key });
-        });
-    }
-    let findings = plans.into_iter().map(|(experiment, keys, judge)| {
-        let mut finding = judge(&results).unwrap_or_else(|error| failed(&error));
-        finding.name = experiment.name.into();
-        finding.title = experiment.title.into();
-        finding.wall_seconds = keys.iter().filter_map(|key| walls.get(key)).map(Duration::as_secs_f64).sum();
-        finding
+    let mut batch = Batch::new(experiments, setup);
+    let cells = batch.cells().len();
+    let mut results = Results::default();
+    let job = |cell: Cell| -> Result<_, Infallible> { Ok((cell.job)()) };
+    let Ok(()) = batch.run(workers, &job, &mut |Ran { key, output, .. }| {
+        results.measures.insert(key.clone(), output);
+        progress(Progress { done: results.measures.len(), cells, last: key });
     });
-    findings.collect()
-}
-
-fn failed(error: &CellError) -> Finding {
-    let mut finding = Finding::default();
-    finding.checks.push(paceline_report::Check {
-        what: "it can be run".into(),
-        published: String::new(),
-        ours: error.to_string(),
-        must: "no error".into(),
-        holds: false,
-    });
-    finding
+    batch.judge(&results).into_iter().map(|judged| judged.finding).collect()
 }
 
 #[cfg(test)]
@@ -84,6 +46,7 @@ mod test {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::plan::{CellError, Measure, Plan};
 
     #[test]
     fn cells_that_measure_real_time_run_one_at_a_time_after_all_others() {
