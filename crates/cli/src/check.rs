@@ -4,7 +4,7 @@ use crate::args::CheckArguments;
 use crate::failure::Failure;
 use crate::loaded::Source;
 use crate::settings::speculation::{CANCELLATIONS, GVTS, SAVINGS, name};
-use crate::{determinism, machine, processes, text};
+use crate::{determinism, machine, processes, stdout, text};
 
 /// Reads a scenario, builds its model, and says what would run; or runs it twice and compares.
 pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
@@ -42,5 +42,5 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let facts = facts.into_iter().chain(ahead.into_iter().filter(|_| settings.may_speculate()));
     let rows = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let title = format!("{} is sound", arguments.scenario.scenario.display());
-    text::print(&text::groups(&[(&title, rows)]))
+    stdout::print(&text::groups(&[(&title, rows)]))
 }

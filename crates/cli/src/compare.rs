@@ -12,6 +12,7 @@ use crate::args::CompareArguments;
 use crate::failure::Failure;
 use crate::loaded::Source;
 use crate::machine::{self, Watched, ended, everything_of, seconds};
+use crate::stdout;
 use crate::text;
 
 /// Runs a machine under each of the policies, and says what each made of it. Fails where results depend on the policy.
@@ -35,13 +36,13 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
             "digests_equal": agreements.iter().all(Agreement::holds),
             "wall_seconds": wall.as_secs_f64(),
         });
-        text::print(&format!("{everything:#}\n"))?;
+        stdout::print(&format!("{everything:#}\n"))?;
     } else {
         let mut page = text::table(&matrix(&cells(&compared)));
         if !telling.quiet {
             page.push_str(&format!("\n{}wall time {}\n", said(&agreements), text::span(wall)));
         }
-        text::print(&page)?;
+        stdout::print(&page)?;
     }
     if let Some(agreement) = agreements.iter().find(|agreement| !agreement.holds()) {
         return Err(Failure::Disagree(told(agreement)));

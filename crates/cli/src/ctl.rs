@@ -14,7 +14,7 @@ pub use control::Control;
 
 use crate::args::{CtlCommand, WhichRun};
 use crate::failure::Failure;
-use crate::text;
+use crate::stdout;
 
 /// Carries out a command.
 #[cfg(unix)]
@@ -36,7 +36,7 @@ pub fn ctl(command: &CtlCommand) -> Result<(), Failure> {
     };
     match folder::ask(&chosen.socket, &request) {
         Ok(answer) => match answer.split_once(' ') {
-            Some(("ok", said)) => text::print(&format!("{said}\n")),
+            Some(("ok", said)) => stdout::print(&format!("{said}\n")),
             Some((_, said)) => Err(Failure::Ctl(said.to_owned())),
             None => Err(Failure::Ctl(format!("process {} has ended", chosen.pid))),
         },

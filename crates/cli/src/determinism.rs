@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::loaded::{AnyModel, Source};
 use crate::progress::Progress;
 use crate::run::stop_on_signal;
+use crate::stdout;
 use crate::text;
 
 /// Builds the model twice, compares at most `events` events, and says how far the two were the same.
@@ -44,5 +45,5 @@ pub fn check(arguments: &ScenarioArguments, events: u64) -> Result<(), Failure> 
     let facts = [("events compared", text::count(same.events)), ("ended", ended)];
     let rows = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let title = format!("Two runs of {} do not differ", arguments.scenario.display());
-    text::print(&text::groups(&[(&title, rows)]))
+    stdout::print(&text::groups(&[(&title, rows)]))
 }

@@ -78,6 +78,13 @@ impl From<TraceError> for Failure {
     }
 }
 
+#[cfg(target_os = "linux")]
+impl From<paceline_xen_lab::LabError> for Failure {
+    fn from(error: paceline_xen_lab::LabError) -> Self {
+        Self::Xen(error)
+    }
+}
+
 impl Failure {
     /// Says on stderr what went wrong: a mistake in a scenario with an excerpt where people look, in one line elsewhere.
     pub fn tell(&self) {

@@ -10,6 +10,7 @@ use paceline_policy::KINDS;
 use crate::failure::Failure;
 use crate::loaded::{Kind, PROCESSES};
 use crate::settings::speculation::{CANCELLATIONS, GVTS, SAVINGS};
+use crate::stdout;
 use crate::text;
 
 /// Lists models, scenarios, protocols, queues, the ways to run ahead, scheduling policies and workloads.
@@ -22,7 +23,7 @@ pub fn list() -> Result<(), Failure> {
         Some(folder) => ("Scenarios", files(&folder)),
         None => ("Scenarios: there is no folder of that name here", Vec::new()),
     };
-    text::print(&text::groups(&[
+    stdout::print(&text::groups(&[
         ("Models (model.kind)", models),
         scenarios,
         ("Protocols (run.protocol)", Sync::ALL.map(|(_, name, about)| line(name, about)).to_vec()),

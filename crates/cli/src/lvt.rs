@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use paceline_lvt::{ENV, Page};
 
 use crate::failure::Failure;
-use crate::text;
+use crate::stdout;
 use arguments::{LvtCommand, WatchArguments};
 use look::{Look, Watcher};
 use screen::Screen;
@@ -54,7 +54,7 @@ fn watch(arguments: &WatchArguments) -> Result<(), Failure> {
     if arguments.json {
         for number in 1..=looks {
             let line = serde_json::to_string(&watcher.look()?).expect("numbers and text can be written");
-            text::print(&format!("{line}\n"))?;
+            stdout::print(&format!("{line}\n"))?;
             let last = number == looks;
             if last || told.recv_timeout(arguments.interval) != Err(RecvTimeoutError::Timeout) {
                 break;

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::loaded::Source;
 use crate::output::Output;
 use crate::run::files_line;
+use crate::stdout;
 use crate::text;
 
 use page::Finished;
@@ -56,9 +57,9 @@ pub fn run(arguments: &MachineArguments) -> Result<(), Failure> {
     };
     written.extend(arguments.trace.clone().filter(|_| traced.is_ok()));
     match (telling.json, telling.quiet) {
-        (true, _) => text::print(&format!("{:#}\n", finished.everything())),
-        (false, true) => text::print(&finished.line()),
-        (false, false) => text::print(&format!("{}{}", finished.page(), files_line(&written))),
+        (true, _) => stdout::print(&format!("{:#}\n", finished.everything())),
+        (false, true) => stdout::print(&finished.line()),
+        (false, false) => stdout::print(&format!("{}{}", finished.page(), files_line(&written))),
     }?;
     traced
 }
@@ -87,7 +88,7 @@ pub fn check(source: &Source) -> Result<(), Failure> {
     ];
     let rows = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let title = format!("{} is sound", source.file.display());
-    text::print(&text::groups(&[(&title, rows)]))
+    stdout::print(&text::groups(&[(&title, rows)]))
 }
 
 /// Writes all files, and gives back which they are.

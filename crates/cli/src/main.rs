@@ -14,6 +14,7 @@ mod determinism;
 #[cfg(target_os = "linux")]
 mod duration;
 mod failure;
+mod findings;
 mod list;
 mod loaded;
 #[cfg(target_os = "linux")]
@@ -31,6 +32,7 @@ mod reproduce;
 mod resume;
 mod run;
 mod settings;
+mod stdout;
 mod summary;
 mod text;
 mod trace;

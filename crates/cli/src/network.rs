@@ -15,6 +15,7 @@ use paceline_network::{
 };
 
 use crate::failure::Failure;
+use crate::stdout;
 use crate::text;
 use arguments::{Mode, Model, NetworkArguments};
 use transfers::{Transfer, field};
@@ -60,7 +61,7 @@ pub fn network(arguments: &NetworkArguments) -> Result<(), Failure> {
         let seconds = end.map_or(String::new(), rounded);
         out += &format!("{},{bytes},{seconds}\n", pair(&platform, *from, *to));
     }
-    text::print(&out)?;
+    stdout::print(&out)?;
     let lost = ends.iter().filter(|end| end.is_none()).count();
     if lost > 0 {
         eprintln!("{lost} of {} transfers did not arrive: a link on their way was off", ends.len());
@@ -115,7 +116,7 @@ fn routes_of(
         let route = platform.route(transfer.from, transfer.to).map_err(|error| refuse(transfer, error))?;
         out += &line(platform, transfer.from, transfer.to, Some(&route));
     }
-    text::print(&out)
+    stdout::print(&out)
 }
 
 /// Prints the routes of every host to every other.
@@ -134,7 +135,7 @@ fn all_routes(platform: &Platform) -> Result<(), Failure> {
         missing += u32::from(route.is_none());
         out += &line(platform, from, to, route.as_ref());
     }
-    text::print(&out)?;
+    stdout::print(&out)?;
     if missing > 0 {
         eprintln!("{missing} of {} pairs of hosts have no route", hosts * (hosts - 1));
     }
@@ -184,5 +185,5 @@ fn summary(path: &Path, platform: &Platform) -> Result<(), Failure> {
         ("profiles", of_links.chain(of_hosts).sum()),
     ];
     let rows = facts.map(|(name, number)| (name.to_owned(), text::count(number as u64)));
-    text::print(&text::groups(&[(&path.display().to_string(), rows.to_vec())]))
+    stdout::print(&text::groups(&[(&path.display().to_string(), rows.to_vec())]))
 }

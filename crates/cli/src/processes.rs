@@ -17,6 +17,7 @@ use crate::loaded::Source;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::run::{files_line, on_signal};
+use crate::stdout;
 use crate::text;
 
 use settings::{Model, ProcessSettings, Program};
@@ -39,7 +40,7 @@ pub fn check(source: &Source) -> Result<(), Failure> {
         ("seed", settings.seed.to_string()),
     ];
     let rows = facts.map(|(name, value)| (name.to_owned(), value)).to_vec();
-    text::print(&text::groups(&[(&format!("{} is sound", source.file.display()), rows)]))
+    stdout::print(&text::groups(&[(&format!("{} is sound", source.file.display()), rows)]))
 }
 
 /// Runs a scenario of processes.
@@ -83,9 +84,9 @@ pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
     };
     written.extend(results.trace.clone().filter(|_| traced.is_ok()));
     match (results.json, results.quiet) {
-        (true, _) => text::print(&format!("{:#}\n", finished.everything())),
-        (false, true) => text::print(&finished.line()),
-        (false, false) => text::print(&format!("{}{}", finished.page(), files_line(&written))),
+        (true, _) => stdout::print(&format!("{:#}\n", finished.everything())),
+        (false, true) => stdout::print(&finished.line()),
+        (false, false) => stdout::print(&format!("{}{}", finished.page(), files_line(&written))),
     }?;
     traced
 }

@@ -6,20 +6,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::num::NonZero;
-use std::path::Path;
-use std::time::Duration;
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{ContentArrangement, Table as Grid};
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_experiments::{Experiment, Progress, Setup, experiments, reproduce as run, sensitivity};
-use paceline_report::{Finding, Table, json, page};
 
 #[cfg(target_os = "linux")]
 use crate::args::Ground;
 use crate::args::ReproduceArguments;
 use crate::failure::Failure;
-use crate::text;
+use crate::findings::{self, Form};
+use crate::stdout;
 
 /// Reproduces what the arguments name.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
@@ -29,9 +25,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     }
     let all = experiments();
     if arguments.list {
-        let width = all.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0);
-        let line = |experiment: &Experiment| format!("{:width$}  {}\n", experiment.name, experiment.title);
-        return text::print(&all.iter().map(line).collect::<String>());
+        return findings::list(&all);
     }
     let chosen = choose(&all, arguments)?;
     if let Some(folder) = &arguments.out {
@@ -49,14 +43,14 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     if arguments.sensitivity {
         let table = sensitivity(&chosen, &setup, workers, &mut progress);
         bar.finish_and_clear();
-        return text::print(&format!("{}\n", grid(&table)));
+        return stdout::print(&format!("{}\n", findings::grid(&table)));
     }
-    let findings = run(&chosen, &setup, workers, &mut progress);
+    let found = run(&chosen, &setup, workers, &mut progress);
     bar.finish_and_clear();
     if let Some(folder) = &arguments.out {
-        write(folder, "Published experiments", &findings)?;
+        findings::write(folder, "Published experiments", &found)?;
     }
-    print(arguments, &findings, &told(&findings))
+    findings::print(&found, Form::new(arguments.json, arguments.all), "")
 }
 
 /// Runs the lab's experiments, and shows beside each number what the simulated machine predicts.
@@ -72,7 +66,7 @@ fn in_xen(arguments: &ReproduceArguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.out {
         fs::create_dir_all(folder).map_err(|reason| Failure::Write(folder.clone(), reason))?;
     }
-    let findings = xen::findings(&RunArguments {
+    let found = xen::findings(&RunArguments {
         names: arguments.names.clone(),
         all: arguments.all,
         list: false,
@@ -84,21 +78,13 @@ fn in_xen(arguments: &ReproduceArguments) -> Result<(), Failure> {
         sources: arguments.sources.clone(),
     })?;
     if let Some(folder) = &arguments.out {
-        write(folder, "Schedulers in Xen beside the simulated machine", &findings)?;
+        findings::write(folder, "Schedulers in Xen beside the simulated machine", &found)?;
     }
     let mut side_by_side = String::new();
-    for table in findings.iter().flat_map(|finding| &finding.tables) {
-        side_by_side += &format!("{}\n{}\n\n", table.title(), grid(table));
+    for table in found.iter().flat_map(|finding| &finding.tables) {
+        side_by_side += &format!("{}\n{}\n\n", table.title(), findings::grid(table));
     }
-    print(arguments, &findings, &(side_by_side + &told(&findings)))
-}
-
-fn print(arguments: &ReproduceArguments, findings: &[Finding], told: &str) -> Result<(), Failure> {
-    match (arguments.json, findings) {
-        (true, [only]) if !arguments.all => text::print(&format!("{}\n", only.json())),
-        (true, findings) => text::print(&format!("{}\n", json(findings))),
-        (false, _) => text::print(told),
-    }
+    findings::print(&found, Form::new(arguments.json, arguments.all), &side_by_side)
 }
 
 /// The experiments that the arguments name, in the order of the papers.
@@ -118,48 +104,6 @@ fn near(name: &str, all: &[Experiment]) -> Vec<&'static str> {
     names.sort_by(|one, other| likeness(other).total_cmp(&likeness(one)));
     names.truncate(MOST);
     names
-}
-
-fn write(folder: &Path, title: &str, findings: &[Finding]) -> Result<(), Failure> {
-    for (name, text) in
-        [("report.html", page(title, &[], findings)), ("report.json", format!("{}\n", json(findings)))]
-    {
-        let path = folder.join(name);
-        fs::write(&path, text).map_err(|reason| Failure::Write(path, reason))?;
-    }
-    Ok(())
-}
-
-/// What findings say, for people.
-pub fn told(findings: &[Finding]) -> String {
-    let mut told = String::new();
-    for finding in findings {
-        let wall = text::decimal(Duration::from_secs_f64(finding.wall_seconds).as_secs_f64());
-        told +=
-            &format!("{}: {} ({wall} s)\n{}\n", finding.name, finding.title, grid(&finding.check_table()));
-        for note in &finding.notes {
-            told += &format!("  {note}\n");
-        }
-        told.push('\n');
-    }
-    let held = findings.iter().filter(|finding| finding.holds()).count();
-    let checks: usize = findings.iter().map(|finding| finding.checks.len()).sum();
-    let checks_held: usize = findings.iter().map(Finding::held).sum();
-    told + &format!("{held} of {} experiments hold, {checks_held} of {checks} checks\n", findings.len())
-}
-
-/// A table for a terminal, or for a file where there is none.
-fn grid(table: &Table) -> String {
-    let mut grid = Grid::new();
-    grid.load_preset(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    if !io::stdout().is_terminal() {
-        grid.set_width(160);
-    }
-    grid.set_header(table.columns());
-    for row in table.rows() {
-        grid.add_row(row);
-    }
-    grid.trim_fmt()
 }
 
 fn bar() -> ProgressBar {

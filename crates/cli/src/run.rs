@@ -17,8 +17,8 @@ use crate::panics;
 use crate::processes;
 use crate::progress::Progress;
 use crate::settings::RunSettings;
+use crate::stdout;
 use crate::summary::Finished;
-use crate::text;
 use crate::trace::Trace;
 
 /// Runs a scenario.
@@ -65,9 +65,9 @@ pub fn carry_out(
     let traced = trace.map_or(Ok(()), |trace| trace.finish());
     written.extend(results.trace.clone().filter(|_| traced.is_ok()));
     match (results.json, results.quiet) {
-        (true, _) => text::print(&format!("{:#}\n", finished.everything())),
-        (false, true) => text::print(&finished.line()),
-        (false, false) => text::print(&format!("{}{}", finished.page(), files_line(&written))),
+        (true, _) => stdout::print(&format!("{:#}\n", finished.everything())),
+        (false, true) => stdout::print(&finished.line()),
+        (false, false) => stdout::print(&format!("{}{}", finished.page(), files_line(&written))),
     }?;
     traced
 }

@@ -1,19 +1,10 @@
-//! Text for people: aligned lines, readable numbers; and the one way to standard output.
+//! Text for people: aligned lines, readable numbers.
 
-use std::io::{self, Write};
 use std::time::Duration;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table as Grid};
 use paceline_report::Table;
-
-use crate::failure::Failure;
-
-/// Writes `text` to standard output.
-pub fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Print)
-}
 
 /// A name and what is said of it.
 pub type Row = (String, String);

@@ -11,13 +11,13 @@ use std::num::NonZero;
 use std::path::Path;
 
 use paceline_experiments::Setup;
-use paceline_report::{Finding, json};
+use paceline_report::Finding;
 use paceline_xen_lab::experiments::experiments;
-use paceline_xen_lab::{Boot, Course, Domain, Experiment, Lab, LabError, Progress, Step, Stop, course};
+use paceline_xen_lab::{Boot, Course, Domain, Lab, Progress, Step, Stop, course};
 
 use crate::failure::Failure;
-use crate::reproduce::told;
-use crate::text;
+use crate::findings::{self, Form};
+use crate::stdout;
 use arguments::{BootArguments, BuildArguments, RunArguments, XenCommand};
 
 /// How long a guest's command may take, in seconds of the machine's time.
@@ -49,7 +49,7 @@ fn say(line: &str, quiet: bool) {
 fn build(arguments: &BuildArguments) -> Result<(), Failure> {
     let lab = open(&arguments.sources, false)?;
     let built = lab.build(arguments.debug, &|line| say(line, false))?;
-    text::print(&format!("{}\n", built.display()))
+    stdout::print(&format!("{}\n", built.display()))
 }
 
 /// Boots, has each guest carry out the command, and prints all that is said.
@@ -76,7 +76,7 @@ fn boot(arguments: &BootArguments) -> Result<(), Failure> {
     let mut printed = Ok(());
     let booted = lab.boot(&boot, &log, &mut |_, line| {
         if printed.is_ok() {
-            printed = text::print(&format!("{line}\n"));
+            printed = stdout::print(&format!("{line}\n"));
         }
     })?;
     printed?;
@@ -92,20 +92,12 @@ fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if arguments.list {
         return list();
     }
-    let findings = findings(arguments)?;
-    match (arguments.json, findings.as_slice()) {
-        (true, [only]) if !arguments.all => text::print(&format!("{}\n", only.json())),
-        (true, findings) => text::print(&format!("{}\n", json(findings))),
-        (false, findings) => text::print(&told(findings)),
-    }
+    findings::print(&findings(arguments)?, Form::new(arguments.json, arguments.all), "")
 }
 
 /// Lists the experiments.
 pub fn list() -> Result<(), Failure> {
-    let all = experiments();
-    let width = all.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0);
-    let line = |experiment: &Experiment| format!("{:width$}  {}\n", experiment.name, experiment.title);
-    text::print(&all.iter().map(line).collect::<String>())
+    findings::list(&experiments())
 }
 
 /// Runs the experiments that the arguments name.
@@ -139,11 +131,5 @@ fn tell(progress: Progress<'_>, quiet: bool) {
             }
         }
         Progress::Booted { boot, wall } => say(&format!("{boot}: over after {} s", wall.as_secs()), quiet),
-    }
-}
-
-impl From<LabError> for Failure {
-    fn from(error: LabError) -> Self {
-        Self::Xen(error)
     }
 }

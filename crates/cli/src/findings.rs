@@ -1,0 +1,109 @@
+//! What experiments have shown, wherever they ran: on standard output, and as a page in a folder.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::time::Duration;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{ContentArrangement, Table as Grid};
+use paceline_experiments::batch::{Backend, Experiment};
+use paceline_report::{Finding, Table, json, page};
+
+use crate::failure::Failure;
+use crate::{stdout, text};
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug)]
+pub enum Form {
+    /// For people.
+    Text,
+    /// As a JSON object if there is one finding, else as an array.
+    Json,
+    /// As a JSON array however many there are.
+    JsonArray,
+}
+
+impl Form {
+    /// The form that is asked for by `--json`, and by `--all` or names.
+    pub fn new(json: bool, all: bool) -> Self {
+        match (json, all) {
+            (false, _) => Self::Text,
+            (true, false) => Self::Json,
+            (true, true) => Self::JsonArray,
+        }
+    }
+}
+
+/// Lists experiments with what they show.
+pub fn list<B: Backend>(all: &[Experiment<B>]) -> Result<(), Failure> {
+    let width = all.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0);
+    let line = |experiment: &Experiment<B>| format!("{:width$}  {}\n", experiment.name, experiment.title);
+    stdout::print(&all.iter().map(line).collect::<String>())
+}
+
+/// Prints findings; for people `before`, and then what they say.
+pub fn print(findings: &[Finding], form: Form, before: &str) -> Result<(), Failure> {
+    let text = match (form, findings) {
+        (Form::Text, findings) => format!("{before}{}", told(findings)),
+        (Form::Json, [only]) => format!("{}\n", only.json()),
+        (Form::Json | Form::JsonArray, findings) => format!("{}\n", json(findings)),
+    };
+    stdout::print(&text)
+}
+
+/// Writes findings into the folder, as a page for people and as JSON.
+pub fn write(folder: &Path, title: &str, findings: &[Finding]) -> Result<(), Failure> {
+    for (name, text) in
+        [("report.html", page(title, &[], findings)), ("report.json", format!("{}\n", json(findings)))]
+    {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(|reason| Failure::Write(path, reason))?;
+    }
+    Ok(())
+}
+
+/// What findings say, for people.
+fn told(findings: &[Finding]) -> String {
+    let mut told = String::new();
+    for finding in findings {
+        let wall = text::decimal(Duration::from_secs_f64(finding.wall_seconds).as_secs_f64());
+        told +=
+            &format!("{}: {} ({wall} s)\n{}\n", finding.name, finding.title, grid(&finding.check_table()));
+        for note in &finding.notes {
+            told += &format!("  {note}\n");
+        }
+        told.push('\n');
+    }
+    let held = findings.iter().filter(|finding| finding.holds()).count();
+    let checks: usize = findings.iter().map(|finding| finding.checks.len()).sum();
+    let checks_held: usize = findings.iter().map(Finding::held).sum();
+    told + &format!("{held} of {} experiments hold, {checks_held} of {checks} checks\n", findings.len())
+}
+
+/// A table for a terminal, or for a file where there is none.
+pub fn grid(table: &Table) -> String {
+    let mut grid = Grid::new();
+    grid.load_preset(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    if !io::stdout().is_terminal() {
+        grid.set_width(160);
+    }
+    grid.set_header(table.columns());
+    for row in table.rows() {
+        grid.add_row(row);
+    }
+    grid.trim_fmt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_end_with_what_holds_of_them() {
+        let finding = Finding { name: "one".into(), title: "shows".into(), ..Finding::default() };
+        let told = told(&[finding]);
+        assert!(told.starts_with("one: shows (0 s)\n"), "{told}");
+        assert!(told.ends_with("1 of 1 experiments hold, 0 of 0 checks\n"), "{told}");
+    }
+}

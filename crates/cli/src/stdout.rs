@@ -1,0 +1,11 @@
+//! The one way to standard output.
+
+use std::io::{self, Write};
+
+use crate::failure::Failure;
+
+/// Writes `text` to standard output.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Print)
+}
