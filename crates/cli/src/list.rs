@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use paceline_engine::{QueueKind, Sync};
+use paceline_engine::{Protocol, QueueKind};
 use paceline_experiments::scenario::WORKLOADS;
 use paceline_policy::KINDS;
 
@@ -26,7 +26,7 @@ pub fn list() -> Result<(), Failure> {
     stdout::print(&text::groups(&[
         ("Models (model.kind)", models),
         scenarios,
-        ("Protocols (run.protocol)", Sync::ALL.map(|(_, name, about)| line(name, about)).to_vec()),
+        ("Protocols (run.protocol)", Protocol::ALL.map(|(_, name, about)| line(name, about)).to_vec()),
         ("Event queues (run.queue)", QueueKind::ALL.map(|(_, name, about)| line(name, about)).to_vec()),
         ("State saving (run.state_saving)", SAVINGS.map(|(_, name, about)| line(name, about)).to_vec()),
         ("Cancellation (run.cancellation)", CANCELLATIONS.map(|(_, name, about)| line(name, about)).to_vec()),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use paceline_engine::{CheckpointFile, Checkpoints, Monitor, Sync};
+use paceline_engine::{CheckpointFile, Checkpoints, Monitor, Protocol};
 use paceline_models::results::{ResultFile, Results, RunFacts, Summary};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -44,7 +44,7 @@ pub fn carry_out(
     stop_on_signal(&monitor)?;
     let output = results.out.as_deref().map(Output::open).transpose()?;
     let trace = results.trace.as_deref().map(|path| Trace::open(path, &scenario)).transpose()?;
-    let control = Control::open(&scenario, &monitor, settings.protocol != Sync::Sequential);
+    let control = Control::open(&scenario, &monitor, settings.protocol != Protocol::Sequential);
     if let Err(reason) = &control {
         eprintln!("warning: `paceline ctl` cannot reach this run: {reason}");
     }

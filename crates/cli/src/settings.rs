@@ -8,7 +8,7 @@ pub mod speculation;
 use std::num::NonZero;
 use std::time::Duration;
 
-use paceline_engine::{MOST_THREADS, Monitor, QueueKind, Simulation, Speculation, Sync};
+use paceline_engine::{MOST_THREADS, Monitor, Protocol, QueueKind, Simulation, Speculation};
 use paceline_kernel::{Balance, Model, TieBreak, Time};
 use paceline_scenario::{ScenarioError, Section};
 
@@ -18,7 +18,7 @@ pub struct RunSettings {
     /// The horizon.
     pub until: Option<Time>,
     /// The synchronization protocol.
-    pub protocol: Sync,
+    pub protocol: Protocol,
     /// Federates; as the engine sees fit unless said.
     pub federates: Option<u32>,
     /// The most groups that federates are merged into; as the engine sees fit unless said.
@@ -48,11 +48,11 @@ pub struct RunSettings {
 impl RunSettings {
     /// Reads the keys.
     pub fn read(run: &mut Section) -> Result<Self, ScenarioError> {
-        let protocols = Sync::ALL.map(|(protocol, name, _)| (name, protocol));
+        let protocols = Protocol::ALL.map(|(protocol, name, _)| (name, protocol));
         let queues = QueueKind::ALL.map(|(queue, name, _)| (name, queue));
         let settings = Self {
             until: run.optional("until")?,
-            protocol: run.choice("protocol", &protocols, Some(Sync::Auto))?,
+            protocol: run.choice("protocol", &protocols, Some(Protocol::Auto))?,
             federates: run.optional("federates")?,
             groups: run.optional("groups")?,
             trials: run.or("trials", true)?,
@@ -100,10 +100,10 @@ impl RunSettings {
             _ => {}
         }
         speculation::check(&self.speculation, run, model)?;
-        if self.protocol == Sync::Sequential {
+        if self.protocol == Protocol::Sequential {
             return Ok(());
         }
-        if lookahead == Time::ZERO && !matches!(self.protocol, Sync::Auto | Sync::Optimistic) {
+        if lookahead == Time::ZERO && !matches!(self.protocol, Protocol::Auto | Protocol::Optimistic) {
             let name = self.protocol.name();
             let problem = format!("protocol {name:?} needs a lookahead above zero, and the model has none");
             let allowed = "\"auto\", \"sequential\", \"optimistic\", or a model with a lookahead above zero";
@@ -128,7 +128,7 @@ impl RunSettings {
 
     /// Whether what is run may have to be rolled back.
     pub fn may_speculate(&self) -> bool {
-        matches!(self.protocol, Sync::Auto | Sync::Optimistic | Sync::Mixed)
+        matches!(self.protocol, Protocol::Auto | Protocol::Optimistic | Protocol::Mixed)
     }
 
     /// How many federates the engine will deal `lps` LPs to.
@@ -149,7 +149,7 @@ impl RunSettings {
     /// The run of `model` that this describes, watched by `monitor`.
     pub fn simulation<M: Model>(&self, model: M, monitor: &Monitor) -> Simulation<M> {
         let mut simulation = Simulation::new(model)
-            .sync(self.protocol)
+            .protocol(self.protocol)
             .queue(self.queue)
             .seed(self.seed)
             .ties(self.ties())

@@ -6,7 +6,7 @@ mod rollbacks;
 
 use std::time::Duration;
 
-use paceline_engine::{Balancing, Report, Sync, Tried};
+use paceline_engine::{Balancing, Protocol, Report, Tried};
 use paceline_kernel::Time;
 use serde_json::{Map, Value, json};
 
@@ -88,13 +88,16 @@ impl Finished {
     fn faster(&self) -> Option<String> {
         let given = self.settings.protocol;
         let rate_of = |own: bool| {
-            let rates =
-                self.tried.iter().filter(|tried| (tried.sync == given) == own).filter_map(|tried| tried.rate);
+            let rates = self
+                .tried
+                .iter()
+                .filter(|tried| (tried.protocol == given) == own)
+                .filter_map(|tried| tried.rate);
             rates.max_by(f64::total_cmp)
         };
-        let sequential = self.tried.iter().find(|tried| tried.sync == Sync::Sequential)?;
+        let sequential = self.tried.iter().find(|tried| tried.protocol == Protocol::Sequential)?;
         let times = rate_of(false)? / rate_of(true)?;
-        if given == Sync::Auto || times <= 1.0 {
+        if given == Protocol::Auto || times <= 1.0 {
             return None;
         }
         let share = 100.0 * sequential.events as f64 / (self.events - self.resumed_events).max(1) as f64;
@@ -238,7 +241,7 @@ impl Finished {
 /// What a protocol came to under `auto`, for programs.
 fn tried(tried: &Tried) -> Value {
     json!({
-        "protocol": tried.sync.name(),
+        "protocol": tried.protocol.name(),
         "groups_per_thread": tried.groups_per_thread,
         "events_per_second": tried.rate,
         "events_committed": tried.events,
@@ -249,9 +252,9 @@ fn tried(tried: &Tried) -> Value {
 /// The same for people.
 fn trial(tried: &Tried) -> String {
     let name = match tried.groups_per_thread {
-        Some(groups) => format!("{} ({groups} a thread)", tried.sync.name()),
-        None if tried.sync == Sync::Sequential => tried.sync.name().to_owned(),
-        None => format!("{} (one group)", tried.sync.name()),
+        Some(groups) => format!("{} ({groups} a thread)", tried.protocol.name()),
+        None if tried.protocol == Protocol::Sequential => tried.protocol.name().to_owned(),
+        None => format!("{} (one group)", tried.protocol.name()),
     };
     match tried.rate {
         Some(rate) => format!("{name} {}, for {}", text::rate(rate), text::span(tried.wall)),

@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 use comfy_table::{Table, presets};
 use common::{Candidate, interleave, rounds};
-use paceline_engine::{Report, Simulation, Sync};
+use paceline_engine::{Protocol, Report, Simulation};
 use paceline_kernel::{Balance, Context, LpId, Model, Partition, Time, span, sums};
 
 const LPS: u32 = 2_048;
@@ -125,7 +125,7 @@ fn notes(report: &Report<()>) -> String {
 struct Row {
     what: &'static str,
     model: Passing,
-    sync: Sync,
+    protocol: Protocol,
     balance: Balance,
     federates: u32,
     /// The most groups that federates are merged into; the engine's choice unless said.
@@ -133,8 +133,8 @@ struct Row {
 }
 
 impl Row {
-    fn new(what: &'static str, model: Passing, sync: Sync, federates: u32) -> Self {
-        Self { what, model, sync, balance: Balance::Off, federates, groups: None }
+    fn new(what: &'static str, model: Passing, protocol: Protocol, federates: u32) -> Self {
+        Self { what, model, protocol, balance: Balance::Off, federates, groups: None }
     }
 
     fn with(self, what: &'static str, balance: Balance) -> Self {
@@ -143,7 +143,7 @@ impl Row {
 
     fn name(&self) -> String {
         let groups = self.groups.map_or(String::new(), |groups| format!(" in {groups} groups"));
-        format!("{}, {} federates{groups}, {}", self.sync.name(), self.federates, self.what)
+        format!("{}, {} federates{groups}, {}", self.protocol.name(), self.federates, self.what)
     }
 
     /// The time for the loads as they are dealt to `groups`, by that for the same evened out.
@@ -171,8 +171,8 @@ fn table(title: &str, rows: &[Row], until_s: u64, per_reference: usize) {
         let note = Rc::new(RefCell::new((String::new(), 1)));
         came_to.push(Rc::clone(&note));
         let run = move || {
-            let Row { model, sync, balance, federates, groups, .. } = row;
-            let run = Simulation::new(model).sync(sync).federates(federates).threads(THREADS);
+            let Row { model, protocol, balance, federates, groups, .. } = row;
+            let run = Simulation::new(model).protocol(protocol).federates(federates).threads(THREADS);
             let run = run.balance(balance).until(Time::secs(until_s));
             let run = if let Some(groups) = groups { run.groups(groups) } else { run };
             let report = run.run().expect("the model keeps the rules");
@@ -229,13 +229,13 @@ fn even() {
 fn loads(cases: &[(&str, Passing, u64)]) {
     for &(title, model, until_s) in cases {
         let ways = [
-            (Sync::Window, None),
-            (Sync::Window, Some(THREADS)),
-            (Sync::Optimistic, None),
-            (Sync::Optimistic, Some(FEDERATES)),
+            (Protocol::Window, None),
+            (Protocol::Window, Some(THREADS)),
+            (Protocol::Optimistic, None),
+            (Protocol::Optimistic, Some(FEDERATES)),
         ];
-        let rows = ways.into_iter().flat_map(|(sync, groups)| {
-            let off = Row { groups, ..Row::new("off", model, sync, FEDERATES) };
+        let rows = ways.into_iter().flat_map(|(protocol, groups)| {
+            let off = Row { groups, ..Row::new("off", model, protocol, FEDERATES) };
             [off, off.with("load", Balance::Load)]
         });
         table(title, &rows.collect::<Vec<_>>(), until_s, 2);
@@ -243,24 +243,24 @@ fn loads(cases: &[(&str, Passing, u64)]) {
 }
 
 /// Protocols with federates: 2 and 8 in windows, 2 that run ahead.
-fn modes(rows: impl Fn(Sync, u32) -> Vec<Row>) -> Vec<Row> {
-    let modes = [(Sync::Window, 2), (Sync::Window, 8), (Sync::Optimistic, 2)];
-    modes.into_iter().flat_map(|(sync, federates)| rows(sync, federates)).collect()
+fn modes(rows: impl Fn(Protocol, u32) -> Vec<Row>) -> Vec<Row> {
+    let modes = [(Protocol::Window, 2), (Protocol::Window, 8), (Protocol::Optimistic, 2)];
+    modes.into_iter().flat_map(|(protocol, federates)| rows(protocol, federates)).collect()
 }
 
 fn groups() {
     let model = Passing { law: Law::Group(0.9), ..EVEN };
-    let rows = modes(|sync, federates| {
-        let scattered = Row::new("off", Passing { scattered: true, ..model }, sync, federates);
+    let rows = modes(|protocol, federates| {
+        let scattered = Row::new("off", Passing { scattered: true, ..model }, protocol, federates);
         let gathered = scattered.with("load+communication", Balance::LoadAndCommunication);
-        vec![scattered, gathered, Row::new("in runs from the start", model, sync, federates)]
+        vec![scattered, gathered, Row::new("in runs from the start", model, protocol, federates)]
     });
     table("Groups of 32 LPs scattered over the federates", &rows, 1_200, 3);
 }
 
 fn scattered() {
-    let rows = modes(|sync, federates| {
-        let of = |what, scattered| Row::new(what, Passing { scattered, ..EVEN }, sync, federates);
+    let rows = modes(|protocol, federates| {
+        let of = |what, scattered| Row::new(what, Passing { scattered, ..EVEN }, protocol, federates);
         vec![of("runs", false), of("scattered", true)]
     });
     table("LPs with and without consecutive numbers", &rows, 1_000, 2);

@@ -17,7 +17,7 @@ mod hard;
 
 use comfy_table::{Table, presets};
 use hard::{Hard, Kind};
-use paceline_engine::{Report, Simulation, Speculation, Sync};
+use paceline_engine::{Protocol, Report, Simulation, Speculation};
 use paceline_kernel::{Model, Rollbacks, Saving, Time};
 use paceline_models::phold::{Destination, Phold};
 
@@ -56,7 +56,7 @@ fn budgets<M: Model + Clone>(table: &mut Table, name: &str, model: &M, until_s: 
     let until = Time::from_secs_f64(until_s);
     let plain = allocated::most_during(|| {
         simulation(model.clone(), until)
-            .sync(Sync::Sequential)
+            .protocol(Protocol::Sequential)
             .run()
             .expect("the model keeps the rules")
             .digest
@@ -65,7 +65,8 @@ fn budgets<M: Model + Clone>(table: &mut Table, name: &str, model: &M, until_s: 
         for kib in [256, 1_024, 4_096] {
             let bytes = kib << 10;
             let speculation = Speculation { saving, memory_bytes: Some(bytes), ..Speculation::default() };
-            let run = simulation(model.clone(), until).sync(Sync::Optimistic).speculation(speculation);
+            let run =
+                simulation(model.clone(), until).protocol(Protocol::Optimistic).speculation(speculation);
             let run = run.federates(FEDERATES).threads(THREADS);
             let (report, most) = allocated::most_during(|| run.run().expect("the model keeps the rules"));
             assert_eq!(report.digest, plain.0, "a budget does not change the result");
@@ -147,8 +148,8 @@ fn main() {
             [(1, 2), (1, 8), (1, 64), (10, 8), (10, 64)].map(|(times, n)| (times * groups::LPS, n))
         {
             let until_s = EVENTS / f64::from(lps * groups::MESSAGES);
-            let run =
-                simulation(phold(lps, lookahead_s), Time::from_secs_f64(until_s)).sync(Sync::Optimistic);
+            let run = simulation(phold(lps, lookahead_s), Time::from_secs_f64(until_s))
+                .protocol(Protocol::Optimistic);
             let run = run.federates(federates).groups(federates).threads(THREADS);
             let report = run.run().expect("PHOLD keeps the rules");
             costs(&mut spent, &format!("lookahead {lookahead_s}, {lps} LPs"), &report);

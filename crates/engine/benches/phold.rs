@@ -16,7 +16,7 @@ use std::process::Command;
 use busy::Busy;
 use comfy_table::{Table, presets};
 use common::{Candidate, Measured, interleave, rounds};
-use paceline_engine::{QueueKind, Simulation, Sync};
+use paceline_engine::{Protocol, QueueKind, Simulation};
 use paceline_kernel::Time;
 use paceline_models::phold::{Destination, Phold};
 
@@ -48,23 +48,24 @@ impl Size {
         }
     }
 
-    fn simulation(self, sync: Sync, federates: u32, threads: u32) -> Simulation<Phold> {
+    fn simulation(self, protocol: Protocol, federates: u32, threads: u32) -> Simulation<Phold> {
         Simulation::new(self.model())
-            .sync(sync)
+            .protocol(protocol)
             .federates(federates)
             .threads(threads)
             .until(Time::secs(self.until_s))
     }
 
-    fn candidate(self, name: &str, sync: Sync, federates: u32, threads: u32) -> Candidate<'static> {
-        let run =
-            move || self.simulation(sync, federates, threads).run().expect("PHOLD keeps the rules").events;
+    fn candidate(self, name: &str, protocol: Protocol, federates: u32, threads: u32) -> Candidate<'static> {
+        let run = move || {
+            self.simulation(protocol, federates, threads).run().expect("PHOLD keeps the rules").events
+        };
         Candidate { name: name.into(), run: Box::new(run) }
     }
 
     fn with_queue(self, name: &str, queue: QueueKind) -> Candidate<'static> {
         let run = move || {
-            let simulation = self.simulation(Sync::Sequential, 1, 1).queue(queue);
+            let simulation = self.simulation(Protocol::Sequential, 1, 1).queue(queue);
             simulation.run().expect("PHOLD keeps the rules").events
         };
         Candidate { name: name.into(), run: Box::new(run) }
@@ -97,13 +98,13 @@ fn speed(size: Size) {
         yardstick,
         size.with_queue("sequential, bucket", QueueKind::Bucket),
         size.with_queue("sequential, heap", QueueKind::Heap),
-        size.candidate("window, 1 federate on 1 thread", Sync::Window, 1, 1),
-        size.candidate("window, 2 federates on 2 threads", Sync::Window, 2, 2),
-        size.candidate("window, 64 federates on 2 threads", Sync::Window, 64, 2),
-        size.candidate("window, 64 federates on 32 threads", Sync::Window, 64, 32),
-        size.candidate("time-step, 2 federates on 2 threads", Sync::TimeStep, 2, 2),
-        size.candidate("null-message, 8 federates on 2 threads", Sync::NullMessage, 8, 2),
-        size.candidate("null-message-on-demand, 8 on 2", Sync::NullMessageOnDemand, 8, 2),
+        size.candidate("window, 1 federate on 1 thread", Protocol::Window, 1, 1),
+        size.candidate("window, 2 federates on 2 threads", Protocol::Window, 2, 2),
+        size.candidate("window, 64 federates on 2 threads", Protocol::Window, 64, 2),
+        size.candidate("window, 64 federates on 32 threads", Protocol::Window, 64, 32),
+        size.candidate("time-step, 2 federates on 2 threads", Protocol::TimeStep, 2, 2),
+        size.candidate("null-message, 8 federates on 2 threads", Protocol::NullMessage, 8, 2),
+        size.candidate("null-message-on-demand, 8 on 2", Protocol::NullMessageOnDemand, 8, 2),
     ];
     let measured = interleave(candidates, rounds());
     table(&format!("PHOLD, {lps} LPs x {messages} messages, 25 % to any LP"), &measured, 0, "of yardstick");
@@ -116,7 +117,7 @@ fn speed(size: Size) {
 
 fn beside_busy(size: Size) {
     let run = move |federates: u32| {
-        size.simulation(Sync::Window, federates, 2).run().expect("keeps the rules").events
+        size.simulation(Protocol::Window, federates, 2).run().expect("keeps the rules").events
     };
     let mut candidates = Vec::new();
     for federates in [2, 8, 64] {
@@ -153,7 +154,7 @@ fn memory() {
 
 fn print_memory(lps: u32, messages: u32) {
     let size = Size { lps, messages, until_s: 10 };
-    size.simulation(Sync::Window, 2, 2).run().expect("PHOLD keeps the rules");
+    size.simulation(Protocol::Window, 2, 2).run().expect("PHOLD keeps the rules");
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.and_then(|line| line.split_whitespace().next()).and_then(|kib| kib.parse::<u64>().ok());

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use comfy_table::{Table, presets};
 use common::{Candidate, Measured, interleave, rounds};
-use paceline_engine::{Record, RecordKind, Simulation, Sync, TraceSink};
+use paceline_engine::{Protocol, Record, RecordKind, Simulation, TraceSink};
 use paceline_kernel::Time;
 use paceline_models::phold::{Destination, Phold};
 use paceline_report::{Activity, Mark, PerfettoTrace, Slice};
@@ -49,7 +49,7 @@ impl TraceSink for ToFile {
 #[derive(Clone, Copy)]
 struct Mode {
     name: &'static str,
-    sync: Sync,
+    protocol: Protocol,
     federates: u32,
     threads: u32,
     lookahead: Time,
@@ -66,7 +66,7 @@ impl Mode {
             work_ns: 0,
             destination: Destination::Any { remote: 0.25 },
         };
-        let mut simulation = Simulation::new(model).sync(self.sync).until(self.until);
+        let mut simulation = Simulation::new(model).protocol(self.protocol).until(self.until);
         simulation = simulation.federates(self.federates).threads(self.threads);
         if let Some(sink) = sink {
             simulation = simulation.trace(sink);
@@ -77,19 +77,19 @@ impl Mode {
 
 fn modes() -> [Mode; 4] {
     let second = Time::secs(1);
-    let mode = |name, sync, federates, threads, lookahead, until_s| Mode {
+    let mode = |name, protocol, federates, threads, lookahead, until_s| Mode {
         name,
-        sync,
+        protocol,
         federates,
         threads,
         lookahead,
         until: Time::secs(until_s),
     };
     [
-        mode("window, 2 federates on 2 threads", Sync::Window, 2, 2, second, 800),
-        mode("window, 64 federates on 2 threads", Sync::Window, 64, 2, second, 800),
-        mode("window, 64 on 2, lookahead 0.1 s", Sync::Window, 64, 2, Time::millis(100), 200),
-        mode("null-message, 8 federates on 2 threads", Sync::NullMessage, 8, 2, second, 400),
+        mode("window, 2 federates on 2 threads", Protocol::Window, 2, 2, second, 800),
+        mode("window, 64 federates on 2 threads", Protocol::Window, 64, 2, second, 800),
+        mode("window, 64 on 2, lookahead 0.1 s", Protocol::Window, 64, 2, Time::millis(100), 200),
+        mode("null-message, 8 federates on 2 threads", Protocol::NullMessage, 8, 2, second, 400),
     ]
 }
 

@@ -17,7 +17,7 @@ use std::rc::Rc;
 use busy::Busy;
 use comfy_table::{Table, presets};
 use common::{Candidate, Measured, interleave, rounds};
-use paceline_engine::{Report, Simulation, Speculation, Sync};
+use paceline_engine::{Protocol, Report, Simulation, Speculation};
 use paceline_kernel::{Cancellation, Saving, Time};
 use paceline_models::phold::{Destination, Phold};
 
@@ -58,7 +58,7 @@ struct Case {
     name: String,
     lookahead: Time,
     until_s: u64,
-    sync: Sync,
+    protocol: Protocol,
     federates: u32,
     threads: u32,
     speculation: Speculation,
@@ -67,10 +67,10 @@ struct Case {
 }
 
 impl Case {
-    fn new(sync: Sync, lookahead: Time, until_s: u64, federates: u32, threads: u32) -> Self {
-        let name = format!("{}, {federates} federates on {threads} threads", sync.name());
+    fn new(protocol: Protocol, lookahead: Time, until_s: u64, federates: u32, threads: u32) -> Self {
+        let name = format!("{}, {federates} federates on {threads} threads", protocol.name());
         let (speculation, notes) = (Speculation::default(), Notes::default());
-        Self { name, lookahead, until_s, sync, federates, threads, speculation, busy: false, notes }
+        Self { name, lookahead, until_s, protocol, federates, threads, speculation, busy: false, notes }
     }
 
     fn with(self, what: &str, speculation: Speculation) -> Self {
@@ -85,7 +85,8 @@ impl Case {
         let name = self.name.clone();
         let run = move || {
             let _busy = self.busy.then(Busy::start);
-            let run = simulation(self.lookahead, self.until_s).sync(self.sync).federates(self.federates);
+            let run =
+                simulation(self.lookahead, self.until_s).protocol(self.protocol).federates(self.federates);
             let run = run.threads(self.threads).speculation(self.speculation.clone()).run();
             let report = run.expect("PHOLD keeps the rules");
             self.notes.take(&report);
@@ -128,12 +129,12 @@ fn main() {
     let (one, hundredth) = (Time::secs(1), Time::millis(10));
     let all = |lookahead, until_s| {
         vec![
-            Case::new(Sync::Window, lookahead, until_s, 2, 2),
-            Case::new(Sync::Optimistic, lookahead, until_s, 1, 1),
-            Case::new(Sync::Optimistic, lookahead, until_s, 2, 2),
-            Case::new(Sync::Optimistic, lookahead, until_s, 8, 2),
-            Case::new(Sync::Optimistic, lookahead, until_s, 64, 2),
-            Case::new(Sync::Mixed, lookahead, until_s, 8, 2),
+            Case::new(Protocol::Window, lookahead, until_s, 2, 2),
+            Case::new(Protocol::Optimistic, lookahead, until_s, 1, 1),
+            Case::new(Protocol::Optimistic, lookahead, until_s, 2, 2),
+            Case::new(Protocol::Optimistic, lookahead, until_s, 8, 2),
+            Case::new(Protocol::Optimistic, lookahead, until_s, 64, 2),
+            Case::new(Protocol::Mixed, lookahead, until_s, 8, 2),
         ]
     };
     table("PHOLD 2048 x 16, lookahead 1", all(one, 600), Some(600));
@@ -146,10 +147,10 @@ fn main() {
         ("periodic, lazy", saving(Saving::Periodic, Cancellation::Lazy)),
         ("undo", saving(Saving::Undo, Cancellation::Aggressive)),
     ];
-    let cases = ways.map(|(name, way)| Case::new(Sync::Optimistic, hundredth, 200, 8, 2).with(name, way));
+    let cases = ways.map(|(name, way)| Case::new(Protocol::Optimistic, hundredth, 200, 8, 2).with(name, way));
     table("Ways to save states, lookahead 0.01", cases.into(), None);
     let disturbed = [2, 8, 64].into_iter().flat_map(|federates| {
-        let case = || Case::new(Sync::Optimistic, one, 600, federates, 2);
+        let case = || Case::new(Protocol::Optimistic, one, 600, federates, 2);
         [case(), case().beside_busy()]
     });
     let measured = table("Beside one busy process on the same two cores", disturbed.collect(), None);

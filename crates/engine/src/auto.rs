@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use paceline_kernel::{Model, Rng, Time};
 
-use crate::{Simulation, Sync};
+use crate::{Protocol, Simulation};
 
 /// From the start of a run to the first glance.
 const GLANCE: Duration = Duration::from_millis(5);
@@ -65,25 +65,25 @@ pub(crate) enum Groups {
 /// How federates are worked off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
-    pub(crate) sync: Sync,
+    pub(crate) protocol: Protocol,
     pub(crate) groups: Groups,
 }
 
 impl Way {
-    /// The usual one under protocol `sync`.
-    pub(crate) fn of(sync: Sync) -> Self {
-        let groups = match sync {
-            Sync::Auto | Sync::Sequential => Groups::One,
-            Sync::NullMessage | Sync::NullMessageOnDemand => Groups::AsDealt,
-            Sync::TimeStep | Sync::Window => Groups::PerThread(PER_THREAD),
-            Sync::Optimistic | Sync::Mixed => Groups::PerThread(1),
+    /// The usual one under protocol `protocol`.
+    pub(crate) fn of(protocol: Protocol) -> Self {
+        let groups = match protocol {
+            Protocol::Auto | Protocol::Sequential => Groups::One,
+            Protocol::NullMessage | Protocol::NullMessageOnDemand => Groups::AsDealt,
+            Protocol::TimeStep | Protocol::Window => Groups::PerThread(PER_THREAD),
+            Protocol::Optimistic | Protocol::Mixed => Groups::PerThread(1),
         };
-        Self { sync, groups }
+        Self { protocol, groups }
     }
 
     /// The window that queues are to be ready for.
     pub(crate) fn window<M: Model>(self, model: &M) -> Time {
-        if self.sync == Sync::Sequential { Time::ZERO } else { model.lookahead() }
+        if self.protocol == Protocol::Sequential { Time::ZERO } else { model.lookahead() }
     }
 }
 
@@ -98,11 +98,11 @@ pub(crate) struct Stretch {
     pub(crate) windows: u64,
 }
 
-/// What a way came to in a run under [`Sync::Auto`], or in an optimistic one.
+/// What a way came to in a run under [`Protocol::Auto`], or in an optimistic one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tried {
     /// The protocol.
-    pub sync: Sync,
+    pub protocol: Protocol,
     /// The groups for each thread that federates were merged into at most; none where that is one in all.
     pub groups_per_thread: Option<u32>,
     /// Events committed in a second of real time, when it was tried last; none if it never was.
@@ -116,7 +116,7 @@ pub struct Tried {
 impl Tried {
     /// Whether it has work for one thread only, under a protocol for many.
     fn is_for_a_crowd(&self) -> bool {
-        self.groups_per_thread.is_none() && self.sync != Sync::Sequential
+        self.groups_per_thread.is_none() && self.protocol != Protocol::Sequential
     }
 }
 
@@ -160,21 +160,21 @@ pub(crate) struct Auto {
 impl Auto {
     /// For a run on this many threads, if there is anything to choose.
     pub(crate) fn new<M: Model>(simulation: &Simulation<M>, threads: u32) -> Option<Self> {
-        let Simulation { model, sync, speculation, groups, draws, trials, .. } = simulation;
+        let Simulation { model, protocol, speculation, groups, draws, trials, .. } = simulation;
         let checked = speculation.check_rollback || speculation.chaos.is_some();
-        let (open, waits) = (*sync == Sync::Auto, model.lookahead() > Time::ZERO);
-        let warp = match sync {
-            Sync::Auto if speculation.optimistic.is_some() && waits => Sync::Mixed,
-            Sync::Auto => Sync::Optimistic,
-            Sync::Optimistic | Sync::Mixed if *trials && !checked => *sync,
+        let (open, waits) = (*protocol == Protocol::Auto, model.lookahead() > Time::ZERO);
+        let warp = match protocol {
+            Protocol::Auto if speculation.optimistic.is_some() && waits => Protocol::Mixed,
+            Protocol::Auto => Protocol::Optimistic,
+            Protocol::Optimistic | Protocol::Mixed if *trials && !checked => *protocol,
             _ => return None,
         };
         let mut ways = Vec::new();
         if open && waits {
-            ways.push((Sync::Window, Some(PER_THREAD)));
+            ways.push((Protocol::Window, Some(PER_THREAD)));
         }
         if open {
-            ways.push((Sync::Sequential, None));
+            ways.push((Protocol::Sequential, None));
         }
         if !open || threads > 1 || draws.is_some() {
             let fixed = groups.is_some() || threads == 1 && draws.is_none();
@@ -182,10 +182,10 @@ impl Auto {
             ways.extend((waits && !fixed).then_some((warp, Some(PER_THREAD))));
         }
         if !open {
-            ways.push((Sync::Sequential, None));
+            ways.push((Protocol::Sequential, None));
         }
         if waits && threads > 1 && groups.is_none() {
-            ways.push((if open { Sync::Window } else { warp }, None));
+            ways.push((if open { Protocol::Window } else { warp }, None));
         }
         if open && !*trials {
             ways.truncate(1);
@@ -198,20 +198,20 @@ impl Auto {
     /// Chooses among `ways`, the best guess first. To deal LPs anew may take about as long as `dealing`; the first trial is
     /// `first` after the start of the run.
     fn among(
-        ways: &[(Sync, Option<u32>)],
+        ways: &[(Protocol, Option<u32>)],
         threads: u32,
         dealing: Duration,
         first: Duration,
         draws: Option<Rng>,
     ) -> Self {
-        let way = |&(sync, groups_per_thread)| Tried {
-            sync,
+        let way = |&(protocol, groups_per_thread)| Tried {
+            protocol,
             groups_per_thread,
             rate: None,
             events: 0,
             wall: Duration::ZERO,
         };
-        let glance = ways[0].0 == Sync::Window && ways.len() > 1;
+        let glance = ways[0].0 == Protocol::Window && ways.len() > 1;
         Self {
             ways: ways.iter().map(way).collect(),
             present: 0,
@@ -232,8 +232,8 @@ impl Auto {
 
     /// The way of the next leg.
     pub(crate) fn way(&self) -> Way {
-        let Tried { sync, groups_per_thread, .. } = self.ways[self.present];
-        Way { sync, groups: groups_per_thread.map_or(Groups::One, Groups::PerThread) }
+        let Tried { protocol, groups_per_thread, .. } = self.ways[self.present];
+        Way { protocol, groups: groups_per_thread.map_or(Groups::One, Groups::PerThread) }
     }
 
     /// From `run`, the time since the start of the run, until there is something to decide.
@@ -297,7 +297,7 @@ impl Auto {
     fn glance(&mut self) {
         let Stretch { events, windows, .. } = self.last;
         let sparse = windows > 0 && events < windows * SPARSE * u64::from(self.threads);
-        let large = |way: &Tried| way.sync.speculates() && way.groups_per_thread == Some(1);
+        let large = |way: &Tried| way.protocol.speculates() && way.groups_per_thread == Some(1);
         if let Some(large) = self.ways.iter().position(large).filter(|_| sparse) {
             self.present = large;
         }

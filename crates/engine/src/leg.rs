@@ -17,7 +17,7 @@ use crate::optimistic::Optimistic;
 use crate::pool::{Board, Crew};
 use crate::seat::Federates;
 use crate::windowed::{Bounds, Windowed};
-use crate::{RecordKind, RunError, Simulation, Sync};
+use crate::{Protocol, RecordKind, RunError, Simulation};
 
 /// Events that the sequential protocol runs before it looks whether it is to stop.
 const BATCH: usize = 1 << 14;
@@ -60,7 +60,7 @@ impl<M: Model, Q> Default for Outcome<M, Q> {
 
 /// How a leg is run.
 pub(crate) struct Plan {
-    pub(crate) sync: Sync,
+    pub(crate) protocol: Protocol,
     /// Nothing happens at or after this.
     pub(crate) until: Time,
     /// Of the moving window at the end of the last leg that had one.
@@ -79,7 +79,7 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
     crew: &mut Crew,
 ) -> Result<Outcome<M, Q>, RunError> {
     let Simulation { model, monitor, .. } = simulation;
-    let Plan { sync, until, width, distances, workers: threads } = plan;
+    let Plan { protocol, until, width, distances, workers: threads } = plan;
     for (federate, own) in (0..).zip(&mut federates) {
         own.set_apart(distances.as_ref().map_or(model.lookahead(), |distances| distances.within(federate)));
     }
@@ -89,26 +89,26 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
         Ok(board.finish())
     };
     let common = |windows| Bounds::Common(windows, Time::ZERO);
-    match sync {
-        Sync::Auto => unreachable!("what a leg is run with has been decided"),
-        Sync::Sequential => Ok(sequential(simulation, until, partition, federates)),
-        Sync::TimeStep => {
+    match protocol {
+        Protocol::Auto => unreachable!("what a leg is run with has been decided"),
+        Protocol::Sequential => Ok(sequential(simulation, until, partition, federates)),
+        Protocol::TimeStep => {
             let step = simulation.step.unwrap_or_else(|| model.lookahead());
             windowed(federates, common(Windows::steps(step)))
         }
-        Sync::Window => {
+        Protocol::Window => {
             let by_distance = |distances| Bounds::ByDistance(DistanceWindows::new(distances));
             let lookahead = || common(Windows::lookahead(model.lookahead()));
             windowed(federates, distances.map_or_else(lookahead, by_distance))
         }
-        Sync::Optimistic | Sync::Mixed => {
-            let board = Optimistic::new(simulation, sync, until, width, partition, federates, threads);
+        Protocol::Optimistic | Protocol::Mixed => {
+            let board = Optimistic::new(simulation, protocol, until, width, partition, federates, threads);
             work(simulation, threads, crew, &board)?;
             Ok(board.finish())
         }
-        Sync::NullMessage | Sync::NullMessageOnDemand => {
+        Protocol::NullMessage | Protocol::NullMessageOnDemand => {
             let from = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX);
-            let on_demand = sync == Sync::NullMessageOnDemand;
+            let on_demand = protocol == Protocol::NullMessageOnDemand;
             let links = Links::build(model, partition, on_demand, from)?;
             let board = Channelled::new(model, partition, federates, links, until, threads, monitor);
             work(simulation, threads, crew, &board)?;

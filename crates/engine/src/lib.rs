@@ -35,6 +35,6 @@ pub use monitor::{MOST_THREADS, Monitor, ThreadsError};
 pub use observer::{Observer, Pause, WindowOpened};
 pub use report::{EndedBy, Report, RunError};
 pub use run::{Lateness, Reached, Run, SendError, Sender, Sent, Stepped};
-pub use simulation::{QueueKind, Simulation, Sync};
+pub use simulation::{Protocol, QueueKind, Simulation};
 pub use speculation::{Optimistic, Speculation};
 pub use trace::{Record, RecordKind, TraceSink};

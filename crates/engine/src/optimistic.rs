@@ -72,7 +72,7 @@ pub(crate) struct Desk<E> {
 impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
     pub(crate) fn new(
         simulation: &'a Simulation<M>,
-        sync: crate::Sync,
+        protocol: crate::Protocol,
         until: Time,
         width: Option<Time>,
         partition: &'a Partition,
@@ -80,7 +80,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
         workers: u32,
     ) -> Self {
         let Simulation { model, speculation, monitor, .. } = simulation;
-        let mixed = sync == crate::Sync::Mixed;
+        let mixed = protocol == crate::Protocol::Mixed;
         let optimism = speculation.optimism(model, mixed, partition.federates());
         let mut warps: Vec<_> =
             federates.into_iter().map(|federate| Warp::new(federate, &optimism)).collect();

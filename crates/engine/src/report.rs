@@ -5,7 +5,7 @@ use std::time::Duration;
 use paceline_kernel::{Digest, Fault, LinkError, Rollbacks, Time, Trouble, TroubleKind};
 use thiserror::Error;
 
-use crate::{Balancing, CheckpointError, Lateness, Sync, ThreadsError, Tried};
+use crate::{Balancing, CheckpointError, Lateness, Protocol, ThreadsError, Tried};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +33,12 @@ impl EndedBy {
 #[derive(Debug)]
 pub struct Report<O> {
     /// The protocol that kept the federates in step.
-    pub sync: Sync,
+    pub protocol: Protocol,
     /// Federates that the model's LPs were dealt to.
     pub federates: u32,
     /// The groups that these were merged into at last, for running ahead; else as many as there are federates.
     pub groups: u32,
-    /// Under [`Sync::Auto`], and where federates run ahead, the ways to run that could be tried; else nothing.
+    /// Under [`Protocol::Auto`], and where federates run ahead, the ways to run that could be tried; else nothing.
     pub tried: Vec<Tried>,
     /// Worker threads that ran; where their number changed, the largest.
     pub threads: u32,

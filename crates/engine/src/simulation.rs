@@ -14,7 +14,7 @@ use crate::{Checkpoints, Monitor, Observer, Report, Run, RunError, Speculation, 
 
 /// The synchronization protocol of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sync {
+pub enum Protocol {
     /// Whatever of these a short trial of the model itself finds fastest; it may change while the run goes on.
     Auto,
     /// One queue, one event after the other: the reference.
@@ -35,7 +35,7 @@ pub enum Sync {
     Mixed,
 }
 
-impl Sync {
+impl Protocol {
     /// All of them, with the name used in scenario files and a line about each.
     pub const ALL: [(Self, &'static str, &'static str); 8] = [
         (Self::Auto, "auto", "whatever a short trial of the model finds fastest: the default"),
@@ -50,7 +50,7 @@ impl Sync {
 
     /// The name used in scenario files.
     pub fn name(self) -> &'static str {
-        let found = Self::ALL.iter().find(|(sync, ..)| *sync == self);
+        let found = Self::ALL.iter().find(|(protocol, ..)| *protocol == self);
         found.expect("every protocol is listed").1
     }
 
@@ -94,7 +94,7 @@ impl QueueKind {
 /// A model and how to run it.
 pub struct Simulation<M: Model> {
     pub(crate) model: M,
-    pub(crate) sync: Sync,
+    pub(crate) protocol: Protocol,
     pub(crate) federates: Option<u32>,
     pub(crate) groups: Option<u32>,
     pub(crate) trials: bool,
@@ -127,7 +127,7 @@ impl<M: Model + fmt::Debug> fmt::Debug for Simulation<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Simulation")
             .field("model", &self.model)
-            .field("sync", &self.sync)
+            .field("protocol", &self.protocol)
             .field("federates", &self.federates)
             .field("groups", &self.groups)
             .field("trials", &self.trials)
@@ -152,7 +152,7 @@ impl<M: Model> Simulation<M> {
     pub fn new(model: M) -> Self {
         Self {
             model,
-            sync: Sync::Auto,
+            protocol: Protocol::Auto,
             federates: None,
             groups: None,
             trials: true,
@@ -179,8 +179,8 @@ impl<M: Model> Simulation<M> {
     }
 
     /// The protocol.
-    pub fn sync(mut self, sync: Sync) -> Self {
-        self.sync = sync;
+    pub fn protocol(mut self, protocol: Protocol) -> Self {
+        self.protocol = protocol;
         self
     }
 
@@ -198,8 +198,8 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Whether the run may try while it goes on in what way it is faster, as it does unless said: under [`Sync::Auto`] with any
-    /// protocol, under [`Sync::Optimistic`] and [`Sync::Mixed`] with other groups and, since rollbacks may cost more than
+    /// Whether the run may try while it goes on in what way it is faster, as it does unless said: under [`Protocol::Auto`] with any
+    /// protocol, under [`Protocol::Optimistic`] and [`Protocol::Mixed`] with other groups and, since rollbacks may cost more than
     /// other cores bring, sequentially. What was tried is in [`Report::tried`]. Nothing is tried where what `undo` and `Clone`
     /// do is checked.
     pub fn trials(mut self, trials: bool) -> Self {
@@ -225,7 +225,7 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// The step of [`Sync::TimeStep`]; the lookahead unless said.
+    /// The step of [`Protocol::TimeStep`]; the lookahead unless said.
     pub fn step(mut self, step: Time) -> Self {
         self.step = Some(step);
         self
@@ -302,7 +302,7 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Under [`Sync::Auto`], draws the protocol anew whenever the run pauses: for tests.
+    /// Under [`Protocol::Auto`], draws the protocol anew whenever the run pauses: for tests.
     #[doc(hidden)]
     pub fn draw_protocols(mut self, seed: u64) -> Self {
         self.draws = Some(seed);

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use facts::{assert_same, facts, setting};
 use mesh::Mesh;
-use paceline_engine::{Simulation, Sync};
+use paceline_engine::{Protocol, Simulation};
 use paceline_kernel::{Balance, Model, Rng};
 
 fn cases(zero: bool) {
@@ -19,15 +19,19 @@ fn cases(zero: bool) {
         let mesh = Mesh::draw(case, zero);
         let mut rng = Rng::new(case, 0x6175_746f);
         let base = || Simulation::new(mesh.clone()).until(mesh.until()).seed(case);
-        let reference = base().sync(Sync::Sequential).run().expect("the model keeps the rules");
+        let reference = base().protocol(Protocol::Sequential).run().expect("the model keeps the rules");
         let (events, reference) = (reference.events, facts(reference));
         let federates = 1 + rng.below(u64::from(mesh.lps())) as u32;
         let threads = [1, 2, 3, 8][rng.below(4) as usize];
         let groups = if rng.chance(0.5) { u32::MAX } else { 1 + rng.below(4) as u32 };
         let leg_events = 1 + rng.below(events.max(4) / 4);
         let balance = if rng.chance(0.3) { Balance::Load } else { Balance::Off };
-        let run =
-            base().sync(Sync::Auto).federates(federates).groups(groups).threads(threads).balance(balance);
+        let run = base()
+            .protocol(Protocol::Auto)
+            .federates(federates)
+            .groups(groups)
+            .threads(threads)
+            .balance(balance);
         let mut report =
             run.leg_events(leg_events).draw_protocols(case).run().expect("the model keeps the rules");
         let what = format!(
@@ -35,7 +39,7 @@ fn cases(zero: bool) {
         );
         let tried = std::mem::take(&mut report.tried);
         assert_eq!(tried.iter().map(|tried| tried.events).sum::<u64>(), report.events, "{what}");
-        seen.extend(tried.iter().filter(|tried| tried.events > 0).map(|tried| tried.sync.name()));
+        seen.extend(tried.iter().filter(|tried| tried.events > 0).map(|tried| tried.protocol.name()));
         assert_same(&facts(report), &reference, &what);
     }
     let all: &[&str] =

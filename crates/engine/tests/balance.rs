@@ -14,7 +14,7 @@ use std::time::Duration;
 use facts::{Facts, assert_same, facts, setting};
 use mesh::Mesh;
 use paceline_engine::{
-    Balancing, CheckpointFile, Checkpoints, Monitor, Optimistic, QueueKind, Simulation, Speculation, Sync,
+    Balancing, CheckpointFile, Checkpoints, Monitor, Optimistic, Protocol, QueueKind, Simulation, Speculation,
 };
 use paceline_kernel::{
     Balance, Cancellation, Context, GvtKind, LpId, Model, Partition, Rng, Saving, TieBreak, Time,
@@ -34,24 +34,24 @@ impl Case {
         let (mesh, mut rng) = (Mesh::draw(seed, false), Rng::new(seed, 0x6d69_6772));
         let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(seed) };
         let run = Simulation::new(mesh.clone()).until(mesh.until()).seed(seed).ties(ties);
-        let reference = run.sync(Sync::Sequential).queue(QueueKind::Heap).run();
+        let reference = run.protocol(Protocol::Sequential).queue(QueueKind::Heap).run();
         let reference = facts(reference.expect("the model keeps the rules"));
         (mesh.lps() > 1).then_some(Self { seed, mesh, ties, rng, reference })
     }
 
-    /// A run under `sync` and otherwise any settings that pauses often, with a description.
-    fn run(&mut self, sync: Sync) -> (Simulation<Mesh>, String) {
+    /// A run under `protocol` and otherwise any settings that pauses often, with a description.
+    fn run(&mut self, protocol: Protocol) -> (Simulation<Mesh>, String) {
         let rng = &mut self.rng;
         let queue = QueueKind::ALL[rng.below(3) as usize].0;
         let federates = 2 + rng.below(u64::from(self.mesh.lps()) - 1) as u32;
         let (threads, events) = ([1, 2, 8][rng.below(3) as usize], 1 + rng.below(20));
         let speculation = speculation(rng, self.mesh.lps());
         let what = format!(
-            "case {}: {sync:?}, {queue:?}, {federates} federates, {threads} threads, {speculation:?}, legs of {events} events",
+            "case {}: {protocol:?}, {queue:?}, {federates} federates, {threads} threads, {speculation:?}, legs of {events} events",
             self.seed
         );
         let run = Simulation::new(self.mesh.clone()).until(self.mesh.until()).seed(self.seed).ties(self.ties);
-        let run = run.sync(sync).queue(queue).federates(federates).groups(u32::MAX).threads(threads);
+        let run = run.protocol(protocol).queue(queue).federates(federates).groups(u32::MAX).threads(threads);
         let run = run.speculation(speculation).draw_protocols(self.seed);
         (run.leg_events(events), what)
     }
@@ -77,20 +77,23 @@ fn speculation(rng: &mut Rng, lps: u32) -> Speculation {
 }
 
 /// Every protocol that has federates.
-fn protocols() -> impl Iterator<Item = Sync> {
-    Sync::ALL.into_iter().map(|(sync, ..)| sync).filter(|sync| *sync != Sync::Sequential)
+fn protocols() -> impl Iterator<Item = Protocol> {
+    Protocol::ALL
+        .into_iter()
+        .map(|(protocol, ..)| protocol)
+        .filter(|protocol| *protocol != Protocol::Sequential)
 }
 
 #[test]
 fn lps_that_migrate_at_random_while_threads_change_change_nothing() {
     let mut moved = 0;
     for mut case in cases() {
-        for sync in protocols() {
-            let (run, what) = case.run(sync);
+        for protocol in protocols() {
+            let (run, what) = case.run(protocol);
             let (monitor, over) = (Monitor::new(), AtomicBool::new(false));
             let run = run.threads(1).monitor(&monitor).shuffle_lps(case.rng.u64());
             // A run that takes long would try other ways, in which there is nothing to look at.
-            let run = run.trials(sync == Sync::Auto);
+            let run = run.trials(protocol == Protocol::Auto);
             let report = std::thread::scope(|scope| {
                 scope.spawn(|| {
                     let mut plan = [8, 2, 1].iter().cycle();
@@ -109,8 +112,11 @@ fn lps_that_migrate_at_random_while_threads_change_change_nothing() {
             let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
             let Balancing { looks, moved: own, .. } = report.balancing.expect("LPs were to move");
             // A leg with all LPs in one federate has nothing to look at.
-            let all =
-                if sync == Sync::Auto { 0..=report.legs - 1 } else { report.legs - 1..=report.legs - 1 };
+            let all = if protocol == Protocol::Auto {
+                0..=report.legs - 1
+            } else {
+                report.legs - 1..=report.legs - 1
+            };
             assert!(all.contains(&looks), "{what}: {looks} in {} legs, one at every pause", report.legs);
             moved += own;
             assert_same(&facts(report), &case.reference, &what);
@@ -123,9 +129,9 @@ fn lps_that_migrate_at_random_while_threads_change_change_nothing() {
 fn balanced_runs_agree_with_the_reference() {
     let (mut moves, mut remote) = ([0; 3], 0);
     for mut case in cases() {
-        for sync in protocols() {
+        for protocol in protocols() {
             for (at, (balance, name)) in Balance::ALL.into_iter().enumerate() {
-                let (run, what) = case.run(sync);
+                let (run, what) = case.run(protocol);
                 let what = format!("{what}, balance {name}");
                 let report = run.balance(balance).run().unwrap_or_else(|error| panic!("{what}: {error}"));
                 let balancing = report.balancing;
@@ -146,8 +152,8 @@ fn checkpoints_of_runs_whose_lps_have_moved_resume() {
     let (mut resumed, mut moved) = (0, 0);
     for mut case in cases() {
         for round in 0..3 {
-            let sync = Sync::ALL[case.rng.below(Sync::ALL.len() as u64) as usize].0;
-            let (mut run, what) = case.run(sync);
+            let protocol = Protocol::ALL[case.rng.below(Protocol::ALL.len() as u64) as usize].0;
+            let (mut run, what) = case.run(protocol);
             let what = format!("{what}, round {round}");
             if path.exists() {
                 let world = CheckpointFile::open(&path).and_then(|file| file.world(&case.mesh));
@@ -166,7 +172,7 @@ fn checkpoints_of_runs_whose_lps_have_moved_resume() {
             let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
             assert_eq!(
                 report.balancing.is_some(),
-                sync != Sync::Sequential,
+                protocol != Protocol::Sequential,
                 "{what}: one federate is left alone"
             );
             moved += report.balancing.map_or(0, |balancing| balancing.moved);
@@ -182,7 +188,7 @@ fn checkpoints_of_runs_whose_lps_have_moved_resume() {
 #[test]
 fn looks_by_the_clock_even_out_a_skewed_load() {
     let run = |until_s, balance| {
-        let run = Simulation::new(Skewed).sync(Sync::Window).federates(2).threads(2).balance(balance);
+        let run = Simulation::new(Skewed).protocol(Protocol::Window).federates(2).threads(2).balance(balance);
         let run = run.until(Time::secs(until_s));
         run.run().expect("the model keeps the rules")
     };

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use mesh::Mesh;
 use paceline_engine::determinism::{Comparison, Difference, Different, Ended, Moment, Same, compare};
-use paceline_engine::{Monitor, Simulation, Sync};
+use paceline_engine::{Monitor, Protocol, Simulation};
 use paceline_kernel::{Context, FaultKind, LpId, Model, TieBreak, Time};
 
 /// What LP 3 does wrong in its fifth event; nobody else ever does.
@@ -206,7 +206,7 @@ fn models_that_keep_the_rules_do_not_differ() {
         let ties = if case % 3 == 0 { TieBreak::Random(case) } else { TieBreak::Fixed };
         let how = Comparison { until: mesh.until(), seed: case, ties, ..Comparison::default() };
         let same = compare(&mesh, &mesh, &how).unwrap_or_else(|different| panic!("case {case}: {different}"));
-        let run = Simulation::new(mesh.clone()).sync(Sync::Sequential).until(mesh.until());
+        let run = Simulation::new(mesh.clone()).protocol(Protocol::Sequential).until(mesh.until());
         let run = run.seed(case).ties(ties).run().expect("the model keeps the rules");
         assert_eq!(same.events, run.events, "case {case}: every event was compared");
     }

@@ -8,27 +8,31 @@ mod mesh;
 
 use facts::{assert_same, facts, setting};
 use mesh::Mesh;
-use paceline_engine::{QueueKind, Simulation, Speculation, Sync};
+use paceline_engine::{Protocol, QueueKind, Simulation, Speculation};
 use paceline_kernel::{Model, Rng, TieBreak};
 
-fn agree(case: u64, zero: bool, syncs: &[Sync]) {
+fn agree(case: u64, zero: bool, protocols: &[Protocol]) {
     let mesh = Mesh::draw(case, zero);
     let mut rng = Rng::new(case, 0x7661_7279);
     let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(case) };
     let base = || Simulation::new(mesh.clone()).until(mesh.until()).seed(case).ties(ties);
-    let reference =
-        base().sync(Sync::Sequential).queue(QueueKind::Heap).run().expect("the model keeps the rules");
+    let reference = base()
+        .protocol(Protocol::Sequential)
+        .queue(QueueKind::Heap)
+        .run()
+        .expect("the model keeps the rules");
     let reference = facts(reference);
-    for sync in syncs {
+    for protocol in protocols {
         let queue = QueueKind::ALL[rng.below(3) as usize].0;
         let federates = 1 + rng.below(u64::from(mesh.lps())) as u32;
         let threads = [1, 1, 2, 3, 8][rng.below(5) as usize];
         // Half of the runs with workers that dawdle.
         let speculation = Speculation { chaos: rng.chance(0.5).then(|| rng.u64()), ..Speculation::default() };
-        let run = base().sync(*sync).queue(queue).federates(federates).threads(threads);
+        let run = base().protocol(*protocol).queue(queue).federates(federates).threads(threads);
         let run = run.speculation(speculation).run();
-        let what =
-            format!("case {case}: {sync:?}, {queue:?}, {federates} federates, {threads} threads, {ties:?}");
+        let what = format!(
+            "case {case}: {protocol:?}, {queue:?}, {federates} federates, {threads} threads, {ties:?}"
+        );
         let run = facts(run.unwrap_or_else(|error| panic!("{what}: {error}")));
         assert_same(&run, &reference, &what);
     }
@@ -38,8 +42,13 @@ fn agree(case: u64, zero: bool, syncs: &[Sync]) {
 fn every_protocol_agrees_with_the_sequential_reference() {
     let first = setting("PACELINE_SEED", 0);
     for case in first..first + setting("PACELINE_CASES", 600) {
-        let all =
-            [Sync::Sequential, Sync::TimeStep, Sync::Window, Sync::NullMessage, Sync::NullMessageOnDemand];
+        let all = [
+            Protocol::Sequential,
+            Protocol::TimeStep,
+            Protocol::Window,
+            Protocol::NullMessage,
+            Protocol::NullMessageOnDemand,
+        ];
         agree(case, false, &all);
     }
 }
@@ -48,7 +57,7 @@ fn every_protocol_agrees_with_the_sequential_reference() {
 fn every_queue_agrees_without_lookahead() {
     let first = setting("PACELINE_SEED", 0);
     for case in first..first + setting("PACELINE_CASES", 600) {
-        agree(case, true, &[Sync::Sequential, Sync::Sequential, Sync::Sequential]);
+        agree(case, true, &[Protocol::Sequential, Protocol::Sequential, Protocol::Sequential]);
     }
 }
 

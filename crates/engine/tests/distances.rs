@@ -1,7 +1,7 @@
 //! Windows by distance: fewer where channels say that federates are far apart, the same result, and a model that does not
 //! keep to its channels is found out.
 
-use paceline_engine::{RunError, Simulation, Sync};
+use paceline_engine::{Protocol, RunError, Simulation};
 use paceline_kernel::{Channels, Context, FaultKind, LpId, Model, Time};
 
 const SHORT: Time = Time::millis(1);
@@ -59,10 +59,10 @@ fn ring(ring: Ring) -> Simulation<Ring> {
 
 #[test]
 fn one_short_channel_does_not_narrow_the_windows_of_all() {
-    let reference = ring(Ring { declares: true, hasty: None }).sync(Sync::Sequential).run();
+    let reference = ring(Ring { declares: true, hasty: None }).protocol(Protocol::Sequential).run();
     let reference = reference.expect("the model keeps the rules").digest;
     let windows = |declares, federates| {
-        let run = ring(Ring { declares, hasty: None }).sync(Sync::Window).federates(federates).run();
+        let run = ring(Ring { declares, hasty: None }).protocol(Protocol::Window).federates(federates).run();
         let run = run.expect("the model keeps the rules");
         assert_eq!(run.digest, reference, "{federates} federates");
         run.windows
@@ -80,7 +80,7 @@ fn whoever_sends_nearer_than_declared_is_named() {
     // LPs 2 and 3 share a federate of three, 3 and 4 do not, and all are alone in one of six.
     for (hasty, federates) in [(2, 3), (3, 3), (3, 6)] {
         let run = ring(Ring { declares: true, hasty: Some(LpId(hasty)) }).federates(federates);
-        let run = run.threads(1).sync(Sync::Window).run();
+        let run = run.threads(1).protocol(Protocol::Window).run();
         let Err(RunError::Fault(fault)) = run else { panic!("LP {hasty} of {federates} federates got away") };
         assert_eq!((fault.kind, fault.from, fault.to), (FaultKind::Channel, LpId(hasty), LpId(hasty + 1)));
     }
@@ -105,6 +105,6 @@ fn a_channel_below_the_models_lookahead_is_refused() {
         fn init(&self, _lp: LpId, _cx: &mut Context<Self>) {}
         fn handle(&self, _state: &mut (), _event: &(), _cx: &mut Context<Self>) {}
     }
-    let run = Simulation::new(Wrong).federates(2).threads(2).sync(Sync::Window).run();
+    let run = Simulation::new(Wrong).federates(2).threads(2).protocol(Protocol::Window).run();
     assert!(matches!(run, Err(RunError::Link(error)) if error.lookahead == Time::millis(1)));
 }

@@ -4,7 +4,7 @@
 mod mesh;
 
 use mesh::Mesh;
-use paceline_engine::{Simulation, Sync};
+use paceline_engine::{Protocol, Simulation};
 use paceline_kernel::{
     BucketQueue, Digest, EnhancedHeap, EventQueue, Federate, Heap, Model, Outbox, Progress, Rng, Settings,
     TieBreak, Time, Windows,
@@ -62,7 +62,8 @@ fn drive<Q: EventQueue<<Mesh as Model>::Event>>(case: u64) -> (Digest, u64) {
 fn stopping_and_going_on_anywhere_changes_nothing() {
     for case in 0..500 {
         let mesh = Mesh::draw(case, false);
-        let reference = Simulation::new(mesh.clone()).until(mesh.until()).seed(case).sync(Sync::Sequential);
+        let reference =
+            Simulation::new(mesh.clone()).until(mesh.until()).seed(case).protocol(Protocol::Sequential);
         let report = reference.run().expect("the model keeps the rules");
         let expected = (report.digest, report.events);
         assert_eq!(drive::<Heap<_>>(case), expected, "case {case}, heap");

@@ -7,7 +7,7 @@
 mod hard;
 
 use hard::{Hard, Kind};
-use paceline_engine::{RunError, Simulation, Speculation, Sync};
+use paceline_engine::{Protocol, RunError, Simulation, Speculation};
 use paceline_kernel::{Cancellation, Context, Kept, LpId, Model, Saving, Time, TroubleKind};
 
 /// Sizes that the model takes from the bench.
@@ -43,7 +43,7 @@ fn budgets_hold_and_change_nothing() {
         if (model.kind, model.lookahead) == (Kind::Burst, Time::ZERO) {
             continue;
         }
-        let reference = Simulation::new(model).until(until).sync(Sync::Sequential).run();
+        let reference = Simulation::new(model).until(until).protocol(Protocol::Sequential).run();
         let reference = reference.expect("the model keeps the rules").digest;
         for (saving, bytes) in
             [(Saving::Copy, 64 << 10), (Saving::Periodic, 128 << 10), (Saving::Undo, 256 << 10)]
@@ -52,7 +52,10 @@ fn budgets_hold_and_change_nothing() {
                 let what = format!("{model:?}, {saving:?}, {bytes} bytes, {federates} federates");
                 let speculation =
                     Speculation { saving, cancellation, memory_bytes: Some(bytes), ..Speculation::default() };
-                let run = Simulation::new(model).until(until).sync(Sync::Optimistic).speculation(speculation);
+                let run = Simulation::new(model)
+                    .until(until)
+                    .protocol(Protocol::Optimistic)
+                    .speculation(speculation);
                 let report = run.federates(federates).groups(federates).threads(2).run();
                 let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
                 assert_eq!(report.digest, reference, "{what}");
@@ -104,7 +107,7 @@ impl Model for Forgetful {
 
 fn checked(model: Forgetful, until: Time, federates: u32) -> Result<(), RunError> {
     let speculation = Speculation { saving: Saving::Undo, check_rollback: true, ..Speculation::default() };
-    let run = Simulation::new(model).until(until).sync(Sync::Optimistic).speculation(speculation);
+    let run = Simulation::new(model).until(until).protocol(Protocol::Optimistic).speculation(speculation);
     run.federates(federates).groups(federates).threads(2).run().map(drop)
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use facts::{Facts, assert_same, facts, setting};
 use mesh::Mesh;
 use paceline_engine::{
-    CheckpointError, CheckpointFile, Checkpoints, Monitor, QueueKind, RunError, Simulation, Sync,
+    CheckpointError, CheckpointFile, Checkpoints, Monitor, Protocol, QueueKind, RunError, Simulation,
 };
 use paceline_kernel::{Context, LpId, Model, Rng, TieBreak, Time};
 
@@ -31,23 +31,26 @@ impl Case {
         let (mesh, mut rng) = (Mesh::draw(seed, false), Rng::new(seed, 0x6c65_6773));
         let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(seed) };
         let run = Simulation::new(mesh.clone()).until(mesh.until()).seed(seed).ties(ties);
-        let report =
-            run.sync(Sync::Sequential).queue(QueueKind::Heap).run().expect("the model keeps the rules");
+        let report = run
+            .protocol(Protocol::Sequential)
+            .queue(QueueKind::Heap)
+            .run()
+            .expect("the model keeps the rules");
         let events = report.events;
         Self { seed, mesh, ties, rng, reference: facts(report), events }
     }
 
-    /// A run under `sync` and otherwise any settings, with a description.
-    fn run(&mut self, sync: Sync) -> (Simulation<Mesh>, String) {
+    /// A run under `protocol` and otherwise any settings, with a description.
+    fn run(&mut self, protocol: Protocol) -> (Simulation<Mesh>, String) {
         let queue = QueueKind::ALL[self.rng.below(3) as usize].0;
         let federates = 1 + self.rng.below(u64::from(self.mesh.lps())) as u32;
         let threads = [1, 2, 8][self.rng.below(3) as usize];
         let run = Simulation::new(self.mesh.clone()).until(self.mesh.until()).seed(self.seed).ties(self.ties);
         let groups = if self.rng.chance(0.5) { u32::MAX } else { 1 + self.rng.below(4) as u32 };
-        let run = run.sync(sync).queue(queue).federates(federates).groups(groups).threads(threads);
+        let run = run.protocol(protocol).queue(queue).federates(federates).groups(groups).threads(threads);
         let run = run.draw_protocols(self.seed);
         let what = format!("{federates} federates in at most {groups} groups, {threads} threads");
-        (run, format!("case {}: {sync:?}, {queue:?}, {what}", self.seed))
+        (run, format!("case {}: {protocol:?}, {queue:?}, {what}", self.seed))
     }
 }
 
@@ -69,8 +72,8 @@ fn at_every_pause(folder: &tempfile::TempDir) -> Checkpoints {
 fn pauses_change_nothing() {
     let mut legs = 0;
     for mut case in cases() {
-        for (sync, ..) in Sync::ALL {
-            let (run, what) = case.run(sync);
+        for (protocol, ..) in Protocol::ALL {
+            let (run, what) = case.run(protocol);
             let events = 1 + case.rng.below(20);
             let report = run.leg_events(events).run().unwrap_or_else(|error| panic!("{what}: {error}"));
             legs += report.legs - 1;
@@ -84,8 +87,8 @@ fn pauses_change_nothing() {
 fn threads_change_while_it_runs() {
     let mut legs = 0;
     for mut case in cases() {
-        for (sync, ..) in Sync::ALL {
-            let (run, what) = case.run(sync);
+        for (protocol, ..) in Protocol::ALL {
+            let (run, what) = case.run(protocol);
             let (monitor, over) = (Monitor::new(), AtomicBool::new(false));
             let report = std::thread::scope(|scope| {
                 scope.spawn(|| {
@@ -119,8 +122,8 @@ fn checkpoints_resume_under_other_settings() {
         let checkpoints = at_every_pause(&folder);
         // A run that ends well leaves its last checkpoint, from which the next one goes on.
         for round in 0..4 {
-            let sync = Sync::ALL[case.rng.below(Sync::ALL.len() as u64) as usize].0;
-            let (mut run, what) = case.run(sync);
+            let protocol = Protocol::ALL[case.rng.below(Protocol::ALL.len() as u64) as usize].0;
+            let (mut run, what) = case.run(protocol);
             let what = format!("{what}, round {round}");
             let mut before = 0;
             if checkpoints.path.exists() {
@@ -152,7 +155,7 @@ fn files_that_are_cut_short_damaged_or_foreign_are_refused() {
     let checkpoints = at_every_pause(&folder);
     let path = checkpoints.path.clone();
     let mut case = cases().find(|case| case.events > 60).expect("most models have more events");
-    let (run, _) = case.run(Sync::Window);
+    let (run, _) = case.run(Protocol::Window);
     run.leg_events(case.events / 2).checkpoint(checkpoints).run().expect("the model keeps the rules");
     let whole = std::fs::read(&path).expect("a checkpoint was written");
     let open = |content: &[u8]| {
@@ -190,7 +193,7 @@ fn files_that_are_cut_short_damaged_or_foreign_are_refused() {
 fn a_checkpoint_that_cannot_be_written_ends_the_run_and_leaves_the_last_one() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let mut case = cases().find(|case| case.events > 60).expect("most models have more events");
-    let (run, _) = case.run(Sync::Window);
+    let (run, _) = case.run(Protocol::Window);
     let path = folder.path().join("nowhere").join("run.checkpoint");
     let checkpoints = Checkpoints { path: path.clone(), ..at_every_pause(&folder) };
     let error = run.leg_events(10).checkpoint(checkpoints).run().err();
@@ -202,7 +205,7 @@ fn a_checkpoint_that_cannot_be_written_ends_the_run_and_leaves_the_last_one() {
     let checkpoints = at_every_pause(&folder);
     std::fs::write(&checkpoints.path, "the last one").expect("it can be written");
     std::fs::create_dir(folder.path().join(".run.checkpoint.unfinished")).expect("it can be made");
-    let (run, _) = case.run(Sync::NullMessage);
+    let (run, _) = case.run(Protocol::NullMessage);
     let error = run.leg_events(10).checkpoint(checkpoints.clone()).run().err();
     assert!(matches!(error, Some(RunError::Checkpoint(_))), "{error:?}");
     assert_eq!(std::fs::read(&checkpoints.path).expect("it is there"), b"the last one");

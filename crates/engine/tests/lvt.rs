@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use paceline_engine::{Simulation, Sync};
+use paceline_engine::{Protocol, Simulation};
 use paceline_kernel::{Context, Digest, LpId, Model, Time};
 use paceline_lvt::{Page, SlotView};
 
@@ -65,13 +65,13 @@ impl Model for Looking {
 }
 
 /// Digest, events, how many of them saw a slot, and why a thread did not publish.
-fn run(sync: Sync, page: Option<Arc<Page>>) -> (Digest, u64, u64, Option<String>) {
+fn run(protocol: Protocol, page: Option<Arc<Page>>) -> (Digest, u64, u64, Option<String>) {
     let seen = Arc::new(AtomicU64::new(0));
     // Where the protocol is left open, a slow machine soon finds the optimistic one the faster.
-    let rolls_back = matches!(sync, Sync::Optimistic | Sync::Mixed | Sync::Auto);
+    let rolls_back = matches!(protocol, Protocol::Optimistic | Protocol::Mixed | Protocol::Auto);
     let model = Looking { page: page.clone(), rolls_back, seen: seen.clone() };
-    let mut simulation = Simulation::new(model).sync(sync).seed(5);
-    if sync != Sync::Sequential {
+    let mut simulation = Simulation::new(model).protocol(protocol).seed(5);
+    if protocol != Protocol::Sequential {
         simulation = simulation.federates(5).threads(3);
     }
     if let Some(page) = page {
@@ -83,10 +83,10 @@ fn run(sync: Sync, page: Option<Arc<Page>>) -> (Digest, u64, u64, Option<String>
 
 #[test]
 fn no_thread_handles_what_is_before_the_lvt_that_it_publishes() {
-    for (sync, name, _) in Sync::ALL {
-        let (digest, events, _, _) = run(sync, None);
+    for (protocol, name, _) in Protocol::ALL {
+        let (digest, events, _, _) = run(protocol, None);
         let page = Arc::new(Page::create_sealed(8).expect("there is memory"));
-        let (published, _, seen, unpaced) = run(sync, Some(page.clone()));
+        let (published, _, seen, unpaced) = run(protocol, Some(page.clone()));
         assert_eq!(published, digest, "{name}: publishing changes nothing");
         // An optimistic run handles some events more than once.
         assert!(seen >= events && unpaced.is_none(), "{name}: {seen} of {events}, {unpaced:?}");
@@ -98,8 +98,8 @@ fn no_thread_handles_what_is_before_the_lvt_that_it_publishes() {
 fn a_run_without_enough_slots_says_so_and_goes_on() {
     let page = Arc::new(Page::create_sealed(1).expect("there is memory"));
     let main = paceline_lvt::Publisher::claim(&page, "somebody else").expect("there is a slot");
-    let (digest, events, seen, unpaced) = run(Sync::Window, Some(page));
-    assert_eq!((digest, seen), (run(Sync::Window, None).0, 0), "{events} events");
+    let (digest, events, seen, unpaced) = run(Protocol::Window, Some(page));
+    assert_eq!((digest, seen), (run(Protocol::Window, None).0, 0), "{events} events");
     assert!(unpaced.expect("nobody could publish").ends_with("all 1 slots are taken"));
     drop(main);
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use facts::{assert_same, facts, setting};
 use mesh::{Hop, Mesh};
-use paceline_engine::{Observer, Pause, Simulation, Sync, WindowOpened};
+use paceline_engine::{Observer, Pause, Protocol, Simulation, WindowOpened};
 use paceline_kernel::{LpId, Model, Rng, Time};
 
 type Told = Vec<(LpId, Time, Hop)>;
@@ -45,15 +45,16 @@ fn what_is_told_is_what_happens_in_the_order_of_each_federate() {
     for seed in first..first + setting("PACELINE_CASES", 60) {
         let (mesh, mut rng) = (Mesh::draw(seed, false), Rng::new(seed, 0x6f62_7376));
         let run = || Simulation::new(mesh.clone()).until(mesh.until()).seed(seed);
-        let reference = run().sync(Sync::Sequential).run().expect("the model keeps the rules");
+        let reference = run().protocol(Protocol::Sequential).run().expect("the model keeps the rules");
         // One federate commits in the total order.
         let order = reference.outputs.concat();
         let reference = facts(reference);
-        for (sync, ..) in Sync::ALL.into_iter().filter(|(sync, ..)| *sync != Sync::Auto) {
+        for (protocol, ..) in Protocol::ALL.into_iter().filter(|(protocol, ..)| *protocol != Protocol::Auto) {
             let diary = Arc::new(Diary::default());
             let federates = 1 + rng.below(u64::from(mesh.lps())) as u32;
-            let what = format!("case {seed}: {sync:?}, {federates} federates");
-            let observed = run().sync(sync).federates(federates).groups(u32::MAX).trials(false).threads(2);
+            let what = format!("case {seed}: {protocol:?}, {federates} federates");
+            let observed =
+                run().protocol(protocol).federates(federates).groups(u32::MAX).trials(false).threads(2);
             let observed = if rng.chance(0.5) { observed.leg_events(1 + rng.below(30)) } else { observed };
             let report =
                 observed.observe(diary.clone()).run().unwrap_or_else(|error| panic!("{what}: {error}"));

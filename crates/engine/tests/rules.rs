@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use paceline_engine::{CheckpointFile, Checkpoints, EndedBy, Monitor, RunError, Simulation, Sync};
+use paceline_engine::{CheckpointFile, Checkpoints, EndedBy, Monitor, Protocol, RunError, Simulation};
 use paceline_kernel::{Context, FaultKind, LpId, Model, Time};
 
 /// Two LPs that toss a ball; LP 0 breaks a rule at the fifth catch if told to.
@@ -59,12 +59,17 @@ fn toss(rule: Rule) -> Simulation<Toss> {
     Simulation::new(Toss { rule, lookahead: Time::secs(1) }).federates(2).threads(2).until(Time::secs(100))
 }
 
-const SYNCS: [Sync; 5] =
-    [Sync::Sequential, Sync::TimeStep, Sync::Window, Sync::NullMessage, Sync::NullMessageOnDemand];
+const PROTOCOLS: [Protocol; 5] = [
+    Protocol::Sequential,
+    Protocol::TimeStep,
+    Protocol::Window,
+    Protocol::NullMessage,
+    Protocol::NullMessageOnDemand,
+];
 
 #[test]
 fn a_broken_rule_names_the_lp_both_times_and_the_event() {
-    for sync in SYNCS {
+    for protocol in PROTOCOLS {
         for (rule, kind, at) in [
             (Rule::Past, FaultKind::Past, Time::millis(10)),
             (Rule::Lookahead, FaultKind::Lookahead { lookahead: Time::secs(1) }, Time::millis(9_999)),
@@ -72,38 +77,38 @@ fn a_broken_rule_names_the_lp_both_times_and_the_event() {
             (Rule::Beyond, FaultKind::BeyondClock, Time::MAX),
             (Rule::Endless, FaultKind::EndlessInstant, Time::secs(9)),
         ] {
-            let Err(RunError::Fault(fault)) = toss(rule).sync(sync).run() else {
-                panic!("{sync:?}: {rule:?} was not noticed")
+            let Err(RunError::Fault(fault)) = toss(rule).protocol(protocol).run() else {
+                panic!("{protocol:?}: {rule:?} was not noticed")
             };
             assert_eq!(
                 (fault.kind, fault.from, fault.now, fault.at),
                 (kind, LpId(0), Time::secs(9), at),
-                "{sync:?}"
+                "{protocol:?}"
             );
-            assert_eq!(fault.event, "7", "{sync:?}: the event is named");
+            assert_eq!(fault.event, "7", "{protocol:?}: the event is named");
         }
     }
 }
 
 #[test]
 fn a_panic_of_the_model_reaches_the_caller_and_leaves_nobody_waiting() {
-    for sync in SYNCS {
-        let run = std::panic::catch_unwind(|| toss(Rule::Panic).threads(8).sync(sync).run());
-        assert!(run.is_err(), "{sync:?}");
+    for protocol in PROTOCOLS {
+        let run = std::panic::catch_unwind(|| toss(Rule::Panic).threads(8).protocol(protocol).run());
+        assert!(run.is_err(), "{protocol:?}");
     }
 }
 
 #[test]
 fn a_panic_or_a_broken_rule_leaves_the_last_checkpoint() {
-    let cases = SYNCS.iter().flat_map(|sync| [1, 2].map(|threads| (*sync, threads)));
-    for (sync, threads) in cases {
+    let cases = PROTOCOLS.iter().flat_map(|protocol| [1, 2].map(|threads| (*protocol, threads)));
+    for (protocol, threads) in cases {
         for rule in [Rule::Panic, Rule::Past] {
             let folder = tempfile::tempdir().expect("a folder can be made");
             let path = folder.path().join("toss.checkpoint");
             let checkpoints = Checkpoints { path: path.clone(), every: Duration::ZERO, header: Vec::new() };
-            let run = toss(rule).sync(sync).threads(threads).leg_events(1).checkpoint(checkpoints);
+            let run = toss(rule).protocol(protocol).threads(threads).leg_events(1).checkpoint(checkpoints);
             let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run.run()));
-            assert!(!matches!(run, Ok(Ok(_))), "{sync:?}, {rule:?}");
+            assert!(!matches!(run, Ok(Ok(_))), "{protocol:?}, {rule:?}");
             let file = CheckpointFile::open(&path).expect("the last checkpoint stays");
             let kept = Toss { rule: Rule::Keep, lookahead: Time::secs(1) };
             let world = file.world(&kept).expect("it is this model's");
@@ -112,9 +117,10 @@ fn a_panic_or_a_broken_rule_leaves_the_last_checkpoint() {
             let events = world.events();
             assert!(
                 (9 - u64::from(threads)..=8).contains(&events),
-                "{sync:?}, {threads} threads, {rule:?}: {events}"
+                "{protocol:?}, {threads} threads, {rule:?}: {events}"
             );
-            let resumed = toss(Rule::Keep).sync(sync).resume(world).run().expect("the rule is kept now");
+            let resumed =
+                toss(Rule::Keep).protocol(protocol).resume(world).run().expect("the rule is kept now");
             assert_eq!(resumed.digest, toss(Rule::Keep).run().expect("the rule is kept").digest);
         }
     }
@@ -129,7 +135,7 @@ fn null_messages_of_a_resumed_run_start_where_it_is() {
     toss(Rule::Keep).leg_events(90).checkpoint(checkpoints).run().expect("the rule is kept");
     let file = CheckpointFile::open(&path).expect("it is complete");
     let world = file.world(&Toss { rule: Rule::Keep, lookahead: Time::secs(1) }).expect("it is this model's");
-    let run = toss(Rule::Keep).sync(Sync::NullMessage).threads(1).resume(world);
+    let run = toss(Rule::Keep).protocol(Protocol::NullMessage).threads(1).resume(world);
     let messages = run.run().expect("the rule is kept").null_messages;
     assert!(messages < 10, "{messages} null messages, while nearly every promise goes with the ball");
 }
@@ -137,8 +143,11 @@ fn null_messages_of_a_resumed_run_start_where_it_is() {
 #[test]
 fn settings_that_cannot_work_are_refused() {
     let none = || Simulation::new(Toss { rule: Rule::Keep, lookahead: Time::ZERO });
-    for sync in &SYNCS[1..] {
-        assert_eq!(none().sync(*sync).run().err(), Some(RunError::NoLookahead { protocol: sync.name() }));
+    for protocol in &PROTOCOLS[1..] {
+        assert_eq!(
+            none().protocol(*protocol).run().err(),
+            Some(RunError::NoLookahead { protocol: protocol.name() })
+        );
     }
     assert_eq!(
         toss(Rule::Keep).federates(3).run().err(),
@@ -147,7 +156,7 @@ fn settings_that_cannot_work_are_refused() {
     assert!(matches!(toss(Rule::Keep).threads(0).run(), Err(RunError::Zero { .. })));
     assert!(matches!(toss(Rule::Keep).threads(4097).run(), Err(RunError::TooManyThreads(_))));
     assert!(matches!(toss(Rule::Keep).federates(0).run(), Err(RunError::Zero { .. })));
-    let stepped = |step| toss(Rule::Keep).sync(Sync::TimeStep).step(step).run();
+    let stepped = |step| toss(Rule::Keep).protocol(Protocol::TimeStep).step(step).run();
     assert!(matches!(stepped(Time::millis(1001)), Err(RunError::Step { .. })));
     assert!(matches!(stepped(Time::ZERO), Err(RunError::Step { .. })));
     assert!(stepped(Time::millis(300)).is_ok());
@@ -155,18 +164,19 @@ fn settings_that_cannot_work_are_refused() {
 
 #[test]
 fn a_run_says_why_it_ended_and_can_be_stopped() {
-    for sync in SYNCS {
-        let report = toss(Rule::Keep).sync(sync).run().expect("the model keeps the rules");
+    for protocol in PROTOCOLS {
+        let report = toss(Rule::Keep).protocol(protocol).run().expect("the model keeps the rules");
         assert_eq!(
             (report.ended_by, report.end_time, report.events),
             (EndedBy::Horizon, Time::secs(100), 99)
         );
-        let nothing = toss(Rule::Keep).until(Time::ZERO).sync(sync).run().expect("no time is a time");
+        let nothing = toss(Rule::Keep).until(Time::ZERO).protocol(protocol).run().expect("no time is a time");
         assert_eq!((nothing.events, nothing.end_time), (0, Time::ZERO));
         let monitor = Monitor::new();
         monitor.stop();
-        let stopped = toss(Rule::Keep).monitor(&monitor).sync(sync).run().expect("stopping is no failure");
-        assert_eq!(stopped.ended_by, EndedBy::Interrupted, "{sync:?}");
+        let stopped =
+            toss(Rule::Keep).monitor(&monitor).protocol(protocol).run().expect("stopping is no failure");
+        assert_eq!(stopped.ended_by, EndedBy::Interrupted, "{protocol:?}");
     }
 }
 

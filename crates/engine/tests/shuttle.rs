@@ -8,18 +8,18 @@
 mod mesh;
 
 use mesh::Mesh;
-use paceline_engine::{Monitor, Simulation, Speculation, Sync};
+use paceline_engine::{Monitor, Protocol, Simulation, Speculation};
 use paceline_kernel::{Cancellation, GvtKind, Model, Rng, Saving};
 
 /// Interleavings tried of each case.
 const SCHEDULES: usize = 200;
 
-fn explore(sync: Sync) {
-    explore_with(sync, |_| Speculation::default());
+fn explore(protocol: Protocol) {
+    explore_with(protocol, |_| Speculation::default());
 }
 
 /// The same, with settings for optimistic runs drawn for each case.
-fn explore_with(sync: Sync, speculation: impl Fn(&mut Rng) -> Speculation) {
+fn explore_with(protocol: Protocol, speculation: impl Fn(&mut Rng) -> Speculation) {
     for case in 0..25 {
         let mesh = Mesh::draw(case, false);
         let mut rng = Rng::new(case, 0x7368_7574);
@@ -27,10 +27,12 @@ fn explore_with(sync: Sync, speculation: impl Fn(&mut Rng) -> Speculation) {
         let threads = 2 + rng.below(4) as u32;
         let speculation = speculation(&mut rng);
         let base = move |mesh: &Mesh| Simulation::new(mesh.clone()).until(mesh.until()).seed(case);
-        let reference = base(&mesh).sync(Sync::Sequential).run().expect("the model keeps the rules").digest;
+        let reference =
+            base(&mesh).protocol(Protocol::Sequential).run().expect("the model keeps the rules").digest;
         shuttle::check_random(
             move || {
-                let run = base(&mesh).sync(sync).federates(federates).groups(u32::MAX).threads(threads);
+                let run =
+                    base(&mesh).protocol(protocol).federates(federates).groups(u32::MAX).threads(threads);
                 let run = run.speculation(speculation.clone()).run();
                 assert_eq!(run.expect("the model keeps the rules").digest, reference, "case {case}");
             },
@@ -41,17 +43,17 @@ fn explore_with(sync: Sync, speculation: impl Fn(&mut Rng) -> Speculation) {
 
 #[test]
 fn windows() {
-    explore(Sync::Window);
+    explore(Protocol::Window);
 }
 
 #[test]
 fn null_messages() {
-    explore(Sync::NullMessage);
+    explore(Protocol::NullMessage);
 }
 
 #[test]
 fn null_messages_on_demand() {
-    explore(Sync::NullMessageOnDemand);
+    explore(Protocol::NullMessageOnDemand);
 }
 
 /// Chaos takes federates at random, so that much is rolled back; both ways to compute GVT.
@@ -68,27 +70,28 @@ fn drawn(rng: &mut Rng) -> Speculation {
 
 #[test]
 fn time_warp() {
-    explore_with(Sync::Optimistic, drawn);
+    explore_with(Protocol::Optimistic, drawn);
 }
 
 #[test]
 fn mixed() {
-    explore_with(Sync::Mixed, drawn);
+    explore_with(Protocol::Mixed, drawn);
 }
 
 #[test]
 fn pausing_in_the_middle_and_going_on() {
-    for (sync, ..) in Sync::ALL {
+    for (protocol, ..) in Protocol::ALL {
         for case in 0..8 {
             let mesh = Mesh::draw(case, false);
             let federates = mesh.lps().min(4);
             let base = move |mesh: &Mesh| Simulation::new(mesh.clone()).until(mesh.until()).seed(case);
             let reference =
-                base(&mesh).sync(Sync::Sequential).run().expect("the model keeps the rules").digest;
+                base(&mesh).protocol(Protocol::Sequential).run().expect("the model keeps the rules").digest;
             shuttle::check_random(
                 move || {
                     let monitor = Monitor::new();
-                    let run = base(&mesh).sync(sync).federates(federates).threads(2).monitor(&monitor);
+                    let run =
+                        base(&mesh).protocol(protocol).federates(federates).threads(2).monitor(&monitor);
                     let other = shuttle::thread::spawn(move || {
                         for threads in [3, 1, 2] {
                             monitor.set_threads(threads).expect("the number is allowed");
@@ -98,7 +101,7 @@ fn pausing_in_the_middle_and_going_on() {
                     // Some pauses come from the other thread, at any moment, and some are sure to come.
                     let report =
                         run.leg_events(40).draw_protocols(case).run().expect("the model keeps the rules");
-                    assert_eq!(report.digest, reference, "{sync:?}, case {case}");
+                    assert_eq!(report.digest, reference, "{protocol:?}, case {case}");
                     other.join().expect("does not panic");
                 },
                 50,
@@ -112,7 +115,8 @@ fn stopping_in_the_middle() {
     shuttle::check_random(
         || {
             let monitor = Monitor::new();
-            let run = Simulation::new(Mesh::draw(3, false)).sync(Sync::Window).federates(3).threads(3);
+            let run =
+                Simulation::new(Mesh::draw(3, false)).protocol(Protocol::Window).federates(3).threads(3);
             let run = run.seed(3).monitor(&monitor);
             let stopper = shuttle::thread::spawn(move || monitor.stop());
             run.run().expect("stopping is no failure");

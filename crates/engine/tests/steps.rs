@@ -9,7 +9,7 @@ mod mesh;
 use facts::{Facts, assert_same, facts, setting};
 use mesh::{Hop, Mesh};
 use paceline_engine::{
-    CheckpointFile, Checkpoints, EndedBy, QueueKind, Reached, Run, RunError, SendError, Simulation, Sync,
+    CheckpointFile, Checkpoints, EndedBy, Protocol, QueueKind, Reached, Run, RunError, SendError, Simulation,
 };
 use paceline_kernel::{Context, LpId, Model, Rng, TieBreak, Time};
 
@@ -37,7 +37,7 @@ impl Case {
         // Times of real events and times between them.
         let plain = Simulation::new(mesh.clone()).until(mesh.until()).seed(seed).ties(ties);
         let mut times = Vec::new();
-        let mut run = plain.sync(Sync::Sequential).start().expect("the model keeps the rules");
+        let mut run = plain.protocol(Protocol::Sequential).start().expect("the model keeps the rules");
         while let Some(stepped) = run.run_event().expect("the model keeps the rules") {
             times.push(stepped.time);
         }
@@ -59,8 +59,12 @@ impl Case {
         });
         let places = places.filter(|place| place.when < mesh.until()).collect();
         let mut case = Self { seed, mesh, ties, places, rng, reference: Facts::default() };
-        let mut run =
-            case.simulation().sync(Sync::Sequential).queue(QueueKind::Heap).start().expect("as before");
+        let mut run = case
+            .simulation()
+            .protocol(Protocol::Sequential)
+            .queue(QueueKind::Heap)
+            .start()
+            .expect("as before");
         for place in &case.places {
             run.run_until(place.when).expect("as before");
             inject(&mut run, place);
@@ -74,21 +78,22 @@ impl Case {
         Simulation::new(self.mesh.clone()).until(self.mesh.until()).seed(self.seed).ties(self.ties)
     }
 
-    /// A run under `sync` and otherwise any settings, with a description.
-    fn run(&mut self, sync: Sync) -> (Simulation<Mesh>, String) {
+    /// A run under `protocol` and otherwise any settings, with a description.
+    fn run(&mut self, protocol: Protocol) -> (Simulation<Mesh>, String) {
         let queue = QueueKind::ALL[self.rng.below(3) as usize].0;
         let federates = 1 + self.rng.below(u64::from(self.mesh.lps())) as u32;
         let threads = [1, 2, 8][self.rng.below(3) as usize];
-        let run = self.simulation().sync(sync).queue(queue).federates(federates).threads(threads);
+        let run = self.simulation().protocol(protocol).queue(queue).federates(federates).threads(threads);
         let run = if self.rng.chance(0.3) { run.shuffle_lps(self.seed) } else { run };
         let run = if self.rng.chance(0.3) { run.leg_events(1 + self.rng.below(20)) } else { run };
         let what = format!("{queue:?}, {federates} federates, {threads} threads");
-        (run.draw_protocols(self.seed), format!("case {}: {sync:?}, {what}", self.seed))
+        (run.draw_protocols(self.seed), format!("case {}: {protocol:?}, {what}", self.seed))
     }
 
     /// Whether a protocol can run the model.
-    fn allows(&self, sync: Sync) -> bool {
-        self.mesh.lookahead() > Time::ZERO || matches!(sync, Sync::Auto | Sync::Sequential | Sync::Optimistic)
+    fn allows(&self, protocol: Protocol) -> bool {
+        self.mesh.lookahead() > Time::ZERO
+            || matches!(protocol, Protocol::Auto | Protocol::Sequential | Protocol::Optimistic)
     }
 }
 
@@ -138,9 +143,9 @@ fn cases() -> impl Iterator<Item = Case> {
 fn cuts_and_events_from_outside_change_nothing() {
     let mut injected = 0;
     for mut case in cases() {
-        let protocols = Sync::ALL.map(|(sync, ..)| sync);
-        for sync in protocols.into_iter().filter(|sync| case.allows(*sync)).collect::<Vec<_>>() {
-            let (simulation, what) = case.run(sync);
+        let protocols = Protocol::ALL.map(|(protocol, ..)| protocol);
+        for protocol in protocols.into_iter().filter(|protocol| case.allows(*protocol)).collect::<Vec<_>>() {
+            let (simulation, what) = case.run(protocol);
             let mut run = simulation.start().unwrap_or_else(|error| panic!("{what}: {error}"));
             for place in case.places.clone() {
                 stroll(&mut run, place.when, &mut case.rng, &what);
@@ -158,14 +163,15 @@ fn cuts_and_events_from_outside_change_nothing() {
 fn event_by_event_is_the_total_order_however_lps_are_dealt() {
     for mut case in cases() {
         let mut order = Vec::new();
-        let mut run = case.simulation().sync(Sync::Sequential).start().expect("the model keeps the rules");
+        let mut run =
+            case.simulation().protocol(Protocol::Sequential).start().expect("the model keeps the rules");
         while let Some(stepped) = run.run_event().expect("the model keeps the rules") {
             order.push((stepped.lp, stepped.time, stepped.event));
         }
         let report = run.finish().expect("it is at its end");
         assert_eq!(report.outputs.concat(), order, "case {}: what is told is what happens", case.seed);
-        let sync = if case.allows(Sync::Window) { Sync::Window } else { Sync::Optimistic };
-        let (simulation, what) = case.run(sync);
+        let protocol = if case.allows(Protocol::Window) { Protocol::Window } else { Protocol::Optimistic };
+        let (simulation, what) = case.run(protocol);
         let mut run = simulation.start().unwrap_or_else(|error| panic!("{what}: {error}"));
         for expected in &order {
             let stepped = run.run_event().unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -185,8 +191,8 @@ fn a_checkpoint_of_a_run_in_steps_holds_what_came_from_outside() {
     let checkpoints = Checkpoints { path: path.clone(), every, header: Vec::new() };
     let mut resumed = 0;
     for mut case in cases().filter(|case| !case.places.is_empty()) {
-        let sync = if case.allows(Sync::Window) { Sync::Window } else { Sync::Sequential };
-        let (simulation, what) = case.run(sync);
+        let protocol = if case.allows(Protocol::Window) { Protocol::Window } else { Protocol::Sequential };
+        let (simulation, what) = case.run(protocol);
         let mut run = simulation.checkpoint(checkpoints.clone()).start().expect("as before");
         for (number, place) in case.places.clone().into_iter().enumerate() {
             stroll(&mut run, place.when, &mut case.rng, &what);
@@ -195,7 +201,7 @@ fn a_checkpoint_of_a_run_in_steps_holds_what_came_from_outside() {
                 assert_eq!(run.checkpoint(), Ok(true), "{what}");
                 drop(run);
                 let world = CheckpointFile::open(&path).expect("it is complete").world(&case.mesh);
-                let (simulation, _) = case.run(sync);
+                let (simulation, _) = case.run(protocol);
                 run = simulation.resume(world.expect("it is its model")).start().expect("as before");
                 resumed += 1;
             }
@@ -239,7 +245,7 @@ impl Model for Clock {
 }
 
 fn clock() -> Simulation<Clock> {
-    Simulation::new(Clock { breaks_at: 0 }).sync(Sync::Window).federates(3).threads(2)
+    Simulation::new(Clock { breaks_at: 0 }).protocol(Protocol::Window).federates(3).threads(2)
 }
 
 #[test]
@@ -299,7 +305,8 @@ fn events_from_outside_that_cannot_be_are_refused_and_change_nothing() {
 #[test]
 fn after_a_fault_nothing_goes_on() {
     for by_event in [false, true] {
-        let faulty = Simulation::new(Clock { breaks_at: 3 }).sync(Sync::Window).federates(3).threads(2);
+        let faulty =
+            Simulation::new(Clock { breaks_at: 3 }).protocol(Protocol::Window).federates(3).threads(2);
         let mut run = faulty.start().expect("it is sound");
         assert_eq!(run.run_until(Time::secs(3)), Ok(Reached::Time));
         let error = if by_event { run.run_event().err() } else { run.run_until(Time::secs(9)).err() };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use mesh::Mesh;
-use paceline_engine::{Record, RecordKind, Simulation, Speculation, Sync, TraceSink};
+use paceline_engine::{Protocol, Record, RecordKind, Simulation, Speculation, TraceSink};
 use paceline_kernel::{Context, LpId, Model, Rng, Time};
 
 /// Keeps everything.
@@ -26,24 +26,29 @@ impl TraceSink for Kept {
     }
 }
 
-const SYNCS: [Sync; 5] =
-    [Sync::Sequential, Sync::TimeStep, Sync::Window, Sync::NullMessage, Sync::NullMessageOnDemand];
+const PROTOCOLS: [Protocol; 5] = [
+    Protocol::Sequential,
+    Protocol::TimeStep,
+    Protocol::Window,
+    Protocol::NullMessage,
+    Protocol::NullMessageOnDemand,
+];
 
-fn traced(case: u64, sync: Sync) -> (Vec<Record>, (u32, u32), u64) {
+fn traced(case: u64, protocol: Protocol) -> (Vec<Record>, (u32, u32), u64) {
     let mesh = Mesh::draw(case, false);
     let mut rng = Rng::new(case, 0x7472_6163);
     let federates = 1 + rng.below(u64::from(mesh.lps())) as u32;
     let threads = [1, 2, 3, 8][rng.below(4) as usize];
     let run = || {
-        let run = Simulation::new(mesh.clone()).until(mesh.until()).seed(case).sync(sync);
+        let run = Simulation::new(mesh.clone()).until(mesh.until()).seed(case).protocol(protocol);
         run.federates(federates).threads(threads)
     };
     let kept = Arc::new(Kept::default());
     let report = run().trace(kept.clone()).run().expect("the model keeps the rules");
     let digest = run().run().expect("the model keeps the rules").digest;
-    assert_eq!(report.digest, digest, "case {case}, {sync:?}: looking changes nothing");
+    assert_eq!(report.digest, digest, "case {case}, {protocol:?}: looking changes nothing");
     let started = std::mem::take(&mut *kept.started.lock().unwrap());
-    assert_eq!(started, [(report.threads, report.groups)], "case {case}, {sync:?}");
+    assert_eq!(started, [(report.threads, report.groups)], "case {case}, {protocol:?}");
     let bunches = std::mem::take(&mut *kept.bunches.lock().unwrap());
     assert!(bunches.iter().all(|bunch| (1..=1024).contains(&bunch.len())), "bounded");
     (bunches.into_iter().flatten().collect(), started[0], report.events)
@@ -63,9 +68,9 @@ fn by<K: Ord>(records: &[Record], key: impl Fn(&Record) -> Option<K>) -> BTreeMa
 #[test]
 fn records_are_complete_in_order_and_do_not_overlap() {
     for case in 0..150 {
-        for sync in SYNCS {
-            let what = format!("case {case}, {sync:?}");
-            let (records, (workers, federates), events) = traced(case, sync);
+        for protocol in PROTOCOLS {
+            let what = format!("case {case}, {protocol:?}");
+            let (records, (workers, federates), events) = traced(case, protocol);
             let run = records.iter().filter(|record| record.kind == RecordKind::Run);
             assert_eq!(
                 run.map(|record| record.count).sum::<u64>(),
@@ -89,17 +94,17 @@ fn records_are_complete_in_order_and_do_not_overlap() {
 #[test]
 fn gvt_never_falls_and_no_batch_is_before_it() {
     for case in 0..150 {
-        for sync in SYNCS {
-            let (mut records, ..) = traced(case, sync);
+        for protocol in PROTOCOLS {
+            let (mut records, ..) = traced(case, protocol);
             records.sort_by_key(|record| record.end_ns);
             let gvts: Vec<&Record> = records.iter().filter(|record| record.kind == RecordKind::Gvt).collect();
-            assert!(gvts.is_sorted_by_key(|gvt| gvt.time), "case {case}, {sync:?}");
+            assert!(gvts.is_sorted_by_key(|gvt| gvt.time), "case {case}, {protocol:?}");
             let mut gvt = Time::ZERO;
             for record in &records {
                 match record.kind {
                     RecordKind::Gvt => gvt = record.time,
                     RecordKind::Run => {
-                        assert!(record.time >= gvt, "case {case}, {sync:?}: {record:?} is before {gvt}")
+                        assert!(record.time >= gvt, "case {case}, {protocol:?}: {record:?} is before {gvt}")
                     }
                     _ => {}
                 }
@@ -112,12 +117,13 @@ fn gvt_never_falls_and_no_batch_is_before_it() {
 fn what_is_run_ahead_and_rolled_back_is_seen() {
     let mut rolled_back = 0;
     for case in 0..100 {
-        for sync in [Sync::Optimistic, Sync::Mixed] {
-            let what = format!("case {case}, {sync:?}");
+        for protocol in [Protocol::Optimistic, Protocol::Mixed] {
+            let what = format!("case {case}, {protocol:?}");
             let mesh = Mesh::draw(case, false);
             let kept = Arc::new(Kept::default());
             let speculation = Speculation { chaos: Some(case), ..Speculation::default() };
-            let run = Simulation::new(mesh.clone()).until(mesh.until()).seed(case).sync(sync).threads(3);
+            let run =
+                Simulation::new(mesh.clone()).until(mesh.until()).seed(case).protocol(protocol).threads(3);
             let run = run.federates(mesh.lps().min(5)).speculation(speculation).trace(kept.clone());
             let report = run.run().expect("the model keeps the rules");
             let rollbacks = report.rollbacks.expect("optimistic runs count them");
@@ -166,21 +172,24 @@ fn workers_without_work_are_seen_to_wait() {
 #[test]
 fn gvt_is_the_time_of_the_least_event() {
     // All events are at whole seconds; windows and steps end in between.
-    for sync in [Sync::Sequential, Sync::TimeStep, Sync::Window] {
+    for protocol in [Protocol::Sequential, Protocol::TimeStep, Protocol::Window] {
         let kept = Arc::new(Kept::default());
-        let toss =
-            Simulation::new(Toss { balls: 3 }).sync(sync).federates(2).threads(2).until(Time::secs(50));
+        let toss = Simulation::new(Toss { balls: 3 })
+            .protocol(protocol)
+            .federates(2)
+            .threads(2)
+            .until(Time::secs(50));
         toss.trace(kept.clone()).run().expect("the model keeps the rules");
         let records = kept.bunches.lock().unwrap().concat();
         let mut gvts: Vec<_> = records.iter().filter(|record| record.kind == RecordKind::Gvt).collect();
         gvts.sort_by_key(|gvt| gvt.end_ns);
         let whole: Vec<Time> = gvts.iter().map(|gvt| gvt.time).collect();
-        let expected: Vec<Time> = match sync {
+        let expected: Vec<Time> = match protocol {
             // Only when it looks up from its batch.
-            Sync::Sequential => vec![Time::secs(50)],
+            Protocol::Sequential => vec![Time::secs(50)],
             _ => (1..=50).map(Time::secs).collect(),
         };
-        assert_eq!(whole, expected, "{sync:?}");
+        assert_eq!(whole, expected, "{protocol:?}");
     }
 }
 

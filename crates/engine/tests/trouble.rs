@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use paceline_engine::{RunError, Simulation, Speculation, Sync};
+use paceline_engine::{Protocol, RunError, Simulation, Speculation};
 use paceline_kernel::{Context, FaultKind, Kept, LpId, Model, Saving, Time, Trouble, TroubleKind};
 
 const SAVINGS: [Saving; 3] = [Saving::Copy, Saving::Periodic, Saving::Undo];
@@ -113,7 +113,7 @@ fn runs(saving: Saving, office: impl Fn() -> Office) -> impl Iterator<Item = Sim
         let speculation = Speculation { saving, chaos: (seed > 2).then_some(seed), ..Speculation::default() };
         let threads = 1 + seed as u32 % 3;
         Simulation::new(office())
-            .sync(Sync::Optimistic)
+            .protocol(Protocol::Optimistic)
             .speculation(speculation)
             .federates(4)
             .threads(threads)
@@ -122,7 +122,7 @@ fn runs(saving: Saving, office: impl Fn() -> Office) -> impl Iterator<Item = Sim
 
 #[test]
 fn a_mishap_that_is_rolled_back_has_not_happened() {
-    let sound = Simulation::new(Office::new(When::Never, Mishap::Panic)).sync(Sync::Sequential);
+    let sound = Simulation::new(Office::new(When::Never, Mishap::Panic)).protocol(Protocol::Sequential);
     let digest = sound.run().expect("the model keeps the rules").digest;
     for (saving, mishap) in
         SAVINGS.into_iter().flat_map(|saving| [(saving, Mishap::Panic), (saving, Mishap::Send)])
@@ -259,7 +259,7 @@ impl Model for Walk {
 
 fn checked(flaw: Flaw, saving: Saving, federates: u32) -> Result<(), RunError> {
     let speculation = Speculation { saving, check_rollback: true, ..Speculation::default() };
-    let run = Simulation::new(Walk(flaw)).sync(Sync::Optimistic).speculation(speculation);
+    let run = Simulation::new(Walk(flaw)).protocol(Protocol::Optimistic).speculation(speculation);
     run.federates(federates).threads(2).until(Time::secs(100)).run().map(drop)
 }
 

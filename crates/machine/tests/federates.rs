@@ -8,7 +8,7 @@ use paceline_kernel::{
     Context, FaultKind, LpId, Model, Optimism, Partition, Rng, Saving, Settings, TieBreak, Time, TroubleKind,
 };
 use paceline_machine::guests::federate::{
-    FederatesError, GuestSettings, Outcome, OutcomeError, Reduction, Reported, Sync, collect, federates,
+    FederatesError, GuestSettings, Outcome, OutcomeError, Protocol, Reduction, Reported, collect, federates,
 };
 use paceline_machine::guests::hog::Hog;
 use paceline_machine::{DomainSpec, HostSpec, LinkSpec, MachineSpec, ProcessId, Report, Wait, run};
@@ -76,14 +76,14 @@ fn whatever_the_machine_the_results_are_those_of_the_engine() {
         let count = 1 + rng.below(9) as u32;
         let model = phold(count * (1 + rng.below(6) as u32), count, [0.5, 0.9, 1.0][case % 3]);
         let until = Time::secs(5 + rng.below(20));
-        let simulation = Simulation::new(model.clone()).sync(paceline_engine::Sync::Sequential);
+        let simulation = Simulation::new(model.clone()).protocol(paceline_engine::Protocol::Sequential);
         let engine = simulation.seed(SEED).until(until).run().expect("it runs");
         let wait = [Wait::Poll, Wait::PollThenYield(20_000), Wait::PollThenBlock(50_000), Wait::Block];
         let reductions =
             [Reduction::Tree { fan_in: 1 + rng.below(4) as u32 }, Reduction::Butterfly, Reduction::Central];
         let savings = [Saving::Copy, Saving::Periodic, Saving::Undo];
         let optimism = Optimism { saving: savings[rng.below(3) as usize], ..Optimism::default() };
-        let sync = if rng.chance(0.5) { Sync::Conservative } else { Sync::Optimistic(optimism) };
+        let sync = if rng.chance(0.5) { Protocol::Conservative } else { Protocol::Optimistic(optimism) };
         let guests = GuestSettings {
             sync,
             until,
@@ -125,7 +125,7 @@ fn whatever_the_machine_the_results_are_those_of_the_engine() {
 
 #[test]
 fn the_same_machine_runs_the_same_twice() {
-    for sync in [Sync::Conservative, Sync::Optimistic(Optimism::default())] {
+    for sync in [Protocol::Conservative, Protocol::Optimistic(Optimism::default())] {
         let reports = [(); 2].map(|()| {
             let model = Arc::new(phold(60, 6, 0.8));
             let guests =
@@ -166,7 +166,7 @@ impl Model for Breaks {
 
 #[test]
 fn a_model_that_breaks_a_rule_ends_the_run_with_what_it_did() {
-    for sync in [Sync::Conservative, Sync::Optimistic(Optimism::default())] {
+    for sync in [Protocol::Conservative, Protocol::Optimistic(Optimism::default())] {
         for reduction in [Reduction::Tree { fan_in: 2 }, Reduction::Butterfly, Reduction::Central] {
             let guests = GuestSettings { sync: sync.clone(), reduction, ..GuestSettings::default() };
             let spec = machine(&Arc::new(Breaks), Partition::runs(4, 4), guests, 1, &["credit"]);
@@ -214,11 +214,11 @@ fn settings_that_cannot_work_are_refused() {
     for (what, guests) in numbers {
         assert_eq!(refused(phold(8, 4, 0.5), Partition::runs(8, 4), guests), FederatesError::Zero { what });
     }
-    let table = Sync::Optimistic(Optimism { optimistic: Some(vec![true; 7]), ..Optimism::default() });
+    let table = Protocol::Optimistic(Optimism { optimistic: Some(vec![true; 7]), ..Optimism::default() });
     let guests = GuestSettings { sync: table, ..plain() };
     let table = FederatesError::Table { table: 7, model: 8 };
     assert_eq!(refused(phold(8, 4, 0.5), Partition::runs(8, 4), guests), table);
-    let undo = Sync::Optimistic(Optimism { saving: Saving::Undo, ..Optimism::default() });
+    let undo = Protocol::Optimistic(Optimism { saving: Saving::Undo, ..Optimism::default() });
     let guests = GuestSettings { sync: undo, ..plain() };
     let refused =
         federates(Arc::new(Breaks), Arc::new(Partition::runs(4, 2)), settings(), guests, ProcessId(0));

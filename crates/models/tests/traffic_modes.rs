@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use paceline_engine::{QueueKind, Simulation, Sync};
+use paceline_engine::{Protocol, QueueKind, Simulation};
 use paceline_kernel::{Model, Time};
 use paceline_models::results::{Results, RunFacts};
 use paceline_models::traffic::Traffic;
 use paceline_scenario::Scenario;
 
 /// The modes that a scenario is run in, the reference first.
-fn modes() -> Vec<(Sync, QueueKind, u32, u32)> {
+fn modes() -> Vec<(Protocol, QueueKind, u32, u32)> {
     let mut modes = Vec::new();
     for (queue, ..) in QueueKind::ALL {
-        modes.push((Sync::Sequential, queue, 1, 1));
-        for (sync, ..) in Sync::ALL.into_iter().skip(1) {
+        modes.push((Protocol::Sequential, queue, 1, 1));
+        for (sync, ..) in Protocol::ALL.into_iter().skip(1) {
             modes.extend([(sync, queue, 1, 1), (sync, queue, 7, 2), (sync, queue, 23, 3)]);
         }
     }
@@ -33,9 +33,9 @@ fn model(text: &str) -> Traffic {
 fn outcome(
     text: &str,
     until: Time,
-    (sync, queue, federates, threads): (Sync, QueueKind, u32, u32),
+    (sync, queue, federates, threads): (Protocol, QueueKind, u32, u32),
 ) -> String {
-    let simulation = Simulation::new(model(text)).sync(sync).queue(queue).until(until);
+    let simulation = Simulation::new(model(text)).protocol(sync).queue(queue).until(until);
     let run = simulation.federates(federates).threads(threads).run_keeping_model();
     let (report, model) = run.expect("the model keeps the rules");
     let facts = RunFacts { events: report.events, end_time: report.end_time };

@@ -16,7 +16,7 @@
 //!   more can run in parallel. A message to oneself may take any time, zero included.
 //! - Randomness comes from [`Context::rng`] and belongs to the LP. Clocks, globals and hash-ordered maps do not belong
 //!   into a model: they would make its result depend on who runs it when.
-//! - The same model gives the same [`Report::digest`] under every [`Sync`], partition, queue and number of threads.
+//! - The same model gives the same [`Report::digest`] under every [`Protocol`], partition, queue and number of threads.
 //!   Where two runs differ, the model looked at something it should not: [`determinism::compare`] says where.
 //! - A run can be written down while it goes on ([`Simulation::checkpoint`]) and resumed later
 //!   ([`Simulation::resume`]), if the model's state, event and output can be serialized with serde.
@@ -35,7 +35,7 @@
 //!
 //! # Running ahead
 //!
-//! Under [`Sync::Optimistic`] federates do not wait for each other: they run ahead and roll back
+//! Under [`Protocol::Optimistic`] federates do not wait for each other: they run ahead and roll back
 //! where a message arrives in their past (Time Warp). Every model can be run so; one with an `undo` brings its states back
 //! without copies. What came of it stands in [`Report::rollbacks`].
 //!
@@ -79,10 +79,10 @@
 //!
 //! # fn main() -> Result<(), RunError> {
 //! let run = || Simulation::new(Servers(100)).until(Time::secs(20));
-//! let reference = run().sync(Sync::Sequential).run()?;
+//! let reference = run().protocol(Protocol::Sequential).run()?;
 //! // `check_rollback` undoes every event and compares: for the tests of a model.
 //! let speculation = Speculation { saving: Saving::Undo, check_rollback: true, ..Speculation::default() };
-//! let ahead = run().sync(Sync::Optimistic).speculation(speculation).federates(4).threads(2).run()?;
+//! let ahead = run().protocol(Protocol::Optimistic).speculation(speculation).federates(4).threads(2).run()?;
 //! assert_eq!(ahead.digest, reference.digest);
 //! let rollbacks = ahead.rollbacks.expect("an optimistic run counts its rollbacks");
 //! assert_eq!(rollbacks.processed - rollbacks.undone, ahead.events);
@@ -94,8 +94,8 @@
 
 pub use paceline_engine::{
     Balancing, CheckpointError, CheckpointFile, Checkpoints, EndedBy, Lateness, MOST_THREADS, Monitor,
-    Observer, Optimistic, Pause, QueueKind, Reached, Record, RecordKind, Report, Run, RunError, SendError,
-    Sender, Sent, Simulation, Speculation, Stepped, Sync, ThreadsError, TraceSink, Tried, WindowOpened,
+    Observer, Optimistic, Pause, Protocol, QueueKind, Reached, Record, RecordKind, Report, Run, RunError,
+    SendError, Sender, Sent, Simulation, Speculation, Stepped, ThreadsError, TraceSink, Tried, WindowOpened,
     determinism,
 };
 pub use paceline_kernel::{
@@ -105,11 +105,11 @@ pub use paceline_kernel::{
 
 /// Everything a model and its `main` need: `use paceline::prelude::*`.
 ///
-/// [`Sync`] in here is the choice of protocol; where the marker trait is meant, write `std::marker::Sync`.
+/// [`Protocol`] in here is the choice of protocol; where the marker trait is meant, write `Sync`.
 pub mod prelude {
     pub use crate::{
         Bits, Channels, CheckpointFile, Checkpoints, Context, Digest, EndedBy, Fault, FaultKind, Kept, LpId,
-        Model, Monitor, Observer, Partition, QueueKind, Reached, Report, Rng, Run, RunError, Saving,
-        Simulation, Speculation, Sync, TieBreak, Time,
+        Model, Monitor, Observer, Partition, Protocol, QueueKind, Reached, Report, Rng, Run, RunError,
+        Saving, Simulation, Speculation, TieBreak, Time,
     };
 }

@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use paceline_actors::{Carrier, Core, RoundCounts};
-use paceline_engine::{EndedBy as Engine, Monitor, RunError as EngineError, Sync};
+use paceline_engine::{EndedBy as Engine, Monitor, Protocol, RunError as EngineError};
 use paceline_kernel::{Channels, Context, LpId, Model, Partition, Time};
 use paceline_network::Network;
 
@@ -57,7 +57,7 @@ struct World {
 /// The engine's model.
 struct Federates<'w> {
     world: World,
-    lps: Vec<&'w (dyn Handles + std::marker::Sync)>,
+    lps: Vec<&'w (dyn Handles + Sync)>,
 }
 
 impl Model for Federates<'_> {
@@ -98,7 +98,7 @@ impl Model for Federates<'_> {
 }
 
 /// Runs a simulation on federates.
-pub(crate) fn run<P: Send + 'static, N: Network + Clone + Send + std::marker::Sync>(
+pub(crate) fn run<P: Send + 'static, N: Network + Clone + Send + Sync>(
     simulation: Simulation<P, N>,
     federates: u32,
 ) -> Result<Report, RunError> {
@@ -148,9 +148,9 @@ pub(crate) fn run<P: Send + 'static, N: Network + Clone + Send + std::marker::Sy
         let world = World { federates, owners, lookahead, ending, monitor: Monitor::new() };
         let parts: Vec<Mutex<Part<P, N>>> = parts.into_iter().map(Mutex::new).collect();
         let carrier = latency.is_none().then(|| Mutex::new(Carrying::new(carrier, network)));
-        let mut lps: Vec<&(dyn Handles + std::marker::Sync)> = Vec::new();
-        lps.extend(parts.iter().map(|part| part as &(dyn Handles + std::marker::Sync)));
-        lps.extend(carrier.iter().map(|carrier| carrier as &(dyn Handles + std::marker::Sync)));
+        let mut lps: Vec<&(dyn Handles + Sync)> = Vec::new();
+        lps.extend(parts.iter().map(|part| part as &(dyn Handles + Sync)));
+        lps.extend(carrier.iter().map(|carrier| carrier as &(dyn Handles + Sync)));
         let (ended, windows, world) = go(Federates { world, lps }, &settings)?;
         let parts = parts.into_iter().map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner));
         let summed = summed(parts.collect(), &world.ending, ended, settings.until)?;
@@ -163,7 +163,7 @@ fn go(model: Federates<'_>, settings: &Settings) -> Result<(Engine, u64, World),
     let (lps, alone) = (model.lps(), model.world.federates == 1);
     let monitor = model.world.monitor.clone();
     let engine = paceline_engine::Simulation::new(model)
-        .sync(if alone { Sync::Sequential } else { Sync::Window })
+        .protocol(if alone { Protocol::Sequential } else { Protocol::Window })
         .federates(lps)
         .threads(u32::try_from(settings.threads).unwrap_or(u32::MAX))
         .pin(settings.pin)

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use paceline_engine::{Monitor, Simulation, Sync};
+use paceline_engine::{Monitor, Protocol, Simulation};
 use paceline_kernel::Time;
 
 use crate::groups::{LPS, MESSAGES, phold};
@@ -39,7 +39,7 @@ pub fn lines() -> Vec<Line> {
             samples
         });
         let run = Simulation::new(phold(LPS, MESSAGES, Time::ZERO))
-            .sync(Sync::Optimistic)
+            .protocol(Protocol::Optimistic)
             .trials(false)
             .federates(8)
             .threads(2);

@@ -1,6 +1,6 @@
 //! The groups of the document, and those of them that run PHOLD 2048 x 16 (one has other sizes), 25 % of messages to any LP.
 
-use paceline_engine::{Speculation, Sync};
+use paceline_engine::{Protocol, Speculation};
 use paceline_kernel::{Cancellation, Saving, Time};
 use paceline_models::phold::{Destination, Phold};
 
@@ -120,13 +120,13 @@ fn case<'a>(lookahead_s: f64, ways: impl IntoIterator<Item = &'a Way>) -> Case {
 
 fn lookaheads() -> Vec<Case> {
     let ways = |lookahead_s: f64| {
-        let mut ways = vec![Way::sequential(), Way::new(Sync::Optimistic, 1, 1)];
+        let mut ways = vec![Way::sequential(), Way::new(Protocol::Optimistic, 1, 1)];
         ways.extend([2, 8, 64].map(Way::optimistic));
         ways.push(Way::optimistic(8).unmerged());
-        ways.push(Way::new(Sync::Auto, 8, 2));
+        ways.push(Way::new(Protocol::Auto, 8, 2));
         if lookahead_s > 0.0 {
-            ways.extend([2, 64].map(|federates| Way::new(Sync::Window, federates, 2)));
-            ways.push(Way::new(Sync::Mixed, 8, 2));
+            ways.extend([2, 64].map(|federates| Way::new(Protocol::Window, federates, 2)));
+            ways.push(Way::new(Protocol::Mixed, 8, 2));
         }
         ways
     };
@@ -156,7 +156,7 @@ fn sizes() -> Vec<Case> {
         ];
         let windows = [(1, 1), (2, 2), (64, 2)];
         rows.extend(
-            windows.map(|(federates, threads)| Way::new(Sync::Window, federates, threads).row(&model)),
+            windows.map(|(federates, threads)| Way::new(Protocol::Window, federates, threads).row(&model)),
         );
         Case { name: format!("{lps} x {messages}"), horizon: Horizon::Fixed(until_s), rows }
     };
@@ -180,11 +180,11 @@ fn savings() -> Vec<Case> {
         [0.0, 0.01].map(|lookahead_s| case(lookahead_s, &ways(&Way::optimistic(8)))).into();
     // One federate: all is safe where there is lookahead, and nearly nothing is rolled back where there is none.
     for (name, lookahead_s, first) in [
-        ("1 federate, 0.01", 0.01, Way::new(Sync::Window, 1, 1).named("window")),
+        ("1 federate, 0.01", 0.01, Way::new(Protocol::Window, 1, 1).named("window")),
         ("1 federate, 0", 0.0, Way::sequential()),
     ] {
         let mut alone = vec![first];
-        alone.extend(ways(&Way::new(Sync::Optimistic, 1, 1)));
+        alone.extend(ways(&Way::new(Protocol::Optimistic, 1, 1)));
         cases.push(Case { name: name.into(), ..case(lookahead_s, &alone) });
     }
     cases

@@ -1,6 +1,6 @@
 //! The group of hard models: which protocols run them, and for how long.
 
-use paceline_engine::Sync;
+use paceline_engine::Protocol;
 use paceline_kernel::Time;
 
 use crate::hard::{Hard, Kind};
@@ -26,10 +26,10 @@ const FIRST_S: f64 = 3.0;
 fn ways(lookahead: Time) -> Vec<Way> {
     let mut ways = vec![Way::sequential()];
     if lookahead > Time::ZERO {
-        ways.push(Way::new(Sync::Window, 2, 2));
+        ways.push(Way::new(Protocol::Window, 2, 2));
     }
     ways.extend([2, 8, 64].map(Way::optimistic));
-    ways.push(Way::new(Sync::Auto, 8, 2));
+    ways.push(Way::new(Protocol::Auto, 8, 2));
     ways
 }
 

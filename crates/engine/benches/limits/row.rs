@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::time::Instant;
 
-use paceline_engine::{Report, Simulation, Speculation, Sync};
+use paceline_engine::{Protocol, Report, Simulation, Speculation};
 use paceline_kernel::{Balance, Model, Rollbacks, Time};
 
 use crate::busy::Busy;
@@ -43,7 +43,7 @@ impl Facts {
 /// How a simulation is run.
 #[derive(Clone, Debug)]
 pub struct Way {
-    sync: Sync,
+    protocol: Protocol,
     federates: u32,
     threads: u32,
     speculation: Speculation,
@@ -58,10 +58,10 @@ pub struct Way {
 }
 
 impl Way {
-    pub fn new(sync: Sync, federates: u32, threads: u32) -> Self {
+    pub fn new(protocol: Protocol, federates: u32, threads: u32) -> Self {
         let (speculation, balance) = (Speculation::default(), Balance::Off);
         Self {
-            sync,
+            protocol,
             federates,
             threads,
             speculation,
@@ -74,12 +74,12 @@ impl Way {
     }
 
     pub fn sequential() -> Self {
-        Self::new(Sync::Sequential, 1, 1)
+        Self::new(Protocol::Sequential, 1, 1)
     }
 
     /// This many federates, optimistic on two threads.
     pub fn optimistic(federates: u32) -> Self {
-        Self::new(Sync::Optimistic, federates, 2)
+        Self::new(Protocol::Optimistic, federates, 2)
     }
 
     pub fn named(self, name: &str) -> Self {
@@ -107,10 +107,10 @@ impl Way {
         let plural =
             |number: u32, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
         let (federates, threads) = (plural(self.federates, "federate"), plural(self.threads, "thread"));
-        match (&self.name, self.sync) {
+        match (&self.name, self.protocol) {
             (Some(name), _) => name.clone(),
-            (None, Sync::Sequential) => "sequential".into(),
-            (None, sync) => format!("{}, {federates}, {threads}{}", sync.name(), self.more),
+            (None, Protocol::Sequential) => "sequential".into(),
+            (None, protocol) => format!("{}, {federates}, {threads}{}", protocol.name(), self.more),
         }
     }
 
@@ -119,7 +119,8 @@ impl Way {
         let (name, model) = (self.name(), model.clone());
         Row::new(name, move |until_s| {
             let _busy = self.busy.then(Busy::start);
-            let run = Simulation::new(model.clone()).until(Time::from_secs_f64(until_s)).sync(self.sync);
+            let run =
+                Simulation::new(model.clone()).until(Time::from_secs_f64(until_s)).protocol(self.protocol);
             let run = run.federates(self.federates).threads(self.threads).balance(self.balance);
             let run = run.speculation(self.speculation.clone());
             let report = match self.groups {

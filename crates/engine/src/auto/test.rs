@@ -5,17 +5,17 @@ use std::time::Duration;
 use paceline_kernel::Rng;
 
 use super::{Auto, FIRST, FIRST_GIVEN, Groups, PER_THREAD, Stretch, Way};
-use crate::Sync;
+use crate::Protocol;
 
 /// The ways of a run whose protocol is left open, and of one with a given protocol.
-const OPEN: [(Sync, Option<u32>); 4] = [
-    (Sync::Window, Some(PER_THREAD)),
-    (Sync::Sequential, None),
-    (Sync::Optimistic, Some(1)),
-    (Sync::Optimistic, Some(PER_THREAD)),
+const OPEN: [(Protocol, Option<u32>); 4] = [
+    (Protocol::Window, Some(PER_THREAD)),
+    (Protocol::Sequential, None),
+    (Protocol::Optimistic, Some(1)),
+    (Protocol::Optimistic, Some(PER_THREAD)),
 ];
-const GIVEN: [(Sync, Option<u32>); 3] =
-    [(Sync::Optimistic, Some(1)), (Sync::Optimistic, Some(PER_THREAD)), (Sync::Sequential, None)];
+const GIVEN: [(Protocol, Option<u32>); 3] =
+    [(Protocol::Optimistic, Some(1)), (Protocol::Optimistic, Some(PER_THREAD)), (Protocol::Sequential, None)];
 
 /// A machine on which a way has a rate, and the LPs take a time to be dealt anew.
 struct Played<'a> {
@@ -41,7 +41,8 @@ impl Played<'_> {
             let leg = pause.min(whole.saturating_sub(run));
             let done = self.rates[way] * leg.as_secs_f64();
             events += done;
-            let windows = if before.sync == Sync::Window { (done as u64).div_ceil(self.window) } else { 0 };
+            let windows =
+                if before.protocol == Protocol::Window { (done as u64).div_ceil(self.window) } else { 0 };
             auto.ran(Stretch { events: done as u64, wall: leg + dealing, windows });
             run += leg + dealing;
             if run >= whole {
@@ -53,7 +54,7 @@ impl Played<'_> {
 }
 
 /// The least share of what the fastest way alone commits, over ways with random rates.
-fn least_share(ways: &[(Sync, Option<u32>)], first: Duration, whole: Duration) -> f64 {
+fn least_share(ways: &[(Protocol, Option<u32>)], first: Duration, whole: Duration) -> f64 {
     let mut rng = Rng::new(9, 0);
     let mut least = f64::INFINITY;
     for case in 0..500 {
@@ -89,7 +90,7 @@ fn a_run_with_a_given_protocol_costs_little_to_look_after() {
         let (events, way) = played.run(&mut auto, whole);
         let share = events / (1e6 * whole.as_secs_f64());
         assert!(share > 0.95, "{share} in {seconds} s");
-        assert_eq!(way.sync, Sync::Optimistic);
+        assert_eq!(way.protocol, Protocol::Optimistic);
     }
 }
 
@@ -98,7 +99,7 @@ fn a_run_whose_rollbacks_cost_more_than_a_core_brings_goes_on_sequentially() {
     let played = Played { rates: &[0.1e6, 0.2e6, 1e6], dealing: Duration::from_millis(2), window: 1 };
     let mut auto = Auto::among(&GIVEN, 2, played.dealing, FIRST_GIVEN, None);
     let (_, way) = played.run(&mut auto, Duration::from_secs(3));
-    assert_eq!(way.sync, Sync::Sequential);
+    assert_eq!(way.protocol, Protocol::Sequential);
     let tried = auto.finish();
     assert!(tried[2].events > tried[0].events + tried[1].events, "{tried:?}");
 }
@@ -110,10 +111,10 @@ fn a_glance_is_enough_where_windows_are_nearly_empty() {
         let played = Played { rates: &rates, dealing: Duration::ZERO, window };
         let mut auto = Auto::among(&OPEN, 2, Duration::ZERO, FIRST, None);
         played.run(&mut auto, FIRST / 2);
-        (auto.way().sync, auto.ways[auto.present].groups_per_thread)
+        (auto.way().protocol, auto.ways[auto.present].groups_per_thread)
     };
-    assert_eq!(glanced(40), (Sync::Optimistic, Some(1)));
-    assert_eq!(glanced(40_000), (Sync::Window, Some(PER_THREAD)));
+    assert_eq!(glanced(40), (Protocol::Optimistic, Some(1)));
+    assert_eq!(glanced(40_000), (Protocol::Window, Some(PER_THREAD)));
 }
 
 #[test]
@@ -126,7 +127,7 @@ fn where_workers_are_kept_from_their_cores_a_trial_is_due_at_once_but_not_after_
     // One core for two threads: no parallel work is best.
     let played = Played { rates: &[1e6, 1.1e6, 2e6], dealing: Duration::ZERO, window: 1 };
     let (_, way) = played.run(&mut auto, FIRST_GIVEN);
-    assert_eq!(way.sync, Sync::Sequential);
+    assert_eq!(way.protocol, Protocol::Sequential);
     let (after, due) = (auto.calm - Duration::from_nanos(1), auto.due);
     auto.hurry(after);
     assert_eq!(auto.due, due, "there has just been one");
@@ -136,7 +137,7 @@ fn where_workers_are_kept_from_their_cores_a_trial_is_due_at_once_but_not_after_
 
 #[test]
 fn one_group_for_one_thread_is_tried_only_where_workers_are_kept_from_their_cores() {
-    let ways = [GIVEN[0], (Sync::Optimistic, None), GIVEN[2]];
+    let ways = [GIVEN[0], (Protocol::Optimistic, None), GIVEN[2]];
     let played = Played { rates: &[1e6, 3e6, 2e6], dealing: Duration::ZERO, window: 1 };
     let mut auto = Auto::among(&ways, 2, Duration::ZERO, FIRST_GIVEN, None);
     played.run(&mut auto, FIRST_GIVEN * 3);
@@ -144,5 +145,5 @@ fn one_group_for_one_thread_is_tried_only_where_workers_are_kept_from_their_core
     let mut crowded = Auto::among(&ways, 2, Duration::ZERO, FIRST_GIVEN, None);
     crowded.hurry(FIRST_GIVEN / 10);
     let (_, way) = played.run(&mut crowded, FIRST_GIVEN * 3);
-    assert_eq!(way, Way { sync: Sync::Optimistic, groups: Groups::One });
+    assert_eq!(way, Way { protocol: Protocol::Optimistic, groups: Groups::One });
 }

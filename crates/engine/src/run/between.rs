@@ -46,7 +46,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         if self.partition.federates() == 1 {
             return;
         }
-        let speculates = self.way.sync.speculates();
+        let speculates = self.way.protocol.speculates();
         let start = Instant::now();
         let due = leg_events.is_some() || self.steward.is_look_due();
         let found = match &mut self.balancer {

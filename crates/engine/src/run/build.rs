@@ -13,7 +13,7 @@ use crate::balance::Balancer;
 use crate::monitor::MOST_THREADS;
 use crate::pool::Crew;
 use crate::steward::Steward;
-use crate::{RunError, Simulation, Sync, ThreadsError, cores};
+use crate::{Protocol, RunError, Simulation, ThreadsError, cores};
 
 /// Federates per thread where the number of federates is left to us: enough that one slow thread's share can be taken
 /// over by the others.
@@ -41,11 +41,11 @@ pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), 
     if let Some(factor) = simulation.pace.filter(|factor| !(factor.is_finite() && *factor > 0.0)) {
         return Err(RunError::Pace { factor: factor.to_string() });
     }
-    if simulation.sync == Sync::Sequential {
+    if simulation.protocol == Protocol::Sequential {
         return Ok((1, 1));
     }
-    if lookahead == Time::ZERO && !matches!(simulation.sync, Sync::Optimistic | Sync::Auto) {
-        return Err(RunError::NoLookahead { protocol: simulation.sync.name() });
+    if lookahead == Time::ZERO && !matches!(simulation.protocol, Protocol::Optimistic | Protocol::Auto) {
+        return Err(RunError::NoLookahead { protocol: simulation.protocol.name() });
     }
     if let Some(step) = simulation.step.filter(|step| *step == Time::ZERO || *step > lookahead) {
         return Err(RunError::Step { step, lookahead });
@@ -62,7 +62,7 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
 ) -> Result<Course<M, Q>, RunError> {
     let start = Instant::now();
     let (count, threads) = check(simulation)?;
-    let Simulation { model, sync, until, seed, ties, monitor, balance, .. } = simulation;
+    let Simulation { model, protocol, until, seed, ties, monitor, balance, .. } = simulation;
     if let Some(reached) = resumed.as_ref().filter(|world| world.events() > 0).map(World::last)
         && reached >= *until
     {
@@ -70,11 +70,11 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
     }
     let dealt = model.partition(count);
     let auto = Auto::new(simulation, threads);
-    let way = auto.as_ref().map_or_else(|| Way::of(*sync), Auto::way);
+    let way = auto.as_ref().map_or_else(|| Way::of(*protocol), Auto::way);
     let partition = grouped(simulation, &dealt, way, threads);
     let settings = Settings { seed: *seed, ties: *ties, window: way.window(model) };
     let resumed_events = resumed.as_ref().map_or(0, World::events);
-    if sync.speculates() || *sync == Sync::Auto {
+    if protocol.speculates() || *protocol == Protocol::Auto {
         simulation.speculation.check(model, dealt.largest())?;
     }
     let moves = dealt.federates() > 1 && (*balance != Balance::Off || simulation.shuffle.is_some());
@@ -87,7 +87,7 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
         Some(world) => world.deal(model, &partition, settings),
     };
     monitor.advance(past.last, past.events);
-    let follows = simulation.threads.is_none() && *sync != Sync::Sequential;
+    let follows = simulation.threads.is_none() && *protocol != Protocol::Sequential;
     let every = simulation.checkpoints.as_ref().map(|(checkpoints, _)| checkpoints.every);
     let look = balancer.as_ref().map(|_| Balancer::first_look());
     let decision = auto.as_ref().map(|auto| auto.pause(Duration::ZERO));
@@ -132,6 +132,6 @@ pub(super) fn grouped<M: Model>(
         Groups::AsDealt => return dealt.clone(),
         Groups::PerThread(groups_each) => groups.unwrap_or(groups_each.saturating_mul(threads)).max(1),
     });
-    let fits = !way.sync.speculates() || speculation.check(model, merged.largest()).is_ok();
+    let fits = !way.protocol.speculates() || speculation.check(model, merged.largest()).is_ok();
     if fits { merged } else { dealt.clone() }
 }

@@ -21,7 +21,7 @@ use crate::observer::Observing;
 use crate::pool::Crew;
 use crate::seat::Federates;
 use crate::steward::Steward;
-use crate::{EndedBy, Pause, RecordKind, Report, RunError, Simulation, Sync, cores, leg};
+use crate::{EndedBy, Pause, Protocol, RecordKind, Report, RunError, Simulation, cores, leg};
 
 /// What the legs of a run add up to.
 #[derive(Debug, Default)]
@@ -126,7 +126,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         self.regroup(simulation);
         let (mut since, mut events) = (Instant::now(), self.events());
         loop {
-            let workers = if self.way.sync == Sync::Sequential { 1 } else { self.threads };
+            let workers = if self.way.protocol == Protocol::Sequential { 1 } else { self.threads };
             monitor.begin_leg(workers, leg_events.unwrap_or(1));
             if leg_events.is_some() {
                 monitor.pause();
@@ -134,7 +134,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             let distances = self.distances(simulation)?;
             let federates = std::mem::take(&mut self.federates);
             simulation.tracing.start(workers, self.partition.federates());
-            let plan = leg::Plan { sync: self.way.sync, until, width: self.width, distances, workers };
+            let plan =
+                leg::Plan { protocol: self.way.protocol, until, width: self.width, distances, workers };
             let outcome = leg::run(simulation, plan, &self.partition, federates, &mut self.crew)?;
             self.federates = outcome.federates;
             self.width = outcome.width.or(self.width);
@@ -181,7 +182,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
 
     /// The distances between federates, where the next leg is one of windows and they are worth it.
     fn distances(&mut self, simulation: &Simulation<M>) -> Result<Option<Arc<Distances>>, RunError> {
-        if self.way.sync != Sync::Window {
+        if self.way.protocol != Protocol::Window {
             return Ok(None);
         }
         if self.distances.is_none() {
@@ -219,11 +220,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
     /// Finds how many workers the next leg has: what was asked for, else what follows the cores, else as many as the last one
     /// had. Requests made before this are fulfilled by it.
     fn follow_threads(&mut self, simulation: &Simulation<M>) {
-        let Simulation { sync, monitor, .. } = simulation;
+        let Simulation { protocol, monitor, .. } = simulation;
         let wanted = monitor.take_wanted();
         let follows = simulation.threads.is_none();
-        self.threads = match (sync, wanted) {
-            (Sync::Sequential, _) => 1,
+        self.threads = match (protocol, wanted) {
+            (Protocol::Sequential, _) => 1,
             (_, Some(wanted)) => wanted,
             (_, None) if follows => cores::available(),
             (_, None) => self.threads,
@@ -252,7 +253,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             return;
         }
         let fits = |partition: &Partition| {
-            !self.way.sync.speculates() || speculation.check(model, partition.largest()).is_ok()
+            !self.way.protocol.speculates() || speculation.check(model, partition.largest()).is_ok()
         };
         // Where LPs have moved among as many federates, they need not do so again.
         if let Some(moved) = &self.moved
@@ -295,7 +296,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
 
     /// Ends the run where it is.
     pub(super) fn finish(mut self, simulation: &Simulation<M>) -> Result<Report<M::Output>, RunError> {
-        let Simulation { model, sync, until, .. } = simulation;
+        let Simulation { model, protocol, until, .. } = simulation;
         let start = Instant::now();
         let reached = self.lvt();
         let pending = self.pending();
@@ -335,7 +336,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             EndedBy::Interrupted => time,
         };
         Ok(Report {
-            sync: *sync,
+            protocol: *protocol,
             federates: dealt.federates(),
             groups,
             tried: auto.map(Auto::finish).unwrap_or_default(),

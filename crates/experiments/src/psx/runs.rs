@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use paceline_kernel::{Model, Optimism, Saving, Settings, TieBreak, Time};
 use paceline_machine::guests::federate::{
-    GuestSettings, Reduction, Reported, Series, Sync, collect, federates,
+    GuestSettings, Protocol, Reduction, Reported, Series, collect, federates,
 };
 use paceline_machine::{Costs, DomainSpec, HostSpec, MachineSpec, ProcessId, Wait, run};
 use paceline_models::phold::{Destination, Phold};
@@ -183,8 +183,8 @@ pub fn simulate<M: Model + 'static>(
     let settings = Settings { seed: SEED, ties: TieBreak::Fixed, window: model.lookahead() };
     let guests = GuestSettings {
         sync: match gear {
-            Gear::Cons => Sync::Conservative,
-            Gear::Opt => Sync::Optimistic(Optimism {
+            Gear::Cons => Protocol::Conservative,
+            Gear::Opt => Protocol::Optimistic(Optimism {
                 saving: Saving::Periodic,
                 ahead: Some(Time::secs(calibration.get("psx.ahead"))),
                 ..Optimism::default()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use paceline_kernel::{Cancellation, Model, Optimism, Saving, Settings, TieBreak, Time};
 use paceline_machine::guests::federate::{
-    FederatesError, GuestSettings, OutcomeError, Reduction, Reported, Sync, collect, federates,
+    FederatesError, GuestSettings, OutcomeError, Protocol, Reduction, Reported, collect, federates,
 };
 use paceline_machine::{ProcessId, Program};
 use paceline_models::phold::Phold;
@@ -71,8 +71,8 @@ impl Federates {
             &[("conservative", false), ("optimistic", true)],
             Some(false),
         )? {
-            false => Sync::Conservative,
-            true => Sync::Optimistic(optimism(section)?),
+            false => Protocol::Conservative,
+            true => Protocol::Optimistic(optimism(section)?),
         };
         let most = 1 << 20;
         let guests = GuestSettings {

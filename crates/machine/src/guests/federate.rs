@@ -36,7 +36,7 @@ use desk::Desk;
 use optimistic::Optimistic;
 pub use outcome::{Outcome, OutcomeError, collect};
 pub use series::Series;
-pub use settings::{FederatesError, GuestSettings, Reduction, Reported, Sync};
+pub use settings::{FederatesError, GuestSettings, Protocol, Reduction, Reported};
 
 use crate::{Guest, Op, ProcessId, Program};
 
@@ -118,7 +118,7 @@ pub fn federates<M: Model + 'static>(
         let bound = if reached[id as usize] { Time::ZERO } else { guests.until };
         let driver = match &guests.sync {
             // Where nobody hears from anybody, nothing can be rolled back.
-            Sync::Optimistic(optimism) if !alone => {
+            Protocol::Optimistic(optimism) if !alone => {
                 let warp = Warp::new(federate, optimism);
                 Driver::Optimistic(Box::new(Optimistic::new(warp, model.lookahead())))
             }
@@ -149,7 +149,7 @@ fn check<M: Model>(model: &M, partition: &Partition, guests: &GuestSettings) -> 
     if partition.lps() != model.lps() {
         return Err(FederatesError::Partition { partition: partition.lps(), model: model.lps() });
     }
-    if let Sync::Optimistic(Optimism { optimistic: Some(table), .. }) = &guests.sync
+    if let Protocol::Optimistic(Optimism { optimistic: Some(table), .. }) = &guests.sync
         && table.len() != model.lps() as usize
     {
         return Err(FederatesError::Table { table: table.len(), model: model.lps() });
@@ -165,8 +165,8 @@ fn check<M: Model>(model: &M, partition: &Partition, guests: &GuestSettings) -> 
         return Err(FederatesError::Zero { what });
     }
     match &guests.sync {
-        Sync::Conservative if model.lookahead() == Time::ZERO => Err(FederatesError::NoLookahead),
-        Sync::Optimistic(optimism) if optimism.saving == Saving::Undo && !model.has_undo() => {
+        Protocol::Conservative if model.lookahead() == Time::ZERO => Err(FederatesError::NoLookahead),
+        Protocol::Optimistic(optimism) if optimism.saving == Saving::Undo && !model.has_undo() => {
             Err(FederatesError::NoUndo)
         }
         _ => Ok(()),

@@ -9,7 +9,7 @@ use crate::Wait;
 
 /// How federates are kept in step.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Sync {
+pub enum Protocol {
     /// What is before LBTS plus lookahead, with a reduction for LBTS now and then.
     Conservative,
     /// Time Warp, with a reduction for GVT now and then.
@@ -45,7 +45,7 @@ pub enum Reported {
 #[derive(Clone, Debug, PartialEq)]
 pub struct GuestSettings {
     /// How they are kept in step.
-    pub sync: Sync,
+    pub sync: Protocol,
     /// The horizon: events at or after it do not happen.
     pub until: Time,
     /// How a federate waits that cannot go on.
@@ -83,7 +83,7 @@ impl Default for GuestSettings {
     /// Conservative, polling, without reports: the unmodified engine of reference 1, as far as the paper tells.
     fn default() -> Self {
         Self {
-            sync: Sync::Conservative,
+            sync: Protocol::Conservative,
             until: Time::MAX,
             wait: Wait::Poll,
             event_ns: 10_000,

@@ -120,7 +120,7 @@ fn drive(programs: &mut [Box<dyn Program>], first: ProcessId, rng: &mut Rng, has
     seen
 }
 
-fn draw(rng: &mut Rng, mesh: &Mesh, sync: Sync) -> GuestSettings {
+fn draw(rng: &mut Rng, mesh: &Mesh, sync: Protocol) -> GuestSettings {
     // With a near horizon, messages for later are on their way when everybody has come to it.
     let near = Time::nanos(mesh.lookahead().as_nanos() * (1 + rng.below(2)));
     let until = if near > Time::ZERO && rng.chance(0.4) { near } else { mesh.until() };
@@ -143,7 +143,12 @@ fn draw(rng: &mut Rng, mesh: &Mesh, sync: Sync) -> GuestSettings {
 }
 
 /// Runs a mesh with these settings, and compares. Gives out the outcome and what was seen of the processes.
-fn case(number: u64, zero: bool, sync: Sync, rng: &mut Rng) -> (Outcome<<Mesh as Model>::Output>, Vec<Seen>) {
+fn case(
+    number: u64,
+    zero: bool,
+    sync: Protocol,
+    rng: &mut Rng,
+) -> (Outcome<<Mesh as Model>::Output>, Vec<Seen>) {
     let mesh = Arc::new(Mesh::draw(number, zero));
     let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(number) };
     let settings = Settings { seed: number, ties, window: mesh.lookahead() };
@@ -181,7 +186,7 @@ fn case(number: u64, zero: bool, sync: Sync, rng: &mut Rng) -> (Outcome<<Mesh as
         let least_ns = mesh.lookahead().as_nanos() / u64::from(guests.reports_per_lookahead);
         for lvt in &process.lvts {
             assert!(lvt.abs_diff(reported) > least_ns, "{what}: reports are thinned");
-            assert!(guests.sync != Sync::Conservative || *lvt > reported, "{what}: LVT rises");
+            assert!(guests.sync != Protocol::Conservative || *lvt > reported, "{what}: LVT rises");
             reported = *lvt;
         }
     }
@@ -206,7 +211,7 @@ fn conservative_federates_give_the_results_of_the_sequential_reference() {
     for number in numbers() {
         let mut rng = Rng::new(number, 1);
         for _ in 0..3 {
-            let (outcome, seen) = case(number, false, Sync::Conservative, &mut rng);
+            let (outcome, seen) = case(number, false, Protocol::Conservative, &mut rng);
             repeats += outcome.repeats;
             reports += outcome.reports;
             flags += seen.iter().map(|process| process.waiting.len()).sum::<usize>();
@@ -239,7 +244,7 @@ fn optimistic(zero: bool) {
                 ahead: rng.chance(0.3).then(|| Time::nanos(rng.below(most_ns.max(4)))),
                 eager: rng.chance(0.5),
             };
-            let (outcome, _) = case(number, zero, Sync::Optimistic(optimism), &mut rng);
+            let (outcome, _) = case(number, zero, Protocol::Optimistic(optimism), &mut rng);
             repeats += outcome.repeats;
             // Federates that nobody sends to have nothing to roll back.
             outcome.rollbacks.iter().for_each(|own| all.join(own));
