@@ -17,6 +17,7 @@ mod init;
 mod look;
 mod meter;
 mod one;
+mod outside;
 mod warp;
 mod watch;
 
@@ -76,7 +77,7 @@ pub struct Federate<M: Model, Q> {
 }
 
 /// Where this federate's LPs are.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Place {
     /// LPs `first` to `first + count`.
     Run { first: u32, count: u32 },

@@ -46,8 +46,9 @@ impl<E> Outbox<E> {
         Self { lists, least: vec![Time::MAX; federates as usize], filled: Vec::new() }
     }
 
+    /// Adds a message to `federate`.
     #[inline]
-    pub(crate) fn push(&mut self, federate: u32, event: Event<E>) {
+    pub fn push(&mut self, federate: u32, event: Event<E>) {
         self.lower(federate, event.time());
         self.lists[federate as usize].events.push(event);
     }

@@ -122,6 +122,13 @@ impl Gvt {
         self.gathering && self.close_round()
     }
 
+    /// `federate`, which is in somebody's hands, will do nothing before `floor` any more, mail apart that it has not taken in.
+    pub fn raise(&mut self, federate: u32, floor: Time) {
+        let own = &mut self.own[federate as usize];
+        *own = floor.max(*own);
+        self.update(federate);
+    }
+
     /// Starts a round. Says whether it is over at once.
     pub fn open_round(&mut self) -> bool {
         self.gathering = true;

@@ -1,0 +1,92 @@
+//! A federate whose LPs are run elsewhere: what is handed out, what is done there, and what comes back.
+//!
+//! The federate that stays is a *stand-in*: it keeps its number and its place, and has no events. The one handed out has its LPs as
+//! they stand and its events. What is never handed back is lost: the stand-in has the LPs as they were.
+//!
+//! Invariant: what a stand-in and the federate handed out have committed is counted once, by the one or the other.
+
+use super::{Batch, Cancelled, Federate};
+use crate::world::Lp;
+use crate::{Digest, Event, EventQueue, Heap, LpId, Model, Partition, Time};
+
+impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
+    /// Hands out the LPs and events of this federate, to be run elsewhere until they come back ([`Federate::take_back`]).
+    pub fn hand_out(&mut self) -> Federate<M, Heap<M::Event>> {
+        self.put_back();
+        let mut queue = Heap::with_window(Time::ZERO);
+        self.queue.drain(Time::MAX, |event| queue.push(event));
+        Federate {
+            id: self.id,
+            rules: self.rules,
+            place: self.place.clone(),
+            lps: self.lps.clone(),
+            queue,
+            batch: Batch::new(self.lps.len() as u32),
+            sent: Vec::new(),
+            near: Vec::new(),
+            reach: Time::ZERO,
+            apart: self.apart,
+            cancelled: Cancelled::default(),
+            fault: None,
+            digest: Digest::default(),
+            events: 0,
+            last: self.last,
+            output: std::mem::take(&mut self.output),
+            meter: None,
+            watch: self.watch.take(),
+        }
+    }
+
+    /// Takes back what was handed out, with all that has been committed since.
+    pub fn take_back<R: EventQueue<M::Event>>(&mut self, mut other: Federate<M, R>) {
+        assert!(self.id == other.id, "federate {} is not federate {}", other.id, self.id);
+        other.put_back();
+        other.queue.drain(Time::MAX, |event| self.queue.push(event));
+        self.digest.join(other.digest);
+        self.events += other.events;
+        self.last = self.last.max(other.last);
+        (self.lps, self.output, self.watch, self.fault) = (other.lps, other.output, other.watch, other.fault);
+    }
+
+    /// Takes out all events, in any order.
+    pub fn drain_events(&mut self, take: impl FnMut(Event<M::Event>)) {
+        self.put_back();
+        self.queue.drain(Time::MAX, take);
+    }
+
+    /// Whether `lp` is in this federate.
+    pub fn holds(&self, lp: LpId, partition: &Partition) -> bool {
+        lp.0 < self.rules.lps && self.place.holds(lp, self.id, partition)
+    }
+
+    /// The LPs of this federate, ascending.
+    pub fn members(&self) -> impl Iterator<Item = LpId> {
+        (0..self.lps.len()).map(|local| self.place.lp(local))
+    }
+
+    /// Commits `event`, which was taken out ([`Federate::take_least`]) and which its LP has handled elsewhere.
+    pub fn commit_taken(&mut self, model: &M, event: &Event<M::Event>) {
+        model.commit(event.to(), event.time(), &event.payload, &mut self.output);
+        self.digest.event(event);
+        self.events += 1;
+        self.last = self.last.max(event.time());
+        if let Some(watch) = &mut self.watch {
+            watch.note(self.id, event);
+        }
+    }
+
+    /// The next message of `from`, which is in this federate, to happen to `to` at `at`: for LPs that run elsewhere.
+    pub fn send_from(
+        &mut self,
+        partition: &Partition,
+        from: LpId,
+        to: LpId,
+        at: Time,
+        payload: M::Event,
+    ) -> Event<M::Event> {
+        let Lp { core, .. } = &mut self.lps[self.place.local(from, partition)];
+        let tie = self.rules.ties.tie(from, core.sent);
+        core.sent += 1;
+        Event::new(at, 0, tie, to, payload)
+    }
+}
