@@ -9,19 +9,24 @@
 //! ready again (`again`). `alive` counts the events that exist; it is raised before they are posted, so that it is zero
 //! only when there are none.
 
-use paceline_kernel::{
-    EventQueue, Fault, Federate, Links, Model, Outbox, Partition, Progress, Promise, Time,
-};
+mod outside;
+mod state;
+
+use std::sync::Arc;
+
+use paceline_kernel::{EventQueue, Federate, Links, Model, Outbox, Partition, Progress, Promise, Time};
 
 use crate::idle::Idle;
 use crate::leg::Outcome;
 use crate::monitor::Halt;
+use crate::outside::{Answers, Occupant, Outsiders, Seated, unseat};
 use crate::pool::{BATCH, Board, Turn};
 use crate::ready::Ready;
-use crate::seat::{Batch, Federates, Inbox, Seat, deliver, vacate};
+use crate::seat::{Batch, Inbox, Seat, deliver};
 use crate::sync::{Apart, AtomicI64, Mutex, Ordering, lock};
 use crate::trace::Recorder;
-use crate::{Monitor, RecordKind};
+use crate::{Monitor, RecordKind, RunError, Simulation};
+use state::{State, Status};
 
 /// Promises and requests in an inbox.
 #[derive(Debug)]
@@ -34,45 +39,8 @@ struct Mail {
 }
 
 struct Owner<M: Model, Q> {
-    federate: Federate<M, Q>,
+    occupant: Occupant<Federate<M, Q>, M, Q>,
     links: Links,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
-    Idle,
-    Ready,
-    Running,
-    /// Running, and to be run again after.
-    Again,
-}
-
-#[derive(Debug)]
-struct State {
-    ready: Ready,
-    status: Vec<Status>,
-    /// No federate will run anything before this.
-    lvts: Vec<Time>,
-    running: u32,
-    over: bool,
-    halt: Option<Halt>,
-    fault: Option<Fault>,
-    null_messages: u64,
-}
-
-impl State {
-    /// Something came in for `federate`.
-    fn touch(&mut self, federate: u32) {
-        let status = &mut self.status[federate as usize];
-        match *status {
-            Status::Idle => {
-                *status = Status::Ready;
-                self.ready.push(federate, self.lvts[federate as usize]);
-            }
-            Status::Running => *status = Status::Again,
-            Status::Ready | Status::Again => {}
-        }
-    }
 }
 
 type Post<M, Q> = Seat<Owner<M, Q>, <M as Model>::Event, Mail>;
@@ -88,7 +56,17 @@ pub(crate) struct Channelled<'a, M: Model, Q> {
     seats: Vec<Post<M, Q>>,
     alive: Apart<AtomicI64>,
     state: Apart<Mutex<State>>,
-    idle: Idle,
+    idle: Arc<Idle>,
+    /// Of outside federates, if there are any.
+    answers: Option<Arc<Answers<M>>>,
+}
+
+/// What came of running a federate.
+enum Ran {
+    /// Whether it has more to do, and how far it has come.
+    Turn(bool, Time),
+    /// It is outside and was asked to go on; it will do nothing before this.
+    Asked(Time),
 }
 
 /// What a worker keeps at hand.
@@ -105,55 +83,65 @@ pub(crate) struct Desk<E> {
 
 impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
     pub(crate) fn new(
-        model: &'a M,
+        simulation: &'a Simulation<M>,
         partition: &'a Partition,
-        mut federates: Federates<M, Q>,
+        seated: Seated<Federate<M, Q>, M, Q>,
         links: Vec<Links>,
         until: Time,
         workers: u32,
-        monitor: &'a Monitor,
     ) -> Self {
-        let count = federates.len();
-        let alive = federates.iter().map(Federate::pending).sum::<usize>() as i64;
+        let Simulation { model, monitor, .. } = simulation;
+        let Seated { mut occupants, answers, idle } = seated;
+        let count = occupants.len();
+        let stand = |occupant: &mut Occupant<Federate<M, Q>, M, Q>| match occupant {
+            Occupant::Inside(federate) => (federate.pending(), federate.lvt()),
+            Occupant::Outside(proxy) => (proxy.pending(), proxy.lvt()),
+        };
+        let stands: Vec<(usize, Time)> = occupants.iter_mut().map(stand).collect();
+        let alive = stands.iter().map(|(pending, _)| pending).sum::<usize>() as i64;
         let mut ready = Ready::new(count, workers as usize, model.lookahead());
         // What the first promises rest on. A federate that is far ahead has yet to say so to those who wait for it.
-        let from = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX).min(until);
+        let from = stands.iter().map(|(_, lvt)| *lvt).min().unwrap_or(Time::MAX).min(until);
         (0..count as u32).for_each(|federate| ready.push(federate, from));
         let state = State {
             ready,
             status: vec![Status::Ready; count],
             lvts: vec![from; count],
             running: 0,
+            outside: 0,
             over: false,
             halt: None,
-            fault: None,
+            error: None,
             null_messages: 0,
         };
-        let seat = |(federate, links): (Federate<M, Q>, Links)| {
+        let seat = |(occupant, links): (_, Links)| {
             let mail = Mail { clocks: links.clocks(), least: links.bound(), requests: Vec::new() };
-            Seat::new(Owner { federate, links }, mail)
+            Seat::new(Owner { occupant, links }, mail)
         };
-        let seats = federates.into_iter().zip(links).map(seat).collect();
+        let seats = occupants.into_iter().zip(links).map(seat).collect();
         let useful = workers.min(crate::cores::available());
         let (alive, state) = (Apart(AtomicI64::new(alive)), Apart(Mutex::new(state)));
-        Self { model, partition, until, monitor, useful, seats, alive, state, idle: Idle::new(workers) }
+        Self { model, partition, until, monitor, useful, seats, alive, state, idle, answers }
     }
 
-    /// Runs a federate for a batch and posts what comes of it. Gives back whether it has more to do, and how
-    /// far it has come.
-    fn run(&self, id: u32, desk: &mut Desk<M::Event>) -> Result<(bool, Time), Fault> {
+    /// Runs a federate for a batch and posts what comes of it.
+    fn run(&self, id: u32, desk: &mut Desk<M::Event>) -> Result<Ran, RunError> {
         let seat = &self.seats[id as usize];
         let mut owner = lock(&seat.federate);
-        let Owner { federate, links } = &mut *owner;
+        let Owner { occupant, links } = &mut *owner;
         {
             let mut inbox = lock(&seat.inbox);
             std::mem::swap(&mut inbox.batches, &mut desk.arrived);
             std::mem::swap(&mut inbox.extra.requests, &mut desk.requests);
             inbox.extra.clocks.iter().enumerate().for_each(|(slot, clock)| links.raise(slot as u32, *clock));
         }
-        deliver(federate, &mut desk.arrived, &mut desk.spare, self.seats.len());
         desk.requests.drain(..).for_each(|from| links.want(from));
         let bound = links.bound().min(self.until);
+        let federate = match occupant {
+            Occupant::Inside(federate) => federate,
+            Occupant::Outside(proxy) => return self.ask(proxy, links, bound, desk),
+        };
+        deliver(federate, &mut desk.arrived, &mut desk.spare, self.seats.len());
         let (pending, before) = (federate.pending(), federate.events());
         let start_ns = desk.recorder.begin(|| federate.lvt().min(bound));
         let progress = federate.advance(self.model, self.partition, bound, BATCH, &mut desk.outbox);
@@ -163,28 +151,43 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         self.monitor.advance(Time::ZERO, events);
         desk.recorder.slice(RecordKind::Run, Some(id), start_ns, floor, events);
         if progress == Progress::Faulty {
-            return Err(federate.fault().cloned().expect("a faulty federate has a fault"));
+            return Err(federate.fault().cloned().expect("a faulty federate has a fault").into());
         }
-        let outbox = &mut desk.outbox;
-        let kept = federate.pending() as i64 - pending as i64;
-        let alive =
-            self.alive.fetch_add(kept + outbox.len() as i64, Ordering::SeqCst) + kept + outbox.len() as i64;
-        if alive == 0 {
-            // There will never be another event: no promise is needed any more.
-            lock(&self.state).over = true;
-            return Ok((false, Time::MAX));
+        if !self.lives_on(federate.pending() as i64 - pending as i64, desk) {
+            return Ok(Ran::Turn(false, Time::MAX));
         }
-        if let Some(to) = outbox.filled().find(|to| !links.keeps(*to, outbox.least(*to))) {
-            return Err(federate.undeclared(outbox.to(to)));
+        if let Some(to) = self.undeclared(links, desk) {
+            return Err(federate.undeclared(desk.outbox.to(to)).into());
         }
         self.post(id, links, floor, desk);
         if progress == Progress::Idle {
-            links.ask(lvt, self.until, |from| {
-                lock(&self.seats[from as usize].inbox).extra.requests.push(id);
-                desk.touched.push(from);
-            });
+            self.want(id, links, lvt, desk);
         }
-        Ok((progress == Progress::More, floor))
+        Ok(Ran::Turn(progress == Progress::More, floor))
+    }
+
+    /// Counts the events that a federate has made, or used up, and those that it sends. Says whether there are events anywhere, or
+    /// ends the leg: no promise is needed any more.
+    fn lives_on(&self, kept: i64, desk: &Desk<M::Event>) -> bool {
+        let more = kept + desk.outbox.len() as i64;
+        let alive = self.alive.fetch_add(more, Ordering::SeqCst) + more;
+        if alive == 0 {
+            lock(&self.state).over = true;
+        }
+        alive != 0
+    }
+
+    /// To which federate something is to be sent that the declared channels exclude.
+    fn undeclared(&self, links: &Links, desk: &Desk<M::Event>) -> Option<u32> {
+        desk.outbox.filled().find(|to| !links.keeps(*to, desk.outbox.least(*to)))
+    }
+
+    /// Asks those for a promise that federate `id` waits for, on demand.
+    fn want(&self, id: u32, links: &mut Links, lvt: Time, desk: &mut Desk<M::Event>) {
+        links.ask(lvt, self.until, |from| {
+            lock(&self.seats[from as usize].inbox).extra.requests.push(id);
+            desk.touched.push(from);
+        });
     }
 
     /// Posts events and promises to the neighbours of federate `id`, which will run nothing before `floor`.
@@ -223,13 +226,62 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         self.idle.wake_all();
     }
 
+    /// Touches those to whom something was posted, and says how far all have come.
+    fn tell(&self, state: &mut State, desk: &mut Desk<M::Event>) {
+        state.null_messages += std::mem::take(&mut desk.null_messages);
+        desk.touched.drain(..).for_each(|touched| state.touch(touched));
+        let least = state.lvts.iter().copied().min().unwrap_or(Time::MAX);
+        self.monitor.advance(least.min(self.until), 0);
+        desk.recorder.gvt(least.min(self.until));
+    }
+
+    /// Puts federate `id` back after its turn, which may have been `outside`.
+    fn close(&self, id: u32, ran: Result<Ran, RunError>, desk: &mut Desk<M::Event>, outside: bool) {
+        let mut state = lock(&self.state);
+        match ran {
+            // All is noted.
+            Ok(Ran::Asked(_)) => {}
+            Ok(Ran::Turn(more, floor)) => {
+                state.running -= 1;
+                state.outside -= u32::from(outside);
+                state.lvts[id as usize] = floor;
+                let again = std::mem::replace(&mut state.status[id as usize], Status::Idle) == Status::Again;
+                if state.over {
+                    return self.end(&mut state, None);
+                }
+                if more || again {
+                    state.touch(id);
+                }
+                self.tell(&mut state, desk);
+            }
+            Err(error) => {
+                state.running -= 1;
+                state.error.get_or_insert(error);
+                self.end(&mut state, Some(Halt::Stop));
+            }
+        }
+        let work = u32::try_from(state.ready.len()).unwrap_or(u32::MAX);
+        let awake = state.running - state.outside + 1;
+        let over = state.running == 0 && work == 0;
+        drop(state);
+        // One federate is for this worker; at the end everybody is to see that it is over.
+        if over { self.idle.wake_all() } else { self.idle.wake(work.min(self.useful.saturating_sub(awake))) }
+    }
+
     /// Takes the board apart after the leg.
-    pub(crate) fn finish(self) -> Outcome<M, Q> {
+    pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M, Q> {
         let state = self.state.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let (failed, answers) = (state.error.is_some(), self.answers.as_deref());
+        let left = self.seats.into_iter().map(|seat| {
+            let (owner, batches) = seat.into_federate();
+            (owner.occupant, batches)
+        });
+        let (federates, error) =
+            unseat(left, answers, self.partition, outsiders, failed, |federate| federate);
         Outcome {
-            federates: vacate(self.seats, |owner| owner.federate),
+            federates,
             halt: state.halt,
-            fault: state.fault,
+            error: state.error.or(error),
             null_messages: state.null_messages,
             ..Outcome::default()
         }
@@ -256,6 +308,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Channelled<'_, M, Q> {
     }
 
     fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn {
+        if self.hear(desk) {
+            return Turn::Worked;
+        }
         let mut state = lock(&self.state);
         if !state.over
             && let Some(halt) = self.monitor.halt()
@@ -271,47 +326,15 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Channelled<'_, M, Q> {
                 self.end(&mut state, None);
                 return Turn::Over;
             }
-            return Turn::Nothing(self.idle.epoch());
+            let epoch = self.idle.epoch();
+            drop(state);
+            return Turn::nothing(epoch, self.answers.as_deref());
         };
         state.status[federate as usize] = Status::Running;
         state.running += 1;
         drop(state);
         let ran = self.run(federate, desk);
-        let mut state = lock(&self.state);
-        state.running -= 1;
-        state.null_messages += std::mem::take(&mut desk.null_messages);
-        match ran {
-            Ok((more, floor)) => {
-                state.lvts[federate as usize] = floor;
-                let again =
-                    std::mem::replace(&mut state.status[federate as usize], Status::Idle) == Status::Again;
-                if state.over {
-                    self.end(&mut state, None);
-                    return Turn::Over;
-                }
-                if more || again {
-                    state.touch(federate);
-                }
-                desk.touched.drain(..).for_each(|touched| state.touch(touched));
-                let least = state.lvts.iter().copied().min().unwrap_or(Time::MAX);
-                self.monitor.advance(least.min(self.until), 0);
-                desk.recorder.gvt(least.min(self.until));
-            }
-            Err(fault) => {
-                state.fault.get_or_insert(fault);
-                self.end(&mut state, Some(Halt::Stop));
-            }
-        }
-        let work = u32::try_from(state.ready.len()).unwrap_or(u32::MAX);
-        let awake = state.running + 1;
-        let over = state.running == 0 && work == 0;
-        drop(state);
-        // One federate is for this worker; at the end everybody is to see that it is over.
-        if over {
-            self.idle.wake_all()
-        } else {
-            self.idle.wake(work.min(self.useful.saturating_sub(awake)))
-        }
+        self.close(federate, ran, desk, false);
         Turn::Worked
     }
 

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use paceline_kernel::{
     DistanceWindows, Distances, EventQueue, Fault, Federate, Links, Model, Outbox, Partition, Progress,
-    Rollbacks, Time, Trouble, Windows,
+    Rollbacks, Time, Trouble, Warp, Windows,
 };
 
 use crate::channelled::Channelled;
 use crate::cores;
 use crate::monitor::Halt;
 use crate::optimistic::Optimistic;
+use crate::outside::{Outsiders, seat, timed};
 use crate::pool::{Board, Crew};
 use crate::seat::Federates;
 use crate::windowed::{Bounds, Windowed};
@@ -38,6 +39,8 @@ pub(crate) struct Outcome<M: Model, Q> {
     pub(crate) gvt_lag_ns: u128,
     /// Of the moving window, where there was one.
     pub(crate) width: Option<Time>,
+    /// What an outside federate did wrong.
+    pub(crate) error: Option<RunError>,
 }
 
 impl<M: Model, Q> Default for Outcome<M, Q> {
@@ -54,6 +57,7 @@ impl<M: Model, Q> Default for Outcome<M, Q> {
             gvt_steps: 0,
             gvt_lag_ns: 0,
             width: None,
+            error: None,
         }
     }
 }
@@ -61,6 +65,8 @@ impl<M: Model, Q> Default for Outcome<M, Q> {
 /// How a leg is run.
 pub(crate) struct Plan {
     pub(crate) protocol: Protocol,
+    /// Everything before this has happened.
+    pub(crate) reached: Time,
     /// Nothing happens at or after this.
     pub(crate) until: Time,
     /// Of the moving window at the end of the last leg that had one.
@@ -76,17 +82,22 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
     plan: Plan,
     partition: &Partition,
     mut federates: Federates<M, Q>,
+    outsiders: &mut Outsiders<M>,
     crew: &mut Crew,
 ) -> Result<Outcome<M, Q>, RunError> {
-    let Simulation { model, monitor, .. } = simulation;
-    let Plan { protocol, until, width, distances, workers: threads } = plan;
+    let Simulation { model, .. } = simulation;
+    let Plan { protocol, reached, until, width, distances, workers: threads } = plan;
     for (federate, own) in (0..).zip(&mut federates) {
         own.set_apart(distances.as_ref().map_or(model.lookahead(), |distances| distances.within(federate)));
     }
-    let mut windowed = |federates, bounds| {
-        let board = Windowed::new(simulation, partition, federates, bounds, until, threads);
-        work(simulation, threads, crew, &board)?;
-        Ok(board.finish())
+    let limited = outsiders.are_limited();
+    let windowed = |bounds, federates, outsiders: &mut Outsiders<M>, crew: &mut Crew| {
+        let seated = seat(simulation, partition, federates, outsiders, reached, threads, |federate| federate);
+        timed(seated.answers.clone(), limited, || {
+            let board = Windowed::new(simulation, partition, seated, bounds, until, threads);
+            work(simulation, threads, crew, &board)?;
+            Ok(board.finish(outsiders))
+        })
     };
     let common = |windows| Bounds::Common(windows, Time::ZERO);
     match protocol {
@@ -94,25 +105,35 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
         Protocol::Sequential => Ok(sequential(simulation, until, partition, federates)),
         Protocol::TimeStep => {
             let step = simulation.step.unwrap_or_else(|| model.lookahead());
-            windowed(federates, common(Windows::steps(step)))
+            windowed(common(Windows::steps(step)), federates, outsiders, crew)
         }
         Protocol::Window => {
             let by_distance = |distances| Bounds::ByDistance(DistanceWindows::new(distances));
             let lookahead = || common(Windows::lookahead(model.lookahead()));
-            windowed(federates, distances.map_or_else(lookahead, by_distance))
+            windowed(distances.map_or_else(lookahead, by_distance), federates, outsiders, crew)
         }
         Protocol::Optimistic | Protocol::Mixed => {
-            let board = Optimistic::new(simulation, protocol, until, width, partition, federates, threads);
-            work(simulation, threads, crew, &board)?;
-            Ok(board.finish())
+            let mixed = protocol == Protocol::Mixed;
+            let optimism = simulation.speculation.optimism(model, mixed, partition.federates());
+            let warp = |federate| Warp::new(federate, &optimism);
+            let seated = seat(simulation, partition, federates, outsiders, reached, threads, warp);
+            timed(seated.answers.clone(), limited, || {
+                let board = Optimistic::new(simulation, until, width, partition, seated, threads);
+                work(simulation, threads, crew, &board)?;
+                Ok(board.finish(outsiders))
+            })
         }
         Protocol::NullMessage | Protocol::NullMessageOnDemand => {
             let from = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX);
             let on_demand = protocol == Protocol::NullMessageOnDemand;
-            let links = Links::build(model, partition, on_demand, from)?;
-            let board = Channelled::new(model, partition, federates, links, until, threads, monitor);
-            work(simulation, threads, crew, &board)?;
-            Ok(board.finish())
+            let links = Links::build(model, partition, on_demand, from.min(outsiders.next()))?;
+            let seated =
+                seat(simulation, partition, federates, outsiders, reached, threads, |federate| federate);
+            timed(seated.answers.clone(), limited, || {
+                let board = Channelled::new(simulation, partition, seated, links, until, threads);
+                work(simulation, threads, crew, &board)?;
+                Ok(board.finish(outsiders))
+            })
         }
     }
 }

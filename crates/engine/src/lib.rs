@@ -16,6 +16,7 @@ mod lvt;
 mod monitor;
 mod observer;
 mod optimistic;
+mod outside;
 mod pool;
 mod ready;
 mod report;
@@ -33,6 +34,10 @@ pub use balance::Balancing;
 pub use checkpoint::{CheckpointError, CheckpointFile, Checkpoints};
 pub use monitor::{MOST_THREADS, Monitor, ThreadsError};
 pub use observer::{Observer, Pause, WindowOpened};
+pub use outside::{
+    Door, Failure, IfLate, JsonFederate, Outside, OutsideError, OutsideErrorKind, OutsideFederate,
+    OutsideLps, ThreadFederate,
+};
 pub use report::{EndedBy, Report, RunError};
 pub use run::{Lateness, Reached, Run, SendError, Sender, Sent, Stepped};
 pub use simulation::{Protocol, QueueKind, Simulation};

@@ -9,7 +9,10 @@
 //! inboxes before they are reported. Lock order: federate, then inbox; the state is taken alone.
 
 mod finish;
+mod outside;
 mod state;
+
+use std::sync::Arc;
 
 use paceline_kernel::{
     Bounds, EventQueue, Mail, Model, MovingWindow, Outbox, Partition, Time, Warp, WarpTurn,
@@ -18,8 +21,8 @@ use paceline_kernel::{
 use crate::chaos::Chaos;
 use crate::idle::Idle;
 use crate::monitor::Halt;
+use crate::outside::{Answers, Occupant, Seated};
 use crate::pool::{Board, Turn};
-use crate::seat::Federates;
 use crate::sync::{Apart, AtomicU32, Mutex, Ordering, lock};
 use crate::trace::Recorder;
 use crate::{Monitor, RecordKind, Simulation};
@@ -36,8 +39,10 @@ const MOST_TOGETHER: usize = 32;
 /// Lists of mail that a worker keeps for reuse.
 const SPARE: usize = 64;
 
+type Member<M, Q> = Occupant<Warp<M, Q>, M, Q>;
+
 struct Seat<M: Model, Q> {
-    warp: Apart<Mutex<Warp<M, Q>>>,
+    warp: Apart<Mutex<Member<M, Q>>>,
     inbox: Apart<Mutex<Vec<Mail<M::Event>>>>,
 }
 
@@ -53,7 +58,9 @@ pub(crate) struct Optimistic<'a, M: Model, Q> {
     state: Apart<Mutex<State>>,
     /// Changes with every report.
     reports: Apart<AtomicU32>,
-    idle: Idle,
+    idle: Arc<Idle>,
+    /// Of outside federates, if there are any.
+    answers: Option<Arc<Answers<M>>>,
 }
 
 /// What a worker keeps at hand.
@@ -72,22 +79,22 @@ pub(crate) struct Desk<E> {
 impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
     pub(crate) fn new(
         simulation: &'a Simulation<M>,
-        protocol: crate::Protocol,
         until: Time,
         width: Option<Time>,
         partition: &'a Partition,
-        federates: Federates<M, Q>,
+        seated: Seated<Warp<M, Q>, M, Q>,
         workers: u32,
     ) -> Self {
         let Simulation { model, speculation, monitor, .. } = simulation;
-        let mixed = protocol == crate::Protocol::Mixed;
-        let optimism = speculation.optimism(model, mixed, partition.federates());
-        let mut warps: Vec<_> =
-            federates.into_iter().map(|federate| Warp::new(federate, &optimism)).collect();
-        let floors: Vec<Time> = warps.iter_mut().map(Warp::floor).collect();
+        let Seated { mut occupants, answers, idle } = seated;
+        let floor = |occupant: &mut Member<M, Q>| match occupant {
+            Occupant::Inside(warp) => warp.floor(),
+            Occupant::Outside(proxy) => proxy.lvt(),
+        };
+        let floors: Vec<Time> = occupants.iter_mut().map(floor).collect();
         let window = MovingWindow::new(width.unwrap_or_else(|| model.lookahead()), floors.len() as u32);
         let state = State::new(speculation.gvt, floors, workers as usize, model.lookahead(), window, until);
-        let seat = |warp| Seat { warp: Apart(Mutex::new(warp)), inbox: Apart(Mutex::new(Vec::new())) };
+        let seat = |own| Seat { warp: Apart(Mutex::new(own)), inbox: Apart(Mutex::new(Vec::new())) };
         Self {
             model,
             partition,
@@ -95,18 +102,24 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
             monitor,
             chaos: speculation.chaos,
             useful: workers.min(crate::cores::available()),
-            seats: warps.into_iter().map(seat).collect(),
+            seats: occupants.into_iter().map(seat).collect(),
             state: Apart(Mutex::new(state)),
             reports: Apart(AtomicU32::new(0)),
-            idle: Idle::new(workers),
+            idle,
+            answers,
         }
     }
 
-    /// Lets a federate take in its mail and run a batch; only a safe one, if it can be `patient`.
-    fn run(&self, id: u32, bounds: Bounds, patient: bool, desk: &mut Desk<M::Event>) -> Stand {
+    /// Lets a federate take in its mail and run a batch; only a safe one, if it can be `patient`. One that is outside and has something
+    /// to do stands nowhere before it answers.
+    fn run(&self, id: u32, bounds: Bounds, patient: bool, desk: &mut Desk<M::Event>) -> Option<Stand> {
         let seat = &self.seats[id as usize];
-        let mut warp = lock(&seat.warp);
+        let mut seated = lock(&seat.warp);
         std::mem::swap(&mut *lock(&seat.inbox), &mut desk.arrived);
+        let warp = match &mut *seated {
+            Occupant::Inside(warp) => warp,
+            Occupant::Outside(proxy) => return self.ask(proxy, bounds, desk),
+        };
         let (committed, processed) = (warp.events(), warp.stats().processed);
         let (undone, safe, start_ns) =
             (warp.stats().undone, warp.stats().safe, desk.recorder.begin(|| bounds.floor));
@@ -133,7 +146,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
             desk.recorder.slice(kind, Some(id), start_ns, floor, ran);
         }
         self.monitor.advance(Time::ZERO, warp.events() - committed);
-        Stand { turn, floor, wants, front, effort }
+        Some(Stand { turn, floor, wants, front, effort })
     }
 
     /// Delivers what the federates on the desk have sent, and reports them.
@@ -151,7 +164,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
         }
         self.reports.0.fetch_add(1, Ordering::Release);
         let work = u32::try_from(state.work()).unwrap_or(u32::MAX);
-        let (taken, may_take) = (state.taken, state.gvt.may_take());
+        let (taken, may_take) = (state.taken - state.outside, state.gvt.may_take());
         drop(state);
         desk.stands = stands;
         if may_take {
@@ -212,6 +225,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Optimistic<'_, M, Q> {
     }
 
     fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn {
+        if self.hear(desk) {
+            return Turn::Worked;
+        }
         let mut state = lock(&self.state);
         if let Some(halt) = self.monitor.halt().filter(|_| !state.over) {
             self.end(&mut state, halt);
@@ -226,7 +242,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Optimistic<'_, M, Q> {
             return Turn::Over;
         }
         if !open {
-            return Turn::Nothing(self.idle.epoch());
+            let epoch = self.idle.epoch();
+            drop(state);
+            return Turn::nothing(epoch, self.answers.as_deref());
         }
         let mut chaos = self.chaos.map(|seed| desk.chaos.take().unwrap_or_else(|| Chaos::new(seed, worker)));
         chaos.iter_mut().for_each(Chaos::dawdle);
@@ -257,7 +275,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Optimistic<'_, M, Q> {
             }
             assert!(state.taken > 0, "somebody can always go on");
             desk.patience = PATIENCE;
-            return Turn::Nothing(self.idle.epoch());
+            let epoch = self.idle.epoch();
+            drop(state);
+            return Turn::nothing(epoch, self.answers.as_deref());
         };
         desk.patience = PATIENCE;
         state.take(id);
@@ -269,8 +289,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Optimistic<'_, M, Q> {
         let stand = self.run(id, bounds, patient, desk);
         chaos.iter_mut().for_each(Chaos::dawdle);
         desk.chaos = chaos;
-        let failed = matches!(stand.turn, WarpTurn::Failed(_));
-        desk.stands.push((id, stand));
+        let failed = matches!(&stand, Some(Stand { turn: WarpTurn::Failed(_), .. }));
+        desk.stands.extend(stand.map(|stand| (id, stand)));
         if failed || desk.stands.len() >= together {
             self.hand_over(desk);
         }

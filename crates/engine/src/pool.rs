@@ -6,10 +6,13 @@
 
 use std::io;
 
+use paceline_kernel::Model;
+
 use crate::RunError;
 use crate::chaos::Chaos;
 use crate::idle::Idle;
 use crate::lvt::Publishing;
+use crate::outside::Answers;
 #[cfg(paceline_shuttle)]
 use crate::sync::thread;
 use crate::sync::{Mutex, lock};
@@ -30,6 +33,14 @@ pub(crate) enum Turn {
     Nothing(u32),
     /// The run is over.
     Over,
+}
+
+impl Turn {
+    /// There is nothing to do, unless an outside federate has answered: before `epoch` was read, that has woken nobody who will still
+    /// look.
+    pub(crate) fn nothing<M: Model>(epoch: u32, answers: Option<&Answers<M>>) -> Self {
+        if answers.is_some_and(Answers::any) { Self::Worked } else { Self::Nothing(epoch) }
+    }
 }
 
 /// Work for many workers.

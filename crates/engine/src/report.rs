@@ -5,7 +5,7 @@ use std::time::Duration;
 use paceline_kernel::{Digest, Fault, LinkError, Rollbacks, Time, Trouble, TroubleKind};
 use thiserror::Error;
 
-use crate::{Balancing, CheckpointError, Lateness, Protocol, ThreadsError, Tried};
+use crate::{Balancing, CheckpointError, Lateness, OutsideError, Protocol, ThreadsError, Tried};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +79,8 @@ pub struct Report<O> {
     pub balancing: Option<Balancing>,
     /// How the run kept up with real time, where it was tied to it.
     pub lateness: Option<Lateness>,
+    /// Outside federates that were dropped, as they did not answer in time.
+    pub dropped: Vec<u32>,
     /// Why not all threads could publish their LVT, though the environment names a page for it.
     pub unpaced: Option<String>,
     /// What the model left behind, in parts: one value a federate, each time the LPs were dealt to federates.
@@ -172,6 +174,9 @@ pub enum RunError {
         /// Asked for.
         factor: String,
     },
+    /// An outside federate broke a rule, or cannot take part like this.
+    #[error(transparent)]
+    Outside(#[from] OutsideError),
     /// An error has ended the run before.
     #[error("the run was ended by an error before, and cannot be resumed")]
     Failed,

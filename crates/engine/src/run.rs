@@ -19,6 +19,7 @@ use real_time::Entrance;
 pub use real_time::{Lateness, Sender};
 pub use step::{Sent, Stepped};
 
+use crate::outside::Outsiders;
 use crate::{Monitor, QueueKind, Report, RunError, Simulation, ThreadsError};
 
 /// How a call of a [`Run`] ended.
@@ -144,12 +145,13 @@ impl<M: Model> std::fmt::Debug for Run<M> {
 impl<M: Model> Run<M> {
     pub(crate) fn start(mut simulation: Simulation<M>) -> Result<Self, RunError> {
         let resumed = simulation.resumed.take();
+        let outsiders = Outsiders::new(std::mem::take(&mut simulation.outside));
         simulation.tracing.begin();
         simulation.publishing.begin();
         let legs = match simulation.queue {
-            QueueKind::Heap => Legs::Heap(build::build(&simulation, resumed)?),
-            QueueKind::EnhancedHeap => Legs::EnhancedHeap(build::build(&simulation, resumed)?),
-            QueueKind::Bucket => Legs::Bucket(build::build(&simulation, resumed)?),
+            QueueKind::Heap => Legs::Heap(build::build(&simulation, resumed, outsiders)?),
+            QueueKind::EnhancedHeap => Legs::EnhancedHeap(build::build(&simulation, resumed, outsiders)?),
+            QueueKind::Bucket => Legs::Bucket(build::build(&simulation, resumed, outsiders)?),
         };
         Ok(Self { simulation, legs, entrance: Arc::default(), failed: false })
     }

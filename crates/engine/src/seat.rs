@@ -46,24 +46,6 @@ impl<F, E, X> Seat<F, E, X> {
 /// The federates of a run, with the messages that had not reached them yet.
 pub(crate) type Federates<M, Q> = Vec<Federate<M, Q>>;
 
-/// Takes the federates out of their seats; messages still in inboxes are delivered.
-pub(crate) fn vacate<M, Q, X, F>(
-    seats: Vec<Seat<F, M::Event, X>>,
-    federate: impl Fn(F) -> Federate<M, Q>,
-) -> Federates<M, Q>
-where
-    M: Model,
-    Q: EventQueue<M::Event>,
-{
-    let vacate = |seat: Seat<F, M::Event, X>| {
-        let (owner, batches) = seat.into_federate();
-        let mut federate = federate(owner);
-        federate.receive(batches.into_iter().flatten());
-        federate
-    };
-    seats.into_iter().map(vacate).collect()
-}
-
 /// Delivers the batches in `arrived`; their memory goes to `spare`, up to `most` lists.
 pub(crate) fn deliver<M, Q>(
     federate: &mut Federate<M, Q>,

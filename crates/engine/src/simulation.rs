@@ -10,7 +10,7 @@ use crate::checkpoint::Codec;
 use crate::lvt::Publishing;
 use crate::observer::Observing;
 use crate::trace::Tracing;
-use crate::{Checkpoints, Monitor, Observer, Report, Run, RunError, Speculation, TraceSink};
+use crate::{Checkpoints, Monitor, Observer, Outside, Report, Run, RunError, Speculation, TraceSink};
 
 /// The synchronization protocol of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +110,8 @@ pub struct Simulation<M: Model> {
     pub(crate) speculation: Speculation,
     pub(crate) tracing: Tracing,
     pub(crate) observer: Option<Observing<M>>,
+    /// Federates that are run outside, until the run starts.
+    pub(crate) outside: Vec<(u32, Outside<M>)>,
     pub(crate) publishing: Publishing,
     pub(crate) checkpoints: Option<(Checkpoints, Codec<M>)>,
     pub(crate) resumed: Option<World<M>>,
@@ -174,6 +176,7 @@ impl<M: Model> Simulation<M> {
             speculation: Speculation::default(),
             tracing: Tracing::default(),
             observer: None,
+            outside: Vec::new(),
             publishing: Publishing::default(),
         }
     }
@@ -327,6 +330,16 @@ impl<M: Model> Simulation<M> {
         M: 'static,
     {
         self.observer = Some(Observing::by(observer));
+        self
+    }
+
+    /// Has the LPs of federate `federate`, of as many as there are ([`Simulation::federates`]), run by somebody else. The result stays, if
+    /// that one does what the model would do. Needs a lookahead; federates are not merged, and no LPs move.
+    pub fn outside(mut self, federate: u32, outside: Outside<M>) -> Self
+    where
+        M: 'static,
+    {
+        self.outside.push((federate, outside));
         self
     }
 

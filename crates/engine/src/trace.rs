@@ -136,6 +136,13 @@ impl Tracing {
     }
 }
 
+impl Tracing {
+    /// The track of an outside federate.
+    pub(crate) fn track(&self) -> Track {
+        Track(self.recorder(None).tape)
+    }
+}
+
 impl std::fmt::Debug for Tracing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(if self.0.is_some() { "on" } else { "off" })
@@ -249,6 +256,24 @@ impl Recorder {
             tape.gvt = time;
             let (kind, federate) = (RecordKind::Gvt, None);
             tape.push(Record { kind, worker, federate, start_ns: now_ns, end_ns: now_ns, time, count: 0 });
+        }
+    }
+}
+
+/// Stamps what is done outside; it publishes nothing, and may go from thread to thread.
+pub(crate) struct Track(Option<Box<Tape>>);
+
+impl Track {
+    /// As [`Recorder::now`].
+    pub(crate) fn now(&self) -> u64 {
+        self.0.as_ref().map_or(0, |tape| tape.now())
+    }
+
+    /// Federate `federate` was run outside since `start_ns`, and does nothing before `time` any more.
+    pub(crate) fn ran(&mut self, federate: u32, start_ns: u64, time: Time, count: u64) {
+        if let Some(tape) = &mut self.0 {
+            let (worker, federate, end_ns) = (None, Some(federate), tape.now());
+            tape.push(Record { kind: RecordKind::Run, worker, federate, start_ns, end_ns, time, count });
         }
     }
 }

@@ -11,6 +11,8 @@
 //! window and handed over; `unfinished` counts the federates ready, taken, or not handed over in this window; no desk
 //! holds messages of a federate that another worker may take; nothing is sent to arrive before its receiver's bound.
 
+use std::sync::Arc;
+
 use paceline_kernel::{
     DistanceWindows, EventQueue, Fault, Federate, Model, Outbox, Partition, Progress, Time, Windows,
 };
@@ -18,12 +20,13 @@ use paceline_kernel::{
 use crate::idle::Idle;
 use crate::leg::Outcome;
 use crate::monitor::Halt;
+use crate::outside::{Answers, Asked, Heard, Occupant, Outsiders, Seated, unseat};
 use crate::pool::{BATCH, Board, Turn};
 use crate::ready::Ready;
-use crate::seat::{Batch, Federates, Seat, deliver, vacate};
+use crate::seat::{Batch, Seat, deliver};
 use crate::sync::{Apart, Mutex, lock};
 use crate::trace::Recorder;
-use crate::{Monitor, Observer, RecordKind, Simulation, WindowOpened};
+use crate::{Monitor, Observer, RecordKind, RunError, Simulation, WindowOpened};
 
 /// The protocol, and how far it allows federates to go in the window that is open.
 #[derive(Debug)]
@@ -75,7 +78,10 @@ struct State {
     over: bool,
     halt: Option<Halt>,
     fault: Option<Fault>,
+    error: Option<RunError>,
 }
+
+type Post<M, Q> = Seat<Occupant<Federate<M, Q>, M, Q>, <M as Model>::Event, ()>;
 
 /// Federates in windows.
 pub(crate) struct Windowed<'a, M: Model, Q> {
@@ -86,9 +92,11 @@ pub(crate) struct Windowed<'a, M: Model, Q> {
     observer: Option<&'a dyn Observer<M>>,
     /// More workers than this are never awake at once.
     useful: u32,
-    seats: Vec<Seat<Federate<M, Q>, M::Event, ()>>,
+    seats: Vec<Post<M, Q>>,
     state: Apart<Mutex<State>>,
-    idle: Idle,
+    idle: Arc<Idle>,
+    /// Of outside federates, if there are any.
+    answers: Option<Arc<Answers<M>>>,
 }
 
 /// What a worker gathers.
@@ -120,16 +128,22 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
     pub(crate) fn new(
         simulation: &'a Simulation<M>,
         partition: &'a Partition,
-        mut federates: Federates<M, Q>,
+        seated: Seated<Federate<M, Q>, M, Q>,
         bounds: Bounds,
         until: Time,
         workers: u32,
     ) -> Self {
         let Simulation { model, monitor, observer, .. } = simulation;
-        let next = federates.iter_mut().map(Federate::lvt).collect();
-        let ready = Ready::new(federates.len(), workers as usize, bounds.slack(model.lookahead()));
-        let state = State { bounds, ready, next, unfinished: 0, over: false, halt: None, fault: None };
-        let seats = federates.into_iter().map(|federate| Seat::new(federate, ())).collect();
+        let Seated { mut occupants, answers, idle } = seated;
+        let lvt = |occupant: &mut Occupant<Federate<M, Q>, M, Q>| match occupant {
+            Occupant::Inside(federate) => federate.lvt(),
+            Occupant::Outside(proxy) => proxy.lvt(),
+        };
+        let next: Vec<Time> = occupants.iter_mut().map(lvt).collect();
+        let ready = Ready::new(next.len(), workers as usize, bounds.slack(model.lookahead()));
+        let (unfinished, over) = (0, false);
+        let state = State { bounds, ready, next, unfinished, over, halt: None, fault: None, error: None };
+        let seats = occupants.into_iter().map(|occupant| Seat::new(occupant, ())).collect();
         let useful = workers.min(crate::cores::available());
         let board = Self {
             model,
@@ -140,7 +154,8 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
             useful,
             seats,
             state: Apart(Mutex::new(state)),
-            idle: Idle::new(workers),
+            idle,
+            answers,
         };
         board.open(&mut lock(&board.state));
         board
@@ -173,9 +188,20 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
     /// Runs a federate for a batch.
     fn run(&self, federate: u32, bound: Time, desk: &mut Desk<M::Event>) {
         let seat = &self.seats[federate as usize];
-        let mut own = lock(&seat.federate);
+        let mut seated = lock(&seat.federate);
         std::mem::swap(&mut lock(&seat.inbox).batches, &mut desk.arrived);
-        deliver(&mut own, &mut desk.arrived, &mut desk.spare, self.seats.len());
+        let own = match &mut *seated {
+            Occupant::Inside(federate) => federate,
+            Occupant::Outside(proxy) => {
+                proxy.receive_batches(&mut desk.arrived);
+                // If it is asked, it is through once it has answered.
+                if proxy.advance(bound) == Asked::No {
+                    desk.through.push((federate, proxy.lvt()));
+                }
+                return;
+            }
+        };
+        deliver(own, &mut desk.arrived, &mut desk.spare, self.seats.len());
         let (before, start_ns) = (own.events(), desk.recorder.begin(|| own.lvt()));
         let progress = own.advance(self.model, self.partition, bound, BATCH, &mut desk.outbox);
         let (lvt, events) = (own.lvt(), own.events() - before);
@@ -187,19 +213,58 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         } else {
             own.fault().cloned()
         };
+        drop(seated);
         if let Some(fault) = fault {
-            drop(own);
             self.fail(fault);
         } else if progress == Progress::Idle {
             desk.through.push((federate, lvt));
         } else {
-            drop(own);
             // Whoever finishes the federate may close the window: its messages must not be on this desk by then.
             self.hand_over(desk);
             let mut state = lock(&self.state);
             if !state.over {
                 state.ready.push(federate, lvt);
             }
+        }
+    }
+
+    /// Takes in an answer of an outside federate. Says whether there was one.
+    fn hear(&self, desk: &mut Desk<M::Event>) -> bool {
+        let Some((id, answer)) = self.answers.as_ref().and_then(|answers| answers.take()) else {
+            return false;
+        };
+        self.look_at_bounds(&lock(&self.state), desk);
+        let mut seated = lock(&self.seats[id as usize].federate);
+        let proxy = seated.proxy().expect("whoever answers is outside");
+        let heard = match proxy.hear(answer, self.partition, &mut desk.outbox) {
+            Ok(Some(Heard::Done(_))) => match desk.early() {
+                Some(to) => Err(proxy.undeclared(desk.outbox.to(to))),
+                None => {
+                    desk.through.push((id, proxy.lvt()));
+                    Ok(())
+                }
+            },
+            // Who waits in a window waits for all that others do in it.
+            Ok(Some(Heard::Promise(_)) | None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        drop(seated);
+        if let Err(error) = heard {
+            let mut state = lock(&self.state);
+            state.error.get_or_insert(error);
+            self.end(&mut state, Halt::Stop);
+        }
+        true
+    }
+
+    /// Notes the bounds of the window that is open, where each federate has its own.
+    fn look_at_bounds(&self, state: &State, desk: &mut Desk<M::Event>) {
+        if let Bounds::ByDistance(windows) = &state.bounds
+            && desk.window != windows.opened()
+        {
+            desk.window = windows.opened();
+            desk.bounds.clear();
+            desk.bounds.extend_from_slice(windows.bounds());
         }
     }
 
@@ -252,12 +317,18 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
     }
 
     /// Takes the board apart after the leg.
-    pub(crate) fn finish(self) -> Outcome<M, Q> {
+    pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M, Q> {
         let state = self.state.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let failed = state.fault.is_some() || state.error.is_some();
+        let answers = self.answers.as_deref();
+        let left = self.seats.into_iter().map(Seat::into_federate);
+        let (federates, error) =
+            unseat(left, answers, self.partition, outsiders, failed, |federate| federate);
         Outcome {
-            federates: vacate(self.seats, |federate| federate),
+            federates,
             halt: state.halt,
             fault: state.fault,
+            error: state.error.or(error),
             windows: state.bounds.opened(),
             ..Outcome::default()
         }
@@ -279,6 +350,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Windowed<'_, M, Q> {
     }
 
     fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn {
+        if self.hear(desk) {
+            return Turn::Worked;
+        }
         let mut state = lock(&self.state);
         if !state.over
             && let Some(halt) = self.monitor.halt()
@@ -287,13 +361,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Windowed<'_, M, Q> {
         }
         if let Some(federate) = state.ready.take(worker) {
             let bound = state.bounds.of(federate);
-            if let Bounds::ByDistance(windows) = &state.bounds
-                && desk.window != windows.opened()
-            {
-                desk.window = windows.opened();
-                desk.bounds.clear();
-                desk.bounds.extend_from_slice(windows.bounds());
-            }
+            self.look_at_bounds(&state, desk);
             drop(state);
             self.run(federate, bound, desk);
             return Turn::Worked;
@@ -303,7 +371,12 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Windowed<'_, M, Q> {
             self.hand_over(desk);
             return Turn::Worked;
         }
-        if state.over { Turn::Over } else { Turn::Nothing(self.idle.epoch()) }
+        if state.over {
+            return Turn::Over;
+        }
+        let epoch = self.idle.epoch();
+        drop(state);
+        Turn::nothing(epoch, self.answers.as_deref())
     }
 
     fn abort(&self) {

@@ -1,49 +1,77 @@
 //! The end of an optimistic leg: whatever is not final is rolled back, until every federate is as plain as under any other
 //! protocol.
 
-use paceline_kernel::{EventQueue, Federate, Model, Outbox, Rollbacks};
+use paceline_kernel::{EventQueue, Federate, Mail, Model, Outbox, Partition, Rollbacks, Warp};
 
+use super::state::State;
 use super::{Optimistic, Seat};
+use crate::RunError;
 use crate::leg::Outcome;
+use crate::outside::{Answers, Occupant, Outsiders, recall, settle};
 
 impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
     /// Takes the board apart after the leg: whatever is not final is rolled back.
-    pub(crate) fn finish(self) -> Outcome<M, Q> {
+    pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M, Q> {
         let mut state = self.state.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         let width = Some(state.window.width());
         let mut outcome = Outcome { halt: state.halt, width, ..Outcome::default() };
         outcome.rollbacks = Some(Box::default());
-        if let Some(trouble) = state.trouble {
-            outcome.trouble = Some(*trouble);
+        outcome.trouble = state.trouble.take().map(|trouble| *trouble);
+        outcome.error = state.error.take();
+        let (mut occupants, mut inboxes) = (Vec::new(), Vec::new());
+        for Seat { warp, inbox } in self.seats {
+            occupants.push(warp.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()));
+            inboxes.push(inbox.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        }
+        let mut outbox = Outbox::new(self.partition.federates());
+        let answers = self.answers.as_deref();
+        if outcome.trouble.is_none() && outcome.error.is_none() {
+            outcome.error =
+                last_answers(answers, self.partition, &mut occupants, &mut inboxes, &mut state).err();
+        }
+        if outcome.trouble.is_some() || outcome.error.is_some() {
             return outcome;
         }
         while !state.gvt.open_round() {}
         let gvt = state.gvt.value().min(self.until);
-        let mut outbox = Outbox::new(self.partition.federates());
-        let (mut warps, mut inboxes) = (Vec::new(), Vec::new());
-        for Seat { warp, inbox } in self.seats {
-            warps.push(warp.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()));
-            inboxes.push(inbox.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()));
-        }
         // The first time what is under way, the second time what rolling back has cancelled.
         for retreating in [true, false] {
-            for (warp, inbox) in warps.iter_mut().zip(&mut inboxes) {
+            for (occupant, inbox) in occupants.iter_mut().zip(&mut inboxes) {
                 for mut mail in inbox.drain(..) {
-                    warp.receive(self.model, self.partition, &mut mail, &mut outbox);
+                    match occupant {
+                        Occupant::Inside(warp) => {
+                            warp.receive(self.model, self.partition, &mut mail, &mut outbox);
+                        }
+                        Occupant::Outside(proxy) => {
+                            proxy.receive_mail(&mut mail);
+                        }
+                    }
                 }
             }
-            for warp in warps.iter_mut().filter(|_| retreating) {
-                if let Err(trouble) = warp.retreat(self.model, self.partition, gvt, &mut outbox) {
+            for occupant in occupants.iter_mut().filter(|_| retreating) {
+                if let Occupant::Inside(warp) = occupant
+                    && let Err(trouble) = warp.retreat(self.model, self.partition, gvt, &mut outbox)
+                {
                     outcome.trouble = Some(*trouble);
                     return outcome;
                 }
             }
             outbox.flush_mail(|to, mail, _| inboxes[to as usize].push(std::mem::take(mail)));
         }
+        if let Some(answers) = answers {
+            let mut proxies: Vec<_> = occupants.iter_mut().filter_map(Occupant::proxy).collect();
+            outcome.error = recall(&mut proxies, answers).err();
+        }
         let mut rollbacks = Rollbacks::default();
-        for warp in warps {
-            let (federate, own): (Federate<M, Q>, Rollbacks) = warp.settle();
-            rollbacks.join(&own);
+        for occupant in occupants {
+            let federate: Federate<M, Q> = match occupant {
+                Occupant::Inside(warp) => {
+                    let (federate, own) = warp.settle();
+                    rollbacks.join(&own);
+                    federate
+                }
+                Occupant::Outside(proxy) => outsiders.vacate(*proxy),
+            };
             outcome.federates.push(federate);
         }
         outcome.rollbacks = Some(Box::new(rollbacks));
@@ -52,4 +80,28 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
         outcome.gvt_lag_ns = state.lag_ns;
         outcome
     }
+}
+
+/// Hears the outside federates that have still to answer, and reports them.
+fn last_answers<M: Model, Q: EventQueue<M::Event>>(
+    answers: Option<&Answers<M>>,
+    partition: &Partition,
+    occupants: &mut [Occupant<Warp<M, Q>, M, Q>],
+    inboxes: &mut [Vec<Mail<M::Event>>],
+    state: &mut State,
+) -> Result<(), RunError> {
+    let Some(answers) = answers else { return Ok(()) };
+    let mut proxies: Vec<_> = occupants.iter_mut().filter_map(Occupant::proxy).collect();
+    let asked: Vec<u32> = proxies.iter().filter(|proxy| proxy.is_asked()).map(|proxy| proxy.id()).collect();
+    let mut outbox = Outbox::new(partition.federates());
+    settle(&mut proxies, answers, partition, &mut outbox)?;
+    let mut told = Vec::new();
+    outbox.flush_mail(|to, mail, least| {
+        inboxes[to as usize].push(std::mem::take(mail));
+        told.push((to, least));
+    });
+    for proxy in proxies.iter_mut().filter(|proxy| asked.contains(&proxy.id())) {
+        state.gvt.report(proxy.id(), proxy.lvt(), told.drain(..));
+    }
+    Ok(())
 }

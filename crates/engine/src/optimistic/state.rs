@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use paceline_kernel::{Bounds, Effort, Gvt, GvtKind, MovingWindow, Time, Trouble, Wants, WarpTurn};
 
+use crate::RunError;
 use crate::monitor::Halt;
 use crate::ready::Ready;
 
@@ -41,9 +42,13 @@ pub(super) struct State {
     again: BTreeSet<(Time, u32)>,
     /// How many federates are in somebody's hands.
     pub(super) taken: u32,
+    /// Of these, who is outside.
+    pub(super) outside: u32,
     pub(super) over: bool,
     pub(super) halt: Option<Halt>,
     pub(super) trouble: Option<Box<Trouble>>,
+    /// What an outside federate did wrong.
+    pub(super) error: Option<RunError>,
     /// Simulated time from GVT to the front, added up over rounds.
     pub(super) lag_ns: u128,
     front: Time,
@@ -83,6 +88,8 @@ impl State {
             waiting: BTreeSet::new(),
             again: BTreeSet::new(),
             taken: 0,
+            outside: 0,
+            error: None,
             halt: None,
             trouble: None,
             lag_ns: 0,
@@ -184,6 +191,19 @@ impl State {
         let stops = self.gvt.kind() == GvtKind::Synchronous;
         let due = !stops || self.ready.len() == 0 || self.reports >= REPORTS * self.status.len();
         let round = closed || self.gvt.may_take() && due && self.gvt.open_round();
+        if round {
+            self.moved_on();
+        }
+        round
+    }
+
+    /// Federate `id`, which is in somebody's hands, will do nothing before `floor`. Says whether there was a round.
+    pub(super) fn promised(&mut self, id: u32, floor: Time) -> bool {
+        self.gvt.raise(id, floor);
+        let round = !self.over
+            && self.gvt.kind() == GvtKind::Asynchronous
+            && self.gvt.may_take()
+            && self.gvt.open_round();
         if round {
             self.moved_on();
         }

@@ -11,6 +11,7 @@ use super::real_time::Lateness;
 use crate::auto::{Auto, Groups, Way};
 use crate::balance::Balancer;
 use crate::monitor::MOST_THREADS;
+use crate::outside::Outsiders;
 use crate::pool::Crew;
 use crate::steward::Steward;
 use crate::{Protocol, RunError, Simulation, ThreadsError, cores};
@@ -59,9 +60,11 @@ pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), 
 pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
     simulation: &Simulation<M>,
     resumed: Option<World<M>>,
+    outsiders: Outsiders<M>,
 ) -> Result<Course<M, Q>, RunError> {
     let start = Instant::now();
     let (count, threads) = check(simulation)?;
+    outsiders.check(simulation, count)?;
     let Simulation { model, protocol, until, seed, ties, monitor, balance, .. } = simulation;
     if let Some(reached) = resumed.as_ref().filter(|world| world.events() > 0).map(World::last)
         && reached >= *until
@@ -69,8 +72,14 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
         return Err(RunError::PastHorizon { until: *until, reached });
     }
     let dealt = model.partition(count);
-    let auto = Auto::new(simulation, threads);
-    let way = auto.as_ref().map_or_else(|| Way::of(*protocol), Auto::way);
+    // Outside federates stay what they are.
+    let auto = if outsiders.is_empty() { Auto::new(simulation, threads) } else { None };
+    let way = match (&auto, protocol) {
+        (Some(auto), _) => auto.way(),
+        (None, Protocol::Auto) => Way { protocol: Protocol::Window, groups: Groups::AsDealt },
+        (None, _) if outsiders.is_empty() => Way::of(*protocol),
+        (None, _) => Way { protocol: *protocol, groups: Groups::AsDealt },
+    };
     let partition = grouped(simulation, &dealt, way, threads);
     let settings = Settings { seed: *seed, ties: *ties, window: way.window(model) };
     let resumed_events = resumed.as_ref().map_or(0, World::events);
@@ -106,6 +115,8 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
         steward,
         balancer,
         federates,
+        outsiders,
+        reached: past.last,
         past,
         resumed_events,
         width: None,

@@ -18,6 +18,7 @@ use crate::auto::{Auto, Stretch, Way};
 use crate::balance::Balancer;
 use crate::monitor::Halt;
 use crate::observer::Observing;
+use crate::outside::Outsiders;
 use crate::pool::Crew;
 use crate::seat::Federates;
 use crate::steward::Steward;
@@ -70,6 +71,9 @@ pub(super) struct Course<M: Model, Q> {
     pub(super) steward: Steward,
     pub(super) balancer: Option<Balancer>,
     pub(super) federates: Federates<M, Q>,
+    pub(super) outsiders: Outsiders<M>,
+    /// All legs together have come to this.
+    pub(super) reached: Time,
     /// What was committed before the federates were dealt.
     pub(super) past: Past<M::Output>,
     /// Events that had been committed when the run was resumed.
@@ -134,9 +138,13 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             let distances = self.distances(simulation)?;
             let federates = std::mem::take(&mut self.federates);
             simulation.tracing.start(workers, self.partition.federates());
-            let plan =
-                leg::Plan { protocol: self.way.protocol, until, width: self.width, distances, workers };
-            let outcome = leg::run(simulation, plan, &self.partition, federates, &mut self.crew)?;
+            // Outside federates join and leave between two legs.
+            let reached = self.reached;
+            let leg_until = until.min(self.outsiders.next_change(reached));
+            let (protocol, width) = (self.way.protocol, self.width);
+            let plan = leg::Plan { protocol, reached, until: leg_until, width, distances, workers };
+            let Self { partition, outsiders, crew, .. } = self;
+            let outcome = leg::run(simulation, plan, partition, federates, outsiders, crew)?;
             self.federates = outcome.federates;
             self.width = outcome.width.or(self.width);
             self.sums.legs += 1;
@@ -149,6 +157,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             if let Some(trouble) = outcome.trouble {
                 return Err(trouble.into());
             }
+            if let Some(error) = outcome.error {
+                return Err(error);
+            }
+            let come_to = if outcome.halt.is_none() { leg_until } else { self.lvt().min(leg_until) };
+            self.reached = self.reached.max(come_to);
             let before = std::mem::replace(&mut events, self.events());
             if let Some(auto) = &mut self.auto {
                 let wall = std::mem::replace(&mut since, Instant::now()).elapsed();
@@ -161,6 +174,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             self.sums.gvt_steps += outcome.gvt_steps;
             self.sums.gvt_lag_ns += outcome.gvt_lag_ns;
             match outcome.halt {
+                None if leg_until < until => {}
                 None => return Ok(None),
                 Some(Halt::Stop) => {
                     self.checkpoint(simulation)?;
@@ -204,7 +218,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
 
     /// No event that waits happens before this; [`Time::MAX`] without events.
     pub(super) fn lvt(&mut self) -> Time {
-        self.federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX)
+        let least = self.federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX);
+        least.min(self.outsiders.next())
     }
 
     /// Events waiting.
@@ -307,6 +322,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             steward,
             balancer,
             federates,
+            outsiders,
             past,
             resumed_events,
             tie,
@@ -318,7 +334,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         let balancing = balancer.map(|balancer| balancer.finish(&federates));
         let ended_by = match pending {
             _ if reached < *until => EndedBy::Interrupted,
-            0 => EndedBy::NoEvents,
+            0 if reached == Time::MAX => EndedBy::NoEvents,
             _ => EndedBy::Horizon,
         };
         let groups = federates.len() as u32;
@@ -359,6 +375,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             checkpoints_wall: sums.checkpoints_wall,
             balancing,
             lateness: tie.map(|_| lateness),
+            dropped: outsiders.dropped(),
             unpaced: None,
             outputs,
         })

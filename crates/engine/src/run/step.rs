@@ -67,6 +67,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
 
     /// Runs the least event before the horizon.
     pub(super) fn step(&mut self, simulation: &Simulation<M>) -> Result<Option<Stepped<M::Event>>, RunError> {
+        if !self.outsiders.run_model() {
+            return Err(self.outsiders.cannot("single steps").into());
+        }
         let mut least: Option<(usize, Event<M::Event>)> = None;
         let mut later = Vec::new();
         for (id, federate) in self.federates.iter_mut().enumerate() {

@@ -1,0 +1,85 @@
+//! Outside federates in an optimistic leg: they are handed what nobody can take back any more, and their answers move GVT on.
+//!
+//! Invariant: one that is asked is in somebody's hands, with the floor that it had; so GVT waits for it, and nobody else does.
+
+use paceline_kernel::{Bounds, Effort, EventQueue, Model, Time, Wants, WarpTurn};
+
+use super::state::Stand;
+use super::{Desk, Optimistic, SPARE};
+use crate::monitor::Halt;
+use crate::outside::{Asked, Heard, Proxy};
+use crate::sync::lock;
+
+impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
+    /// Asks an outside federate to go on as far as is safe. If there is something for it to do, it stands nowhere until it answers.
+    pub(super) fn ask(
+        &self,
+        proxy: &mut Proxy<M, Q>,
+        bounds: Bounds,
+        desk: &mut Desk<M::Event>,
+    ) -> Option<Stand> {
+        for mut mail in desk.arrived.drain(..) {
+            proxy.receive_mail(&mut mail);
+            if desk.spare.len() < SPARE {
+                desk.spare.push(mail);
+            }
+        }
+        let safe = bounds.gvt.saturating_add(self.model.lookahead()).min(self.until);
+        match proxy.advance(safe) {
+            Asked::Yes => {
+                // Before anybody can hear the answer, which takes the seat.
+                lock(&self.state).outside += 1;
+                None
+            }
+            Asked::No => Some(self.stand(proxy.lvt())),
+        }
+    }
+
+    /// Where an outside federate stands that does nothing before `floor`.
+    fn stand(&self, floor: Time) -> Stand {
+        // It may go on once the least of all is less than the lookahead behind it.
+        let patient = match floor.saturating_sub(self.model.lookahead()) {
+            _ if floor >= self.until => Time::MAX,
+            safe => safe.saturating_add(Time::nanos(1)),
+        };
+        let wants = Wants { patient, ahead: patient, again: false };
+        Stand { turn: WarpTurn::Waits, floor, wants, front: Time::ZERO, effort: Effort::default() }
+    }
+
+    /// Takes in an answer of an outside federate. Says whether there was one.
+    pub(super) fn hear(&self, desk: &mut Desk<M::Event>) -> bool {
+        let Some((id, answer)) = self.answers.as_ref().and_then(|answers| answers.take()) else {
+            return false;
+        };
+        let mut seated = lock(&self.seats[id as usize].warp);
+        let proxy = seated.proxy().expect("whoever answers is outside");
+        let heard = proxy.hear(answer, self.partition, &mut desk.outbox);
+        let lvt = proxy.lvt();
+        drop(seated);
+        match heard {
+            Ok(None) => {}
+            Ok(Some(Heard::Promise(floor))) => {
+                let mut state = lock(&self.state);
+                if state.promised(id, floor) {
+                    let gvt = state.gvt.value().min(self.until);
+                    self.monitor.advance(gvt, 0);
+                    desk.recorder.gvt(gvt);
+                }
+                let over = state.over;
+                drop(state);
+                if over { self.idle.wake_all() } else { self.idle.wake(self.useful) }
+            }
+            Ok(Some(Heard::Done(_))) => {
+                lock(&self.state).outside -= 1;
+                desk.stands.push((id, self.stand(lvt)));
+                self.hand_over(desk);
+            }
+            Err(error) => {
+                let mut state = lock(&self.state);
+                state.error.get_or_insert(error);
+                self.end(&mut state, Halt::Stop);
+            }
+        }
+        true
+    }
+}

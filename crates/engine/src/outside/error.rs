@@ -1,0 +1,92 @@
+//! What an outside federate can do wrong.
+
+use paceline_kernel::{LpId, Time};
+use thiserror::Error;
+
+/// An outside federate that broke the rules, and ended the run by that.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("outside federate {federate}: {kind}")]
+#[non_exhaustive]
+pub struct OutsideError {
+    /// Its number.
+    pub federate: u32,
+    /// What it did.
+    pub kind: OutsideErrorKind,
+}
+
+/// What an outside federate did, or what cannot be done with one.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum OutsideErrorKind {
+    /// There is no federate of this number.
+    #[error("there is no such federate; allowed: numbers below {federates}")]
+    NoSuchFederate {
+        /// Federates of the run.
+        federates: u32,
+    },
+    /// Two were named for the same federate.
+    #[error("two outside federates have this number")]
+    Twice,
+    /// What was asked for cannot be done with outside federates.
+    #[error("{0} cannot be used with outside federates")]
+    Unsupported(&'static str),
+    /// It said that it was done, and is not.
+    #[error("it is done with everything before {bound}, it says, and goes on at {next}")]
+    NotDone {
+        /// How far it was to go.
+        bound: Time,
+        /// Where it goes on.
+        next: Time,
+    },
+    /// It sent a message for a time about which it had promised silence.
+    #[error("a message from {from} to {to} at {at}; allowed: {earliest} or later")]
+    TooEarly {
+        /// The sender.
+        from: LpId,
+        /// To whom.
+        to: LpId,
+        /// For when.
+        at: Time,
+        /// The earliest that it may send for.
+        earliest: Time,
+    },
+    /// It sent a message along a channel that the model does not declare, or earlier than declared.
+    #[error("a message from {from} to {to} at {at}, which the channels that the model declares exclude")]
+    Channel {
+        /// The sender.
+        from: LpId,
+        /// To whom.
+        to: LpId,
+        /// For when.
+        at: Time,
+    },
+    /// It sent a message to an LP that does not exist.
+    #[error("a message to {to}; allowed: LPs below {lps}")]
+    UnknownLp {
+        /// To whom.
+        to: LpId,
+        /// LPs of the model.
+        lps: u32,
+    },
+    /// It sent a message in the name of an LP that is not one of its own.
+    #[error("a message in the name of {from}, which is not one of its LPs")]
+    ForeignSender {
+        /// In whose name.
+        from: LpId,
+    },
+    /// It answered what it was not asked.
+    #[error("an answer that nobody has asked for")]
+    NotAsked,
+    /// It gave back other LPs than its own.
+    #[error("it has given back the LPs of federate {0}")]
+    OtherLps(u32),
+    /// It did not answer in time.
+    #[error("no answer within {0:?}")]
+    Late(std::time::Duration),
+    /// It is gone without an answer: a panic, a connection that was closed.
+    #[error("it is gone without an answer")]
+    Gone,
+    /// It has failed, as it says itself.
+    #[error("{0}")]
+    Failed(String),
+}

@@ -1,0 +1,272 @@
+//! The outside federates of a leg: handed out when it begins, back when it has ended.
+//!
+//! The one who waits here for answers is the owner of the run, at the end of a leg; workers never do.
+
+use std::sync::Arc;
+
+use paceline_kernel::{Balance, EventQueue, Federate, Model, Outbox, Partition, Time};
+
+use super::{Answers, Occupant, Outside, OutsideError, OutsideErrorKind, Proxy};
+use crate::idle::Idle;
+use crate::seat::{Batch, Federates};
+use crate::{Protocol, RunError, Simulation};
+
+/// The outside federates of a run that has some, between two legs.
+#[derive(Debug)]
+pub(crate) struct Outsiders<M: Model> {
+    /// With their numbers.
+    all: Vec<(u32, Outside<M>)>,
+}
+
+impl<M: Model> Default for Outsiders<M> {
+    fn default() -> Self {
+        Self { all: Vec::new() }
+    }
+}
+
+impl<M: Model> Outsiders<M> {
+    pub(crate) fn new(all: Vec<(u32, Outside<M>)>) -> Self {
+        Self { all }
+    }
+
+    /// What keeps them from taking part in a run like this, of so many federates.
+    pub(crate) fn check(&self, simulation: &Simulation<M>, federates: u32) -> Result<(), OutsideError> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        for (place, (federate, _)) in self.all.iter().enumerate() {
+            let federate = *federate;
+            if federate >= federates {
+                let kind = OutsideErrorKind::NoSuchFederate { federates };
+                return Err(OutsideError { federate, kind });
+            }
+            if self.all[..place].iter().any(|(other, _)| *other == federate) {
+                return Err(OutsideError { federate, kind: OutsideErrorKind::Twice });
+            }
+        }
+        let Simulation { model, protocol, balance, shuffle, checkpoints, .. } = simulation;
+        if *protocol == Protocol::Sequential {
+            return Err(self.cannot("the sequential protocol"));
+        }
+        if model.lookahead() == Time::ZERO {
+            return Err(self.cannot("a model without lookahead"));
+        }
+        if *balance != Balance::Off || shuffle.is_some() {
+            return Err(self.cannot("moving LPs"));
+        }
+        if checkpoints.is_some() && !self.run_model() {
+            return Err(self.cannot("checkpoints"));
+        }
+        Ok(())
+    }
+
+    /// The error of whoever asks for `what`.
+    pub(crate) fn cannot(&self, what: &'static str) -> OutsideError {
+        let federate = self.all.iter().map(|(federate, _)| *federate).min().unwrap_or(0);
+        OutsideError { federate, kind: OutsideErrorKind::Unsupported(what) }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Whether all of them do what the model would do.
+    pub(crate) fn run_model(&self) -> bool {
+        self.all.iter().all(|(_, outside)| outside.runner.runs_model() && !outside.dropped)
+    }
+
+    /// When next after `time` one of them joins or leaves; [`Time::MAX`] for never.
+    pub(crate) fn next_change(&self, time: Time) -> Time {
+        let changes = self.all.iter().flat_map(|(_, outside)| [outside.from, outside.until]);
+        changes.filter(|change| *change > time).min().unwrap_or(Time::MAX)
+    }
+
+    /// None of them does anything by itself before this.
+    pub(crate) fn next(&self) -> Time {
+        let next = self.all.iter().map(|(_, outside)| outside.next.max(outside.from)).zip(&self.all);
+        let next = next.filter(|(next, (_, outside))| !outside.dropped && *next < outside.until);
+        next.map(|(next, _)| next).min().unwrap_or(Time::MAX)
+    }
+
+    /// Whether one of them has a limit to its answers.
+    pub(crate) fn are_limited(&self) -> bool {
+        self.all.iter().any(|(_, outside)| outside.limit.is_some())
+    }
+}
+
+/// Who has the seats of a board.
+pub(crate) struct Seated<F, M: Model, Q> {
+    pub(crate) occupants: Vec<Occupant<F, M, Q>>,
+    /// Where the answers come in, if anybody is outside.
+    pub(crate) answers: Option<Arc<Answers<M>>>,
+    /// Where workers wait.
+    pub(crate) idle: Arc<Idle>,
+}
+
+/// Everybody who has a seat in a leg that begins at `reached`.
+pub(crate) fn seat<M: Model, Q: EventQueue<M::Event>, F>(
+    simulation: &Simulation<M>,
+    partition: &Partition,
+    federates: Federates<M, Q>,
+    outsiders: &mut Outsiders<M>,
+    reached: Time,
+    workers: u32,
+    mut inside: impl FnMut(Federate<M, Q>) -> F,
+) -> Seated<F, M, Q> {
+    let idle = Arc::new(Idle::new(workers));
+    let mut present: Vec<_> = outsiders.all.extract_if(.., |(_, own)| own.takes_part(reached)).collect();
+    let answers = (!present.is_empty()).then(|| Arc::new(Answers::new(Arc::clone(&idle))));
+    let mut occupants = Vec::with_capacity(federates.len());
+    for federate in federates {
+        let place = present.iter().position(|(id, _)| *id == federate.id());
+        occupants.push(match (place, &answers) {
+            (Some(place), Some(answers)) => {
+                let outside = present.swap_remove(place).1;
+                let track = simulation.tracing.track();
+                let model = &simulation.model;
+                let proxy = Proxy::begin(model, partition, federate, outside, answers, reached, track);
+                Occupant::Outside(Box::new(proxy))
+            }
+            _ => Occupant::Inside(inside(federate)),
+        });
+    }
+    Seated { occupants, answers, idle }
+}
+
+/// Has all proxies hear what is still to be answered; what they send goes to `outbox`.
+pub(crate) fn settle<M: Model, Q: EventQueue<M::Event>>(
+    proxies: &mut [&mut Proxy<M, Q>],
+    answers: &Answers<M>,
+    partition: &Partition,
+    outbox: &mut Outbox<M::Event>,
+) -> Result<(), RunError> {
+    while proxies.iter().any(|proxy| proxy.is_asked()) {
+        let (id, answer) = answers.wait();
+        let proxy = proxies.iter_mut().find(|proxy| proxy.id() == id);
+        proxy.expect("whoever answers has a proxy").hear(answer, partition, outbox)?;
+    }
+    Ok(())
+}
+
+/// Asks for all LPs and takes them back; none of the proxies is to answer anything else.
+pub(crate) fn recall<M: Model, Q: EventQueue<M::Event>>(
+    proxies: &mut [&mut Proxy<M, Q>],
+    answers: &Answers<M>,
+) -> Result<(), RunError> {
+    let mut awaited: Vec<u32> = Vec::new();
+    for proxy in proxies.iter_mut() {
+        if proxy.end() {
+            awaited.push(proxy.id());
+        }
+    }
+    while !awaited.is_empty() {
+        let (id, answer) = answers.wait();
+        let Some(proxy) = proxies.iter_mut().find(|proxy| proxy.id() == id && awaited.contains(&id)) else {
+            continue;
+        };
+        if proxy.hear_end(answer)? {
+            awaited.retain(|own| *own != id);
+        }
+    }
+    Ok(())
+}
+
+impl<M: Model> Outsiders<M> {
+    /// Takes a proxy apart; who ran it is kept for the next leg.
+    pub(crate) fn vacate<Q: EventQueue<M::Event>>(&mut self, proxy: Proxy<M, Q>) -> Federate<M, Q> {
+        let (federate, outside) = proxy.vacate();
+        self.all.push((federate.id(), outside));
+        federate
+    }
+
+    /// The numbers of those that were dropped, ascending.
+    pub(crate) fn dropped(&self) -> Vec<u32> {
+        let dropped = self.all.iter().filter(|(_, outside)| outside.dropped).map(|(id, _)| *id);
+        let mut dropped: Vec<u32> = dropped.collect();
+        dropped.sort_unstable();
+        dropped
+    }
+}
+
+/// Who had a seat during a leg, with what was in the inbox when it ended.
+pub(crate) type Left<F, M, Q> = (Occupant<F, M, Q>, Vec<Batch<<M as Model>::Event>>);
+
+/// Takes everybody out of their seats after a leg; who is `inside` needs nothing but to be delivered what is left. Where the leg has
+/// `failed`, nobody is asked for anything any more: the federates are as they were when they were handed out.
+pub(crate) fn unseat<M: Model, Q: EventQueue<M::Event>, F>(
+    left: impl Iterator<Item = Left<F, M, Q>>,
+    answers: Option<&Answers<M>>,
+    partition: &Partition,
+    outsiders: &mut Outsiders<M>,
+    failed: bool,
+    inside: impl Fn(F) -> Federate<M, Q>,
+) -> (Federates<M, Q>, Option<RunError>) {
+    let mut occupants = Vec::new();
+    for (mut occupant, batches) in left {
+        let late = match &mut occupant {
+            Occupant::Outside(proxy) => {
+                batches.into_iter().for_each(|batch| proxy.receive(batch));
+                Vec::new()
+            }
+            Occupant::Inside(_) => batches,
+        };
+        occupants.push((occupant, late));
+    }
+    let mut outbox = Outbox::new(partition.federates());
+    let mut error = None;
+    if let Some(answers) = answers.filter(|_| !failed) {
+        let proxies = occupants.iter_mut().filter_map(|(occupant, _)| occupant.proxy());
+        let mut proxies: Vec<_> = proxies.collect();
+        let settled = settle(&mut proxies, answers, partition, &mut outbox);
+        error = settled.and_then(|()| recall(&mut proxies, answers)).err();
+    }
+    let vacate = |(occupant, late): Left<F, M, Q>| match occupant {
+        Occupant::Inside(own) => {
+            let mut federate = inside(own);
+            federate.receive(late.into_iter().flatten());
+            federate
+        }
+        Occupant::Outside(proxy) => outsiders.vacate(*proxy),
+    };
+    let mut federates: Federates<M, Q> = occupants.into_iter().map(vacate).collect();
+    outbox.flush(|to, events, _| federates[to as usize].receive(events.drain(..)));
+    (federates, error)
+}
+
+/// Does `work` while the answers of outside federates are timed, if there are any with a limit.
+pub(crate) fn timed<M: Model, R>(
+    answers: Option<Arc<Answers<M>>>,
+    limited: bool,
+    work: impl FnOnce() -> R,
+) -> R {
+    let Some(answers) = answers else { return work() };
+    let _close = Close(&answers);
+    if !limited {
+        return work();
+    }
+    keep_time(&answers, work)
+}
+
+#[cfg(not(paceline_shuttle))]
+fn keep_time<M: Model, R>(answers: &Answers<M>, work: impl FnOnce() -> R) -> R {
+    std::thread::scope(|scope| {
+        scope.spawn(|| answers.keep_time());
+        let _close = Close(answers);
+        work()
+    })
+}
+
+/// There are no limits under shuttle, which has no clock.
+#[cfg(paceline_shuttle)]
+fn keep_time<M: Model, R>(_: &Answers<M>, work: impl FnOnce() -> R) -> R {
+    work()
+}
+
+/// Closes the answers, whatever happens.
+struct Close<'a, M: Model>(&'a Answers<M>);
+
+impl<M: Model> Drop for Close<'_, M> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}

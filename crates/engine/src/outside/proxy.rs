@@ -1,0 +1,331 @@
+//! What stands on the board of a protocol for a federate that is run outside: messages for it wait here until nobody can take them
+//! back, and its answers are checked here.
+//!
+//! Invariants: what has been handed over is before the bound of its time, and nothing earlier comes later; between a question and
+//! its answer nothing else is asked; an outside federate that was dropped has no events and no future.
+
+use std::sync::Arc;
+
+use paceline_kernel::{Event, EventQueue, Federate, Heap, Mail, Model, Outbox, Partition, Time};
+
+use super::{Answer, Answers, Door, Failure, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideLps};
+use crate::RunError;
+use crate::seat::Batch;
+use crate::trace::Track;
+
+/// Who has a seat on a board: something that workers run, or the proxy of an outside federate.
+#[derive(Debug)]
+pub(crate) enum Occupant<F, M: Model, Q> {
+    Inside(F),
+    Outside(Box<Proxy<M, Q>>),
+}
+
+impl<F, M: Model, Q> Occupant<F, M, Q> {
+    /// The proxy, if it is one.
+    pub(crate) fn proxy(&mut self) -> Option<&mut Proxy<M, Q>> {
+        match self {
+            Self::Inside(_) => None,
+            Self::Outside(proxy) => Some(proxy),
+        }
+    }
+}
+
+/// What came of asking an outside federate to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// It will answer.
+    Yes,
+    /// There is nothing for it to do before the bound.
+    No,
+}
+
+/// What an answer comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// It is done up to this bound.
+    Done(Time),
+    /// It is not, but will do nothing before this.
+    Promise(Time),
+}
+
+/// See the module.
+pub(crate) struct Proxy<M: Model, Q> {
+    /// It has the LPs as they were when they were handed out, and what they have committed before.
+    stand_in: Federate<M, Q>,
+    outside: Outside<M>,
+    answers: Arc<Answers<M>>,
+    lookahead: Time,
+    lps: u32,
+    waiting: Heap<M::Event>,
+    /// Messages among those waiting that were taken back.
+    cancelled: Vec<Event<M::Event>>,
+    /// It does nothing by itself before this.
+    next: Time,
+    /// It may do nothing before this, until it answers.
+    floor: Time,
+    /// How far it was to go, where it is to answer.
+    bound: Option<Time>,
+    /// Events that were known to be there because of it when it was asked: for boards that count them.
+    pub(crate) known: usize,
+    track: Track,
+    start_ns: u64,
+    handed_over: u64,
+}
+
+impl<M: Model, Q> std::fmt::Debug for Proxy<M, Q> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Proxy").field("next", &self.next).field("bound", &self.bound).finish_non_exhaustive()
+    }
+}
+
+impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
+    /// Hands the LPs of `stand_in` over to `outside`. `reached` is how far the run has come.
+    pub(crate) fn begin(
+        model: &M,
+        partition: &Partition,
+        mut stand_in: Federate<M, Q>,
+        mut outside: Outside<M>,
+        answers: &Arc<Answers<M>>,
+        reached: Time,
+        track: Track,
+    ) -> Self {
+        // Its events are handed over in due time, as all others.
+        let mut waiting = Heap::with_window(Time::ZERO);
+        let mut next = Time::MAX;
+        if outside.dropped {
+            stand_in.drain_events(drop);
+        } else {
+            let mut federate = stand_in.hand_out();
+            federate.drain_events(|event| waiting.push(event));
+            let door = Door::new(stand_in.id(), answers);
+            let lps = OutsideLps { federate, partition: partition.clone(), reached };
+            next = outside.runner.begin(lps, door).max(reached);
+        }
+        Self {
+            stand_in,
+            outside,
+            answers: Arc::clone(answers),
+            lookahead: model.lookahead(),
+            lps: model.lps(),
+            waiting,
+            cancelled: Vec::new(),
+            next,
+            floor: Time::ZERO,
+            bound: None,
+            known: 0,
+            track,
+            start_ns: 0,
+            handed_over: 0,
+        }
+    }
+
+    /// The number of its federate.
+    pub(crate) fn id(&self) -> u32 {
+        self.stand_in.id()
+    }
+
+    /// It does nothing before this, unless something earlier is sent to it.
+    pub(crate) fn lvt(&mut self) -> Time {
+        match self.bound {
+            Some(_) => self.floor,
+            None => self.next.min(self.waiting.least_time()),
+        }
+    }
+
+    /// Events that are there because of it, as far as anybody can know: those that wait, and one for what it does by itself.
+    pub(crate) fn pending(&self) -> usize {
+        self.waiting.len() + usize::from(self.next < Time::MAX || self.bound.is_some())
+    }
+
+    /// Whether it is to answer.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.bound.is_some()
+    }
+
+    /// Takes in messages.
+    pub(crate) fn receive(&mut self, events: impl IntoIterator<Item = Event<M::Event>>) {
+        if !self.outside.dropped {
+            events.into_iter().for_each(|event| self.waiting.push(event));
+        }
+    }
+
+    /// Takes in the batches in `arrived`.
+    pub(crate) fn receive_batches(&mut self, arrived: &mut Vec<Batch<M::Event>>) {
+        arrived.drain(..).for_each(|batch| self.receive(batch));
+    }
+
+    /// Takes in messages, and takes others back. Gives the least time of any.
+    pub(crate) fn receive_mail(&mut self, mail: &mut Mail<M::Event>) -> Time {
+        let times = mail.events.iter().map(Event::time);
+        let least = times.chain(mail.antis.iter().map(|(_, receipt)| receipt.time())).min();
+        self.receive(mail.events.drain(..));
+        if self.outside.dropped {
+            mail.antis.clear();
+        }
+        self.cancelled.extend(mail.antis.drain(..).map(|(_, receipt)| receipt));
+        least.unwrap_or(Time::MAX)
+    }
+
+    /// The least message before `bound` that was not taken back.
+    fn pop(&mut self, bound: Time) -> Option<Event<M::Event>> {
+        loop {
+            let event = self.waiting.pop(bound)?;
+            let same = |other: &Event<M::Event>| other.key() == event.key() && other.payload == event.payload;
+            match self.cancelled.iter().position(same) {
+                Some(place) => drop(self.cancelled.swap_remove(place)),
+                None => return Some(event),
+            }
+        }
+    }
+
+    /// Lets it go on up to `bound`, if there is anything for it to do.
+    pub(crate) fn advance(&mut self, bound: Time) -> Asked {
+        assert!(self.bound.is_none(), "an outside federate is asked one thing at a time");
+        if self.lvt() >= bound {
+            return Asked::No;
+        }
+        let events: Vec<_> = std::iter::from_fn(|| self.pop(bound)).collect();
+        let floor = events.first().map_or(Time::MAX, Event::time).min(self.next);
+        if floor >= bound {
+            return Asked::No;
+        }
+        (self.floor, self.bound, self.handed_over) = (floor, Some(bound), events.len() as u64);
+        self.start_ns = self.track.now();
+        #[cfg(not(paceline_shuttle))]
+        self.answers.expect(self.id(), self.outside.limit);
+        self.outside.runner.advance(bound, events);
+        Asked::Yes
+    }
+
+    /// Takes in an answer; messages to others go to `outbox`.
+    pub(crate) fn hear(
+        &mut self,
+        answer: Answer<M>,
+        partition: &Partition,
+        outbox: &mut Outbox<M::Event>,
+    ) -> Result<Option<Heard>, RunError> {
+        let wrong = |kind| Err(RunError::Outside(OutsideError { federate: self.stand_in.id(), kind }));
+        if self.outside.dropped {
+            return Ok(None);
+        }
+        match (answer, self.bound) {
+            (Answer::Done { next, .. }, Some(bound)) if next < bound => {
+                wrong(OutsideErrorKind::NotDone { bound, next })
+            }
+            (Answer::Done { next, events }, Some(bound)) => {
+                for event in &events {
+                    if let Some(kind) = self.refusal(event, bound, partition) {
+                        return wrong(kind);
+                    }
+                }
+                #[cfg(not(paceline_shuttle))]
+                self.answers.met(self.id());
+                (self.bound, self.next) = (None, next);
+                self.track.ran(self.stand_in.id(), self.start_ns, bound, self.handed_over);
+                for event in events {
+                    match partition.place(event.to()).0 {
+                        own if own == self.id() => self.waiting.push(event),
+                        other => outbox.push(other, event),
+                    }
+                }
+                Ok(Some(Heard::Done(bound)))
+            }
+            (Answer::Promise(time), Some(bound)) => {
+                self.floor = self.floor.max(time.min(bound));
+                Ok(Some(Heard::Promise(self.floor)))
+            }
+            // It may cross the answer itself on the way.
+            (Answer::Promise(_) | Answer::Late, None) => Ok(None),
+            (Answer::Done { .. } | Answer::Ended(_), _) => wrong(OutsideErrorKind::NotAsked),
+            (Answer::Failed(Failure::Fault(fault)), _) => Err((*fault).into()),
+            (Answer::Failed(Failure::Other(why)), _) => wrong(OutsideErrorKind::Failed(why)),
+            (Answer::Gone, _) => wrong(OutsideErrorKind::Gone),
+            (Answer::Late, Some(bound)) => self.late().map(|()| Some(Heard::Done(bound))),
+        }
+    }
+
+    /// It has had its time.
+    fn late(&mut self) -> Result<(), RunError> {
+        let Outside { limit, if_late, .. } = &self.outside;
+        match if_late {
+            IfLate::EndRun => {
+                let kind = OutsideErrorKind::Late(limit.unwrap_or_default());
+                Err(RunError::Outside(OutsideError { federate: self.id(), kind }))
+            }
+            IfLate::Drop => {
+                (self.outside.dropped, self.bound, self.next) = (true, None, Time::MAX);
+                self.waiting = Heap::with_window(Time::ZERO);
+                self.cancelled.clear();
+                Ok(())
+            }
+        }
+    }
+
+    /// Why a message from it is refused.
+    fn refusal(
+        &self,
+        event: &Event<M::Event>,
+        bound: Time,
+        partition: &Partition,
+    ) -> Option<OutsideErrorKind> {
+        let (from, to, at) = (self.stand_in.origin(event), event.to(), event.time());
+        if to.0 >= self.lps {
+            return Some(OutsideErrorKind::UnknownLp { to, lps: self.lps });
+        }
+        if !self.stand_in.holds(from, partition) {
+            return Some(OutsideErrorKind::ForeignSender { from });
+        }
+        let own = self.stand_in.holds(to, partition);
+        let earliest = if own { bound } else { self.floor.saturating_add(self.lookahead) };
+        (at < earliest).then_some(OutsideErrorKind::TooEarly { from, to, at, earliest })
+    }
+
+    /// The error of a message to `event.to()` that the declared channels exclude.
+    pub(crate) fn undeclared(&self, events: &[Event<M::Event>]) -> RunError {
+        let event = events.iter().min().expect("the caller found an event");
+        let (from, to, at) = (self.stand_in.origin(event), event.to(), event.time());
+        let kind = OutsideErrorKind::Channel { from, to, at };
+        RunError::Outside(OutsideError { federate: self.id(), kind })
+    }
+
+    /// Ends the stretch: asks for the LPs, unless it was dropped. Says whether there is an answer to wait for.
+    pub(crate) fn end(&mut self) -> bool {
+        if !self.outside.dropped {
+            #[cfg(not(paceline_shuttle))]
+            self.answers.expect(self.id(), self.outside.limit);
+            self.outside.runner.end();
+        }
+        !self.outside.dropped
+    }
+
+    /// Takes in what it says after its end. Says whether the LPs are back.
+    pub(crate) fn hear_end(&mut self, answer: Answer<M>) -> Result<bool, RunError> {
+        let wrong = |kind| Err(RunError::Outside(OutsideError { federate: self.stand_in.id(), kind }));
+        match answer {
+            Answer::Ended(lps) if lps.federate.id() == self.id() => {
+                #[cfg(not(paceline_shuttle))]
+                self.answers.met(self.id());
+                self.stand_in.take_back(lps.federate);
+                Ok(true)
+            }
+            Answer::Ended(lps) => wrong(OutsideErrorKind::OtherLps(lps.federate.id())),
+            Answer::Promise(_) => Ok(false),
+            Answer::Done { .. } => wrong(OutsideErrorKind::NotAsked),
+            Answer::Failed(Failure::Fault(fault)) => Err((*fault).into()),
+            Answer::Failed(Failure::Other(why)) => wrong(OutsideErrorKind::Failed(why)),
+            Answer::Gone => wrong(OutsideErrorKind::Gone),
+            Answer::Late => self.late().map(|()| true),
+        }
+    }
+
+    /// Takes the proxy apart: the federate with all that waits for it, and who ran it.
+    pub(crate) fn vacate(mut self) -> (Federate<M, Q>, Outside<M>) {
+        let events: Vec<_> = std::iter::from_fn(|| self.pop(Time::MAX)).collect();
+        if !self.outside.dropped {
+            self.stand_in.receive(events);
+        }
+        // What a model does is in its events.
+        self.outside.next = if self.outside.runner.runs_model() { Time::MAX } else { self.next };
+        (self.stand_in, self.outside)
+    }
+}

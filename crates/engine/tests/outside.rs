@@ -1,0 +1,198 @@
+//! Federates that are run outside: the result is that of the run alone, whoever is outside and when; who breaks a rule is named.
+//!
+//! `PACELINE_CASES` sets the number of random models (default 60), `PACELINE_SEED` the first.
+
+mod facts;
+mod mesh;
+
+use std::time::Duration;
+
+use facts::{assert_same, facts, setting};
+use mesh::{Hop, Mesh};
+use paceline_engine::{
+    Door, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideFederate, OutsideLps, Protocol, RunError,
+    Simulation, ThreadFederate,
+};
+use paceline_kernel::{Event, LpId, Model, Rng, Time};
+
+/// Protocols under which federates may be outside.
+fn protocols() -> impl Iterator<Item = Protocol> {
+    Protocol::ALL.into_iter().map(|(protocol, ..)| protocol).filter(|own| *own != Protocol::Sequential)
+}
+
+#[test]
+fn whoever_is_outside_the_result_is_that_of_the_run_alone() {
+    let first = setting("PACELINE_SEED", 0);
+    let mut joined = 0;
+    for seed in first..first + setting("PACELINE_CASES", 60) {
+        let (mesh, mut rng) = (Mesh::draw(seed, false), Rng::new(seed, 0x6f75_7473));
+        let run = || Simulation::new(mesh.clone()).until(mesh.until()).seed(seed);
+        let reference = facts(run().protocol(Protocol::Sequential).run().expect("the model keeps the rules"));
+        for protocol in protocols() {
+            let federates = 1 + rng.below(u64::from(mesh.lps().min(8))) as u32;
+            let mut run = run().protocol(protocol).federates(federates).threads(1 + rng.below(3) as u32);
+            let mut what = format!("case {seed}: {protocol:?}, {federates} federates, outside");
+            for federate in 0..federates {
+                if rng.chance(0.4) {
+                    let thread = ThreadFederate::dawdling(mesh.clone(), rng.u64());
+                    let mut outside = Outside::new(thread);
+                    what += &format!(" {federate}");
+                    if rng.chance(0.3) {
+                        let grain = mesh.grain().as_nanos();
+                        let from = Time::nanos(grain * rng.below(30));
+                        let until = Time::nanos(from.as_nanos() + grain * (1 + rng.below(100)));
+                        outside = outside.from(from).until(until);
+                        what += &format!(" from {from} until {until}");
+                    }
+                    run = run.outside(federate, outside);
+                    joined += 1;
+                }
+            }
+            if rng.chance(0.3) {
+                let events = 1 + rng.below(30);
+                run = run.leg_events(events);
+                what += &format!(", legs of {events} events");
+            }
+            let report = run.run().unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_same(&facts(report), &reference, &what);
+        }
+    }
+    assert!(joined > 0, "somebody was outside");
+}
+
+/// What a stubborn federate answers to its first question: its next time, and messages.
+type Reply = fn(&mut OutsideLps<Mesh>, Time) -> (Time, Vec<Event<Hop>>);
+
+/// Answers from within the question, as it was told to; then it has nothing to do any more.
+struct Stubborn {
+    reply: Reply,
+    lps: Option<(OutsideLps<Mesh>, Door<Mesh>)>,
+}
+
+impl OutsideFederate<Mesh> for Stubborn {
+    fn begin(&mut self, lps: OutsideLps<Mesh>, door: Door<Mesh>) -> Time {
+        let reached = lps.reached;
+        self.lps = Some((lps, door));
+        reached
+    }
+
+    fn advance(&mut self, bound: Time, _events: Vec<Event<Hop>>) {
+        let (lps, door) = self.lps.as_mut().expect("it has begun");
+        let (next, events) = (self.reply)(lps, bound);
+        door.done(next, events);
+    }
+
+    fn end(&mut self) {
+        let (lps, door) = self.lps.take().expect("it has begun");
+        door.ended(lps);
+    }
+}
+
+/// A model of several LPs, and the error of a run in which the LPs of federate 1 of 2 are run like this.
+fn refused(protocol: Protocol, outside: impl FnOnce(Mesh) -> Outside<Mesh>) -> RunError {
+    let mesh = (0..).map(|seed| Mesh::draw(seed, false)).find(|mesh| mesh.lps() > 3);
+    let mesh = mesh.expect("some meshes have several LPs");
+    let run =
+        Simulation::new(mesh.clone()).until(Time::secs(1_000)).protocol(protocol).federates(2).threads(2);
+    run.outside(1, outside(mesh)).run().expect_err("it breaks a rule")
+}
+
+fn kind(error: RunError) -> OutsideErrorKind {
+    match error {
+        RunError::Outside(OutsideError { federate: 1, kind, .. }) => kind,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn who_breaks_a_rule_is_named_with_what_was_allowed() {
+    let stubborn = |reply: Reply| move |_: Mesh| Outside::new(Stubborn { reply, lps: None });
+    for protocol in protocols() {
+        let not_done = refused(protocol, stubborn(|_, _| (Time::ZERO, Vec::new())));
+        assert!(matches!(kind(not_done), OutsideErrorKind::NotDone { next: Time::ZERO, .. }), "{protocol:?}");
+        let early = refused(protocol, stubborn(|lps, _| (Time::MAX, vec![message(lps, 0, Time::ZERO)])));
+        assert!(matches!(kind(early), OutsideErrorKind::TooEarly { at: Time::ZERO, .. }), "{protocol:?}");
+        let unknown =
+            refused(protocol, stubborn(|lps, bound| (Time::MAX, vec![message(lps, 1 << 30, bound)])));
+        assert!(
+            matches!(kind(unknown), OutsideErrorKind::UnknownLp { to: LpId(0x4000_0000), .. }),
+            "{protocol:?}"
+        );
+        let gone = refused(protocol, |_| Outside::new(Gone));
+        assert_eq!(kind(gone), OutsideErrorKind::Gone, "{protocol:?}");
+        let late = refused(protocol, |_| {
+            Outside::new(Silent::default()).limit(Duration::from_millis(20), IfLate::EndRun)
+        });
+        assert_eq!(kind(late), OutsideErrorKind::Late(Duration::from_millis(20)), "{protocol:?}");
+    }
+}
+
+/// A message of the first LP of a federate.
+fn message(lps: &mut OutsideLps<Mesh>, to: u32, at: Time) -> Event<Hop> {
+    let from = lps.lps().next().expect("it has LPs");
+    let OutsideLps { federate, partition, .. } = lps;
+    federate.send_from(partition, from, LpId(to), at, Hop::outside(1))
+}
+
+/// Goes away as soon as it is there.
+struct Gone;
+
+impl OutsideFederate<Mesh> for Gone {
+    fn begin(&mut self, lps: OutsideLps<Mesh>, _door: Door<Mesh>) -> Time {
+        lps.reached
+    }
+    fn advance(&mut self, _bound: Time, _events: Vec<Event<Hop>>) {}
+    fn end(&mut self) {}
+}
+
+/// Never answers.
+#[derive(Default)]
+struct Silent(Option<Door<Mesh>>);
+
+impl OutsideFederate<Mesh> for Silent {
+    fn begin(&mut self, lps: OutsideLps<Mesh>, door: Door<Mesh>) -> Time {
+        self.0 = Some(door);
+        lps.reached
+    }
+    fn advance(&mut self, _bound: Time, _events: Vec<Event<Hop>>) {}
+    fn end(&mut self) {}
+}
+
+#[test]
+fn one_that_is_dropped_is_silent_and_the_others_go_on() {
+    for protocol in protocols() {
+        let mesh = (0..).map(|seed| Mesh::draw(seed, false)).find(|mesh| mesh.lps() > 3);
+        let mesh = mesh.expect("some meshes have several LPs");
+        let run = Simulation::new(mesh.clone()).until(Time::secs(1_000)).protocol(protocol).federates(2);
+        let outside = Outside::new(Silent::default()).limit(Duration::from_millis(20), IfLate::Drop);
+        let report = run.threads(2).outside(1, outside).leg_events(5).run().expect("who is late is dropped");
+        assert_eq!(report.dropped, [1], "{protocol:?}");
+        let inside: Vec<u32> = mesh.partition(2).members(0).iter().map(|lp| lp.0).collect();
+        let committed: Vec<u32> = report.outputs.iter().flatten().map(|(lp, ..)| lp.0).collect();
+        assert!(!committed.is_empty() && committed.iter().all(|lp| inside.contains(lp)), "{protocol:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_with_outside_federates_is_refused_at_once() {
+    let mesh = (0..).map(|seed| Mesh::draw(seed, false)).find(|mesh| mesh.lps() > 3);
+    let mesh = mesh.expect("some meshes have several LPs");
+    let base = || Simulation::new(mesh.clone()).federates(2).protocol(Protocol::Window);
+    let outside = || Outside::new(ThreadFederate::new(mesh.clone()));
+    let error = |run: Simulation<Mesh>| run.run().expect_err("it is refused").to_string();
+    assert_eq!(
+        error(base().outside(2, outside())),
+        "outside federate 2: there is no such federate; allowed: numbers below 2"
+    );
+    assert_eq!(
+        error(base().outside(1, outside()).outside(1, outside())),
+        "outside federate 1: two outside federates have this number"
+    );
+    assert_eq!(
+        error(base().protocol(Protocol::Sequential).outside(0, outside())),
+        "outside federate 0: the sequential protocol cannot be used with outside federates"
+    );
+    let mut run = base().outside(1, Outside::new(Silent::default())).start().expect("it can be started");
+    let error = run.run_event().expect_err("nobody knows what it does at one event");
+    assert_eq!(error.to_string(), "outside federate 1: single steps cannot be used with outside federates");
+}
