@@ -8,7 +8,7 @@
 mod mesh;
 
 use mesh::Mesh;
-use paceline_engine::{Monitor, Protocol, Simulation, Speculation};
+use paceline_engine::{Monitor, Outside, Protocol, Simulation, Speculation, ThreadFederate};
 use paceline_kernel::{Cancellation, GvtKind, Model, Rng, Saving};
 
 /// Interleavings tried of each case.
@@ -105,6 +105,34 @@ fn pausing_in_the_middle_and_going_on() {
                     other.join().expect("does not panic");
                 },
                 50,
+            );
+        }
+    }
+}
+
+#[test]
+fn federates_outside() {
+    for (protocol, ..) in Protocol::ALL.into_iter().filter(|(protocol, ..)| *protocol != Protocol::Sequential)
+    {
+        for case in 0..8 {
+            let mesh = Mesh::draw(case, false);
+            let federates = mesh.lps().min(4);
+            let base = move |mesh: &Mesh| Simulation::new(mesh.clone()).until(mesh.until()).seed(case);
+            let reference =
+                base(&mesh).protocol(Protocol::Sequential).run().expect("the model keeps the rules").digest;
+            shuttle::check_random(
+                move || {
+                    let run = base(&mesh).protocol(protocol).federates(federates).threads(2);
+                    let run = if case % 2 == 0 { run.leg_events(40) } else { run };
+                    let outside = |run: Simulation<Mesh>, federate| {
+                        let thread = ThreadFederate::dawdling(mesh.clone(), case);
+                        run.outside(federate, Outside::new(thread))
+                    };
+                    let run = (0..federates).step_by(2).fold(run, outside);
+                    let report = run.run().expect("the model keeps the rules");
+                    assert_eq!(report.digest, reference, "{protocol:?}, case {case}");
+                },
+                30,
             );
         }
     }

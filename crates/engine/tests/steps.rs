@@ -1,4 +1,4 @@
-//! A run that is cut into steps in any way, with events from outside at fixed places, gives the result of the sequential run that is
+//! A run that is cut into steps in any way, with events from outside at fixed places and any of its federates run outside, gives the result of the sequential run that is
 //! cut at these places only.
 //!
 //! `PACELINE_CASES` sets the number of random models (default 60 in each test), `PACELINE_SEED` the first.
@@ -9,7 +9,8 @@ mod mesh;
 use facts::{Facts, assert_same, facts, setting};
 use mesh::{Hop, Mesh};
 use paceline_engine::{
-    CheckpointFile, Checkpoints, EndedBy, Protocol, QueueKind, Reached, Run, RunError, SendError, Simulation,
+    CheckpointFile, Checkpoints, EndedBy, Outside, Protocol, QueueKind, Reached, Run, RunError, SendError,
+    Simulation, ThreadFederate,
 };
 use paceline_kernel::{Context, LpId, Model, Rng, TieBreak, Time};
 
@@ -84,10 +85,27 @@ impl Case {
         let federates = 1 + self.rng.below(u64::from(self.mesh.lps())) as u32;
         let threads = [1, 2, 8][self.rng.below(3) as usize];
         let run = self.simulation().protocol(protocol).queue(queue).federates(federates).threads(threads);
-        let run = if self.rng.chance(0.3) { run.shuffle_lps(self.seed) } else { run };
+        let run = match self.rng.below(6) {
+            0 | 1 => run.shuffle_lps(self.seed),
+            2..=4 if protocol != Protocol::Sequential && self.mesh.lookahead() > Time::ZERO => {
+                self.put_outside(run, federates)
+            }
+            _ => run,
+        };
         let run = if self.rng.chance(0.3) { run.leg_events(1 + self.rng.below(20)) } else { run };
         let what = format!("{queue:?}, {federates} federates, {threads} threads");
         (run.draw_protocols(self.seed), format!("case {}: {protocol:?}, {what}", self.seed))
+    }
+
+    /// Has any of the federates run on threads of their own.
+    fn put_outside(&mut self, run: Simulation<Mesh>, federates: u32) -> Simulation<Mesh> {
+        (0..federates).fold(run, |run, federate| {
+            if self.rng.chance(0.5) {
+                return run;
+            }
+            let thread = ThreadFederate::dawdling(self.mesh.clone(), self.rng.u64());
+            run.outside(federate, Outside::new(thread))
+        })
     }
 
     /// Whether a protocol can run the model.

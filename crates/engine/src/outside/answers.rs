@@ -6,7 +6,6 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
-#[cfg(not(paceline_shuttle))]
 use std::time::{Duration, Instant};
 
 use paceline_kernel::{Event, Fault, Model, Time};
@@ -45,7 +44,6 @@ pub enum Failure {
 struct List<M: Model> {
     answers: VecDeque<(u32, Answer<M>)>,
     /// By when whom is to answer, where there is a limit.
-    #[cfg(not(paceline_shuttle))]
     deadlines: Vec<(u32, Instant)>,
     over: bool,
 }
@@ -61,12 +59,7 @@ pub(crate) struct Answers<M: Model> {
 impl<M: Model> Answers<M> {
     /// Answers for which workers are woken through `idle`.
     pub(crate) fn new(idle: Arc<Idle>) -> Self {
-        let list = List {
-            answers: VecDeque::new(),
-            #[cfg(not(paceline_shuttle))]
-            deadlines: Vec::new(),
-            over: false,
-        };
+        let list = List { answers: VecDeque::new(), deadlines: Vec::new(), over: false };
         Self { list: Mutex::new(list), changed: Condvar::new(), idle }
     }
 
@@ -108,10 +101,7 @@ impl<M: Model> Answers<M> {
         lock(&self.list).over = true;
         self.changed.notify_all();
     }
-}
 
-#[cfg(not(paceline_shuttle))]
-impl<M: Model> Answers<M> {
     /// `federate` is to answer within `limit` from now; without a limit, when it likes.
     pub(crate) fn expect(&self, federate: u32, limit: Option<Duration>) {
         if let Some(limit) = limit {

@@ -9,6 +9,7 @@ use paceline_kernel::{Balance, EventQueue, Federate, Model, Outbox, Partition, T
 use super::{Answers, Occupant, Outside, OutsideError, OutsideErrorKind, Proxy};
 use crate::idle::Idle;
 use crate::seat::{Batch, Federates};
+use crate::sync::thread;
 use crate::{Protocol, RunError, Simulation};
 
 /// The outside federates of a run that has some, between two legs.
@@ -247,19 +248,12 @@ pub(crate) fn timed<M: Model, R>(
     keep_time(&answers, work)
 }
 
-#[cfg(not(paceline_shuttle))]
 fn keep_time<M: Model, R>(answers: &Answers<M>, work: impl FnOnce() -> R) -> R {
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         scope.spawn(|| answers.keep_time());
         let _close = Close(answers);
         work()
     })
-}
-
-/// There are no limits under shuttle, which has no clock.
-#[cfg(paceline_shuttle)]
-fn keep_time<M: Model, R>(_: &Answers<M>, work: impl FnOnce() -> R) -> R {
-    work()
 }
 
 /// Closes the answers, whatever happens.

@@ -191,7 +191,6 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
         }
         (self.floor, self.bound, self.handed_over) = (floor, Some(bound), events.len() as u64);
         self.start_ns = self.track.now();
-        #[cfg(not(paceline_shuttle))]
         self.answers.expect(self.id(), self.outside.limit);
         self.outside.runner.advance(bound, events);
         Asked::Yes
@@ -218,7 +217,6 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
                         return wrong(kind);
                     }
                 }
-                #[cfg(not(paceline_shuttle))]
                 self.answers.met(self.id());
                 (self.bound, self.next) = (None, next);
                 self.track.ran(self.stand_in.id(), self.start_ns, bound, self.handed_over);
@@ -291,7 +289,6 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
     /// Ends the stretch: asks for the LPs, unless it was dropped. Says whether there is an answer to wait for.
     pub(crate) fn end(&mut self) -> bool {
         if !self.outside.dropped {
-            #[cfg(not(paceline_shuttle))]
             self.answers.expect(self.id(), self.outside.limit);
             self.outside.runner.end();
         }
@@ -303,7 +300,6 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
         let wrong = |kind| Err(RunError::Outside(OutsideError { federate: self.stand_in.id(), kind }));
         match answer {
             Answer::Ended(lps) if lps.federate.id() == self.id() => {
-                #[cfg(not(paceline_shuttle))]
                 self.answers.met(self.id());
                 self.stand_in.take_back(lps.federate);
                 Ok(true)
