@@ -21,7 +21,7 @@ impl LpId {
 
 impl fmt::Display for LpId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LP {}", self.0)
+        f.pad(&format!("LP {}", self.0))
     }
 }
 

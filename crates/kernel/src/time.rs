@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 /// use paceline_kernel::Time;
 /// assert_eq!(Time::secs(2) + Time::millis(500), Time::nanos(2_500_000_000));
 /// assert_eq!(Time::millis(1500).to_string(), "1.5s");
+/// assert_eq!(format!("{:>6}", Time::millis(1500)), "  1.5s");
 /// assert!(Time::secs(1) < Time::MAX);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -103,17 +104,17 @@ impl Sub for Time {
 }
 
 impl fmt::Display for Time {
-    /// Exact seconds without trailing zeros ("1.5s"), or "never".
+    /// Exact seconds without trailing zeros ("1.5s"), or "never"; padded to a width if one is asked for.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::MAX {
-            return f.write_str("never");
+            return f.pad("never");
         }
         let (s, ns) = (self.0 / 1_000_000_000, self.0 % 1_000_000_000);
         if ns == 0 {
-            return write!(f, "{s}s");
+            return f.pad(&format!("{s}s"));
         }
         let fraction = format!("{ns:09}");
-        write!(f, "{s}.{}s", fraction.trim_end_matches('0'))
+        f.pad(&format!("{s}.{}s", fraction.trim_end_matches('0')))
     }
 }
 
