@@ -33,6 +33,15 @@
 #![doc = include_str!("../examples/stepping.rs")]
 //! ```
 //!
+//! # Who joins a run from outside
+//!
+//! The LPs of a federate may be run by somebody else ([`Simulation::outside`]): on a thread ([`ThreadFederate`]), by a program in any
+//! language that speaks lines of JSON ([`JsonFederate`]), or by what implements [`OutsideFederate`]. It may come late and leave early.
+//!
+//! ```
+#![doc = include_str!("../examples/outside.rs")]
+//! ```
+//!
 //! # Running ahead
 //!
 //! Under [`Protocol::Optimistic`] federates do not wait for each other: they run ahead and roll back
@@ -93,14 +102,16 @@
 #![forbid(unsafe_code)]
 
 pub use paceline_engine::{
-    Balancing, CheckpointError, CheckpointFile, Checkpoints, EndedBy, Lateness, MOST_THREADS, Monitor,
-    Observer, Optimistic, Pause, Protocol, QueueKind, Reached, Record, RecordKind, Report, Run, RunError,
-    SendError, Sender, Sent, Simulation, Speculation, Stepped, ThreadsError, TraceSink, Tried, WindowOpened,
-    determinism,
+    Balancing, CheckpointError, CheckpointFile, Checkpoints, Door, EndedBy, Failure, IfLate, JsonFederate,
+    Lateness, MOST_THREADS, Monitor, Observer, Optimistic, Outside, OutsideError, OutsideErrorKind,
+    OutsideFederate, OutsideLps, Pause, Protocol, QueueKind, Reached, Record, RecordKind, Report, Run,
+    RunError, SendError, Sender, Sent, Simulation, Speculation, Stepped, ThreadFederate, ThreadsError,
+    TraceSink, Tried, WindowOpened, determinism,
 };
 pub use paceline_kernel::{
-    Balance, Bits, Cancellation, Channels, Context, Depths, Digest, Fault, FaultKind, GvtKind, Kept,
-    LinkError, LpId, Model, Partition, Rng, Rollbacks, Saving, TieBreak, Time, Trouble, TroubleKind, World,
+    Balance, Bits, Cancellation, Channels, Context, Depths, Digest, Event, Fault, FaultKind, Federate,
+    GvtKind, Kept, LinkError, LpId, Model, Partition, Rng, Rollbacks, Saving, TieBreak, Time, Trouble,
+    TroubleKind, World,
 };
 
 /// Everything a model and its `main` need: `use paceline::prelude::*`.
