@@ -97,13 +97,24 @@ pub fn grid(table: &Table) -> String {
 
 #[cfg(test)]
 mod tests {
+    use paceline_report::Check;
+
     use super::*;
 
     #[test]
     fn findings_end_with_what_holds_of_them() {
-        let finding = Finding { name: "one".into(), title: "shows".into(), ..Finding::default() };
-        let told = told(&[finding]);
+        let check = |holds| Check {
+            what: "gain".into(),
+            published: "20".into(),
+            ours: "18".into(),
+            must: "at least 15".into(),
+            holds,
+        };
+        let finding =
+            |checks| Finding { name: "one".into(), title: "shows".into(), checks, ..Finding::default() };
+        let told =
+            told(&[finding(vec![check(true)]), finding(vec![check(true), check(false)]), finding(vec![])]);
         assert!(told.starts_with("one: shows (0 s)\n"), "{told}");
-        assert!(told.ends_with("1 of 1 experiments hold, 0 of 0 checks\n"), "{told}");
+        assert!(told.ends_with("1 of 3 experiments hold, 2 of 3 checks\n"), "{told}");
     }
 }
