@@ -16,7 +16,7 @@ lps = 512
 messages_per_lp = 4
 
 [run]
-until = "1500s"
+until = "12000s"
 federates = 8
 threads = 1
 "#;
@@ -86,7 +86,7 @@ fn threads_follow_the_cores_that_the_process_may_use() {
     use rustix::process::Pid;
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
     let folder = folder();
-    let text = PHOLD.replace("threads = 1\n", "").replace("1500s", "400000s");
+    let text = PHOLD.replace("threads = 1\n", "").replace("12000s", "400000s");
     fs::write(folder.path().join("long.toml"), text).unwrap();
     // Long enough for two looks at the cores, and short enough to end if nobody looks.
     let mut child = start(folder.path(), &[]);
