@@ -2,14 +2,17 @@
 //!
 //! A model whose `init` or `handle` looks at a clock, a global, an address or a hash-ordered map has results that nobody
 //! can repeat. [`compare`] runs two of the same model sequentially and in lockstep, stops at the first event after which
-//! they differ, and says what differs: the LP's state (by its `Hash`; shown by its `Debug`), a message sent, or the number
-//! of random numbers drawn.
+//! they differ, and says what differs: the LP's state, a message sent, or the number of random numbers drawn. Values are
+//! compared by `Hash`, and by `Debug` in the first 65,536 events and one in 64 after them. From time to time all states are
+//! looked at: one that has changed without an event of its LP is shared with somebody. And the models are asked twice, before
+//! and after the run, for their LPs, lookahead, channels and partitions.
 //!
 //! What both runs see alike goes unnoticed: a thread's name, an environment variable, a clock that stood still between the
-//! two. Fields that `Hash` leaves out are noticed when they make a difference to something else.
+//! two.
 //!
 //! Invariant: up to the event in hand, both runs have had the same events, messages, states and draws.
 
+mod answers;
 mod differ;
 mod watched;
 
@@ -19,6 +22,7 @@ use paceline_kernel::{Fault, Federate, LpId, Model, Outbox, Partition, Progress,
 use thiserror::Error;
 
 use crate::Monitor;
+use answers::Answers;
 use differ::{Twin, shown};
 use watched::Watched;
 
@@ -95,14 +99,18 @@ pub struct Different {
 pub enum Moment {
     /// It was initialised.
     Init,
-    /// It handled this event, shown by its `Debug`, at this time.
+    /// It handled this event, shown by its `Debug`, at this time. Of a [`Difference::Touched`], which another LP may have
+    /// made: the last event before it was seen.
     Event(Time, String),
+    /// Nobody did anything: the model was asked about itself.
+    Asked,
 }
 
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Init => write!(f, "in `init`"),
+            Self::Asked => write!(f, "when the model is asked about itself"),
             Self::Event(time, event) => write!(f, "at {time}, handling {event}"),
         }
     }
@@ -111,12 +119,23 @@ impl fmt::Display for Moment {
 /// What differs between two runs: what it is in the one, and in the other.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Difference {
-    /// The models do not have the same number of LPs.
-    #[error("the models have {0} and {1} LPs")]
+    /// The models, or two answers of one, do not have the same number of LPs.
+    #[error("there are {0} LPs, then {1}")]
     Lps(u32, u32),
-    /// The models do not have the same lookahead.
-    #[error("the models have lookaheads of {0} and {1}")]
+    /// The models, or two answers of one, do not have the same lookahead.
+    #[error("the lookahead is {0}, then {1}")]
     Lookahead(Time, Time),
+    /// Whom the LP sends to, in two answers.
+    #[error("its channels are {0}, then {1}")]
+    Channels(String, String),
+    /// With so many federates, the federate that the LP is dealt to, in two answers.
+    #[error("of {0} federates it is dealt to number {1}, then to number {2}")]
+    Partition(u32, u32, u32),
+    /// The LP's state is not as its last event left it.
+    #[error(
+        "its state has changed since its own last event: it is shared with another LP, or with something outside"
+    )]
+    Touched,
     /// The LP's state.
     #[error("its state differs{}: {first} in one run, {second} in the other", path(.field))]
     State {
@@ -180,13 +199,13 @@ fn path(field: &str) -> String {
 /// assert!(matches!(different.difference, Difference::State { .. }));
 /// ```
 pub fn compare<M: Model>(first: &M, second: &M, how: &Comparison) -> Result<Same, Box<Different>> {
-    let at_start = |difference| Different { events: 0, lp: LpId(0), moment: Moment::Init, difference };
-    if first.lps() != second.lps() {
-        return Err(Box::new(at_start(Difference::Lps(first.lps(), second.lps()))));
-    }
-    if first.lookahead() != second.lookahead() {
-        return Err(Box::new(at_start(Difference::Lookahead(first.lookahead(), second.lookahead()))));
-    }
+    let answers = Answers::of(first);
+    let ask = |model, events| match answers.unlike(&Answers::of(model)) {
+        Some((lp, difference)) => Err(Box::new(Different { events, lp, moment: Moment::Asked, difference })),
+        None => Ok(()),
+    };
+    ask(second, 0)?;
+    ask(first, 0)?;
     let partition = Partition::runs(first.lps(), 1);
     let settings = Settings { seed: how.seed, ties: how.ties, window: Time::ZERO };
     let build = |model| Federate::<M, Watched<M::Event>>::build(model, &partition, settings);
@@ -199,12 +218,15 @@ pub fn compare<M: Model>(first: &M, second: &M, how: &Comparison) -> Result<Same
             let (one, other) = (one.err(), other.err());
             let lp = one.as_ref().or(other.as_ref()).map_or(LpId(0), |fault| fault.from);
             let difference = Difference::Fault(shown(one.as_ref()), shown(other.as_ref()));
-            return Err(Box::new(Different { lp, ..at_start(difference) }));
+            return Err(Box::new(Different { events: 0, lp, moment: Moment::Init, difference }));
         }
     };
-    let mut twin = Twin { models: (first, second), partition: &partition, one, other, how };
+    let settled = Vec::with_capacity(partition.lps() as usize);
+    let mut twin = Twin { models: (first, second), partition: &partition, one, other, how, settled };
     twin.compare_starts()?;
     let mut outboxes = (Outbox::new(1), Outbox::new(1));
+    // As many events as LPs at least, so that looking at all of them costs no more than the events do.
+    let sweep = BATCH.max(4 * u64::from(partition.lps()));
     let mut events = 0;
     let ended = loop {
         if events % BATCH == 0 && how.monitor.stopped() {
@@ -224,6 +246,14 @@ pub fn compare<M: Model>(first: &M, second: &M, how: &Comparison) -> Result<Same
         }
         events += 1;
         how.monitor.advance(twin.one.last(), 1);
+        if events % sweep == 0 {
+            twin.compare_all(events)?;
+        }
     };
+    if events > 0 {
+        twin.compare_all(events)?;
+    }
+    ask(first, events)?;
+    ask(second, events)?;
     Ok(Same { events, last: twin.one.last(), ended })
 }

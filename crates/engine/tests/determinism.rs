@@ -3,13 +3,15 @@
 mod mesh;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use mesh::Mesh;
 use paceline_engine::determinism::{Comparison, Difference, Different, Ended, Moment, Same, compare};
 use paceline_engine::{Monitor, Protocol, Simulation};
-use paceline_kernel::{Context, FaultKind, LpId, Model, TieBreak, Time};
+use paceline_kernel::{Channels, Context, FaultKind, LpId, Model, Partition, TieBreak, Time};
 
 /// What LP 3 does wrong in its fifth event; nobody else ever does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,6 +22,7 @@ enum Wrong {
     Address,
     HashOrder,
     Draws,
+    Unhashed,
     Silence,
     Rule,
     RuleByClock,
@@ -40,6 +43,17 @@ struct Ring {
 struct Seen {
     visits: u64,
     odd: Odd,
+    unhashed: Unhashed,
+}
+
+/// What `Hash` leaves out.
+#[derive(Clone, Debug, Default)]
+struct Unhashed {
+    turns: u64,
+}
+
+impl Hash for Unhashed {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 #[derive(Clone, Debug, Default, Hash)]
@@ -61,7 +75,7 @@ impl Ring {
 
     fn look(&self, seen: &Seen, cx: &mut Context<Self>) -> u64 {
         match self.wrong {
-            Wrong::Nothing | Wrong::Silence | Wrong::Rule | Wrong::RuleByClock => 0,
+            Wrong::Nothing | Wrong::Unhashed | Wrong::Silence | Wrong::Rule | Wrong::RuleByClock => 0,
             Wrong::Clock => self.clock(),
             Wrong::Counter => COUNTER.fetch_add(1, Ordering::Relaxed),
             Wrong::Address => std::ptr::from_ref(seen).addr() as u64,
@@ -105,6 +119,7 @@ impl Model for Ring {
             match self.wrong {
                 // Every other call is silent: one of each pair of runs.
                 Wrong::Silence if PARITY.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) => return,
+                Wrong::Unhashed => seen.unhashed.turns = self.clock(),
                 Wrong::Rule => cx.send(next, Time::ZERO, 9),
                 Wrong::RuleByClock => cx.send(next, Time::nanos(1 + self.clock() % 1_000_000), 9),
                 _ => seen.odd.word = self.look(seen, cx),
@@ -142,6 +157,13 @@ fn a_clock_a_global_an_address_and_hash_order_are_caught_in_the_state() {
         let number = |word: &str| word.parse::<u64>().expect("the value is shown");
         assert_ne!(number(&first), number(&second), "{wrong:?}");
     }
+}
+
+#[test]
+fn fields_that_the_hash_leaves_out_are_compared_too() {
+    let Difference::State { field, first, second } = caught(Wrong::Unhashed) else { panic!("the state") };
+    assert_eq!(field, "unhashed.turns");
+    assert_ne!(first, second);
 }
 
 #[test]
@@ -197,6 +219,113 @@ fn first_messages_are_compared() {
     let (first, second) = ("none".to_owned(), "1 to LP 2 for 1s".to_owned());
     assert_eq!(different.difference, Difference::Message { number: 2, first, second });
     assert!(compare(&Starts(2), &Starts(2), &how()).is_ok());
+}
+
+/// LPs 1 and 2 have one counter, which counts the events of both.
+struct Sharing(Arc<Mutex<u64>>);
+
+#[derive(Clone, Debug)]
+struct Counter(Arc<Mutex<u64>>);
+
+impl Hash for Counter {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.0.lock().unwrap().hash(hasher);
+    }
+}
+
+impl Model for Sharing {
+    type State = Counter;
+    type Event = ();
+    type Output = ();
+
+    fn lps(&self) -> u32 {
+        4
+    }
+    fn lookahead(&self) -> Time {
+        Time::secs(1)
+    }
+    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> Counter {
+        cx.schedule(Time::secs(1 + u64::from(lp.0)), ());
+        Counter(if matches!(lp.0, 1 | 2) { self.0.clone() } else { Arc::default() })
+    }
+    fn handle(&self, counter: &mut Counter, (): &(), _: &mut Context<Self>) {
+        *counter.0.lock().unwrap() += 1;
+    }
+}
+
+#[test]
+fn states_that_two_lps_share_are_caught() {
+    let sharing = || Sharing(Arc::default());
+    let different = compare(&sharing(), &sharing(), &how()).expect_err("an event of LP 2 changes LP 1");
+    assert_eq!((different.lp, &different.difference), (LpId(1), &Difference::Touched));
+}
+
+/// A model that answers one kind of question otherwise from the second time on, or from the first event on.
+struct Fickle {
+    kind: &'static str,
+    by_event: bool,
+    changed: AtomicBool,
+}
+
+impl Fickle {
+    fn new(kind: &'static str, by_event: bool) -> Self {
+        Self { kind, by_event, changed: AtomicBool::new(false) }
+    }
+
+    fn otherwise(&self, kind: &str) -> bool {
+        let changed = self.changed.load(Ordering::Relaxed);
+        if kind == self.kind && !self.by_event {
+            self.changed.store(true, Ordering::Relaxed);
+        }
+        kind == self.kind && changed
+    }
+}
+
+impl Model for Fickle {
+    type State = ();
+    type Event = ();
+    type Output = ();
+
+    fn lps(&self) -> u32 {
+        if self.otherwise("lps") { 5 } else { 4 }
+    }
+    fn lookahead(&self) -> Time {
+        if self.otherwise("lookahead") { Time::secs(2) } else { Time::secs(1) }
+    }
+    fn channels(&self, lp: LpId) -> Channels {
+        let next = LpId((lp.0 + if self.otherwise("channels") { 2 } else { 1 }) % 4);
+        Channels::Only(vec![(next, Time::secs(1))])
+    }
+    fn partition(&self, federates: u32) -> Partition {
+        let mut owner: Vec<u32> = (0..4).map(|lp| lp * federates.min(4) / 4).collect();
+        if self.otherwise("partition") {
+            owner.reverse();
+        }
+        Partition::table(&owner)
+    }
+    fn init(&self, _: LpId, cx: &mut Context<Self>) {
+        cx.schedule(Time::secs(1), ());
+    }
+    fn handle(&self, (): &mut (), (): &(), _: &mut Context<Self>) {
+        self.changed.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn answers_that_change_are_caught() {
+    let compared =
+        |kind, by_event| compare(&Fickle::new(kind, by_event), &Fickle::new(kind, by_event), &how());
+    for (kind, words) in
+        [("lps", "LPs"), ("lookahead", "lookahead"), ("channels", "channels"), ("partition", "dealt to")]
+    {
+        for by_event in [false, true] {
+            let different = compared(kind, by_event).expect_err("it changes its mind");
+            let expected = (&Moment::Asked, if by_event { 4 } else { 0 });
+            assert_eq!((&different.moment, different.events), expected, "{kind}: {different}");
+            assert!(different.to_string().contains(words), "{kind}: {different}");
+        }
+    }
+    assert!(compared("nothing", true).is_ok());
 }
 
 #[test]

@@ -188,6 +188,7 @@ fn a_broken_rule_that_becomes_final_ends_the_run_with_its_place() {
 enum Flaw {
     None,
     ForgetfulUndo,
+    ForgetfulUndoAndHash,
     SharedClone,
     Counter,
     CounterInMessages,
@@ -203,6 +204,17 @@ struct Place {
     visits: u64,
     fifth: u64,
     shared: Shared,
+    unhashed: Unhashed,
+}
+
+/// What `Hash` leaves out.
+#[derive(Clone, Debug, Default)]
+struct Unhashed {
+    turns: u64,
+}
+
+impl Hash for Unhashed {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// A clone of it is no copy.
@@ -239,6 +251,7 @@ impl Model for Walk {
             match self.0 {
                 Flaw::None => {}
                 Flaw::ForgetfulUndo => place.fifth = 55,
+                Flaw::ForgetfulUndoAndHash => place.unhashed.turns = 55,
                 Flaw::SharedClone => *place.shared.0.lock().expect("nobody panics with it") = 55,
                 Flaw::Counter => place.fifth = COUNTER.fetch_add(1, Ordering::Relaxed),
                 Flaw::CounterInMessages => next += COUNTER.fetch_add(1, Ordering::Relaxed),
@@ -267,6 +280,12 @@ fn checked(flaw: Flaw, saving: Saving, federates: u32) -> Result<(), RunError> {
 fn what_cannot_be_taken_back_is_named_with_lp_event_and_field() {
     for (flaw, savings, words, [was, is]) in [
         (Flaw::ForgetfulUndo, &[Saving::Undo][..], "`undo` does not bring back", ["fifth: 0,", "fifth: 55,"]),
+        (
+            Flaw::ForgetfulUndoAndHash,
+            &[Saving::Undo],
+            "`undo` does not bring back",
+            ["turns: 0,", "turns: 55, (of the same hash)"],
+        ),
         (
             Flaw::SharedClone,
             &[Saving::Copy, Saving::Periodic],

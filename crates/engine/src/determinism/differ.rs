@@ -1,7 +1,11 @@
 //! Two federates in lockstep, and the first thing in which they differ.
 //!
-//! Values are compared by their hashes. Only where those differ is `Debug` asked to show the first line that does, with the
-//! names of the fields around it.
+//! Values are compared by their hashes, and in a sample of the events by what `Debug` shows of them as well, which finds
+//! fields that `Hash` leaves out. Where values differ, the first line of `Debug` that does is shown with the names of the
+//! fields around it.
+//!
+//! Invariant: `settled` holds the hash of each LP's state after the last event that happened to it; a state that has another
+//! hash was changed by somebody else.
 
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,6 +15,9 @@ use paceline_kernel::{Event, Fault, Federate, LpId, Model, Outbox, Partition, Pr
 use super::watched::Watched;
 use super::{Comparison, Difference, Different, Moment};
 
+/// All of so many first events are compared by `Debug` too, and then one in [`SAMPLE`].
+const THOROUGH: u64 = 1 << 16;
+const SAMPLE: u64 = 64;
 /// In place of an entry of a list that has ended.
 const NO_MORE: &str = "nothing more";
 
@@ -23,6 +30,7 @@ pub(super) struct Twin<'a, M: Model> {
     pub(super) one: Federate<M, Watched<M::Event>>,
     pub(super) other: Federate<M, Watched<M::Event>>,
     pub(super) how: &'a Comparison,
+    pub(super) settled: Vec<u64>,
 }
 
 impl<M: Model> Twin<'_, M> {
@@ -34,16 +42,17 @@ impl<M: Model> Twin<'_, M> {
     }
 
     /// Compares all LPs after `init`, and what they sent.
-    pub(super) fn compare_starts(&self) -> Result<(), Box<Different>> {
+    pub(super) fn compare_starts(&mut self) -> Result<(), Box<Different>> {
         let differs =
             |lp, difference| Box::new(Different { events: 0, lp, moment: Moment::Init, difference });
         for lp in (0..self.partition.lps()).map(LpId) {
-            if let Some(difference) = self.lp(lp) {
+            if let Some(difference) = self.lp(lp, true) {
                 return Err(differs(lp, difference));
             }
+            self.settled.push(hash(self.one.look(lp, self.partition).0));
         }
         let (one, other) = (&self.one.queue().put, &self.other.queue().put);
-        let Some((at, event)) = first_unlike(one, other) else { return Ok(()) };
+        let Some((at, event)) = first_unlike(one, other, true) else { return Ok(()) };
         // The lists are in the order of senders, so that the first difference is of the sender that comes first.
         let sender = |event: &Event<M::Event>| event.origin(self.how.ties).0;
         let lp = one.get(at).map(sender).into_iter().chain(other.get(at).map(sender)).min();
@@ -55,32 +64,60 @@ impl<M: Model> Twin<'_, M> {
     }
 
     /// Compares what the event handled last has done; `events` came before it.
-    pub(super) fn compare_event(&self, events: u64) -> Result<(), Box<Different>> {
-        let event = self.one.queue().taken.as_ref().expect("an event was handled");
-        let Some(difference) = self.event(event.to()) else { return Ok(()) };
+    pub(super) fn compare_event(&mut self, events: u64) -> Result<(), Box<Different>> {
+        let thorough = events < THOROUGH || events.is_multiple_of(SAMPLE);
+        let lp = self.taken().to();
+        match self.event(lp, thorough) {
+            Some(difference) => Err(self.different(events, lp, difference)),
+            None => {
+                self.settled[lp.index()] = hash(self.one.look(lp, self.partition).0);
+                Ok(())
+            }
+        }
+    }
+
+    /// Compares all LPs, after `events` events.
+    pub(super) fn compare_all(&self, events: u64) -> Result<(), Box<Different>> {
+        for lp in (0..self.partition.lps()).map(LpId) {
+            let (state, _) = self.one.look(lp, self.partition);
+            let touched = hash(state) != self.settled[lp.index()];
+            let difference = if touched { Some(Difference::Touched) } else { self.lp(lp, true) };
+            if let Some(difference) = difference {
+                return Err(self.different(events, lp, difference));
+            }
+        }
+        Ok(())
+    }
+
+    fn taken(&self) -> &Event<M::Event> {
+        self.one.queue().taken.as_ref().expect("an event was handled")
+    }
+
+    fn different(&self, events: u64, lp: LpId, difference: Difference) -> Box<Different> {
+        let event = self.taken();
         let moment = Moment::Event(event.time(), format!("{:?}", event.payload));
-        Err(Box::new(Different { events, lp: event.to(), moment, difference }))
+        Box::new(Different { events, lp, moment, difference })
     }
 
     /// What differs after `lp` has handled an event.
-    fn event(&self, lp: LpId) -> Option<Difference> {
+    fn event(&self, lp: LpId, thorough: bool) -> Option<Difference> {
         let (one, other) = (self.one.fault(), self.other.fault());
         if one != other {
             return Some(Difference::Fault(shown(one), shown(other)));
         }
         let (one, other) = (&self.one.queue().put, &self.other.queue().put);
-        self.lp(lp).or_else(|| {
-            let (at, _) = first_unlike(one, other)?;
+        self.lp(lp, thorough).or_else(|| {
+            let (at, _) = first_unlike(one, other, thorough)?;
             let (first, second) = (message(one.get(at)), message(other.get(at)));
             Some(Difference::Message { number: at + 1, first, second })
         })
     }
 
     /// What differs between the two of an LP: state, then draws.
-    fn lp(&self, lp: LpId) -> Option<Difference> {
+    fn lp(&self, lp: LpId, thorough: bool) -> Option<Difference> {
         let (one, one_draws) = self.one.look(lp, self.partition);
         let (other, other_draws) = self.other.look(lp, self.partition);
-        if hash(one) != hash(other) {
+        if !alike(one, other, thorough) {
             let (field, first, second) = unlike_field(one, other);
             return Some(Difference::State { field, first, second });
         }
@@ -99,12 +136,35 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
+/// Whether two values have one hash and, if that is looked at, show the same lines in `Debug`, in any order: the lines of a
+/// hash map come in another order every time.
+fn alike<T: Hash + Debug>(one: &T, other: &T, thorough: bool) -> bool {
+    if hash(one) != hash(other) {
+        return false;
+    }
+    if !thorough {
+        return true;
+    }
+    let (one, other) = (format!("{one:#?}"), format!("{other:#?}"));
+    one == other || sorted_lines(&one) == sorted_lines(&other)
+}
+
+fn sorted_lines(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
 /// The place of the first events that differ, and one of them.
-fn first_unlike<'e, E: Hash>(one: &'e [Event<E>], other: &'e [Event<E>]) -> Option<(usize, &'e Event<E>)> {
-    let alike = |one: &Event<E>, other: &Event<E>| {
-        one == other && one.to() == other.to() && hash(&one.payload) == hash(&other.payload)
+fn first_unlike<'e, E: Hash + Debug>(
+    one: &'e [Event<E>],
+    other: &'e [Event<E>],
+    thorough: bool,
+) -> Option<(usize, &'e Event<E>)> {
+    let same = |one: &Event<E>, other: &Event<E>| {
+        one == other && one.to() == other.to() && alike(&one.payload, &other.payload, thorough)
     };
-    let at = one.iter().zip(other).take_while(|(one, other)| alike(one, other)).count();
+    let at = one.iter().zip(other).take_while(|(one, other)| same(one, other)).count();
     Some((at, one.get(at).or(other.get(at))?))
 }
 
