@@ -4,7 +4,15 @@
 //! 64 x 64 -> 128 bit multiplications. Streams of different LPs do not depend on each other, and nothing depends on
 //! which thread or federate runs the LP. To undo `n` draws is to subtract `n` from the counter.
 //!
-//! Logarithms come from `libm`, which computes the same bits on every machine.
+//! `rand_core`'s traits are implemented on it, so that distributions of other crates can be drawn from it. Those here take
+//! their logarithms from `libm`, which computes the same bits on every machine; whether others do is theirs to say.
+
+mod variates;
+
+#[cfg(test)]
+mod test;
+
+use rand_core::{Infallible, TryRng, utils};
 
 /// Multiplies to 128 bits and folds the halves together.
 #[inline(always)]
@@ -89,182 +97,25 @@ impl Rng {
     pub const fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
-
-    /// An exponential variate with the given mean, in the mean's unit.
-    #[inline(always)]
-    pub fn exponential(&mut self, mean: f64) -> f64 {
-        -mean * libm::log(1.0 - self.unit())
-    }
-
-    /// A normal variate with the given mean and standard deviation, both in one unit (Box and Muller, 1958). Always two
-    /// draws: the second variate is not kept, so that rewinding has nothing to forget.
-    pub fn normal(&mut self, mean: f64, deviation: f64) -> f64 {
-        let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
-        mean + deviation * radius * libm::cos(std::f64::consts::TAU * self.unit())
-    }
-
-    /// How many trials fail before the first that succeeds, each with `probability`, by inversion: one draw. `u64::MAX` at
-    /// most. Panics unless the probability is above 0 and at most 1.
-    pub fn geometric(&mut self, probability: f64) -> u64 {
-        assert!(
-            probability > 0.0 && probability <= 1.0,
-            "a probability above 0 and at most 1: {probability}"
-        );
-        let survival = libm::log(1.0 - self.unit());
-        if probability == 1.0 { 0 } else { (survival / libm::log1p(-probability)) as u64 }
-    }
-
-    /// Puts `items` in an order drawn from all their orders alike (Fisher and Yates), with one draw for each item but one.
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            items.swap(last, self.below(last as u64 + 1) as usize);
-        }
-    }
 }
 
-#[cfg(test)]
-mod test {
-    use super::*;
+/// Through it, `rand_core::Rng` (once called `RngCore`). Every call takes one draw, `fill_bytes` one for each 8 bytes begun.
+impl TryRng for Rng {
+    type Error = Infallible;
 
-    /// Chi-square of `counts` against equal shares, less its mean, in standard deviations.
-    fn excess(counts: &[u32]) -> f64 {
-        let expected = counts.iter().sum::<u32>() as f64 / counts.len() as f64;
-        let chi: f64 = counts.iter().map(|count| (f64::from(*count) - expected).powi(2) / expected).sum();
-        let freedom = counts.len() as f64 - 1.0;
-        (chi - freedom) / (2.0 * freedom).sqrt()
+    /// The upper half of a draw.
+    #[inline]
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok((self.u64() >> 32) as u32)
     }
 
-    #[test]
-    fn draws_are_uniform_along_a_stream_and_across_streams() {
-        for shift in [0, 28, 56] {
-            let (mut along, mut across, mut pairs) = ([0; 256], [0; 256], [0; 256]);
-            let mut rng = Rng::new(9, 4);
-            for stream in 0..100_000 {
-                along[(rng.u64() >> shift) as usize & 255] += 1;
-                let (mut own, mut next) = (Rng::new(9, stream), Rng::new(9, stream + 1));
-                let (own, next) = (own.u64() >> shift, next.u64() >> shift);
-                across[own as usize & 255] += 1;
-                pairs[((own & 15) << 4 | (next & 15)) as usize] += 1;
-            }
-            for (what, counts) in [("along", &along), ("across", &across), ("neighbours", &pairs)] {
-                assert!(excess(counts).abs() < 5.0, "{what}, bits from {shift}: {:.1}", excess(counts));
-            }
-        }
+    #[inline]
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.u64())
     }
 
-    #[test]
-    fn exponential_variates_have_the_mean_and_the_tail() {
-        let mut rng = Rng::new(3, 3);
-        const DRAWS: u32 = 200_000;
-        let (mut sum, mut tail) = (0.0, 0);
-        for _ in 0..DRAWS {
-            let variate = rng.exponential(2.0);
-            assert!(variate >= 0.0 && variate.is_finite());
-            sum += variate;
-            tail += u32::from(variate > 4.0);
-        }
-        let (mean, share) = (sum / f64::from(DRAWS), f64::from(tail) / f64::from(DRAWS));
-        assert!((mean - 2.0).abs() < 5.0 * 2.0 / f64::from(DRAWS).sqrt(), "mean {mean}");
-        let expected = (-2.0f64).exp();
-        let deviation = (expected * (1.0 - expected) / f64::from(DRAWS)).sqrt();
-        assert!((share - expected).abs() < 5.0 * deviation, "share beyond twice the mean {share}");
-    }
-
-    /// Computed by another implementation, out of the definition. They change only with every digest there is.
-    #[test]
-    fn draws_are_those_of_the_definition() {
-        let vectors = [
-            ((0, 0), [0x1f23_e129_8776_27bb, 0xc375_1511_ea33_ab68, 0xb2ad_b3d8_a96c_9f1a]),
-            ((1, 0), [0x092d_f0f4_f930_17cd, 0x1029_796a_7ec8_e1db, 0xe721_c39a_77fd_37aa]),
-            ((42, 7), [0x5b56_01ab_9ec3_46e9, 0x65c5_827f_9fee_dad3, 0x4f9e_6048_5702_b908]),
-            ((u64::MAX, 0xffff_ffff), [0x7f84_627f_b99c_2502, 0x4755_f6fb_1717_dab3, 0xc694_d37a_234c_ca90]),
-        ];
-        for ((seed, stream), expected) in vectors {
-            let mut rng = Rng::new(seed, stream);
-            assert_eq!([rng.u64(), rng.u64(), rng.u64()], expected, "seed {seed}, stream {stream}");
-        }
-    }
-
-    #[test]
-    fn normal_variates_have_mean_variance_and_tail() {
-        let mut rng = Rng::new(7, 1);
-        const DRAWS: f64 = 200_000.0;
-        let (mut sum, mut squares, mut tail) = (0.0, 0.0, 0.0);
-        for _ in 0..DRAWS as u32 {
-            let unit = (rng.normal(10.0, 3.0) - 10.0) / 3.0;
-            sum += unit;
-            squares += unit * unit;
-            tail += f64::from(u32::from(unit > 2.0));
-        }
-        assert_eq!(rng.draws(), 400_000, "two draws for each");
-        assert!((sum / DRAWS).abs() < 5.0 / DRAWS.sqrt(), "mean {}", sum / DRAWS);
-        assert!((squares / DRAWS - 1.0).abs() < 5.0 * (2.0 / DRAWS).sqrt(), "variance {}", squares / DRAWS);
-        let expected: f64 = 0.022_750_131_948;
-        let deviation = (expected * (1.0 - expected) / DRAWS).sqrt();
-        assert!((tail / DRAWS - expected).abs() < 5.0 * deviation, "beyond two deviations {}", tail / DRAWS);
-    }
-
-    #[test]
-    fn geometric_variates_have_the_mean_and_the_share_of_zeros() {
-        const DRAWS: f64 = 200_000.0;
-        for probability in [0.01, 0.3, 0.9] {
-            let mut rng = Rng::new(8, 2);
-            let (mut sum, mut zeros) = (0.0, 0.0);
-            for _ in 0..DRAWS as u32 {
-                let variate = rng.geometric(probability);
-                sum += variate as f64;
-                zeros += f64::from(u32::from(variate == 0));
-            }
-            let (mean, deviation) =
-                ((1.0 - probability) / probability, (1.0 - probability).sqrt() / probability);
-            assert!(
-                (sum / DRAWS - mean).abs() < 5.0 * deviation / DRAWS.sqrt(),
-                "{probability}: {}",
-                sum / DRAWS
-            );
-            let deviation = (probability * (1.0 - probability) / DRAWS).sqrt();
-            assert!(
-                (zeros / DRAWS - probability).abs() < 5.0 * deviation,
-                "{probability}: {}",
-                zeros / DRAWS
-            );
-        }
-        assert_eq!(Rng::new(8, 2).geometric(1.0), 0);
-    }
-
-    #[test]
-    fn every_order_of_a_shuffle_is_as_likely() {
-        let mut rng = Rng::new(9, 3);
-        let mut counts = std::collections::BTreeMap::new();
-        for _ in 0..48_000 {
-            let mut items = [0, 1, 2, 3];
-            rng.shuffle(&mut items);
-            *counts.entry(items).or_insert(0) += 1;
-        }
-        let counts: Vec<u32> = counts.into_values().collect();
-        assert_eq!((counts.len(), rng.draws()), (24, 3 * 48_000));
-        assert!(excess(&counts).abs() < 5.0, "{:.1}", excess(&counts));
-        rng.shuffle::<u8>(&mut []);
-    }
-
-    /// Computed by another implementation, as above.
-    #[test]
-    fn variates_are_those_of_the_definition() {
-        assert_eq!(Rng::new(42, 7).normal(0.0, 1.0), -0.751_412_203_451_030_8);
-        let mut rng = Rng::new(42, 7);
-        assert_eq!([8, 9, 7, 33], [(); 4].map(|()| rng.geometric(0.05)));
-        let mut items = [0, 1, 2, 3, 4, 5];
-        Rng::new(42, 7).shuffle(&mut items);
-        assert_eq!(items, [0, 3, 5, 4, 1, 2]);
-    }
-
-    #[test]
-    fn rewinding_repeats_the_draws() {
-        let mut rng = Rng::new(5, 6);
-        rng.u64();
-        let draws: Vec<u64> = (0..10).map(|_| rng.u64()).collect();
-        rng.rewind(10);
-        assert_eq!(rng.draws(), 1);
-        assert_eq!(draws, (0..10).map(|_| rng.u64()).collect::<Vec<_>>());
+    /// Little-endian words, the same on every machine.
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        utils::fill_bytes_via_next_word(bytes, || self.try_next_u64())
     }
 }
