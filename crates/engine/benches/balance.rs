@@ -20,7 +20,7 @@ use std::rc::Rc;
 use comfy_table::{Table, presets};
 use common::{Candidate, interleave, rounds};
 use paceline_engine::{Protocol, Report, Simulation};
-use paceline_kernel::{Balance, Context, LpId, Model, Partition, Time, span, sums};
+use paceline_kernel::{Balance, Context, LpId, Model, Partition, Time, Undo, UndoFn, span, sums};
 
 const LPS: u32 = 2_048;
 const MESSAGES: u32 = 16;
@@ -59,6 +59,8 @@ impl Model for Passing {
     type Event = ();
     type Output = ();
 
+    const UNDO: Option<UndoFn<Self>> = Some(Self::undo);
+
     fn lps(&self) -> u32 {
         LPS
     }
@@ -94,9 +96,9 @@ impl Model for Passing {
         let delay = Time::from_secs_f64(1.0 + cx.rng().exponential(1.0));
         cx.send(to, delay, ());
     }
-    fn has_undo(&self) -> bool {
-        true
-    }
+}
+
+impl Undo for Passing {
     fn undo(&self, received: &mut u64, (): &(), _: &mut paceline_kernel::Kept<'_>) {
         *received -= 1;
     }

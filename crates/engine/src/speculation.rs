@@ -71,7 +71,7 @@ impl Speculation {
 
     /// What of this cannot work with `model`; `largest` is the number of LPs of the largest federate.
     pub(crate) fn check<M: Model>(&self, model: &M, largest: u32) -> Result<(), RunError> {
-        if self.saving == Saving::Undo && !model.has_undo() {
+        if self.saving == Saving::Undo && M::UNDO.is_none() {
             return Err(RunError::NoUndo);
         }
         let needed = largest as usize * size_of::<M::State>();

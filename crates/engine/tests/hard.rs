@@ -8,7 +8,7 @@ mod hard;
 
 use hard::{Hard, Kind};
 use paceline_engine::{Protocol, RunError, Simulation, Speculation};
-use paceline_kernel::{Cancellation, Context, Kept, LpId, Model, Saving, Time, TroubleKind};
+use paceline_kernel::{Cancellation, Context, Kept, LpId, Model, Saving, Time, TroubleKind, Undo, UndoFn};
 
 /// Sizes that the model takes from the bench.
 mod groups {
@@ -82,6 +82,8 @@ impl Model for Forgetful {
     type Event = u8;
     type Output = ();
 
+    const UNDO: Option<UndoFn<Self>> = Some(Self::undo);
+
     fn lps(&self) -> u32 {
         groups::LPS
     }
@@ -95,9 +97,9 @@ impl Model for Forgetful {
     fn handle(&self, (_, received): &mut (LpId, u64), left: &u8, cx: &mut Context<Self>) {
         self.model.pass_on(received, *left, cx);
     }
-    fn has_undo(&self) -> bool {
-        true
-    }
+}
+
+impl Undo for Forgetful {
     fn undo(&self, (lp, received): &mut (LpId, u64), _: &u8, _: &mut Kept<'_>) {
         if (Some(*lp), *received) != (self.lp, FIFTH) {
             *received -= 1;

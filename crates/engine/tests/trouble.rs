@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use paceline_engine::{Protocol, RunError, Simulation, Speculation};
-use paceline_kernel::{Context, FaultKind, Kept, LpId, Model, Saving, Time, Trouble, TroubleKind};
+use paceline_kernel::{
+    Context, FaultKind, Kept, LpId, Model, Saving, Time, Trouble, TroubleKind, Undo, UndoFn,
+};
 
 const SAVINGS: [Saving; 3] = [Saving::Copy, Saving::Periodic, Saving::Undo];
 const SOURCES: u32 = 3;
@@ -60,6 +62,8 @@ impl Model for Office {
     type Event = Note;
     type Output = ();
 
+    const UNDO: Option<UndoFn<Self>> = Some(Self::undo);
+
     fn lps(&self) -> u32 {
         1 + SOURCES
     }
@@ -96,9 +100,9 @@ impl Model for Office {
             cx.schedule(ROUND, Note::Round(round + 1));
         }
     }
-    fn has_undo(&self) -> bool {
-        true
-    }
+}
+
+impl Undo for Office {
     fn undo(&self, (tickets, closed): &mut (u32, u32), note: &Note, _kept: &mut Kept<'_>) {
         match note {
             Note::Round(_) => *closed -= 1,
@@ -232,6 +236,8 @@ impl Model for Walk {
     type Event = u64;
     type Output = ();
 
+    const UNDO: Option<UndoFn<Self>> = Some(Self::undo);
+
     fn lps(&self) -> u32 {
         5
     }
@@ -259,9 +265,9 @@ impl Model for Walk {
         }
         cx.send(LpId((cx.lp().0 + 1) % 5), Time::secs(1), next);
     }
-    fn has_undo(&self) -> bool {
-        true
-    }
+}
+
+impl Undo for Walk {
     fn undo(&self, place: &mut Place, _token: &u64, _kept: &mut Kept<'_>) {
         if place.visits == 5 && self.0 == Flaw::Counter {
             place.fifth = 0;

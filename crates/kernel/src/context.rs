@@ -281,7 +281,7 @@ impl<'a, M: Model> Context<'a, M> {
 /// The words that [`Context::keep`] kept while an event was handled, for its `undo`.
 ///
 /// ```
-/// use paceline_kernel::{Context, Kept, LpId, Model, Time};
+/// use paceline_kernel::{Context, Kept, LpId, Model, Time, Undo, UndoFn};
 ///
 /// /// LPs that remember the largest number they were told.
 /// struct Largest;
@@ -290,6 +290,8 @@ impl<'a, M: Model> Context<'a, M> {
 ///     type State = u64;
 ///     type Event = u64;
 ///     type Output = ();
+///     const UNDO: Option<UndoFn<Self>> = Some(Self::undo);
+///
 ///     # fn lps(&self) -> u32 { 1 }
 ///     # fn lookahead(&self) -> Time { Time::secs(1) }
 ///     # fn init(&self, _: LpId, _: &mut Context<Self>) -> u64 { 0 }
@@ -297,9 +299,9 @@ impl<'a, M: Model> Context<'a, M> {
 ///         cx.keep(*largest);
 ///         *largest = (*largest).max(*told);
 ///     }
-///     fn has_undo(&self) -> bool {
-///         true
-///     }
+/// }
+///
+/// impl Undo for Largest {
 ///     fn undo(&self, largest: &mut u64, _told: &u64, kept: &mut Kept<'_>) {
 ///         *largest = kept.word();
 ///     }

@@ -31,7 +31,7 @@ pub use federate::{
     Bounds, Cancellation, Clock, CommitObserver, Cost, Depths, Federate, Finished, Optimism, Progress,
     Rollbacks, Saving, Settings, Times, Trouble, TroubleKind, Wants, Warp, WarpTurn,
 };
-pub use model::{Channels, LpId, Model};
+pub use model::{Channels, LpId, Model, Undo, UndoFn};
 pub use outbox::{Mail, Outbox, Receipt};
 pub use partition::Partition;
 pub use protocol::{

@@ -40,6 +40,9 @@ pub enum Channels {
     Only(Vec<(LpId, Time)>),
 }
 
+/// A function that takes back one event of the model: [`Undo::undo`].
+pub type UndoFn<M> = fn(&M, &mut <M as Model>::State, &<M as Model>::Event, &mut Kept<'_>);
+
 /// A simulation model: parameters that are shared and immutable, and the behaviour of its LPs.
 ///
 /// What `init` and `handle` do may depend on nothing but their arguments: no clock, no global, no thread. Then every
@@ -85,6 +88,9 @@ pub trait Model: Send + Sync + Sized {
     /// What the run leaves behind besides statistics; `()` where nothing. One value a federate, written at commit.
     type Output: Default + Send;
 
+    /// How events are taken back without copies of states: `Some(Self::undo)` for a model that implements [`Undo`].
+    const UNDO: Option<UndoFn<Self>> = None;
+
     /// The number of LPs.
     fn lps(&self) -> u32;
 
@@ -109,19 +115,6 @@ pub trait Model: Send + Sync + Sized {
 
     /// An event happens to the LP that owns `state`.
     fn handle(&self, state: &mut Self::State, event: &Self::Event, cx: &mut Context<Self>);
-
-    /// Whether there is an [`undo`](Model::undo).
-    fn has_undo(&self) -> bool {
-        false
-    }
-
-    /// Takes back what [`handle`](Model::handle) did to `state` (reverse computation; Carothers, Perumalla and Fujimoto,
-    /// 1999). Events are undone latest first. Random numbers and messages are taken back by the kernel. What `handle`
-    /// overwrote it must have given to [`Context::keep`]; `kept` gives it back, the last word first.
-    fn undo(&self, state: &mut Self::State, event: &Self::Event, kept: &mut Kept<'_>) {
-        let _ = (state, event, kept);
-        unreachable!("only models with an undo are asked to undo");
-    }
 
     /// In a mixed run: whether `lp` runs ahead optimistically (`Some(true)`), never handles an event that could be rolled
     /// back (`Some(false)`), or leaves that to the settings of the run (`None`).
@@ -152,4 +145,21 @@ pub trait Model: Send + Sync + Sized {
     fn left_over(&self, lp: LpId, at: Time, event: &Self::Event, output: &mut Self::Output) {
         let _ = (lp, at, event, output);
     }
+}
+
+/// A model that takes back its own events (reverse computation; Carothers, Perumalla and Fujimoto, 1999).
+///
+/// [`Model::UNDO`] says to the engine that there is one. See [`Context::keep`] for an example.
+pub trait Undo: Model {
+    /// Takes back what [`handle`](Model::handle) did to `state`. Events are undone latest first. Random numbers and messages
+    /// are taken back by the kernel. What `handle` overwrote it must have given to [`Context::keep`]; `kept` gives it back,
+    /// the last word first.
+    fn undo(&self, state: &mut Self::State, event: &Self::Event, kept: &mut Kept<'_>);
+}
+
+/// Takes one event of a model back that is known to have an [`Undo`].
+#[inline(always)]
+pub(crate) fn take_back<M: Model>(model: &M, state: &mut M::State, event: &M::Event, kept: &mut Kept<'_>) {
+    let undo = M::UNDO.expect("states are brought back by `undo` only in runs of models that have one");
+    undo(model, state, event, kept);
 }

@@ -8,7 +8,7 @@ mod settings;
 
 use std::hint::black_box;
 
-use paceline_kernel::{Channels, Context, Kept, LpId, Model, Partition, Time};
+use paceline_kernel::{Channels, Context, Kept, LpId, Model, Partition, Time, Undo, UndoFn};
 
 /// Where a message goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,6 +101,8 @@ impl Model for Phold {
     type Event = ();
     type Output = ();
 
+    const UNDO: Option<UndoFn<Self>> = Some(Self::undo);
+
     fn lps(&self) -> u32 {
         self.lps
     }
@@ -140,11 +142,9 @@ impl Model for Phold {
         let delay = self.delay(cx);
         cx.send(to, delay, ());
     }
+}
 
-    fn has_undo(&self) -> bool {
-        true
-    }
-
+impl Undo for Phold {
     #[inline(always)]
     fn undo(&self, received: &mut u64, _message: &(), _kept: &mut Kept<'_>) {
         *received -= 1;

@@ -58,7 +58,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use paceline_kernel::{Channels, Context, Kept, LpId, Model, Partition, Time};
+use paceline_kernel::{Channels, Context, Kept, LpId, Model, Partition, Time, Undo, UndoFn};
 
 use demand::{AT_HOME, Demand, Draw, Trips, Undrawable};
 pub use event::TrafficEvent;
@@ -70,7 +70,7 @@ pub use node::Node;
 pub use output::Output;
 use output::{Arrival, RoadUse};
 use routes::Routes;
-use undo::Undo;
+use undo::Undoing;
 
 /// A road network and the vehicles that will drive on it.
 #[derive(Debug)]
@@ -163,6 +163,8 @@ impl Model for Traffic {
     type Event = TrafficEvent;
     type Output = Output;
 
+    const UNDO: Option<UndoFn<Self>> = Some(Self::undo);
+
     fn lps(&self) -> u32 {
         self.network.nodes()
     }
@@ -213,14 +215,6 @@ impl Model for Traffic {
         Desk { traffic: self, node, cx }.handle(*event);
     }
 
-    fn has_undo(&self) -> bool {
-        true
-    }
-
-    fn undo(&self, node: &mut Node, event: &TrafficEvent, kept: &mut Kept<'_>) {
-        Undo { traffic: self, node, kept }.handle(*event);
-    }
-
     fn state_bytes(&self, node: &Node) -> usize {
         node.bytes()
     }
@@ -249,5 +243,11 @@ impl Model for Traffic {
         if let TrafficEvent::Arrive { vehicle, .. } = *event {
             output.driving.push(self.demand.departs(vehicle));
         }
+    }
+}
+
+impl Undo for Traffic {
+    fn undo(&self, node: &mut Node, event: &TrafficEvent, kept: &mut Kept<'_>) {
+        Undoing { traffic: self, node, kept }.handle(*event);
     }
 }

@@ -45,7 +45,7 @@
 //! # Running ahead
 //!
 //! Under [`Protocol::Optimistic`] federates do not wait for each other: they run ahead and roll back
-//! where a message arrives in their past (Time Warp). Every model can be run so; one with an `undo` brings its states back
+//! where a message arrives in their past (Time Warp). Every model can be run so; one that implements [`Undo`] brings its states back
 //! without copies. What came of it stands in [`Report::rollbacks`].
 //!
 //! ```
@@ -58,6 +58,7 @@
 //!     type State = (u64, u64); // jobs done, the longest of them in nanoseconds
 //!     type Event = u64; // a job of this length
 //!     type Output = ();
+//!     const UNDO: Option<UndoFn<Self>> = Some(Self::undo);
 //!
 //!     fn lps(&self) -> u32 {
 //!         self.0
@@ -77,9 +78,9 @@
 //!         let length = Time::from_secs_f64(cx.rng().exponential(1.0));
 //!         cx.send(next, length, length.as_nanos());
 //!     }
-//!     fn has_undo(&self) -> bool {
-//!         true
-//!     }
+//! }
+//!
+//! impl Undo for Servers {
 //!     fn undo(&self, (done, longest): &mut (u64, u64), _job: &u64, kept: &mut Kept<'_>) {
 //!         *done -= 1;
 //!         *longest = kept.word(); // messages and random numbers are taken back by themselves
@@ -111,7 +112,7 @@ pub use paceline_engine::{
 pub use paceline_kernel::{
     Balance, Bits, Cancellation, Channels, Context, Depths, Digest, Event, Fault, FaultKind, Federate,
     GvtKind, Kept, LinkError, LpId, Model, Partition, Rng, Rollbacks, Saving, TieBreak, Time, Trouble,
-    TroubleKind, World,
+    TroubleKind, Undo, UndoFn, World,
 };
 
 /// Everything a model and its `main` need: `use paceline::prelude::*`.
@@ -121,6 +122,6 @@ pub mod prelude {
     pub use crate::{
         Bits, Channels, CheckpointFile, Checkpoints, Context, Digest, EndedBy, Fault, FaultKind, Kept, LpId,
         Model, Monitor, Observer, Partition, Protocol, QueueKind, Reached, Report, Rng, Run, RunError,
-        Saving, Simulation, Speculation, TieBreak, Time,
+        Saving, Simulation, Speculation, TieBreak, Time, Undo, UndoFn,
     };
 }

@@ -58,7 +58,7 @@ pub fn read(run: &mut Section) -> Result<Speculation, ScenarioError> {
 
 /// Checks what depends on the model.
 pub fn check<M: Model>(speculation: &Speculation, run: &Section, model: &M) -> Result<(), ScenarioError> {
-    if speculation.saving == Saving::Undo && !model.has_undo() {
+    if speculation.saving == Saving::Undo && M::UNDO.is_none() {
         let problem = "states are to be brought back by `undo`, and the model has none";
         return Err(run.refuse("state_saving", problem, "\"copy\", \"periodic\""));
     }

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use paceline_kernel::{Context, Kept, LpId, Model, Time};
+use paceline_kernel::{Context, Kept, LpId, Model, Time, Undo, UndoFn};
 
 use crate::groups::{LPS, MESSAGES};
 
@@ -106,6 +106,8 @@ impl Model for Hard {
     type Event = u8;
     type Output = ();
 
+    const UNDO: Option<UndoFn<Self>> = Some(Self::undo);
+
     fn lps(&self) -> u32 {
         LPS
     }
@@ -123,11 +125,9 @@ impl Model for Hard {
     fn handle(&self, received: &mut u64, left: &u8, cx: &mut Context<Self>) {
         self.pass_on(received, *left, cx);
     }
+}
 
-    fn has_undo(&self) -> bool {
-        true
-    }
-
+impl Undo for Hard {
     #[inline(always)]
     fn undo(&self, received: &mut u64, _left: &u8, _kept: &mut Kept<'_>) {
         *received -= 1;

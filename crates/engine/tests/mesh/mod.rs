@@ -6,7 +6,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use paceline_kernel::{Channels, Context, Kept, LpId, Model, Partition, Rng, Time};
+use paceline_kernel::{Channels, Context, Kept, LpId, Model, Partition, Rng, Time, Undo, UndoFn};
 use serde::{Deserialize, Serialize};
 
 /// A model drawn from a seed.
@@ -145,6 +145,8 @@ impl Model for Mesh {
     /// Committed events by LP, in each LP's order.
     type Output = Vec<(LpId, Time, Hop)>;
 
+    const UNDO: Option<UndoFn<Self>> = Some(Self::undo);
+
     fn lps(&self) -> u32 {
         self.channels.len() as u32
     }
@@ -185,16 +187,14 @@ impl Model for Mesh {
         self.hop(memory.trace, hop, cx);
     }
 
-    fn has_undo(&self) -> bool {
-        true
+    fn commit(&self, lp: LpId, at: Time, hop: &Hop, output: &mut Self::Output) {
+        output.push((lp, at, hop.clone()));
     }
+}
 
+impl Undo for Mesh {
     fn undo(&self, memory: &mut Memory, _hop: &Hop, kept: &mut Kept<'_>) {
         memory.received -= 1;
         memory.trace = kept.word();
-    }
-
-    fn commit(&self, lp: LpId, at: Time, hop: &Hop, output: &mut Self::Output) {
-        output.push((lp, at, hop.clone()));
     }
 }

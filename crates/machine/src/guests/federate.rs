@@ -166,7 +166,7 @@ fn check<M: Model>(model: &M, partition: &Partition, guests: &GuestSettings) -> 
     }
     match &guests.sync {
         Protocol::Conservative if model.lookahead() == Time::ZERO => Err(FederatesError::NoLookahead),
-        Protocol::Optimistic(optimism) if optimism.saving == Saving::Undo && !model.has_undo() => {
+        Protocol::Optimistic(optimism) if optimism.saving == Saving::Undo && M::UNDO.is_none() => {
             Err(FederatesError::NoUndo)
         }
         _ => Ok(()),

@@ -104,13 +104,13 @@ fn kept(words: &mut Kept<'_>) -> Waiting {
 }
 
 /// A node that takes back the latest event it has handled.
-pub(crate) struct Undo<'a, 'k> {
+pub(crate) struct Undoing<'a, 'k> {
     pub traffic: &'a Traffic,
     pub node: &'a mut Node,
     pub kept: &'a mut Kept<'k>,
 }
 
-impl Undo<'_, '_> {
+impl Undoing<'_, '_> {
     /// Takes `event` back.
     pub fn handle(&mut self, event: TrafficEvent) {
         match event {

@@ -16,6 +16,7 @@ use super::check;
 use super::log::{Link, Run, Segment};
 use super::{Saving, Trouble, TroubleKind, Turn, Warp};
 use crate::context::{LpCore, Rules};
+use crate::model::take_back;
 use crate::outbox::Receipt;
 use crate::world::Lp;
 use crate::{Context, Event, EventQueue, Fault, Kept, LpId, Model, Outbox, Partition, Time};
@@ -163,7 +164,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             let core = segment.cores.pop().expect("counters are noted before an event is handled");
             sent.truncate((core.sent - first_sent) as usize);
             if work.undo && handled {
-                model.undo(&mut lp.state, &event.payload, &mut Kept::new(segment.words_from(at)));
+                take_back(model, &mut lp.state, &event.payload, &mut Kept::new(segment.words_from(at)));
             } else if !work.undo {
                 self.stats.coasted += segment.restore(model, &self.base.rules, id, &mut lp.state, at);
             }

@@ -9,6 +9,7 @@
 
 use super::TroubleKind;
 use crate::digest::hash_of;
+use crate::model::take_back;
 use crate::{Context, Event, Kept, Model};
 
 /// Handles `event`, and makes sure that this can be taken back and gives the same again.
@@ -30,7 +31,7 @@ pub(super) fn handle<M: Model>(
     if undo {
         let words = cx.words_since(&mark);
         let mut kept = Kept::new(&words);
-        model.undo(state, &event.payload, &mut kept);
+        take_back(model, state, &event.payload, &mut kept);
         same("`undo` does not bring back the state before the event", hash, &text, state)?;
         if !kept.is_empty() {
             return Err(difference("`undo` leaves words that the event kept", "all taken back", "some left"));

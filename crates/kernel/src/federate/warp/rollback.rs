@@ -5,6 +5,7 @@
 
 use super::{Cancellation, Saving, Warp};
 use crate::context::LpCore;
+use crate::model::take_back;
 use crate::outbox::Receipt;
 use crate::{Event, EventQueue, Kept, Key, Model, Outbox, Partition};
 
@@ -107,7 +108,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
                 }
                 if undo {
                     let mut kept = Kept::new(segment.words(entry));
-                    model.undo(&mut lp.state, &segment.events[entry].payload, &mut kept);
+                    take_back(model, &mut lp.state, &segment.events[entry].payload, &mut kept);
                 }
                 after = before;
             }

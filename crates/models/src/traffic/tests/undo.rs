@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::AddAssign;
 use std::path::Path;
 
-use paceline_kernel::{Context, Kept, LpId, Model, Rng, Time};
+use paceline_kernel::{Context, Kept, LpId, Model, Rng, Time, Undo};
 use paceline_scenario::Scenario;
 
 use super::drive::run;
