@@ -55,6 +55,7 @@ fn mark(record: &Record) -> Option<Mark> {
         RecordKind::Checkpoint => Activity::Checkpoint,
         RecordKind::Pause => Activity::Pause,
         RecordKind::Gvt => return known.map(|time| Mark::Gvt { worker, at_ns: end_ns, time }),
+        _ => return None,
     };
     Some(Mark::Slice(Slice { activity, worker, federate, start_ns, end_ns, lvt: known, events: count }))
 }

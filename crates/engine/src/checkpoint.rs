@@ -72,6 +72,7 @@ pub struct Checkpoints {
 
 /// Why a checkpoint cannot be written or read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum CheckpointError {
     /// The system does not let us read it.
     #[error("{}: cannot be read: {reason}", path.display())]

@@ -96,6 +96,7 @@ pub struct Different {
 
 /// What an LP was doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Moment {
     /// It was initialised.
     Init,
@@ -118,6 +119,7 @@ impl fmt::Display for Moment {
 
 /// What differs between two runs: what it is in the one, and in the other.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum Difference {
     /// The models, or two answers of one, do not have the same number of LPs.
     #[error("there are {0} LPs, then {1}")]

@@ -9,6 +9,7 @@ use crate::{Balancing, CheckpointError, Lateness, OutsideError, Protocol, Thread
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EndedBy {
     /// The next event is at or after the horizon (`until`).
     Horizon,
@@ -31,6 +32,7 @@ impl EndedBy {
 
 /// The result of a run.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Report<O> {
     /// The protocol that kept the federates in step.
     pub protocol: Protocol,

@@ -14,6 +14,7 @@ use crate::{Checkpoints, Monitor, Observer, Outside, Report, Run, RunError, Spec
 
 /// The synchronization protocol of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Protocol {
     /// Whatever of these a short trial of the model itself finds fastest; it may change while the run goes on.
     Auto,
@@ -62,6 +63,7 @@ impl Protocol {
 
 /// The event queue of a federate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum QueueKind {
     /// Binary heap, the readable reference.
     Heap,

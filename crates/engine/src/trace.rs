@@ -22,6 +22,7 @@ const BUNCH: usize = 1 << 10;
 
 /// What a [`Record`] tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RecordKind {
     /// A federate ran a batch that was safe; `count` events, and nothing it will run is before `time`.
     Run,

@@ -6,6 +6,7 @@ use crate::{LpId, Time};
 
 /// The rule that a send broke.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum FaultKind {
     /// The event was to happen before now.
     #[error("is in its past")]

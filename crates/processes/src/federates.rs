@@ -188,7 +188,7 @@ fn summed<P: Send + 'static, N: Network>(
         _ if ending.is_over() => EndedBy::Processes,
         Engine::Horizon => EndedBy::Horizon,
         Engine::Interrupted => EndedBy::Interrupted,
-        Engine::NoEvents => EndedBy::Processes,
+        _ => EndedBy::Processes,
     };
     let acted = parts.iter().map(|part| part.run.core.acted()).max().unwrap_or(Time::ZERO);
     if engine == Engine::NoEvents && !ending.is_over() {

@@ -167,14 +167,9 @@ mod tests {
     use paceline_kernel::LpId;
 
     fn explained() -> Explained {
-        let mut counts = Rollbacks {
-            processed: 1000,
-            safe: 250,
-            primary: 60,
-            secondary: 5,
-            undone: 200,
-            ..Rollbacks::default()
-        };
+        let mut counts = Rollbacks::default();
+        (counts.processed, counts.safe, counts.undone) = (1000, 250, 200);
+        (counts.primary, counts.secondary) = (60, 5);
         counts.depths.0[0] = 30;
         counts.depths.0[2] = 10;
         counts.by_lp = (0..15).map(|lp| (LpId(lp), u64::from(lp % 7))).collect();

@@ -46,6 +46,7 @@ use crate::{Effort, Event, EventQueue, LpId, Model, Outbox, Partition, Time};
 
 /// How states are brought back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Saving {
     /// A copy before every event.
     Copy,
@@ -59,6 +60,7 @@ pub enum Saving {
 
 /// What becomes of messages whose cause is rolled back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Cancellation {
     /// They are cancelled at once.
     #[default]

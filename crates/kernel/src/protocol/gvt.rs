@@ -16,6 +16,7 @@ use crate::Time;
 
 /// How GVT is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum GvtKind {
     /// Everybody stops for a moment.
     Synchronous,

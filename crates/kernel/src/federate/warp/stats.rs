@@ -10,6 +10,7 @@ pub struct Depths(pub [u64; 32]);
 
 /// Counts of one federate, or of all of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Rollbacks {
     /// Events handled, coast-forward apart, whether they were rolled back later or not.
     pub processed: u64,

@@ -26,6 +26,7 @@ pub struct Trouble {
 
 /// What can go wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum TroubleKind {
     /// A send broke a rule.
     #[error(transparent)]
