@@ -29,8 +29,10 @@ mod document;
 mod duration;
 mod error;
 mod overrides;
+mod parameters;
 mod section;
 mod size;
+pub mod time;
 mod value;
 
 pub use document::Scenario;

@@ -1,0 +1,19 @@
+//! Lengths of simulated time in structs that serde reads: `#[serde(with = "paceline_scenario::time")]`.
+//!
+//! They are written as in every scenario, "1.5h" or "300us", and read back exactly.
+
+use paceline_kernel::Time;
+use serde::{Deserialize, Deserializer, Serializer, de};
+
+use crate::duration;
+
+/// Reads "300us".
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    duration(&text).map_err(|problem| de::Error::custom(format!("{text:?} is no length of time: {problem}")))
+}
+
+/// Writes whole nanoseconds: "300000ns".
+pub fn serialize<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{}ns", time.as_nanos()))
+}
