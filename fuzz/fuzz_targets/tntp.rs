@@ -14,11 +14,7 @@ use paceline_scenario::{Scenario, ScenarioError};
 
 const SCENARIO: &str = "model.network = \"fuzz_net.tntp\"\nmodel.trips = \"fuzz_trips.tntp\"\n";
 
-static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = std::env::temp_dir().join(format!("paceline-fuzz-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("the folder for temporary files can be written to");
-    folder
-});
+static FOLDER: LazyLock<PathBuf> = LazyLock::new(paceline_fuzz::folder);
 
 fuzz_target!(|input: &str| {
     let (network, trips) = input.split_once("\n~~~~\n").unwrap_or((input, ""));

@@ -11,6 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::context::LpCore;
 use crate::{Digest, Event, EventQueue, Federate, Model, Partition, Settings, Time};
 
+/// A run never sends so many messages from one place: half of the 48 bits that the order of events has for their number.
+const SENT_MAX: u64 = 1 << 47;
+/// A run never counts so far.
+const COUNT_MAX: u64 = 1 << 62;
+
 /// An LP: the model's state and the kernel's counters.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Lp<S> {
@@ -90,9 +95,15 @@ impl<M: Model> World<M> {
         self.lps.len() as u32
     }
 
-    /// Whether every event is for an LP that is there: always, unless it was read from somewhere.
+    /// Whether every event is for an LP that is there, and every counter and list can grow: always, unless it was read from
+    /// somewhere.
     pub fn is_sound(&self) -> bool {
+        let counts = |lp: &Lp<M::State>| lp.core.sent < SENT_MAX && lp.core.draws < COUNT_MAX;
         self.pending.iter().all(|event| event.to().index() < self.lps.len())
+            && self.lps.iter().all(counts)
+            && self.past.events < COUNT_MAX
+            && self.past.injected < SENT_MAX
+            && (self.past.outputs.len() as u64) < COUNT_MAX
     }
 
     /// Events committed.

@@ -86,7 +86,7 @@ impl CheckpointFile {
             return Err(fault(format!("it holds {} LPs, the model has {}", world.lps(), model.lps())));
         }
         if !world.is_sound() {
-            return Err(fault("it holds events for LPs that are not there".into()));
+            return Err(fault("it holds events for LPs that are not there, or counts beyond any run".into()));
         }
         Ok(world)
     }
