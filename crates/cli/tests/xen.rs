@@ -80,6 +80,7 @@ impl Drop for Left {
 #[test]
 fn ctrl_c_and_death_leave_nothing_running() {
     if std::env::var_os("PACELINE_XEN_LAB").is_none() {
+        eprintln!("skipped: PACELINE_XEN_LAB is not set, as `scripts/test hypervisor` sets it");
         return;
     }
     for signal in [Signal::INT, Signal::KILL] {

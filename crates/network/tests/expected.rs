@@ -10,7 +10,11 @@ use paceline_network::{FlowModel, Flows, Network, Platform, read};
 fn folder() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let folder = std::env::var_os("PACELINE_DATA").map_or(beside, PathBuf::from).join("platforms");
-    folder.is_dir().then_some(folder)
+    if !folder.is_dir() {
+        eprintln!("skipped: there is no {}", folder.display());
+        return None;
+    }
+    Some(folder)
 }
 
 struct Row {
