@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * PSX+: the least LVT runs first, only evidence of waiting demotes, and nobody starves. The decisions are those of
- * crates/policy/src/psx_plus.rs, whose head tells the reasons and the promises.
+ * crates/policy/src/simulated_time/psx_plus.rs, whose head tells the reasons and the promises.
  *
  * State: of every unit its account of the period, its LVT and the evidence (psxplus_unit.h); one run queue by classes: who is due
  * for its share, DOM0, federates by where their LVT is expected to be, everybody else in turn. Two timers go off once a period: it

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Run queues for plug-ins that run the least key first: who waits, in order, and who runs where, with what standing. The same
- * as crates/policy/src/run_queue.rs, in names and in decisions.
+ * as crates/policy/src/queues/host.rs and waiting.rs, in names and in decisions.
  *
  * State: one tree of all who wait and may run on several PCPUs, and a tree for each PCPU of those that may run only there or
  * prefer it. Among equal keys it is first come, first served, but for those that are put back. A PCPU that may be asked to

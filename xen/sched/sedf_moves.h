@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The moves between the lines of SEDF, and the choice from them: as crates/policy/src/sedf/queues.rs, in names and in decisions.
+ * The moves between the lines of SEDF, and the choice from them: as crates/policy/src/deadline/sedf/queues.rs, in names and in decisions.
  * sedf.c tells the story.
  *
  * Invariants: an awake unit that does not run is in at most one line of its home, one that runs or sleeps in none; an awake unit,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a domain is promised under SEDF, and which PCPU can promise it: as crates/policy/src/sedf/share.rs.
+ * What a domain is promised under SEDF, and which PCPU can promise it: as crates/policy/src/deadline/sedf/share.rs.
  *
  * Invariant: on no PCPU do the promised parts add up to more than the whole, unless Xen has left no choice: a unit that comes or
  * is moved cannot be refused. What a user asks for can.

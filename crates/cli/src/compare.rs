@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use paceline_experiments::compare::{Agreement, Compared, agreements, compare as run_all};
-use paceline_policy::KINDS;
+use paceline_policy::names;
 use paceline_report::{Outcome as Cell, matrix};
 use paceline_scenario::nearest;
 use serde_json::{Value, json};
@@ -53,7 +53,6 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
 
 /// The policy of this name.
 fn known(name: &str) -> Result<&'static str, Failure> {
-    let names = || KINDS.iter().map(|(name, _)| *name);
     names().find(|known| *known == name.trim()).ok_or_else(|| {
         let hint = nearest(name, names()).map_or(String::new(), |hint| format!("; did you mean {hint:?}?"));
         let allowed = names().collect::<Vec<_>>().join(", ");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use paceline_engine::{Protocol, QueueKind};
 use paceline_experiments::scenario::WORKLOADS;
-use paceline_policy::KINDS;
+use paceline_policy::{POLICIES, PolicyKind};
 
 use crate::failure::Failure;
 use crate::loaded::{Kind, PROCESSES};
@@ -31,9 +31,20 @@ pub fn list() -> Result<(), Failure> {
         ("State saving (run.state_saving)", SAVINGS.map(|(_, name, about)| line(name, about)).to_vec()),
         ("Cancellation (run.cancellation)", CANCELLATIONS.map(|(_, name, about)| line(name, about)).to_vec()),
         ("GVT (run.gvt)", GVTS.map(|(_, name, about)| line(name, about)).to_vec()),
-        ("Scheduling policies (policy.kind)", lines(KINDS)),
+        ("Scheduling policies (policy.kind)", POLICIES.iter().map(policy).collect()),
         ("Workloads of guests (domain.workload)", lines(WORKLOADS)),
     ]))
+}
+
+/// A policy, with its settings and those of domains under it.
+fn policy(kind: &PolicyKind) -> text::Row {
+    let mut about = kind.about.to_owned();
+    for (whose, keys) in [("settings", kind.keys), ("of domains", kind.domain_keys)] {
+        if !keys.is_empty() {
+            about.push_str(&format!("; {whose}: {}", keys.join(", ")));
+        }
+    }
+    (kind.name.to_owned(), about)
 }
 
 /// The folder with scenarios: here, or above the program as in its source tree.

@@ -125,7 +125,7 @@ impl MachineScenario {
         self.hosts.iter().map(|host| (host.name.as_str(), host.pcpus))
     }
 
-    /// The machine under the policy `kind`, one of [`paceline_policy::KINDS`], which accepts its settings and domains.
+    /// The machine under the policy `kind`, one of [`paceline_policy::POLICIES`], which accepts its settings and domains.
     pub fn spec(&self, kind: &str) -> Result<MachineSpec, ScenarioError> {
         let (policy, dom0) =
             (policies::settings(&self.policy, kind)?, policies::settings(&self.dom0.settings, kind)?);

@@ -43,7 +43,7 @@ pub struct HostSpec {
 /// A policy by name, with its settings.
 #[derive(Clone, Debug, Default)]
 pub struct PolicySpec {
-    /// Its name: one of [`paceline_policy::KINDS`].
+    /// Its name: one of [`paceline_policy::POLICIES`].
     pub kind: String,
     /// Its settings.
     pub settings: Settings,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use comfy_table::{Table, presets};
 use paceline_policy::{
-    DomId, Host, KINDS, MICROSECOND, NewDomain, Orders, PcpuId, Policy, Setting, Settings, VcpuId, build,
+    DomId, Host, MICROSECOND, NewDomain, Orders, PcpuId, Policy, Setting, Settings, VcpuId, build, names,
 };
 
 const PCPUS: u32 = 24;
@@ -153,8 +153,8 @@ fn main() {
     let mut table = Table::new();
     table.load_preset(presets::ASCII_MARKDOWN);
     table.set_header(["policy", "VCPUs", "pick, ns", "wake and sleep, ns", "timer, ns"]);
-    let mut benches: Vec<_> = KINDS.iter().map(|(kind, _)| (*kind, Bench::new(kind))).collect();
-    let mut results = vec![(Vec::new(), Vec::new(), Vec::new()); KINDS.len()];
+    let mut benches: Vec<_> = names().map(|kind| (kind, Bench::new(kind))).collect();
+    let mut results = vec![(Vec::new(), Vec::new(), Vec::new()); benches.len()];
     // In every round each policy has its turn, so that whatever disturbs the machine disturbs all.
     for _ in 0..rounds {
         for ((_, bench), (picks, wakes, timers)) in benches.iter_mut().zip(&mut results) {

@@ -3,8 +3,16 @@
 //! A host - a simulated machine, a test, a real kernel's stand-in - tells a [`Policy`] what happens (a VCPU wakes, sleeps,
 //! yields, a timer goes off, a message is pending, a guest reports its LVT) and asks it for decisions with
 //! [`Policy::pick`]. The policy answers with [`Orders`]: PCPUs on which it wants to be asked again, and timers.
-//! One file holds one policy; [`round_robin`] is the smallest, the one to read first. [`build`] makes a policy from its name
-//! and its [`Settings`].
+//! One file holds one policy, and one folder a family of them; [`round_robin`] is the smallest, the one to read first.
+//! [`POLICIES`] is the table of all of them. [`build`] makes a policy from its name and its [`Settings`].
+//!
+//! | family | orders VCPUs by |
+//! |---|---|
+//! | proportional share: [`credit`], [`credit2`], [`bvt`] | CPU time used, by weight |
+//! | deadlines: [`sedf`], and by messages on top of it: [`csde`], [`boost`], [`govindan`] | the end of the period |
+//! | real time: [`rt`], [`arinc653`] | fixed priorities with budgets, or fixed windows |
+//! | co-scheduling: [`gang`], [`flexible`], [`implicit`] | who belongs or talks together |
+//! | simulated time: [`psx`], [`psx_plus`], [`nsx`], [`nsx_plus`] | LVTs, reported or charged |
 //!
 //! Invariants of every policy: a VCPU is picked on one PCPU at a time; only a VCPU that is awake is picked; the same calls
 //! give the same answers. There is no clock here: every call says what time it is.
@@ -28,35 +36,26 @@
 
 #![forbid(unsafe_code)]
 
-pub mod arinc653;
-pub mod boost;
-pub mod bvt;
-mod choice;
-pub mod credit;
-pub mod credit2;
-pub mod csde;
-pub mod flexible;
-pub mod gang;
-pub mod govindan;
-pub mod implicit;
-pub mod nsx;
-pub mod nsx_plus;
+mod coscheduling;
+mod deadline;
+mod per_vcpu;
 mod policy;
-pub mod psx;
-pub mod psx_plus;
+mod proportional;
+mod queues;
+mod real_time;
 mod registry;
 pub mod round_robin;
-pub mod rt;
-mod run_queue;
-mod seats;
-pub mod sedf;
 mod settings;
-mod table;
-mod waiting;
+mod simulated_time;
 
+pub use coscheduling::{flexible, gang, implicit};
+pub use deadline::{boost, csde, govindan, sedf};
 pub use policy::{DomId, Host, NewDomain, Orders, PcpuId, Pick, Policy, Standing, VcpuId};
-pub use registry::{KINDS, build};
+pub use proportional::{bvt, credit, credit2};
+pub use real_time::{arinc653, rt};
+pub use registry::{POLICIES, PolicyKind, build, names};
 pub use settings::{PolicyError, Setting, Settings};
+pub use simulated_time::{nsx, nsx_plus, psx, psx_plus};
 
 /// A microsecond in nanoseconds.
 pub const MICROSECOND: u64 = 1_000;

@@ -1,4 +1,8 @@
-//! Policies by name.
+//! The table of all policies: their names, what they are, their settings and their constructors. Whatever lists, parses or
+//! builds policies by name takes it from here.
+//!
+//! Invariants, which tests keep: names differ; a policy's own name is that of its row; the keys of a row are those that its
+//! policy asks its settings for.
 
 use crate::arinc653::Arinc653;
 use crate::boost::boost;
@@ -19,70 +23,230 @@ use crate::rt::{Deferrable, Periodic, Polling, RtServers, Sporadic};
 use crate::sedf::Sedf;
 use crate::{Host, Policy, PolicyError, Settings};
 
-/// The names of the policies, and what each is.
-pub const KINDS: &[(&str, &str)] = &[
-    ("round-robin", "everybody in turn"),
-    ("credit", "Xen's credit scheduler: shares by weight and cap, boost for who wakes"),
-    ("sedf", "a slice of every period, and extra time: earliest deadline first"),
-    ("csde", "SEDF, most pending messages first"),
-    ("csdd", "SEDF, DOM0 with messages first, then most pending messages"),
-    ("boost-1a", "SEDF, the guest with most pending messages first"),
-    ("boost-1b", "SEDF, DOM0 with messages first"),
-    ("boost-1c", "SEDF, the domain with most pending messages first, if any has some"),
-    ("boost-2a", "SEDF, the domain with the latest message first"),
-    ("boost-2bi", "SEDF, the domain with the latest message of the last 20 ms first"),
-    ("boost-2bii", "SEDF, the latest message of the last 20 ms, else most pending messages"),
-    ("psx", "the least simulation time first, as guests report it (PSX)"),
-    ("nsx", "a virtual clock per VCPU, the least first (NSX)"),
-    ("govindan", "SEDF, DOM0 with messages first, then who receives and sends most"),
-    ("implicit", "time sharing that boosts who has messages: at once, periodically or not"),
-    ("credit2", "Xen's second credit scheduler: most credits first, burnt by weight"),
-    ("bvt", "borrowed virtual time: least effective virtual time first"),
-    ("gang", "all VCPUs of a domain at the same time, in slots"),
-    ("flexible", "gang scheduling of those that need it, the others fill the gaps"),
-    ("arinc653", "a window for every domain in each major frame"),
-    ("rt-deferrable", "RT-Xen: fixed priorities, a budget kept until the period ends"),
-    ("rt-periodic", "RT-Xen: fixed priorities, a budget idled away without work"),
-    ("rt-polling", "RT-Xen: fixed priorities, a budget lost without work"),
-    ("rt-sporadic", "RT-Xen: fixed priorities, what is used comes back a period later"),
-    ("psx-plus", "the least simulation time first, with a share for everybody and a demotion for who waits"),
-    ("nsx-plus", "virtual clocks that run exactly and may differ by a tick"),
+/// Makes a policy from its settings.
+type Constructor = fn(&mut Settings, Host) -> Result<Box<dyn Policy>, PolicyError>;
+
+/// One policy: a row of [`POLICIES`].
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyKind {
+    /// By which it is asked for.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// The keys of its settings, in the order in which it asks for them.
+    pub keys: &'static [&'static str],
+    /// The keys of the settings of a domain under it.
+    pub domain_keys: &'static [&'static str],
+    constructor: Constructor,
+}
+
+/// The settings of a domain under SEDF.
+const SHARE: &[&str] = &["period", "slice", "extra"];
+/// The settings of a domain under the servers of RT-Xen.
+const SERVER: &[&str] = &["priority", "budget", "period"];
+
+/// All policies.
+pub static POLICIES: &[PolicyKind] = &[
+    PolicyKind {
+        name: "round-robin",
+        about: "everybody in turn",
+        keys: &["slice"],
+        domain_keys: &[],
+        constructor: |settings, host| boxed(RoundRobin::from_settings(settings, host)),
+    },
+    PolicyKind {
+        name: "credit",
+        about: "Xen's credit scheduler: shares by weight and cap, boost for who wakes",
+        keys: &["slice", "tick", "ratelimit", "accounting", "boost", "load_balance", "saved_slices"],
+        domain_keys: &["weight", "cap"],
+        constructor: |settings, host| boxed(Credit::from_settings(settings, host)),
+    },
+    PolicyKind {
+        name: "sedf",
+        about: "a slice of every period, and extra time: earliest deadline first",
+        keys: &["quantum"],
+        domain_keys: SHARE,
+        constructor: |settings, host| boxed(Sedf::from_settings(settings, host)),
+    },
+    PolicyKind {
+        name: "csde",
+        about: "SEDF, most pending messages first",
+        keys: &["ports", "choice", "quantum"],
+        domain_keys: SHARE,
+        constructor: |settings, host| boxed(csde(settings, host)),
+    },
+    PolicyKind {
+        name: "csdd",
+        about: "SEDF, DOM0 with messages first, then most pending messages",
+        keys: &["ports", "choice", "quantum"],
+        domain_keys: SHARE,
+        constructor: |settings, host| boxed(csdd(settings, host)),
+    },
+    PolicyKind {
+        name: "boost-1a",
+        about: "SEDF, the guest with most pending messages first",
+        keys: &["choice", "quantum"],
+        domain_keys: SHARE,
+        constructor: |settings, host| boxed(boost("boost-1a", settings, host)),
+    },
+    PolicyKind {
+        name: "boost-1b",
+        about: "SEDF, DOM0 with messages first",
+        keys: &["choice", "quantum"],
+        domain_keys: SHARE,
+        constructor: |settings, host| boxed(boost("boost-1b", settings, host)),
+    },
+    PolicyKind {
+        name: "boost-1c",
+        about: "SEDF, the domain with most pending messages first, if any has some",
+        keys: &["choice", "quantum"],
+        domain_keys: SHARE,
+        constructor: |settings, host| boxed(boost("boost-1c", settings, host)),
+    },
+    PolicyKind {
+        name: "boost-2a",
+        about: "SEDF, the domain with the latest message first",
+        keys: &["choice", "quantum"],
+        domain_keys: SHARE,
+        constructor: |settings, host| boxed(boost("boost-2a", settings, host)),
+    },
+    PolicyKind {
+        name: "boost-2bi",
+        about: "SEDF, the domain with the latest message of the last 20 ms first",
+        keys: &["window", "choice", "quantum"],
+        domain_keys: SHARE,
+        constructor: |settings, host| boxed(boost("boost-2bi", settings, host)),
+    },
+    PolicyKind {
+        name: "boost-2bii",
+        about: "SEDF, the latest message of the last 20 ms, else most pending messages",
+        keys: &["window", "choice", "quantum"],
+        domain_keys: SHARE,
+        constructor: |settings, host| boxed(boost("boost-2bii", settings, host)),
+    },
+    PolicyKind {
+        name: "psx",
+        about: "the least simulation time first, as guests report it (PSX)",
+        keys: &["tick", "reads"],
+        domain_keys: &[],
+        constructor: |settings, host| boxed(Psx::from_settings(settings, host)),
+    },
+    PolicyKind {
+        name: "nsx",
+        about: "a virtual clock per VCPU, the least first (NSX)",
+        keys: &["tick", "dom0_ticks", "stagger", "adjust", "adjust_all", "max_diff_ticks"],
+        domain_keys: &[],
+        constructor: |settings, host| boxed(Nsx::from_settings(settings, host)),
+    },
+    PolicyKind {
+        name: "govindan",
+        about: "SEDF, DOM0 with messages first, then who receives and sends most",
+        keys: &["window", "choice", "quantum"],
+        domain_keys: SHARE,
+        constructor: |settings, host| boxed(communication_aware(settings, host)),
+    },
+    PolicyKind {
+        name: "implicit",
+        about: "time sharing that boosts who has messages: at once, periodically or not",
+        keys: &["slice", "reaction", "boost-period"],
+        domain_keys: &[],
+        constructor: |settings, host| boxed(Implicit::from_settings(settings, host)),
+    },
+    PolicyKind {
+        name: "credit2",
+        about: "Xen's second credit scheduler: most credits first, burnt by weight",
+        keys: &["migrate_resist", "ratelimit", "most_slice"],
+        domain_keys: &["weight"],
+        constructor: |settings, host| boxed(Credit2::from_settings(settings, host)),
+    },
+    PolicyKind {
+        name: "bvt",
+        about: "borrowed virtual time: least effective virtual time first",
+        keys: &["ctx_allow"],
+        domain_keys: &["mcu_advance", "warp", "warp_limit", "unwarp"],
+        constructor: |settings, host| boxed(Bvt::from_settings(settings, host)),
+    },
+    PolicyKind {
+        name: "gang",
+        about: "all VCPUs of a domain at the same time, in slots",
+        keys: &["slot"],
+        domain_keys: &["gang"],
+        constructor: |settings, host| boxed(Gang::from_settings(settings, host)),
+    },
+    PolicyKind {
+        name: "flexible",
+        about: "gang scheduling of those that need it, the others fill the gaps",
+        keys: &["evaluate", "messages", "use", "slot"],
+        domain_keys: &["gang"],
+        constructor: |settings, host| boxed(flexible(settings, host)),
+    },
+    PolicyKind {
+        name: "arinc653",
+        about: "a window for every domain in each major frame",
+        keys: &["major_frame"],
+        domain_keys: &["offset", "runtime"],
+        constructor: |settings, host| boxed(Arinc653::from_settings(settings, host)),
+    },
+    PolicyKind {
+        name: "rt-deferrable",
+        about: "RT-Xen: fixed priorities, a budget kept until the period ends",
+        keys: &[],
+        domain_keys: SERVER,
+        constructor: |_, host| Ok(Box::new(RtServers::<Deferrable>::new(host))),
+    },
+    PolicyKind {
+        name: "rt-periodic",
+        about: "RT-Xen: fixed priorities, a budget idled away without work",
+        keys: &[],
+        domain_keys: SERVER,
+        constructor: |_, host| Ok(Box::new(RtServers::<Periodic>::new(host))),
+    },
+    PolicyKind {
+        name: "rt-polling",
+        about: "RT-Xen: fixed priorities, a budget lost without work",
+        keys: &[],
+        domain_keys: SERVER,
+        constructor: |_, host| Ok(Box::new(RtServers::<Polling>::new(host))),
+    },
+    PolicyKind {
+        name: "rt-sporadic",
+        about: "RT-Xen: fixed priorities, what is used comes back a period later",
+        keys: &[],
+        domain_keys: SERVER,
+        constructor: |_, host| Ok(Box::new(RtServers::<Sporadic>::new(host))),
+    },
+    PolicyKind {
+        name: "psx-plus",
+        about: "the least simulation time first, with a share for everybody and a demotion for who waits",
+        keys: &["tick", "patience", "period", "share_percent"],
+        domain_keys: &[],
+        constructor: |settings, host| boxed(PsxPlus::from_settings(settings, host)),
+    },
+    PolicyKind {
+        name: "nsx-plus",
+        about: "virtual clocks that run exactly and may differ by a tick",
+        keys: &["tick", "dom0_ticks"],
+        domain_keys: &[],
+        constructor: |settings, host| boxed(NsxPlus::from_settings(settings, host)),
+    },
 ];
 
-/// The policy called `kind`, one of [`KINDS`], for `host`, with its own settings.
-pub fn build(kind: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn Policy>, PolicyError> {
-    let policy: Box<dyn Policy> = match kind {
-        "round-robin" => Box::new(RoundRobin::from_settings(settings, host)?),
-        "credit" => Box::new(Credit::from_settings(settings, host)?),
-        "sedf" => Box::new(Sedf::from_settings(settings, host)?),
-        "csde" => Box::new(csde(settings, host)?),
-        "csdd" => Box::new(csdd(settings, host)?),
-        "boost-1a" => Box::new(boost("boost-1a", settings, host)?),
-        "boost-1b" => Box::new(boost("boost-1b", settings, host)?),
-        "boost-1c" => Box::new(boost("boost-1c", settings, host)?),
-        "boost-2a" => Box::new(boost("boost-2a", settings, host)?),
-        "boost-2bi" => Box::new(boost("boost-2bi", settings, host)?),
-        "boost-2bii" => Box::new(boost("boost-2bii", settings, host)?),
-        "nsx" => Box::new(Nsx::from_settings(settings, host)?),
-        "nsx-plus" => Box::new(NsxPlus::from_settings(settings, host)?),
-        "psx" => Box::new(Psx::from_settings(settings, host)?),
-        "govindan" => Box::new(communication_aware(settings, host)?),
-        "implicit" => Box::new(Implicit::from_settings(settings, host)?),
-        "bvt" => Box::new(Bvt::from_settings(settings, host)?),
-        "arinc653" => Box::new(Arinc653::from_settings(settings, host)?),
-        "rt-deferrable" => Box::new(RtServers::<Deferrable>::new(host)),
-        "rt-periodic" => Box::new(RtServers::<Periodic>::new(host)),
-        "rt-polling" => Box::new(RtServers::<Polling>::new(host)),
-        "rt-sporadic" => Box::new(RtServers::<Sporadic>::new(host)),
-        "credit2" => Box::new(Credit2::from_settings(settings, host)?),
-        "gang" => Box::new(Gang::from_settings(settings, host)?),
-        "flexible" => Box::new(flexible(settings, host)?),
-        "psx-plus" => Box::new(PsxPlus::from_settings(settings, host)?),
-        _ => {
-            let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
-            return Err(PolicyError::UnknownPolicy { kind: kind.into(), allowed: names.join(", ") });
-        }
+fn boxed<P: Policy + 'static>(policy: Result<P, PolicyError>) -> Result<Box<dyn Policy>, PolicyError> {
+    Ok(Box::new(policy?))
+}
+
+/// The names of all policies, in the order of [`POLICIES`].
+pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+    POLICIES.iter().map(|kind| kind.name)
+}
+
+/// The policy called `name`, one of [`POLICIES`], for `host`, with its own settings.
+pub fn build(name: &str, settings: &mut Settings, host: Host) -> Result<Box<dyn Policy>, PolicyError> {
+    let Some(kind) = POLICIES.iter().find(|kind| kind.name == name) else {
+        let allowed = names().collect::<Vec<_>>().join(", ");
+        return Err(PolicyError::UnknownPolicy { kind: name.into(), allowed });
     };
-    settings.finish(kind)?;
+    let policy = (kind.constructor)(settings, host)?;
+    settings.finish(name)?;
     Ok(policy)
 }

@@ -8,7 +8,7 @@
 use paceline_kernel::Time;
 use paceline_machine::MachineSpec;
 use paceline_policy::{
-    DomId, Host, KINDS, NewDomain, Orders, PcpuId, Policy, PolicyError, Setting, Settings, VcpuId,
+    DomId, Host, NewDomain, Orders, PcpuId, Policy, PolicyError, Setting, Settings, VcpuId,
 };
 use paceline_scenario::{Raw, ScenarioError, Section, Value};
 
@@ -16,13 +16,13 @@ use super::MachineScenario;
 
 /// The name at `key`, which must be that of a policy.
 pub(super) fn kind(section: &mut Section, key: &str) -> Result<&'static str, ScenarioError> {
-    let choices: Vec<_> = KINDS.iter().map(|(name, _)| (*name, *name)).collect();
+    let choices: Vec<_> = paceline_policy::names().map(|name| (name, name)).collect();
     section.choice(key, &choices, None)
 }
 
 /// The tables of `section` that hold for the policy `kind`.
 fn tables(section: &mut Section, kind: &str) -> Result<Vec<Section>, ScenarioError> {
-    let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
+    let names: Vec<_> = paceline_policy::names().collect();
     let mut chosen = Vec::new();
     for (key, _) in section.clone().rest() {
         if !section.is_table(&key) {

@@ -3,9 +3,16 @@
 
 use crate::lab::{Act, Lab, Stretch};
 use paceline_policy::{
-    DomId, Host, KINDS, MICROSECOND as US, NewDomain, Orders, Setting, Settings, VcpuId, build,
+    DomId, Host, MICROSECOND as US, NewDomain, Orders, POLICIES, PolicyError, Setting, Settings, VcpuId,
+    build, names,
 };
 use proptest::prelude::*;
+
+const HOST: Host = Host { pcpus: 2 };
+
+fn lone_domain() -> NewDomain {
+    NewDomain { dom: DomId(0), privileged: false, vcpus: vec![VcpuId(0)], pins: vec![None] }
+}
 
 /// Settings with which a policy takes some domains and lets them run.
 fn settings(kind: &str, number: u64) -> Settings {
@@ -49,22 +56,45 @@ fn comes_and_goes(kind: &str, all: &[(Script, Option<usize>)]) -> (Vec<Stretch>,
 
 #[test]
 fn a_policy_is_called_what_it_is_asked_for_by() {
-    for (kind, what) in KINDS {
-        let policy = build(kind, &mut Settings::default(), Host { pcpus: 2 }).expect("it needs no settings");
-        assert_eq!(policy.name(), *kind);
-        assert!(!what.is_empty());
-        let mut wrong = Settings::default().with("no_such_setting", Setting::Flag(true));
-        assert!(build(kind, &mut wrong, Host { pcpus: 2 }).is_err(), "{kind}");
+    for kind in POLICIES {
+        let policy = build(kind.name, &mut Settings::default(), HOST).expect("it needs no settings");
+        assert_eq!(policy.name(), kind.name);
+        assert!(!kind.about.is_empty());
+        assert_eq!(names().filter(|name| *name == kind.name).count(), 1, "names differ");
+    }
+}
+
+/// The settings that are allowed where there is one that is not.
+fn allowed(refused: Result<(), PolicyError>) -> String {
+    match refused {
+        Err(PolicyError::UnknownSetting { allowed, .. }) => allowed,
+        other => panic!("an unknown setting is refused as one: {other:?}"),
+    }
+}
+
+#[test]
+fn the_table_tells_the_settings_that_policies_and_domains_have() {
+    let told = |keys: &[&str]| if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
+    let unknown = || Settings::default().with("no_such_setting", Setting::Flag(true));
+    for kind in POLICIES {
+        let mut wrong = unknown();
+        if kind.keys.contains(&"reaction") {
+            wrong.set("reaction", Setting::Word("periodic-boost".into()));
+        }
+        let refused = build(kind.name, &mut wrong, HOST).map(|_| ());
+        assert_eq!(allowed(refused), told(kind.keys), "{}", kind.name);
+        let mut policy = build(kind.name, &mut Settings::default(), HOST).expect("it needs no settings");
+        let refused = policy.add(0, &lone_domain(), &mut unknown(), &mut Orders::default());
+        assert_eq!(allowed(refused), told(kind.domain_keys), "{}", kind.name);
     }
 }
 
 #[test]
 fn what_is_refused_changes_nothing() {
-    for (kind, _) in KINDS {
-        let mut policy =
-            build(kind, &mut Settings::default(), Host { pcpus: 2 }).expect("it needs no settings");
+    for kind in names() {
+        let mut policy = build(kind, &mut Settings::default(), HOST).expect("it needs no settings");
         let mut orders = Orders::default();
-        let domain = NewDomain { dom: DomId(0), privileged: false, vcpus: vec![VcpuId(0)], pins: vec![None] };
+        let domain = lone_domain();
         let wrong = || settings(kind, 1).with("no_such_setting", Setting::Flag(true));
         assert!(policy.add(0, &domain, &mut wrong(), &mut orders).is_err(), "{kind}");
         assert!(policy.dump(0).is_empty(), "{kind}");
@@ -82,7 +112,7 @@ proptest! {
     fn the_same_calls_have_the_same_answers(
         all in prop::collection::vec((scripts(), proptest::option::weighted(0.4, 0usize..8)), 1..12),
     ) {
-        for (kind, _) in KINDS {
+        for kind in names() {
             let once = comes_and_goes(kind, &all);
             prop_assert!(!once.0.is_empty(), "{kind}");
             prop_assert_eq!(once, comes_and_goes(kind, &all), "{}", kind);

@@ -1,0 +1,302 @@
+//! Gang scheduling: VCPUs that belong together run at the same time.
+//!
+//! Source: Ousterhout, as told in reference 4, section 2.1.1.1. The matrix has a column per PCPU and a row per time slot; all
+//! VCPUs of a gang are in one row, the first that has room for them (or a new one), each in its own column, pinned ones in
+//! that of their pin. The rows have the PCPUs in turn, a `slot` each (30 ms); a row in which everybody sleeps is passed over.
+//! Alternate selection: where the cell of the row is empty or its VCPU sleeps, another of that column runs meanwhile: the one
+//! that has not run for longest; the owner of the slot preempts it when it wakes.
+//!
+//! A domain is a gang, with the setting `gang` (a number) together with all others of that number. A gang of more VCPUs than
+//! there are PCPUs is not admitted. Setting of the policy: `slot`.
+//!
+//! State: the matrix; per column, a line of those awake that do not run. A yield changes nothing: the slot is the gang's.
+//! Work-conserving on each PCPU, not over all of them: nobody runs outside its column. Nobody starves.
+//!
+//! [`flexible`](super::flexible) is this one with classes, by which the gaps are filled.
+
+mod matrix;
+mod moves;
+
+use std::collections::BTreeMap;
+
+use super::flexible::{Bounds, Class, Seen};
+use crate::queues::RunQueue;
+use crate::{
+    DomId, Host, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Settings, Standing,
+    VcpuId,
+};
+use matrix::Matrix;
+
+/// The timer of the slots.
+const SLOT: u32 = 0;
+
+/// Gang scheduling, with or without the classes of flexible co-scheduling.
+///
+/// ```
+/// use paceline_policy::gang::Gang;
+/// use paceline_policy::{DomId, Host, NewDomain, Orders, PcpuId, Policy, Settings, VcpuId};
+///
+/// let mut orders = Orders::default();
+/// let mut gang = Gang::from_settings(&mut Settings::default(), Host { pcpus: 2 })?;
+/// for (number, vcpus) in [[0, 1], [2, 3]].into_iter().enumerate() {
+///     let vcpus = vcpus.map(VcpuId).to_vec();
+///     let domain = NewDomain { dom: DomId(number as u32), privileged: false, vcpus, pins: vec![None; 2] };
+///     gang.add(0, &domain, &mut Settings::default(), &mut orders)?;
+///     domain.vcpus.iter().for_each(|vcpu| gang.wake(0, *vcpu, &mut orders));
+/// }
+/// // The first slot is that of the first domain, with all its VCPUs.
+/// let both = [0, 1].map(|pcpu| gang.pick(0, PcpuId(pcpu), &mut orders).vcpu);
+/// assert_eq!(both, [Some(VcpuId(0)), Some(VcpuId(1))]);
+/// # Ok::<(), paceline_policy::PolicyError>(())
+/// ```
+#[derive(Debug)]
+pub struct Gang {
+    slot_ns: u64,
+    bounds: Option<Bounds>,
+    matrix: Matrix,
+    /// The row whose turn it is; it may be gone.
+    row: u32,
+    /// By row, how many are awake there, where anybody is.
+    awake: BTreeMap<u32, u32>,
+    columns: Vec<Column>,
+    vcpus: Vec<Option<Vcpu>>,
+    doms: Vec<Option<Domain>>,
+    gangs: BTreeMap<Name, Vec<VcpuId>>,
+    stints: u64,
+    /// Who has been set aside since it was last looked through.
+    asides: Vec<VcpuId>,
+}
+
+/// A PCPU.
+#[derive(Debug, Default)]
+struct Column {
+    running: Option<VcpuId>,
+    /// Who is awake and does not run.
+    line: RunQueue<(u8, u64)>,
+}
+
+/// What makes a gang.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Name {
+    Domain(DomId),
+    Number(u64),
+}
+
+#[derive(Debug)]
+struct Domain {
+    gang: Name,
+    vcpus: Vec<VcpuId>,
+    pending: u32,
+    messages: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Vcpu {
+    dom: DomId,
+    pin: Option<PcpuId>,
+    row: u32,
+    column: PcpuId,
+    awake: bool,
+    /// Where it runs: its column, unless it has just got another one.
+    runs_on: Option<PcpuId>,
+    /// In the order of all: when it last ran, or woke.
+    stint: u64,
+    class: Class,
+    aside: bool,
+    waits: bool,
+    charged_ns: u64,
+    seen: Seen,
+}
+
+impl Gang {
+    /// For `host`, with the setting `slot` (30 ms).
+    pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
+        let slot_ns = settings.nanos("slot", 30 * MILLISECOND, 10_000, 10_000 * MILLISECOND)?;
+        Ok(Self {
+            slot_ns,
+            bounds: None,
+            matrix: Matrix::new(host.pcpus),
+            row: 0,
+            awake: BTreeMap::new(),
+            columns: (0..host.pcpus).map(|_| Column::default()).collect(),
+            vcpus: Vec::new(),
+            doms: Vec::new(),
+            gangs: BTreeMap::new(),
+            stints: 0,
+            asides: Vec::new(),
+        })
+    }
+
+    /// The same with classes.
+    pub(crate) fn with_classes(
+        bounds: Bounds,
+        settings: &mut Settings,
+        host: Host,
+    ) -> Result<Self, PolicyError> {
+        Ok(Self { bounds: Some(bounds), ..Self::from_settings(settings, host)? })
+    }
+
+    /// The gang that `settings` put a domain in.
+    fn read(dom: DomId, now: Name, settings: &mut Settings) -> Result<Name, PolicyError> {
+        let number = settings.count("gang", 0, 1, u64::MAX)?;
+        settings.finish(dom.to_string())?;
+        Ok(if number > 0 { Name::Number(number) } else { now })
+    }
+}
+
+impl Policy for Gang {
+    fn name(&self) -> &'static str {
+        if self.bounds.is_some() { "flexible" } else { "gang" }
+    }
+
+    fn start(&mut self, now_ns: u64, orders: &mut Orders) {
+        orders.set_timer(SLOT, now_ns + self.slot_ns);
+    }
+
+    fn add(
+        &mut self,
+        now_ns: u64,
+        domain: &NewDomain,
+        settings: &mut Settings,
+        orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        let gang = Self::read(domain.dom, Name::Domain(domain.dom), settings)?;
+        self.admit(domain.dom, gang, &domain.vcpus, &domain.pins)?;
+        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
+            let length = self.vcpus.len().max(id.index() + 1);
+            self.vcpus.resize(length, None);
+            self.vcpus[id.index()] = Some(Vcpu::new(domain.dom, *pin));
+        }
+        let length = self.doms.len().max(domain.dom.index() + 1);
+        self.doms.resize_with(length, || None);
+        let vcpus = domain.vcpus.clone();
+        self.doms[domain.dom.index()] = Some(Domain { gang, vcpus, pending: 0, messages: 0 });
+        self.join(now_ns, gang, &domain.vcpus, orders);
+        Ok(())
+    }
+
+    fn remove(&mut self, now_ns: u64, dom: DomId, orders: &mut Orders) {
+        let vcpus = self.dom(dom).vcpus.clone();
+        for id in &vcpus {
+            self.sleep(now_ns, *id, orders);
+        }
+        self.part(dom, &vcpus);
+        vcpus.iter().for_each(|id| self.vcpus[id.index()] = None);
+        self.doms[dom.index()] = None;
+    }
+
+    fn adjust(
+        &mut self,
+        now_ns: u64,
+        dom: DomId,
+        settings: &mut Settings,
+        orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        let gang = Self::read(dom, self.dom(dom).gang, settings)?;
+        if gang != self.dom(dom).gang {
+            let vcpus = self.dom(dom).vcpus.clone();
+            let pins: Vec<_> = vcpus.iter().map(|id| self.vcpu(*id).pin).collect();
+            self.admit(dom, gang, &vcpus, &pins)?;
+            self.part(dom, &vcpus);
+            self.doms[dom.index()].as_mut().expect("it was there just now").gang = gang;
+            self.join(now_ns, gang, &vcpus, orders);
+        }
+        Ok(())
+    }
+
+    fn wake(&mut self, _now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+        self.stints += 1;
+        let stint = self.stints;
+        let own = self.vcpu_mut(vcpu);
+        own.awake = true;
+        own.stint = stint;
+        let row = own.row;
+        *self.awake.entry(row).or_default() += 1;
+        self.stand(vcpu);
+        self.ask_if_better(vcpu, orders);
+    }
+
+    fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
+        if !self.vcpu(vcpu).awake {
+            return;
+        }
+        self.charge(now_ns, vcpu);
+        self.leave(vcpu);
+        let own = self.vcpu_mut(vcpu);
+        own.awake = false;
+        let row = own.row;
+        self.count_asleep(row);
+    }
+
+    fn yields(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
+        self.set_aside(vcpu);
+    }
+
+    fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
+        if let Some(last) = self.columns[pcpu.index()].running {
+            self.charge(now_ns, last);
+            self.leave(last);
+            self.stand(last);
+            if self.vcpu(last).column != pcpu {
+                self.ask_if_better(last, orders);
+            }
+        }
+        let vcpu = self.choose(pcpu);
+        if let Some(vcpu) = vcpu {
+            self.leave(vcpu);
+            self.columns[pcpu.index()].running = Some(vcpu);
+            let own = self.vcpu_mut(vcpu);
+            own.runs_on = Some(pcpu);
+            own.charged_ns = now_ns;
+        }
+        Pick { vcpu, slice_ns: None, examined: 0 }
+    }
+
+    fn timer(&mut self, now_ns: u64, _timer: u32, orders: &mut Orders) {
+        orders.set_timer(SLOT, now_ns + self.slot_ns);
+        self.end_slot(now_ns);
+        (0..self.columns.len() as u32).for_each(|pcpu| orders.reschedule(PcpuId(pcpu)));
+    }
+
+    fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+        let gang = self.dom(self.vcpu(vcpu).dom).gang;
+        let old = self.vcpu_mut(vcpu).pin.replace(pcpu);
+        // A gang has no two VCPUs on one PCPU: where that is asked for, the VCPU stays where it is.
+        if self.could_seat(gang) {
+            self.join(now_ns, gang, &[], orders);
+            self.vcpu_mut(vcpu).pin = pin.then_some(pcpu);
+        } else {
+            self.vcpu_mut(vcpu).pin = old;
+        }
+    }
+
+    fn pending(&mut self, _now_ns: u64, dom: DomId, messages: u32, orders: &mut Orders) {
+        let domain = self.doms[dom.index()].as_mut().expect("only domains that were added are talked about");
+        let new = messages.saturating_sub(domain.pending);
+        domain.pending = messages;
+        domain.messages += u64::from(new);
+        if new > 0 && self.bounds.is_some() {
+            for id in self.dom(dom).vcpus.clone() {
+                self.bring_back(id, orders);
+            }
+        }
+    }
+
+    fn waiting(&mut self, now_ns: u64, vcpu: VcpuId, waits: bool, orders: &mut Orders) {
+        self.charge(now_ns, vcpu);
+        self.vcpu_mut(vcpu).waits = waits;
+        if !waits {
+            self.bring_back(vcpu, orders);
+        } else if self.set_aside(vcpu)
+            && let Some(pcpu) = self.vcpu(vcpu).runs_on
+        {
+            orders.reschedule(pcpu);
+        }
+    }
+
+    fn dump(&self, _now_ns: u64) -> Vec<Standing> {
+        let vcpus = self.vcpus.iter().enumerate();
+        let vcpus = vcpus.filter_map(|(id, vcpu)| Some((VcpuId(id as u32), vcpu.as_ref()?)));
+        vcpus.map(|(id, own)| own.standing(id, self.bounds.is_some())).collect()
+    }
+}

@@ -1,0 +1,296 @@
+//! The moves of gang scheduling: into and out of the matrix, the lines of the columns, and from slot to slot.
+//!
+//! Invariants: a VCPU that is awake either runs or stands in the line of its column, under the key of [`Vcpu::key`], which
+//! does not change meanwhile; one that sleeps does neither; `awake` counts those awake by row.
+
+use super::matrix::Seat;
+use super::{Domain, Gang, Name, Vcpu};
+use crate::coscheduling::flexible::{Class, Seen};
+use crate::{DomId, Orders, PcpuId, PolicyError, Standing, VcpuId};
+
+/// After all classes: who is set aside.
+const ASIDE: u8 = 3;
+
+impl Vcpu {
+    pub(super) fn new(dom: DomId, pin: Option<PcpuId>) -> Self {
+        Self {
+            dom,
+            pin,
+            row: 0,
+            column: PcpuId(0),
+            awake: false,
+            runs_on: None,
+            stint: 0,
+            class: Class::default(),
+            aside: false,
+            waits: false,
+            charged_ns: 0,
+            seen: Seen::default(),
+        }
+    }
+
+    fn is_aside(&self) -> bool {
+        self.aside && self.class != Class::CoScheduled
+    }
+
+    fn key(&self) -> (u8, u64) {
+        (if self.is_aside() { ASIDE } else { self.class.rank() }, self.stint)
+    }
+
+    pub(super) fn standing(&self, vcpu: VcpuId, classes: bool) -> Standing {
+        let mut keys = vec![("row", i64::from(self.row)), ("column", i64::from(self.column.0))];
+        if classes {
+            keys.extend([("class", i64::from(self.class.rank())), ("aside", i64::from(self.is_aside()))]);
+        }
+        Standing { vcpu, runs_on: self.runs_on, awake: self.awake, keys }
+    }
+}
+
+impl Gang {
+    pub(super) fn vcpu(&self, id: VcpuId) -> &Vcpu {
+        self.vcpus[id.index()].as_ref().expect("only VCPUs that were added are talked about")
+    }
+
+    pub(super) fn vcpu_mut(&mut self, id: VcpuId) -> &mut Vcpu {
+        self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about")
+    }
+
+    pub(super) fn dom(&self, dom: DomId) -> &Domain {
+        self.doms[dom.index()].as_ref().expect("only domains that were added are talked about")
+    }
+
+    fn seats(&self, gang: Name) -> Vec<Seat> {
+        let members = self.gangs.get(&gang).into_iter().flatten();
+        let seat =
+            |id: &VcpuId| Seat { vcpu: *id, pin: self.vcpu(*id).pin, has: Some(self.vcpu(*id).column) };
+        members.map(seat).collect()
+    }
+
+    pub(super) fn could_seat(&self, gang: Name) -> bool {
+        self.matrix.could_seat(&self.seats(gang))
+    }
+
+    /// Whether `vcpus` of `dom` can be in `gang`.
+    pub(super) fn admit(
+        &self,
+        dom: DomId,
+        gang: Name,
+        vcpus: &[VcpuId],
+        pins: &[Option<PcpuId>],
+    ) -> Result<(), PolicyError> {
+        let mut seats = self.seats(gang);
+        seats.extend(vcpus.iter().zip(pins).map(|(vcpu, pin)| Seat { vcpu: *vcpu, pin: *pin, has: None }));
+        let (vcpus, pcpus) = (seats.len() as u32, self.columns.len() as u32);
+        if vcpus > pcpus {
+            let policy = crate::Policy::name(self);
+            return Err(PolicyError::TooManyVcpus { dom, vcpus, policy, pcpus });
+        }
+        if !self.matrix.could_seat(&seats) {
+            return Err(PolicyError::BadValue {
+                key: "pin".into(),
+                value: "the same PCPU for several VCPUs of a gang".into(),
+                allowed: "a PCPU for each".into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Seats `gang` anew, together with `vcpus`, which are in none.
+    pub(super) fn join(&mut self, now_ns: u64, gang: Name, vcpus: &[VcpuId], orders: &mut Orders) {
+        let mut seats = self.seats(gang);
+        for seat in &seats {
+            let (row, column) = (self.vcpu(seat.vcpu).row, self.vcpu(seat.vcpu).column);
+            self.matrix.free(row, column);
+        }
+        seats.extend(vcpus.iter().map(|id| Seat { vcpu: *id, pin: self.vcpu(*id).pin, has: None }));
+        let (row, columns) = self.matrix.seat(&seats);
+        for (seat, column) in seats.iter().zip(columns) {
+            self.move_to(now_ns, seat.vcpu, row, column, orders);
+        }
+        self.gangs.entry(gang).or_default().extend(vcpus);
+    }
+
+    /// Takes the VCPUs of a domain out of its gang.
+    pub(super) fn part(&mut self, dom: DomId, vcpus: &[VcpuId]) {
+        let gang = self.dom(dom).gang;
+        for id in vcpus {
+            let (row, column) = (self.vcpu(*id).row, self.vcpu(*id).column);
+            self.matrix.free(row, column);
+        }
+        let members = self.gangs.get_mut(&gang).expect("a domain is in its gang");
+        members.retain(|id| !vcpus.contains(id));
+        if members.is_empty() {
+            self.gangs.remove(&gang);
+        }
+    }
+
+    fn move_to(&mut self, now_ns: u64, id: VcpuId, row: u32, column: PcpuId, orders: &mut Orders) {
+        self.charge(now_ns, id);
+        let runs_on = self.vcpu(id).runs_on;
+        let awake = self.vcpu(id).awake;
+        if awake && runs_on.is_none() {
+            self.leave(id);
+        }
+        let own = self.vcpu_mut(id);
+        let old = std::mem::replace(&mut own.row, row);
+        own.column = column;
+        if !awake {
+            return;
+        }
+        self.count_asleep(old);
+        *self.awake.entry(row).or_default() += 1;
+        match runs_on {
+            // It goes over to the line of its new column when it is taken off the old one.
+            Some(pcpu) => orders.reschedule(pcpu),
+            None => {
+                self.stand(id);
+                self.ask_if_better(id, orders);
+            }
+        }
+    }
+
+    /// One fewer is awake in `row`.
+    pub(super) fn count_asleep(&mut self, row: u32) {
+        let left = self.awake.get_mut(&row).expect("somebody was awake there");
+        *left -= 1;
+        if *left == 0 {
+            self.awake.remove(&row);
+        }
+    }
+
+    /// Puts `id`, which is awake and does not run, in line.
+    pub(super) fn stand(&mut self, id: VcpuId) {
+        let own = self.vcpu(id);
+        let (column, key) = (own.column.index(), own.key());
+        self.columns[column].line.insert(key, id);
+    }
+
+    /// Takes `id` off its PCPU or out of its line.
+    pub(super) fn leave(&mut self, id: VcpuId) {
+        let own = self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about");
+        match own.runs_on.take() {
+            Some(pcpu) => self.columns[pcpu.index()].running = None,
+            None => {
+                self.columns[own.column.index()].line.remove(own.key(), id);
+            }
+        }
+    }
+
+    /// Who has the slot on `pcpu`, unless asleep or set aside.
+    fn owner(&self, pcpu: PcpuId) -> Option<VcpuId> {
+        let owner = self.matrix.at(self.row, pcpu)?;
+        (self.vcpu(owner).awake && !self.vcpu(owner).is_aside()).then_some(owner)
+    }
+
+    /// Who is to run on `pcpu`, where nobody runs: the owner of the slot, else the first in line.
+    pub(super) fn choose(&self, pcpu: PcpuId) -> Option<VcpuId> {
+        let owner = self.owner(pcpu).filter(|owner| self.vcpu(*owner).runs_on.is_none());
+        owner.or(self.columns[pcpu.index()].line.first().map(|(_, id)| id))
+    }
+
+    /// Asks for a decision where `id`, which has come to stand in line, is better than who runs.
+    pub(super) fn ask_if_better(&self, id: VcpuId, orders: &mut Orders) {
+        let pcpu = self.vcpu(id).column;
+        let better = match self.columns[pcpu.index()].running {
+            None => true,
+            Some(running) => {
+                let owner = self.owner(pcpu);
+                owner == Some(id)
+                    || owner != Some(running)
+                        && (self.vcpu(id).key(), id) < (self.vcpu(running).key(), running)
+            }
+        };
+        if better {
+            orders.reschedule(pcpu);
+        }
+    }
+
+    /// Books what `id` has run so far.
+    pub(super) fn charge(&mut self, now_ns: u64, id: VcpuId) {
+        let row = self.row;
+        let own = self.vcpu_mut(id);
+        if own.runs_on.is_some() {
+            let ran_ns = now_ns - std::mem::replace(&mut own.charged_ns, now_ns);
+            if own.row == row && !own.waits {
+                own.seen.used_ns += ran_ns;
+            }
+        }
+    }
+
+    /// Sets `id` aside, which counts as long as its class is one that is; tells whether that is so.
+    pub(super) fn set_aside(&mut self, id: VcpuId) -> bool {
+        if self.bounds.is_none() {
+            return false;
+        }
+        if !self.vcpu(id).aside {
+            self.asides.push(id);
+        }
+        self.stints += 1;
+        let stint = self.stints;
+        self.with_key(id, |own| {
+            own.aside = true;
+            own.stint = stint;
+        });
+        self.vcpu(id).is_aside()
+    }
+
+    /// The contrary.
+    pub(super) fn bring_back(&mut self, id: VcpuId, orders: &mut Orders) {
+        if self.vcpu(id).aside {
+            self.with_key(id, |own| own.aside = false);
+            if self.vcpu(id).runs_on.is_none() {
+                self.ask_if_better(id, orders);
+            }
+        }
+    }
+
+    /// Changes what the place in line depends on.
+    fn with_key(&mut self, id: VcpuId, change: impl FnOnce(&mut Vcpu)) {
+        let stands = self.vcpu(id).awake && self.vcpu(id).runs_on.is_none();
+        if stands {
+            self.leave(id);
+        }
+        change(self.vcpu_mut(id));
+        if stands {
+            self.stand(id);
+        }
+    }
+
+    /// The turn goes to the next row in which anybody is awake.
+    pub(super) fn end_slot(&mut self, now_ns: u64) {
+        for running in self.columns.iter().filter_map(|column| column.running).collect::<Vec<_>>() {
+            self.charge(now_ns, running);
+            self.stints += 1;
+            let stint = self.stints;
+            self.vcpu_mut(running).stint = stint;
+        }
+        for id in self.matrix.row(self.row) {
+            self.classify(id);
+        }
+        let next = self.awake.range(self.row + 1..).next().or(self.awake.first_key_value());
+        self.row = next.map_or(self.row, |(row, _)| *row);
+        for id in std::mem::take(&mut self.asides) {
+            // Who said that it waits stays aside; who has only yielded comes back.
+            match self.vcpus[id.index()].as_ref() {
+                Some(own) if own.aside && own.waits => self.asides.push(id),
+                Some(_) => self.with_key(id, |own| own.aside = false),
+                None => {}
+            }
+        }
+    }
+
+    /// `id` has had a slot: after enough of them it is classed.
+    fn classify(&mut self, id: VcpuId) {
+        let Some(bounds) = self.bounds else { return };
+        let domain = self.dom(self.vcpu(id).dom);
+        let (messages, vcpus) = (domain.messages, domain.vcpus.len() as u64);
+        let slot_ns = self.slot_ns;
+        let own = self.vcpu_mut(id);
+        own.seen.slots += 1;
+        if own.seen.slots >= bounds.evaluate {
+            let class = bounds.class(&own.seen, messages, vcpus, slot_ns);
+            own.seen = Seen { slots: 0, used_ns: 0, messages_before: messages };
+            self.with_key(id, |own| own.class = class);
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Implicit co-scheduling: time sharing that reacts to messages, the receiving side of the matrix of Nagar et al. and Anglano.
+//!
+//! Source: reference 4, section 2.1.2.1 and table 2. What a process does while it waits for a message is the guest's affair;
+//! what the scheduler does when one comes is the setting `reaction`. Together:
+//!
+//! | `reaction` | spin | block | spin-block | spin-yield |
+//! |---|---|---|---|---|
+//! | `none` | Local | IB | SB | SY |
+//! | `immediate-boost` | DCS | DCS-IB | DCS-SB | DCS-SY |
+//! | `periodic-boost` | PB | PB-IB | PB-SB | PB-SY |
+//!
+//! Time sharing: per PCPU a queue, a slice each in turn (`slice`, 10 ms). A boost moves a VCPU to the front and preempts; who
+//! is preempted goes on with the rest of the slice after those boosted.
+//! - immediate: when the number of messages of a domain rises, all its VCPUs that wait are boosted, and one that wakes while
+//!   its domain has messages;
+//! - periodic: every `boost-period` (10 ms), on every PCPU, the first whose domain has messages, in the order in which they
+//!   began to wait: nobody is boosted twice while another with messages waits there;
+//! - a yield (the spin-yield of the guest) goes to the end of the queue, and boosts the first with messages likewise.
+//!
+//! State: a VCPU waits in the queue of its PCPU: its pin, else the one with fewest VCPUs, until an idle PCPU takes it away.
+//! Those that may be taken stand in one more line for the host, by how long they wait. Work-conserving. Without boosts nobody
+//! starves; a stream of boosts can keep others waiting, as the paper says of DCS.
+
+mod moves;
+mod queue;
+
+use std::collections::BTreeSet;
+
+use crate::queues::RunQueue;
+use crate::{
+    DomId, Host, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Settings, Standing,
+    VcpuId,
+};
+use queue::{Place, Queue};
+
+/// The timer of the periodic boost.
+const BOOST: u32 = 0;
+
+/// What a message does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reaction {
+    None,
+    Immediate,
+    Periodic,
+}
+
+/// Time sharing with boosts.
+///
+/// ```
+/// use paceline_policy::implicit::Implicit;
+/// use paceline_policy::{DomId, Host, NewDomain, Orders, PcpuId, Policy, Setting, Settings, VcpuId};
+///
+/// let mut orders = Orders::default();
+/// let mut settings = Settings::default().with("reaction", Setting::Word("immediate-boost".into()));
+/// let mut policy = Implicit::from_settings(&mut settings, Host { pcpus: 1 })?;
+/// for number in 0..3 {
+///     let domain = NewDomain { dom: DomId(number), privileged: false, vcpus: vec![VcpuId(number)], pins: vec![None] };
+///     policy.add(0, &domain, &mut Settings::default(), &mut orders)?;
+///     policy.wake(0, VcpuId(number), &mut orders);
+/// }
+/// policy.pick(0, PcpuId(0), &mut orders);
+/// policy.pending(100, DomId(2), 1, &mut orders);
+/// assert_eq!(policy.pick(100, PcpuId(0), &mut orders).vcpu, Some(VcpuId(2)));
+/// # Ok::<(), paceline_policy::PolicyError>(())
+/// ```
+#[derive(Debug)]
+pub struct Implicit {
+    slice_ns: u64,
+    reaction: Reaction,
+    boost_period_ns: u64,
+    queues: Vec<Queue>,
+    /// PCPUs that idle and have not been asked to take somebody.
+    idle: BTreeSet<PcpuId>,
+    /// Who waits and is not pinned, by the order in which they began to wait.
+    free: RunQueue<i64>,
+    vcpus: Vec<Option<Vcpu>>,
+    doms: Vec<Option<Domain>>,
+    numbers: i64,
+}
+
+#[derive(Debug)]
+struct Domain {
+    vcpus: Vec<VcpuId>,
+    messages: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Vcpu {
+    dom: DomId,
+    home: PcpuId,
+    pinned: bool,
+    awake: bool,
+    /// Its place while it waits.
+    waits: Option<Place>,
+    /// Since when it waits, in the order of all.
+    since: i64,
+    /// What it has had of its slice, and until when it is charged for running.
+    used_ns: u64,
+    charged_ns: u64,
+}
+
+impl Implicit {
+    /// For `host`, with the settings `slice`, `reaction` and, for the periodic boost, `boost-period`.
+    pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
+        let slice_ns = settings.nanos("slice", 10 * MILLISECOND, 1_000, 1_000 * MILLISECOND)?;
+        let reactions = [
+            ("none", Reaction::None),
+            ("immediate-boost", Reaction::Immediate),
+            ("periodic-boost", Reaction::Periodic),
+        ];
+        let reaction = settings.choice("reaction", &reactions)?;
+        let boost_period_ns = match reaction {
+            Reaction::Periodic => {
+                settings.nanos("boost-period", 10 * MILLISECOND, 10_000, 1_000 * MILLISECOND)?
+            }
+            Reaction::None | Reaction::Immediate => 0,
+        };
+        Ok(Self {
+            slice_ns,
+            reaction,
+            boost_period_ns,
+            queues: (0..host.pcpus).map(|_| Queue::default()).collect(),
+            idle: (0..host.pcpus).map(PcpuId).collect(),
+            free: RunQueue::default(),
+            vcpus: Vec::new(),
+            doms: Vec::new(),
+            numbers: 0,
+        })
+    }
+}
+
+impl Policy for Implicit {
+    fn name(&self) -> &'static str {
+        "implicit"
+    }
+
+    fn start(&mut self, now_ns: u64, orders: &mut Orders) {
+        if self.reaction == Reaction::Periodic {
+            orders.set_timer(BOOST, now_ns + self.boost_period_ns);
+        }
+    }
+
+    fn add(
+        &mut self,
+        _now_ns: u64,
+        domain: &NewDomain,
+        settings: &mut Settings,
+        _orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        settings.finish(domain.dom.to_string())?;
+        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
+            let fewest = self.queues.iter().enumerate().min_by_key(|(_, queue)| queue.vcpus);
+            let home = pin.unwrap_or(PcpuId(fewest.expect("a host has a PCPU").0 as u32));
+            self.queues[home.index()].vcpus += 1;
+            let length = self.vcpus.len().max(id.index() + 1);
+            self.vcpus.resize(length, None);
+            self.vcpus[id.index()] = Some(Vcpu {
+                dom: domain.dom,
+                home,
+                pinned: pin.is_some(),
+                awake: false,
+                waits: None,
+                since: 0,
+                used_ns: 0,
+                charged_ns: 0,
+            });
+        }
+        let length = self.doms.len().max(domain.dom.index() + 1);
+        self.doms.resize_with(length, || None);
+        self.doms[domain.dom.index()] = Some(Domain { vcpus: domain.vcpus.clone(), messages: 0 });
+        Ok(())
+    }
+
+    fn remove(&mut self, _now_ns: u64, dom: DomId, _orders: &mut Orders) {
+        for id in std::mem::take(&mut self.dom_mut(dom).vcpus) {
+            self.stop_waiting(id);
+            let vcpu = self.vcpus[id.index()].take().expect("a domain's VCPUs are there as long as it is");
+            let queue = &mut self.queues[vcpu.home.index()];
+            queue.vcpus -= 1;
+            queue.running.take_if(|running| *running == id);
+        }
+        self.doms[dom.index()] = None;
+    }
+
+    fn wake(&mut self, _now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+        let own = self.vcpu_mut(vcpu);
+        own.awake = true;
+        own.used_ns = 0;
+        let home = own.home;
+        let place = self.queues[home.index()].last();
+        self.wait(vcpu, place);
+        if !self.offer(vcpu, orders) && self.reaction == Reaction::Immediate && self.has_messages(vcpu) {
+            self.boost(vcpu, orders);
+        }
+    }
+
+    fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
+        self.stop_waiting(vcpu);
+        let home = self.vcpu(vcpu).home;
+        if self.queues[home.index()].running == Some(vcpu) {
+            self.take_off(now_ns, home);
+        }
+        self.vcpu_mut(vcpu).awake = false;
+    }
+
+    fn yields(&mut self, _now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+        let slice_ns = self.slice_ns;
+        let own = self.vcpu_mut(vcpu);
+        own.used_ns = slice_ns;
+        let home = own.home;
+        self.boost_first(home, orders);
+    }
+
+    fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
+        self.idle.remove(&pcpu);
+        let last = self.take_off(now_ns, pcpu);
+        let boosted = self.queues[pcpu.index()].first().is_some_and(|(place, _)| place.is_boosted());
+        if let Some(last) = last {
+            let left = self.vcpu(last).used_ns < self.slice_ns;
+            let place = match (left, boosted) {
+                (true, false) => return self.run(now_ns, pcpu, last),
+                (true, true) => self.queues[pcpu.index()].preempted(),
+                (false, _) => {
+                    self.vcpu_mut(last).used_ns = 0;
+                    self.queues[pcpu.index()].last()
+                }
+            };
+            self.wait(last, place);
+        }
+        let Some(vcpu) = self.next(pcpu) else {
+            self.idle.insert(pcpu);
+            return Pick::default();
+        };
+        if let Some(last) = last.filter(|last| *last != vcpu) {
+            self.offer(last, orders);
+        }
+        self.run(now_ns, pcpu, vcpu)
+    }
+
+    fn timer(&mut self, now_ns: u64, _timer: u32, orders: &mut Orders) {
+        orders.set_timer(BOOST, now_ns + self.boost_period_ns);
+        (0..self.queues.len() as u32).for_each(|pcpu| self.boost_first(PcpuId(pcpu), orders));
+    }
+
+    fn migrate(&mut self, _now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+        self.stop_waiting(vcpu);
+        self.move_home(vcpu, pcpu);
+        let own = self.vcpu_mut(vcpu);
+        own.pinned = pin;
+        if own.awake {
+            let place = self.queues[pcpu.index()].last();
+            self.wait(vcpu, place);
+            self.offer(vcpu, orders);
+        }
+    }
+
+    fn pending(&mut self, _now_ns: u64, dom: DomId, messages: u32, orders: &mut Orders) {
+        let domain = self.dom_mut(dom);
+        let before = std::mem::replace(&mut domain.messages, messages);
+        let vcpus = std::mem::take(&mut domain.vcpus);
+        for id in &vcpus {
+            let own = self.vcpu(*id);
+            if own.waits.is_none() {
+                continue;
+            }
+            let (since, home) = (own.since, own.home);
+            self.queues[home.index()].mark(since, *id, messages > 0);
+            if messages > before && self.reaction == Reaction::Immediate {
+                self.boost(*id, orders);
+            }
+        }
+        self.dom_mut(dom).vcpus = vcpus;
+    }
+
+    fn dump(&self, _now_ns: u64) -> Vec<Standing> {
+        let vcpus = self.vcpus.iter().enumerate();
+        let vcpus = vcpus.filter_map(|(id, vcpu)| Some((VcpuId(id as u32), vcpu.as_ref()?)));
+        vcpus
+            .map(|(vcpu, own)| {
+                let runs = self.queues[own.home.index()].running == Some(vcpu);
+                let mut keys = vec![("used_ns", own.used_ns as i64)];
+                keys.extend(own.waits.map(|place| ("boosted", i64::from(place.is_boosted()))));
+                Standing { vcpu, runs_on: runs.then_some(own.home), awake: own.awake, keys }
+            })
+            .collect()
+    }
+}

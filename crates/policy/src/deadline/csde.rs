@@ -1,0 +1,74 @@
+//! CSDE and CSDD: SEDF that chooses the VCPU whose domain has most messages waiting on its event channels.
+//!
+//! Source: reference 4, section 4.4.4 and appendix A.2. The choice is made at every decision among the VCPUs that SEDF would
+//! let run: those with slice left in this period, where there are none those in extra time. The most messages first; among
+//! equals the one that waited longest, by the time at which it was last chosen.
+//! - CSDE (domain equivalence) treats DOM0 as the others.
+//! - CSDD (domain distinguishing) takes DOM0 first if it has any message.
+//!
+//! The appendix lets the outcome depend on where the scan meets DOM0: without messages it can only win from the head of the
+//! queue. Here it is then one among the others.
+//!
+//! The paper looks at the event channels of every candidate, O(N x M) for N candidates with M ports. Here an ordered index
+//! that [`Policy::pending`](crate::Policy::pending) keeps up to date gives the same in O(log N); the setting
+//! `choice = "scan"` has the paper's way, for `ports` ports (1,024). A message that comes causes no decision by itself.
+//! Slices are guaranteed, deadlines are not (section 6.2.2): see [`sedf`](crate::sedf).
+
+use crate::deadline::choice::{Candidate, Rank, Rule, most};
+use crate::deadline::sedf::Sedf;
+use crate::{Host, PolicyError, Settings};
+
+#[derive(Debug)]
+struct MostPending {
+    /// DOM0 first.
+    distinguishes: bool,
+    ports: u32,
+}
+
+impl Rule for MostPending {
+    fn name(&self) -> &'static str {
+        if self.distinguishes { "csdd" } else { "csde" }
+    }
+
+    fn rank(&self, preference: usize, candidate: &Candidate<'_>) -> Option<Rank> {
+        let page = candidate.page;
+        let first = self.distinguishes && page.privileged && page.pending > 0;
+        (preference == 0).then_some([u64::from(!first), most(page.pending.into()), candidate.chosen_ns])
+    }
+
+    fn entries(&self) -> u32 {
+        self.ports
+    }
+}
+
+/// CSDE for `host`: the settings of SEDF, `choice` and `ports`.
+///
+/// ```
+/// use paceline_policy::csde::csde;
+/// use paceline_policy::{DomId, Host, NewDomain, Orders, PcpuId, Policy, Settings, VcpuId};
+///
+/// let mut orders = Orders::default();
+/// let mut policy = csde(&mut Settings::default(), Host { pcpus: 1 })?;
+/// for number in 0..3 {
+///     let domain = NewDomain { dom: DomId(number), privileged: false, vcpus: vec![VcpuId(number)], pins: vec![None] };
+///     policy.add(0, &domain, &mut Settings::default(), &mut orders)?;
+///     policy.wake(0, VcpuId(number), &mut orders);
+/// }
+/// policy.pending(0, DomId(1), 4, &mut orders);
+/// policy.pending(0, DomId(2), 7, &mut orders);
+/// assert_eq!(policy.pick(0, PcpuId(0), &mut orders).vcpu, Some(VcpuId(2)));
+/// # Ok::<(), paceline_policy::PolicyError>(())
+/// ```
+pub fn csde(settings: &mut Settings, host: Host) -> Result<Sedf, PolicyError> {
+    most_pending(false, settings, host)
+}
+
+/// CSDD for `host`, with the same settings.
+pub fn csdd(settings: &mut Settings, host: Host) -> Result<Sedf, PolicyError> {
+    most_pending(true, settings, host)
+}
+
+fn most_pending(distinguishes: bool, settings: &mut Settings, host: Host) -> Result<Sedf, PolicyError> {
+    let ports = settings.count("ports", 1024, 1, 1 << 17)? as u32;
+    Sedf::with_rule(MostPending { distinguishes, ports }, settings, host)
+}

@@ -1,0 +1,356 @@
+//! SEDF, simple earliest deadline first: a slice of every period for certain, and what is left over for those who want it.
+//!
+//! Source: reference 4, section 3.1.5.2, and the scheduler of Xen 4.1 that it means. Settings of a domain, for each of its
+//! VCPUs: `period`, `slice` and `extra` (DOM0: 15 ms of every 20 ms and extra time; guests: 100 ms, no slice, extra time
+//! only). Setting of the policy: `quantum` (500 us), a turn of extra time.
+//!
+//! State: a VCPU belongs to one PCPU, its pin or the one with fewest VCPUs that can promise the slice, until it is migrated.
+//! Per PCPU there are three lines, the first that is not empty is served:
+//! - run: the period has begun and the slice is not used up; the earliest deadline (the end of the period) first;
+//! - penalty: extra time for those that lost some of their slice by blocking; the greatest loss in proportion to the period
+//!   first; a turn each, then the loss is forgotten;
+//! - extra: extra time, least used first, so that it is split evenly in time. Xen counts turns; with whole turns it is the
+//!   same. Who comes back from sleep starts from the least there is in the line: sleep saves nothing up.
+//!
+//! Who waits for a period to begin stands, besides, in a fourth line by that time. Unblocking is as in Xen:
+//! - short (the deadline is still to come): the rest of the slice is lost, and is what the penalty line compensates for;
+//!   the next period begins at the deadline;
+//! - long (the deadline has passed, or there was none): a new period begins at once (Xen's rule "2b").
+//!
+//! A deadline that passes with slice left, as it may where a rule reorders the run line, forfeits the rest: the next period
+//! follows. Unlike Xen, a remainder of less than a quantum before a period begins is used for extra time too.
+//!
+//! Admission: on no PCPU more than 100 % is promised. [`migrate`](Policy::migrate) is not refused: it may break promises.
+//! Work-conserving on each PCPU as far as all there take extra time; there is no balancing between PCPUs.
+//!
+//! CSDE, CSDD, the boosts and the communication-aware scheduler are this one with a rule from `choice` on top, which is
+//! applied within each line, at every decision, by an index or, with `choice = "scan"`, by looking at everybody.
+
+mod line;
+mod queues;
+mod share;
+
+use crate::deadline::choice::{PREFERENCES, Page, Rule};
+use crate::queues::RunQueue;
+use crate::{
+    DomId, Host, MICROSECOND, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Settings,
+    Standing, VcpuId,
+};
+use line::{Line, Spot};
+use share::{Loads, Share};
+
+/// SEDF, alone or under a rule.
+///
+/// ```
+/// use paceline_policy::sedf::Sedf;
+/// use paceline_policy::{DomId, Host, MILLISECOND, NewDomain, Orders, PcpuId, Policy, Setting, Settings, VcpuId};
+///
+/// let mut orders = Orders::default();
+/// let mut sedf = Sedf::from_settings(&mut Settings::default(), Host { pcpus: 1 })?;
+/// for (number, period_ms) in [20, 10].into_iter().enumerate() {
+///     let id = number as u32;
+///     let domain = NewDomain { dom: DomId(id), privileged: false, vcpus: vec![VcpuId(id)], pins: vec![None] };
+///     let settings = Settings::default().with("period", Setting::Nanos(period_ms * MILLISECOND));
+///     let mut settings = settings.with("slice", Setting::Nanos(3 * MILLISECOND));
+///     sedf.add(0, &domain, &mut settings, &mut orders)?;
+///     sedf.wake(0, VcpuId(id), &mut orders);
+/// }
+/// // The deadline at 10 ms is before that at 20 ms.
+/// let pick = sedf.pick(0, PcpuId(0), &mut orders);
+/// assert_eq!((pick.vcpu, pick.slice_ns), (Some(VcpuId(1)), Some(3 * MILLISECOND)));
+/// # Ok::<(), paceline_policy::PolicyError>(())
+/// ```
+#[derive(Debug)]
+pub struct Sedf {
+    rule: Box<dyn Rule>,
+    scans: bool,
+    quantum_ns: u64,
+    pcpus: Vec<Pcpu>,
+    vcpus: Vec<Option<Vcpu>>,
+    doms: Vec<Option<Domain>>,
+    loads: Loads,
+    arrivals: u64,
+}
+
+/// The lines of a PCPU by [`Place`], and who runs.
+#[derive(Debug, Default)]
+struct Pcpu {
+    lines: [Line; 3],
+    /// By when their periods begin.
+    waiting: RunQueue<u64>,
+    running: Option<VcpuId>,
+    slice_end_ns: u64,
+    least_score_ns: u64,
+}
+
+#[derive(Debug)]
+struct Domain {
+    share: Share,
+    page: Page,
+    vcpus: Vec<VcpuId>,
+}
+
+/// Where an awake VCPU stands, or what the one that runs there runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Run,
+    Penalty,
+    Extra,
+    /// In none of the lines.
+    Nowhere,
+}
+
+#[derive(Clone, Debug)]
+struct Vcpu {
+    dom: DomId,
+    home: PcpuId,
+    awake: bool,
+    place: Place,
+    spot: Spot,
+    /// The end of the period, and its place among equal ones; zero before the first.
+    deadline_ns: u64,
+    arrival: u64,
+    used_ns: u64,
+    lost_ns: u64,
+    score_ns: u64,
+    /// When it was last chosen, and until when it has been charged for running.
+    chosen_ns: u64,
+    charged_ns: u64,
+}
+
+/// No rule: the earliest deadline, the least extra time.
+#[derive(Debug)]
+struct Plain;
+
+impl Rule for Plain {
+    fn name(&self) -> &'static str {
+        "sedf"
+    }
+}
+
+impl Sedf {
+    /// For `host`, with the setting `quantum` (500 us).
+    pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
+        Self::under(Box::new(Plain), false, settings, host)
+    }
+
+    /// The same under a rule that is applied by an index or by looking at everybody: settings `choice` and `quantum`.
+    pub(crate) fn with_rule(
+        rule: impl Rule + 'static,
+        settings: &mut Settings,
+        host: Host,
+    ) -> Result<Self, PolicyError> {
+        let scans = settings.choice("choice", &[("index", false), ("scan", true)])?;
+        Self::under(Box::new(rule), scans, settings, host)
+    }
+
+    fn under(
+        rule: Box<dyn Rule>,
+        scans: bool,
+        settings: &mut Settings,
+        host: Host,
+    ) -> Result<Self, PolicyError> {
+        let quantum_ns = settings.nanos("quantum", 500 * MICROSECOND, 1_000, 1_000 * MILLISECOND)?;
+        let pcpus = (0..host.pcpus).map(|_| Pcpu::default()).collect();
+        let loads = Loads::new(host.pcpus);
+        Ok(Self { rule, scans, quantum_ns, pcpus, vcpus: Vec::new(), doms: Vec::new(), loads, arrivals: 0 })
+    }
+
+    /// The timer of the windows; those below it are of the PCPUs.
+    fn window_timer(&self) -> u32 {
+        self.pcpus.len() as u32
+    }
+}
+
+impl Policy for Sedf {
+    fn name(&self) -> &'static str {
+        self.rule.name()
+    }
+
+    fn start(&mut self, now_ns: u64, orders: &mut Orders) {
+        if let Some(window_ns) = self.rule.window_ns() {
+            orders.set_timer(self.window_timer(), now_ns + window_ns);
+        }
+    }
+
+    fn add(
+        &mut self,
+        _now_ns: u64,
+        domain: &NewDomain,
+        settings: &mut Settings,
+        _orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        let share = Share::of_newcomer(domain.privileged).read(settings, domain.dom)?;
+        let mut loads = self.loads.clone();
+        let homes = loads.place(domain, share)?;
+        self.loads = loads;
+        for (id, home) in domain.vcpus.iter().zip(homes) {
+            let length = self.vcpus.len().max(id.index() + 1);
+            self.vcpus.resize(length, None);
+            self.vcpus[id.index()] = Some(Vcpu::new(domain.dom, home));
+        }
+        let length = self.doms.len().max(domain.dom.index() + 1);
+        self.doms.resize_with(length, || None);
+        let page = Page { privileged: domain.privileged, ..Page::default() };
+        self.doms[domain.dom.index()] = Some(Domain { share, page, vcpus: domain.vcpus.clone() });
+        Ok(())
+    }
+
+    fn remove(&mut self, now_ns: u64, dom: DomId, orders: &mut Orders) {
+        for id in self.dom(dom).vcpus.clone() {
+            self.sleep(now_ns, id, orders);
+            let vcpu = self.vcpus[id.index()].take().expect("a domain's VCPUs are there as long as it is");
+            self.loads.take(vcpu.home, self.dom(dom).share);
+        }
+        self.doms[dom.index()] = None;
+    }
+
+    fn adjust(
+        &mut self,
+        now_ns: u64,
+        dom: DomId,
+        settings: &mut Settings,
+        orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        let (old, vcpus) = (self.dom(dom).share, self.dom(dom).vcpus.clone());
+        let share = old.read(settings, dom)?;
+        let mut loads = self.loads.clone();
+        vcpus.iter().for_each(|id| loads.take(self.vcpu(*id).home, old));
+        for id in &vcpus {
+            let home = self.vcpu(*id).home;
+            loads.check(dom, home, share)?;
+            loads.give(home, share);
+        }
+        self.loads = loads;
+        let ran: Vec<_> = vcpus.iter().map(|id| self.leave(now_ns, *id)).collect();
+        self.doms[dom.index()].as_mut().expect("it was there just now").share = share;
+        for (id, ran) in vcpus.into_iter().zip(ran) {
+            // A new period begins at once for those that are awake; the others begin one when they wake.
+            self.vcpu_mut(id).begin(now_ns);
+            if !self.vcpu(id).awake {
+                self.vcpu_mut(id).deadline_ns = 0;
+                continue;
+            }
+            self.vcpu_mut(id).deadline_ns = now_ns + share.period_ns;
+            self.enter(now_ns, id);
+            self.ask_if_better(id, orders);
+            ran.into_iter().for_each(|pcpu| orders.reschedule(pcpu));
+        }
+        Ok(())
+    }
+
+    fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+        let share = self.share(vcpu);
+        let own = self.vcpu_mut(vcpu);
+        own.awake = true;
+        if own.deadline_ns <= now_ns {
+            own.begin(now_ns);
+            own.deadline_ns = now_ns + share.period_ns;
+        } else if own.deadline_ns - share.period_ns <= now_ns {
+            own.lost_ns = share.slice_ns.saturating_sub(own.used_ns);
+            own.used_ns = 0;
+            own.deadline_ns += share.period_ns;
+        }
+        let least_ns = self.pcpus[self.vcpu(vcpu).home.index()].least_score_ns;
+        let own = self.vcpu_mut(vcpu);
+        own.score_ns = own.score_ns.max(least_ns);
+        self.enter(now_ns, vcpu);
+        self.ask_if_better(vcpu, orders);
+    }
+
+    fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
+        let ran = self.leave(now_ns, vcpu);
+        let own = self.vcpu_mut(vcpu);
+        own.awake = false;
+        own.place = Place::Nowhere;
+        if ran.is_some() {
+            self.note_sent(vcpu);
+        }
+    }
+
+    fn yields(&mut self, now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
+        // A turn of extra time counts in full when the rest of it is given up. In its slice, as in Xen, a VCPU with the
+        // earliest deadline goes on.
+        let quantum_ns = self.quantum_ns;
+        let own = self.vcpu_mut(vcpu);
+        if own.place == Place::Extra {
+            own.score_ns += quantum_ns.saturating_sub(now_ns - own.charged_ns);
+        }
+    }
+
+    fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
+        let last = self.pcpus[pcpu.index()].running;
+        if let Some(last) = last {
+            self.leave(now_ns, last);
+            self.enter(now_ns, last);
+        }
+        self.begin_periods(now_ns, pcpu);
+        self.forfeit(now_ns, pcpu);
+        let (vcpu, examined) = self.choose(now_ns, pcpu);
+        if let Some(last) = last.filter(|last| Some(*last) != vcpu) {
+            self.note_sent(last);
+        }
+        let begins_ns = self.pcpus[pcpu.index()].waiting.first().map(|(at_ns, _)| at_ns);
+        let Some(vcpu) = vcpu else {
+            begins_ns.into_iter().for_each(|at_ns| orders.set_timer(pcpu.0, at_ns));
+            return Pick { vcpu: None, slice_ns: None, examined };
+        };
+        let mut slice_ns = self.run(now_ns, vcpu);
+        begins_ns.into_iter().for_each(|at_ns| slice_ns = slice_ns.min(at_ns - now_ns));
+        self.pcpus[pcpu.index()].slice_end_ns = now_ns + slice_ns;
+        Pick { vcpu: Some(vcpu), slice_ns: Some(slice_ns), examined }
+    }
+
+    fn timer(&mut self, now_ns: u64, timer: u32, orders: &mut Orders) {
+        match self.rule.window_ns() {
+            Some(window_ns) if timer == self.window_timer() => {
+                self.next_window();
+                orders.set_timer(timer, now_ns + window_ns);
+            }
+            // Whoever runs asks again by the end of the slice.
+            _ if self.pcpus[timer as usize].running.is_none() => orders.reschedule(PcpuId(timer)),
+            _ => {}
+        }
+    }
+
+    fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, _pin: bool, orders: &mut Orders) {
+        let share = self.share(vcpu);
+        self.leave(now_ns, vcpu);
+        let own = self.vcpu_mut(vcpu);
+        let old = std::mem::replace(&mut own.home, pcpu);
+        self.loads.take(old, share);
+        self.loads.give(pcpu, share);
+        if self.vcpu(vcpu).awake {
+            let least_ns = self.pcpus[pcpu.index()].least_score_ns;
+            let behind_ns = self.vcpu(vcpu).score_ns.saturating_sub(self.pcpus[old.index()].least_score_ns);
+            self.vcpu_mut(vcpu).score_ns = least_ns + behind_ns;
+            self.enter(now_ns, vcpu);
+            self.ask_if_better(vcpu, orders);
+        }
+    }
+
+    fn pending(&mut self, now_ns: u64, dom: DomId, messages: u32, _orders: &mut Orders) {
+        let page = &mut self.doms[dom.index()].as_mut().expect("a domain is told of while it is there").page;
+        let new = page.tell(now_ns, messages);
+        if page.privileged && new > 0 && self.rule.window_ns().is_some() {
+            self.credit_senders(new);
+        }
+        self.rank_again(dom);
+    }
+
+    fn dump(&self, now_ns: u64) -> Vec<Standing> {
+        let vcpus = self.vcpus.iter().enumerate();
+        let vcpus = vcpus.filter_map(|(id, vcpu)| Some((VcpuId(id as u32), vcpu.as_ref()?)));
+        vcpus.map(|(id, vcpu)| self.standing(now_ns, id, vcpu)).collect()
+    }
+}
+
+/// A rule asks for ranks by every preference.
+fn ranks(
+    rule: &dyn Rule,
+    page: &Page,
+    chosen_ns: u64,
+) -> [Option<crate::deadline::choice::Rank>; PREFERENCES] {
+    let candidate = crate::deadline::choice::Candidate { page, chosen_ns };
+    std::array::from_fn(|preference| rule.rank(preference, &candidate))
+}

@@ -1,0 +1,85 @@
+//! VCPUs that wait for one PCPU: in their own order, and, for rules that prefer some, in the order of the preference too.
+//!
+//! Invariant: all sets hold what they were given with; who leaves gives the same [`Spot`] back.
+
+use crate::VcpuId;
+use crate::deadline::choice::{PREFERENCES, Rank, Rule};
+use crate::queues::RunQueue;
+
+/// The order of a line: what it goes by, then the order of arrival.
+pub(super) type Key = (u64, u64);
+
+/// Where a VCPU stands in a line; the smaller, the sooner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spot {
+    /// By the line's own order.
+    pub key: Key,
+    /// By every preference of the rule, where it is among the preferred.
+    pub ranks: [Option<Rank>; PREFERENCES],
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    order: RunQueue<Key>,
+    preferred: [RunQueue<(Rank, Key)>; PREFERENCES],
+}
+
+impl Line {
+    pub fn insert(&mut self, vcpu: VcpuId, spot: &Spot) {
+        self.order.insert(spot.key, vcpu);
+        for (set, rank) in self.preferred.iter_mut().zip(spot.ranks) {
+            if let Some(rank) = rank {
+                set.insert((rank, spot.key), vcpu);
+            }
+        }
+    }
+
+    pub fn remove(&mut self, vcpu: VcpuId, spot: &Spot) {
+        self.order.remove(spot.key, vcpu);
+        for (set, rank) in self.preferred.iter_mut().zip(spot.ranks) {
+            if let Some(rank) = rank {
+                set.remove((rank, spot.key), vcpu);
+            }
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// The first in the line's own order, with its key.
+    pub fn first(&self) -> Option<(u64, VcpuId)> {
+        self.order.first().map(|((key, _), vcpu)| (key, vcpu))
+    }
+
+    /// Whom `rule` chooses, by the indexes: the first of the first preference that has one, else the first in order.
+    pub fn choose(&self, now_ns: u64, rule: &dyn Rule) -> Option<VcpuId> {
+        let heads = self.preferred.iter().enumerate();
+        let mut heads = heads.filter_map(|(number, set)| Some((number, set.first()?)));
+        let preferred = heads.find(|(number, ((rank, _), _))| rule.holds(*number, *rank, now_ns));
+        preferred.map(|(_, (_, vcpu))| vcpu).or(self.first().map(|(_, vcpu)| vcpu))
+    }
+
+    /// The same by looking at everybody, whose ranks `ranks` tells: the oracle of `choose`.
+    pub fn scan(
+        &self,
+        now_ns: u64,
+        rule: &dyn Rule,
+        ranks: impl Fn(VcpuId) -> [Option<Rank>; PREFERENCES],
+    ) -> Option<VcpuId> {
+        let mut best = [None; PREFERENCES];
+        for (key, vcpu) in self.order.iter() {
+            for (number, rank) in ranks(vcpu).into_iter().enumerate() {
+                let candidate = rank.filter(|rank| rule.holds(number, *rank, now_ns));
+                let candidate = candidate.map(|rank| (rank, key, vcpu));
+                best[number] = best[number].into_iter().chain(candidate).min();
+            }
+        }
+        let preferred = best.into_iter().flatten().next();
+        preferred.map(|(.., vcpu)| vcpu).or(self.first().map(|(_, vcpu)| vcpu))
+    }
+}

@@ -1,0 +1,278 @@
+//! The moves between the lines of SEDF, and the choice from them.
+//!
+//! Invariants: an awake VCPU that does not run is in at most one of the three lines of its home, one that runs or sleeps in
+//! none; an awake VCPU, even one that runs, is in the waiting line exactly if it has a slice and its period is to come.
+
+use super::line::Spot;
+use super::share::Share;
+use super::{Domain, Place, Sedf, Vcpu, ranks};
+use crate::{DomId, Orders, PcpuId, Standing, VcpuId};
+
+impl Vcpu {
+    pub(super) fn new(dom: DomId, home: PcpuId) -> Self {
+        Self {
+            dom,
+            home,
+            awake: false,
+            place: Place::Nowhere,
+            spot: Spot::default(),
+            deadline_ns: 0,
+            arrival: 0,
+            used_ns: 0,
+            lost_ns: 0,
+            score_ns: 0,
+            chosen_ns: 0,
+            charged_ns: 0,
+        }
+    }
+
+    /// Nothing used and nothing lost.
+    pub(super) fn begin(&mut self, now_ns: u64) {
+        self.used_ns = 0;
+        self.lost_ns = 0;
+        self.charged_ns = now_ns;
+    }
+}
+
+impl Sedf {
+    pub(super) fn vcpu(&self, id: VcpuId) -> &Vcpu {
+        self.vcpus[id.index()].as_ref().expect("only VCPUs that were added are talked about")
+    }
+
+    pub(super) fn vcpu_mut(&mut self, id: VcpuId) -> &mut Vcpu {
+        self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about")
+    }
+
+    pub(super) fn dom(&self, dom: DomId) -> &Domain {
+        self.doms[dom.index()].as_ref().expect("only domains that were added are talked about")
+    }
+
+    pub(super) fn share(&self, id: VcpuId) -> Share {
+        self.dom(self.vcpu(id).dom).share
+    }
+
+    fn runs(&self, id: VcpuId) -> bool {
+        self.pcpus[self.vcpu(id).home.index()].running == Some(id)
+    }
+
+    /// When the period of `id` began or will begin.
+    fn period_ns(&self, id: VcpuId) -> u64 {
+        self.vcpu(id).deadline_ns - self.share(id).period_ns
+    }
+
+    /// Puts an awake VCPU that is nowhere where it belongs.
+    pub(super) fn enter(&mut self, now_ns: u64, id: VcpuId) {
+        let share = self.share(id);
+        let begins_ns = self.period_ns(id);
+        self.arrivals += 1;
+        let arrival = self.arrivals;
+        let own = self.vcpu_mut(id);
+        let home = own.home.index();
+        let (place, key) = if share.slice_ns > 0 && begins_ns <= now_ns {
+            if own.place != Place::Run {
+                own.arrival = arrival;
+            }
+            (Place::Run, (own.deadline_ns, own.arrival))
+        } else if own.lost_ns > 0 {
+            (Place::Penalty, (inverse(own.lost_ns, share.period_ns), arrival))
+        } else if share.extra {
+            (Place::Extra, (own.score_ns, arrival))
+        } else {
+            (Place::Nowhere, (0, 0))
+        };
+        own.place = place;
+        own.spot.key = key;
+        if !self.scans {
+            let own = self.vcpu(id);
+            let ranks = ranks(self.rule.as_ref(), &self.dom(own.dom).page, own.chosen_ns);
+            self.vcpu_mut(id).spot.ranks = ranks;
+        }
+        let spot = self.vcpu(id).spot;
+        let pcpu = &mut self.pcpus[home];
+        if place != Place::Nowhere {
+            pcpu.lines[place as usize].insert(id, &spot);
+        }
+        if share.slice_ns > 0 && place != Place::Run {
+            pcpu.waiting.insert(begins_ns, id);
+        }
+    }
+
+    /// Takes a VCPU out of its lines, or off its PCPU, which is given, charged for what it has run.
+    pub(super) fn leave(&mut self, now_ns: u64, id: VcpuId) -> Option<PcpuId> {
+        let begins_ns = self.vcpu(id).awake.then(|| self.period_ns(id));
+        let runs = self.runs(id);
+        let share = self.share(id);
+        let own = self.vcpus[id.index()].as_mut().expect("it was there just now");
+        let pcpu = &mut self.pcpus[own.home.index()];
+        if let Some(begins_ns) = begins_ns {
+            pcpu.waiting.remove(begins_ns, id);
+        }
+        if !runs {
+            if own.place != Place::Nowhere {
+                pcpu.lines[own.place as usize].remove(id, &own.spot);
+            }
+            own.place = Place::Nowhere;
+            return None;
+        }
+        pcpu.running = None;
+        let ran_ns = now_ns - own.charged_ns;
+        match own.place {
+            Place::Run => own.used_ns += ran_ns,
+            Place::Penalty => own.lost_ns = 0,
+            Place::Extra => own.score_ns += ran_ns,
+            Place::Nowhere => unreachable!("who runs was chosen from a line"),
+        }
+        if own.place == Place::Run && own.used_ns >= share.slice_ns {
+            own.used_ns -= share.slice_ns;
+            own.deadline_ns += share.period_ns;
+        }
+        if own.place != Place::Run {
+            own.place = Place::Nowhere;
+        }
+        Some(own.home)
+    }
+
+    /// Those whose period has begun stand in the run line from now on.
+    pub(super) fn begin_periods(&mut self, now_ns: u64, pcpu: PcpuId) {
+        while let Some((at_ns, id)) = self.pcpus[pcpu.index()].waiting.first()
+            && at_ns <= now_ns
+        {
+            self.leave(now_ns, id);
+            self.vcpu_mut(id).lost_ns = 0;
+            self.enter(now_ns, id);
+        }
+    }
+
+    /// Those whose deadline has passed lose the rest of that slice, and begin the period that this is.
+    pub(super) fn forfeit(&mut self, now_ns: u64, pcpu: PcpuId) {
+        while let Some((deadline_ns, id)) = self.pcpus[pcpu.index()].lines[Place::Run as usize].first()
+            && deadline_ns <= now_ns
+        {
+            let period_ns = self.share(id).period_ns;
+            self.leave(now_ns, id);
+            let own = self.vcpu_mut(id);
+            own.used_ns = 0;
+            own.deadline_ns += ((now_ns - deadline_ns) / period_ns + 1) * period_ns;
+            self.enter(now_ns, id);
+        }
+    }
+
+    /// Whom the rule chooses from the first line that is not empty, and how much was looked at for it.
+    pub(super) fn choose(&mut self, now_ns: u64, pcpu: PcpuId) -> (Option<VcpuId>, u32) {
+        let own = &mut self.pcpus[pcpu.index()];
+        if let Some((score_ns, _)) = own.lines[Place::Extra as usize].first() {
+            own.least_score_ns = own.least_score_ns.max(score_ns);
+        }
+        let own = &self.pcpus[pcpu.index()];
+        let Some(line) = own.lines.iter().find(|line| !line.is_empty()) else { return (None, 0) };
+        let rule = self.rule.as_ref();
+        if self.scans {
+            let ranks = |id: VcpuId| {
+                let own = self.vcpu(id);
+                ranks(rule, &self.dom(own.dom).page, own.chosen_ns)
+            };
+            let examined = line.len() as u32 * rule.entries();
+            return (line.scan(now_ns, rule, ranks), examined);
+        }
+        (line.choose(now_ns, rule), 0)
+    }
+
+    /// Takes a VCPU out of its lines to run, and tells for how long it may.
+    pub(super) fn run(&mut self, now_ns: u64, id: VcpuId) -> u64 {
+        let slice_ns = self.share(id).slice_ns;
+        let quantum_ns = self.quantum_ns;
+        let own = self.vcpus[id.index()].as_mut().expect("it was in a line");
+        let pcpu = &mut self.pcpus[own.home.index()];
+        pcpu.lines[own.place as usize].remove(id, &own.spot);
+        pcpu.running = Some(id);
+        own.chosen_ns = now_ns;
+        own.charged_ns = now_ns;
+        if own.place == Place::Run { slice_ns - own.used_ns } else { quantum_ns }
+    }
+
+    /// Asks for a decision where `id`, which has just come, may change it (as Xen's `should_switch`).
+    pub(super) fn ask_if_better(&self, id: VcpuId, orders: &mut Orders) {
+        let own = self.vcpu(id);
+        let pcpu = &self.pcpus[own.home.index()];
+        let better = match (pcpu.running.map(|running| self.vcpu(running)), own.place) {
+            (None, _) | (Some(_), Place::Run) => true,
+            (Some(runs), Place::Penalty) if runs.place == Place::Penalty => own.spot.key < runs.spot.key,
+            (Some(runs), Place::Penalty) => runs.place == Place::Extra,
+            (Some(_), Place::Extra | Place::Nowhere) => false,
+        };
+        let begins_first = self.share(id).slice_ns > 0 && self.period_ns(id) < pcpu.slice_end_ns;
+        if better || begins_first {
+            orders.reschedule(own.home);
+        }
+    }
+
+    /// The page of `dom` has changed.
+    pub(super) fn rank_again(&mut self, dom: DomId) {
+        if self.scans {
+            return;
+        }
+        let domain = self.doms[dom.index()].as_ref().expect("only domains that were added are talked about");
+        for id in &domain.vcpus {
+            let own = self.vcpus[id.index()].as_mut().expect("a domain's VCPUs are there as long as it is");
+            let pcpu = &mut self.pcpus[own.home.index()];
+            if own.place == Place::Nowhere || !own.awake || pcpu.running == Some(*id) {
+                continue;
+            }
+            let ranks = ranks(self.rule.as_ref(), &domain.page, own.chosen_ns);
+            if ranks != own.spot.ranks {
+                let line = &mut pcpu.lines[own.place as usize];
+                line.remove(*id, &own.spot);
+                own.spot.ranks = ranks;
+                line.insert(*id, &own.spot);
+            }
+        }
+    }
+
+    /// DOM0 has got so many messages: every guest that runs may have sent them.
+    pub(super) fn credit_senders(&mut self, new: u32) {
+        for running in self.pcpus.iter().filter_map(|pcpu| pcpu.running) {
+            let dom = self.vcpus[running.index()].as_ref().expect("who runs is there").dom;
+            let page = &mut self.doms[dom.index()].as_mut().expect("who runs has a domain").page;
+            page.sending += u64::from(new);
+        }
+    }
+
+    /// `id` does not run any more: what its domain sent meanwhile is what it is expected to send next.
+    pub(super) fn note_sent(&mut self, id: VcpuId) {
+        let Some(dom) = self.vcpus[id.index()].as_ref().map(|vcpu| vcpu.dom) else { return };
+        let page = &mut self.doms[dom.index()].as_mut().expect("a VCPU has a domain").page;
+        let sent = std::mem::take(&mut page.sending);
+        if std::mem::replace(&mut page.sent, sent) != sent {
+            self.rank_again(dom);
+        }
+    }
+
+    /// A new window: messages are counted from zero.
+    pub(super) fn next_window(&mut self) {
+        for dom in 0..self.doms.len() {
+            if let Some(domain) = &mut self.doms[dom] {
+                domain.page.received = 0;
+                self.rank_again(DomId(dom as u32));
+            }
+        }
+    }
+
+    pub(super) fn standing(&self, now_ns: u64, vcpu: VcpuId, own: &Vcpu) -> Standing {
+        let runs = self.runs(vcpu);
+        let ran_ns = if runs { now_ns - own.charged_ns } else { 0 };
+        let (used_ns, extra_ns) = if own.place == Place::Run { (ran_ns, 0) } else { (0, ran_ns) };
+        let slice_ns = self.share(vcpu).slice_ns;
+        let keys = vec![
+            ("deadline_ns", own.deadline_ns as i64),
+            ("left_ns", slice_ns.saturating_sub(own.used_ns + used_ns) as i64),
+            ("extra_ns", (own.score_ns + extra_ns) as i64),
+            ("pending", i64::from(self.dom(own.dom).page.pending)),
+        ];
+        Standing { vcpu, runs_on: runs.then_some(own.home), awake: own.awake, keys }
+    }
+}
+
+/// The greater the loss in proportion to the period, the less.
+fn inverse(lost_ns: u64, period_ns: u64) -> u64 {
+    (u128::from(period_ns) * (1 << 20) / u128::from(lost_ns)) as u64
+}

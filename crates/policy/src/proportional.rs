@@ -1,0 +1,5 @@
+//! Proportional share: CPU time by weight.
+
+pub mod bvt;
+pub mod credit;
+pub mod credit2;

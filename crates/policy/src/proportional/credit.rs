@@ -1,0 +1,381 @@
+//! Xen's credit scheduler as of Xen 3.3 and 3.4 (CSX in references 1 and 2; reference 4, section 2.3.2): shares of the host by
+//! weight, as far as caps allow.
+//!
+//! A domain has a *weight* and a *cap*. Every tick charges the VCPU that it finds running; every third tick hands out new
+//! credits by weight (`credit/accounting.rs`). A VCPU with credits left is UNDER, one without is OVER; one that wakes while UNDER
+//! is BOOST until a tick finds it running. Every PCPU has a run queue ordered by class (`credit/queues.rs`). It takes the first,
+//! and when that is OVER or nobody it first looks for something better in the queues of its neighbours, going round. Who wakes
+//! goes to an idle PCPU, or else to the one it ran on, where it preempts a lower class at once. A VCPU of a capped domain that
+//! has overspent is parked until its credits are positive again.
+//!
+//! State: for each VCPU its credits, class and place; for each PCPU who runs since when; the list of domains that earn.
+//! Work-conserving without caps. Nobody with weight starves: who waits earns, and is UNDER in the end.
+//!
+//! What differs from Xen: a tick of all PCPUs is one timer, queues are put in order at the accounting instead of at
+//! each PCPU's next tick, and two that wake at the same instant do not claim the same idle PCPU. `accounting = "exact"` charges
+//! the time run, and `ratelimit` lets whoever runs go on for so long, as Xen 4 does.
+
+mod accounting;
+mod queues;
+
+use std::collections::{BTreeSet, VecDeque};
+
+use self::accounting::TICKS_PER_ACCOUNTING;
+use self::queues::{Class, Place, Queues};
+use crate::queues::next_round;
+use crate::settings::{Setting, Settings, bad};
+use crate::{
+    DomId, Host, MICROSECOND, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing,
+    VcpuId,
+};
+
+const SECOND: u64 = 1_000 * MILLISECOND;
+
+/// How the time of a VCPU is charged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Accounting {
+    Sampled,
+    Exact,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    slice_ns: u64,
+    tick_ns: u64,
+    ratelimit_ns: u64,
+    accounting: Accounting,
+    boost: bool,
+    load_balance: bool,
+    /// Nobody has more credits than this, or less than minus this.
+    most_credit_ns: i64,
+}
+
+#[derive(Clone, Debug)]
+struct Domain {
+    weight: i64,
+    cap_percent: i64,
+    vcpus: Vec<VcpuId>,
+    /// How many of its VCPUs earn.
+    active: i64,
+}
+
+#[derive(Clone, Debug)]
+struct Vcpu {
+    dom: DomId,
+    pin: Option<PcpuId>,
+    awake: bool,
+    active: bool,
+    parked: bool,
+    class: Class,
+    credit_ns: i64,
+    /// Where it runs, or ran last.
+    home: PcpuId,
+    runs_on: Option<PcpuId>,
+    place: Option<Place>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Pcpu {
+    running: Option<VcpuId>,
+    since_ns: u64,
+    charged_ns: u64,
+    yielded: bool,
+}
+
+/// The credit scheduler.
+#[derive(Debug)]
+pub struct Credit {
+    rules: Rules,
+    vcpus: Vec<Option<Vcpu>>,
+    domains: Vec<Option<Domain>>,
+    active: VecDeque<DomId>,
+    /// What all who earn had left at the last accounting.
+    balance_ns: i64,
+    queues: Queues,
+    pcpus: Vec<Pcpu>,
+    /// PCPUs that idle and have not been asked to look again.
+    idle: BTreeSet<PcpuId>,
+    tick_at_ns: Option<u64>,
+}
+
+impl Credit {
+    /// For `host`, with the settings `slice` (30 ms, or three ticks), `tick` (10 ms, or a third of the slice), `ratelimit`
+    /// (none), `accounting` (`"sampled"`, `"exact"`), `boost` and `load_balance` (on), and `saved_slices` (1).
+    ///
+    /// Credits are handed out every three ticks. They may be saved up, or owed, for `saved_slices` slices, or such periods
+    /// where these are longer. Xen allows one; whoever has more falls back to none. Heavy domains then lose what they could
+    /// not use while light ones ran, and weights are kept only roughly; with 16 they are kept within 1 % of a PCPU.
+    pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
+        let slice = settings.nanos("slice", 0, 30 * MICROSECOND, SECOND)?;
+        let tick = settings.nanos("tick", 0, 30 * MICROSECOND, SECOND)?;
+        let (slice_ns, tick_ns) = match (slice, tick) {
+            (0, 0) => (30 * MILLISECOND, 10 * MILLISECOND),
+            (0, tick) => (3 * tick, tick),
+            (slice, 0) => (slice, slice / 3),
+            given => given,
+        };
+        let ratelimit_ns = settings.nanos("ratelimit", 0, 0, SECOND)?;
+        if ratelimit_ns > slice_ns {
+            return Err(bad("ratelimit", &Setting::Nanos(ratelimit_ns), "at most the slice".into()));
+        }
+        let ways = [("sampled", Accounting::Sampled), ("exact", Accounting::Exact)];
+        let accounting = settings.choice("accounting", &ways)?;
+        let boost = settings.flag("boost", true)?;
+        let load_balance = settings.flag("load_balance", true)?;
+        let saved_slices = settings.count("saved_slices", 1, 1, 1_000)?;
+        let most_credit_ns = (saved_slices * slice_ns.max(TICKS_PER_ACCOUNTING * tick_ns)) as i64;
+        Ok(Self {
+            rules: Rules { slice_ns, tick_ns, ratelimit_ns, accounting, boost, load_balance, most_credit_ns },
+            vcpus: Vec::new(),
+            domains: Vec::new(),
+            active: VecDeque::new(),
+            balance_ns: 0,
+            queues: Queues::new(host.pcpus),
+            pcpus: vec![Pcpu::default(); host.pcpus as usize],
+            idle: (0..host.pcpus).map(PcpuId).collect(),
+            tick_at_ns: None,
+        })
+    }
+
+    fn vcpu(&mut self, id: VcpuId) -> &mut Vcpu {
+        self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about")
+    }
+
+    fn domain(&mut self, dom: DomId) -> &mut Domain {
+        self.domains[dom.index()].as_mut().expect("only domains that were added are talked about")
+    }
+
+    /// Puts a VCPU at the end of its class in the queue of `pcpu`.
+    fn push(&mut self, id: VcpuId, pcpu: PcpuId) {
+        let vcpu = self.vcpus[id.index()].as_mut().expect("only VCPUs that were added wait");
+        vcpu.home = pcpu;
+        vcpu.place = Some(self.queues.push(pcpu, vcpu.class, id, vcpu.pin.is_some()));
+    }
+
+    /// Takes a VCPU out of the queue in which it waits, if it does.
+    fn dequeue(&mut self, id: VcpuId) {
+        if let Some(place) = self.vcpu(id).place.take() {
+            self.queues.remove(place, id);
+        }
+    }
+
+    /// Puts the queue of `pcpu` in the order of today's classes; within a class the order stays.
+    fn reorder(&mut self, pcpu: PcpuId) {
+        for id in self.queues.drain(pcpu) {
+            self.push(id, pcpu);
+        }
+    }
+
+    /// Lets a VCPU wait on an idle PCPU, or where it ran last, and asks that PCPU to look if it may run there at once.
+    fn enqueue(&mut self, id: VcpuId, orders: &mut Orders) {
+        let vcpu = self.vcpu(id);
+        let (pin, home, class) = (vcpu.pin, vcpu.home, vcpu.class);
+        let pcpu = match pin {
+            Some(pin) => pin,
+            None if self.idle.contains(&home) || !self.rules.load_balance => home,
+            None => next_round(&self.idle, home, |_| true).unwrap_or(home),
+        };
+        self.push(id, pcpu);
+        let running = self.pcpus[pcpu.index()].running.and_then(|other| self.vcpus[other.index()].as_ref());
+        if self.idle.remove(&pcpu) || running.is_some_and(|other| class < other.class) {
+            orders.reschedule(pcpu);
+        }
+    }
+
+    /// Who runs next on `pcpu`: the first of its queue, or somebody of a better class from a neighbour's (`csched_load_balance`).
+    fn next(&self, pcpu: PcpuId) -> Option<VcpuId> {
+        let own = self.queues.first(pcpu);
+        let class = own.map(|(class, _)| class);
+        let looks_round = self.rules.load_balance && class.is_none_or(|class| class == Class::Over);
+        // An idle neighbour is about to look at its queue itself.
+        let busy = |peer: PcpuId| self.pcpus[peer.index()].running.is_some();
+        let peer = looks_round.then(|| self.queues.neighbour(pcpu, class, busy)).flatten();
+        match peer {
+            Some(peer) => self.queues.first_free(peer),
+            None => own.map(|(_, id)| id),
+        }
+    }
+
+    /// Whether whoever runs on `pcpu` goes on because it has only just begun; for how long then.
+    fn ratelimited(&self, now_ns: u64, pcpu: PcpuId) -> Option<u64> {
+        let pcpu = &self.pcpus[pcpu.index()];
+        let left_ns = self.rules.ratelimit_ns.saturating_sub(now_ns - pcpu.since_ns);
+        (left_ns > 0 && !pcpu.yielded).then_some(left_ns)
+    }
+
+    /// The settings of a domain, in place of `old`.
+    fn domain_settings(
+        who: DomId,
+        settings: &mut Settings,
+        old: (i64, i64),
+    ) -> Result<(i64, i64), PolicyError> {
+        let weight = settings.count("weight", old.0 as u64, 1, 65_535)?;
+        let cap = settings.count("cap", old.1 as u64, 0, 65_535)?;
+        settings.finish(who.to_string())?;
+        Ok((weight as i64, cap as i64))
+    }
+}
+
+impl Policy for Credit {
+    fn name(&self) -> &'static str {
+        "credit"
+    }
+
+    fn add(
+        &mut self,
+        _now_ns: u64,
+        domain: &NewDomain,
+        settings: &mut Settings,
+        _orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        let (weight, cap_percent) = Self::domain_settings(domain.dom, settings, (256, 0))?;
+        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
+            if self.vcpus.len() <= id.index() {
+                self.vcpus.resize(id.index() + 1, None);
+            }
+            let home = pin.unwrap_or(PcpuId(id.0 % self.pcpus.len() as u32));
+            self.vcpus[id.index()] = Some(Vcpu {
+                dom: domain.dom,
+                pin: *pin,
+                awake: false,
+                active: false,
+                parked: false,
+                class: Class::Under,
+                credit_ns: 0,
+                home,
+                runs_on: None,
+                place: None,
+            });
+        }
+        let vcpus = domain.vcpus.clone();
+        if self.domains.len() <= domain.dom.index() {
+            self.domains.resize(domain.dom.index() + 1, None);
+        }
+        self.domains[domain.dom.index()] = Some(Domain { weight, cap_percent, vcpus, active: 0 });
+        Ok(())
+    }
+
+    fn remove(&mut self, _now_ns: u64, dom: DomId, _orders: &mut Orders) {
+        let domain = self.domains[dom.index()].take().expect("a domain that goes is there");
+        self.active.retain(|other| *other != dom);
+        for id in domain.vcpus {
+            self.dequeue(id);
+            self.vcpus[id.index()] = None;
+        }
+    }
+
+    fn adjust(
+        &mut self,
+        _now_ns: u64,
+        dom: DomId,
+        settings: &mut Settings,
+        _orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        let domain = self.domain(dom);
+        let old = (domain.weight, domain.cap_percent);
+        (domain.weight, domain.cap_percent) = Self::domain_settings(dom, settings, old)?;
+        Ok(())
+    }
+
+    fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+        self.advance(now_ns, orders);
+        let boost = self.rules.boost;
+        let own = self.vcpu(vcpu);
+        own.awake = true;
+        if own.parked || own.runs_on.is_some() {
+            return;
+        }
+        if boost && own.class == Class::Under {
+            own.class = Class::Boost;
+        }
+        self.enqueue(vcpu, orders);
+    }
+
+    fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+        self.advance(now_ns, orders);
+        self.vcpu(vcpu).awake = false;
+        self.dequeue(vcpu);
+    }
+
+    fn yields(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+        self.advance(now_ns, orders);
+        if let Some(pcpu) = self.vcpu(vcpu).runs_on {
+            self.pcpus[pcpu.index()].yielded = true;
+        }
+    }
+
+    fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
+        self.advance(now_ns, orders);
+        let last = self.pcpus[pcpu.index()].running.filter(|id| self.vcpus[id.index()].is_some());
+        if let Some(last) = last {
+            if self.rules.accounting == Accounting::Exact {
+                self.burn(pcpu, now_ns);
+            }
+            let vcpu = self.vcpu(last);
+            let runnable = vcpu.awake && !vcpu.parked;
+            if runnable && let Some(left_ns) = self.ratelimited(now_ns, pcpu) {
+                return Pick { vcpu: Some(last), slice_ns: Some(left_ns), examined: 0 };
+            }
+            self.vcpu(last).runs_on = None;
+            if runnable {
+                self.push(last, pcpu);
+            }
+        }
+        let next = self.next(pcpu);
+        self.pcpus[pcpu.index()] =
+            Pcpu { running: next, since_ns: now_ns, charged_ns: now_ns, yielded: false };
+        match next {
+            None => {
+                self.idle.insert(pcpu);
+            }
+            Some(next) => {
+                self.idle.remove(&pcpu);
+                self.dequeue(next);
+                let vcpu = self.vcpu(next);
+                (vcpu.home, vcpu.runs_on) = (pcpu, Some(pcpu));
+                self.keep_ticking(now_ns, orders);
+                // Somebody is left over who may run elsewhere.
+                if self.rules.load_balance
+                    && self.queues.first_free(pcpu).is_some()
+                    && let Some(idle) = next_round(&self.idle, pcpu, |_| true)
+                {
+                    self.idle.remove(&idle);
+                    orders.reschedule(idle);
+                }
+            }
+        }
+        Pick { vcpu: next, slice_ns: next.map(|_| self.rules.slice_ns), examined: 0 }
+    }
+
+    fn timer(&mut self, now_ns: u64, _timer: u32, orders: &mut Orders) {
+        self.advance(now_ns, orders);
+    }
+
+    fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+        self.advance(now_ns, orders);
+        let waited = self.vcpu(vcpu).place.is_some();
+        self.dequeue(vcpu);
+        let own = self.vcpu(vcpu);
+        own.pin = pin.then_some(pcpu);
+        own.home = pcpu;
+        if waited {
+            self.enqueue(vcpu, orders);
+        }
+    }
+
+    fn dump(&self, _now_ns: u64) -> Vec<Standing> {
+        let vcpus = (0..).map(VcpuId).zip(&self.vcpus).filter_map(|(id, vcpu)| Some((id, vcpu.as_ref()?)));
+        vcpus
+            .map(|(vcpu, own)| {
+                let credit = own.credit_ns * 100 / self.rules.tick_ns as i64;
+                let keys = vec![
+                    ("credit", credit),
+                    ("class", own.class as i64),
+                    ("active", i64::from(own.active)),
+                    ("parked", i64::from(own.parked)),
+                ];
+                Standing { vcpu, runs_on: own.runs_on, awake: own.awake, keys }
+            })
+            .collect()
+    }
+}

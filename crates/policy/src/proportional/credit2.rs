@@ -1,0 +1,373 @@
+//! Xen's second credit scheduler, as of Xen 4.2 to 4.4 (reference 4, section 2.3.2, by G. Dunlap): shares by weight from one
+//! run queue that is ordered by credits.
+//!
+//! All VCPUs burn credits while they run, and the lighter the domain the faster: the heaviest burns one for a nanosecond.
+//! Most credits runs first. When who would run next has none left, everybody gets 10 ms worth of credits (or as many times that
+//! as it needs to have some again), and at most half a millisecond is carried over. Who wakes goes to an idle PCPU; or else
+//! preempts on the PCPU it ran on when it has more credits than whoever runs there, or on the one with the least credits
+//! of all when it has more by the *resistance to migration*.
+//!
+//! Later versions of Xen let whoever runs go on for at least a millisecond, as a rule, and for at most 10: settings.
+//!
+//! State: for each VCPU its credits; one queue for the host, whatever its size, as with Xen's `credit2_runqueue=all`, and
+//! therefore no balance between queues. Work-conserving; nobody starves, because all others run out of credits. Shares are exact
+//! on one PCPU; on several, a reset takes from who runs elsewhere what it has beyond half a millisecond (0 to 2.5 % of a share).
+//!
+//! Cost: a reset goes over all VCPUs. It comes at most once for every 10 ms that the heaviest runs.
+
+use std::collections::BTreeMap;
+
+use crate::queues::{Place, Seats, Turn, Waiting};
+use crate::settings::{Setting, Settings, bad};
+use crate::{
+    DomId, Host, MICROSECOND, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing,
+    VcpuId,
+};
+
+/// What a reset adds.
+const INITIAL: i64 = 10 * MILLISECOND as i64;
+/// What a reset leaves of older credits.
+const CARRIED: i64 = MILLISECOND as i64 / 2;
+/// The shortest slice.
+const LEAST_SLICE_NS: u64 = MILLISECOND / 2;
+/// How close to the end of its rate limit whoever runs may be preempted already (`CSCHED2_RATELIMIT_TICKLE_TOLERANCE`).
+const TOLERANCE_NS: u64 = 50 * MICROSECOND;
+
+/// Most credits first.
+type Key = std::cmp::Reverse<i64>;
+
+#[derive(Clone, Debug)]
+struct Vcpu {
+    dom: DomId,
+    weight: u64,
+    pin: Option<PcpuId>,
+    awake: bool,
+    credit: i64,
+    /// What is left over of burning, in parts of a credit of which there are `weight`.
+    residue: u64,
+    home: PcpuId,
+    runs_on: Option<PcpuId>,
+    /// Since when it runs, or ran last.
+    since_ns: u64,
+    /// Until when what it has run is charged.
+    charged_ns: u64,
+}
+
+/// The credit2 scheduler.
+#[derive(Debug)]
+pub struct Credit2 {
+    resistance: i64,
+    ratelimit_ns: u64,
+    most_slice_ns: u64,
+    vcpus: Vec<Option<Vcpu>>,
+    /// How many VCPUs have each weight.
+    weights: BTreeMap<u64, u32>,
+    waiting: Waiting<Key>,
+    seats: Seats,
+    /// Who runs and wants others to go first.
+    yielded: Option<VcpuId>,
+}
+
+impl Credit2 {
+    /// For `host`, with the settings `migrate_resist` (500 us): how many more credits, in time of the heaviest domain, a VCPU must
+    /// have to run elsewhere than it did; `ratelimit` (none): how long whoever runs goes on in any case, unless it yields; and
+    /// `most_slice` (2 ms): the longest slice. Since Xen 4.8 these are 1 ms and 10 ms.
+    pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
+        let resistance = settings.nanos("migrate_resist", 500 * MICROSECOND, 0, 1_000 * MILLISECOND)?;
+        let ratelimit_ns = settings.nanos("ratelimit", 0, 0, 1_000 * MILLISECOND)?;
+        let most_slice_ns =
+            settings.nanos("most_slice", 2 * MILLISECOND, LEAST_SLICE_NS, 1_000 * MILLISECOND)?;
+        if ratelimit_ns > most_slice_ns {
+            return Err(bad("ratelimit", &Setting::Nanos(ratelimit_ns), "at most the longest slice".into()));
+        }
+        Ok(Self {
+            resistance: resistance as i64,
+            ratelimit_ns,
+            most_slice_ns,
+            vcpus: Vec::new(),
+            weights: BTreeMap::new(),
+            waiting: Waiting::new(host.pcpus),
+            seats: Seats::new(host.pcpus),
+            yielded: None,
+        })
+    }
+
+    fn vcpu(&mut self, id: VcpuId) -> &mut Vcpu {
+        self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about")
+    }
+
+    fn heaviest(&self) -> u64 {
+        *self.weights.last_key_value().expect("who runs has a weight").0
+    }
+
+    /// What a VCPU that has run since it was last charged burns for that: credits, and parts of one.
+    fn burnt(&self, vcpu: &Vcpu, now_ns: u64) -> (i64, u64) {
+        let ran_ns = u128::from(now_ns - vcpu.charged_ns);
+        let parts = ran_ns * u128::from(self.heaviest()) + u128::from(vcpu.residue);
+        ((parts / u128::from(vcpu.weight)) as i64, (parts % u128::from(vcpu.weight)) as u64)
+    }
+
+    /// Charges a VCPU that runs.
+    fn burn(&mut self, id: VcpuId, now_ns: u64) {
+        let vcpu = self.vcpus[id.index()].as_ref().expect("who runs is there");
+        let (credits, residue) = self.burnt(vcpu, now_ns);
+        let vcpu = self.vcpu(id);
+        vcpu.charged_ns = now_ns;
+        vcpu.credit -= credits;
+        vcpu.residue = residue;
+    }
+
+    fn enqueue(&mut self, id: VcpuId) {
+        let vcpu = self.vcpu(id);
+        let (key, place) = (std::cmp::Reverse(vcpu.credit), Place::near(vcpu.home, vcpu.pin));
+        self.waiting.wait(id, key, place);
+    }
+
+    fn dequeue(&mut self, id: VcpuId) -> bool {
+        self.waiting.leave(id).is_some()
+    }
+
+    /// Finds a PCPU for who has come (`runq_tickle`).
+    fn tickle(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
+        let vcpu = self.vcpu(id);
+        let (pin, home, credit) = (vcpu.pin, vcpu.home, vcpu.credit);
+        if self.seats.ask_idle(pin, home, orders) {
+            return;
+        }
+        let mut lowest: Option<(i64, PcpuId)> = None;
+        for (pcpu, other) in self.seats.running(pin) {
+            let Some(other) = self.vcpus[other.index()].as_ref() else { continue };
+            if self.ratelimited_ns(other, now_ns) >= TOLERANCE_NS {
+                continue;
+            }
+            let left = other.credit - self.burnt(other, now_ns).0;
+            if pcpu == home && left < credit {
+                orders.reschedule(pcpu);
+                return;
+            }
+            lowest = Some(lowest.map_or((left, pcpu), |lowest| lowest.min((left, pcpu))));
+        }
+        if let Some((_, pcpu)) = lowest.filter(|(left, _)| left + self.resistance < credit) {
+            orders.reschedule(pcpu);
+        }
+    }
+
+    /// For how long a VCPU that runs goes on in any case.
+    fn ratelimited_ns(&self, vcpu: &Vcpu, now_ns: u64) -> u64 {
+        self.ratelimit_ns.saturating_sub(now_ns - vcpu.since_ns)
+    }
+
+    /// Who runs on `pcpu`, where `current` could go on (`runq_candidate`).
+    fn candidate(&self, pcpu: PcpuId, current: Option<VcpuId>) -> Option<VcpuId> {
+        let credit = |id: VcpuId| self.vcpus[id.index()].as_ref().map_or(i64::MIN, |vcpu| vcpu.credit);
+        let own = current.map(credit);
+        let pulls =
+            |other: &(Turn<Key>, VcpuId)| own.is_none_or(|own| own + self.resistance <= other.0.key.0);
+        let anywhere = self.waiting.first_anywhere().filter(pulls);
+        let best = anywhere.into_iter().chain(self.waiting.first_at(pcpu)).min();
+        let better = best.filter(|best| own.is_none_or(|own| best.0.key.0 > own));
+        better.map(|(_, id)| id).or(current)
+    }
+
+    /// Gives credits to all, so that `next` has some.
+    fn reset(&mut self, now_ns: u64, next: VcpuId) {
+        let lacks = -self.vcpu(next).credit;
+        let gets = (1 + lacks.max(0) / INITIAL) * INITIAL;
+        let running: Vec<_> = self.seats.running(None).map(|(_, id)| id).collect();
+        for id in running {
+            if self.vcpus[id.index()].as_ref().is_some_and(|vcpu| vcpu.runs_on.is_some()) {
+                self.burn(id, now_ns);
+            }
+        }
+        let mut waited: Vec<(Turn<Key>, VcpuId)> = Vec::new();
+        for (index, vcpu) in self.vcpus.iter_mut().enumerate() {
+            if let Some(vcpu) = vcpu {
+                vcpu.credit = (vcpu.credit + gets).min(INITIAL + CARRIED);
+                let id = VcpuId(index as u32);
+                waited.extend(self.waiting.turn(id).map(|turn| (turn, id)));
+            }
+        }
+        waited.sort();
+        for (_, id) in waited {
+            self.dequeue(id);
+            self.enqueue(id);
+        }
+    }
+
+    /// Until `id` has as few credits as the next in the queue (`csched_runtime`).
+    fn slice_ns(&self, now_ns: u64, pcpu: PcpuId, id: VcpuId) -> u64 {
+        let vcpu = self.vcpus[id.index()].as_ref().expect("who runs is there");
+        let next = self.waiting.first(pcpu).map_or(0, |(key, _)| key.0.max(0));
+        let credits = (vcpu.credit - next).max(0) as u64;
+        (credits * vcpu.weight / self.heaviest())
+            .clamp(LEAST_SLICE_NS.max(self.ratelimited_ns(vcpu, now_ns)), self.most_slice_ns)
+    }
+
+    fn count_weight(&mut self, weight: u64, vcpus: usize) {
+        *self.weights.entry(weight).or_default() += vcpus as u32;
+    }
+
+    fn uncount_weight(&mut self, weight: u64) {
+        let count = self.weights.get_mut(&weight).expect("the weight of a VCPU is counted");
+        *count -= 1;
+        if *count == 0 {
+            self.weights.remove(&weight);
+        }
+    }
+
+    fn ids(&self, dom: DomId) -> Vec<VcpuId> {
+        let all = (0..).map(VcpuId).zip(&self.vcpus);
+        let own = all.filter(|(_, vcpu)| vcpu.as_ref().is_some_and(|vcpu| vcpu.dom == dom));
+        own.map(|(id, _)| id).collect()
+    }
+}
+
+impl Policy for Credit2 {
+    fn name(&self) -> &'static str {
+        "credit2"
+    }
+
+    fn add(
+        &mut self,
+        now_ns: u64,
+        domain: &NewDomain,
+        settings: &mut Settings,
+        _orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        let weight = settings.count("weight", 256, 1, 65_535)?;
+        settings.finish(domain.dom.to_string())?;
+        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
+            if self.vcpus.len() <= id.index() {
+                self.vcpus.resize(id.index() + 1, None);
+            }
+            self.vcpus[id.index()] = Some(Vcpu {
+                dom: domain.dom,
+                weight,
+                pin: *pin,
+                awake: false,
+                credit: INITIAL,
+                residue: 0,
+                home: pin.unwrap_or(PcpuId(id.0 % self.seats.len())),
+                runs_on: None,
+                since_ns: now_ns,
+                charged_ns: now_ns,
+            });
+        }
+        self.count_weight(weight, domain.vcpus.len());
+        Ok(())
+    }
+
+    fn remove(&mut self, _now_ns: u64, dom: DomId, _orders: &mut Orders) {
+        for id in self.ids(dom) {
+            self.dequeue(id);
+            let weight = self.vcpu(id).weight;
+            self.uncount_weight(weight);
+            self.vcpus[id.index()] = None;
+        }
+    }
+
+    fn adjust(
+        &mut self,
+        now_ns: u64,
+        dom: DomId,
+        settings: &mut Settings,
+        _orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        let ids = self.ids(dom);
+        let old = ids.first().map_or(256, |id| self.vcpu(*id).weight);
+        let weight = settings.count("weight", old, 1, 65_535)?;
+        settings.finish(dom.to_string())?;
+        let running: Vec<_> = self.seats.running(None).map(|(_, id)| id).collect();
+        for id in running {
+            if self.vcpus[id.index()].is_some() {
+                self.burn(id, now_ns);
+            }
+        }
+        for id in ids {
+            (self.vcpu(id).weight, self.vcpu(id).residue) = (weight, 0);
+            self.count_weight(weight, 1);
+            self.uncount_weight(old);
+        }
+        Ok(())
+    }
+
+    fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+        self.vcpu(vcpu).awake = true;
+        if self.vcpu(vcpu).runs_on.is_none() {
+            self.enqueue(vcpu);
+            self.tickle(now_ns, vcpu, orders);
+        }
+    }
+
+    fn sleep(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
+        self.vcpu(vcpu).awake = false;
+        self.dequeue(vcpu);
+    }
+
+    fn yields(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
+        self.yielded = Some(vcpu);
+    }
+
+    fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
+        let last = self.seats.on(pcpu).filter(|id| self.vcpus[id.index()].is_some());
+        last.into_iter().for_each(|last| {
+            self.burn(last, now_ns);
+            self.vcpu(last).runs_on = None;
+        });
+        let current = last.filter(|last| self.vcpus[last.index()].as_ref().is_some_and(|vcpu| vcpu.awake));
+        let yields = self.yielded.take_if(|yielded| Some(*yielded) == last).is_some();
+        let goes_on = current.filter(|current| {
+            let vcpu = self.vcpus[current.index()].as_ref().expect("who runs is there");
+            !yields && self.ratelimited_ns(vcpu, now_ns) > 0
+        });
+        let next = match current {
+            Some(_) if goes_on.is_some() => goes_on,
+            Some(_) if yields => self.candidate(pcpu, None).or(current),
+            _ => self.candidate(pcpu, current),
+        };
+        self.seats.seat(pcpu, next);
+        if let Some(current) = current.filter(|current| Some(*current) != next) {
+            self.enqueue(current);
+        }
+        let Some(next) = next else {
+            return Pick::default();
+        };
+        self.dequeue(next);
+        let vcpu = self.vcpu(next);
+        (vcpu.home, vcpu.charged_ns) = (pcpu, now_ns);
+        if current != Some(next) {
+            vcpu.since_ns = now_ns;
+        }
+        let exhausted = vcpu.credit <= 0;
+        // Who goes on before better ones does not end the period of all.
+        let better = |(turn, _): (Turn<Key>, VcpuId)| turn.key.0 > 0;
+        if exhausted && !(goes_on.is_some() && self.waiting.first_anywhere().is_some_and(better)) {
+            self.reset(now_ns, next);
+        }
+        self.vcpu(next).runs_on = Some(pcpu);
+        if self.waiting.first_anywhere().is_some() {
+            self.seats.ask_idle(None, pcpu, orders);
+        }
+        Pick { vcpu: Some(next), slice_ns: Some(self.slice_ns(now_ns, pcpu, next)), examined: 0 }
+    }
+
+    fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+        let waited = self.dequeue(vcpu);
+        let own = self.vcpu(vcpu);
+        (own.pin, own.home) = (pin.then_some(pcpu), pcpu);
+        if waited {
+            self.enqueue(vcpu);
+            self.tickle(now_ns, vcpu, orders);
+        }
+    }
+
+    fn dump(&self, _now_ns: u64) -> Vec<Standing> {
+        let vcpus = (0..).map(VcpuId).zip(&self.vcpus).filter_map(|(id, vcpu)| Some((id, vcpu.as_ref()?)));
+        vcpus
+            .map(|(vcpu, own)| {
+                let keys = vec![("credit", own.credit), ("weight", own.weight as i64)];
+                Standing { vcpu, runs_on: own.runs_on, awake: own.awake, keys }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,16 @@
+//! Run queues, as the policies share them: one ordered queue, and what is built of it.
+//!
+//! - [`RunQueue`]: VCPUs in the order of a key; every policy that orders VCPUs does so with this type.
+//! - [`Waiting`]: the VCPUs that wait on a host, each where it may run, least key first and first come first served.
+//! - [`HostQueues`]: the same with who runs where, for policies in which the least key preempts the greatest.
+//! - [`Seats`]: who runs where, for policies that preempt by rules of their own.
+
+mod host;
+mod run_queue;
+mod seats;
+mod waiting;
+
+pub(crate) use host::HostQueues;
+pub(crate) use run_queue::RunQueue;
+pub(crate) use seats::{Seats, next_round};
+pub(crate) use waiting::{Place, Turn, Waiting};

@@ -1,0 +1,174 @@
+//! The queues of a host for policies that run the least key first: who waits, in order, and who runs where, with what
+//! standing.
+//!
+//! Invariants: a VCPU waits or runs, never both; a PCPU that is free to be asked is in `idle` or in `busy`, one that has been
+//! asked to decide is in neither until it has decided, so that two VCPUs that wake together ask two PCPUs. Nothing here takes
+//! longer than a logarithm of the VCPUs.
+
+use std::collections::BTreeSet;
+
+use super::{Place, Waiting};
+use crate::{Orders, PcpuId, VcpuId};
+
+/// Who waits and who runs on a host.
+#[derive(Clone, Debug)]
+pub(crate) struct HostQueues<K> {
+    waiting: Waiting<K>,
+    running: Vec<Option<(VcpuId, K)>>,
+    /// By VCPU: where it runs.
+    runs_on: Vec<Option<PcpuId>>,
+    idle: BTreeSet<PcpuId>,
+    busy: BTreeSet<(K, PcpuId)>,
+}
+
+impl<K: Copy + Ord> HostQueues<K> {
+    pub(crate) fn new(pcpus: u32) -> Self {
+        Self {
+            waiting: Waiting::new(pcpus),
+            running: vec![None; pcpus as usize],
+            runs_on: Vec::new(),
+            idle: (0..pcpus).map(PcpuId).collect(),
+            busy: BTreeSet::new(),
+        }
+    }
+
+    /// Makes room for `vcpu`.
+    pub(crate) fn admit(&mut self, vcpu: VcpuId) {
+        if self.runs_on.len() <= vcpu.index() {
+            self.runs_on.resize(vcpu.index() + 1, None);
+        }
+    }
+
+    /// `vcpu` waits from now on, behind its equals.
+    pub(crate) fn wait(&mut self, vcpu: VcpuId, key: K, place: Place) {
+        self.waiting.wait(vcpu, key, place);
+    }
+
+    /// `vcpu` was interrupted and waits from now on, before its equals.
+    pub(crate) fn put_back(&mut self, vcpu: VcpuId, key: K, place: Place) {
+        self.waiting.put_back(vcpu, key, place);
+    }
+
+    /// `vcpu` waits no more, if it did; its key and place.
+    pub(crate) fn leave(&mut self, vcpu: VcpuId) -> Option<(K, Place)> {
+        self.waiting.leave(vcpu)
+    }
+
+    /// If `vcpu` waits, it does so with another key, as if it had come with it.
+    pub(crate) fn rekey(&mut self, vcpu: VcpuId, key: K) {
+        self.waiting.rekey(vcpu, key);
+    }
+
+    /// Whether `vcpu` waits.
+    pub(crate) fn waits(&self, vcpu: VcpuId) -> bool {
+        self.waiting.turn(vcpu).is_some()
+    }
+
+    /// Who comes first on `pcpu`: the least key, then the earliest arrival.
+    pub(crate) fn least(&self, pcpu: PcpuId) -> Option<(K, VcpuId)> {
+        self.waiting.first(pcpu)
+    }
+
+    /// The same, but among equal keys those of the PCPU's own queue come first.
+    pub(crate) fn least_near(&self, pcpu: PcpuId) -> Option<(K, VcpuId)> {
+        self.waiting.first_near(pcpu)
+    }
+
+    /// Who runs on `pcpu`, and with what standing.
+    pub(crate) fn running(&self, pcpu: PcpuId) -> Option<(VcpuId, K)> {
+        self.running[pcpu.index()]
+    }
+
+    /// Where `vcpu` runs.
+    pub(crate) fn runs_on(&self, vcpu: VcpuId) -> Option<PcpuId> {
+        self.runs_on[vcpu.index()]
+    }
+
+    /// `pcpu` decides: whoever ran there runs no more.
+    pub(crate) fn stop(&mut self, pcpu: PcpuId) -> Option<(VcpuId, K)> {
+        let before = self.running[pcpu.index()].take();
+        self.idle.remove(&pcpu);
+        if let Some((vcpu, key)) = before {
+            self.busy.remove(&(key, pcpu));
+            self.runs_on[vcpu.index()] = None;
+        }
+        before
+    }
+
+    /// `pcpu` has decided.
+    pub(crate) fn run(&mut self, pcpu: PcpuId, decision: Option<(VcpuId, K)>) {
+        assert!(self.running[pcpu.index()].is_none(), "a PCPU stops before it runs another VCPU");
+        self.running[pcpu.index()] = decision;
+        match decision {
+            None => {
+                self.idle.insert(pcpu);
+            }
+            Some((vcpu, key)) => {
+                self.waiting.leave(vcpu);
+                self.busy.insert((key, pcpu));
+                self.runs_on[vcpu.index()] = Some(pcpu);
+            }
+        }
+    }
+
+    /// The VCPU that runs on `pcpu` has another standing.
+    pub(crate) fn stand(&mut self, pcpu: PcpuId, key: K) {
+        if let Some((_, before)) = &mut self.running[pcpu.index()] {
+            if self.busy.remove(&(*before, pcpu)) {
+                self.busy.insert((key, pcpu));
+            }
+            *before = key;
+        }
+    }
+
+    /// Asks for a decision on `pcpu`.
+    pub(crate) fn ask(&mut self, pcpu: PcpuId, orders: &mut Orders) {
+        self.idle.remove(&pcpu);
+        if let Some((_, key)) = self.running[pcpu.index()] {
+            self.busy.remove(&(key, pcpu));
+        }
+        orders.reschedule(pcpu);
+    }
+
+    /// An idle PCPU that can take who waits at `place` and has not been asked yet.
+    pub(crate) fn idle_for(&self, place: Place) -> Option<PcpuId> {
+        match place {
+            Place::Anywhere => self.idle.first().copied(),
+            Place::Near(own) if self.idle.contains(&own) => Some(own),
+            Place::Near(_) => self.idle.first().copied(),
+            Place::Only(own) => self.idle.get(&own).copied(),
+        }
+    }
+
+    /// The PCPU that runs the VCPU of the greatest standing of all that can take who waits at `place` and have not been asked.
+    pub(crate) fn greatest_for(&self, place: Place) -> Option<(K, PcpuId)> {
+        match place {
+            Place::Anywhere | Place::Near(_) => self.busy.last().copied(),
+            Place::Only(own) => {
+                let (_, key) = self.running[own.index()]?;
+                self.busy.get(&(key, own)).copied()
+            }
+        }
+    }
+
+    /// Somebody waits at `place` with `key`: asks an idle PCPU, or else the one whose VCPU has the greatest standing if
+    /// that is greater than `key`.
+    pub(crate) fn offer(&mut self, key: K, place: Place, orders: &mut Orders) {
+        let greatest = |queues: &Self| {
+            let (standing, pcpu) = queues.greatest_for(place)?;
+            (standing > key).then_some(pcpu)
+        };
+        if let Some(pcpu) = self.idle_for(place).or_else(|| greatest(self)) {
+            self.ask(pcpu, orders);
+        }
+    }
+
+    /// `vcpu` is gone; a PCPU that ran it is asked to decide.
+    pub(crate) fn forget(&mut self, vcpu: VcpuId, orders: &mut Orders) {
+        self.waiting.leave(vcpu);
+        if let Some(pcpu) = self.runs_on(vcpu) {
+            self.stop(pcpu);
+            orders.reschedule(pcpu);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The run queue of all policies: VCPUs in the order of a key, the least first.
+//!
+//! Invariants: a VCPU is in a queue once, under the key that it was inserted with, which whoever removes it has to know;
+//! equal keys are in the order of the VCPUs' numbers. Every operation takes a logarithm of the length.
+
+use std::collections::BTreeSet;
+
+use crate::VcpuId;
+
+/// VCPUs that wait, least key first.
+#[derive(Clone, Debug)]
+pub(crate) struct RunQueue<K>(BTreeSet<(K, VcpuId)>);
+
+impl<K> Default for RunQueue<K> {
+    fn default() -> Self {
+        Self(BTreeSet::new())
+    }
+}
+
+impl<K: Copy + Ord> RunQueue<K> {
+    /// `vcpu` waits under `key`.
+    pub(crate) fn insert(&mut self, key: K, vcpu: VcpuId) {
+        self.0.insert((key, vcpu));
+    }
+
+    /// `vcpu` waits no more, if it did under `key`; whether it did.
+    pub(crate) fn remove(&mut self, key: K, vcpu: VcpuId) -> bool {
+        self.0.remove(&(key, vcpu))
+    }
+
+    /// Who is first.
+    pub(crate) fn first(&self) -> Option<(K, VcpuId)> {
+        self.0.first().copied()
+    }
+
+    /// Who is first of those whose key is at least `key`.
+    pub(crate) fn first_from(&self, key: K) -> Option<(K, VcpuId)> {
+        self.0.range((key, VcpuId(0))..).next().copied()
+    }
+
+    /// All of them, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, VcpuId)> {
+        self.0.iter().copied()
+    }
+
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether nobody waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

@@ -1,0 +1,155 @@
+//! Who waits on a host: all who may run anywhere in one run queue, so that the least of them is its first, and a queue for
+//! each PCPU of those that may run there only, or prefer it.
+//!
+//! Among equal keys it is first come, first served, but for those that are put back.
+//!
+//! Invariants: a VCPU waits once; the queues that its [`Place`] names hold it, under the key and arrival noted for it.
+
+use super::RunQueue;
+use crate::{PcpuId, VcpuId};
+
+/// Where a VCPU may be taken from its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// By every PCPU alike.
+    Anywhere,
+    /// By every PCPU, but its own comes first.
+    Near(PcpuId),
+    /// By this PCPU only.
+    Only(PcpuId),
+}
+
+impl Place {
+    /// Of a VCPU with this pin.
+    pub(crate) fn of(pin: Option<PcpuId>) -> Self {
+        pin.map_or(Self::Anywhere, Self::Only)
+    }
+
+    /// Of a VCPU with this pin that prefers `home` where it has none.
+    pub(crate) fn near(home: PcpuId, pin: Option<PcpuId>) -> Self {
+        pin.map_or(Self::Near(home), Self::Only)
+    }
+
+    /// The PCPU whose own queue it is in.
+    fn own(self) -> Option<PcpuId> {
+        match self {
+            Self::Anywhere => None,
+            Self::Near(pcpu) | Self::Only(pcpu) => Some(pcpu),
+        }
+    }
+
+    /// Whether it is in the queue that all PCPUs share.
+    fn is_shared(self) -> bool {
+        !matches!(self, Self::Only(_))
+    }
+}
+
+/// When a VCPU's turn comes: by key, then by arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Turn<K> {
+    /// What the policy orders by.
+    pub key: K,
+    /// The number of its arrival.
+    arrival: u64,
+}
+
+/// The number before the first arrival, and after the last return.
+const MIDDLE: u64 = 1 << 63;
+
+/// The VCPUs that wait on a host.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting<K> {
+    shared: RunQueue<Turn<K>>,
+    own: Vec<RunQueue<Turn<K>>>,
+    /// By VCPU, while it waits.
+    noted: Vec<Option<(Turn<K>, Place)>>,
+    arrivals: u64,
+    /// The number of arrival of who was put back last: they count down.
+    returns: u64,
+}
+
+impl<K: Copy + Ord> Waiting<K> {
+    /// Nobody.
+    pub(crate) fn new(pcpus: u32) -> Self {
+        Self {
+            shared: RunQueue::default(),
+            own: (0..pcpus).map(|_| RunQueue::default()).collect(),
+            noted: Vec::new(),
+            arrivals: MIDDLE,
+            returns: MIDDLE,
+        }
+    }
+
+    /// `vcpu` waits from now on, behind its equals.
+    pub(crate) fn wait(&mut self, vcpu: VcpuId, key: K, place: Place) {
+        self.arrivals += 1;
+        self.insert(vcpu, Turn { key, arrival: self.arrivals }, place);
+    }
+
+    /// `vcpu` was interrupted and waits from now on, before its equals.
+    pub(crate) fn put_back(&mut self, vcpu: VcpuId, key: K, place: Place) {
+        self.returns -= 1;
+        self.insert(vcpu, Turn { key, arrival: self.returns }, place);
+    }
+
+    fn insert(&mut self, vcpu: VcpuId, turn: Turn<K>, place: Place) {
+        if self.noted.len() <= vcpu.index() {
+            self.noted.resize(vcpu.index() + 1, None);
+        }
+        let before = self.noted[vcpu.index()].replace((turn, place));
+        assert!(before.is_none(), "a VCPU waits once");
+        if let Some(pcpu) = place.own() {
+            self.own[pcpu.index()].insert(turn, vcpu);
+        }
+        if place.is_shared() {
+            self.shared.insert(turn, vcpu);
+        }
+    }
+
+    /// `vcpu` waits no more, if it did; its key and place.
+    pub(crate) fn leave(&mut self, vcpu: VcpuId) -> Option<(K, Place)> {
+        self.take(vcpu).map(|(turn, place)| (turn.key, place))
+    }
+
+    fn take(&mut self, vcpu: VcpuId) -> Option<(Turn<K>, Place)> {
+        let (turn, place) = self.noted.get_mut(vcpu.index())?.take()?;
+        let was_own = place.own().is_none_or(|pcpu| self.own[pcpu.index()].remove(turn, vcpu));
+        let was_shared = !place.is_shared() || self.shared.remove(turn, vcpu);
+        assert!(was_own && was_shared, "who is taken out of a queue is in it");
+        Some((turn, place))
+    }
+
+    /// If `vcpu` waits, it does so with another key, as if it had come with it.
+    pub(crate) fn rekey(&mut self, vcpu: VcpuId, key: K) {
+        if let Some((turn, place)) = self.take(vcpu) {
+            self.insert(vcpu, Turn { key, ..turn }, place);
+        }
+    }
+
+    /// When the turn of `vcpu` comes, if it waits.
+    pub(crate) fn turn(&self, vcpu: VcpuId) -> Option<Turn<K>> {
+        self.noted.get(vcpu.index()).copied().flatten().map(|(turn, _)| turn)
+    }
+
+    /// The first of all who may run anywhere.
+    pub(crate) fn first_anywhere(&self) -> Option<(Turn<K>, VcpuId)> {
+        self.shared.first()
+    }
+
+    /// The first in the own queue of `pcpu`.
+    pub(crate) fn first_at(&self, pcpu: PcpuId) -> Option<(Turn<K>, VcpuId)> {
+        self.own[pcpu.index()].first()
+    }
+
+    /// The first who may run on `pcpu`: the least key, then the earliest arrival.
+    pub(crate) fn first(&self, pcpu: PcpuId) -> Option<(K, VcpuId)> {
+        let heads = [self.first_anywhere(), self.first_at(pcpu)];
+        heads.into_iter().flatten().min().map(|(turn, vcpu)| (turn.key, vcpu))
+    }
+
+    /// The same, but among equal keys those of the PCPU's own queue come first.
+    pub(crate) fn first_near(&self, pcpu: PcpuId) -> Option<(K, VcpuId)> {
+        let heads = [self.first_at(pcpu), self.first_anywhere()];
+        heads.into_iter().flatten().min_by_key(|(turn, _)| turn.key).map(|(turn, vcpu)| (turn.key, vcpu))
+    }
+}

@@ -1,0 +1,339 @@
+//! The four servers of RT-Xen (S. Xi et al., EMSOFT 2011; reference 4, section 2.2.2.2): fixed priorities, with a budget of CPU
+//! time for everybody in every period.
+//!
+//! A server runs while it has something to do and some budget left, and nobody of higher priority wants its PCPU. RT-Xen keeps
+//! three queues: RunQ (budget and work, by priority), RdyQ (budget and no work) and RepQ (what is to be replenished, and when).
+//! Here RunQ is a queue for the whole host, RepQ a map by time with one timer, and who is in neither is in RdyQ. The servers
+//! differ in what becomes of a budget without work, and in when it comes back: [`Deferrable`], [`Periodic`], [`Polling`],
+//! [`Sporadic`], each in a file of its own.
+//!
+//! RT-Xen rounds budgets to a quantum of 1 ms; here they are exact, the slice being what is left. Priorities hold over the host: a
+//! server that is preempted goes on where a lower one runs. Not work-conserving: without budget nobody runs. Nobody is
+//! refused for want of time: whether budgets can be met is for the analysis that chose them, as with RT-Xen. The low may
+//! starve.
+//!
+//! State: for each VCPU its budget, what is left, and since when it runs.
+
+mod deferrable;
+mod periodic;
+mod polling;
+mod server;
+mod sporadic;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+pub use self::deferrable::Deferrable;
+pub use self::periodic::Periodic;
+pub use self::polling::Polling;
+use self::server::{Server, Terms};
+pub use self::sporadic::Sporadic;
+use crate::queues::{Place, Seats, Waiting};
+use crate::settings::Settings;
+use crate::{DomId, Host, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing, VcpuId};
+
+/// What becomes of a budget.
+pub trait Rule: fmt::Debug + Send {
+    /// The policy's name.
+    const NAME: &'static str;
+    /// Whether the budget is replenished at the end of every period, the first of which begins when the domain comes; otherwise
+    /// every stretch that it runs is given back a period after it began.
+    const HAS_PERIODS: bool = true;
+    /// Whether a server without work takes its turn all the same.
+    const IDLES_AWAY: bool = false;
+
+    /// What is left to a server that goes to sleep.
+    fn asleep_ns(left_ns: u64) -> u64 {
+        left_ns
+    }
+
+    /// What it has after a replenishment.
+    fn refilled_ns(left_ns: u64, amount_ns: u64, full_ns: u64, awake: bool) -> u64;
+}
+
+/// Highest priority (least number) first, then who came first.
+type Key = (u64, u64);
+
+/// The timer of replenishments; those above it end the turn of a server that idles, on the PCPU whose number is one less.
+const REPLENISH: u32 = 0;
+
+/// A policy of servers with the rule `R`.
+#[derive(Debug)]
+pub struct RtServers<R> {
+    servers: Vec<Option<Server>>,
+    /// RunQ.
+    waiting: Waiting<Key>,
+    /// RepQ: when, whom, how much.
+    replenishments: BTreeMap<(u64, VcpuId), u64>,
+    seats: Seats,
+    arrivals: u64,
+    rule: PhantomData<R>,
+}
+
+impl<R: Rule> RtServers<R> {
+    /// For `host`. It has no settings; domains have `priority` (1; the least goes first), `budget` (4 ms) and `period` (10 ms).
+    pub fn new(host: Host) -> Self {
+        Self {
+            servers: Vec::new(),
+            waiting: Waiting::new(host.pcpus),
+            replenishments: BTreeMap::new(),
+            seats: Seats::new(host.pcpus),
+            arrivals: 0,
+            rule: PhantomData,
+        }
+    }
+
+    fn server(&mut self, id: VcpuId) -> &mut Server {
+        self.servers[id.index()].as_mut().expect("only VCPUs that were added are talked about")
+    }
+
+    fn enqueue(&mut self, id: VcpuId) {
+        let server = self.server(id);
+        let (key, place) = ((server.terms.priority, server.arrival), Place::of(server.pin));
+        self.waiting.wait(id, key, place);
+    }
+
+    /// Whether a server has a claim to a PCPU.
+    fn competes(server: &Server) -> bool {
+        server.left_ns > 0 && (server.awake || R::IDLES_AWAY)
+    }
+
+    /// A server may have come to compete, or no longer do so.
+    fn changed(&mut self, id: VcpuId, orders: &mut Orders) {
+        let waits = self.waiting.turn(id).is_some();
+        let number = self.arrivals + 1;
+        let server = self.server(id);
+        let competes = Self::competes(server);
+        if let Some(pcpu) = server.holds {
+            orders.reschedule(pcpu);
+        } else if !competes {
+            self.waiting.leave(id);
+        } else if !waits {
+            server.arrival = number;
+            self.arrivals = number;
+            self.enqueue(id);
+            self.tickle(id, orders);
+        }
+    }
+
+    /// Finds a PCPU for who waits: an idle one, or that of the lowest priority, if that is lower.
+    fn tickle(&mut self, id: VcpuId, orders: &mut Orders) {
+        let server = self.server(id);
+        let (pin, home, priority) = (server.pin, server.home, server.terms.priority);
+        if !self.seats.ask_idle(pin, home, orders) {
+            let running = self.seats.running(pin);
+            let there = running.filter_map(|(pcpu, other)| {
+                Some((self.servers[other.index()].as_ref()?.terms.priority, std::cmp::Reverse(pcpu)))
+            });
+            let lowest = there.max().filter(|(other, _)| *other > priority);
+            lowest.into_iter().for_each(|(_, pcpu)| orders.reschedule(pcpu.0));
+        }
+    }
+
+    /// Does the replenishments that are due.
+    fn replenish(&mut self, now_ns: u64, orders: &mut Orders) {
+        let mut some = false;
+        while let Some(((at_ns, id), amount_ns)) =
+            self.replenishments.first_key_value().map(|(key, own)| (*key, *own))
+            && at_ns <= now_ns
+        {
+            some = true;
+            self.replenishments.pop_first();
+            let server = self.server(id);
+            if server.holds.is_some() {
+                server.charge(now_ns);
+            }
+            let full_ns = server.terms.budget_ns;
+            server.left_ns = R::refilled_ns(server.left_ns, amount_ns, full_ns, server.awake);
+            let next_ns = at_ns + server.terms.period_ns;
+            if R::HAS_PERIODS {
+                self.replenishments.insert((next_ns, id), full_ns);
+            }
+            self.changed(id, orders);
+        }
+        if some {
+            self.set_timer(now_ns, orders);
+        }
+    }
+
+    fn set_timer(&self, now_ns: u64, orders: &mut Orders) {
+        if let Some(((at_ns, _), _)) = self.replenishments.first_key_value() {
+            orders.set_timer(REPLENISH, (*at_ns).max(now_ns));
+        }
+    }
+
+    /// A server that held a PCPU until now no longer does.
+    fn stops(&mut self, id: VcpuId, now_ns: u64, orders: &mut Orders) {
+        let given_back = self.server(id).ends_stretch().filter(|_| !R::HAS_PERIODS);
+        if let Some((at_ns, amount_ns)) = given_back {
+            // A stretch longer than a period comes back at once.
+            *self.replenishments.entry((at_ns.max(now_ns), id)).or_default() += amount_ns;
+            self.set_timer(now_ns, orders);
+        }
+    }
+
+    fn ids(&self, dom: DomId) -> Vec<VcpuId> {
+        let all = (0..).map(VcpuId).zip(&self.servers);
+        let own = all.filter(|(_, server)| server.as_ref().is_some_and(|server| server.dom == dom));
+        own.map(|(id, _)| id).collect()
+    }
+}
+
+impl<R: Rule> Policy for RtServers<R> {
+    fn name(&self) -> &'static str {
+        R::NAME
+    }
+
+    fn add(
+        &mut self,
+        now_ns: u64,
+        domain: &NewDomain,
+        settings: &mut Settings,
+        orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        let terms = Terms::from_settings(domain.dom, settings, Terms::default())?;
+        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
+            if self.servers.len() <= id.index() {
+                self.servers.resize(id.index() + 1, None);
+            }
+            let home = pin.unwrap_or(PcpuId(id.0 % self.seats.len()));
+            let mut server = Server::new(domain.dom, terms, *pin, home);
+            server.left_ns = R::asleep_ns(server.left_ns);
+            self.servers[id.index()] = Some(server);
+            if R::HAS_PERIODS {
+                self.replenishments.insert((now_ns + terms.period_ns, *id), terms.budget_ns);
+            }
+            self.changed(*id, orders);
+        }
+        self.set_timer(now_ns, orders);
+        Ok(())
+    }
+
+    fn remove(&mut self, _now_ns: u64, dom: DomId, _orders: &mut Orders) {
+        for id in self.ids(dom) {
+            self.waiting.leave(id);
+            self.servers[id.index()] = None;
+        }
+        self.replenishments.retain(|(_, id), _| self.servers[id.index()].is_some());
+    }
+
+    fn adjust(
+        &mut self,
+        now_ns: u64,
+        dom: DomId,
+        settings: &mut Settings,
+        orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        let ids = self.ids(dom);
+        let old = ids.first().map_or(Terms::default(), |id| self.server(*id).terms);
+        let terms = Terms::from_settings(dom, settings, old)?;
+        self.replenish(now_ns, orders);
+        for id in ids {
+            self.waiting.leave(id);
+            let server = self.server(id);
+            if server.holds.is_some() {
+                server.charge(now_ns);
+            }
+            server.adjust(terms);
+            if !server.awake {
+                server.left_ns = R::asleep_ns(server.left_ns);
+            }
+            self.changed(id, orders);
+        }
+        Ok(())
+    }
+
+    fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+        self.replenish(now_ns, orders);
+        self.server(vcpu).awake = true;
+        self.changed(vcpu, orders);
+    }
+
+    fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+        self.replenish(now_ns, orders);
+        let server = self.server(vcpu);
+        if server.holds.is_some() {
+            server.charge(now_ns);
+        }
+        server.awake = false;
+        server.left_ns = R::asleep_ns(server.left_ns);
+        self.changed(vcpu, orders);
+    }
+
+    /// Those of the same priority go first.
+    fn yields(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
+        self.arrivals += 1;
+        let number = self.arrivals;
+        if self.server(vcpu).holds.is_some() {
+            self.server(vcpu).arrival = number;
+        }
+    }
+
+    fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
+        self.replenish(now_ns, orders);
+        let last = self.seats.on(pcpu).filter(|id| self.servers[id.index()].is_some());
+        if let Some(last) = last {
+            let server = self.server(last);
+            server.charge(now_ns);
+            server.holds = None;
+            if Self::competes(server) {
+                self.enqueue(last);
+            }
+        }
+        let next = self.waiting.first(pcpu).map(|(_, id)| id);
+        self.seats.seat(pcpu, next);
+        if let Some(last) = last.filter(|last| Some(*last) != next) {
+            self.stops(last, now_ns, orders);
+        }
+        let Some(next) = next else {
+            return Pick::default();
+        };
+        self.waiting.leave(next);
+        let goes_on = last == Some(next);
+        let server = self.server(next);
+        server.starts(pcpu, now_ns, goes_on);
+        let (awake, left_ns) = (server.awake, server.left_ns);
+        if !awake {
+            orders.set_timer(REPLENISH + 1 + pcpu.0, now_ns + left_ns);
+        }
+        // Whoever of those who wait comes first may have a claim to another PCPU.
+        if let Some((_, first)) = self.waiting.first_anywhere() {
+            self.tickle(first, orders);
+        }
+        Pick { vcpu: awake.then_some(next), slice_ns: Some(left_ns), examined: 0 }
+    }
+
+    fn timer(&mut self, now_ns: u64, timer: u32, orders: &mut Orders) {
+        self.replenish(now_ns, orders);
+        if timer == REPLENISH {
+            // Whoever it was set for may be gone.
+            self.set_timer(now_ns, orders);
+        } else {
+            orders.reschedule(PcpuId(timer - REPLENISH - 1));
+        }
+    }
+
+    fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+        self.replenish(now_ns, orders);
+        self.waiting.leave(vcpu);
+        let server = self.server(vcpu);
+        (server.pin, server.home) = (pin.then_some(pcpu), pcpu);
+        self.changed(vcpu, orders);
+    }
+
+    fn dump(&self, _now_ns: u64) -> Vec<Standing> {
+        let servers = (0..).map(VcpuId).zip(&self.servers).filter_map(|(id, own)| Some((id, own.as_ref()?)));
+        servers
+            .map(|(vcpu, own)| {
+                let holds = own.holds.map_or(-1, |pcpu| i64::from(pcpu.0));
+                let keys = vec![
+                    ("priority", own.terms.priority as i64),
+                    ("left", own.left_ns as i64),
+                    ("holds", holds),
+                ];
+                Standing { vcpu, runs_on: own.holds.filter(|_| own.awake), awake: own.awake, keys }
+            })
+            .collect()
+    }
+}

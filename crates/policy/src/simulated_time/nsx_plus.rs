@@ -1,0 +1,386 @@
+//! NSX+: virtual clocks that run exactly, and no context switch that the order of time does not ask for. Our own, after NSX
+//! (reference 2).
+//!
+//! NSX charges whole ticks to whoever is there when they end, switches at nearly every tick, lets a VCPU that was idle for
+//! long run alone until it has caught up, and mends that a minute later. A small tick then costs both errors and run time.
+//! Here a tick is not what everybody runs, but what clocks may differ by. Half a tick is a *lead*:
+//!
+//! - A VCPU's LVT is the time it has run, to the nanosecond, and what it has leapt. Simulated time (`sys_lvt`) is the least
+//!   LVT of all guests' VCPUs that are awake, at every moment.
+//! - Whoever runs goes on until it is a lead ahead of the least that waits; its slice ends just then, and never when
+//!   nobody waits. Two VCPUs on a PCPU take turns of a tick.
+//! - Who wakes leaps to simulated time if it is behind: idle time needs no timers and no adjusting. Being a lead behind who
+//!   runs, it preempts; being less behind, it does not.
+//! - Who has a message comes a lead before its LVT, and stays so while it runs even when it has taken the message: it
+//!   has something to do, as those that poll beside it have not, and who has just sent one message is not interrupted by the
+//!   receiver's reply before it can send the next.
+//! - Who yields leaps to the least that waits, behind it: it has nothing to do before.
+//! - Who makes room for DOM0 within its turn comes a lead before its LVT as well: it may be the sender, between two messages.
+//! - DOM0 comes a lead before its LVT, too, and its clock runs `dom0_ticks` times slower, so that it carries what is pending
+//!   before it accedes. Its LVT is kept from simulated time to a tick after it: it neither saves up nor falls behind.
+//! - Of the VCPUs that are a lead ahead of DOM0, or of one that gets a message, the one that has run longest is preempted,
+//!   not the one furthest ahead: within a tick the order of time is open, and the one that began last may be the sender.
+//!
+//! Promises. Who runs is never more than a tick ahead of a guest that waits and may run there, or a tick and a half if it was
+//! picked with a message or after DOM0: a lead that it is granted, and one before it is interrupted for somebody who comes
+//! later. Where no VCPU is pinned, nobody starves: whoever waits, waits for at most two ticks of each other that is awake,
+//! half a tick more if that one has messages or makes room for DOM0 all the time, and `dom0_ticks` times two ticks of each of
+//! DOM0's. Work-conserving. A newcomer starts at simulated time.
+//!
+//! State: clocks of all; one run queue ordered by LVT; for each PCPU the LVT that it may reach before it decides again.
+
+mod clocks;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::clocks::Clocks;
+use crate::per_vcpu::PerVcpu;
+use crate::queues::{HostQueues, Place};
+use crate::{
+    DomId, Host, MICROSECOND, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Settings,
+    Standing, VcpuId,
+};
+
+/// DOM0's standing while it runs: nobody preempts it, for its slices are always bounded.
+const NEVER_PREEMPTED: i64 = i64::MIN;
+
+/// NSX+.
+#[derive(Debug)]
+pub struct NsxPlus {
+    /// Half a tick.
+    lead_ns: i64,
+    dom0_ticks: i64,
+    /// Waiting VCPUs by key; running ones by what their LVT is ahead of the host's clock.
+    queues: HostQueues<i64>,
+    clocks: Clocks,
+    vcpus: PerVcpu<Vcpu>,
+    pcpus: Vec<Pcpu>,
+    doms: BTreeMap<DomId, Dom>,
+    /// The PCPUs that run guests and have not been asked to decide, by the LVT they may reach before.
+    limits: BTreeSet<(i64, PcpuId)>,
+    /// The same, by when they began to run whom they run.
+    since: BTreeSet<(u64, PcpuId)>,
+}
+
+#[derive(Clone, Debug)]
+struct Dom {
+    vcpus: Vec<VcpuId>,
+    pending: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Vcpu {
+    dom: DomId,
+    privileged: bool,
+    pin: Option<PcpuId>,
+    awake: bool,
+    yielded: bool,
+    /// Whether it comes half a tick before its LVT: DOM0, who made room for it, and who has a message or was picked with one.
+    early: bool,
+    lvt_ns: i64,
+    /// Of DOM0: what it has run and is not in its LVT yet.
+    rest_ns: i64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Pcpu {
+    charged_ns: u64,
+    since_ns: u64,
+    limit_ns: i64,
+}
+
+impl NsxPlus {
+    /// For `host`, with the settings `tick` (30 us to 30 ms, 100 us by default) and `dom0_ticks` (4).
+    pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
+        let tick_ns = settings.nanos("tick", 100 * MICROSECOND, 30 * MICROSECOND, 30 * MILLISECOND)?;
+        let dom0_ticks = settings.count("dom0_ticks", 4, 1, 100)?;
+        Ok(Self {
+            lead_ns: tick_ns as i64 / 2,
+            dom0_ticks: dom0_ticks as i64,
+            queues: HostQueues::new(host.pcpus),
+            clocks: Clocks::default(),
+            vcpus: PerVcpu::default(),
+            pcpus: vec![Pcpu::default(); host.pcpus as usize],
+            doms: BTreeMap::new(),
+            limits: BTreeSet::new(),
+            since: BTreeSet::new(),
+        })
+    }
+
+    /// What orders those who wait.
+    fn key(&self, id: VcpuId) -> i64 {
+        let own = &self.vcpus[id];
+        own.lvt_ns - if own.early { self.lead_ns } else { 0 }
+    }
+
+    fn place(&self, id: VcpuId) -> Place {
+        Place::of(self.vcpus[id].pin)
+    }
+
+    /// Books what the VCPU that runs on `pcpu` has run until now.
+    fn charge(&mut self, now_ns: u64, pcpu: PcpuId) {
+        let charged_ns = std::mem::replace(&mut self.pcpus[pcpu.index()].charged_ns, now_ns);
+        if let Some((id, _)) = self.queues.running(pcpu) {
+            let ran_ns = (now_ns - charged_ns) as i64;
+            let own = &mut self.vcpus[id];
+            let pace = if own.privileged { self.dom0_ticks } else { 1 };
+            own.lvt_ns += (own.rest_ns + ran_ns) / pace;
+            own.rest_ns = (own.rest_ns + ran_ns) % pace;
+        }
+    }
+
+    /// Keeps an LVT where it belongs: not before simulated time, and DOM0's not far after it.
+    fn leap(&mut self, now_ns: u64, id: VcpuId) {
+        let sys_lvt_ns = self.clocks.least_ns(now_ns);
+        let own = &mut self.vcpus[id];
+        let most_ns = if own.privileged { sys_lvt_ns + 2 * self.lead_ns } else { i64::MAX };
+        own.lvt_ns = own.lvt_ns.clamp(sys_lvt_ns, most_ns);
+    }
+
+    fn enqueue(&mut self, id: VcpuId) {
+        self.queues.wait(id, self.key(id), self.place(id));
+        if !self.vcpus[id].privileged {
+            self.clocks.stand(id, self.vcpus[id].lvt_ns);
+        }
+    }
+
+    /// What `id` stands at while it runs from now on.
+    fn standing(&self, now_ns: u64, id: VcpuId) -> i64 {
+        let own = &self.vcpus[id];
+        if own.privileged { NEVER_PREEMPTED } else { own.lvt_ns - now_ns as i64 }
+    }
+
+    fn run_clock(&mut self, now_ns: u64, id: VcpuId) -> i64 {
+        let standing_ns = self.standing(now_ns, id);
+        if !self.vcpus[id].privileged {
+            self.clocks.run(id, self.vcpus[id].lvt_ns, standing_ns);
+        }
+        standing_ns
+    }
+
+    /// `pcpu` is asked, or decides: it is not one to ask any more.
+    fn unlist(&mut self, pcpu: PcpuId) {
+        let Pcpu { since_ns, limit_ns, .. } = self.pcpus[pcpu.index()];
+        self.limits.remove(&(limit_ns, pcpu));
+        self.since.remove(&(since_ns, pcpu));
+    }
+
+    fn ask(&mut self, pcpu: PcpuId, orders: &mut Orders) {
+        self.unlist(pcpu);
+        self.queues.ask(pcpu, orders);
+    }
+
+    /// `id` waits: an idle PCPU takes it, or one that runs somebody a lead ahead; nobody gets two leads ahead meanwhile.
+    fn offer(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
+        let (key_ns, place) = (self.key(id), self.place(id));
+        if let Some(pcpu) = self.queues.idle_for(place) {
+            return self.ask(pcpu, orders);
+        }
+        let longest = match place {
+            Place::Anywhere if self.vcpus[id].early => self.since.first().map(|(_, pcpu)| *pcpu),
+            _ => None,
+        };
+        let greatest = || self.queues.greatest_for(place).map(|(_, pcpu)| pcpu);
+        if let Some(pcpu) = longest.or_else(greatest)
+            && let Some((_, standing_ns)) = self.queues.running(pcpu)
+            && standing_ns + now_ns as i64 >= key_ns + self.lead_ns
+        {
+            self.ask(pcpu, orders);
+        }
+        let far_ns = key_ns + 2 * self.lead_ns;
+        match place {
+            Place::Only(pcpu) => {
+                let limit_ns = self.pcpus[pcpu.index()].limit_ns;
+                if limit_ns > far_ns && self.limits.contains(&(limit_ns, pcpu)) {
+                    self.ask(pcpu, orders);
+                }
+            }
+            _ => {
+                while let Some((_, pcpu)) =
+                    self.limits.last().copied().filter(|(limit_ns, _)| *limit_ns > far_ns)
+                {
+                    self.ask(pcpu, orders);
+                }
+            }
+        }
+    }
+
+    /// For how long `id`, just picked for `pcpu`, may go on: until it is a lead ahead of the least that waits.
+    fn grant(&mut self, id: VcpuId, pcpu: PcpuId) -> Option<u64> {
+        let least = self.queues.least(pcpu);
+        let ahead_ns = least.map(|(key_ns, _)| key_ns + self.lead_ns - self.key(id));
+        assert!(ahead_ns.is_none_or(|ahead_ns| ahead_ns > 0), "who is a lead ahead is not picked");
+        let own = &self.vcpus[id];
+        if own.privileged {
+            let bound_ns = ahead_ns.unwrap_or(self.lead_ns).min(2 * self.lead_ns);
+            return Some((bound_ns * self.dom0_ticks - own.rest_ns) as u64);
+        }
+        let limit_ns = ahead_ns.map_or(i64::MAX, |ahead_ns| own.lvt_ns + ahead_ns);
+        self.pcpus[pcpu.index()].limit_ns = limit_ns;
+        self.limits.insert((limit_ns, pcpu));
+        self.since.insert((self.pcpus[pcpu.index()].since_ns, pcpu));
+        ahead_ns.map(|ahead_ns| ahead_ns as u64)
+    }
+
+    /// `id` runs no more: it is early if it has a message now.
+    fn settle_early(&mut self, id: VcpuId) {
+        let own = &mut self.vcpus[id];
+        own.early = own.privileged || self.doms[&own.dom].pending > 0;
+    }
+
+    /// Takes `id` out of simulated time.
+    fn stop_clock(&mut self, now_ns: u64, id: VcpuId) {
+        self.clocks.least_ns(now_ns);
+        let offset_ns = self.queues.runs_on(id).and_then(|pcpu| Some(self.queues.running(pcpu)?.1));
+        self.clocks.leave(id, self.vcpus[id].lvt_ns, offset_ns.unwrap_or(NEVER_PREEMPTED));
+    }
+}
+
+impl Policy for NsxPlus {
+    fn name(&self) -> &'static str {
+        "nsx-plus"
+    }
+
+    fn add(
+        &mut self,
+        _now_ns: u64,
+        domain: &NewDomain,
+        settings: &mut Settings,
+        _orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        settings.finish(domain.dom.to_string())?;
+        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
+            let own = Vcpu {
+                dom: domain.dom,
+                privileged: domain.privileged,
+                pin: *pin,
+                awake: false,
+                yielded: false,
+                early: domain.privileged,
+                // It leaps to simulated time when it wakes.
+                lvt_ns: 0,
+                rest_ns: 0,
+            };
+            self.vcpus.insert(*id, own);
+            self.queues.admit(*id);
+        }
+        self.doms.insert(domain.dom, Dom { vcpus: domain.vcpus.clone(), pending: 0 });
+        Ok(())
+    }
+
+    fn remove(&mut self, now_ns: u64, dom: DomId, orders: &mut Orders) {
+        for id in self.doms.remove(&dom).into_iter().flat_map(|dom| dom.vcpus) {
+            self.stop_clock(now_ns, id);
+            self.queues.forget(id, orders);
+            self.vcpus.remove(id);
+        }
+    }
+
+    fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+        self.leap(now_ns, vcpu);
+        self.vcpus[vcpu].awake = true;
+        if let Some(pcpu) = self.queues.runs_on(vcpu) {
+            let standing_ns = self.run_clock(now_ns, vcpu);
+            self.queues.stand(pcpu, standing_ns);
+        } else {
+            self.enqueue(vcpu);
+            self.offer(now_ns, vcpu, orders);
+        }
+    }
+
+    fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
+        if let Some(pcpu) = self.queues.runs_on(vcpu) {
+            self.charge(now_ns, pcpu);
+        }
+        self.stop_clock(now_ns, vcpu);
+        self.settle_early(vcpu);
+        self.vcpus[vcpu].awake = false;
+        self.queues.leave(vcpu);
+    }
+
+    fn yields(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
+        self.vcpus[vcpu].yielded = true;
+    }
+
+    fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
+        self.charge(now_ns, pcpu);
+        self.unlist(pcpu);
+        let last = self.queues.running(pcpu).map(|(last, _)| last).filter(|last| self.vcpus[*last].awake);
+        if let Some(last) = last {
+            self.stop_clock(now_ns, last);
+        }
+        self.queues.stop(pcpu);
+        let mut stays = None;
+        if let Some(last) = last {
+            if self.vcpus[last].privileged {
+                self.leap(now_ns, last);
+            }
+            let yielded = std::mem::take(&mut self.vcpus[last].yielded);
+            let least = self.queues.least(pcpu);
+            if yielded {
+                let behind_ns = least.map_or(0, |(key_ns, _)| key_ns - self.key(last));
+                self.vcpus[last].lvt_ns += behind_ns.max(0);
+            }
+            let ahead = |(key_ns, _): (i64, VcpuId)| self.key(last) >= key_ns + self.lead_ns;
+            if yielded || least.is_some_and(ahead) {
+                self.settle_early(last);
+                let dom0_comes = !yielded && least.is_some_and(|(_, id)| self.vcpus[id].privileged);
+                let own = &mut self.vcpus[last];
+                own.early |= dom0_comes && own.lvt_ns < self.pcpus[pcpu.index()].limit_ns;
+                self.enqueue(last);
+            } else {
+                stays = Some(last);
+            }
+        }
+        let vcpu = stays.or_else(|| self.queues.least(pcpu).map(|(_, least)| least));
+        let decision = vcpu.map(|id| (id, self.run_clock(now_ns, id)));
+        self.queues.run(pcpu, decision);
+        if let Some(last) = last.filter(|last| self.queues.waits(*last)) {
+            self.offer(now_ns, last, orders);
+        }
+        if stays.is_none() {
+            self.pcpus[pcpu.index()].since_ns = now_ns;
+        }
+        Pick { vcpu, slice_ns: vcpu.and_then(|id| self.grant(id, pcpu)), examined: 0 }
+    }
+
+    fn pending(&mut self, now_ns: u64, dom: DomId, messages: u32, orders: &mut Orders) {
+        let own = self.doms.get_mut(&dom).expect("only domains that are here are talked about");
+        let before = std::mem::replace(&mut own.pending, messages);
+        if (messages > 0) == (before > 0) {
+            return;
+        }
+        for id in own.vcpus.clone() {
+            if self.queues.waits(id) {
+                self.settle_early(id);
+                self.queues.rekey(id, self.key(id));
+                if messages > 0 {
+                    self.offer(now_ns, id, orders);
+                }
+            } else if messages > 0 || self.queues.runs_on(id).is_none() {
+                self.settle_early(id);
+            }
+        }
+    }
+
+    fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+        self.vcpus[vcpu].pin = pin.then_some(pcpu);
+        if let Some((key_ns, ..)) = self.queues.leave(vcpu) {
+            self.queues.wait(vcpu, key_ns, self.place(vcpu));
+            self.offer(now_ns, vcpu, orders);
+        }
+    }
+
+    fn dump(&self, now_ns: u64) -> Vec<Standing> {
+        let standing = |(vcpu, own): (VcpuId, &Vcpu)| {
+            let runs_on = self.queues.runs_on(vcpu);
+            let since = |pcpu: PcpuId| (now_ns - self.pcpus[pcpu.index()].charged_ns) as i64;
+            let pace = if own.privileged { self.dom0_ticks } else { 1 };
+            let lvt_ns = own.lvt_ns + (own.rest_ns + runs_on.map_or(0, since)) / pace;
+            let early_ns = if own.early { self.lead_ns } else { 0 };
+            let keys = vec![("lvt", lvt_ns), ("key", lvt_ns - early_ns)];
+            Standing { vcpu, runs_on, awake: own.awake, keys }
+        };
+        self.vcpus.iter().map(standing).collect()
+    }
+}

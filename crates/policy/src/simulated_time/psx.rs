@@ -1,0 +1,289 @@
+//! PSX: the VCPU with the least simulation time runs first (reference 1, sections 2 and 3).
+//!
+//! State: a `sim_time` per VCPU, by which the run queues are ordered; the least over all run queues runs next, first come
+//! first served among equals. VCPUs of DOM0 always have 0. In normal mode those of guests have 1, which is round robin with
+//! a slice of one tick. Simulation mode begins when a guest that is serviced has set the switch on its page, and ends when
+//! all have unset it. From then on `sim_time` is what a guest has put on its page, as of the last time the scheduler read it.
+//!
+//! Reading (section 3.2): the page of the VCPU that runs is read at the tick of its PCPU. A value that is that of the read
+//! before means no progress: `sim_time` is then `max_time` until the next read, so that others go first - they may have to
+//! answer in a GVT computation. `prior_sim_time` is left alone, and so the next read always puts the value back. Who is at
+//! `max_time` waits in the order of arrival with all others there: N federates that only poll are served in turn.
+//! The paper is not clear on whether pages are read in between, too, whenever a VCPU that has run is put into a queue
+//! again: the setting `reads` has `"tick"` (the default) and `"enqueue"` for that. `Pick::examined` counts the pages that
+//! were looked at, for the switch or the time, since the last decision on any PCPU.
+//!
+//! Ticks are at whole multiples of `tick`, on all PCPUs that are not idle, as Xen resumes its tickers. A VCPU that wakes takes
+//! an idle PCPU, or else that of the VCPU with the greatest `sim_time` if its own is less. Work-conserving. Starvation is
+//! possible, by a guest whose page lies or by DOM0.
+
+use crate::per_vcpu::PerVcpu;
+use crate::queues::{HostQueues, Place};
+use crate::{
+    DomId, Host, MICROSECOND, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Settings,
+    Standing, VcpuId,
+};
+
+/// `sim_time` of a VCPU that has made no progress: later than the end of every simulation.
+const MAX_TIME: u64 = u64::MAX;
+const DOM0_TIME: u64 = 0;
+const NORMAL_TIME: u64 = 1;
+
+/// The PDES scheduler for Xen.
+#[derive(Debug)]
+pub struct Psx {
+    tick_ns: u64,
+    reads: Reads,
+    queues: HostQueues<u64>,
+    vcpus: PerVcpu<Vcpu>,
+    /// When each PCPU decided last.
+    decided_ns: Vec<u64>,
+    /// VCPUs whose switch was set when it was last looked at.
+    simulating: usize,
+    /// Pages looked at since the last decision.
+    looked: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reads {
+    Tick,
+    Enqueue,
+}
+
+#[derive(Clone, Debug)]
+struct Vcpu {
+    dom: DomId,
+    privileged: bool,
+    pin: Option<PcpuId>,
+    awake: bool,
+    yielded: bool,
+    /// What the guest has put on its page.
+    page: Page,
+    /// The switch as of the last look.
+    switch: bool,
+    sim_time: u64,
+    prior_sim_time: u64,
+    flipped: bool,
+    /// Whether it has run since its page was last read.
+    ran: bool,
+    vcpu_ticks: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Page {
+    lvt: u64,
+    switch: bool,
+}
+
+impl Vcpu {
+    fn new(domain: &NewDomain, pin: Option<PcpuId>) -> Self {
+        Self {
+            dom: domain.dom,
+            privileged: domain.privileged,
+            pin,
+            awake: false,
+            yielded: false,
+            page: Page::default(),
+            switch: false,
+            sim_time: if domain.privileged { DOM0_TIME } else { NORMAL_TIME },
+            prior_sim_time: 0,
+            flipped: false,
+            ran: false,
+            vcpu_ticks: 0,
+        }
+    }
+
+    fn read(&mut self) {
+        // However low a guest's LVT, DOM0 stays below it.
+        let lvt = self.page.lvt.max(NORMAL_TIME);
+        self.flipped = !self.flipped && lvt == self.prior_sim_time;
+        if self.flipped {
+            self.sim_time = MAX_TIME;
+        } else {
+            self.sim_time = lvt;
+            self.prior_sim_time = lvt;
+        }
+        self.ran = false;
+    }
+
+    fn back_to_normal(&mut self) {
+        self.sim_time = NORMAL_TIME;
+        self.prior_sim_time = 0;
+        self.flipped = false;
+    }
+}
+
+impl Psx {
+    /// For `host`, with the settings `tick` (300 us) and `reads` (`"tick"` or `"enqueue"`).
+    pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
+        let tick_ns = settings.nanos("tick", 300 * MICROSECOND, 10 * MICROSECOND, 100 * MILLISECOND)?;
+        let reads = settings.choice("reads", &[("tick", Reads::Tick), ("enqueue", Reads::Enqueue)])?;
+        Ok(Self {
+            tick_ns,
+            reads,
+            queues: HostQueues::new(host.pcpus),
+            vcpus: PerVcpu::default(),
+            decided_ns: vec![0; host.pcpus as usize],
+            simulating: 0,
+            looked: 0,
+        })
+    }
+
+    /// Looks at the switch of a VCPU that is serviced, and at its LVT if it is to be read.
+    fn service(&mut self, id: VcpuId, reads: bool) {
+        let own = &mut self.vcpus[id];
+        if own.privileged {
+            return;
+        }
+        self.looked += 1;
+        let switch = own.page.switch;
+        self.note_switch(id, switch);
+        if reads && self.simulating > 0 {
+            self.vcpus[id].read();
+        }
+    }
+
+    fn note_switch(&mut self, id: VcpuId, switch: bool) {
+        match (std::mem::replace(&mut self.vcpus[id].switch, switch), switch) {
+            (false, true) => self.simulating += 1,
+            (true, false) => {
+                self.simulating -= 1;
+                if self.simulating == 0 {
+                    self.end_simulation();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end_simulation(&mut self) {
+        for (id, own) in self.vcpus.iter_mut().filter(|(_, own)| !own.privileged) {
+            own.back_to_normal();
+            self.queues.rekey(id, NORMAL_TIME);
+            if let Some(pcpu) = self.queues.runs_on(id) {
+                self.queues.stand(pcpu, NORMAL_TIME);
+            }
+        }
+    }
+
+    fn enqueue(&mut self, id: VcpuId) {
+        let own = &self.vcpus[id];
+        self.queues.wait(id, own.sim_time, Place::of(own.pin));
+    }
+
+    fn offer(&mut self, id: VcpuId, orders: &mut Orders) {
+        let own = &self.vcpus[id];
+        self.queues.offer(own.sim_time, Place::of(own.pin), orders);
+    }
+}
+
+impl Policy for Psx {
+    fn name(&self) -> &'static str {
+        "psx"
+    }
+
+    fn add(
+        &mut self,
+        _now_ns: u64,
+        domain: &NewDomain,
+        settings: &mut Settings,
+        _orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        settings.finish(domain.dom.to_string())?;
+        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
+            self.vcpus.insert(*id, Vcpu::new(domain, *pin));
+            self.queues.admit(*id);
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, _now_ns: u64, dom: DomId, orders: &mut Orders) {
+        let gone: Vec<_> = self.vcpus.iter().filter(|(_, own)| own.dom == dom).map(|(id, _)| id).collect();
+        for id in gone {
+            self.note_switch(id, false);
+            self.queues.forget(id, orders);
+            self.vcpus.remove(id);
+        }
+    }
+
+    fn wake(&mut self, _now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+        self.vcpus[vcpu].awake = true;
+        if self.queues.runs_on(vcpu).is_some() {
+            return;
+        }
+        if self.reads == Reads::Enqueue && self.vcpus[vcpu].ran {
+            self.service(vcpu, true);
+        }
+        self.enqueue(vcpu);
+        self.offer(vcpu, orders);
+    }
+
+    fn sleep(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
+        self.vcpus[vcpu].awake = false;
+        self.queues.leave(vcpu);
+    }
+
+    fn yields(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
+        self.vcpus[vcpu].yielded = true;
+    }
+
+    fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
+        let decided_ns = std::mem::replace(&mut self.decided_ns[pcpu.index()], now_ns);
+        let last = self.queues.stop(pcpu).map(|(last, _)| last);
+        let mut stays = None;
+        if let Some(last) = last {
+            let ticks = now_ns / self.tick_ns - decided_ns / self.tick_ns;
+            let own = &mut self.vcpus[last];
+            own.vcpu_ticks += ticks;
+            own.ran |= now_ns > decided_ns;
+            let yielded = std::mem::take(&mut own.yielded);
+            let (awake, ran, sim_time) = (own.awake, own.ran, own.sim_time);
+            // Between ticks, whoever runs is first among its equals: its tick is not over.
+            let least = self.queues.least(pcpu);
+            let goes_on = ticks == 0 && !yielded && least.is_none_or(|(key, _)| key >= sim_time);
+            let enqueued = awake && !goes_on;
+            self.service(last, ticks > 0 || self.reads == Reads::Enqueue && enqueued && ran);
+            if enqueued {
+                self.enqueue(last);
+            } else if awake {
+                stays = Some(last);
+            }
+        }
+        let vcpu = stays.or_else(|| self.queues.least(pcpu).map(|(_, least)| least));
+        self.queues.run(pcpu, vcpu.map(|id| (id, self.vcpus[id].sim_time)));
+        if let Some(last) = last.filter(|last| self.queues.waits(*last)) {
+            self.offer(last, orders);
+        }
+        let slice_ns = vcpu.map(|_| self.tick_ns - now_ns % self.tick_ns);
+        Pick { vcpu, slice_ns, examined: std::mem::take(&mut self.looked) }
+    }
+
+    fn migrate(&mut self, _now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+        self.vcpus[vcpu].pin = pin.then_some(pcpu);
+        if self.queues.leave(vcpu).is_some() {
+            self.enqueue(vcpu);
+            self.offer(vcpu, orders);
+        }
+    }
+
+    fn lvt(&mut self, _now_ns: u64, vcpu: VcpuId, lvt_ns: u64, _orders: &mut Orders) {
+        self.vcpus[vcpu].page.lvt = lvt_ns;
+    }
+
+    fn mode(&mut self, _now_ns: u64, vcpu: VcpuId, simulates: bool, _orders: &mut Orders) {
+        self.vcpus[vcpu].page.switch = simulates;
+    }
+
+    fn dump(&self, _now_ns: u64) -> Vec<Standing> {
+        let standing = |(vcpu, own): (VcpuId, &Vcpu)| {
+            let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+            let keys = vec![
+                ("sim_time", signed(own.sim_time)),
+                ("prior_sim_time", signed(own.prior_sim_time)),
+                ("ticks", signed(own.vcpu_ticks)),
+            ];
+            Standing { vcpu, runs_on: self.queues.runs_on(vcpu), awake: own.awake, keys }
+        };
+        self.vcpus.iter().map(standing).collect()
+    }
+}

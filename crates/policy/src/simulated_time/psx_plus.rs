@@ -1,0 +1,380 @@
+//! PSX+: the least LVT runs first, only evidence of waiting demotes, and nobody starves. Our own, after PSX (reference 1).
+//!
+//! PSX takes every tick without a new LVT for waiting, so that a federate amid a long event is put last and a polling one
+//! goes first every other time; and whoever reports the least LVT has all the time there is. Here VCPUs run by classes:
+//!
+//! 0. *due*: VCPUs that would not get their minimum share of the period otherwise (`shares` has the rule and the proof);
+//! 1. DOM0, which carries everybody's messages, in turn;
+//! 2. *federates* - VCPUs of guests that simulate and are not known to wait - by LVT, the least first.
+//!    Where an LVT is between two reports is told from the CPU time since the last and the pace before it: a federate that
+//!    runs its windows as a whole would seem to stand still, and by the reports alone the same few would always give way;
+//!    A newcomer is taken for one with LVT 0 until it says what it is, for a period of CPU time at most;
+//! 3. everybody else in turn, the least recently run first: federates that wait, and guests that do not simulate.
+//!
+//! A federate is known to wait when it yields with no message pending, sets its waiting flag, reports that it has nothing to do,
+//! or has run for `patience` without its LVT passing the highest since it last had; DOM0, when it does one of the first two. Who
+//! has unset the flag in this simulation is believed to set it when it waits, and has a whole period of patience: LVTs are
+//! reported seldom. It is back in its class, by its LVT, as soon as it makes progress, wakes, unsets the flag, or gets a message:
+//! the count of those that are pending rises. It then preempts like a VCPU that wakes: an idle PCPU, or else the one that runs
+//! the last in the order above, if it comes before that. So each hop of a reduction costs a decision, not a slice. LVTs are told
+//! as they are reported; no pages are read.
+//!
+//! Promises, whatever guests report and DOM0 does: a VCPU that is awake all through a period gets at least `share_percent`
+//! of its fair share of it - the PCPUs divided by the VCPUs that are awake when it begins, or by those pinned to the PCPU
+//! where most are pinned. So nobody who is awake waits for longer than two periods. A liar or a silent guest can take no
+//! more than what these shares leave. At every decision the first of the order above is picked. Work-conserving.
+//!
+//! State: an account per VCPU, LVT and evidence; one ordered run queue. A decision takes a logarithm of the VCPUs; twice per
+//! period all of them are gone through.
+
+mod shares;
+mod vcpu;
+
+use std::collections::BTreeMap;
+
+use self::shares::Shares;
+use self::vcpu::{DUE, FEDERATE, Key, Vcpu};
+use crate::per_vcpu::PerVcpu;
+use crate::queues::HostQueues;
+use crate::{
+    DomId, Host, MICROSECOND, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Settings,
+    Standing, VcpuId,
+};
+
+const PERIOD_BEGINS: u32 = 0;
+const SHARES_FALL_DUE: u32 = 1;
+
+/// PSX+.
+#[derive(Debug)]
+pub struct PsxPlus {
+    tick_ns: u64,
+    patience_ns: u64,
+    shares: Shares,
+    queues: HostQueues<Key>,
+    vcpus: PerVcpu<Vcpu>,
+    doms: BTreeMap<DomId, Dom>,
+    pcpus: Vec<Pcpu>,
+}
+
+#[derive(Clone, Debug)]
+struct Dom {
+    vcpus: Vec<VcpuId>,
+    pending: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Pcpu {
+    charged_ns: u64,
+    slice_end_ns: u64,
+}
+
+impl PsxPlus {
+    /// For `host`, with the settings `tick` (300 us), `patience` (300 us), `period` (30 ms) and `share_percent` (5).
+    pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
+        let tick_ns = settings.nanos("tick", 300 * MICROSECOND, 10 * MICROSECOND, 100 * MILLISECOND)?;
+        let patience_ns = settings.nanos("patience", 300 * MICROSECOND, MICROSECOND, 1_000 * MILLISECOND)?;
+        let period_ns = settings.nanos("period", 30 * MILLISECOND, MILLISECOND, 10_000 * MILLISECOND)?;
+        let percent = settings.count("share_percent", 5, 1, 50)?;
+        Ok(Self {
+            tick_ns,
+            patience_ns,
+            shares: Shares::new(period_ns, percent),
+            queues: HostQueues::new(host.pcpus),
+            vcpus: PerVcpu::default(),
+            doms: BTreeMap::new(),
+            pcpus: vec![Pcpu::default(); host.pcpus as usize],
+        })
+    }
+
+    /// Books what the VCPU that runs on `pcpu` has run until now.
+    fn charge(&mut self, now_ns: u64, pcpu: PcpuId) {
+        let charged_ns = std::mem::replace(&mut self.pcpus[pcpu.index()].charged_ns, now_ns);
+        if let Some((id, _)) = self.queues.running(pcpu) {
+            let own = &mut self.vcpus[id];
+            own.charge(now_ns - charged_ns, now_ns);
+            own.account.charge(now_ns - charged_ns, self.shares.share_ns);
+        }
+    }
+
+    fn charge_all(&mut self, now_ns: u64) {
+        for pcpu in 0..self.pcpus.len() as u32 {
+            self.charge(now_ns, PcpuId(pcpu));
+        }
+    }
+
+    fn charge_vcpu(&mut self, now_ns: u64, id: VcpuId) {
+        if let Some(pcpu) = self.queues.runs_on(id) {
+            self.charge(now_ns, pcpu);
+        }
+    }
+
+    /// What orders `id` has changed: it stands elsewhere, and may give way or preempt.
+    fn reorder(&mut self, id: VcpuId, orders: &mut Orders) {
+        let own = &self.vcpus[id];
+        let (key, standing, place) = (own.key(), own.standing(), own.place());
+        if let Some(pcpu) = self.queues.runs_on(id) {
+            self.queues.stand(pcpu, standing);
+        } else if self.queues.waits(id) {
+            self.queues.rekey(id, key);
+            self.queues.offer(key, place, orders);
+        }
+    }
+
+    /// `id` is known to wait.
+    fn demote(&mut self, id: VcpuId, orders: &mut Orders) {
+        self.vcpus[id].waits = true;
+        self.reorder(id, orders);
+        self.give_way(id, orders);
+    }
+
+    /// If `id` runs and somebody waits who comes before it, its PCPU is asked to decide.
+    fn give_way(&mut self, id: VcpuId, orders: &mut Orders) {
+        if let Some(pcpu) = self.queues.runs_on(id)
+            && self.queues.least(pcpu).is_some_and(|(key, _)| key < self.vcpus[id].standing())
+        {
+            self.queues.ask(pcpu, orders);
+        }
+    }
+
+    fn restore(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
+        self.charge_vcpu(now_ns, id);
+        self.vcpus[id].restore();
+        self.reorder(id, orders);
+        // It may be in a slice that is longer than the patience with it.
+        if let Some(pcpu) = self.queues.runs_on(id)
+            && self.pcpus[pcpu.index()].slice_end_ns > now_ns + self.patience_ns(&self.vcpus[id])
+        {
+            self.queues.ask(pcpu, orders);
+        }
+    }
+
+    fn enqueue(&mut self, id: VcpuId) {
+        let own = &self.vcpus[id];
+        self.queues.wait(id, own.key(), own.place());
+    }
+
+    fn offer(&mut self, id: VcpuId, orders: &mut Orders) {
+        let own = &self.vcpus[id];
+        self.queues.offer(own.key(), own.place(), orders);
+    }
+
+    fn begin_period(&mut self, now_ns: u64, orders: &mut Orders) {
+        self.charge_all(now_ns);
+        let mut pinned = vec![0; self.pcpus.len()];
+        let mut awake = 0;
+        let mut late = Vec::new();
+        for (id, own) in self.vcpus.iter_mut() {
+            late.extend(own.account.due.then_some(id));
+            own.account.begin(own.awake);
+            awake += u64::from(own.awake);
+            if let Some(pin) = own.pin.filter(|_| own.awake) {
+                pinned[pin.index()] += 1;
+            }
+        }
+        // Only a VCPU that was pinned elsewhere during the period can be due to its end.
+        for id in late {
+            self.reorder(id, orders);
+        }
+        let most_pinned = pinned.into_iter().max().unwrap_or(0);
+        let due_after_ns = self.shares.begin(self.pcpus.len() as u64, awake, most_pinned);
+        orders.set_timer(SHARES_FALL_DUE, now_ns + due_after_ns);
+        orders.set_timer(PERIOD_BEGINS, now_ns + self.shares.period_ns);
+    }
+
+    fn claim_shares(&mut self, now_ns: u64, orders: &mut Orders) {
+        self.charge_all(now_ns);
+        let mut due = Vec::new();
+        for (id, own) in self.vcpus.iter_mut() {
+            own.account.claim(self.shares.share_ns);
+            due.extend(own.account.due.then_some(id));
+        }
+        for id in &due {
+            self.reorder(*id, orders);
+        }
+        // Those who run already are to stop when they have their share.
+        for id in due {
+            if let Some(pcpu) = self.queues.runs_on(id) {
+                self.queues.ask(pcpu, orders);
+            }
+        }
+    }
+
+    /// How long a VCPU may run without progress before it is known to wait.
+    fn patience_ns(&self, own: &Vcpu) -> u64 {
+        match own.flag {
+            Some(false) => self.patience_ns.max(self.shares.period_ns),
+            Some(true) | None => self.patience_ns,
+        }
+    }
+
+    /// How long `id` may run before its standing changes, at most a tick.
+    fn slice_ns(&self, id: VcpuId) -> u64 {
+        let own = &self.vcpus[id];
+        match own.key() {
+            (DUE, _) => self.shares.share_ns - own.account.got_ns,
+            (FEDERATE, _) if !own.simulates => self.tick_ns.min(own.grace_ns),
+            (FEDERATE, _) => self.tick_ns.min(self.patience_ns(own) - own.stalled_ns),
+            _ => self.tick_ns,
+        }
+    }
+}
+
+impl Policy for PsxPlus {
+    fn name(&self) -> &'static str {
+        "psx-plus"
+    }
+
+    fn start(&mut self, now_ns: u64, orders: &mut Orders) {
+        self.begin_period(now_ns, orders);
+    }
+
+    fn add(
+        &mut self,
+        _now_ns: u64,
+        domain: &NewDomain,
+        settings: &mut Settings,
+        _orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        settings.finish(domain.dom.to_string())?;
+        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
+            self.vcpus.insert(*id, Vcpu::new(domain, *pin, self.shares.period_ns));
+            self.queues.admit(*id);
+        }
+        self.doms.insert(domain.dom, Dom { vcpus: domain.vcpus.clone(), pending: 0 });
+        Ok(())
+    }
+
+    fn remove(&mut self, _now_ns: u64, dom: DomId, orders: &mut Orders) {
+        for id in self.doms.remove(&dom).into_iter().flat_map(|dom| dom.vcpus) {
+            self.queues.forget(id, orders);
+            self.vcpus.remove(id);
+        }
+    }
+
+    fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+        self.charge_vcpu(now_ns, vcpu);
+        let own = &mut self.vcpus[vcpu];
+        own.awake = true;
+        own.restore();
+        if self.queues.runs_on(vcpu).is_none() {
+            self.enqueue(vcpu);
+            self.offer(vcpu, orders);
+        }
+    }
+
+    fn sleep(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
+        let own = &mut self.vcpus[vcpu];
+        own.awake = false;
+        own.account.sleep();
+        self.queues.leave(vcpu);
+    }
+
+    fn yields(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
+        let own = &mut self.vcpus[vcpu];
+        own.yielded = true;
+        own.waits |= self.doms[&own.dom].pending == 0;
+    }
+
+    fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
+        self.charge(now_ns, pcpu);
+        let last = self.queues.stop(pcpu).map(|(last, _)| last).filter(|last| self.vcpus[*last].awake);
+        let mut stays = None;
+        if let Some(last) = last {
+            let patience_ns = self.patience_ns(&self.vcpus[last]);
+            let own = &mut self.vcpus[last];
+            own.waits |= own.federate() && own.stalled_ns >= patience_ns;
+            let yielded = std::mem::take(&mut own.yielded);
+            let least = self.queues.least(pcpu);
+            let first = least.is_none_or(|(key, _)| key >= own.standing());
+            if now_ns < self.pcpus[pcpu.index()].slice_end_ns && !yielded && first {
+                stays = Some(last);
+            } else {
+                self.enqueue(last);
+            }
+        }
+        let vcpu = stays.or_else(|| self.queues.least(pcpu).map(|(_, least)| least));
+        self.queues.run(pcpu, vcpu.map(|id| (id, self.vcpus[id].standing())));
+        if let Some(last) = last.filter(|last| self.queues.waits(*last)) {
+            self.offer(last, orders);
+        }
+        let slice_ns = vcpu.map(|id| {
+            let fresh_ns = now_ns + self.slice_ns(id);
+            let end_ns = &mut self.pcpus[pcpu.index()].slice_end_ns;
+            *end_ns = if stays.is_some() { fresh_ns.min(*end_ns) } else { fresh_ns };
+            *end_ns - now_ns
+        });
+        Pick { vcpu, slice_ns, examined: 0 }
+    }
+
+    fn timer(&mut self, now_ns: u64, timer: u32, orders: &mut Orders) {
+        match timer {
+            PERIOD_BEGINS => self.begin_period(now_ns, orders),
+            _ => self.claim_shares(now_ns, orders),
+        }
+    }
+
+    fn migrate(&mut self, _now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+        self.vcpus[vcpu].pin = pin.then_some(pcpu);
+        if self.queues.leave(vcpu).is_some() {
+            self.enqueue(vcpu);
+            self.offer(vcpu, orders);
+        }
+    }
+
+    fn pending(&mut self, now_ns: u64, dom: DomId, messages: u32, orders: &mut Orders) {
+        let own = self.doms.get_mut(&dom).expect("only domains that are here are talked about");
+        let before = std::mem::replace(&mut own.pending, messages);
+        if messages > before {
+            for id in own.vcpus.clone() {
+                if self.vcpus[id].waits {
+                    self.restore(now_ns, id, orders);
+                }
+            }
+        }
+    }
+
+    fn lvt(&mut self, now_ns: u64, vcpu: VcpuId, lvt_ns: u64, orders: &mut Orders) {
+        self.charge_vcpu(now_ns, vcpu);
+        if lvt_ns == u64::MAX {
+            self.vcpus[vcpu].idle();
+            self.reorder(vcpu, orders);
+            self.give_way(vcpu, orders);
+        } else {
+            self.vcpus[vcpu].report(lvt_ns);
+            self.reorder(vcpu, orders);
+        }
+    }
+
+    fn mode(&mut self, now_ns: u64, vcpu: VcpuId, simulates: bool, orders: &mut Orders) {
+        self.charge_vcpu(now_ns, vcpu);
+        self.vcpus[vcpu].mode(simulates);
+        self.restore(now_ns, vcpu, orders);
+        self.give_way(vcpu, orders);
+    }
+
+    fn waiting(&mut self, now_ns: u64, vcpu: VcpuId, waits: bool, orders: &mut Orders) {
+        self.vcpus[vcpu].flag = Some(waits);
+        if waits {
+            self.demote(vcpu, orders);
+        } else {
+            self.restore(now_ns, vcpu, orders);
+        }
+    }
+
+    fn dump(&self, _now_ns: u64) -> Vec<Standing> {
+        let standing = |(vcpu, own): (VcpuId, &Vcpu)| {
+            let runs_on = self.queues.runs_on(vcpu);
+            let (class, order) = if runs_on.is_some() { own.standing() } else { own.key() };
+            let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+            let keys = vec![
+                ("class", i64::from(class)),
+                ("order", signed(order)),
+                ("lvt", signed(own.lvt)),
+                ("got", signed(own.account.got_ns)),
+                ("share", signed(self.shares.share_ns)),
+            ];
+            Standing { vcpu, runs_on, awake: own.awake, keys }
+        };
+        self.vcpus.iter().map(standing).collect()
+    }
+}
