@@ -5,25 +5,28 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::ProcessId;
+use crate::ids::{GuestId, HostId, PacketId, PcpuId, VcpuId};
+
 /// Something that is going to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
     /// What VCPU `vcpu` does is done, if it has not stopped doing it since.
-    Segment { vcpu: u32, number: u32 },
+    Segment { vcpu: VcpuId, number: u32 },
     /// PCPU `pcpu` has switched, if nothing was decided there since.
-    Switched { pcpu: u32, number: u32 },
+    Switched { pcpu: PcpuId, number: u32 },
     /// The alarm of PCPU `pcpu`: a slice ends there now or later, if this is the alarm that was set last.
-    Slice { pcpu: u32, place: u64 },
+    Slice { pcpu: PcpuId, place: u64 },
     /// A timer of the policy of `host`, if it was not set anew since.
-    Timer { host: u32, timer: u32, number: u32 },
+    Timer { host: HostId, timer: u32, number: u32 },
     /// A packet comes out of a link.
-    Arrival { packet: u32 },
+    Arrival { packet: PacketId },
     /// A process has slept enough.
-    Awake { process: u32 },
+    Awake { process: ProcessId },
     /// A domain comes.
-    Comes { domain: u32 },
+    Comes { guest: GuestId },
     /// A domain goes.
-    Goes { domain: u32 },
+    Goes { guest: GuestId },
 }
 
 /// The events to come.
@@ -66,11 +69,14 @@ mod tests {
         let mut calendar = Calendar::default();
         let place = calendar.reserve();
         for (at_ns, packet) in [(5, 0), (3, 1), (5, 2), (3, 3), (4, 4)] {
-            calendar.plan(at_ns, Event::Arrival { packet });
+            calendar.plan(at_ns, Event::Arrival { packet: PacketId(packet) });
         }
-        calendar.plan_at(5, place, Event::Arrival { packet: 5 });
+        calendar.plan_at(5, place, Event::Arrival { packet: PacketId(5) });
         let order: Vec<_> = std::iter::from_fn(|| calendar.next()).collect();
         let expected = [(3, 1), (3, 3), (4, 4), (5, 5), (5, 0), (5, 2)];
-        assert_eq!(order, expected.map(|(at_ns, packet)| (at_ns, Event::Arrival { packet })));
+        assert_eq!(
+            order,
+            expected.map(|(at_ns, packet)| (at_ns, Event::Arrival { packet: PacketId(packet) }))
+        );
     }
 }

@@ -35,24 +35,24 @@
 
 #![forbid(unsafe_code)]
 
-mod build;
 mod calendar;
 mod costs;
-mod dispatch;
 mod error;
-mod guest;
 pub mod guests;
+mod ids;
 mod machine;
-mod network;
 mod observer;
+mod packets;
 mod process;
 mod program;
+mod progress;
 mod report;
 mod spec;
 mod state;
 
 pub use costs::Costs;
 pub use error::{MachineError, Waiting};
+pub use ids::{DomId, PcpuId, VcpuId};
 pub use machine::{Ran, run, run_observed};
 pub use observer::Observer;
 pub use program::{Guest, Message, Op, Outgoing, ProcessId, Program, Wait};

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use crate::ids::GuestId;
 use crate::program::{Message, Outgoing, Program, Wait};
 
 /// What a process is in the middle of.
@@ -37,7 +38,7 @@ pub enum Stage {
 pub struct Process {
     pub program: Box<dyn Program>,
     /// Its domain, as an index of the spec.
-    pub guest: u32,
+    pub guest: GuestId,
     pub stage: Stage,
     pub inbox: VecDeque<Message>,
     /// Whether it counts among those that wait for a message and have none.

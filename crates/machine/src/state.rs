@@ -5,32 +5,31 @@
 
 use std::collections::VecDeque;
 
-use paceline_policy::Policy;
+use paceline_policy::{NewDomain, Policy, Settings};
 
-use crate::program::Message;
+use crate::ids::{DomId, GuestId, HostId, PacketId, PcpuId, Span, VcpuId};
 use crate::{HostReport, ProcessId};
 
 /// A host.
 #[derive(Debug)]
 pub struct Host {
     pub policy: Box<dyn Policy>,
-    /// Its first PCPU.
-    pub first_pcpu: u32,
+    pub pcpus: Span<PcpuId>,
     pub smt: bool,
     /// The numbers under which the timers of the policy were last set.
     pub timers: Vec<u32>,
     /// Messages that wait for the privileged domain.
     pub pending: u32,
-    /// Its VCPUs.
-    pub dom0: Vec<u32>,
+    /// The VCPUs of the privileged domain.
+    pub dom0: Span<VcpuId>,
     pub report: HostReport,
 }
 
 /// A PCPU.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Pcpu {
-    pub host: u32,
-    pub running: Option<u32>,
+    pub host: HostId,
+    pub running: Option<VcpuId>,
     /// Until when the hypervisor is at work for the VCPU that is to run.
     pub until_ns: u64,
     pub number: u32,
@@ -43,6 +42,13 @@ pub struct Pcpu {
     pub alarm: Option<(u64, u64)>,
 }
 
+impl Pcpu {
+    /// One of `host` that idles.
+    pub fn new(host: HostId) -> Self {
+        Self { host, running: None, until_ns: 0, number: 0, since_ns: 0, slice: None, alarm: None }
+    }
+}
+
 /// Where a VCPU is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -53,7 +59,7 @@ pub enum Place {
     /// It waits for a PCPU, since then.
     Waits(u64),
     /// It is on that PCPU.
-    On(u32),
+    On(PcpuId),
 }
 
 /// What a VCPU is in the middle of.
@@ -80,25 +86,32 @@ pub struct Segment {
 #[derive(Debug)]
 pub struct Vcpu {
     /// Its domain, by number over privileged domains and guests.
-    pub dom: u32,
-    pub host: u32,
+    pub dom: DomId,
+    pub host: HostId,
     pub place: Place,
     pub number: u32,
     pub segment: Option<Segment>,
     /// The PCPU it was on last.
-    pub last: Option<u32>,
+    pub last: Option<PcpuId>,
     /// The process it runs, and what is left of the process's quantum.
     pub current: Option<ProcessId>,
     pub quantum_ns: u64,
     /// The last process that it began to run.
     pub previous: Option<ProcessId>,
-    /// What its kernel has in hand, and what is left to do of that.
+    /// Its part in the kernel of its domain.
+    pub kernel: Kernel,
+}
+
+/// What a VCPU does for the kernel of its domain.
+#[derive(Debug, Default)]
+pub struct Kernel {
+    /// What it has in hand, and what is left to do of that.
     pub errand: Option<Errand>,
-    pub kernel_ns: u64,
-    /// Whether its kernel has come to the packets that wait for it, and has not seen the last of them.
+    pub left_ns: u64,
+    /// Whether it has come to the packets that wait for it, and has not seen the last of them.
     pub attends: bool,
-    /// What the kernel of a privileged domain is to do next, in order: what had to wait for a place in a ring, and has got
-    /// one, before all that comes new.
+    /// In a privileged domain: what it is to do next, in order: what had to wait for a place in a ring, and has got one,
+    /// before all that comes new.
     pub resumed: VecDeque<Errand>,
     pub errands: VecDeque<Errand>,
 }
@@ -107,51 +120,60 @@ pub struct Vcpu {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Errand {
     /// In the privileged domain: carry the next packet in the ring of a guest.
-    Transmit(u32),
+    Transmit(GuestId),
     /// In the privileged domain: carry a packet from the NIC. In a guest: take in a packet.
-    Receive(u32),
+    Receive(PacketId),
     /// In a guest: take note that packets have left.
     Response,
     /// In a guest: switch to another process.
     Switch,
 }
 
-/// A packet on its way.
-#[derive(Debug)]
-pub struct Packet {
-    pub message: Message,
-    pub to: ProcessId,
-    pub sent_ns: u64,
-}
-
 /// A guest.
 #[derive(Debug)]
 pub struct Guest {
     pub name: String,
-    pub host: u32,
+    pub host: HostId,
     pub here: bool,
     pub background: bool,
-    pub first_vcpu: u32,
-    pub vcpus: u32,
-    pub first_process: u32,
-    pub processes: u32,
+    /// How it comes, until it has.
+    pub comer: Option<Comer>,
+    pub vcpus: Span<VcpuId>,
+    pub processes: Span<ProcessId>,
     /// Processes that are not done.
     pub alive: u32,
     /// Processes that could run, in the order in which they will.
     pub ready: VecDeque<ProcessId>,
-    /// Packets in the ring to the privileged domain, by slot number in the packet store.
-    pub transmit: VecDeque<u32>,
+    pub transmit: TransmitRing,
+    pub receive: ReceiveRing,
+    pub report: crate::DomainReport,
+}
+
+/// A domain as its host's policy will see it when it comes.
+#[derive(Debug)]
+pub struct Comer {
+    pub domain: NewDomain,
+    pub settings: Settings,
+}
+
+/// The ring from a guest to the privileged domain.
+#[derive(Debug, Default)]
+pub struct TransmitRing {
+    pub packets: VecDeque<PacketId>,
     /// Whether the privileged domain knows that there are any.
     pub announced: bool,
-    /// Whether packets from it have left since the guest last took note of that, where it asks for such events.
+    /// Whether packets have left since the guest last took note of that, where it asks for such events.
     pub responded: bool,
-    /// Processes that wait for a place in that ring.
+    /// Processes that wait for a place.
     pub stalled: VecDeque<ProcessId>,
-    /// Packets in the ring from the privileged domain, and places in it that are kept for packets in hand and for resumed
-    /// errands.
-    pub receive: VecDeque<u32>,
+}
+
+/// The ring from the privileged domain to a guest.
+#[derive(Debug, Default)]
+pub struct ReceiveRing {
+    pub packets: VecDeque<PacketId>,
+    /// Places that are kept for packets in hand and for resumed errands.
     pub kept: u32,
-    /// What the privileged domain could not do because that ring was full, and which of its VCPUs.
-    pub blocked: VecDeque<(u32, Errand)>,
-    pub report: crate::DomainReport,
+    /// What the privileged domain could not do because the ring was full, and which of its VCPUs.
+    pub blocked: VecDeque<(VcpuId, Errand)>,
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use paceline_kernel::Time;
-use paceline_machine::{MachineSpec, Observer};
+use paceline_machine::{DomId, MachineSpec, Observer, PcpuId, VcpuId};
 use paceline_report::{MachineTrace, TraceHost};
 
 use crate::failure::Failure;
@@ -83,24 +83,25 @@ impl Watch {
 }
 
 impl Observer for Watch {
-    fn ran(&mut self, pcpu: u32, dom: u32, vcpu: u32, from_ns: u64, to_ns: u64) {
+    fn ran(&mut self, pcpu: PcpuId, dom: DomId, vcpu: VcpuId, from_ns: u64, to_ns: u64) {
         self.clock.store(to_ns, Ordering::Relaxed);
         if let Some(trace) = &mut self.trace {
-            trace.file.ran(pcpu, dom, vcpu - trace.first_vcpu[dom as usize], from_ns, to_ns);
+            let vcpu = vcpu.0 - trace.first_vcpu[dom.index()];
+            trace.file.ran(pcpu.0, dom.0, vcpu, from_ns, to_ns);
         }
     }
 
-    fn lvt(&mut self, dom: u32, at_ns: u64, lvt_ns: u64) {
+    fn lvt(&mut self, dom: DomId, at_ns: u64, lvt_ns: u64) {
         if let Some(trace) = &mut self.trace {
-            trace.file.lvt(dom, at_ns, Time::nanos(lvt_ns));
+            trace.file.lvt(dom.0, at_ns, Time::nanos(lvt_ns));
         }
     }
 
-    fn message(&mut self, from: u32, to: u32, sent_ns: u64, at_ns: u64) {
+    fn message(&mut self, from: DomId, to: DomId, sent_ns: u64, at_ns: u64) {
         if let Some(trace) = &mut self.trace
             && from != to
         {
-            trace.file.message(from, to, sent_ns, at_ns);
+            trace.file.message(from.0, to.0, sent_ns, at_ns);
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use paceline_machine::guests::hog::Hog;
-use paceline_machine::{DomainSpec, Observer, run_observed};
+use paceline_machine::{DomId, DomainSpec, Observer, PcpuId, VcpuId, run_observed};
 use paceline_report::{Check, Finding};
 
 use super::runs::{Case, Scheduler, heard, percent_wrong, size};
@@ -24,12 +24,12 @@ const CASE: Case = Case { scheduler: Scheduler::Nsx(2), tick_us: 100, vcpus: 1 }
 
 /// Adds up what the newcomer runs at first.
 struct First {
-    dom: u32,
+    dom: DomId,
     ran_ns: u64,
 }
 
 impl Observer for First {
-    fn ran(&mut self, _pcpu: u32, dom: u32, _vcpu: u32, from_ns: u64, to_ns: u64) {
+    fn ran(&mut self, _pcpu: PcpuId, dom: DomId, _vcpu: VcpuId, from_ns: u64, to_ns: u64) {
         if dom == self.dom {
             let to_ns = to_ns.min(COMES_NS + FIRST_NS);
             self.ran_ns += to_ns.saturating_sub(from_ns);
@@ -63,7 +63,7 @@ fn cell(setup: &Setup, comes: bool) -> Cell {
                 });
             }
             // Guests are numbered after the privileged domains of all hosts; the newcomer is the last of them.
-            let dom = (spec.hosts.len() + spec.domains.len() - 1) as u32;
+            let dom = DomId((spec.hosts.len() + spec.domains.len() - 1) as u32);
             let mut first = First { dom, ran_ns: 0 };
             let ran = run_observed(spec, &mut first)?;
             errors.push(percent_wrong(heard(&ran)?));

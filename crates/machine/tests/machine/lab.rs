@@ -3,8 +3,8 @@
 //! Times in the tests by hand are microseconds where [`US`] stands, and costs are round so that every sum can be done by head.
 
 use paceline_machine::{
-    Costs, DomainSpec, HostSpec, LinkSpec, MachineError, MachineSpec, Observer, Program, Ran, run,
-    run_observed,
+    Costs, DomId, DomainSpec, HostSpec, LinkSpec, MachineError, MachineSpec, Observer, PcpuId, Program, Ran,
+    VcpuId, run, run_observed,
 };
 use paceline_policy::Setting;
 
@@ -128,15 +128,15 @@ impl Watch {
 }
 
 impl Observer for Watch {
-    fn ran(&mut self, pcpu: u32, dom: u32, vcpu: u32, from_ns: u64, to_ns: u64) {
-        self.stretches.push(Stretch { pcpu, dom, vcpu, from_ns, to_ns });
+    fn ran(&mut self, pcpu: PcpuId, dom: DomId, vcpu: VcpuId, from_ns: u64, to_ns: u64) {
+        self.stretches.push(Stretch { pcpu: pcpu.0, dom: dom.0, vcpu: vcpu.0, from_ns, to_ns });
     }
 
-    fn lvt(&mut self, dom: u32, at_ns: u64, lvt_ns: u64) {
-        self.lvts.push((dom, at_ns, lvt_ns));
+    fn lvt(&mut self, dom: DomId, at_ns: u64, lvt_ns: u64) {
+        self.lvts.push((dom.0, at_ns, lvt_ns));
     }
 
-    fn message(&mut self, from: u32, to: u32, sent_ns: u64, at_ns: u64) {
-        self.messages.push((from, to, sent_ns, at_ns));
+    fn message(&mut self, from: DomId, to: DomId, sent_ns: u64, at_ns: u64) {
+        self.messages.push((from.0, to.0, sent_ns, at_ns));
     }
 }

@@ -3,11 +3,10 @@
 //! Invariants: a process is on at most one VCPU, or in the queue of those that are ready, or `off`; a process that waits for
 //! a message and has none is `idle`, and `lively` counts those of the foreground that are neither idle nor done.
 
-use paceline_policy::VcpuId;
-
+use super::Machine;
 use crate::MachineError;
 use crate::calendar::Event;
-use crate::machine::Machine;
+use crate::ids::{GuestId, VcpuId};
 use crate::process::Stage;
 use crate::program::{Guest as View, Message, Op, Page, ProcessId, Wait};
 use crate::state::{Doing, Errand, Place};
@@ -26,58 +25,59 @@ enum Next {
 
 impl Machine<'_> {
     /// Lets a VCPU of a guest go on: packets first, then its process, then whoever is ready.
-    pub fn proceed_guest(&mut self, vcpu: u32, guest: u32) {
+    pub fn proceed_guest(&mut self, vcpu: VcpuId, guest: GuestId) {
         loop {
-            if let Some(errand) = self.vcpus[vcpu as usize].errand {
-                let left_ns = self.vcpus[vcpu as usize].kernel_ns;
+            if let Some(errand) = self.vcpus[vcpu].kernel.errand {
+                let left_ns = self.vcpus[vcpu].kernel.left_ns;
                 if left_ns > 0 {
                     return self.begin(vcpu, Doing::Kernel, Some(left_ns));
                 }
-                self.vcpus[vcpu as usize].errand = None;
+                self.vcpus[vcpu].kernel.errand = None;
                 if let Errand::Receive(packet) = errand {
                     self.deliver(packet);
                 }
             }
-            if vcpu == self.guests[guest as usize].first_vcpu && self.take_response(guest) {
-                let own = &mut self.vcpus[vcpu as usize];
-                (own.errand, own.kernel_ns) = (Some(Errand::Response), self.costs.response_ns);
+            if vcpu == self.guests[guest].vcpus.first() && self.take_response(guest) {
+                let own = &mut self.vcpus[vcpu];
+                (own.kernel.errand, own.kernel.left_ns) = (Some(Errand::Response), self.costs.response_ns);
                 continue;
             }
-            if vcpu == self.guests[guest as usize].first_vcpu
+            if vcpu == self.guests[guest].vcpus.first()
                 && let Some(packet) = self.take_from_ring(guest)
             {
-                let bytes = self.packets[packet as usize].as_ref().expect("it is in the ring").message.bytes;
+                let bytes = self.network.packets.get(packet).message.bytes;
                 let event_ns = self.attend(vcpu);
-                let own = &mut self.vcpus[vcpu as usize];
-                own.errand = Some(Errand::Receive(packet));
-                own.kernel_ns = event_ns + self.costs.receive_ns + self.costs.copy_ns(bytes);
+                let own = &mut self.vcpus[vcpu];
+                own.kernel.errand = Some(Errand::Receive(packet));
+                own.kernel.left_ns = event_ns + self.costs.receive_ns + self.costs.copy_ns(bytes);
                 continue;
             }
-            self.vcpus[vcpu as usize].attends = false;
-            let Some(process) = self.vcpus[vcpu as usize].current else {
-                let Some(process) = self.guests[guest as usize].ready.pop_front() else {
+            self.vcpus[vcpu].kernel.attends = false;
+            let Some(process) = self.vcpus[vcpu].current else {
+                let Some(process) = self.guests[guest].ready.pop_front() else {
                     return self.block(vcpu);
                 };
-                let own = &mut self.vcpus[vcpu as usize];
+                let own = &mut self.vcpus[vcpu];
                 own.current = Some(process);
                 own.quantum_ns = self.costs.guest_quantum_ns;
                 if own.previous.replace(process).is_some_and(|previous| previous != process) {
-                    (own.errand, own.kernel_ns) = (Some(Errand::Switch), self.costs.guest_switch_ns);
+                    (own.kernel.errand, own.kernel.left_ns) =
+                        (Some(Errand::Switch), self.costs.guest_switch_ns);
                 }
-                self.processes[process.index()].last_vcpu = vcpu - self.guests[guest as usize].first_vcpu;
+                self.processes[process].last_vcpu = self.guests[guest].vcpus.offset_of(vcpu);
                 continue;
             };
-            if self.vcpus[vcpu as usize].quantum_ns == 0 {
-                if !self.guests[guest as usize].ready.is_empty() {
+            if self.vcpus[vcpu].quantum_ns == 0 {
+                if !self.guests[guest].ready.is_empty() {
                     self.rotate(vcpu, guest, process);
                     continue;
                 }
-                self.vcpus[vcpu as usize].quantum_ns = self.costs.guest_quantum_ns;
+                self.vcpus[vcpu].quantum_ns = self.costs.guest_quantum_ns;
             }
             let next = self.next_of(process, vcpu);
             // It may have woken others of its guest just now.
-            let others = !self.guests[guest as usize].ready.is_empty();
-            let quantum_ns = if others { self.vcpus[vcpu as usize].quantum_ns } else { u64::MAX };
+            let others = !self.guests[guest].ready.is_empty();
+            let quantum_ns = if others { self.vcpus[vcpu].quantum_ns } else { u64::MAX };
             match next {
                 Next::Run(work_ns) => return self.begin(vcpu, Doing::Process, Some(work_ns.min(quantum_ns))),
                 Next::Poll(None) => {
@@ -88,7 +88,7 @@ impl Machine<'_> {
                 }
                 Next::Yield if others => self.rotate(vcpu, guest, process),
                 Next::Yield => return self.yield_vcpu(vcpu),
-                Next::Off => self.vcpus[vcpu as usize].current = None,
+                Next::Off => self.vcpus[vcpu].current = None,
             }
             if self.fault.is_some() {
                 return self.block(vcpu);
@@ -97,15 +97,15 @@ impl Machine<'_> {
     }
 
     /// The process on `vcpu` goes to the end of those that are ready.
-    fn rotate(&mut self, vcpu: u32, guest: u32, process: ProcessId) {
-        self.vcpus[vcpu as usize].current = None;
-        self.guests[guest as usize].ready.push_back(process);
+    fn rotate(&mut self, vcpu: VcpuId, guest: GuestId, process: ProcessId) {
+        self.vcpus[vcpu].current = None;
+        self.guests[guest].ready.push_back(process);
     }
 
     /// What a process does next, after everything that takes no time.
-    fn next_of(&mut self, process: ProcessId, vcpu: u32) -> Next {
+    fn next_of(&mut self, process: ProcessId, vcpu: VcpuId) -> Next {
         loop {
-            let own = &mut self.processes[process.index()];
+            let own = &mut self.processes[process];
             if let Some(left_ns) = own.stage.left()
                 && *left_ns > 0
             {
@@ -117,8 +117,8 @@ impl Machine<'_> {
                 Stage::Paying(_, then) => own.stage = *then,
                 Stage::Sending(_, outgoing) => {
                     if let Err(outgoing) = self.send(process, outgoing) {
-                        self.processes[process.index()].stage = Stage::Stalled(outgoing);
-                        self.processes[process.index()].off = true;
+                        self.processes[process].stage = Stage::Stalled(outgoing);
+                        self.processes[process].off = true;
                         return Next::Off;
                     }
                 }
@@ -126,14 +126,13 @@ impl Machine<'_> {
                 Stage::Retiring(_, span_ns) => {
                     own.stage = Stage::Asleep;
                     own.off = true;
-                    self.calendar
-                        .plan(self.now_ns.saturating_add(span_ns), Event::Awake { process: process.0 });
+                    self.calendar.plan(self.now_ns.saturating_add(span_ns), Event::Awake { process });
                     return Next::Off;
                 }
                 Stage::Waiting(wait, left_ns) if own.inbox.is_empty() => {
                     own.stage = Stage::Waiting(wait, left_ns);
                     self.rests(process);
-                    let own = &mut self.processes[process.index()];
+                    let own = &mut self.processes[process];
                     match wait {
                         Wait::Poll => return Next::Poll(None),
                         Wait::PollThenYield(span_ns) if left_ns == 0 => {
@@ -162,15 +161,15 @@ impl Machine<'_> {
     }
 
     /// Asks a program what comes next, and tells the policy what it has put on the shared page.
-    fn ask(&mut self, process: ProcessId, vcpu: u32) {
+    fn ask(&mut self, process: ProcessId, vcpu: VcpuId) {
         /// More steps at one instant than any program takes.
         const MOST: u32 = 1_000_000;
-        let own = &mut self.processes[process.index()];
+        let own = &mut self.processes[process];
         own.asked = if own.asked_ns == self.now_ns { own.asked + 1 } else { 1 };
         own.asked_ns = self.now_ns;
         if own.asked > MOST {
-            let guest = &self.guests[own.guest as usize];
-            let (domain, process) = (guest.name.clone(), process.0 - guest.first_process);
+            let guest = &self.guests[own.guest];
+            let (domain, process) = (guest.name.clone(), guest.processes.offset_of(process));
             self.fault = Some(MachineError::Endless { domain, process, at_ns: self.now_ns });
             return;
         }
@@ -183,7 +182,7 @@ impl Machine<'_> {
         let stage = match op {
             Op::Compute(work_ns) => Stage::Compute(work_ns.saturating_add(extra_ns)),
             Op::Send(outgoing) => {
-                let to = self.processes.get(outgoing.to.index());
+                let to = self.processes.get(outgoing.to);
                 let cost_ns = match to.is_some_and(|to| to.guest == guest) {
                     true => self.costs.loopback_ns,
                     false => self.costs.send_ns + self.costs.copy_ns(outgoing.bytes),
@@ -203,7 +202,7 @@ impl Machine<'_> {
         };
         // What a program writes before it waits costs time too.
         let ends = matches!(stage, Stage::Done);
-        let own = &mut self.processes[process.index()];
+        let own = &mut self.processes[process];
         own.stage = match stage {
             waiting @ Stage::Waiting(..) if extra_ns > 0 => Stage::Paying(extra_ns, Box::new(waiting)),
             other => other,
@@ -216,26 +215,26 @@ impl Machine<'_> {
         }
     }
 
-    fn tell_page(&mut self, guest: u32, vcpu: u32, page: Page) {
-        let (host, dom) = (self.guests[guest as usize].host, self.dom_of(guest));
-        let policy = &mut self.hosts[host as usize].policy;
-        let (now_ns, id) = (self.now_ns, VcpuId(vcpu));
+    fn tell_page(&mut self, guest: GuestId, vcpu: VcpuId, page: Page) {
+        let (host, dom) = (self.guests[guest].host, self.dom_of(guest));
+        let policy = &mut self.hosts[host].policy;
+        let now_ns = self.now_ns;
         if let Some(simulates) = page.simulating {
-            policy.mode(now_ns, id, simulates, &mut self.orders);
+            policy.mode(now_ns, vcpu, simulates, &mut self.decisions.orders);
         }
         if let Some(lvt_ns) = page.lvt_ns {
-            policy.lvt(now_ns, id, lvt_ns, &mut self.orders);
+            policy.lvt(now_ns, vcpu, lvt_ns, &mut self.decisions.orders);
             self.observer.lvt(dom, now_ns, lvt_ns);
         }
         if let Some(waits) = page.waiting {
-            policy.waiting(now_ns, id, waits, &mut self.orders);
+            policy.waiting(now_ns, vcpu, waits, &mut self.decisions.orders);
         }
         self.obey(host);
     }
 
     /// A process has worked for so long, or polled.
     pub fn book_work(&mut self, process: ProcessId, work_ns: u64) {
-        match &mut self.processes[process.index()].stage {
+        match &mut self.processes[process].stage {
             Stage::Waiting(_, left_ns) => *left_ns = left_ns.saturating_sub(work_ns),
             stage => {
                 if let Some(left_ns) = stage.left() {
@@ -247,25 +246,25 @@ impl Machine<'_> {
 
     /// A process waits for a message and has none.
     fn rests(&mut self, process: ProcessId) {
-        let own = &mut self.processes[process.index()];
-        if !std::mem::replace(&mut own.idle, true) && !self.guests[own.guest as usize].background {
-            self.lively -= 1;
+        let own = &mut self.processes[process];
+        if !std::mem::replace(&mut own.idle, true) && !self.guests[own.guest].background {
+            self.progress.rest();
         }
     }
 
     /// A process has a message, or does not wait any more.
     fn stirs(&mut self, process: ProcessId) {
-        let own = &mut self.processes[process.index()];
-        if std::mem::replace(&mut own.idle, false) && !self.guests[own.guest as usize].background {
-            self.lively += 1;
+        let own = &mut self.processes[process];
+        if std::mem::replace(&mut own.idle, false) && !self.guests[own.guest].background {
+            self.progress.stir();
         }
     }
 
     /// A process is no more.
     pub fn end_process(&mut self, process: ProcessId) {
         self.stirs(process);
-        let own = &mut self.processes[process.index()];
-        let guest = &mut self.guests[own.guest as usize];
+        let own = &mut self.processes[process];
+        let guest = &mut self.guests[own.guest];
         own.stage = Stage::Done;
         // Those of a domain that has never come, or that are done already, are not counted any more.
         if guest.alive == 0 || std::mem::replace(&mut own.ended, true) {
@@ -273,8 +272,7 @@ impl Machine<'_> {
         }
         guest.alive -= 1;
         if !guest.background {
-            self.lively -= 1;
-            self.awaited -= 1;
+            self.progress.end_process();
         }
         if guest.alive == 0 && guest.here {
             guest.report.done_ns = Some(self.now_ns);
@@ -283,8 +281,8 @@ impl Machine<'_> {
 
     /// A message has come to its process.
     pub fn hand_over(&mut self, to: ProcessId, message: Message, sent_ns: u64) {
-        let from = self.processes[message.from.index()].guest;
-        let own = &mut self.processes[to.index()];
+        let from = self.processes[message.from].guest;
+        let own = &mut self.processes[to];
         let guest = own.guest;
         if matches!(own.stage, Stage::Done) {
             return;
@@ -296,8 +294,8 @@ impl Machine<'_> {
         if waits && off {
             self.make_ready(to);
         } else if waits {
-            let vcpu = self.guests[guest as usize].first_vcpu + self.processes[to.index()].last_vcpu;
-            let own = &self.vcpus[vcpu as usize];
+            let vcpu = self.guests[guest].vcpus.at(self.processes[to].last_vcpu);
+            let own = &self.vcpus[vcpu];
             if own.current == Some(to) && own.segment.is_some_and(|segment| segment.doing == Doing::Polling) {
                 self.stop(vcpu);
                 self.proceed(vcpu);
@@ -307,38 +305,37 @@ impl Machine<'_> {
 
     /// A process that was off can go on: on a VCPU that is looking for one, or one that is woken.
     pub fn make_ready(&mut self, process: ProcessId) {
-        let own = &mut self.processes[process.index()];
+        let own = &mut self.processes[process];
         own.off = false;
         let (guest, last) = (own.guest, own.last_vcpu);
-        let own = &mut self.guests[guest as usize];
+        let own = &mut self.guests[guest];
         own.ready.push_back(process);
-        let vcpus = own.first_vcpu..own.first_vcpu + own.vcpus;
-        let last = own.first_vcpu + last;
-        let place = |vcpu: u32| self.vcpus[vcpu as usize].place;
-        let looks = |vcpu: u32| {
-            matches!(place(vcpu), Place::On(_) | Place::Waits(_))
-                && self.vcpus[vcpu as usize].current.is_none()
+        let vcpus = own.vcpus;
+        let last = vcpus.at(last);
+        let place = |vcpu: VcpuId| self.vcpus[vcpu].place;
+        let looks = |vcpu: VcpuId| {
+            matches!(place(vcpu), Place::On(_) | Place::Waits(_)) && self.vcpus[vcpu].current.is_none()
         };
         // Each of those takes one.
-        if vcpus.clone().filter(|vcpu| looks(*vcpu)).count() >= own.ready.len() {
+        if vcpus.iter().filter(|vcpu| looks(*vcpu)).count() >= own.ready.len() {
             return;
         }
-        let asleep = std::iter::once(last).chain(vcpus.clone()).find(|vcpu| place(*vcpu) == Place::Asleep);
+        let asleep = std::iter::once(last).chain(vcpus.iter()).find(|vcpu| place(*vcpu) == Place::Asleep);
         if let Some(vcpu) = asleep {
             return self.notify(vcpu);
         }
         // All are busy: from now on their processes share them by quanta.
-        for vcpu in vcpus {
+        for vcpu in vcpus.iter() {
             self.notify(vcpu);
         }
     }
 
     /// A process has slept enough.
-    pub fn slept(&mut self, process: u32) {
-        let own = &mut self.processes[process as usize];
+    pub fn slept(&mut self, process: ProcessId) {
+        let own = &mut self.processes[process];
         if matches!(own.stage, Stage::Asleep) {
             own.stage = Stage::Fresh;
-            self.make_ready(ProcessId(process));
+            self.make_ready(process);
         }
     }
 }

@@ -2,24 +2,19 @@
 //!
 //! Invariant: a spec that is accepted refers to nothing that is not in it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
-use paceline_policy::{DomId, Host as PolicyHost, NewDomain, Orders, PcpuId, Settings, VcpuId};
+use paceline_policy::{Host as PolicyHost, NewDomain, PcpuId as PolicyPcpu};
 
+use super::network::{Link, Network};
+use super::{Decisions, Machine};
 use crate::calendar::{Calendar, Event};
-use crate::machine::Machine;
-use crate::network::Link;
+use crate::ids::{Arena, DomId, GuestId, HostId, VcpuId};
 use crate::process::{Process, Stage};
+use crate::progress::Progress;
 use crate::spec::DomainSpec;
-use crate::state::{Guest, Host, Pcpu, Place, Vcpu};
-use crate::{DomainReport, HostReport, HostSpec, MachineError, MachineSpec, Observer, ProcessId};
-
-/// A domain as its host's policy will see it when it comes.
-#[derive(Debug)]
-pub struct Comer {
-    pub domain: NewDomain,
-    pub settings: Settings,
-}
+use crate::state::{Comer, Errand, Guest, Host, Kernel, Pcpu, Place, ReceiveRing, TransmitRing, Vcpu};
+use crate::{DomainReport, HostReport, HostSpec, MachineError, MachineSpec, Observer};
 
 fn refused(what: impl Into<String>, value: impl ToString, allowed: impl Into<String>) -> MachineError {
     MachineError::BadSpec { what: what.into(), value: value.to_string(), allowed: allowed.into() }
@@ -107,11 +102,11 @@ fn check(spec: &MachineSpec) -> Result<(), MachineError> {
     spec.domains.iter().try_for_each(|domain| check_domain(domain, &spec.hosts))
 }
 
-fn pins(pins: &[u32], vcpus: u32) -> Vec<Option<PcpuId>> {
-    (0..vcpus as usize).map(|vcpu| pins.get(vcpu).map(|pin| PcpuId(*pin))).collect()
+fn pins(pins: &[u32], vcpus: u32) -> Vec<Option<PolicyPcpu>> {
+    (0..vcpus as usize).map(|vcpu| pins.get(vcpu).map(|pin| PolicyPcpu(*pin))).collect()
 }
 
-fn vcpu(dom: u32, host: u32) -> Vcpu {
+fn vcpu(dom: DomId, host: HostId) -> Vcpu {
     Vcpu {
         dom,
         host,
@@ -122,11 +117,7 @@ fn vcpu(dom: u32, host: u32) -> Vcpu {
         current: None,
         quantum_ns: 0,
         previous: None,
-        errand: None,
-        kernel_ns: 0,
-        attends: false,
-        resumed: VecDeque::new(),
-        errands: VecDeque::new(),
+        kernel: Kernel::default(),
     }
 }
 
@@ -138,22 +129,14 @@ impl<'a> Machine<'a> {
             costs: spec.costs,
             now_ns: 0,
             calendar: Calendar::default(),
-            hosts: Vec::new(),
-            pcpus: Vec::new(),
-            vcpus: Vec::new(),
-            guests: Vec::new(),
-            processes: Vec::new(),
-            comers: Vec::new(),
-            links: BTreeMap::new(),
-            packets: Vec::new(),
-            free: Vec::new(),
-            in_flight: 0,
-            lively: 0,
-            awaited: 0,
-            moving: 0,
-            orders: Orders::default(),
-            undecided: VecDeque::new(),
-            digest: 0,
+            hosts: Arena::default(),
+            pcpus: Arena::default(),
+            vcpus: Arena::default(),
+            guests: Arena::default(),
+            processes: Arena::default(),
+            network: Network::default(),
+            decisions: Decisions::default(),
+            progress: Progress::default(),
             fault: None,
             until_ns: spec.until_ns,
             observer,
@@ -163,10 +146,8 @@ impl<'a> Machine<'a> {
         }
         for link in spec.links {
             for (from, to) in [(link.from, link.to), (link.to, link.from)] {
-                let bits_per_second = link.bits_per_second;
-                machine
-                    .links
-                    .insert((from, to), Link { latency_ns: link.latency_ns, bits_per_second, free_ns: 0 });
+                let way = Link::new(link.latency_ns, link.bits_per_second);
+                machine.network.links.insert((HostId(from), HostId(to)), way);
             }
         }
         for domain in spec.domains {
@@ -176,30 +157,25 @@ impl<'a> Machine<'a> {
     }
 
     fn add_host(&mut self, spec: HostSpec) -> Result<(), MachineError> {
-        let number = self.hosts.len() as u32;
+        let number = HostId(self.hosts.len());
+        let dom = DomId(number.0);
         let place = |source| MachineError::Policy { place: spec.name.clone(), source };
         let mut settings = spec.policy.settings;
         let host = PolicyHost { pcpus: spec.pcpus };
         let mut policy = paceline_policy::build(&spec.policy.kind, &mut settings, host).map_err(place)?;
-        let first = self.vcpus.len() as u32;
-        let dom0: Vec<_> = (first..first + spec.dom0_vcpus).collect();
-        let vcpus = dom0.iter().map(|vcpu| VcpuId(*vcpu)).collect();
+        let asleep = || Vcpu { place: Place::Asleep, ..vcpu(dom, number) };
+        let dom0 = self.vcpus.extend((0..spec.dom0_vcpus).map(|_| asleep()));
+        let vcpus = dom0.iter().collect();
         let pins = pins(&spec.dom0_pins, spec.dom0_vcpus);
-        let domain = NewDomain { dom: DomId(number), privileged: true, vcpus, pins };
-        policy.start(0, &mut self.orders);
+        let domain = NewDomain { dom, privileged: true, vcpus, pins };
+        policy.start(0, &mut self.decisions.orders);
         let mut settings = spec.dom0_settings;
-        policy.add(0, &domain, &mut settings, &mut self.orders).map_err(place)?;
-        for _ in &dom0 {
-            let mut own = vcpu(number, number);
-            own.place = Place::Asleep;
-            self.vcpus.push(own);
-        }
-        let first_pcpu = self.pcpus.len() as u32;
-        self.pcpus.extend((0..spec.pcpus).map(|_| Pcpu { host: number, ..Pcpu::default() }));
+        policy.add(0, &domain, &mut settings, &mut self.decisions.orders).map_err(place)?;
+        let pcpus = self.pcpus.extend((0..spec.pcpus).map(|_| Pcpu::new(number)));
         self.hosts.push(Host {
             report: HostReport { name: spec.name, ..HostReport::default() },
             policy,
-            first_pcpu,
+            pcpus,
             smt: spec.smt,
             timers: Vec::new(),
             pending: 0,
@@ -210,19 +186,14 @@ impl<'a> Machine<'a> {
     }
 
     fn add_domain(&mut self, spec: DomainSpec) {
-        let number = self.guests.len() as u32;
-        let dom = self.dom_of(number);
-        let first_vcpu = self.vcpus.len() as u32;
-        self.vcpus.extend((0..spec.vcpus).map(|_| vcpu(dom, spec.host)));
-        let vcpus = (first_vcpu..first_vcpu + spec.vcpus).map(VcpuId).collect();
+        let (guest, host) = (GuestId(self.guests.len()), HostId(spec.host));
+        let dom = self.dom_of(guest);
+        let vcpus = self.vcpus.extend((0..spec.vcpus).map(|_| vcpu(dom, host)));
         let pins = pins(&spec.pins, spec.vcpus);
-        let domain = NewDomain { dom: DomId(dom), privileged: false, vcpus, pins };
-        self.comers.push(Some(Comer { domain, settings: spec.settings }));
-        let first_process = self.processes.len() as u32;
-        let processes = spec.processes.len() as u32;
-        self.processes.extend(spec.processes.into_iter().map(|program| Process {
+        let domain = NewDomain { dom, privileged: false, vcpus: vcpus.iter().collect(), pins };
+        let processes = self.processes.extend(spec.processes.into_iter().map(|program| Process {
             program,
-            guest: number,
+            guest,
             stage: Stage::Fresh,
             inbox: VecDeque::new(),
             idle: false,
@@ -233,63 +204,56 @@ impl<'a> Machine<'a> {
             asked: 0,
         }));
         if !spec.background {
-            self.awaited += u64::from(processes);
+            self.progress.await_processes(processes.count());
         }
-        self.moving += 1;
-        self.calendar.plan(spec.arrives_ns, Event::Comes { domain: number });
+        self.progress.plan_move();
+        self.calendar.plan(spec.arrives_ns, Event::Comes { guest });
         if let Some(leaves_ns) = spec.leaves_ns {
-            self.moving += u64::from(!spec.background);
-            self.calendar.plan(leaves_ns, Event::Goes { domain: number });
+            if !spec.background {
+                self.progress.plan_move();
+            }
+            self.calendar.plan(leaves_ns, Event::Goes { guest });
         }
         self.guests.push(Guest {
             report: DomainReport { name: spec.name.clone(), ..DomainReport::default() },
             name: spec.name,
-            host: spec.host,
+            host,
             here: false,
             background: spec.background,
-            first_vcpu,
-            vcpus: spec.vcpus,
-            first_process,
+            comer: Some(Comer { domain, settings: spec.settings }),
+            vcpus,
             processes,
-            alive: processes,
+            alive: processes.count(),
             ready: VecDeque::new(),
-            transmit: VecDeque::new(),
-            announced: false,
-            responded: false,
-            stalled: VecDeque::new(),
-            receive: VecDeque::new(),
-            kept: 0,
-            blocked: VecDeque::new(),
+            transmit: TransmitRing::default(),
+            receive: ReceiveRing::default(),
         });
     }
 
     /// A domain comes: its host's policy admits it, and its processes are ready.
-    pub fn comes(&mut self, number: u32) {
-        let Comer { domain, mut settings } =
-            self.comers[number as usize].take().expect("a domain comes once");
-        self.moving -= 1;
-        let own = &mut self.guests[number as usize];
-        let host = own.host;
-        let policy = &mut self.hosts[host as usize].policy;
-        if let Err(source) = policy.add(self.now_ns, &domain, &mut settings, &mut self.orders) {
+    pub fn comes(&mut self, guest: GuestId) {
+        self.progress.move_domain();
+        let own = &mut self.guests[guest];
+        let Comer { domain, mut settings } = own.comer.take().expect("a domain comes once");
+        let (host, vcpus, processes) = (own.host, own.vcpus, own.processes);
+        let policy = &mut self.hosts[host].policy;
+        if let Err(source) = policy.add(self.now_ns, &domain, &mut settings, &mut self.decisions.orders) {
             self.fault = Some(MachineError::Policy { place: own.name.clone(), source });
             return;
         }
         own.here = true;
-        let (first_vcpu, vcpus) = (own.first_vcpu, own.vcpus);
-        let (first, processes, background) = (own.first_process, own.processes, own.background);
-        if !background {
-            self.lively += u64::from(processes);
+        own.ready.extend(processes.iter());
+        if !own.background {
+            self.progress.begin_processes(processes.count());
         }
-        for process in first..first + processes {
-            self.processes[process as usize].off = false;
-            self.guests[number as usize].ready.push_back(ProcessId(process));
+        for process in processes.iter() {
+            self.processes[process].off = false;
         }
         self.obey(host);
-        for vcpu in first_vcpu..first_vcpu + vcpus {
-            self.vcpus[vcpu as usize].place = Place::Asleep;
+        for vcpu in vcpus.iter() {
+            self.vcpus[vcpu].place = Place::Asleep;
         }
-        for vcpu in first_vcpu..first_vcpu + vcpus.min(processes) {
+        for vcpu in vcpus.iter().take(processes.count() as usize) {
             self.notify(vcpu);
             // One after the other: who is woken next must not count on a PCPU that is taken.
             self.decide();
@@ -297,35 +261,44 @@ impl<'a> Machine<'a> {
     }
 
     /// A domain goes, done or not: its processes are no more, and messages to it are dropped.
-    pub fn goes(&mut self, number: u32) {
-        let own = &mut self.guests[number as usize];
+    pub fn goes(&mut self, guest: GuestId) {
+        let own = &mut self.guests[guest];
         own.here = false;
-        self.moving -= u64::from(!own.background);
-        let (host, first_vcpu, vcpus) = (own.host, own.first_vcpu, own.vcpus);
-        for process in own.first_process..own.first_process + own.processes {
-            self.end_process(ProcessId(process));
+        if !own.background {
+            self.progress.move_domain();
         }
-        for vcpu in first_vcpu..first_vcpu + vcpus {
-            self.stop(vcpu);
-            self.vcpus[vcpu as usize].current = None;
-            if let Some(crate::state::Errand::Receive(packet)) = self.vcpus[vcpu as usize].errand.take() {
-                self.drop_packet(packet);
-            }
-            match self.vcpus[vcpu as usize].place {
-                Place::On(_) => self.block(vcpu),
-                Place::Waits(since_ns) => {
-                    self.guests[number as usize].report.waited_ns += self.now_ns - since_ns;
-                    let policy = &mut self.hosts[host as usize].policy;
-                    policy.sleep(self.now_ns, VcpuId(vcpu), &mut self.orders);
-                    self.obey(host);
-                }
-                Place::Asleep | Place::Gone => {}
-            }
-            self.vcpus[vcpu as usize].place = Place::Gone;
+        let (host, vcpus, processes) = (own.host, own.vcpus, own.processes);
+        for process in processes.iter() {
+            self.end_process(process);
         }
-        self.empty_rings(number);
-        let dom = DomId(self.dom_of(number));
-        self.hosts[host as usize].policy.remove(self.now_ns, dom, &mut self.orders);
+        for vcpu in vcpus.iter() {
+            self.withdraw(guest, vcpu);
+        }
+        self.empty_rings(guest);
+        let dom = self.dom_of(guest);
+        self.hosts[host].policy.remove(self.now_ns, dom, &mut self.decisions.orders);
         self.obey(host);
+    }
+
+    /// A VCPU of a guest that goes stops whatever it does.
+    fn withdraw(&mut self, guest: GuestId, vcpu: VcpuId) {
+        self.stop(vcpu);
+        let own = &mut self.vcpus[vcpu];
+        own.current = None;
+        if let Some(Errand::Receive(packet)) = own.kernel.errand.take() {
+            self.drop_packet(packet);
+        }
+        match self.vcpus[vcpu].place {
+            Place::On(_) => self.block(vcpu),
+            Place::Waits(since_ns) => {
+                let own = &mut self.guests[guest];
+                own.report.waited_ns += self.now_ns - since_ns;
+                let host = own.host;
+                self.hosts[host].policy.sleep(self.now_ns, vcpu, &mut self.decisions.orders);
+                self.obey(host);
+            }
+            Place::Asleep | Place::Gone => {}
+        }
+        self.vcpus[vcpu].place = Place::Gone;
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! Invariant: a VCPU on a PCPU that is not switching has a segment; nobody else has one.
 
-use paceline_policy::{PcpuId, VcpuId};
+use paceline_policy::PcpuId as PolicyPcpu;
 
+use super::Machine;
 use crate::calendar::Event;
-use crate::machine::Machine;
+use crate::ids::{PcpuId, VcpuId};
 use crate::state::{Doing, Place, Segment};
 
 /// Mixes the facts of a decision into a digest.
@@ -15,17 +16,17 @@ fn mix(digest: u64, fact: u64) -> u64 {
 
 impl Machine<'_> {
     /// Asks the policy who runs on `pcpu` from now on.
-    pub fn reschedule(&mut self, pcpu: u32) {
-        let before = self.pcpus[pcpu as usize].running;
+    pub fn reschedule(&mut self, pcpu: PcpuId) {
+        let before = self.pcpus[pcpu].running;
         if let Some(vcpu) = before {
             self.stop(vcpu);
         }
-        let host = self.pcpus[pcpu as usize].host;
-        let own = &mut self.hosts[host as usize];
-        let local = PcpuId(pcpu - own.first_pcpu);
-        let pick = own.policy.pick(self.now_ns, local, &mut self.orders);
+        let host = self.pcpus[pcpu].host;
+        let own = &mut self.hosts[host];
+        let local = PolicyPcpu(own.pcpus.offset_of(pcpu));
+        let pick = own.policy.pick(self.now_ns, local, &mut self.decisions.orders);
         own.report.decisions += 1;
-        let after = pick.vcpu.map(|vcpu| vcpu.0);
+        let after = pick.vcpu;
         let mut cost_ns = self.costs.decision_ns + u64::from(pick.examined) * self.costs.examined_ps / 1_000;
         self.obey(host);
         if before != after {
@@ -33,19 +34,22 @@ impl Machine<'_> {
                 self.book_stretch(pcpu);
                 self.leaves(vcpu);
             }
-            self.pcpus[pcpu as usize].running = after;
+            self.pcpus[pcpu].running = after;
             if let Some(vcpu) = after {
                 cost_ns += self.enters(vcpu, pcpu);
             }
-            self.digest = mix(self.digest, self.now_ns);
-            self.digest = mix(self.digest, u64::from(pcpu) << 32 | u64::from(after.unwrap_or(u32::MAX)));
+            self.decisions.digest = mix(self.decisions.digest, self.now_ns);
+            self.decisions.digest = mix(
+                self.decisions.digest,
+                u64::from(pcpu.0) << 32 | u64::from(after.map_or(u32::MAX, |vcpu| vcpu.0)),
+            );
         }
         // What the hypervisor had in hand is finished first, unless nobody needs it any more.
         let left_ns = self.overhead_left(pcpu);
-        let own = &mut self.pcpus[pcpu as usize];
+        let own = &mut self.pcpus[pcpu];
         own.number = own.number.wrapping_add(1);
         let number = own.number;
-        let report = &mut self.hosts[host as usize].report;
+        let report = &mut self.hosts[host].report;
         if after.is_none() {
             report.overhead_ns -= left_ns;
             own.until_ns = self.now_ns;
@@ -63,46 +67,46 @@ impl Machine<'_> {
     }
 
     /// A VCPU comes to a PCPU. Gives out what that costs.
-    fn enters(&mut self, vcpu: u32, pcpu: u32) -> u64 {
-        let own = &mut self.vcpus[vcpu as usize];
+    fn enters(&mut self, vcpu: VcpuId, pcpu: PcpuId) -> u64 {
+        let own = &mut self.vcpus[vcpu];
         let Place::Waits(since_ns) = own.place else {
-            panic!("the policy picks VCPU {vcpu}, which does not wait for a PCPU: {:?}", own.place);
+            panic!("the policy picks {vcpu}, which does not wait for a PCPU: {:?}", own.place);
         };
         own.place = Place::On(pcpu);
         let moves = own.last.replace(pcpu).is_some_and(|last| last != pcpu);
-        let report = &mut self.hosts[own.host as usize].report;
+        let report = &mut self.hosts[own.host].report;
         report.switches += 1;
         report.migrations += u64::from(moves);
-        self.pcpus[pcpu as usize].since_ns = self.now_ns;
+        self.pcpus[pcpu].since_ns = self.now_ns;
         if let Some(guest) = self.guest_of(vcpu) {
-            self.guests[guest as usize].report.waited_ns += self.now_ns - since_ns;
+            self.guests[guest].report.waited_ns += self.now_ns - since_ns;
         }
         self.costs.switch_ns + if moves { self.costs.migration_ns } else { 0 }
     }
 
     /// A VCPU has left its PCPU to another.
-    fn leaves(&mut self, vcpu: u32) {
-        let own = &mut self.vcpus[vcpu as usize];
+    fn leaves(&mut self, vcpu: VcpuId) {
+        let own = &mut self.vcpus[vcpu];
         if let Place::On(_) = own.place {
             own.place = Place::Waits(self.now_ns);
             if let Some(guest) = self.guest_of(vcpu) {
-                self.guests[guest as usize].report.preemptions += 1;
+                self.guests[guest].report.preemptions += 1;
             }
         }
     }
 
     /// Books the stretch of time that the VCPU on `pcpu` has been there.
-    pub fn book_stretch(&mut self, pcpu: u32) {
-        let own = &mut self.pcpus[pcpu as usize];
+    pub fn book_stretch(&mut self, pcpu: PcpuId) {
+        let own = &mut self.pcpus[pcpu];
         let from_ns = std::mem::replace(&mut own.since_ns, self.now_ns);
         let vcpu = own.running.expect("somebody was there");
         let span_ns = self.now_ns - from_ns;
-        let host = own.host as usize;
-        let (dom, guest) = (self.vcpus[vcpu as usize].dom, self.guest_of(vcpu));
+        let host = own.host;
+        let (dom, guest) = (self.vcpus[vcpu].dom, self.guest_of(vcpu));
         let report = &mut self.hosts[host].report;
         report.busy_ns += span_ns;
         match guest {
-            Some(guest) => self.guests[guest as usize].report.ran_ns += span_ns,
+            Some(guest) => self.guests[guest].report.ran_ns += span_ns,
             None => report.dom0_ns += span_ns,
         }
         if span_ns > 0 {
@@ -111,8 +115,8 @@ impl Machine<'_> {
     }
 
     /// Sees to it that something happens on `pcpu` when its slice ends.
-    fn set_alarm(&mut self, pcpu: u32) {
-        let own = &mut self.pcpus[pcpu as usize];
+    fn set_alarm(&mut self, pcpu: PcpuId) {
+        let own = &mut self.pcpus[pcpu];
         if let Some((at_ns, place)) = own.slice
             && own.alarm.is_none_or(|(alarm_ns, _)| at_ns < alarm_ns)
         {
@@ -122,8 +126,8 @@ impl Machine<'_> {
     }
 
     /// An alarm of `pcpu` goes off. Gives out whether a slice ends there now.
-    pub fn slice_ends(&mut self, pcpu: u32, place: u64) -> bool {
-        let own = &mut self.pcpus[pcpu as usize];
+    pub fn slice_ends(&mut self, pcpu: PcpuId, place: u64) -> bool {
+        let own = &mut self.pcpus[pcpu];
         let alarm = own.alarm.take_if(|(_, own)| *own == place);
         let ends = alarm.is_some() && alarm == own.slice;
         if alarm.is_some() && !ends {
@@ -133,34 +137,34 @@ impl Machine<'_> {
     }
 
     /// How much of the work that the hypervisor has begun on `pcpu` is still to do.
-    pub fn overhead_left(&self, pcpu: u32) -> u64 {
-        self.pcpus[pcpu as usize].until_ns.saturating_sub(self.now_ns)
+    pub fn overhead_left(&self, pcpu: PcpuId) -> u64 {
+        self.pcpus[pcpu].until_ns.saturating_sub(self.now_ns)
     }
 
     /// The hypervisor is done: the VCPU on `pcpu` goes on.
-    pub fn switched(&mut self, pcpu: u32) {
-        if let Some(vcpu) = self.pcpus[pcpu as usize].running {
+    pub fn switched(&mut self, pcpu: PcpuId) {
+        if let Some(vcpu) = self.pcpus[pcpu].running {
             self.proceed(vcpu);
         }
     }
 
     /// Speed of what runs on `pcpu`, in thousandths of a core.
-    fn permille(&self, pcpu: u32) -> u64 {
-        let own = &self.hosts[self.pcpus[pcpu as usize].host as usize];
-        let sibling = own.first_pcpu + ((pcpu - own.first_pcpu) ^ 1);
-        let shared = own.smt && self.pcpus.get(sibling as usize).is_some_and(|other| other.running.is_some());
+    fn permille(&self, pcpu: PcpuId) -> u64 {
+        let own = &self.hosts[self.pcpus[pcpu].host];
+        let sibling = own.pcpus.at(own.pcpus.offset_of(pcpu) ^ 1);
+        let shared = own.smt && self.pcpus.get(sibling).is_some_and(|other| other.running.is_some());
         if shared { self.costs.smt_permille } else { 1_000 }
     }
 
     /// The sibling of `pcpu` has the core for itself from now on, or does not any more.
-    fn sibling_changes(&mut self, pcpu: u32) {
-        let own = &self.hosts[self.pcpus[pcpu as usize].host as usize];
+    fn sibling_changes(&mut self, pcpu: PcpuId) {
+        let own = &self.hosts[self.pcpus[pcpu].host];
         if !own.smt {
             return;
         }
-        let sibling = own.first_pcpu + ((pcpu - own.first_pcpu) ^ 1);
-        if let Some(vcpu) = self.pcpus[sibling as usize].running
-            && self.vcpus[vcpu as usize].segment.is_some()
+        let sibling = own.pcpus.at(own.pcpus.offset_of(pcpu) ^ 1);
+        if let Some(vcpu) = self.pcpus[sibling].running
+            && self.vcpus[vcpu].segment.is_some()
         {
             self.stop(vcpu);
             self.proceed(vcpu);
@@ -168,12 +172,12 @@ impl Machine<'_> {
     }
 
     /// Begins a segment of `work_ns`, or one without end.
-    pub fn begin(&mut self, vcpu: u32, doing: Doing, work_ns: Option<u64>) {
-        let Place::On(pcpu) = self.vcpus[vcpu as usize].place else {
-            panic!("VCPU {vcpu} goes on without a PCPU");
+    pub fn begin(&mut self, vcpu: VcpuId, doing: Doing, work_ns: Option<u64>) {
+        let Place::On(pcpu) = self.vcpus[vcpu].place else {
+            panic!("{vcpu} goes on without a PCPU");
         };
         let permille = self.permille(pcpu);
-        let own = &mut self.vcpus[vcpu as usize];
+        let own = &mut self.vcpus[vcpu];
         own.number = own.number.wrapping_add(1);
         own.segment = Some(Segment { doing, since_ns: self.now_ns, permille });
         if let Some(work_ns) = work_ns {
@@ -186,18 +190,18 @@ impl Machine<'_> {
     }
 
     /// Ends the segment of `vcpu`, if it has one, and books what was done in it.
-    pub fn stop(&mut self, vcpu: u32) {
-        let own = &mut self.vcpus[vcpu as usize];
+    pub fn stop(&mut self, vcpu: VcpuId) {
+        let own = &mut self.vcpus[vcpu];
         let Some(Segment { doing, since_ns, permille }) = own.segment.take() else { return };
         own.number = own.number.wrapping_add(1);
         let span_ns = self.now_ns - since_ns;
         let work_ns = span_ns * permille / 1_000;
         match doing {
-            Doing::Kernel => own.kernel_ns = own.kernel_ns.saturating_sub(work_ns),
+            Doing::Kernel => own.kernel.left_ns = own.kernel.left_ns.saturating_sub(work_ns),
             Doing::Process | Doing::Polling => {
                 own.quantum_ns = own.quantum_ns.saturating_sub(work_ns);
                 let process = own.current.expect("a process was running");
-                let guest = self.processes[process.index()].guest as usize;
+                let guest = self.processes[process].guest;
                 self.book_work(process, work_ns);
                 if doing == Doing::Polling {
                     self.guests[guest].report.polled_ns += span_ns;
@@ -207,14 +211,14 @@ impl Machine<'_> {
     }
 
     /// The segment of `vcpu` has come to its end.
-    pub fn segment_ends(&mut self, vcpu: u32) {
+    pub fn segment_ends(&mut self, vcpu: VcpuId) {
         self.stop(vcpu);
         // Rounding may leave a rest of a nanosecond; it is run like any other.
         self.proceed(vcpu);
     }
 
     /// Lets `vcpu`, which has a PCPU and no segment, go on with what it has to do.
-    pub fn proceed(&mut self, vcpu: u32) {
+    pub fn proceed(&mut self, vcpu: VcpuId) {
         match self.guest_of(vcpu) {
             None => self.proceed_dom0(vcpu),
             Some(guest) => self.proceed_guest(vcpu, guest),
@@ -222,14 +226,14 @@ impl Machine<'_> {
     }
 
     /// `vcpu` has something new to do: an event on one of its channels.
-    pub fn notify(&mut self, vcpu: u32) {
-        let own = &self.vcpus[vcpu as usize];
+    pub fn notify(&mut self, vcpu: VcpuId) {
+        let own = &self.vcpus[vcpu];
         match own.place {
             Place::Gone | Place::Waits(_) => {}
             Place::Asleep => {
                 let host = own.host;
-                self.vcpus[vcpu as usize].place = Place::Waits(self.now_ns);
-                self.hosts[host as usize].policy.wake(self.now_ns, VcpuId(vcpu), &mut self.orders);
+                self.vcpus[vcpu].place = Place::Waits(self.now_ns);
+                self.hosts[host].policy.wake(self.now_ns, vcpu, &mut self.decisions.orders);
                 self.obey(host);
             }
             // A packet in hand is done first.
@@ -244,26 +248,26 @@ impl Machine<'_> {
 
     /// `vcpu`, which has a PCPU, has nothing to do any more. The decision follows at once, so that nobody can be woken while
     /// the policy still takes it for running.
-    pub fn block(&mut self, vcpu: u32) {
-        let own = &mut self.vcpus[vcpu as usize];
+    pub fn block(&mut self, vcpu: VcpuId) {
+        let own = &mut self.vcpus[vcpu];
         let Place::On(pcpu) = own.place else {
-            panic!("VCPU {vcpu} blocks without a PCPU");
+            panic!("{vcpu} blocks without a PCPU");
         };
         own.place = Place::Asleep;
         let host = own.host;
-        self.hosts[host as usize].policy.sleep(self.now_ns, VcpuId(vcpu), &mut self.orders);
+        self.hosts[host].policy.sleep(self.now_ns, vcpu, &mut self.decisions.orders);
         self.obey(host);
         self.reschedule(pcpu);
     }
 
     /// `vcpu`, which has a PCPU, lets others go first.
-    pub fn yield_vcpu(&mut self, vcpu: u32) {
-        let own = &self.vcpus[vcpu as usize];
+    pub fn yield_vcpu(&mut self, vcpu: VcpuId) {
+        let own = &self.vcpus[vcpu];
         let Place::On(pcpu) = own.place else {
-            panic!("VCPU {vcpu} yields without a PCPU");
+            panic!("{vcpu} yields without a PCPU");
         };
         let host = own.host;
-        self.hosts[host as usize].policy.yields(self.now_ns, VcpuId(vcpu), &mut self.orders);
+        self.hosts[host].policy.yields(self.now_ns, vcpu, &mut self.decisions.orders);
         self.obey(host);
         self.reschedule(pcpu);
     }

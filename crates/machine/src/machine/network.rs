@@ -1,0 +1,297 @@
+//! The network: rings between guests and the privileged domain, its back-ends and bridge, NICs and links.
+//!
+//! The six delays of reference 4, section 4.2.1, are nowhere in here: they arise where a packet waits for a VCPU to get a
+//! PCPU, on its way there (sender, privileged domain, link, privileged domain, receiver) and back.
+//!
+//! Invariants: a ring holds no more packets than it has slots, those in hand included; packets of one pair of processes stay
+//! in order; a packet is in exactly one place.
+
+use std::collections::BTreeMap;
+
+use super::Machine;
+use crate::MachineError;
+use crate::calendar::Event;
+use crate::ids::{DomId, GuestId, HostId, PacketId, VcpuId};
+use crate::packets::{Packet, Packets};
+use crate::process::Stage;
+use crate::program::{Message, Outgoing, ProcessId};
+use crate::state::{Doing, Errand};
+
+/// What joins the hosts, and what is on its way.
+#[derive(Debug, Default)]
+pub struct Network {
+    /// By hosts at both ends.
+    pub links: BTreeMap<(HostId, HostId), Link>,
+    pub packets: Packets,
+}
+
+/// One way of a link.
+#[derive(Debug)]
+pub struct Link {
+    latency_ns: u64,
+    bits_per_second: u64,
+    /// From then on it can take another packet.
+    free_ns: u64,
+}
+
+impl Link {
+    /// One that is free.
+    pub fn new(latency_ns: u64, bits_per_second: u64) -> Self {
+        Self { latency_ns, bits_per_second, free_ns: 0 }
+    }
+
+    /// A packet of so many bytes goes at `now_ns`, or when the link is free. When it arrives.
+    fn carry(&mut self, now_ns: u64, bytes: u32) -> u64 {
+        let bits = u128::from(bytes) * 8;
+        let span_ns = (bits * 1_000_000_000).div_ceil(self.bits_per_second.into());
+        let span_ns = u64::try_from(span_ns).unwrap_or(u64::MAX);
+        self.free_ns = self.free_ns.max(now_ns).saturating_add(span_ns);
+        self.free_ns.saturating_add(self.latency_ns)
+    }
+}
+
+impl Machine<'_> {
+    /// A process sends, having paid for it. Gives the message back if the ring is full.
+    pub fn send(&mut self, from: ProcessId, outgoing: Outgoing) -> Result<(), Outgoing> {
+        let guest = self.processes[from].guest;
+        let Some(to) = self.processes.get(outgoing.to).map(|process| process.guest) else {
+            let (domain, processes) = (self.guests[guest].name.clone(), self.processes.len());
+            self.fault = Some(MachineError::NoProcess { from: domain, to: outgoing.to.0, processes });
+            return Ok(());
+        };
+        let (host, other) = (self.guests[guest].host, self.guests[to].host);
+        if host != other && !self.network.links.contains_key(&(host, other)) {
+            let name = |guest: GuestId| self.guests[guest].name.clone();
+            self.fault = Some(MachineError::NoLink { from: name(guest), to: name(to) });
+            return Ok(());
+        }
+        if to != guest && self.guests[guest].transmit.packets.len() >= self.costs.ring_slots as usize {
+            self.guests[guest].transmit.stalled.push_back(from);
+            return Err(outgoing);
+        }
+        let Outgoing { to: process, bytes, payload } = outgoing;
+        let message = Message { from, bytes, payload };
+        if to == guest {
+            self.hand_over(process, message, self.now_ns);
+            return Ok(());
+        }
+        let awaited = !self.guests[to].background;
+        let slot = self.network.packets.put(Packet { message, to: process, sent_ns: self.now_ns, awaited });
+        let own = &mut self.guests[guest];
+        own.transmit.packets.push_back(slot);
+        let known = std::mem::replace(&mut own.transmit.announced, true);
+        self.expects(host, 1);
+        if !known {
+            let vcpu = self.backend(host, guest);
+            self.vcpus[vcpu].kernel.errands.push_back(Errand::Transmit(guest));
+            self.notify(vcpu);
+        }
+        Ok(())
+    }
+
+    /// The VCPU of the privileged domain that serves a guest.
+    fn backend(&self, host: HostId, guest: GuestId) -> VcpuId {
+        let dom0 = self.hosts[host].dom0;
+        dom0.at(guest.0 % dom0.count())
+    }
+
+    /// So many more messages wait for the privileged domain of `host`.
+    fn expects(&mut self, host: HostId, more: i32) {
+        let own = &mut self.hosts[host];
+        own.pending = own.pending.checked_add_signed(more).expect("no more are carried than were sent");
+        let pending = own.pending;
+        self.tell_pending(host, DomId(host.0), pending);
+    }
+
+    /// Lets a VCPU of the privileged domain go on with what it has to carry.
+    pub fn proceed_dom0(&mut self, vcpu: VcpuId) {
+        loop {
+            let own = &mut self.vcpus[vcpu];
+            if let Some(errand) = own.kernel.errand {
+                if own.kernel.left_ns > 0 {
+                    let left_ns = own.kernel.left_ns;
+                    return self.begin(vcpu, Doing::Kernel, Some(left_ns));
+                }
+                own.kernel.errand = None;
+                self.carried(vcpu, errand);
+                continue;
+            }
+            let resumed = own.kernel.resumed.pop_front();
+            let Some(errand) = resumed.or_else(|| own.kernel.errands.pop_front()) else {
+                own.kernel.attends = false;
+                return self.block(vcpu);
+            };
+            if let Some(cost_ns) = self.take_up(vcpu, errand, resumed.is_some()) {
+                let event_ns = self.attend(vcpu);
+                let own = &mut self.vcpus[vcpu];
+                (own.kernel.errand, own.kernel.left_ns) = (Some(errand), event_ns + cost_ns);
+            }
+        }
+    }
+
+    /// The kernel of `vcpu` takes up a packet: what it costs to come to it.
+    pub fn attend(&mut self, vcpu: VcpuId) -> u64 {
+        match std::mem::replace(&mut self.vcpus[vcpu].kernel.attends, true) {
+            true => 0,
+            false => self.costs.event_ns,
+        }
+    }
+
+    /// What an errand costs; `None` where there is nothing to do, or no place in the ring that it leads to. A place is kept for
+    /// one that is resumed.
+    fn take_up(&mut self, vcpu: VcpuId, errand: Errand, resumed: bool) -> Option<u64> {
+        let (slot, from_nic) = match errand {
+            Errand::Transmit(guest) => {
+                let own = &mut self.guests[guest];
+                let Some(slot) = own.transmit.packets.front().copied() else {
+                    own.transmit.announced = false;
+                    return None;
+                };
+                (slot, false)
+            }
+            Errand::Receive(slot) => (slot, true),
+            Errand::Response | Errand::Switch => unreachable!("the privileged domain is no guest"),
+        };
+        let packet = self.network.packets.get(slot);
+        let (to, bytes) = (self.processes[packet.to].guest, packet.message.bytes);
+        let here = self.guests[to].host == self.vcpus[vcpu].host;
+        if here && !resumed {
+            let own = &mut self.guests[to];
+            // Packets for a guest that is gone are carried and dropped: nobody would ever make place for them.
+            if own.here && own.receive.packets.len() as u32 + own.receive.kept >= self.costs.ring_slots {
+                own.receive.blocked.push_back((vcpu, errand));
+                return None;
+            }
+            own.receive.kept += 1;
+        }
+        let nic_ns = if from_nic || !here { self.costs.nic_ns } else { 0 };
+        Some(self.costs.backend_ns + nic_ns + self.costs.copy_ns(bytes))
+    }
+
+    /// An errand is done.
+    fn carried(&mut self, vcpu: VcpuId, errand: Errand) {
+        let host = self.vcpus[vcpu].host;
+        let slot = match errand {
+            Errand::Receive(slot) => slot,
+            Errand::Response | Errand::Switch => unreachable!("the privileged domain is no guest"),
+            Errand::Transmit(guest) => {
+                let own = &mut self.guests[guest];
+                let slot = own.transmit.packets.pop_front().expect("the packet in hand is in the ring");
+                if own.transmit.packets.is_empty() {
+                    own.transmit.announced = false;
+                } else {
+                    self.vcpus[vcpu].kernel.errands.push_back(errand);
+                }
+                self.respond(guest);
+                let own = &mut self.guests[guest];
+                if let Some(process) = own.transmit.stalled.pop_front() {
+                    let own = &mut self.processes[process];
+                    if let Stage::Stalled(outgoing) = std::mem::replace(&mut own.stage, Stage::Done) {
+                        own.stage = Stage::Sending(0, outgoing);
+                        self.make_ready(process);
+                    }
+                }
+                slot
+            }
+        };
+        self.hosts[host].report.packets += 1;
+        self.expects(host, -1);
+        let packet = self.network.packets.get(slot);
+        let (to, bytes) = (self.processes[packet.to].guest, packet.message.bytes);
+        let other = self.guests[to].host;
+        if other != host {
+            let link = self.network.links.get_mut(&(host, other)).expect("there was a link when it was sent");
+            let at_ns = link.carry(self.now_ns, bytes);
+            self.calendar.plan(at_ns, Event::Arrival { packet: slot });
+            return;
+        }
+        let own = &mut self.guests[to];
+        own.receive.kept -= 1;
+        if !own.here {
+            return self.drop_packet(slot);
+        }
+        own.receive.packets.push_back(slot);
+        let first = own.vcpus.first();
+        self.tell_waiting(to);
+        self.notify(first);
+    }
+
+    /// A packet of a guest has left.
+    fn respond(&mut self, guest: GuestId) {
+        let own = &mut self.guests[guest];
+        if self.costs.response_ns > 0 && own.here && !std::mem::replace(&mut own.transmit.responded, true) {
+            let first = own.vcpus.first();
+            self.tell_waiting(guest);
+            self.notify(first);
+        }
+    }
+
+    /// A guest's kernel takes note that packets have left, if any have since it last did.
+    pub fn take_response(&mut self, guest: GuestId) -> bool {
+        let responded = std::mem::take(&mut self.guests[guest].transmit.responded);
+        if responded {
+            self.tell_waiting(guest);
+        }
+        responded
+    }
+
+    /// What waits for a guest has changed: packets, and the event that others have left.
+    fn tell_waiting(&mut self, guest: GuestId) {
+        let own = &self.guests[guest];
+        let (host, waiting) =
+            (own.host, own.receive.packets.len() as u32 + u32::from(own.transmit.responded));
+        self.tell_pending(host, self.dom_of(guest), waiting);
+    }
+
+    /// A packet comes out of a link.
+    pub fn arrives(&mut self, slot: PacketId) {
+        let to = self.processes[self.network.packets.get(slot).to].guest;
+        let host = self.guests[to].host;
+        let vcpu = self.backend(host, to);
+        self.vcpus[vcpu].kernel.errands.push_back(Errand::Receive(slot));
+        self.expects(host, 1);
+        self.notify(vcpu);
+    }
+
+    /// A guest's kernel takes the next packet from its ring, which has a place more then.
+    pub fn take_from_ring(&mut self, guest: GuestId) -> Option<PacketId> {
+        let own = &mut self.guests[guest];
+        let slot = own.receive.packets.pop_front()?;
+        self.resume(guest);
+        self.tell_waiting(guest);
+        Some(slot)
+    }
+
+    /// A guest's kernel has taken a packet in.
+    pub fn deliver(&mut self, slot: PacketId) {
+        let Packet { message, to, sent_ns, .. } = self.network.packets.take(slot);
+        self.hand_over(to, message, sent_ns);
+    }
+
+    /// A packet is lost: its receiver is gone.
+    pub fn drop_packet(&mut self, slot: PacketId) {
+        self.network.packets.take(slot);
+    }
+
+    /// A guest is gone: what waits for it is dropped; what it has sent still goes.
+    pub fn empty_rings(&mut self, guest: GuestId) {
+        let own = &mut self.guests[guest];
+        let slots = std::mem::take(&mut own.receive.packets);
+        own.transmit.stalled.clear();
+        for slot in slots {
+            self.drop_packet(slot);
+        }
+        while self.resume(guest) {}
+    }
+
+    /// The errand that has waited longest for a place in the ring to `guest`, if any, gets one: it is kept for it, so that no
+    /// packet that has come later takes it.
+    fn resume(&mut self, guest: GuestId) -> bool {
+        let own = &mut self.guests[guest];
+        let Some((vcpu, errand)) = own.receive.blocked.pop_front() else { return false };
+        own.receive.kept += 1;
+        self.vcpus[vcpu].kernel.resumed.push_back(errand);
+        self.notify(vcpu);
+        true
+    }
+}
