@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * NSX: a virtual clock on every unit, and the unit whose clock is furthest behind runs first (reference 2, section III). The
+ * NSX: a virtual clock on every unit, and the unit whose clock is furthest behind runs first (NSX paper, section III). The
  * decisions are those of crates/policy/src/simulated_time/nsx.rs with its default settings, whose head tells the reasons.
  *
  * State: a unit's LVT is ref_time + nticks * tick. At its every tick, a PCPU charges the unit that runs there a whole tick,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * PSX: the unit with the least simulation time runs first (reference 1, sections 2 and 3). The decisions are those of
+ * PSX: the unit with the least simulation time runs first (PSX paper, sections 2 and 3). The decisions are those of
  * crates/policy/src/simulated_time/psx.rs with its default `reads = "tick"`, whose head tells the reasons.
  *
  * State: a `sim_time` per unit, by which the run queue is ordered; first come, first served among equals. DOM0 always has 0. In

@@ -1,11 +1,11 @@
 //! The sequential core of process-oriented simulations: a world of hosts, messages and shared objects that answers what processes
 //! ask for.
 //!
-//! Processes act on the world by requests only, as programs act on a machine by system calls (reference 3, section 2). The
+//! Processes act on the world by requests only, as programs act on a machine by system calls (SimGrid report, section 2). The
 //! core knows nothing of how their code runs: a front end asks for the next round, which is all processes that can go on at
 //! one instant, runs their code in any order and on any threads, and then hands in what they asked for, in the order of the
-//! round. The core answers in that order. It has no thread and no clock; equal requests give equal answers. `paceline-processes` is
-//! a front end; [`Decider`] says which of its rounds are worth many threads.
+//! round. The core answers in that order. It has no thread and no clock; equal requests give equal answers.
+//! `paceline-processes` is a front end; [`Decider`] says which of its rounds are worth many threads.
 //!
 //! Invariants: time does not go backwards; a process is in at most one round at a time; the order of a round is that of
 //! process numbers.

@@ -1,7 +1,7 @@
 //! Whether a round runs on many threads: only where that pays.
 //!
-//! Reference 3 (section 5) takes a threshold of processes a round: a fixed one, or one that is moved after every five rounds.
-//! What decides is time, not number: [`Rounds::Auto`] compares what a round of about this size has taken on one thread and
+//! A threshold of processes a round decides: a fixed one, or one that is moved after every five rounds (SimGrid report, section
+//! 5). What decides is time, not number: [`Rounds::Auto`] compares what a round of about this size has taken on one thread and
 //! on many. Nothing of the result depends on it.
 //!
 //! Invariants: a round of one process runs on one thread; no clock is read here, whoever runs a round says how long it took.
@@ -14,7 +14,7 @@ pub enum Rounds {
     Auto,
     /// With this many processes or more.
     Static(u32),
-    /// With as many as a threshold says that is moved after every five rounds (reference 3, section 5.2).
+    /// With as many as a threshold says that is moved after every five rounds (SimGrid report, section 5.2).
     Adaptive5,
     /// Always.
     Always,

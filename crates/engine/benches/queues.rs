@@ -1,5 +1,5 @@
 //! `cargo bench -p paceline-engine --bench queues`: inserting and extracting a group of 1000 events in heaps of many sizes,
-//! as in figure 8 of reference 5 (Bononi et al., 2005).
+//! as in figure 8 of the ARTIS paper.
 //!
 //! *Burst*: 1000 events of one time, just before everything else. *Linear*: 1000 events of 1000 successive times. Queues are
 //! filled with events of distinct, evenly spread times.

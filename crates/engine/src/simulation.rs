@@ -67,7 +67,7 @@ impl Protocol {
 pub enum QueueKind {
     /// Binary heap, the readable reference.
     Heap,
-    /// One heap node per distinct time (ARTIS, reference 5 section 7).
+    /// One heap node per distinct time (ARTIS paper, section 7).
     EnhancedHeap,
     /// Buckets of simulated time; the fastest for windows.
     #[default]
@@ -203,10 +203,10 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Whether the run may try while it goes on in what way it is faster, as it does unless said: under [`Protocol::Auto`] with any
-    /// protocol, under [`Protocol::Optimistic`] and [`Protocol::Mixed`] with other groups and, since rollbacks may cost more than
-    /// other cores bring, sequentially. What was tried is in [`Report::tried`]. Nothing is tried where what `undo` and `Clone`
-    /// do is checked.
+    /// Whether the run may try while it goes on in what way it is faster, as it does unless said: under [`Protocol::Auto`] with
+    /// any protocol, under [`Protocol::Optimistic`] and [`Protocol::Mixed`] with other groups and, since rollbacks may cost
+    /// more than other cores bring, sequentially. What was tried is in [`Report::tried`]. Nothing is tried where what `undo`
+    /// and `Clone` do is checked.
     pub fn trials(mut self, trials: bool) -> Self {
         self.trials = trials;
         self
@@ -335,8 +335,8 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Has the LPs of federate `federate`, of as many as there are ([`Simulation::federates`]), run by somebody else. The result stays, if
-    /// that one does what the model would do. Needs a lookahead; federates are not merged, and no LPs move.
+    /// Has the LPs of federate `federate`, of as many as there are ([`Simulation::federates`]), run by somebody else. The
+    /// result stays, if that one does what the model would do. Needs a lookahead; federates are not merged, and no LPs move.
     pub fn outside(mut self, federate: u32, outside: Outside<M>) -> Self
     where
         M: 'static,

@@ -122,13 +122,13 @@ pub const CONSTANTS: &[Constant] = &[
         "cs.pair",
         101_900,
         "ps",
-        "CPU time of a pair of EP: reference 4, table 4, alone; classes A to D give 101,600 to 102,000",
+        "CPU time of a pair of EP: co-scheduling thesis, table 4, alone; classes A to D give 101,600 to 102,000",
     ),
     constant(
         "cs.point",
         3_370_000,
         "ps",
-        "CPU time of a point of LU in an iteration: reference 4, table 4, class B alone, without what messages take",
+        "CPU time of a point of LU in an iteration: co-scheduling thesis, table 4, class B alone, without what messages take",
     ),
     constant(
         "cs.send",

@@ -1,4 +1,4 @@
-//! The experiments of reference 4: co-scheduling of communicating VMs by their pending messages.
+//! The experiments of the co-scheduling thesis: co-scheduling of communicating VMs by their pending messages.
 //!
 //! Two hosts, LU (a wavefront that sends an edge of every plane) and EP (independent work) on VMs that share PCPUs, under
 //! Xen's SEDF and under CSDE and CSDD, which let the VCPU with most pending messages go first. SEDF has Xen 4.1's settings:

@@ -1,4 +1,4 @@
-//! The experiments of reference 2: a virtual clock per virtual core, and messages that come in the order of time.
+//! The experiments of the NSX paper: a virtual clock per virtual core, and messages that come in the order of time.
 //!
 //! Host: 2 PCPUs, three guests and DOM0 that carries their messages. In each of 1000 rounds A sends to B and then to C, and B,
 //! when it has received, sends to C. C must hear from A first; where B's message comes first, that is an error. The time that

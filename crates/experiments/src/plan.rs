@@ -1,5 +1,5 @@
 //! Experiments whose runs (cells) are jobs of this process: what a cell is, and what it measures. Most are runs of simulated
-//! machines; those of reference 3 take real time, and have the machine to themselves.
+//! machines; those of the SimGrid report take real time, and have the machine to themselves.
 //!
 //! Invariants: those of batches ([`crate::batch`]).
 

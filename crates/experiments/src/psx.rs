@@ -1,4 +1,4 @@
-//! The experiments of reference 1: least simulation time first among the VCPUs of a host.
+//! The experiments of the PSX paper: least simulation time first among the VCPUs of a host.
 //!
 //! What the paper leaves open, and what is assumed here: federates poll while they wait, without end - other ways to wait are
 //! compared in `psx-wait`; reductions for LBTS and GVT go up and down a binary tree, and a federate takes part in the next one

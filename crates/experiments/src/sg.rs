@@ -1,12 +1,13 @@
-//! The experiments of reference 3: the code of processes in parallel on a sequential core.
+//! The experiments of the SimGrid report: the code of processes in parallel on a sequential core.
 //!
-//! These are no machines that are simulated but real runs on real threads: Chord on this machine, in real time. So each cell has the
-//! machine to itself, all that is compared takes turns within it, and what is stated are medians with the least and the most. The
-//! digest of all runs of a cell must be one. Numbers of threads are those that the machine has cores for, at least two.
+//! These are no machines that are simulated but real runs on real threads: Chord on this machine, in real time. So each cell
+//! has the machine to itself, all that is compared takes turns within it, and what is stated are medians with the least and the
+//! most. The digest of all runs of a cell must be one. Numbers of threads are those that the machine has cores for, at least
+//! two.
 //!
 //! Chord is that of SimGrid's example: a warm ring, periods of 20 s (stabilize), 120 s (fix fingers, check predecessor) and 10 s
-//! (lookup), messages of 10 bytes, and all peers starting at once where nothing else is said. "Constant": each message takes 50 ms. "Precise": LV08 with
-//! max-min sharing on a cluster with a backbone, a host for each peer, at most 10,000.
+//! (lookup), messages of 10 bytes, and all peers starting at once where nothing else is said. "Constant": each message takes 50
+//! ms. "Precise": LV08 with max-min sharing on a cluster with a backbone, a host for each peer, at most 10,000.
 
 mod binding;
 mod coordination;

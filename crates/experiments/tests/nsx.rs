@@ -1,4 +1,4 @@
-//! The experiments of reference 2: what they run is well-formed, and comes out the same every time.
+//! The experiments of the NSX paper: what they run is well-formed, and comes out the same every time.
 
 use std::collections::BTreeSet;
 

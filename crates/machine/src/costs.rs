@@ -45,8 +45,8 @@ pub struct Costs {
 }
 
 impl Default for Costs {
-    /// Round figures for a server of 2010: tens of kilocycles a packet a side (reference 4 cites Cherkasova and Gardner,
-    /// 2005), some microseconds a switch with its cold cache.
+    /// Round figures for a server of 2010: tens of kilocycles a packet a side (Cherkasova and Gardner, 2005, cited
+    /// by the co-scheduling thesis), some microseconds a switch with its cold cache.
     fn default() -> Self {
         Self {
             decision_ns: 500,

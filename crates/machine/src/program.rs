@@ -43,7 +43,7 @@ pub struct Outgoing {
 /// How a process waits for a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// It polls, without end (`spin` in reference 4, table 2).
+    /// It polls, without end (`spin` in the co-scheduling thesis, table 2).
     Poll,
     /// It polls for so many nanoseconds, then lets others go first, and so on (`spin-yield`).
     PollThenYield(u64),
@@ -109,7 +109,7 @@ impl Guest<'_> {
         !self.inbox.is_empty()
     }
 
-    /// Puts the LVT on the shared page (reference 1, section 3.1). Costs one write.
+    /// Puts the LVT on the shared page (PSX paper, section 3.1). Costs one write.
     pub fn report_lvt(&mut self, lvt_ns: u64) {
         self.page.lvt_ns = Some(lvt_ns);
         self.page.writes += 1;
@@ -121,7 +121,7 @@ impl Guest<'_> {
         self.page.writes += 1;
     }
 
-    /// Puts on the shared page whether a simulation goes on (`switch_scheduler` of reference 1). Costs one write.
+    /// Puts on the shared page whether a simulation goes on (`switch_scheduler` of the PSX paper). Costs one write.
     pub fn flag_simulating(&mut self, simulates: bool) {
         self.page.simulating = Some(simulates);
         self.page.writes += 1;

@@ -1,12 +1,12 @@
-//! BitTorrent (B. Cohen, "Incentives Build Robustness in BitTorrent", Workshop on Economics of Peer-to-Peer Systems, 2003; BEP 3):
+//! BitTorrent (Cohen, 2003; BEP 3):
 //! a swarm of peers that share a file, as SimGrid's example of that name has it.
 //!
-//! A tracker tells each peer of at most 50 others, to which it connects. Peers download the pieces of the file from each other, block
-//! by block: at first pieces drawn at random, then the rarest first, and in the end game the last ones from several at once. Every
-//! 10 s each peer decides whom it serves: those that are fastest to it and one more; a seed, which has the whole file, all in
-//! turn. Beyond the example, in which a peer unchokes one other a round, a peer serves several as Cohen has it, peers may
-//! leave, and blocks that another peer was faster with are cancelled on their way. A message that a link or a host loses is not
-//! sent again.
+//! A tracker tells each peer of at most 50 others, to which it connects. Peers download the pieces of the file from each other,
+//! block by block: at first pieces drawn at random, then the rarest first, and in the end game the last ones from several at
+//! once. Every 10 s each peer decides whom it serves: those that are fastest to it and one more; a seed, which has the whole
+//! file, all in turn. Beyond the example, in which a peer unchokes one other a round, a peer serves several as Cohen has it,
+//! peers may leave, and blocks that another peer was faster with are cancelled on their way. A message that a link or a host
+//! loses is not sent again.
 //!
 //! Invariants: a peer serves at most [`Bittorrent::slots`] others and one more; it sends only pieces that it has.
 

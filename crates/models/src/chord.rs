@@ -1,5 +1,4 @@
-//! Chord (I. Stoica, R. Morris, D. Karger, M. F. Kaashoek, H. Balakrishnan, "Chord: A Scalable Peer-to-Peer Lookup Service for
-//! Internet Applications", SIGCOMM 2001), as SimGrid's example of that name has it: the workload of reference 3.
+//! Chord (Stoica et al., 2001), as SimGrid's example of that name has it: the workload of the SimGrid report.
 //!
 //! Peers stand on a ring of keys; the one that follows a key holds it. Each peer keeps its neighbours on the ring and a table of
 //! fingers, peers that are 1, 2, 4, ... keys ahead. From time to time it stabilizes (asks its successor who is before that one),

@@ -1,11 +1,10 @@
 //! A farm: a master hands out tasks to workers, on hosts that fail and come back. The first example of every simulator of
-//! distributed applications (H. Casanova, A. Giersch, A. Legrand, M. Quinson, F. Suter, "Versatile, Scalable, and Accurate Simulation
-//! of Distributed Applications and Platforms", JPDC 2014), with failures.
+//! distributed applications (Casanova et al., 2014), with failures.
 //!
 //! Workers tell the master that they wait for a task, and send results. Their hosts fail after times drawn from an exponential
-//! distribution, are repaired after times drawn from another one, and their workers start again with them. The master stands on a host
-//! that does not fail. It hears of a lost task by a message that fails, by the worker that starts again, or because no result
-//! has come within a time limit, and hands the task to another worker.
+//! distribution, are repaired after times drawn from another one, and their workers start again with them. The master stands on
+//! a host that does not fail. It hears of a lost task by a message that fails, by the worker that starts again, or because no
+//! result has come within a time limit, and hands the task to another worker.
 //!
 //! Invariant: each task is done exactly once in the result, whatever fails; a result that comes again is only counted.
 

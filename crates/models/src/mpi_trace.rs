@@ -1,11 +1,10 @@
-//! MPI programs, replayed from time-independent traces (F. Desprez, G. S. Markomanolis, M. Quinson, F. Suter, "Assessing the
-//! Performance of MPI Applications through Time-Independent Trace Replay", ICPP 2011): what each rank computed and whom it told
-//! how much, without any time. How long it takes is what the platform says.
+//! MPI programs, replayed from time-independent traces (Desprez et al., 2011): what each rank computed and
+//! whom it told how much, without any time. How long it takes is what the platform says.
 //!
-//! The format is that of SimGrid's replay: a line for each action, `RANK ACTION ARGUMENTS`, of all ranks in one file or each rank in
-//! its own. A rank is a process. Messages of less than [`EAGER_BYTES`] bytes do not make their sender wait, larger ones do.
-//! Broadcast and reduction go along binomial trees, barrier and reduction to all by recursive doubling, the exchange of all with all
-//! in pairs.
+//! The format is that of SimGrid's replay: a line for each action, `RANK ACTION ARGUMENTS`, of all ranks in one file or each
+//! rank in its own. A rank is a process. Messages of less than [`EAGER_BYTES`] bytes do not make their sender wait, larger ones
+//! do. Broadcast and reduction go along binomial trees, barrier and reduction to all by recursive doubling, the exchange of all
+//! with all in pairs.
 //!
 //! Invariant: ranks meet in collective actions in the same order; where they do not, the run ends in a deadlock that names them.
 

@@ -1,4 +1,4 @@
-//! PHOLD (Fujimoto, 1990), as reference 1 uses it: a fixed population of messages that LPs pass around.
+//! PHOLD (Fujimoto, 1990), as the PSX paper uses it: a fixed population of messages that LPs pass around.
 //!
 //! An LP that receives a message works for a while and sends one on, to happen after the lookahead and an exponential
 //! time. Two laws say where it goes. Groups belong to the model, not to the partition, so that the result does not depend

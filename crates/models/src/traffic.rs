@@ -1,4 +1,4 @@
-//! Road traffic: the SCATTER-OPT benchmark of reference 1, on a generated grid or on the networks of real cities.
+//! Road traffic: the SCATTER-OPT benchmark of the PSX paper, on a generated grid or on the networks of real cities.
 //!
 //! An LP is a node: an intersection, a source, a sink or a zone. An event is mostly a vehicle that reaches a stop line.
 //! A vehicle crosses its node in `crossing`, which is the model's lookahead, and then drives along the next road in the

@@ -1,5 +1,5 @@
 //! README.md and ARCHITECTURE.md say what is there: the first model compiles, every place named exists, and the crates
-//! know each other as the table of rooms says.
+//! know each other as the table of rooms says. Literature is cited by the short names of docs/references.md.
 
 mod house;
 
@@ -76,4 +76,67 @@ fn the_crates_know_each_other_as_the_table_of_rooms_says() {
         .map(|entry| entry.expect("it can be read").file_name().into_string().expect("names are UTF-8"));
     let actual: BTreeMap<_, _> = names.map(|name| (name.clone(), dependencies(&name))).collect();
     assert_eq!(stated, actual, "ARCHITECTURE.md (left) and the manifests (right) differ");
+}
+
+/// Every file below `folder` that may cite literature, as (path, its prose with line breaks and comment marks taken out).
+fn prose(folder: &str) -> Vec<(String, String)> {
+    let (mut open, mut found) = (vec![root().join(folder)], Vec::new());
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).expect("folders can be read") {
+            let path = entry.expect("folder entries can be read").path();
+            if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+                open.push(path);
+            } else if path
+                .extension()
+                .is_some_and(|kind| ["rs", "md", "c", "h"].iter().any(|own| kind == *own))
+            {
+                let text = fs::read_to_string(&path).expect("sources are UTF-8");
+                let lines =
+                    text.lines().map(|line| line.trim_start().trim_start_matches(['/', '!', '*']).trim());
+                found.push((path.display().to_string(), lines.collect::<Vec<_>>().join(" ")));
+            }
+        }
+    }
+    found
+}
+
+/// Every short name in docs/references.md.
+fn short_names() -> BTreeSet<String> {
+    let page = read("docs/references.md");
+    page.split("\n- **").skip(1).filter_map(|entry| Some(entry.split_once("**")?.0.to_owned())).collect()
+}
+
+/// The short name that `part` of a bracket cites: authors and a year, or what stands before a section.
+fn cited(part: &str) -> Option<String> {
+    let by_author = part.split_once(", ").is_some_and(|(first, _)| first.starts_with(char::is_uppercase));
+    let is_year = |word: &str| word.len() == 4 && (word.starts_with("19") || word.starts_with("20"));
+    let words: Vec<&str> = part.split(' ').collect();
+    let year = words.iter().position(|word| is_year(word.trim_end_matches(',')));
+    let is_name = |word: &&str| word.starts_with(char::is_uppercase) || ["and", "et", "al.,"].contains(word);
+    if let Some(year) = year.filter(|year| by_author && words[..*year].iter().all(is_name)) {
+        return Some(words[..=year].join(" ").trim_end_matches(',').to_owned());
+    }
+    let (name, place) = part.split_once(", section")?;
+    let is_place = place
+        .trim_start_matches(['s', ' '])
+        .starts_with(|first: char| first.is_ascii_digit() || first == 'I');
+    is_place.then(|| name.trim_start_matches("the ").to_owned())
+}
+
+#[test]
+fn literature_is_cited_by_the_short_names_of_the_list() {
+    let (names, mut wrong) = (short_names(), Vec::new());
+    assert!(names.len() > 40, "docs/references.md has its entries");
+    for (path, text) in ["crates", "docs", "xen", "examples", "linux"].into_iter().flat_map(prose) {
+        for kind in ["reference ", "references ", "Reference ", "References "] {
+            let rests = text.split(kind).skip(1);
+            let numbered =
+                rests.filter(|rest| rest.starts_with(|first: char| first.is_ascii_digit())).count();
+            wrong.extend((numbered > 0).then(|| format!("{path}: {kind}and a number")));
+        }
+        let brackets = text.split('(').skip(1).filter_map(|rest| rest.split_once(')'));
+        let parts = brackets.flat_map(|(inner, _)| inner.split("; ")).filter_map(cited);
+        wrong.extend(parts.filter(|name| !names.contains(name)).map(|name| format!("{path}: {name}")));
+    }
+    assert!(wrong.is_empty(), "not in docs/references.md:\n{}", wrong.join("\n"));
 }

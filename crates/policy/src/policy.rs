@@ -1,5 +1,5 @@
 //! What a host may tell a policy and ask of it: close to the operations table that Xen asks of a scheduler
-//! (reference 2, figure 3; reference 4, figure 25).
+//! (NSX paper, figure 3; co-scheduling thesis, figure 25).
 //!
 //! Invariants that the host keeps: time never falls from call to call; [`Policy::wake`] and [`Policy::sleep`] of a VCPU
 //! alternate, starting with a wake; after [`Policy::sleep`] or [`Policy::yields`] of a VCPU that runs, and after a slice has

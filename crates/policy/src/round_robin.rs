@@ -1,4 +1,4 @@
-//! Round robin: everybody in turn, for a slice each. The reference to read first (reference 4, section 3.1.5.2).
+//! Round robin: everybody in turn, for a slice each. The reference to read first (co-scheduling thesis, section 3.1.5.2).
 //!
 //! State: one queue for the host, of VCPUs that are awake and do not run. Who wakes, or has used up a slice, goes to its end.
 //! A PCPU takes the first that may run there. Work-conserving; nobody starves: N others are served at most once each before

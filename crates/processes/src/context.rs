@@ -2,7 +2,7 @@
 //!
 //! A process on a coroutine or a thread may also block ([`Process::block_on`](crate::Process::block_on)): for code that cannot
 //! be async. Whatever it runs on, the process takes its turns one after the other and asks at the same desk: so the digest is
-//! the same (reference 3, section 2, compares such contexts).
+//! the same (SimGrid report, section 2, compares such contexts).
 //!
 //! Invariant: what a thread knows of the coroutine or process that runs on it is that of the innermost simulation.
 

@@ -1,7 +1,8 @@
 //! The threads on which the code of a round's processes runs.
 //!
 //! The tasks of a round are dealt into chunks; whoever is free takes the next chunk. The coordinating thread is the one that
-//! asks the core: while a round runs it works too, or sleeps, or has an extra thread work in its place (reference 3, section 4.2).
+//! asks the core: while a round runs it works too, or sleeps, or has an extra thread work in its place (SimGrid report, section
+//! 4.2).
 //!
 //! Tasks that block on coroutines go on at home: such rounds are dealt by [`home`].
 //!

@@ -50,8 +50,7 @@ pub struct Report {
 }
 
 /// How many times faster than on one thread a run can be on `threads` threads at most, if a share of its time, from 0 to 1, is
-/// divided among them and the rest is not (G. M. Amdahl, "Validity of the single processor approach to achieving large scale
-/// computing capabilities", AFIPS 1967).
+/// divided among them and the rest is not (Amdahl, 1967).
 ///
 /// ```
 /// use paceline_processes::amdahl_bound;

@@ -1,4 +1,4 @@
-//! The two hosts of reference 4 and the applications on them.
+//! The two hosts of the co-scheduling thesis and the applications on them.
 //!
 //! Hosts: 2 PCPUs each, a gigabit link between them. A VM has one VCPU, pinned to a PCPU, and one MPI process; DOM0 carries all
 //! messages, those between VMs of one host too.
@@ -122,7 +122,7 @@ fn host_of(case: Case, number: u32) -> HostSpec {
     host
 }
 
-/// What things cost on the hosts of reference 4.
+/// What things cost on the hosts of the co-scheduling thesis.
 fn costs(calibration: &Calibration, variant: Variant) -> Costs {
     let get = |name: &str| calibration.get(name);
     Costs {

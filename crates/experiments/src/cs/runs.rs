@@ -20,7 +20,7 @@ const QUICK: u64 = 25;
 const ITERATIONS: f64 = 250.0;
 const BEFORE: f64 = 480.0 / 1_985.0;
 
-/// How often LU runs among EP, with other starts: reference 4's number, and that of quick runs.
+/// How often LU runs among EP, with other starts: the thesis's number, and that of quick runs.
 const REPEATS: [u64; 2] = [5, 3];
 
 /// A scheduler.
@@ -36,9 +36,9 @@ pub struct Scheduler {
 
 /// Xen's own.
 pub const SEDF: Scheduler = Scheduler { name: "SEDF", kind: "sedf", choice: None };
-/// Reference 4's that treats all domains alike.
+/// The co-scheduling thesis's that treats all domains alike.
 pub const CSDE: Scheduler = Scheduler { name: "CSDE", kind: "csde", choice: Some("scan") };
-/// Reference 4's that takes DOM0 first.
+/// The co-scheduling thesis's that takes DOM0 first.
 pub const CSDD: Scheduler = Scheduler { name: "CSDD", kind: "csdd", choice: Some("scan") };
 /// The same two, which find whom to choose in an ordered index.
 pub const CSDE_INDEXED: Scheduler = Scheduler { name: "CSDE, indexed", kind: "csde", choice: Some("index") };
@@ -68,7 +68,7 @@ pub struct Case {
     pub variant: Variant,
 }
 
-/// What is assumed where reference 4 leaves it open.
+/// What is assumed where the co-scheduling thesis leaves it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// DOM0 on PCPU 0, which has the odd VM; polling; acknowledgements, and events of packets that have left.

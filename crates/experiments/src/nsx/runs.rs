@@ -26,7 +26,7 @@ pub fn ticks_us(setup: &Setup) -> &'static [u64] {
 pub enum Scheduler {
     /// Xen's credit scheduler, all weights the same, no caps.
     Csx,
-    /// Reference 2's, with so many ticks a turn for DOM0.
+    /// The NSX paper's, with so many ticks a turn for DOM0.
     Nsx(u64),
     /// Our own after it, with its own default for DOM0.
     NsxPlus,
@@ -79,7 +79,7 @@ pub struct Case {
     pub vcpus: u32,
 }
 
-/// What things cost on the host of reference 2.
+/// What things cost on the host of the NSX paper.
 pub fn costs(calibration: &Calibration) -> Costs {
     let get = |name: &str| calibration.get(name);
     Costs {

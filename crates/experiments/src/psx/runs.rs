@@ -1,4 +1,4 @@
-//! Runs of simulations on the host of reference 1, under a scheduler.
+//! Runs of simulations on the host of the PSX paper, under a scheduler.
 //!
 //! Host: 24 PCPUs that are hyper-threads of 12 cores; DOM0 carries the messages; one federate a guest, one VCPU a guest.
 
@@ -27,7 +27,7 @@ const SEED: u64 = 1;
 pub enum Scheduler {
     /// Xen's credit scheduler, with so many times the guests' weight for DOM0.
     Csx(u64),
-    /// Reference 1's.
+    /// The PSX paper's.
     Psx,
     /// Our own.
     PsxPlus,
@@ -55,7 +55,7 @@ impl Gear {
     }
 }
 
-/// PHOLD as reference 1 uses it.
+/// PHOLD as the PSX paper uses it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
     /// LPs of a federate (NLP).
@@ -116,7 +116,7 @@ impl Scheduler {
     }
 }
 
-/// What things cost on the host of reference 1.
+/// What things cost on the host of the PSX paper.
 pub fn costs(calibration: &Calibration) -> Costs {
     let get = |name: &str| calibration.get(name);
     Costs {

@@ -1,4 +1,4 @@
-//! Threads bound to cores and not: how often the system moves them, and what that costs (reference 3, section 4.1).
+//! Threads bound to cores and not: how often the system moves them, and what that costs (SimGrid report, section 4.1).
 //!
 //! Invariant: both sides of a comparison run the same rounds on as many threads, all rounds in parallel.
 

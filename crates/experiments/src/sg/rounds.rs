@@ -1,5 +1,5 @@
-//! Rounds of one run: how many processes they hold, how long they take, and what of that can be gained (reference 3, section 3.2,
-//! figures 2 and 3).
+//! Rounds of one run: how many processes they hold, how long they take, and what of that can be gained (SimGrid report, section
+//! 3.2, figures 2 and 3).
 //!
 //! Invariant: the rounds are those of one run on one thread, so that the time of a round's code is that of its processes.
 

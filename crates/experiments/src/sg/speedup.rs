@@ -1,4 +1,4 @@
-//! Speed-up of many threads over one, by the number of peers (reference 3, section 3.1, figure 1).
+//! Speed-up of many threads over one, by the number of peers (SimGrid report, section 3.1, figure 1).
 
 use paceline_models::chord::Starts;
 use paceline_processes::Rounds;

@@ -89,7 +89,7 @@ pub struct Optimism {
     pub eager: bool,
 }
 
-/// The four times of an LP or a federate (the micro-kernel of reference 1: Perumalla, 2005).
+/// The four times of an LP or a federate (the micro-kernel of the PSX paper; Perumalla, 2005).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     /// Events before this are final.

@@ -4,10 +4,9 @@
 //! channel at least: whatever happens at `j` from time `t` on reaches `i` at `t` plus the distance or later, through
 //! whomever. From `i` to itself it is the shortest cycle, since what `i` sends may cause others to send to it. The least
 //! event times `next` of all federates thus bound what may still arrive at `i`: `min over j of next[j] + distance(j, i)`.
-//! That is the bounded lag of Lubachevsky ("Efficient distributed event-driven simulations of multiple-loop networks", CACM
-//! 32(1), 1989); distances between objects are also used by Ayani (1989). The *lag* is how far a federate may be ahead of
-//! the least event of all, so that one that nobody sends to does not fill the memory with its messages: the longest
-//! channel's lookahead.
+//! That is the bounded lag (Lubachevsky, 1989); another algorithm uses distances between objects too (Ayani, 1989). The *lag*
+//! is how far a federate may be ahead of the least event of all, so that one that nobody sends to does not fill the memory with
+//! its messages: the longest channel's lookahead.
 //!
 //! Invariants: every bound is above the least event time, so that somebody has work in every window; bounds never fall,
 //! as long as nothing is sent to arrive before the receiver's bound.

@@ -1,4 +1,4 @@
-//! The Enhanced Heap of ARTIS (Bononi et al., 2005: reference 5, section 7).
+//! The Enhanced Heap of ARTIS (ARTIS paper, section 7).
 //!
 //! One heap node per distinct instant, each with the list of its simultaneous events; the list used last is cached, so
 //! that bursts of simultaneous events cost O(1) whatever the size of the heap. An instant here is (time, depth), since

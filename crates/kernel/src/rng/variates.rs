@@ -38,7 +38,7 @@ impl Rng {
     }
 
     /// How many events happen in a span in which `mean` are expected (Poisson). Below a mean of 10 by inversion, with one
-    /// draw; above by transformed rejection (Hoermann 1993, algorithm PTRS), with two draws or, seldom, more. Panics unless
+    /// draw; above by transformed rejection (algorithm PTRS; Hörmann, 1993), with two draws or, seldom, more. Panics unless
     /// the mean is from 0 to 2^32.
     pub fn poisson(&mut self, mean: f64) -> u64 {
         assert!((0.0..=4_294_967_296.0).contains(&mean), "a mean from 0 to 2^32: {mean}");
@@ -80,7 +80,7 @@ impl Rng {
     }
 
     /// A rank from 1 to `ranks`, where rank `r` is as likely as `r` to the power of `-exponent` (Zipf), by rejection and
-    /// inversion (Hoermann and Derflinger 1996): most often one draw, whatever the number of ranks. Panics unless there are
+    /// inversion (Hörmann and Derflinger, 1996): most often one draw, whatever the number of ranks. Panics unless there are
     /// from 1 to 2^52 ranks and the exponent is finite and not negative.
     pub fn zipf(&mut self, ranks: u64, exponent: f64) -> u64 {
         assert!((1..=1 << 52).contains(&ranks), "from 1 to 2^52 ranks: {ranks}");

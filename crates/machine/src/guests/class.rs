@@ -1,4 +1,4 @@
-//! Problem classes of the NAS Parallel Benchmarks (reference 4, section 2.3.1).
+//! Problem classes of the NAS Parallel Benchmarks (co-scheduling thesis, section 2.3.1).
 //!
 //! Invariant: sizes are those of the benchmarks' own tables (NPB 2.4, `setparams`).
 

@@ -31,7 +31,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// 100 ns a pair: about what reference 4, table 4 comes to, four processes for class A to D.
+    /// 100 ns a pair: about what the co-scheduling thesis, table 4 comes to, four processes for class A to D.
     pub fn new(class: Class, processes: u32) -> Self {
         Self { class, processes, pair_ps: 100_000, mpi: Mpi::default() }
     }

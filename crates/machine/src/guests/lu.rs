@@ -52,8 +52,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// As many iterations as the class says, norms after the last one (NPB's own setting), 3 us a point: reference 4, table 4
-    /// comes to 2.7 to 3.6 us on four processes, with messages.
+    /// As many iterations as the class says, norms after the last one (NPB's own setting), 3 us a point: co-scheduling thesis,
+    /// table 4 comes to 2.7 to 3.6 us on four processes, with messages.
     pub fn new(class: Class, processes: u32) -> Self {
         let (_, iterations) = class.lu_size();
         Self { class, iterations, norm_every: 0, processes, point_ps: 3_000_000, mpi: Mpi::default() }

@@ -1,4 +1,4 @@
-//! The message rounds of reference 2, section IV: does a message that takes a detour come after the direct one?
+//! The message rounds of the NSX paper, section IV: does a message that takes a detour come after the direct one?
 //!
 //! In each round rank 0 sends a 0 to rank 1 and then a 0 to rank 2; rank 1 sends a 1 to rank 2 as soon as it has received;
 //! rank 2 receives two messages from whomever. What rank 2 receives, two by two in the order of arrival, is to be 0 then 1;

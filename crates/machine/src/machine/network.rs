@@ -1,7 +1,7 @@
 //! The network: rings between guests and the privileged domain, its back-ends and bridge, NICs and links.
 //!
-//! The six delays of reference 4, section 4.2.1, are nowhere in here: they arise where a packet waits for a VCPU to get a
-//! PCPU, on its way there (sender, privileged domain, link, privileged domain, receiver) and back.
+//! The six delays of the co-scheduling thesis, section 4.2.1, are nowhere in here: they arise where a packet waits for a VCPU
+//! to get a PCPU, on its way there (sender, privileged domain, link, privileged domain, receiver) and back.
 //!
 //! Invariants: a ring holds no more packets than it has slots, those in hand included; packets of one pair of processes stay
 //! in order; a packet is in exactly one place.

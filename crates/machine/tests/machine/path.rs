@@ -1,4 +1,4 @@
-//! The path of a message, hop by hop (reference 4, sections 3.1.4 and 4.2.1).
+//! The path of a message, hop by hop (co-scheduling thesis, sections 3.1.4 and 4.2.1).
 
 use paceline_machine::Wait;
 

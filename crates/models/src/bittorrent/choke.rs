@@ -1,4 +1,4 @@
-//! Whom a peer serves: the choke algorithm (B. Cohen, "Incentives Build Robustness in BitTorrent", 2003, section 3).
+//! Whom a peer serves: the choke algorithm (Cohen, 2003, section 3).
 //!
 //! In every round a peer that downloads unchokes those that are fastest to it, and one more drawn from the others, the optimistic
 //! unchoke, another one after every third round. A peer that has the whole file serves those whose turn is longest ago.

@@ -65,8 +65,8 @@ pub struct Blocks {
 }
 
 impl Content {
-    /// Its size, where a block has `block_bytes`; that of messages between peers as measured (A. Legout, G. Urvoy-Keller,
-    /// P. Michiardi, "Understanding BitTorrent: An Experimental Perspective", INRIA, 2005).
+    /// Its size, where a block has `block_bytes`; that of messages between peers as measured (Legout et al.,
+    /// 2005).
     pub fn bytes(&self, block_bytes: f64) -> f64 {
         match self {
             Self::Query | Self::Stopped => QUERY_BYTES,

@@ -1,5 +1,4 @@
-//! What a peer has of the file, and which piece it downloads next: the piece selection of BitTorrent (B. Cohen, "Incentives
-//! Build Robustness in BitTorrent", 2003, section 2.4).
+//! What a peer has of the file, and which piece it downloads next: the piece selection of BitTorrent (Cohen, 2003, section 2.4).
 //!
 //! Invariant: the downloads of a piece are those that have begun and not ended; whoever completes a piece ends all of them.
 

@@ -1,5 +1,4 @@
-//! Collective actions, by the algorithms of MPI libraries (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective
-//! Communication Operations in MPICH", 2005).
+//! Collective actions, by the algorithms of MPI libraries (Thakur, Rabenseifner and Gropp, 2005).
 //!
 //! Invariant: who is told something hears it in the same action, and once.
 
@@ -54,8 +53,8 @@ impl Rank<'_> {
         Ok(())
     }
 
-    /// By recursive doubling: a reduction whose result all get, and with no bytes a barrier. Where the number of ranks is no power
-    /// of two, the first ranks go in pairs, of which one stands for both.
+    /// By recursive doubling: a reduction whose result all get, and with no bytes a barrier. Where the number of ranks is no
+    /// power of two, the first ranks go in pairs, of which one stands for both.
     pub(super) async fn double(&self, bytes: f64) -> Result<(), Failure> {
         let power = 1 << self.ranks.ilog2();
         let pairs = self.ranks - power;

@@ -1,4 +1,4 @@
-//! The generated network of the VSB scenario (reference 1, section 4.2): a square grid of intersections, joined by roads in
+//! The generated network of the VSB scenario (PSX paper, section 4.2): a square grid of intersections, joined by roads in
 //! both directions; sources on its left and right, sinks on its top and bottom, each with one road to or from the
 //! intersection it lies at.
 //!

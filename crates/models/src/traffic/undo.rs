@@ -1,5 +1,5 @@
 //! Takes events back: reverse computation (Carothers, Perumalla and Fujimoto, 1999), as SCATTER-OPT has it (Yoginath and
-//! Perumalla, 2008; reference 1).
+//! Perumalla, 2008; cited by the PSX paper).
 //!
 //! Each function here takes back what the function of the same name in `node` did, the last step first. Messages are none
 //! of its business. Most steps are computed back: a counter is counted down, the last of a queue leaves it. What a step

@@ -1,8 +1,7 @@
 //! The constants of flow-level models, and what follows from them for one transfer.
 //!
-//! The constants are those that SimGrid 3.32 takes for the models of these names. CM02: Casanova and Marchal, "A Network
-//! Model for Simulation of Grid Application", 2002. LV08: Velho and Legrand, "Accuracy Study and Improvement of Network
-//! Simulation in the SimGrid Framework", 2009, with factors fitted to packet-level simulations of TCP.
+//! The constants are those that SimGrid 3.32 takes for the models of these names. CM02 (Casanova and
+//! Marchal, 2002); LV08 (Velho and Legrand, 2009), with factors fitted to packet-level simulations of TCP.
 
 use crate::platform::{LinkId, Sharing};
 

@@ -1,6 +1,6 @@
 //! Flexible co-scheduling: gang scheduling for those that need it, the others fill the gaps.
 //!
-//! Source: Frachtenberg et al., as told in reference 4, section 2.1.1.2: the processes of a gang scheduler are classed by
+//! Source: co-scheduling thesis, section 2.1.1.2 (Frachtenberg et al., 2003): the processes of a gang scheduler are classed by
 //! what they are seen to do, and a node refuses a switch that would not help.
 //! - CS (co-scheduling): communicate much and use their time: gang-scheduled. In its slot such a VCPU has its PCPU, even
 //!   while it spins or yields, for its partners run too.

@@ -1,7 +1,7 @@
 //! Gang scheduling: VCPUs that belong together run at the same time.
 //!
-//! Source: Ousterhout, as told in reference 4, section 2.1.1.1. The matrix has a column per PCPU and a row per time slot; all
-//! VCPUs of a gang are in one row, the first that has room for them (or a new one), each in its own column, pinned ones in
+//! Source: co-scheduling thesis, section 2.1.1.1 (Ousterhout, 1982). The matrix has a column per PCPU and a row per time slot;
+//! all VCPUs of a gang are in one row, the first that has room for them (or a new one), each in its own column, pinned ones in
 //! that of their pin. The rows have the PCPUs in turn, a `slot` each (30 ms); a row in which everybody sleeps is passed over.
 //! Alternate selection: where the cell of the row is empty or its VCPU sleeps, another of that column runs meanwhile: the one
 //! that has not run for longest; the owner of the slot preempts it when it wakes.

@@ -1,7 +1,8 @@
-//! Implicit co-scheduling: time sharing that reacts to messages, the receiving side of the matrix of Nagar et al. and Anglano.
+//! Implicit co-scheduling: time sharing that reacts to messages, the receiving side of a known matrix (Nagar et al., 1999;
+//! Anglano, 2000).
 //!
-//! Source: reference 4, section 2.1.2.1 and table 2. What a process does while it waits for a message is the guest's affair;
-//! what the scheduler does when one comes is the setting `reaction`. Together:
+//! Source: co-scheduling thesis, section 2.1.2.1 and table 2. What a process does while it waits for a message is the guest's
+//! affair; what the scheduler does when one comes is the setting `reaction`. Together:
 //!
 //! | `reaction` | spin | block | spin-block | spin-yield |
 //! |---|---|---|---|---|

@@ -1,7 +1,7 @@
 //! Periodic Boost and Periodic Boost with Timestamp: SEDF that puts one domain first by what has arrived for it.
 //!
-//! Source: reference 4, sections 2.1.2.1 and 4.3. The statistics page holds, per domain, the number of messages that wait
-//! and when the last one came; the hypervisor reads it at every decision, which are the periods of the boost. Which domain
+//! Source: co-scheduling thesis, sections 2.1.2.1 and 4.3. The statistics page holds, per domain, the number of messages that
+//! wait and when the last one came; the hypervisor reads it at every decision, which are the periods of the boost. Which domain
 //! is put first, in the run line and in extra time alike:
 //!
 //! | name | first |

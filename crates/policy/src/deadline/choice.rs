@@ -15,7 +15,7 @@ pub(crate) const PREFERENCES: usize = 2;
 /// A place by a preference: the smaller, the sooner; compared from left to right.
 pub(crate) type Rank = [u64; 3];
 
-/// What is known of the messages of a domain (reference 4, section 4.3.2).
+/// What is known of the messages of a domain (co-scheduling thesis, section 4.3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Page {
     /// Whether the domain is DOM0.

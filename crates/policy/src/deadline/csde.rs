@@ -1,8 +1,8 @@
 //! CSDE and CSDD: SEDF that chooses the VCPU whose domain has most messages waiting on its event channels.
 //!
-//! Source: reference 4, section 4.4.4 and appendix A.2. The choice is made at every decision among the VCPUs that SEDF would
-//! let run: those with slice left in this period, where there are none those in extra time. The most messages first; among
-//! equals the one that waited longest, by the time at which it was last chosen.
+//! Source: co-scheduling thesis, section 4.4.4 and appendix A.2. The choice is made at every decision among the VCPUs that SEDF
+//! would let run: those with slice left in this period, where there are none those in extra time. The most messages first;
+//! among equals the one that waited longest, by the time at which it was last chosen.
 //! - CSDE (domain equivalence) treats DOM0 as the others.
 //! - CSDD (domain distinguishing) takes DOM0 first if it has any message.
 //!

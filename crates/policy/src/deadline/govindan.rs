@@ -1,10 +1,10 @@
-//! The communication-aware scheduler of Govindan et al. ("Xen and Co."): SEDF that prefers the domains that communicate.
+//! The communication-aware scheduler of Xen and Co. (Govindan et al., 2007): SEDF that prefers the domains that communicate.
 //!
-//! Source: reference 4, sections 2.2.2.1 and 4.3.2, which tell what the scheduler does: it counts what comes in for every
-//! domain and what every domain sends, on a page of statistics; it prefers the domain with most received packets; the delay
-//! of a sender that is not scheduled cannot be foreseen, so its next sending is predicted from its last; the driver domain,
-//! through which every packet goes, is to be scheduled soon; and every domain keeps its slice of its period. Here, at every
-//! decision, among those that SEDF lets run in this line:
+//! Source: co-scheduling thesis, sections 2.2.2.1 and 4.3.2, which tell what the scheduler does: it counts what comes in for
+//! every domain and what every domain sends, on a page of statistics; it prefers the domain with most received packets; the
+//! delay of a sender that is not scheduled cannot be foreseen, so its next sending is predicted from its last; the driver
+//! domain, through which every packet goes, is to be scheduled soon; and every domain keeps its slice of its period. Here, at
+//! every decision, among those that SEDF lets run in this line:
 //! 1. DOM0 if messages wait for it;
 //! 2. the domain with the greatest intensity: the messages that wait for it now (reception) and those that it is expected to
 //!    send when it runs (anticipated transmission): as many as when it last ran;

@@ -1,7 +1,7 @@
 //! SEDF, simple earliest deadline first: a slice of every period for certain, and what is left over for those who want it.
 //!
-//! Source: reference 4, section 3.1.5.2, and the scheduler of Xen 4.1 that it means. Settings of a domain, for each of its
-//! VCPUs: `period`, `slice` and `extra` (DOM0: 15 ms of every 20 ms and extra time; guests: 100 ms, no slice, extra time
+//! Source: co-scheduling thesis, section 3.1.5.2, and the scheduler of Xen 4.1 that it means. Settings of a domain, for each of
+//! its VCPUs: `period`, `slice` and `extra` (DOM0: 15 ms of every 20 ms and extra time; guests: 100 ms, no slice, extra time
 //! only). Setting of the policy: `quantum` (500 us), a turn of extra time.
 //!
 //! State: a VCPU belongs to one PCPU, its pin or the one with fewest VCPUs that can promise the slice, until it is migrated.

@@ -1,5 +1,5 @@
-//! Xen's credit scheduler as of Xen 3.3 and 3.4 (CSX in references 1 and 2; reference 4, section 2.3.2): shares of the host by
-//! weight, as far as caps allow.
+//! Xen's credit scheduler as of Xen 3.3 and 3.4 (CSX in the PSX paper and the NSX paper; co-scheduling thesis, section 2.3.2):
+//! shares of the host by weight, as far as caps allow.
 //!
 //! A domain has a *weight* and a *cap*. Every tick charges the VCPU that it finds running; every third tick hands out new
 //! credits by weight (`credit/accounting.rs`). A VCPU with credits left is UNDER, one without is OVER; one that wakes while UNDER

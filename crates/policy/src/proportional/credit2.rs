@@ -1,4 +1,4 @@
-//! Xen's second credit scheduler, as of Xen 4.2 to 4.4 (reference 4, section 2.3.2, by G. Dunlap): shares by weight from one
+//! Xen's second credit scheduler, as of Xen 4.2 to 4.4 (co-scheduling thesis, section 2.3.2): shares by weight from one
 //! run queue that is ordered by credits.
 //!
 //! All VCPUs burn credits while they run, and the lighter the domain the faster: the heaviest burns one for a nanosecond.
@@ -69,9 +69,9 @@ pub struct Credit2 {
 }
 
 impl Credit2 {
-    /// For `host`, with the settings `migrate_resist` (500 us): how many more credits, in time of the heaviest domain, a VCPU must
-    /// have to run elsewhere than it did; `ratelimit` (none): how long whoever runs goes on in any case, unless it yields; and
-    /// `most_slice` (2 ms): the longest slice. Since Xen 4.8 these are 1 ms and 10 ms.
+    /// For `host`, with the settings `migrate_resist` (500 us): how many more credits, in time of the heaviest domain, a VCPU
+    /// must have to run elsewhere than it did; `ratelimit` (none): how long whoever runs goes on in any case, unless it yields;
+    /// and `most_slice` (2 ms): the longest slice. Since Xen 4.8 these are 1 ms and 10 ms.
     pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
         let resistance = settings.nanos("migrate_resist", 500 * MICROSECOND, 0, 1_000 * MILLISECOND)?;
         let ratelimit_ns = settings.nanos("ratelimit", 0, 0, 1_000 * MILLISECOND)?;

@@ -1,5 +1,5 @@
-//! The ARINC 653 scheduler (S. VanderLeest, 2010; reference 4, section 2.3.2): time is cut into *major frames*, and in each of
-//! them every domain has its window, at the same offset and of the same length.
+//! The ARINC 653 scheduler (VanderLeest, 2010; co-scheduling thesis, section 2.3.2): time is cut into *major frames*, and in
+//! each of them every domain has its window, at the same offset and of the same length.
 //!
 //! In its window a domain has the host for itself: each of its VCPUs has a PCPU of its own - the one that it is pinned to, and
 //! the others the free ones in order. (Xen's scheduler knows one PCPU; here the same frame holds on all.) A VCPU that sleeps

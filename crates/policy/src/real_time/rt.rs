@@ -1,4 +1,4 @@
-//! The four servers of RT-Xen (S. Xi et al., EMSOFT 2011; reference 4, section 2.2.2.2): fixed priorities, with a budget of CPU
+//! The four servers of RT-Xen (Xi et al., 2011; co-scheduling thesis, section 2.2.2.2): fixed priorities, with a budget of CPU
 //! time for everybody in every period.
 //!
 //! A server runs while it has something to do and some budget left, and nobody of higher priority wants its PCPU. RT-Xen keeps
@@ -7,8 +7,8 @@
 //! differ in what becomes of a budget without work, and in when it comes back: [`Deferrable`], [`Periodic`], [`Polling`],
 //! [`Sporadic`], each in a file of its own.
 //!
-//! RT-Xen rounds budgets to a quantum of 1 ms; here they are exact, the slice being what is left. Priorities hold over the host: a
-//! server that is preempted goes on where a lower one runs. Not work-conserving: without budget nobody runs. Nobody is
+//! RT-Xen rounds budgets to a quantum of 1 ms; here they are exact, the slice being what is left. Priorities hold over the
+//! host: a server that is preempted goes on where a lower one runs. Not work-conserving: without budget nobody runs. Nobody is
 //! refused for want of time: whether budgets can be met is for the analysis that chose them, as with RT-Xen. The low may
 //! starve.
 //!

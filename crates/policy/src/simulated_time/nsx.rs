@@ -1,4 +1,4 @@
-//! NSX: a virtual clock on every VCPU, and the VCPU whose clock is furthest behind runs first (reference 2, section III).
+//! NSX: a virtual clock on every VCPU, and the VCPU whose clock is furthest behind runs first (NSX paper, section III).
 //!
 //! State: a VCPU's LVT is `ref_time + nticks * tick`. At its every tick, a PCPU charges the VCPU that runs there a whole
 //! tick, however long it has run, and decides again; the slice is one tick. `dom_lvt` is the greatest LVT of a domain's

@@ -1,5 +1,5 @@
 //! NSX+: virtual clocks that run exactly, and no context switch that the order of time does not ask for. Our own, after NSX
-//! (reference 2).
+//! (NSX paper).
 //!
 //! NSX charges whole ticks to whoever is there when they end, switches at nearly every tick, lets a VCPU that was idle for
 //! long run alone until it has caught up, and mends that a minute later. A small tick then costs both errors and run time.

@@ -1,4 +1,4 @@
-//! PSX: the VCPU with the least simulation time runs first (reference 1, sections 2 and 3).
+//! PSX: the VCPU with the least simulation time runs first (PSX paper, sections 2 and 3).
 //!
 //! State: a `sim_time` per VCPU, by which the run queues are ordered; the least over all run queues runs next, first come
 //! first served among equals. VCPUs of DOM0 always have 0. In normal mode those of guests have 1, which is round robin with

@@ -1,4 +1,4 @@
-//! PSX+: the least LVT runs first, only evidence of waiting demotes, and nobody starves. Our own, after PSX (reference 1).
+//! PSX+: the least LVT runs first, only evidence of waiting demotes, and nobody starves. Our own, after PSX (PSX paper).
 //!
 //! PSX takes every tick without a new LVT for waiting, so that a federate amid a long event is put last and a polling one
 //! goes first every other time; and whoever reports the least LVT has all the time there is. Here VCPUs run by classes:

@@ -194,7 +194,7 @@ impl<M: Model + 'static> Desk<M> {
         Some(Pass::Least(least))
     }
 
-    /// Reports the LVT, if that has changed by more than the lookahead, or a part of it (reference 1, section 3.1).
+    /// Reports the LVT, if that has changed by more than the lookahead, or a part of it (PSX paper, section 3.1).
     pub fn report(&mut self, guest: &mut Guest<'_>, lvt: Time) {
         let change = lvt.max(self.reported) - lvt.min(self.reported);
         let least = Time::nanos(self.lookahead.as_nanos() / u64::from(self.settings.reports_per_lookahead));

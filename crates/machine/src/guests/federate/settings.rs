@@ -30,10 +30,10 @@ pub enum Reduction {
     Central,
 }
 
-/// Which of its times a federate reports as its LVT (the four times of reference 1, section 3.1).
+/// Which of its times a federate reports as its LVT (the four times; PSX paper, section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Reported {
-    /// The earliest event that is not final: best under PSX, says reference 1.
+    /// The earliest event that is not final: best under PSX, says the PSX paper.
     #[default]
     Committable,
     /// The earliest event that is to be run: it moves with everything that an optimistic federate runs, and falls when it
@@ -68,11 +68,11 @@ pub struct GuestSettings {
     pub reduction: Reduction,
     /// A federate takes part in the next reduction, for LBTS or GVT, after so many events, or when it has nothing to do.
     pub gvt_period: u32,
-    /// Whether it reports its LVT, and that it simulates, to the hypervisor (reference 1, section 3.1).
+    /// Whether it reports its LVT, and that it simulates, to the hypervisor (PSX paper, section 3.1).
     pub reports: bool,
     /// What it reports as its LVT.
     pub reported: Reported,
-    /// By more than what part of the lookahead the LVT must have changed to be reported anew: one by this number. Reference 1
+    /// By more than what part of the lookahead the LVT must have changed to be reported anew: one by this number. The PSX paper
     /// has 1; finer reports let the hypervisor keep federates abreast within a window.
     pub reports_per_lookahead: u32,
     /// Whether it flags to the hypervisor that it only waits for others.
@@ -80,7 +80,7 @@ pub struct GuestSettings {
 }
 
 impl Default for GuestSettings {
-    /// Conservative, polling, without reports: the unmodified engine of reference 1, as far as the paper tells.
+    /// Conservative, polling, without reports: the unmodified engine of the PSX paper, as far as the paper tells.
     fn default() -> Self {
         Self {
             sync: Protocol::Conservative,

@@ -1,4 +1,4 @@
-//! The deferrable server (J. Strosnider et al., 1995): what it does not use it keeps until the end of the period.
+//! The deferrable server (Strosnider et al., 1995): what it does not use it keeps until the end of the period.
 
 use super::Rule;
 
