@@ -1,11 +1,11 @@
-//! Who should own which LP: from what the LPs have done to a better partition.
+//! Finds a better partition, from the measured loads and messages of the LPs.
 //!
 //! An LP's *load* is its number of events since the last look times the time that its events take. Its events are its share
 //! of those that its federate has run, in proportion to the messages that it has sent since and those pending to it: most
 //! models answer an event with about one message, and an LP that only receives has its events pending. What an event takes
 //! is the mean of those that the federate has timed ([`Federate::measure`](crate::Federate::measure)). *Communication* is
-//! sampled: the messages pending at a look say who talks to whom. Both are gathered over several looks, and each look
-//! halves what the ones before it said.
+//! sampled: the messages pending at a look show which LPs send to each other. Both are gathered over several looks, and each
+//! look halves the weight of the earlier ones.
 //!
 //! [`improve`] changes a table of owners by the measured loads and messages (ARTIS paper, section 2, names both as the goals
 //! of a partition that adapts while a run goes on). Invariants: the same input gives the same table; no federate becomes empty;
@@ -24,9 +24,9 @@ pub const LOAD_SLACK: f64 = 0.05;
 pub const TALK_SLACK: f64 = 0.06;
 /// What a message or an event counts in a look, so that halves of it count too.
 const UNIT: u64 = 16;
-/// So many events at the mean of all count as timed for every LP, so that one sample says little.
+/// Every LP counts as if this many of its events had been timed at the mean of all LPs, so that one sample has little weight.
 const PRIOR_EVENTS: u64 = 1;
-/// Groups of LPs that talk are moved as one where that saves at least this share of the messages.
+/// Groups of LPs that send to each other are moved as one where that saves at least this share of the messages.
 const WORTH_GROUPS: f64 = 0.05;
 
 /// Whether LPs move between federates while a run goes on, and why.
@@ -65,7 +65,7 @@ impl Edge {
     }
 }
 
-/// What the LPs of a run have done lately.
+/// The recent loads and messages of a run's LPs.
 #[derive(Clone, Debug, Default)]
 pub struct Activity {
     /// Messages that each LP had sent at the last look.
@@ -78,19 +78,19 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Nothing was done yet by `lps` LPs.
+    /// For `lps` LPs that have done nothing yet.
     pub fn new(lps: u32) -> Self {
         let zeros = vec![0; lps as usize];
         let costs = vec![Cost::default(); lps as usize];
         Self { sent: zeros.clone(), costs, loads: zeros, ..Self::default() }
     }
 
-    /// What is done from here on; what was done before `world` does not count.
+    /// Counts from `world` on; events before it do not count.
     pub fn since<M: Model>(world: &World<M>) -> Self {
         Self { sent: world.sent().collect(), ..Self::new(world.lps()) }
     }
 
-    /// Adds what events of an LP took.
+    /// Adds the time that events of an LP took.
     pub fn timed(&mut self, lp: LpId, cost: Cost) {
         self.costs[lp.index()].add(cost);
     }
@@ -146,7 +146,7 @@ impl Activity {
         &self.loads
     }
 
-    /// Who talks to whom, ascending, in sixteenths of a message.
+    /// The messages between pairs of LPs, ascending, in sixteenths of a message.
     pub fn edges(&self) -> &[Edge] {
         &self.edges
     }
@@ -182,7 +182,7 @@ pub fn imbalance(loads: &[u64]) -> f64 {
     if sum == 0 { 1.0 } else { most as f64 * loads.len() as f64 / sum as f64 }
 }
 
-/// How long `threads` threads take for these loads, each worked off by one thread, the largest first: within a third of the
+/// How long `threads` threads take for these loads, each run by one thread, the largest first: within a third of the
 /// least possible (Graham, 1969).
 ///
 /// ```

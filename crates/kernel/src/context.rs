@@ -1,6 +1,6 @@
 //! What an LP sees of the simulation while it handles an event.
 //!
-//! A [`Context`] checks every send at once and remembers the first that breaks a rule as a [`Fault`]; the federate then
+//! A [`Context`] checks every message when it is sent, and remembers the first that breaks a rule as a [`Fault`]; the federate then
 //! stops. Sends are gathered in a buffer that the federate owns and reuses: nothing is allocated per event.
 
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,7 @@ impl Rules {
     }
 }
 
-/// The window of an LP on the simulation: who it is, what time it is, its random numbers, and the way out for messages.
+/// The LP's handle on the run: its number, the simulated time, its random numbers, and the way to send messages.
 #[derive(Debug)]
 pub struct Context<'a, M: Model> {
     model: &'a M,
@@ -128,7 +128,7 @@ impl<'a, M: Model> Context<'a, M> {
         self.tape.as_ref().map_or(0, |tape| tape.len())
     }
 
-    /// Where the LP is, to come back to.
+    /// The LP's present position, for a later rollback to it.
     pub(crate) fn mark(&self) -> Mark {
         let core = LpCore { draws: self.rng.draws(), sent: self.sent };
         Mark { core, outbox: self.outbox.len(), tape: self.kept() }
@@ -163,7 +163,7 @@ impl<'a, M: Model> Context<'a, M> {
         (self.now, self.depth, self.initial) = (now, depth, false);
     }
 
-    /// Makes a send to happen before `bound` an alarm.
+    /// Raises the alarm when a message is sent for a time before `bound`.
     #[inline(always)]
     pub(crate) fn watch(&mut self, bound: Time) {
         self.watched = bound;

@@ -4,11 +4,11 @@
 //! order in which federates commit, only on what they commit. Each pair enters as a 64-bit hash of its place in the
 //! total order, its destination and its payload.
 //!
-//! For what machines a digest holds: integers, `usize` and `isize` (as 64 bits), floats in [`Bits`], strings, tuples, enums
+//! On which machines digests are equal: integers, `usize` and `isize` (as 64 bits), floats in [`Bits`], strings, tuples, enums
 //! and lists of such types that are not integers enter the same everywhere. Slices and arrays of integers enter by their
 //! bytes in memory, because `Hash` hands them over so: `u8` the same everywhere, wider ones the same on little-endian
-//! machines, `usize` and `isize` in slices the same on 64-bit little-endian machines. Whoever compares digests with a
-//! big-endian machine hashes the elements of such slices one by one.
+//! machines, `usize` and `isize` in slices the same on 64-bit little-endian machines. To compare digests with a
+//! big-endian machine, hash the elements of such slices one by one.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

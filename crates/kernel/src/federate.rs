@@ -72,7 +72,7 @@ pub struct Federate<M: Model, Q> {
     output: M::Output,
     /// Where the host wants to know what LPs cost.
     meter: Option<Meter>,
-    /// Where somebody wants to know what becomes final.
+    /// The observer of final events, if there is one.
     watch: Option<Watch<M>>,
 }
 

@@ -80,9 +80,9 @@ pub type UndoFn<M> = fn(&M, &mut <M as Model>::State, &<M as Model>::Event, &mut
 /// ```
 pub trait Model: Send + Sync + Sized {
     /// What an LP remembers. `Hash` feeds the digest; wrap floats in [`crate::Bits`]. `Clone` saves it during optimistic
-    /// runs: a clone must share nothing that changes. `Debug` shows it where something does not add up.
+    /// runs: a clone must share nothing that changes. `Debug` shows it in error messages.
     type State: Clone + Send + Hash + Debug;
-    /// What an LP tells another or itself. `Hash` feeds the digest. Optimistic runs cancel and confirm messages by
+    /// A message from an LP to another or to itself. `Hash` feeds the digest. Optimistic runs cancel and confirm messages by
     /// `PartialEq` and `Hash` together, so that one of the two must see every field; derive both.
     type Event: Clone + Send + Hash + PartialEq + Debug;
     /// What the run leaves behind besides statistics; `()` where nothing. One value a federate, written at commit.
@@ -98,14 +98,14 @@ pub trait Model: Send + Sync + Sized {
     /// may take any time from zero up. A model with zero lookahead can be run sequentially or optimistically only.
     fn lookahead(&self) -> Time;
 
-    /// To whom `lp` sends. Worth telling where LPs have few neighbours: null messages then travel only there, and windows are
+    /// The LPs that `lp` sends to. Worth declaring where LPs have few neighbours: null messages then travel only there, and windows are
     /// as wide as the channels between federates allow instead of as the least lookahead of all.
     fn channels(&self, lp: LpId) -> Channels {
         let _ = lp;
         Channels::All
     }
 
-    /// Deals the LPs to at most `federates` federates. Equal runs of LP numbers unless the model knows better.
+    /// Divides the LPs among at most `federates` federates. The default: equal runs of LP numbers.
     fn partition(&self, federates: u32) -> Partition {
         Partition::runs(self.lps(), federates)
     }
@@ -123,7 +123,7 @@ pub trait Model: Send + Sync + Sized {
         None
     }
 
-    /// The memory that a copy of `state` takes, in bytes, for the memory budget of optimistic runs. To be told where a
+    /// The memory that a copy of `state` takes, in bytes, for the memory budget of optimistic runs. Override it where a
     /// state owns heap memory.
     fn state_bytes(&self, state: &Self::State) -> usize {
         let _ = state;

@@ -5,7 +5,7 @@
 
 use crate::LpId;
 
-/// LPs dealt to federates.
+/// LPs divided among federates.
 ///
 /// ```
 /// use paceline_kernel::{LpId, Partition};
@@ -52,8 +52,8 @@ impl Partition {
         Self { federates: used.len().max(1) as u32, lps, layout: Layout::Table { owner: owners, local } }
     }
 
-    /// The same with neighbouring federates merged, so that as many as `groups` are left, if there are more. Of runs come runs,
-    /// whose borders may lie elsewhere.
+    /// The same with neighbouring federates merged, so that as many as `groups` are left, if there are more. Merged runs are runs,
+    /// whose borders may differ.
     ///
     /// ```
     /// use paceline_kernel::Partition;

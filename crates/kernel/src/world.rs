@@ -1,8 +1,8 @@
 //! A whole run between two events: what is left when the federates are taken away.
 //!
-//! Federates, protocols and threads only say how a run is worked off. A [`World`] is the run itself, at a moment when
+//! Federates, protocols and threads only say how a run is executed. A [`World`] is the run itself, at a moment when
 //! nothing is speculative: every LP with its state and counters, every pending event, and what was committed. It can be
-//! dealt to any federates again, or be written down and read back.
+//! divided among any federates again, or be written to a checkpoint and read back.
 //!
 //! Invariants: LPs are in the order of their numbers; no LP has handled an event that comes after a pending one of its own.
 

@@ -1,4 +1,4 @@
-//! Who talks to whom, as a graph: for each node its neighbours and how much is said.
+//! Messages between nodes, as a graph: the neighbours of each node, and how many messages go to each.
 //!
 //! Invariants: every edge stands at both of its ends; no node is its own neighbour.
 
@@ -38,7 +38,7 @@ impl Graph {
         self.first.len() - 1
     }
 
-    /// The neighbours of `node`, with what is said between them.
+    /// The neighbours of `node`, with the messages between them.
     pub(super) fn of(&self, node: usize) -> &[(u32, u64)] {
         &self.neighbours[self.first[node]..self.first[node + 1]]
     }
@@ -64,7 +64,7 @@ impl Graph {
     }
 }
 
-/// How much a node says to each of many places; emptied by looking through it.
+/// The messages of a node to each of many places; reading it empties it.
 #[derive(Debug)]
 pub(super) struct Tally {
     said: Vec<u64>,
@@ -77,7 +77,7 @@ impl Tally {
         Self { said: vec![0; places], places: Vec::new() }
     }
 
-    /// Adds up what `node` says to the places of its neighbours.
+    /// Adds up the messages of `node` to the places of its neighbours.
     pub(super) fn count(&mut self, graph: &Graph, node: usize, place: &[u32]) {
         for (other, weight) in graph.of(node) {
             let place = place[*other as usize];
@@ -88,12 +88,12 @@ impl Tally {
         }
     }
 
-    /// What is said to `place`.
+    /// The messages to `place`.
     pub(super) fn to(&self, place: u32) -> u64 {
         self.said[place as usize]
     }
 
-    /// Gives out (place, what is said to it), and forgets it.
+    /// Gives out (place, messages to it), and forgets them.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (u32, u64)> {
         let said = &mut self.said;
         self.places.drain(..).map(move |place| (place, std::mem::take(&mut said[place as usize])))

@@ -1,7 +1,7 @@
-//! The three moves of [`improve`](super::improve), on LPs or on groups of them: even out loads, gather what talks, find
-//! groups.
+//! The three moves of [`improve`](super::improve), on LPs or on groups of them: even out loads, bring nodes that send to each
+//! other together, find groups.
 //!
-//! Invariant: whoever is alone in its federate stays there. The number of moves is bounded: each move of `even_out` lowers
+//! Invariant: a node that is alone in its federate stays there. The number of moves is bounded: each move of `even_out` lowers
 //! the sum of the squares of the loads, each one of `gather` the messages between federates, and both in rounds that are
 //! counted.
 
@@ -52,7 +52,7 @@ pub(super) fn even_out(owner: &mut [u32], federates: u32, loads: &[u64]) {
                     }
                 }
             }
-            // The smallest federate only grows: what does not help now never will.
+            // The smallest federate only grows: a move that does not help now never will.
             None => {
                 heavy.remove(&(most, Reverse(from)));
             }
@@ -74,7 +74,7 @@ fn fitting(
     largest.or_else(smallest).copied()
 }
 
-/// Moves each node to the federate that it talks to most, while that federate keeps within the slack of the mean or below
+/// Moves each node to the federate that it sends to most, while that federate keeps within the slack of the mean or below
 /// the one the node comes from.
 pub(super) fn gather(owner: &mut [u32], federates: u32, loads: &[u64], graph: &Graph) {
     let limit = limit(loads, federates, TALK_SLACK);
@@ -110,7 +110,7 @@ pub(super) fn gather(owner: &mut [u32], federates: u32, loads: &[u64], graph: &G
     }
 }
 
-/// Groups of nodes that talk among themselves, none larger than its part of a federate: each node joins the group it talks
+/// Groups of nodes that send to each other, none larger than its part of a federate: each node joins the group it sends
 /// to most (size-constrained label propagation; Meyerhenke, Sanders and Schulz, 2014). Gives the group of each node, and how
 /// many there are.
 pub(super) fn groups(loads: &[u64], graph: &Graph, federates: u32) -> (Vec<u32>, u32) {

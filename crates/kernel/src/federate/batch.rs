@@ -253,7 +253,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         done
     }
 
-    /// Hands on what was sent. Not event by event: a copy right behind the write waits for it.
+    /// Hands on what was sent, all events together: copying each at once would stall on the store.
     pub(super) fn route(&mut self, partition: &Partition, outbox: &mut Outbox<M::Event>) {
         match self.place {
             Place::Run { first, count } => {

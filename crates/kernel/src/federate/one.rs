@@ -1,7 +1,7 @@
 //! The exact gear: one event after the other in the total order of the federate.
 //!
 //! What an event sends need not be in the queue before the next one is taken, only before one is taken that it might
-//! precede. So messages are handed on together (a copy right behind the write waits for it): at the latest before anything
+//! precede. So messages are handed on together (copying each at once would stall on the store): at the latest before anything
 //! is taken that is not within the lookahead of the first of them, and at once where something was sent nearer than that.
 
 use super::batch::{self, SENT};

@@ -1,6 +1,6 @@
-//! Telling somebody of every event that has become final, in the total order of the federate.
+//! Reports every event that has become final to an observer, in the total order of the federate.
 //!
-//! Where nobody watches, a federate pays one branch for each event of the exact gear, and nothing in the fast one. Where somebody
+//! Without an observer, a federate pays one branch for each event of the exact gear, and nothing in the fast one. Where somebody
 //! does, it works in the exact gear only; what comes out of the log of Time Warp is held back until nothing can come before it.
 //!
 //! Invariant: what is told of a federate is in the total order for as long as its LPs stay together.

@@ -1,14 +1,14 @@
 //! Windows whose ends differ: each federate goes as far as its distance from the others allows.
 //!
 //! The distance from federate `j` to `i` is the least sum of lookaheads along channels that lead from `j` to `i`, one
-//! channel at least: whatever happens at `j` from time `t` on reaches `i` at `t` plus the distance or later, through
-//! whomever. From `i` to itself it is the shortest cycle, since what `i` sends may cause others to send to it. The least
+//! channel at least: whatever happens at `j` from time `t` on reaches `i` at `t` plus the distance or later, on
+//! any path. From `i` to itself it is the shortest cycle, since what `i` sends may cause others to send to it. The least
 //! event times `next` of all federates thus bound what may still arrive at `i`: `min over j of next[j] + distance(j, i)`.
 //! That is the bounded lag (Lubachevsky, 1989); another algorithm uses distances between objects too (Ayani, 1989). The *lag*
-//! is how far a federate may be ahead of the least event of all, so that one that nobody sends to does not fill the memory with
-//! its messages: the longest channel's lookahead.
+//! is how far a federate may be ahead of the least event of all, so that a federate that receives nothing does not fill the memory
+//! with its messages: the longest channel's lookahead.
 //!
-//! Invariants: every bound is above the least event time, so that somebody has work in every window; bounds never fall,
+//! Invariants: every bound is above the least event time, so that at least one federate has work in every window; bounds never fall,
 //! as long as nothing is sent to arrive before the receiver's bound.
 
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl Distances {
     }
 }
 
-/// Says where the next window ends for each federate.
+/// Computes where the next window ends for each federate.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -5,10 +5,10 @@
 //! has been delivered to inboxes by then. So every message is always counted once at least: with its sender while it is being
 //! sent, and with its receiver from then on (Fujimoto and Hybinette, 1997: shared memory shows messages in transit).
 //!
-//! Two ways to come to a value. [`GvtKind::Asynchronous`]: a round reads the least floor, whoever is at work or off its
-//! core meanwhile; nobody waits and nobody need be scheduled (wait-free and driven by time, as in Pellegrini and
-//! Quaglia, 2014). [`GvtKind::Synchronous`]: a round lets nobody take a federate any more, waits until all are back, and then
-//! reads the least floor; the readable reference.
+//! Two ways to come to a value. [`GvtKind::Asynchronous`]: a round reads the least floor, whichever workers run or are
+//! off their cores meanwhile; no worker waits and none need be scheduled (wait-free and driven by time, as in Pellegrini and
+//! Quaglia, 2014). [`GvtKind::Synchronous`]: a round lets no worker take a federate any more, waits until all are back, and
+//! then reads the least floor; the readable reference.
 //!
 //! Invariant: GVT never falls.
 
@@ -94,7 +94,7 @@ impl Gvt {
         !self.gathering
     }
 
-    /// `federate` is in somebody's hands, who takes its mail after this.
+    /// A worker has `federate`, and takes its mail after this.
     pub fn take(&mut self, federate: u32) {
         let at = federate as usize;
         self.own[at] = self.own[at].min(self.mail[at]);
@@ -123,7 +123,7 @@ impl Gvt {
         self.gathering && self.close_round()
     }
 
-    /// `federate`, which is in somebody's hands, will do nothing before `floor` any more, mail apart that it has not taken in.
+    /// `federate`, which a worker has, will do nothing before `floor` any more, mail apart that it has not taken in.
     pub fn raise(&mut self, federate: u32, floor: Time) {
         let own = &mut self.own[federate as usize];
         *own = floor.max(*own);

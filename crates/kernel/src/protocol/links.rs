@@ -75,7 +75,7 @@ impl Links {
         self.on_demand
     }
 
-    /// How far the federate may go; [`Time::MAX`] if nobody sends to it.
+    /// How far the federate may go; [`Time::MAX`] if no federate sends to it.
     pub fn bound(&self) -> Time {
         self.incoming.iter().map(|channel| channel.clock).min().unwrap_or(Time::MAX)
     }

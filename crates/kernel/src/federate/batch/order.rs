@@ -91,7 +91,7 @@ impl Order {
         for event in events {
             self.counts[within(event)] += 1;
         }
-        // Written for every LP and kept for those with events: whether it has any is a coin toss to the processor.
+        // Written for every LP and kept for those with events: whether it has any would be an unpredictable branch.
         self.runs.resize(self.counts.len(), Run { within: 0, start: 0 });
         let (mut start, mut runs) = (0, 0);
         for (within, count) in self.counts.iter_mut().enumerate() {
