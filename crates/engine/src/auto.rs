@@ -1,16 +1,16 @@
-//! `auto`: finds out by trying how a model runs fastest.
+//! `auto`: finds by trials how a model runs fastest.
 //!
 //! A *way* is a protocol and the most groups that federates are merged into. A run begins with the way that is best for
-//! most models. A first glance shows whether windows hold next to no events: then another way goes on at once. A little
+//! most models. A first glance shows whether windows are nearly empty: then another way replaces it at once. A little
 //! later, and then at growing intervals, every way that could be better is tried for a short stretch, the present one
 //! first. Those that come near the fastest are tried once more, for longer, since the beginning and the end of a stretch
-//! weigh much in a short one; then the fastest goes on. Nothing of the result depends on that: a way only says who works on
-//! what.
+//! weigh much in a short one; then the run continues with the fastest. The result does not depend on that: a way only says
+//! which worker runs what.
 //!
-//! An optimistic run is looked after likewise, later and more seldom: its ways are other groups, and no parallel work at all,
+//! An optimistic run has trials too, later and less often: its ways are other groups, and no parallel work at all,
 //! since rollbacks may cost more than a second core brings.
 //!
-//! Where somebody else keeps the workers from their cores, the next trial is due at once, and all in one group, which is work for
+//! Where other programs keep the workers from their cores, the next trial is due at once, and all in one group, which is work for
 //! one thread, is among its ways.
 //!
 //! Trials are bounded by what has run before them: a stretch is a small part of that, and where dealing the LPs anew takes
@@ -134,7 +134,7 @@ struct Trial {
 pub(crate) struct Auto {
     ways: Vec<Tried>,
     present: usize,
-    /// The trial that goes on, if there is one.
+    /// The trial under way, if there is one.
     trial: Option<Trial>,
     trials: u32,
     /// Whether the first glance is still to come.

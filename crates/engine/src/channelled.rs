@@ -1,9 +1,9 @@
-//! Null messages on many threads: no windows, every federate goes as far as the promises it has.
+//! Null messages on many threads: no windows, every federate runs as far as the promises that it has received allow.
 //!
 //! A worker takes the federate furthest behind, takes in its messages and promises, runs it up to its bound for a batch,
 //! and posts events and new promises to its neighbours. A neighbour becomes ready when its bound rises, or, on demand,
-//! when somebody asks it for a promise. The run is over when nobody is ready or running: all promises have reached the
-//! horizon, or nobody waits for one, or there are no events left anywhere.
+//! when a federate asks it for a promise. The run is over when no federate is ready or running: all promises have reached
+//! the horizon, or no federate waits for one, or there are no events left anywhere.
 //!
 //! Invariants: a federate is ready at most once, and run by one worker at a time; what was posted while it ran makes it
 //! ready again (`again`). `alive` counts the events that exist; it is raised before they are posted, so that it is zero
@@ -322,7 +322,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Channelled<'_, M, Q> {
         }
         let Some(federate) = state.ready.take(worker) else {
             if state.running == 0 {
-                // Everybody is idle and nobody can wake them.
+                // All workers are idle and none can wake them.
                 self.end(&mut state, None);
                 return Turn::Over;
             }

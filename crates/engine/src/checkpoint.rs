@@ -1,4 +1,4 @@
-//! Checkpoints: a whole run in a file, from which any protocol, partition and number of threads can go on.
+//! Checkpoints: a whole run in a file, from which any protocol, partition and number of threads can continue it.
 //!
 //! A file is a fixed opening (magic word, version of the format, lengths), a header that the engine does not look into, a
 //! body (a [`World`](paceline_kernel::World) in the postcard format), and a checksum over all of it. Invariant: under its own name a checkpoint is

@@ -1,7 +1,7 @@
 //! Whether the workers of a run get the cores they want: how long they were ready to run and did not.
 //!
 //! Linux counts that for every thread (`/proc/self/task/N/schedstat`, the second number, in nanoseconds). Where it is not
-//! counted, nobody is ever found to be kept waiting.
+//! counted, no worker ever counts as kept waiting.
 //!
 //! Invariant: what is said follows from the waiting of threads that were given; a thread seen for the first time has waited
 //! since it began.
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::cores::{self, Leader};
 
-/// Workers that together wait for this part of a core are kept from it by somebody else.
+/// Workers that together wait for this part of a core are kept from it by other programs.
 const KEPT: f64 = 0.2;
 /// In so many looks in a row.
 const LOOKS: u32 = 2;

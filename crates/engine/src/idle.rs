@@ -1,8 +1,8 @@
 //! Waiting that never burns a core: a short bounded spin, then sleep.
 //!
 //! An event count. A worker that finds nothing to do reads the *epoch* while it still holds the lock under which it looked,
-//! lets go, and calls [`Idle::wait`] with it. Whoever makes work changes what is under that lock first and calls
-//! [`Idle::wake`] after, which moves the epoch on: the waiting worker either sees the new epoch or is asleep and gets woken.
+//! releases it, and calls [`Idle::wait`] with the epoch. A worker that adds work first changes what is under that lock and
+//! then calls [`Idle::wake`], which advances the epoch: the waiting worker either sees the new epoch or is asleep and gets woken.
 //!
 //! Nobody is woken in vain: of the workers wanted, those that still spin see the epoch by themselves; only the rest are
 //! taken out of their sleep, the one that fell asleep last first, because its federates are still in the cache. Threads
@@ -58,7 +58,8 @@ impl Idle {
             return;
         }
         sleepers.push(worker);
-        // Chosen means to look, even at the epoch seen: whoever chose it may have moved the epoch on before it was read.
+        // A worker that was chosen must check again, even at the epoch seen: its waker may have advanced the epoch before the
+        // worker read it.
         while sleepers.contains(&worker) && self.epoch() == seen {
             sleepers = self.wakes[worker].wait(sleepers).unwrap_or_else(|poisoned| poisoned.into_inner());
         }

@@ -40,7 +40,7 @@ struct Shared {
     pause: AtomicBool,
     /// A pause is granted when this many events have been committed.
     pause_events: AtomicU64,
-    /// Worker threads asked for; zero where nobody has asked.
+    /// Worker threads asked for; zero where the number was not set.
     wanted: AtomicU32,
     threads: AtomicU32,
     events: AtomicU64,
@@ -54,7 +54,7 @@ struct Shared {
 pub(crate) enum Halt {
     /// For good.
     Stop,
-    /// To go on in another leg.
+    /// To continue in another leg.
     Pause,
 }
 
@@ -74,7 +74,7 @@ impl Monitor {
         self.0.stop.load(Ordering::Relaxed)
     }
 
-    /// Asks the run to go on with `threads` worker threads, from 1 to [`MOST_THREADS`], after the batches in hand. The
+    /// Asks the run to continue with `threads` worker threads, from 1 to [`MOST_THREADS`], after the batches in hand. The
     /// result of the run stays. Sequential runs stay on one thread.
     pub fn set_threads(&self, threads: u32) -> Result<(), ThreadsError> {
         if !(1..=MOST_THREADS).contains(&threads) {

@@ -1,6 +1,6 @@
-//! Telling somebody what a run does while it does it.
+//! Reports what a run does to an observer, during the run.
 //!
-//! Invariant: a run that nobody observes pays nothing but a branch; one that is observed has the same result.
+//! Invariant: a run without an observer pays nothing but a branch; an observed run has the same result.
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 //! other federates at once; the answer comes from any thread, through a [`Door`], and is taken in by whatever worker is free.
 //! Nothing is handed over that could still be taken back, so the federate is conservative under every protocol.
 //!
-//! - [`OutsideFederate`] is what somebody implements to take part: [`ThreadFederate`] runs the model itself on a thread of its
+//! - [`OutsideFederate`] is the trait to implement to take part: [`ThreadFederate`] runs the model itself on a thread of its
 //!   own, [`JsonFederate`] speaks JSON lines over a socket or a pipe.
 //! - [`proxy`](self::proxy) stands for it on the board of the protocol, [`answers`](self::answers) is where its answers wait.
 //!
@@ -58,7 +58,7 @@ pub trait OutsideFederate<M: Model>: Send {
     /// The stretch is over: it gives back the LPs.
     fn end(&mut self);
 
-    /// Whether it does what the model would do. Then the run may be stepped event by event, and written down, between two stretches.
+    /// Whether it does what the model would do. Then the run may be stepped event by event, and checkpointed, between two stretches.
     fn runs_model(&self) -> bool {
         false
     }

@@ -205,7 +205,7 @@ impl<M: Model> Run<M> {
     }
 
     /// Goes on until everything before `until` has happened, or everything before the horizon of the run if that is earlier.
-    /// Errors: the model breaks a rule, a checkpoint cannot be written. After an error nothing goes on any more.
+    /// Errors: the model breaks a rule, a checkpoint cannot be written. After an error the run cannot continue.
     pub fn run_until(&mut self, until: Time) -> Result<Reached, RunError> {
         self.live()?;
         let horizon = self.simulation.until;
@@ -266,7 +266,7 @@ impl<M: Model> Run<M> {
         Ok(())
     }
 
-    /// A handle to send events from other threads while the run goes on or waits. It takes them in when a call begins, and in a run
+    /// A handle to send events from other threads while the run executes or waits. It takes them in when a call begins, and in a run
     /// that is tied to real time ([`Simulation::pace`]) at once.
     pub fn sender(&self) -> Sender<M::Event> {
         Sender::new(&self.entrance, self.simulation.model.lps())

@@ -16,7 +16,7 @@ use crate::{Checkpoints, Monitor, Observer, Outside, Report, Run, RunError, Spec
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Protocol {
-    /// Whatever of these a short trial of the model itself finds fastest; it may change while the run goes on.
+    /// The protocol that a short trial of the model itself finds fastest; it may change during the run.
     Auto,
     /// One queue, one event after the other: the reference.
     Sequential,
@@ -28,7 +28,7 @@ pub enum Protocol {
     Window,
     /// Chandy-Misra-Bryant: every channel promises how far ahead it is silent.
     NullMessage,
-    /// The same, but promises without events are made only where somebody waits for them.
+    /// The same, but promises without events are made only where a federate waits for them.
     NullMessageOnDemand,
     /// Time Warp: federates run ahead and roll back.
     Optimistic,
@@ -237,7 +237,7 @@ impl<M: Model> Simulation<M> {
     }
 
     /// Ties simulated time to real time: `factor` simulated seconds a second, from the first call that runs on. Nothing happens
-    /// before it is due; a run that is late goes on as fast as it can until it is not, and leaves nothing out
+    /// before it is due; a run that is late runs as fast as it can until it has caught up, and leaves nothing out
     /// ([`Report::lateness`]). So people, hardware and virtual machines can take part, through [`Run::sender`].
     pub fn pace(mut self, factor: f64) -> Self {
         self.pace = Some(factor);
@@ -279,7 +279,7 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Goes on with a run that was written down, see [`crate::CheckpointFile::world`]. Model, seed and order of ties are to
+    /// Resumes a run from a checkpoint, see [`crate::CheckpointFile::world`]. Model, seed and order of ties are to
     /// be those of that run; all else may differ.
     pub fn resume(mut self, world: World<M>) -> Self {
         self.resumed = Some(world);
@@ -335,7 +335,7 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Has the LPs of federate `federate`, of as many as there are ([`Simulation::federates`]), run by somebody else. The
+    /// Has the LPs of federate `federate`, of as many as there are ([`Simulation::federates`]), run outside. The
     /// result stays, if that one does what the model would do. Needs a lookahead; federates are not merged, and no LPs move.
     pub fn outside(mut self, federate: u32, outside: Outside<M>) -> Self
     where

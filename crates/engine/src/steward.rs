@@ -1,8 +1,8 @@
-//! The steward of a run: a thread beside the workers that says when a leg is to end.
+//! The steward of a run: a thread beside the workers that decides when a leg ends.
 //!
-//! It asks for a pause when a checkpoint is due, when it is time to look whether LPs are to move or how
-//! the run is to go on, when workers are kept waiting for cores by somebody else, or when the cores that the process may use have changed and nobody has
-//! said how many threads there are to be. It also brings written checkpoints to the disk while the run goes on. It sleeps on
+//! It asks for a pause when a checkpoint is due, when it is time to check whether LPs should move or which protocol should run,
+//! when other programs keep workers from their cores, or when the number of threads follows the cores and the cores that the
+//! process may use have changed. It also brings written checkpoints to the disk during the run. It sleeps on
 //! a condition variable with a time-out, and is joined at the end of the run. A build for shuttle has no such thread:
 //! there the run does the same at its pauses.
 //!
@@ -19,7 +19,7 @@ use crate::{CheckpointError, Monitor, RunError};
 
 /// How often it looks at the cores.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often it looks whether workers are kept waiting: at first, and wherever they seem to be; ever more seldom where not.
+/// How often it looks whether workers are kept waiting: at first, and while they seem to be; less and less often while not.
 const CROWD: Duration = Duration::from_millis(20);
 const CROWD_SELDOM: Duration = Duration::from_millis(320);
 
@@ -31,9 +31,9 @@ struct Orders {
     due: Option<Instant>,
     /// When to look next whether LPs are to move between federates.
     look: Option<Instant>,
-    /// When to decide next how the run goes on.
+    /// When to decide next how the run continues.
     decision: Option<Instant>,
-    /// Whether workers are kept waiting since a decision was made last.
+    /// Whether workers have been kept waiting since the last decision.
     crowded: bool,
     /// The number of threads that follows the cores, where it does.
     threads: Option<u32>,
@@ -49,7 +49,7 @@ struct Desk {
     changed: Condvar,
 }
 
-/// The run's side of it.
+/// The run's handle on the steward.
 pub(crate) struct Steward {
     desk: Arc<Desk>,
     every: Option<Duration>,

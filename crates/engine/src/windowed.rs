@@ -1,9 +1,9 @@
-//! Windows on many threads: everybody works up to a bound, then the window moves. The bound is common to all, or each
+//! Windows on many threads: all federates run up to a bound, then the window moves. The bound is common to all, or each
 //! federate has its own ([`DistanceWindows`]).
 //!
 //! The board's state says which federates have work in the window and how many are not through yet. A worker takes the one
 //! furthest behind, runs it for a batch, and keeps the messages of all federates it runs on its desk. When nothing is left
-//! to take it hands everything over at once; whoever does so last opens the next window. So a thread that the operating
+//! to take it hands everything over at once; the worker that does so last opens the next window. So a thread that the operating
 //! system has taken off its core holds up only the federate in its hands, there is no barrier at which every thread must
 //! arrive, and locks are taken per federate and window, not per event.
 //!
@@ -53,7 +53,7 @@ impl Bounds {
         }
     }
 
-    /// How far apart federates may be that nobody need wait for.
+    /// How far apart federates may be without one waiting for another.
     fn slack(&self, lookahead: Time) -> Time {
         match self {
             Self::Common(..) => lookahead,

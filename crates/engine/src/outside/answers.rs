@@ -30,7 +30,7 @@ pub(crate) enum Answer<M: Model> {
     Late,
 }
 
-/// Why an outside federate cannot go on.
+/// Why an outside federate cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure {
@@ -68,7 +68,7 @@ impl<M: Model> Answers<M> {
         lock(&self.list).answers.pop_front()
     }
 
-    /// The next answer, as soon as there is one: for who is not a worker.
+    /// The next answer, as soon as there is one: for threads that are not workers.
     pub(crate) fn wait(&self) -> (u32, Answer<M>) {
         let mut list = lock(&self.list);
         loop {
@@ -79,7 +79,7 @@ impl<M: Model> Answers<M> {
         }
     }
 
-    /// Whether there are answers that nobody has taken in.
+    /// Whether there are answers that no worker has taken in.
     pub(crate) fn any(&self) -> bool {
         !lock(&self.list).answers.is_empty()
     }
@@ -139,7 +139,7 @@ impl<M: Model> Answers<M> {
     }
 }
 
-/// Says that a federate is gone, once nobody can answer for it any more.
+/// Says that a federate is gone, once no answer can come from it any more.
 struct Last<M: Model> {
     federate: u32,
     answers: Arc<Answers<M>>,
@@ -187,7 +187,7 @@ impl<M: Model> Door<M> {
         self.say(Answer::Done { next, events });
     }
 
-    /// It is not done, but will do nothing before `at_least` any more: those who wait for it may go on so far.
+    /// It is not done, but will do nothing before `at_least` any more: federates that wait for it may run up to that time.
     pub fn promise(&self, at_least: Time) {
         self.say(Answer::Promise(at_least));
     }
@@ -197,7 +197,7 @@ impl<M: Model> Door<M> {
         self.say(Answer::Ended(Box::new(lps)));
     }
 
-    /// It cannot go on, and the run is to end.
+    /// It cannot continue, and the run ends.
     pub fn failed(&self, failure: Failure) {
         self.say(Answer::Failed(failure));
     }

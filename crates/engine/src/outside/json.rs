@@ -70,7 +70,7 @@ enum Order<M: Model> {
     End,
 }
 
-/// The LPs of a federate are run by whoever is on the other side of a stream, which speaks lines of JSON (see the module).
+/// The LPs of a federate are run by the program on the other side of a stream of lines of JSON (see the module).
 ///
 /// ```
 /// # use paceline_kernel::{Context, LpId, Model, Time};
@@ -175,7 +175,7 @@ struct Stream<R, W: Write> {
     line: u64,
 }
 
-/// Why the other side cannot go on.
+/// Why the other side cannot continue.
 fn failed(why: impl std::fmt::Display) -> Failure {
     Failure::Other(why.to_string())
 }

@@ -30,7 +30,7 @@ impl<F, M: Model, Q> Occupant<F, M, Q> {
     }
 }
 
-/// What came of asking an outside federate to go on.
+/// The result of asking an outside federate to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// It will answer.
@@ -178,7 +178,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
         }
     }
 
-    /// Lets it go on up to `bound`, if there is anything for it to do.
+    /// Lets it run up to `bound`, if there is anything for it to do.
     pub(crate) fn advance(&mut self, bound: Time) -> Asked {
         assert!(self.bound.is_none(), "an outside federate is asked one thing at a time");
         if self.lvt() >= bound {

@@ -1,7 +1,7 @@
-//! A run between two of its legs, with queues of one kind: it goes on leg after leg up to a time, and ends in a report.
+//! A run between two of its legs, with queues of one kind: it runs leg after leg up to a time, and ends in a report.
 //!
 //! A leg ends when the run has come to that time, or at a pause: between two legs nothing is speculative or under way, and the run
-//! can be written down, or go on with other threads or with LPs in other federates. Pauses are asked for by the [`Steward`] and
+//! can be checkpointed, or continue with other threads or with LPs in other federates. Pauses are asked for by the [`Steward`] and
 //! by [`Monitor::set_threads`](crate::Monitor::set_threads).
 //!
 //! Invariant: between two legs no federate has a message for another, and no event before `time` is waiting unless the last leg was
@@ -247,7 +247,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         self.steward.follow(follows.then_some(self.threads));
     }
 
-    /// Decides how the run goes on, where that is left open.
+    /// Decides how the run continues, where that is left open.
     fn decide(&mut self) {
         let run = self.worked();
         let Some(auto) = &mut self.auto else { return };
