@@ -37,34 +37,14 @@ impl Machine<'_> {
                     self.deliver(packet);
                 }
             }
-            if vcpu == self.guests[guest].vcpus.first() && self.take_response(guest) {
-                let own = &mut self.vcpus[vcpu];
-                (own.kernel.errand, own.kernel.left_ns) = (Some(Errand::Response), self.costs.response_ns);
-                continue;
-            }
-            if vcpu == self.guests[guest].vcpus.first()
-                && let Some(packet) = self.take_from_ring(guest)
-            {
-                let bytes = self.network.packets.get(packet).message.bytes;
-                let event_ns = self.attend(vcpu);
-                let own = &mut self.vcpus[vcpu];
-                own.kernel.errand = Some(Errand::Receive(packet));
-                own.kernel.left_ns = event_ns + self.costs.receive_ns + self.costs.copy_ns(bytes);
+            if vcpu == self.guests[guest].vcpus.first() && self.take_interrupt(vcpu, guest) {
                 continue;
             }
             self.vcpus[vcpu].kernel.attends = false;
             let Some(process) = self.vcpus[vcpu].current else {
-                let Some(process) = self.guests[guest].ready.pop_front() else {
+                if !self.take_ready(vcpu, guest) {
                     return self.block(vcpu);
-                };
-                let own = &mut self.vcpus[vcpu];
-                own.current = Some(process);
-                own.quantum_ns = self.costs.guest_quantum_ns;
-                if own.previous.replace(process).is_some_and(|previous| previous != process) {
-                    (own.kernel.errand, own.kernel.left_ns) =
-                        (Some(Errand::Switch), self.costs.guest_switch_ns);
                 }
-                self.processes[process].last_vcpu = self.guests[guest].vcpus.offset_of(vcpu);
                 continue;
             };
             if self.vcpus[vcpu].quantum_ns == 0 {
@@ -74,26 +54,65 @@ impl Machine<'_> {
                 }
                 self.vcpus[vcpu].quantum_ns = self.costs.guest_quantum_ns;
             }
-            let next = self.next_of(process, vcpu);
-            // It may have woken others of its guest just now.
-            let others = !self.guests[guest].ready.is_empty();
-            let quantum_ns = if others { self.vcpus[vcpu].quantum_ns } else { u64::MAX };
-            match next {
-                Next::Run(work_ns) => return self.begin(vcpu, Doing::Process, Some(work_ns.min(quantum_ns))),
-                Next::Poll(None) => {
-                    return self.begin(vcpu, Doing::Polling, Some(quantum_ns).filter(|_| others));
-                }
-                Next::Poll(Some(left_ns)) => {
-                    return self.begin(vcpu, Doing::Polling, Some(left_ns.min(quantum_ns)));
-                }
-                Next::Yield if others => self.rotate(vcpu, guest, process),
-                Next::Yield => return self.yield_vcpu(vcpu),
-                Next::Off => self.vcpus[vcpu].current = None,
+            if !self.run_process(vcpu, guest, process) {
+                return;
             }
             if self.fault.is_some() {
                 return self.block(vcpu);
             }
         }
+    }
+
+    /// The kernel of a guest takes up, on its first VCPU, what has come by an interrupt. Whether there is anything.
+    fn take_interrupt(&mut self, vcpu: VcpuId, guest: GuestId) -> bool {
+        let (errand, left_ns) = if self.take_response(guest) {
+            (Errand::Response, self.costs.response_ns)
+        } else if let Some(packet) = self.take_from_ring(guest) {
+            let copy_ns = self.costs.copy_ns(self.network.packets.get(packet).message.bytes);
+            (Errand::Receive(packet), self.attend(vcpu) + self.costs.receive_ns + copy_ns)
+        } else {
+            return false;
+        };
+        let kernel = &mut self.vcpus[vcpu].kernel;
+        (kernel.errand, kernel.left_ns) = (Some(errand), left_ns);
+        true
+    }
+
+    /// The process that has been ready for longest comes to `vcpu`. Whether there is one.
+    fn take_ready(&mut self, vcpu: VcpuId, guest: GuestId) -> bool {
+        let Some(process) = self.guests[guest].ready.pop_front() else { return false };
+        let own = &mut self.vcpus[vcpu];
+        own.current = Some(process);
+        own.quantum_ns = self.costs.guest_quantum_ns;
+        if own.previous.replace(process).is_some_and(|previous| previous != process) {
+            (own.kernel.errand, own.kernel.left_ns) = (Some(Errand::Switch), self.costs.guest_switch_ns);
+        }
+        self.processes[process].last_vcpu = self.guests[guest].vcpus.offset_of(vcpu);
+        true
+    }
+
+    /// The process on `vcpu` does what comes next. Whether the VCPU is to look on for something to do at once: the process has
+    /// left it.
+    fn run_process(&mut self, vcpu: VcpuId, guest: GuestId, process: ProcessId) -> bool {
+        let next = self.next_of(process, vcpu);
+        // It may have woken others of its guest just now.
+        let others = !self.guests[guest].ready.is_empty();
+        let quantum_ns = if others { self.vcpus[vcpu].quantum_ns } else { u64::MAX };
+        match next {
+            Next::Run(work_ns) => self.begin(vcpu, Doing::Process, Some(work_ns.min(quantum_ns))),
+            Next::Poll(None) => self.begin(vcpu, Doing::Polling, Some(quantum_ns).filter(|_| others)),
+            Next::Poll(Some(left_ns)) => self.begin(vcpu, Doing::Polling, Some(left_ns.min(quantum_ns))),
+            Next::Yield if others => {
+                self.rotate(vcpu, guest, process);
+                return true;
+            }
+            Next::Yield => self.yield_vcpu(vcpu),
+            Next::Off => {
+                self.vcpus[vcpu].current = None;
+                return true;
+            }
+        }
+        false
     }
 
     /// The process on `vcpu` goes to the end of those that are ready.

@@ -66,6 +66,25 @@ fn settings(kind: &str, variant: usize) -> Settings {
     }
 }
 
+/// Other settings of a domain.
+fn change(kind: &str, value: u64) -> Settings {
+    match kind {
+        "gang" | "flexible" => Settings::default().with("gang", Setting::Count(value)),
+        "implicit" => Settings::default(),
+        _ => Settings::default().with("slice", Setting::Nanos(value * MS / 3)),
+    }
+}
+
+/// Everybody of the `vcpus` who are there is told of, with the place where it runs.
+fn check_told(lab: &Lab, pcpus: u32, vcpus: usize) {
+    let running: Vec<_> = (0..pcpus).filter_map(|pcpu| Some((lab.running(pcpu)?, PcpuId(pcpu)))).collect();
+    let dump = lab.policy.dump(lab.now_ns);
+    assert_eq!(dump.len(), vcpus);
+    let runs_on = |vcpu| running.iter().find(|(running, _)| *running == vcpu).map(|(_, pcpu)| *pcpu);
+    dump.iter().for_each(|own| assert_eq!(own.runs_on, runs_on(own.vcpu), "{own:?}"));
+    dump.iter().for_each(|own| assert!(own.awake || own.runs_on.is_none(), "{own:?}"));
+}
+
 fn play(kind: &str, own: Settings, pcpus: u32, events: &[(u64, Event)]) -> Vec<Stretch> {
     let mut lab = Lab::new(kind, own, pcpus);
     let mut doms: Vec<(DomId, Vec<u32>)> = Vec::new();
@@ -95,11 +114,7 @@ fn play(kind: &str, own: Settings, pcpus: u32, events: &[(u64, Event)]) -> Vec<S
             }
             Event::Adjust(which, value) => {
                 if let Some((dom, _)) = pick(which) {
-                    let mut change = match kind {
-                        "gang" | "flexible" => Settings::default().with("gang", Setting::Count(*value)),
-                        "implicit" => Settings::default(),
-                        _ => Settings::default().with("slice", Setting::Nanos(*value * MS / 3)),
-                    };
+                    let mut change = change(kind, *value);
                     lab.tell(|policy, now_ns, orders| {
                         // It may not fit: then nothing changes.
                         let _ = policy.adjust(now_ns, dom, &mut change, orders);
@@ -128,15 +143,7 @@ fn play(kind: &str, own: Settings, pcpus: u32, events: &[(u64, Event)]) -> Vec<S
             }
             Event::Ask(pcpu) => lab.tell(|_, _, orders| orders.reschedule(PcpuId(pcpu % pcpus))),
         }
-        // Everybody who is there is told of, with the place where it runs.
-        let running: Vec<_> =
-            (0..pcpus).filter_map(|pcpu| Some((lab.running(pcpu)?, PcpuId(pcpu)))).collect();
-        let dump = lab.policy.dump(lab.now_ns);
-        let told: usize = doms.iter().map(|(_, vcpus)| vcpus.len()).sum();
-        assert_eq!(dump.len(), told);
-        let runs_on = |vcpu| running.iter().find(|(running, _)| *running == vcpu).map(|(_, pcpu)| *pcpu);
-        dump.iter().for_each(|own| assert_eq!(own.runs_on, runs_on(own.vcpu), "{own:?}"));
-        dump.iter().for_each(|own| assert!(own.awake || own.runs_on.is_none(), "{own:?}"));
+        check_told(&lab, pcpus, doms.iter().map(|(_, vcpus)| vcpus.len()).sum());
         // A PCPU idles only if nobody is left for it at all, where there is but one.
         assert!(pcpus > 1 || lab.wasted().is_empty());
     }
