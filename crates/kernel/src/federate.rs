@@ -1,9 +1,9 @@
-//! A federate: a group of LPs with one event queue, run by whatever host gives it time.
+//! A federate: a group of LPs with one event queue, run by a host.
 //!
-//! The host decides how far it is safe to go (the *bound*) and how much to do at a time (the *budget*). Two gears, to be mixed at will:
+//! The host decides how far it is safe to go (the *bound*) and how much to do at a time (the *budget*). It has two gears, which can be mixed:
 //!
 //! - [`Federate::advance`] works whole LPs inside the bound, at full speed: it takes all events before the bound out of the
-//!   queue at once, deals them to their LPs, and runs LP after LP (see [`batch`](self::batch)).
+//!   queue at once, sorts them by LP, and runs LP after LP (see [`batch`](self::batch)).
 //! - [`Federate::step`] runs exactly one event, the least in the total order.
 //!
 //! Both keep each LP's events in the total order, and nothing else matters to the result: LPs influence each other only
@@ -70,7 +70,7 @@ pub struct Federate<M: Model, Q> {
     events: u64,
     last: Time,
     output: M::Output,
-    /// Where the host wants to know what LPs cost.
+    /// Times the turns of LPs, if the host asks for that.
     meter: Option<Meter>,
     /// The observer of final events, if there is one.
     watch: Option<Watch<M>>,
@@ -231,7 +231,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.lps
     }
 
-    /// Ends the run: tells the model the final states and the events left over, and gives out what there is to report.
+    /// Ends the run: tells the model the final states and the events left over, and returns the results.
     pub fn finish(mut self, model: &M) -> Finished<M::Output> {
         self.put_back();
         self.tell_before(Time::MAX);
@@ -249,7 +249,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     }
 }
 
-/// What a federate leaves behind.
+/// The results of a federate.
 #[derive(Debug)]
 pub struct Finished<O> {
     /// The model's output.

@@ -1,7 +1,7 @@
 //! The pure core of Paceline: simulated time, the total order of events, event queues, federates and the protocols that
 //! keep them in step.
 //!
-//! Nothing in here knows a thread, a clock, a socket or a file: time and messages come in, messages and decisions go out,
+//! Nothing in here uses a thread, a clock, a socket or a file: time and messages come in, messages and decisions go out,
 //! and the same inputs always give the same outputs. Hosts (the `engine` crate, later a simulated machine or another
 //! process) drive it.
 

@@ -1,8 +1,8 @@
 //! The fast gear: all events before a bound, LP by LP.
 //!
 //! Events come out of the queue unsorted and are dealt to *blocks* of neighbouring LPs, small enough that a block's
-//! states and events stay in the processor's cache. The block in hand is put in order LP by LP (see [`order`]); the LP in
-//! hand works its run off. Events that an LP sends itself within the bound join its run through a small heap, `late`.
+//! states and events stay in the processor's cache. The current block is put in order LP by LP (see [`order`]); then each
+//! LP handles its events. Events that an LP sends itself within the bound join its run through a small heap, `late`.
 //! No allocation and no shared write per event.
 //!
 //! Invariants: every event of the batch is before `bound` and to an LP of this federate; of the block in hand, what was

@@ -8,7 +8,7 @@ use super::batch::{self, SENT};
 use super::{Federate, Progress};
 use crate::{Context, Event, EventQueue, Model, Outbox, Partition, Time};
 
-/// Events whose LPs are read ahead of them.
+/// How many events ahead LPs are prefetched.
 const FETCHED: usize = 16;
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
@@ -87,7 +87,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             fetched -= 1;
             let first = self.sent.is_empty();
             if self.watch.is_some() {
-                // For whoever asks after a panic; without a watch, Time Warp runs safe batches in the other gear.
+                // For error messages after a panic; without a watch, Time Warp runs safe batches in the other gear.
                 self.batch.take_in_hand(event.clone());
             }
             let near = self.run_one(model, partition, &event);

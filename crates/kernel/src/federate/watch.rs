@@ -1,9 +1,9 @@
 //! Reports every event that has become final to an observer, in the total order of the federate.
 //!
-//! Without an observer, a federate pays one branch for each event of the exact gear, and nothing in the fast one. Where somebody
-//! does, it works in the exact gear only; what comes out of the log of Time Warp is held back until nothing can come before it.
+//! Without an observer, a federate pays one branch for each event of the exact gear, and nothing in the fast one. With
+//! an observer it works in the exact gear only; events out of the log of Time Warp are held back until nothing can precede them.
 //!
-//! Invariant: what is told of a federate is in the total order for as long as its LPs stay together.
+//! Invariant: the reports of a federate are in the total order for as long as its LPs stay together.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use std::sync::Arc;
 use super::Federate;
 use crate::{Event, EventQueue, LpId, Model, Time};
 
-/// Is told of events that have become final.
+/// Receives events that have become final.
 pub trait CommitObserver<M: Model>: Send + Sync {
-    /// `event` has happened to `lp`, which is in this federate, at `at`. Called by whatever thread works on the federate.
+    /// `event` has happened to `lp`, which is in this federate, at `at`. Called on the thread that runs the federate.
     fn committed(&self, federate: u32, lp: LpId, at: Time, event: &M::Event);
 }
 
-/// Who watches a federate.
+/// The observer of a federate.
 pub(super) struct Watch<M: Model> {
     observer: Arc<dyn CommitObserver<M>>,
-    /// Events that are final and not told yet, as something may still come before them.
+    /// Events that are final and not reported yet, as something may still come before them.
     held: Vec<Event<M::Event>>,
     /// Events do not become final in the total order.
     holds: bool,
@@ -49,7 +49,7 @@ impl<M: Model> Watch<M> {
         self.observer.committed(federate, event.to(), event.time(), &event.payload);
     }
 
-    /// Tells of those held back that are `due`.
+    /// Reports those held back that are `due`.
     fn tell_held(&mut self, federate: u32, due: impl Fn(&Event<M::Event>) -> bool) {
         let mut due: Vec<_> = self.held.extract_if(.., |event| due(event)).collect();
         due.sort_unstable();
@@ -58,7 +58,7 @@ impl<M: Model> Watch<M> {
 }
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
-    /// Tells `observer` from now on of every event that has become final, in the total order of this federate.
+    /// Reports to `observer`, from now on, every event that has become final, in the total order of this federate.
     pub fn watch(&mut self, observer: Arc<dyn CommitObserver<M>>) {
         self.put_back();
         self.watch = Some(Watch { observer, held: Vec::new(), holds: false });
@@ -71,7 +71,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         }
     }
 
-    /// Tells of what is held back and is before `time`: nothing before that can become final any more.
+    /// Reports what is held back and is before `time`: nothing before that can become final any more.
     pub fn tell_before(&mut self, time: Time) {
         if let Some(watch) = &mut self.watch {
             watch.tell_held(self.id, |event| event.time() < time);
