@@ -3,7 +3,7 @@
 //! A federate's load is the time that its events take: turns of its LPs are timed. A look is cheap where loads are even;
 //! otherwise the federates are taken apart, the LPs measured ([`Activity`]), and dealt anew where [`improve`] promises at
 //! least [`LEAST_GAIN`]. What messages between federates and rollbacks cost differs from model to model: every move is a
-//! trial, which the next look ends. If the run has not become faster, everybody goes back to where they were.
+//! trial, which the next look ends. If the run has not become faster, all LPs go back to where they were.
 //!
 //! Invariants: a move leaves the number of federates as it is; the result of a run does not depend on anything in here.
 
@@ -30,7 +30,7 @@ const UNTIMED_NS: u64 = 1;
 /// The share of the time that a move must promise to save.
 const LEAST_GAIN: f64 = 0.05;
 /// What a message to another federate costs more than one within, in nanoseconds. An estimate; `cargo bench -p
-/// paceline-engine --bench balance` shows what comes of it.
+/// paceline-engine --bench balance` shows the gain.
 const REMOTE_NS: f64 = 80.0;
 
 /// What moving LPs came to.
@@ -48,7 +48,7 @@ pub struct Balancing {
     pub imbalance_before: f64,
     /// The same since the last move.
     pub imbalance_after: f64,
-    /// Of the messages seen at the first look, the share between federates; none where nobody looked at messages.
+    /// Of the messages seen at the first look, the share between federates; none where messages were not looked at.
     pub remote_before: Option<f64>,
     /// The same after the last look, by what had been seen until then.
     pub remote_after: Option<f64>,
@@ -56,11 +56,11 @@ pub struct Balancing {
     pub wall: Duration,
 }
 
-/// What a look at the federates says.
+/// The result of a look at the federates.
 pub(crate) enum Glance {
     /// Nothing is to move.
     Even,
-    /// The LPs are to be looked at.
+    /// The LPs are to be measured.
     Uneven,
     /// They are to be where they were before the last move.
     GoBack(Partition),
@@ -177,7 +177,7 @@ impl Balancer {
         self.trial = None;
     }
 
-    /// A look at the federates, which `threads` threads work off.
+    /// A look at the federates, which `threads` threads run.
     pub(crate) fn glance<M: Model, Q: EventQueue<M::Event>>(
         &mut self,
         federates: &[Federate<M, Q>],
@@ -307,7 +307,7 @@ fn clock() -> Clock {
     Arc::new(move || start.elapsed().as_nanos() as u64)
 }
 
-/// What so many events of each federate take, in nanoseconds.
+/// The time that this many events of each federate take, in nanoseconds.
 fn costed<M: Model, Q: EventQueue<M::Event>>(events: &[u64], federates: &[Federate<M, Q>]) -> Vec<u64> {
     let mut all = Cost::default();
     federates.iter().for_each(|federate| all.add(federate.cost()));

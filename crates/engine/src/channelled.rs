@@ -65,11 +65,11 @@ pub(crate) struct Channelled<'a, M: Model, Q> {
 enum Ran {
     /// Whether it has more to do, and how far it has come.
     Turn(bool, Time),
-    /// It is outside and was asked to go on; it will do nothing before this.
+    /// It is outside and was asked to continue; it will do nothing before this.
     Asked(Time),
 }
 
-/// What a worker keeps at hand.
+/// A worker's own state.
 pub(crate) struct Desk<E> {
     outbox: Outbox<E>,
     arrived: Vec<Batch<E>>,
@@ -124,7 +124,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         Self { model, partition, until, monitor, useful, seats, alive, state, idle, answers }
     }
 
-    /// Runs a federate for a batch and posts what comes of it.
+    /// Runs a federate for a batch and posts the messages and promises that result.
     fn run(&self, id: u32, desk: &mut Desk<M::Event>) -> Result<Ran, RunError> {
         let seat = &self.seats[id as usize];
         let mut owner = lock(&seat.federate);
@@ -226,7 +226,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         self.idle.wake_all();
     }
 
-    /// Touches those to whom something was posted, and says how far all have come.
+    /// Touches the federates that something was posted to, and publishes how far all have come.
     fn tell(&self, state: &mut State, desk: &mut Desk<M::Event>) {
         state.null_messages += std::mem::take(&mut desk.null_messages);
         desk.touched.drain(..).for_each(|touched| state.touch(touched));

@@ -4,7 +4,7 @@
 //! releases it, and calls [`Idle::wait`] with the epoch. A worker that adds work first changes what is under that lock and
 //! then calls [`Idle::wake`], which advances the epoch: the waiting worker either sees the new epoch or is asleep and gets woken.
 //!
-//! Nobody is woken in vain: of the workers wanted, those that still spin see the epoch by themselves; only the rest are
+//! No worker is woken in vain: of the workers wanted, those that still spin see the epoch by themselves; only the rest are
 //! taken out of their sleep, the one that fell asleep last first, because its federates are still in the cache. Threads
 //! beyond the number of cores therefore just sleep.
 //!
@@ -83,7 +83,7 @@ impl Idle {
         }
     }
 
-    /// It is over: everybody is to look.
+    /// It is over: all workers must check.
     pub(crate) fn wake_all(&self) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
         let mut sleepers = lock(&self.sleepers);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use paceline_kernel::{CommitObserver, LpId, Model, Time};
 
-/// Is told what happens in a run, by whatever thread does it: whatever it takes is taken from the run. A federate that is observed
-/// works one event after the other, more slowly than else.
+/// Receives what happens in a run, on the thread that does it: the time that the observer takes slows the run. An observed federate
+/// runs one event after the other, which is slower.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};

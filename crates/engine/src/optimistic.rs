@@ -3,7 +3,7 @@
 //! A worker takes the federate with the least floor, takes in its mail (which may roll it back), lets it run one batch,
 //! posts what it sent, and reports. GVT is the least floor of all (`Gvt`, in the kernel); it is read at every report, by
 //! whoever reports, so that a worker taken off its core holds up nothing but GVT, and the others only once they are as far
-//! ahead as pays. A federate that must wait for GVT says for which; no worker looks at it before, unless mail comes.
+//! ahead as is worth it. A federate that must wait for GVT says for which; no worker looks at it before, unless mail comes.
 //!
 //! Invariants: a federate is ready, waiting, or in one worker's hands; GVT is read before the mail is taken; messages are in
 //! inboxes before they are reported. Lock order: federate, then inbox; the state is taken alone.
@@ -63,7 +63,7 @@ pub(crate) struct Optimistic<'a, M: Model, Q> {
     answers: Option<Arc<Answers<M>>>,
 }
 
-/// What a worker keeps at hand.
+/// A worker's own state.
 pub(crate) struct Desk<E> {
     outbox: Outbox<E>,
     arrived: Vec<Mail<E>>,

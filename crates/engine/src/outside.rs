@@ -1,6 +1,6 @@
 //! Outside federates: LPs that are run elsewhere take part in a run.
 //!
-//! To the protocols such a federate is one whose turn ends later: a worker hands it the events before its bound and goes on to
+//! To the protocols such a federate is one whose turn ends later: a worker hands it the events before its bound and turns to
 //! other federates at once; the answer comes from any thread, through a [`Door`], and is taken in by whatever worker is free.
 //! Nothing is handed over that could still be taken back, so the federate is conservative under every protocol.
 //!
@@ -9,7 +9,7 @@
 //! - [`proxy`](self::proxy) stands for it on the board of the protocol, [`answers`](self::answers) is where its answers wait.
 //!
 //! Invariants: between two legs every outside federate has given its LPs back; it is asked one thing at a time; what it answers
-//! is checked before anybody else sees it.
+//! is checked before any other federate sees it.
 
 mod answers;
 mod error;

@@ -1,7 +1,7 @@
 //! The workers: threads that take turns at a board until the run is over.
 //!
 //! A [`Board`] is what the federates and the protocol look like to a worker. It holds all shared state; a worker holds
-//! only its desk. A panic in the model ends the run for everybody and is then passed on to the caller, who only waits.
+//! only its desk. A panic in the model ends the run for all workers and is then passed on to the caller, who only waits.
 //! The threads outlive a board: they wait for the next one.
 
 use std::io;
@@ -36,8 +36,8 @@ pub(crate) enum Turn {
 }
 
 impl Turn {
-    /// There is nothing to do, unless an outside federate has answered: before `epoch` was read, that has woken nobody who will still
-    /// look.
+    /// There is nothing to do, unless an outside federate has answered: before `epoch` was read, that has woken no worker that will still
+    /// check.
     pub(crate) fn nothing<M: Model>(epoch: u32, answers: Option<&Answers<M>>) -> Self {
         if answers.is_some_and(Answers::any) { Self::Worked } else { Self::Nothing(epoch) }
     }
@@ -124,7 +124,7 @@ impl Crew {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Calls `work` on each of so many threads, with its number. They stay for the next call, which may need fewer.
+    /// Calls `work` on each of this many threads, with its number. They stay for the next call, which may need fewer.
     #[cfg(not(paceline_shuttle))]
     fn on_all(&mut self, workers: usize, work: impl Fn(usize) + Sync) -> Result<(), RunError> {
         let threads = match self.threads.take().filter(|threads| threads.current_num_threads() >= workers) {

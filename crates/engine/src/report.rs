@@ -55,7 +55,7 @@ pub struct Report<O> {
     pub wall: Duration,
     /// The digest over committed events and final states.
     pub digest: Digest,
-    /// The simulated time reached: the horizon, the last event, or how far everybody had come when interrupted.
+    /// The simulated time reached: the horizon, the last event, or how far all federates had come when interrupted.
     pub end_time: Time,
     /// Why it ended.
     pub ended_by: EndedBy,

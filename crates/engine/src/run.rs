@@ -1,6 +1,6 @@
-//! A run as a value: started, run on to any time, looked into, given events from outside, and ended in a report.
+//! A run as a value: its owner starts it, runs it up to any time, reads its states, sends it events, and ends it in a report.
 //!
-//! A run goes in legs ([`course`]); between two calls of its owner it stands between two legs, at a moment when nothing is
+//! A run consists of legs ([`course`]); between two calls of its owner it stands between two legs, at a moment when nothing is
 //! speculative or under way. However it is cut into calls, its result is the same.
 
 mod between;
@@ -30,7 +30,7 @@ pub enum Reached {
     Time,
     /// No events are left before the horizon of the run.
     End,
-    /// Somebody asked the run to stop ([`Monitor::stop`]). Federates stand where their batches ended; [`Run::time`] is how far all
+    /// The run was asked to stop ([`Monitor::stop`]). Federates stand where their batches ended; [`Run::time`] is how far all
     /// of them have come.
     Stopped,
 }
@@ -42,7 +42,7 @@ pub enum SendError {
     /// There is no such LP.
     #[error("an event for {lp} from outside; allowed: LPs below {lps}")]
     UnknownLp {
-        /// To whom it was sent.
+        /// The receiver.
         lp: LpId,
         /// LPs of the model.
         lps: u32,
@@ -50,7 +50,7 @@ pub enum SendError {
     /// What happens then is over.
     #[error("an event for {lp} at {at} from outside; allowed: {earliest} or later")]
     TooEarly {
-        /// To whom it was sent.
+        /// The receiver.
         lp: LpId,
         /// For when.
         at: Time,
@@ -60,7 +60,7 @@ pub enum SendError {
     /// It would never happen.
     #[error("an event for {lp} from outside at the end of time")]
     BeyondClock {
-        /// To whom it was sent.
+        /// The receiver.
         lp: LpId,
     },
 }
@@ -199,12 +199,12 @@ impl<M: Model> Run<M> {
         (0..self.simulation.model.lps()).map(LpId).map(|lp| (lp, self.state(lp)))
     }
 
-    /// Shows the events waiting, in any order: to whom, when, what. Takes time for each of them.
+    /// Lists the pending events, in any order: receiver, time, event. Takes time for each of them.
     pub fn look_at_pending(&mut self, mut look: impl FnMut(LpId, Time, &M::Event)) {
         each!(&mut self.legs, course => course.look_at_pending(&mut look));
     }
 
-    /// Goes on until everything before `until` has happened, or everything before the horizon of the run if that is earlier.
+    /// Runs until everything before `until` has happened, or everything before the horizon of the run if that is earlier.
     /// Errors: the model breaks a rule, a checkpoint cannot be written. After an error the run cannot continue.
     pub fn run_until(&mut self, until: Time) -> Result<Reached, RunError> {
         self.live()?;
@@ -229,7 +229,7 @@ impl<M: Model> Run<M> {
         })
     }
 
-    /// Goes on for one window: from the next event for the lookahead of the model, or for its instant where there is none.
+    /// Runs one window: from the next event for the lookahead of the model, or for its instant where there is none.
     pub fn run_window(&mut self) -> Result<Reached, RunError> {
         let Some(next) = self.next_time() else { return self.run_until(Time::MAX) };
         let width = self.simulation.model.lookahead().max(Time::nanos(1));
@@ -286,7 +286,7 @@ impl<M: Model> Run<M> {
         written.map(|()| simulation.checkpoints.is_some())
     }
 
-    /// Goes on with so many worker threads from the next call on, see [`Monitor::set_threads`].
+    /// Uses this many worker threads from the next call on, see [`Monitor::set_threads`].
     pub fn set_threads(&self, threads: u32) -> Result<(), ThreadsError> {
         self.simulation.monitor.set_threads(threads)
     }

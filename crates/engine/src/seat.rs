@@ -1,7 +1,7 @@
 //! A federate and its inbox, as workers share them.
 //!
 //! Lock order: a board's state is never held while a seat's federate is taken; the inbox lock is a leaf, held only to
-//! append or to swap. Nobody waits for a federate: the board hands it to one worker at a time.
+//! append or to swap. No worker waits for a federate: the board hands it to one worker at a time.
 
 use paceline_kernel::{Event, EventQueue, Federate, Model};
 

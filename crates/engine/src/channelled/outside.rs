@@ -1,6 +1,6 @@
-//! Outside federates between promises: asked to go on, and heard whenever they answer.
+//! Outside federates under null messages: asked to continue, and heard whenever they answer.
 //!
-//! Invariant: who was asked stays `Running` until its answer is heard, and is counted in `outside`, so that a leg with nobody else
+//! Invariant: a federate that was asked stays `Running` until its answer is heard, and is counted in `outside`, so that a leg with nobody else
 //! ready waits for it and no worker does.
 
 use paceline_kernel::{EventQueue, Links, Model, Time};

@@ -1,4 +1,4 @@
-//! What the workers of a leg between promises share: who is ready, who is running, how far all have come.
+//! What the workers of a leg under null messages share: which federates are ready or running, and how far all have come.
 //!
 //! Invariant: a federate is in `ready` exactly when its status is `Ready`.
 
@@ -24,7 +24,7 @@ pub(super) struct State {
     /// No federate will run anything before this.
     pub(super) lvts: Vec<Time>,
     pub(super) running: u32,
-    /// Of those that are running, who is outside.
+    /// Of those that are running, the federates that are outside.
     pub(super) outside: u32,
     pub(super) over: bool,
     pub(super) halt: Option<Halt>,

@@ -1,6 +1,6 @@
 //! Writing a checkpoint: a file under another name first, then synchronized and renamed.
 //!
-//! The two halves are apart because the run stands still during the first only. Invariant: whoever writes holds the lock on
+//! The two halves are apart because the run stands still during the first only. Invariant: the writer holds the lock on
 //! the unfinished file, so that two runs never write into the same one.
 
 use std::fs::{self, File, OpenOptions};
@@ -16,7 +16,7 @@ use super::{CheckpointError, Checkpoints, MAGIC, OPENING_BYTES, VERSION};
 /// Bytes that are hashed and written at once.
 const BLOCK_BYTES: usize = 1 << 18;
 
-/// How a model's worlds are written: a plain function, so that only who asks for checkpoints needs a model that can be.
+/// How a model's worlds are written: a plain function, so that only runs with checkpoints need a model that can be serialized.
 pub(crate) struct Codec<M: Model>(fn(&World<M>, &mut Sink<'_>) -> Result<(), postcard::Error>);
 
 impl<M: Model> Codec<M>
@@ -142,7 +142,7 @@ impl Unpublished {
 impl Drop for Unpublished {
     fn drop(&mut self) {
         if !self.published {
-            // The first failure is the one to tell.
+            // The first failure is the one to report.
             let _ = fs::remove_file(&self.beside);
         }
     }

@@ -1,6 +1,6 @@
 //! Outside federates in an optimistic leg: they are handed what nobody can take back any more, and their answers move GVT on.
 //!
-//! Invariant: one that is asked is in somebody's hands, with the floor that it had; so GVT waits for it, and nobody else does.
+//! Invariant: a federate that is asked counts as held, with the floor that it had; so GVT waits for it, and no worker does.
 
 use paceline_kernel::{Bounds, Effort, EventQueue, Model, Time, Wants, WarpTurn};
 
@@ -11,7 +11,7 @@ use crate::outside::{Asked, Heard, Proxy};
 use crate::sync::lock;
 
 impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
-    /// Asks an outside federate to go on as far as is safe. If there is something for it to do, it stands nowhere until it answers.
+    /// Asks an outside federate to run as far as is safe. If there is something for it to do, it stands nowhere until it answers.
     pub(super) fn ask(
         &self,
         proxy: &mut Proxy<M, Q>,

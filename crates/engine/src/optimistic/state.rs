@@ -1,4 +1,4 @@
-//! Who may run: the floors, GVT, and which federates are ready, waiting, or in a worker's hands.
+//! Who may run: the floors, GVT, and which federates are ready, waiting, or held by a worker.
 //!
 //! All of it is under one lock, taken twice a turn. Invariant: a federate that waits is known with the floor it has; mail that
 //! lowers it makes it ready.
@@ -38,11 +38,11 @@ pub(super) struct State {
     /// How far each federate has been.
     fronts: Vec<Time>,
     waiting: BTreeSet<(Time, u32)>,
-    /// Of those that wait, who has something to run again, by floor.
+    /// Of those that wait, the federates that have something to run again, by floor.
     again: BTreeSet<(Time, u32)>,
-    /// How many federates are in somebody's hands.
+    /// How many federates workers hold.
     pub(super) taken: u32,
-    /// Of these, who is outside.
+    /// Of these, the federates that are outside.
     pub(super) outside: u32,
     pub(super) over: bool,
     pub(super) halt: Option<Halt>,
@@ -115,14 +115,14 @@ impl State {
         self.ready.len() + self.again.len()
     }
 
-    /// `id`, which was ready or waiting, is in somebody's hands from now on.
+    /// A worker holds `id`, which was ready or waiting, from now on.
     pub(super) fn take(&mut self, id: u32) {
         self.status[id as usize] = Status::Taken;
         self.taken += 1;
         self.gvt.take(id);
     }
 
-    /// Of those who wait for more than they need, the one furthest behind.
+    /// Of those that wait for more than they need, the one furthest behind.
     pub(super) fn impatient(&mut self) -> Option<u32> {
         let gvt = self.gvt.value();
         let ahead = |entry: &&(Time, u32)| matches!(self.status[entry.1 as usize], Status::Waiting { ahead, .. } if ahead <= gvt);
@@ -131,7 +131,7 @@ impl State {
         Some(id)
     }
 
-    /// Of those who wait, the one furthest behind that has something to run again.
+    /// Of those that wait, the one furthest behind that has something to run again.
     pub(super) fn again(&mut self) -> Option<u32> {
         let (_, id) = self.again.first().copied()?;
         self.stop_waiting(id);
@@ -148,8 +148,8 @@ impl State {
         }
     }
 
-    /// Where a federate with this floor stands among those that are ready: those who have been less far come first, so that all
-    /// go forward together; what is to be run again is run on the way.
+    /// Where a federate with this floor stands among those that are ready: those that have advanced least come first, so that
+    /// all advance together; what is to be run again is run on the way.
     fn place(&self, id: u32, floor: Time) -> Time {
         floor.max(self.fronts[id as usize])
     }
@@ -197,7 +197,7 @@ impl State {
         round
     }
 
-    /// Federate `id`, which is in somebody's hands, will do nothing before `floor`. Says whether there was a round.
+    /// Federate `id`, which a worker holds, will do nothing before `floor`. Says whether there was a round.
     pub(super) fn promised(&mut self, id: u32, floor: Time) -> bool {
         self.gvt.raise(id, floor);
         let round = !self.over
@@ -232,7 +232,7 @@ impl State {
         }
     }
 
-    /// After a round of GVT: who waited for this may go on.
+    /// After a round of GVT: federates that waited for this value may continue.
     fn moved_on(&mut self) {
         let gvt = self.gvt.value();
         self.reports = 0;

@@ -30,12 +30,12 @@ pub enum OutsideErrorKind {
     /// What was asked for cannot be done with outside federates.
     #[error("{0} cannot be used with outside federates")]
     Unsupported(&'static str),
-    /// It said that it was done, and is not.
-    #[error("it is done with everything before {bound}, it says, and goes on at {next}")]
+    /// It said that it was done, but it was not.
+    #[error("it says that it is done with everything before {bound}, but its next event is at {next}")]
     NotDone {
-        /// How far it was to go.
+        /// The bound that it was given.
         bound: Time,
-        /// Where it goes on.
+        /// The time of its next event.
         next: Time,
     },
     /// It sent a message for a time about which it had promised silence.
@@ -43,7 +43,7 @@ pub enum OutsideErrorKind {
     TooEarly {
         /// The sender.
         from: LpId,
-        /// To whom.
+        /// The receiver.
         to: LpId,
         /// For when.
         at: Time,
@@ -55,7 +55,7 @@ pub enum OutsideErrorKind {
     Channel {
         /// The sender.
         from: LpId,
-        /// To whom.
+        /// The receiver.
         to: LpId,
         /// For when.
         at: Time,
@@ -63,7 +63,7 @@ pub enum OutsideErrorKind {
     /// It sent a message to an LP that does not exist.
     #[error("a message to {to}; allowed: LPs below {lps}")]
     UnknownLp {
-        /// To whom.
+        /// The receiver.
         to: LpId,
         /// LPs of the model.
         lps: u32,
@@ -71,11 +71,11 @@ pub enum OutsideErrorKind {
     /// It sent a message in the name of an LP that is not one of its own.
     #[error("a message in the name of {from}, which is not one of its LPs")]
     ForeignSender {
-        /// In whose name.
+        /// The sender that the message names.
         from: LpId,
     },
     /// It answered what it was not asked.
-    #[error("an answer that nobody has asked for")]
+    #[error("an answer that was not asked for")]
     NotAsked,
     /// It gave back other LPs than its own.
     #[error("it has given back the LPs of federate {0}")]
@@ -83,8 +83,8 @@ pub enum OutsideErrorKind {
     /// It did not answer in time.
     #[error("no answer within {0:?}")]
     Late(std::time::Duration),
-    /// It is gone without an answer: a panic, a connection that was closed.
-    #[error("it is gone without an answer")]
+    /// It ended without an answer: a panic, a closed connection.
+    #[error("it ended without an answer")]
     Gone,
     /// It has failed, as it says itself.
     #[error("{0}")]

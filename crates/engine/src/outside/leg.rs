@@ -1,6 +1,6 @@
 //! The outside federates of a leg: handed out when it begins, back when it has ended.
 //!
-//! The one who waits here for answers is the owner of the run, at the end of a leg; workers never do.
+//! The thread that waits here for answers is the owner of the run, at the end of a leg; workers never do.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl<M: Model> Outsiders<M> {
         Ok(())
     }
 
-    /// The error of whoever asks for `what`.
+    /// The error for a request of `what`.
     pub(crate) fn cannot(&self, what: &'static str) -> OutsideError {
         let federate = self.all.iter().map(|(federate, _)| *federate).min().unwrap_or(0);
         OutsideError { federate, kind: OutsideErrorKind::Unsupported(what) }
@@ -98,13 +98,13 @@ impl<M: Model> Outsiders<M> {
 /// Who has the seats of a board.
 pub(crate) struct Seated<F, M: Model, Q> {
     pub(crate) occupants: Vec<Occupant<F, M, Q>>,
-    /// Where the answers come in, if anybody is outside.
+    /// Where the answers come in, if any federate is outside.
     pub(crate) answers: Option<Arc<Answers<M>>>,
     /// Where workers wait.
     pub(crate) idle: Arc<Idle>,
 }
 
-/// Everybody who has a seat in a leg that begins at `reached`.
+/// All seats of a leg that begins at `reached`.
 pub(crate) fn seat<M: Model, Q: EventQueue<M::Event>, F>(
     simulation: &Simulation<M>,
     partition: &Partition,

@@ -1,4 +1,4 @@
-//! What stands on the board of a protocol for a federate that is run outside: messages for it wait here until nobody can take them
+//! Stands for a federate that is run outside, on the board of a protocol: messages for it wait here until no sender can take them
 //! back, and its answers are checked here.
 //!
 //! Invariants: what has been handed over is before the bound of its time, and nothing earlier comes later; between a question and
@@ -39,7 +39,7 @@ pub(crate) enum Asked {
     No,
 }
 
-/// What an answer comes to.
+/// The effect of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     /// It is done up to this bound.

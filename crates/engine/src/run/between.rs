@@ -29,7 +29,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         self.attend(simulation);
     }
 
-    /// Has federates that have just been dealt measured and watched, where somebody wants to know.
+    /// Has new federates measured and observed, where that is asked for.
     pub(super) fn attend(&mut self, simulation: &Simulation<M>) {
         if let Some(balancer) = &self.balancer {
             balancer.measure(&mut self.federates);

@@ -1,4 +1,4 @@
-//! What settings come to: federates, threads, and a run that stands before its first event.
+//! From settings to federates, threads, and a run that is ready for its first event.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use crate::{Protocol, RunError, Simulation, ThreadsError, cores};
 /// over by the others.
 const FEDERATES_PER_THREAD: u32 = 4;
 
-/// Federates and threads that the settings come to, or why they cannot work.
+/// The numbers of federates and threads that follow from the settings, or why the settings cannot work.
 pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), RunError> {
     let lps = simulation.model.lps();
     let lookahead = simulation.model.lookahead();

@@ -52,7 +52,7 @@ impl Sums {
 pub(super) struct Course<M: Model, Q> {
     /// The simulated time reached.
     pub(super) time: Time,
-    /// Who decides how it is worked off, where that is left open.
+    /// Decides how the run is executed, where that is left open.
     pub(super) auto: Option<Auto>,
     /// How it is worked off.
     pub(super) way: Way,
@@ -72,7 +72,7 @@ pub(super) struct Course<M: Model, Q> {
     pub(super) balancer: Option<Balancer>,
     pub(super) federates: Federates<M, Q>,
     pub(super) outsiders: Outsiders<M>,
-    /// All legs together have come to this.
+    /// The sum over all legs.
     pub(super) reached: Time,
     /// What was committed before the federates were dealt.
     pub(super) past: Past<M::Output>,
@@ -109,7 +109,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         Ok(halt)
     }
 
-    /// Tells who observes of all that nothing can come before any more, and of the pause.
+    /// Reports to the observer all events that are final in order, and the pause.
     fn tell_of_pause(&mut self, simulation: &Simulation<M>) {
         if let Some(Observing { observer, .. }) = &simulation.observer {
             let (lvt, events, pending) = (self.lvt(), self.events(), self.pending());

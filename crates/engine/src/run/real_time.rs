@@ -1,4 +1,4 @@
-//! Runs tied to real time: simulated time goes as fast as the clock on the wall, times a factor, and events may come from other
+//! Runs tied to real time: simulated time advances as fast as real time, times a factor, and events may come from other
 //! threads meanwhile.
 //!
 //! Invariants: nothing happens before it is due by the clock; what is late happens all the same, in its order; a run that waits

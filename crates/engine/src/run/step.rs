@@ -12,7 +12,7 @@ use crate::{RunError, Simulation};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stepped<E> {
-    /// To whom it happened.
+    /// The LP that handled it.
     pub lp: LpId,
     /// When.
     pub time: Time,
