@@ -1,5 +1,5 @@
 //! README.md and ARCHITECTURE.md say what is there: the first model compiles, every place named exists, and the crates
-//! know each other as the table of rooms says. Literature is cited by the short names of docs/references.md.
+//! depend on each other as the table of crates says. Literature is cited by the short names of docs/references.md.
 
 mod house;
 
@@ -65,7 +65,7 @@ fn the_crates_know_each_other_as_the_table_of_rooms_says() {
     let rows = text.lines().filter_map(|line| line.strip_prefix("| `crates/"));
     let stated: BTreeMap<String, BTreeSet<String>> = rows
         .map(|row| {
-            let (name, cells) = row.split_once('`').expect("the name of a room ends with a backtick");
+            let (name, cells) = row.split_once('`').expect("the name of a crate ends with a backtick");
             let known =
                 cells.trim_end_matches([' ', '|']).rsplit('|').next().expect("a split has a first part");
             (name.to_owned(), quoted(known).into_iter().collect())

@@ -1,4 +1,4 @@
-//! The style of the house, kept by tests: what every source file must have and may not have.
+//! Tests of style: what every source file must have and may not have.
 //!
 //! A file that breaks a rule is named with the line, all of them at once.
 
