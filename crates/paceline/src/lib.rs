@@ -22,12 +22,49 @@
 //!   ([`Simulation::resume`]), if the model's state, event and output can be serialized with serde.
 //! - A send that breaks a rule ends the run with [`RunError::Fault`], which names the LP, both times and the event.
 //!
+//! # The life of a run
+//!
+//! 1. [`Simulation::new`] takes the model, the other methods of [`Simulation`] the settings. Nothing runs yet.
+//! 2. [`Simulation::run`] or [`Simulation::start`] checks the settings against the model and refuses what does not fit with a
+//!    [`RunError`]. Then [`Model::init`] is called for every LP, in the order of their numbers.
+//! 3. The LPs are dealt to federates ([`Model::partition`]), the federates to threads. Every event goes to [`Model::handle`] of
+//!    its LP, in the order of time; the order of simultaneous events is fixed, see [`TieBreak`].
+//! 4. An event that can no longer be taken back is *committed*: [`Model::commit`] sees it, observers are told, and it enters the
+//!    digest. In a run that never rolls back this is at once.
+//! 5. Now and then the run pauses: for a checkpoint, for other threads, to move LPs, or to try another protocol. What runs
+//!    between two pauses is a *leg*. No pause changes the result.
+//! 6. At the horizon ([`Simulation::until`]), when no events are left, or when somebody stops it ([`Monitor`]), the run ends.
+//!    [`Model::finish`] sees every state, [`Model::left_over`] every event that did not happen, and the [`Report`] is made.
+//!
+//! # What deadlocks
+//!
+//! No model that runs here does: a run in which nothing can happen has no events, and ends. What looks like a deadlock elsewhere
+//! is an error that is told before the run, or by name while it runs:
+//!
+//! - Federates that wait for each other need a lookahead. Without one, windows and null messages are refused
+//!   ([`RunError::NoLookahead`], [`RunError::Link`] for a channel); sequential and optimistic runs need none.
+//! - A federate outside that does not answer holds up those who wait for its promise, and after [`Outside::limit`] ends the run or
+//!   is dropped ([`RunError::Outside`] names it).
+//! - An endless chain of events without delay never lets time pass. It is the model's; [`Run::run_event`] shows it.
+//!
+//! # What costs what
+//!
+//! - **Lookahead** is worth more than anything else: a window, and all waiting, is paid once for all events of one lookahead. With
+//!   tens of events a federate in each, threads pay; with fewer, optimistic or sequential runs are faster, and
+//!   [`Protocol::Auto`] finds out.
+//! - **States** of optimistic runs are copied, unless there is an [`Undo`]: keep them small, or say what they own
+//!   ([`Model::state_bytes`]). Words given to [`Context::keep`] cost a word each.
+//! - **Messages to other federates** cost more than those within one. [`Model::partition`] should keep neighbours together, and
+//!   [`Model::channels`] tell who they are.
+//! - **Payloads** are moved, and copied for a rollback only. Put large ones behind an `Arc`; what does not change may be shared.
+//! - **Observers**, traces and [`Model::commit`] are paid where they are used, and nowhere else.
+//!
 //! # A run as a value
 //!
 //! [`Simulation::run`] runs to the end. [`Simulation::start`] gives a [`Run`] instead, which its owner moves on: to a time, by a
 //! window, or by one event. In between, states can be read and events can be sent in from outside. However a run is cut, its
-//! result is the same. An [`Observer`] is told of every event when it is final; with [`Simulation::pace`] simulated time goes as
-//! fast as the clock on the wall, times a factor.
+//! result is the same. An [`Observer`] is told of every event when it is final; with [`Simulation::pace`] simulated time follows
+//! the clock on the wall, times a factor.
 //!
 //! ```
 #![doc = include_str!("../examples/stepping.rs")]
@@ -44,60 +81,33 @@
 //!
 //! # Running ahead
 //!
-//! Under [`Protocol::Optimistic`] federates do not wait for each other: they run ahead and roll back
+//! Under [`Protocol::Optimistic`] federates do not wait for each other: they run ahead, and roll back
 //! where a message arrives in their past (Time Warp). Every model can be run so; one that implements [`Undo`] brings its states back
-//! without copies. What came of it stands in [`Report::rollbacks`].
+//! without copies. [`Report::rollbacks`] counts what was undone.
 //!
 //! ```
-//! use paceline::prelude::*;
+#![doc = include_str!("../examples/optimistic.rs")]
+//! ```
 //!
-//! /// Servers that hand jobs on to each other, and remember the longest.
-//! struct Servers(u32);
+//! # Stopping and resuming
 //!
-//! impl Model for Servers {
-//!     type State = (u64, u64); // jobs done, the longest of them in nanoseconds
-//!     type Event = u64; // a job of this length
-//!     type Output = ();
-//!     const UNDO: Option<UndoFn<Self>> = Some(Self::undo);
+//! ```
+#![doc = include_str!("../examples/checkpoint.rs")]
+//! ```
 //!
-//!     fn lps(&self) -> u32 {
-//!         self.0
-//!     }
-//!     fn lookahead(&self) -> Time {
-//!         Time::ZERO // nothing is known of how near a message may be
-//!     }
-//!     fn init(&self, _server: LpId, cx: &mut Context<Self>) -> (u64, u64) {
-//!         cx.schedule(Time::ZERO, 0);
-//!         (0, 0)
-//!     }
-//!     fn handle(&self, (done, longest): &mut (u64, u64), job: &u64, cx: &mut Context<Self>) {
-//!         cx.keep(*longest); // what is overwritten is kept for `undo`
-//!         *done += 1;
-//!         *longest = (*longest).max(*job);
-//!         let next = LpId(cx.rng().below(u64::from(self.0)) as u32);
-//!         let length = Time::from_secs_f64(cx.rng().exponential(1.0));
-//!         cx.send(next, length, length.as_nanos());
-//!     }
-//! }
+//! # Parameters and random numbers
 //!
-//! impl Undo for Servers {
-//!     fn undo(&self, (done, longest): &mut (u64, u64), _job: &u64, kept: &mut Kept<'_>) {
-//!         *done -= 1;
-//!         *longest = kept.word(); // messages and random numbers are taken back by themselves
-//!     }
-//! }
+//! A model is a value: its parameters are its fields. `paceline-scenario` reads them by serde from a file, and tells mistakes with
+//! their places. [`Rng`] has the usual distributions, and is a `rand_core` generator for all others.
 //!
-//! # fn main() -> Result<(), RunError> {
-//! let run = || Simulation::new(Servers(100)).until(Time::secs(20));
-//! let reference = run().protocol(Protocol::Sequential).run()?;
-//! // `check_rollback` undoes every event and compares: for the tests of a model.
-//! let speculation = Speculation { saving: Saving::Undo, check_rollback: true, ..Speculation::default() };
-//! let ahead = run().protocol(Protocol::Optimistic).speculation(speculation).federates(4).threads(2).run()?;
-//! assert_eq!(ahead.digest, reference.digest);
-//! let rollbacks = ahead.rollbacks.expect("an optimistic run counts its rollbacks");
-//! assert_eq!(rollbacks.processed - rollbacks.undone, ahead.events);
-//! # Ok(())
-//! # }
+//! ```
+#![doc = include_str!("../examples/epidemic.rs")]
+//! ```
+//!
+//! # Checking against theory
+//!
+//! ```
+#![doc = include_str!("../examples/queue.rs")]
 //! ```
 
 #![forbid(unsafe_code)]
