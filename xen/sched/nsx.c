@@ -43,12 +43,6 @@ static void tickle(struct nsx *nsx, struct nsx_unit *own)
 		queue_ask(sched, idle);
 }
 
-static void fall_asleep(struct pace_sched *sched, struct pace_unit *own)
-{
-	own->awake = false;
-	queue_leave(sched, own);
-}
-
 static int cf_check nsx_init(struct scheduler *ops)
 {
 	struct nsx *nsx = xzalloc(struct nsx);
@@ -59,12 +53,6 @@ static int cf_check nsx_init(struct scheduler *ops)
 	nsx->tick_ns = MICROSECS(within(nsx_tick_us, tick_limits));
 	ops->sched_data = nsx;
 	return 0;
-}
-
-static void cf_check nsx_deinit(struct scheduler *ops)
-{
-	xfree(ops->sched_data);
-	ops->sched_data = NULL;
 }
 
 static void *cf_check nsx_alloc_domdata(const struct scheduler *ops, struct domain *d)
@@ -82,11 +70,6 @@ static void *cf_check nsx_alloc_domdata(const struct scheduler *ops, struct doma
 	return dom;
 }
 
-static void cf_check nsx_free_domdata(const struct scheduler *ops, void *data)
-{
-	xfree(data);
-}
-
 static void *cf_check nsx_alloc_udata(const struct scheduler *ops, struct sched_unit *unit, void *domdata)
 {
 	struct nsx_unit *own = xzalloc(struct nsx_unit);
@@ -96,11 +79,6 @@ static void *cf_check nsx_alloc_udata(const struct scheduler *ops, struct sched_
 	init_unit(&own->base, unit);
 	own->dom = domdata;
 	return own;
-}
-
-static void cf_check nsx_free_udata(const struct scheduler *ops, void *priv)
-{
-	xfree(priv);
 }
 
 static spinlock_t *cf_check nsx_switch_sched(struct scheduler *ops, unsigned int cpu, void *pdata, void *vdata)
@@ -131,11 +109,6 @@ static void cf_check nsx_move_timers(const struct scheduler *ops, struct sched_r
 	spin_lock_irqsave(&nsx->base.lock, flags);
 	keep_timers(nsx);
 	spin_unlock_irqrestore(&nsx->base.lock, flags);
-}
-
-static struct sched_resource *cf_check nsx_pick_resource(const struct scheduler *ops, const struct sched_unit *unit)
-{
-	return any_resource(unit);
 }
 
 /* The PCPU of a newcomer: they are dealt to the PCPUs in turn, of those that they may run on. */
@@ -183,20 +156,6 @@ static void cf_check nsx_wake(const struct scheduler *ops, struct sched_unit *un
 		return;
 	enqueue(nsx, own);
 	tickle(nsx, own);
-}
-
-static void cf_check nsx_sleep(const struct scheduler *ops, struct sched_unit *unit)
-{
-	struct pace_unit *own = pace_of(unit);
-
-	fall_asleep(sched_of(ops), own);
-	if (own->state == RUNNING)
-		cpu_raise_softirq(own->runs_on, SCHEDULE_SOFTIRQ);
-}
-
-static void cf_check nsx_yield(const struct scheduler *ops, struct sched_unit *unit)
-{
-	pace_of(unit)->yielded = true;
 }
 
 static void cf_check nsx_migrate(const struct scheduler *ops, struct sched_unit *unit, unsigned int cpu)
@@ -301,20 +260,20 @@ static const struct scheduler nsx_def = {
 	.opt_name = "nsx",
 	.sched_id = XEN_SCHEDULER_NULL,
 	.init = nsx_init,
-	.deinit = nsx_deinit,
+	.deinit = pace_deinit,
 	.alloc_domdata = nsx_alloc_domdata,
-	.free_domdata = nsx_free_domdata,
+	.free_domdata = pace_free,
 	.alloc_udata = nsx_alloc_udata,
-	.free_udata = nsx_free_udata,
+	.free_udata = pace_free,
 	.switch_sched = nsx_switch_sched,
 	.deinit_pdata = nsx_deinit_pdata,
 	.move_timers = nsx_move_timers,
-	.pick_resource = nsx_pick_resource,
+	.pick_resource = pace_pick_resource,
 	.insert_unit = nsx_insert_unit,
 	.remove_unit = nsx_remove_unit,
 	.wake = nsx_wake,
-	.sleep = nsx_sleep,
-	.yield = nsx_yield,
+	.sleep = pace_sleep,
+	.yield = pace_yield,
 	.migrate = nsx_migrate,
 	.context_saved = nsx_context_saved,
 	.do_schedule = nsx_do_schedule,

@@ -11,13 +11,9 @@
 #ifndef PACELINE_NSX_CLOCKS_H
 #define PACELINE_NSX_CLOCKS_H
 
-#include "paceline.h"
+#include "operations.h"
 
 #define MASTER_TICKS 10
-
-struct limits {
-	unsigned int least, most;
-};
 
 static unsigned int __read_mostly nsx_tick_us = 100;
 integer_runtime_param("nsx-tick-us", nsx_tick_us);
@@ -66,11 +62,6 @@ static inline struct nsx *nsx_of(struct pace_sched *sched)
 static inline struct nsx_unit *nsx_unit_of(struct pace_unit *own)
 {
 	return container_of(own, struct nsx_unit, base);
-}
-
-static inline unsigned int within(unsigned int value, struct limits limits)
-{
-	return value < limits.least ? limits.least : value > limits.most ? limits.most : value;
 }
 
 static inline uint64_t lvt_ns(const struct nsx *nsx, const struct nsx_unit *own)

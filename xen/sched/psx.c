@@ -15,18 +15,16 @@
  *
  * Locks: the one of the instance, see paceline.h.
  */
-#include "paceline.h"
+#include "operations.h"
 
 #define DOM0_TIME 0
 #define NORMAL_TIME 1
 /* Later than the end of every simulation. */
 #define MAX_TIME UINT64_MAX
 
-#define TICK_US_MIN 10
-#define TICK_US_MAX 100000
-
 static unsigned int __read_mostly psx_tick_us = 300;
 integer_runtime_param("psx-tick-us", psx_tick_us);
+static const struct limits tick_limits = {10, 100000};
 
 struct psx {
 	struct pace_sched base;
@@ -55,9 +53,7 @@ static inline struct psx_unit *psx_unit_of(struct pace_unit *own)
 
 static s_time_t tick_ns(void)
 {
-	unsigned int tick_us = psx_tick_us;
-
-	return MICROSECS(tick_us < TICK_US_MIN ? TICK_US_MIN : tick_us > TICK_US_MAX ? TICK_US_MAX : tick_us);
+	return MICROSECS(within(psx_tick_us, tick_limits));
 }
 
 static struct key key_of(const struct psx_unit *own)
@@ -123,12 +119,6 @@ static void enqueue(struct psx *psx, struct psx_unit *own)
 	queue_wait(&psx->base, &own->base, key_of(own), place_of(&psx->base, &own->base, (struct place){ANYWHERE, 0}));
 }
 
-static void fall_asleep(struct pace_sched *sched, struct pace_unit *own)
-{
-	own->awake = false;
-	queue_leave(sched, own);
-}
-
 static int cf_check psx_init(struct scheduler *ops)
 {
 	struct psx *psx = xzalloc(struct psx);
@@ -140,12 +130,6 @@ static int cf_check psx_init(struct scheduler *ops)
 	return 0;
 }
 
-static void cf_check psx_deinit(struct scheduler *ops)
-{
-	xfree(ops->sched_data);
-	ops->sched_data = NULL;
-}
-
 static void *cf_check psx_alloc_udata(const struct scheduler *ops, struct sched_unit *unit, void *domdata)
 {
 	struct psx_unit *own = xzalloc(struct psx_unit);
@@ -155,29 +139,9 @@ static void *cf_check psx_alloc_udata(const struct scheduler *ops, struct sched_
 	return own;
 }
 
-static void cf_check psx_free_udata(const struct scheduler *ops, void *priv)
-{
-	xfree(priv);
-}
-
 static spinlock_t *cf_check psx_switch_sched(struct scheduler *ops, unsigned int cpu, void *pdata, void *vdata)
 {
 	return add_cpu(sched_of(ops), cpu, vdata);
-}
-
-static void cf_check psx_deinit_pdata(const struct scheduler *ops, void *pdata, int cpu)
-{
-	struct pace_sched *sched = sched_of(ops);
-	unsigned long flags;
-
-	spin_lock_irqsave(&sched->lock, flags);
-	drop_cpu(sched, cpu);
-	spin_unlock_irqrestore(&sched->lock, flags);
-}
-
-static struct sched_resource *cf_check psx_pick_resource(const struct scheduler *ops, const struct sched_unit *unit)
-{
-	return any_resource(unit);
 }
 
 static void cf_check psx_insert_unit(const struct scheduler *ops, struct sched_unit *unit)
@@ -213,30 +177,6 @@ static void cf_check psx_wake(const struct scheduler *ops, struct sched_unit *un
 		return;
 	enqueue(psx, own);
 	queue_offer(&psx->base, &own->base);
-}
-
-static void cf_check psx_sleep(const struct scheduler *ops, struct sched_unit *unit)
-{
-	struct pace_unit *own = pace_of(unit);
-
-	fall_asleep(sched_of(ops), own);
-	if (own->state == RUNNING)
-		cpu_raise_softirq(own->runs_on, SCHEDULE_SOFTIRQ);
-}
-
-static void cf_check psx_yield(const struct scheduler *ops, struct sched_unit *unit)
-{
-	pace_of(unit)->yielded = true;
-}
-
-static void cf_check psx_context_saved(const struct scheduler *ops, struct sched_unit *unit)
-{
-	struct pace_sched *sched = sched_of(ops);
-	spinlock_t *lock = unit_schedule_lock_irq(unit);
-
-	if (saved(sched, unit))
-		queue_offer(sched, pace_of(unit));
-	unit_schedule_unlock_irq(lock, unit);
 }
 
 static void cf_check psx_do_schedule(const struct scheduler *ops, struct sched_unit *current_unit, s_time_t now,
@@ -313,18 +253,18 @@ static const struct scheduler psx_def = {
 	.opt_name = "psx",
 	.sched_id = XEN_SCHEDULER_NULL,
 	.init = psx_init,
-	.deinit = psx_deinit,
+	.deinit = pace_deinit,
 	.alloc_udata = psx_alloc_udata,
-	.free_udata = psx_free_udata,
+	.free_udata = pace_free,
 	.switch_sched = psx_switch_sched,
-	.deinit_pdata = psx_deinit_pdata,
-	.pick_resource = psx_pick_resource,
+	.deinit_pdata = pace_deinit_pdata,
+	.pick_resource = pace_pick_resource,
 	.insert_unit = psx_insert_unit,
 	.remove_unit = psx_remove_unit,
 	.wake = psx_wake,
-	.sleep = psx_sleep,
-	.yield = psx_yield,
-	.context_saved = psx_context_saved,
+	.sleep = pace_sleep,
+	.yield = pace_yield,
+	.context_saved = pace_context_saved,
 	.do_schedule = psx_do_schedule,
 	.report = psx_report,
 	.dump_settings = psx_dump_settings,

@@ -30,12 +30,6 @@ static int cf_check plus_init(struct scheduler *ops)
 	return 0;
 }
 
-static void cf_check plus_deinit(struct scheduler *ops)
-{
-	xfree(plus_of(ops));
-	ops->sched_data = NULL;
-}
-
 static void *cf_check plus_alloc_udata(const struct scheduler *ops, struct sched_unit *unit, void *domdata)
 {
 	struct plus_unit *own = xzalloc(struct plus_unit);
@@ -47,21 +41,11 @@ static void *cf_check plus_alloc_udata(const struct scheduler *ops, struct sched
 	return own;
 }
 
-static void cf_check plus_free_udata(const struct scheduler *ops, void *priv)
-{
-	xfree(priv);
-}
-
 static void *cf_check plus_alloc_domdata(const struct scheduler *ops, struct domain *d)
 {
 	struct plus_dom *dom = xzalloc(struct plus_dom);
 
 	return dom ? (void *)dom : ERR_PTR(-ENOMEM);
-}
-
-static void cf_check plus_free_domdata(const struct scheduler *ops, void *domdata)
-{
-	xfree(domdata);
 }
 
 /* The first PCPU brings the timers; when the last goes they are killed, and the next first one brings them again. */
@@ -92,11 +76,6 @@ static void cf_check plus_deinit_pdata(const struct scheduler *ops, void *pdata,
 	spin_unlock_irqrestore(&plus->base.lock, flags);
 	for (i = 0; i < TIMERS; i++)
 		end_timer(&plus->base, &plus->timers[i]);
-}
-
-static struct sched_resource *cf_check plus_pick_resource(const struct scheduler *ops, const struct sched_unit *unit)
-{
-	return any_resource(unit);
 }
 
 static void cf_check plus_insert_unit(const struct scheduler *ops, struct sched_unit *unit)
@@ -137,11 +116,8 @@ static void cf_check plus_wake(const struct scheduler *ops, struct sched_unit *u
 
 static void cf_check plus_sleep(const struct scheduler *ops, struct sched_unit *unit)
 {
-	struct pace_unit *own = pace_of(unit);
-
-	fall_asleep(sched_of(ops), own);
-	if (own->state == RUNNING)
-		cpu_raise_softirq(own->runs_on, SCHEDULE_SOFTIRQ);
+	drop_claim(plus_unit_of(pace_of(unit)));
+	pace_sleep(ops, unit);
 }
 
 static void cf_check plus_yield(const struct scheduler *ops, struct sched_unit *unit)
@@ -149,18 +125,8 @@ static void cf_check plus_yield(const struct scheduler *ops, struct sched_unit *
 	struct plus_unit *own = plus_unit_of(pace_of(unit));
 	struct plus_dom *dom = unit->domain->sched_priv;
 
-	own->base.yielded = true;
+	pace_yield(ops, unit);
 	own->waits = own->waits || !count_ports(unit->domain, &dom->ports);
-}
-
-static void cf_check plus_context_saved(const struct scheduler *ops, struct sched_unit *unit)
-{
-	struct pace_sched *sched = sched_of(ops);
-	spinlock_t *lock = unit_schedule_lock_irq(unit);
-
-	if (saved(sched, unit))
-		queue_offer(sched, pace_of(unit));
-	unit_schedule_unlock_irq(lock, unit);
 }
 
 /* Whether who ran last goes on; if it does not and is awake, it waits. */
@@ -191,7 +157,7 @@ static void cf_check plus_do_schedule(const struct scheduler *ops, struct sched_
 	s_time_t slice_end = plus->pcpus[cpu].slice_end, fresh_end;
 	bool stays = false;
 
-	note_sleepers(sched, cpu, queue_least, fall_asleep);
+	note_sleepers(sched, cpu, queue_least, plus_fall_asleep);
 	charge(plus, now, cpu);
 	last = queue_stop(sched, cpu);
 	book_run(sched, cpu, last, now);
@@ -297,20 +263,20 @@ static const struct scheduler plus_def = {
 	.opt_name = "psxplus",
 	.sched_id = XEN_SCHEDULER_NULL,
 	.init = plus_init,
-	.deinit = plus_deinit,
+	.deinit = pace_deinit,
 	.alloc_udata = plus_alloc_udata,
-	.free_udata = plus_free_udata,
+	.free_udata = pace_free,
 	.alloc_domdata = plus_alloc_domdata,
-	.free_domdata = plus_free_domdata,
+	.free_domdata = pace_free,
 	.switch_sched = plus_switch_sched,
 	.deinit_pdata = plus_deinit_pdata,
-	.pick_resource = plus_pick_resource,
+	.pick_resource = pace_pick_resource,
 	.insert_unit = plus_insert_unit,
 	.remove_unit = plus_remove_unit,
 	.wake = plus_wake,
 	.sleep = plus_sleep,
 	.yield = plus_yield,
-	.context_saved = plus_context_saved,
+	.context_saved = pace_context_saved,
 	.do_schedule = plus_do_schedule,
 	.report = plus_report,
 	.pending = plus_pending,

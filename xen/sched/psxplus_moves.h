@@ -8,6 +8,7 @@
 #ifndef PACELINE_PSXPLUS_MOVES_H
 #define PACELINE_PSXPLUS_MOVES_H
 
+#include "operations.h"
 #include "psxplus_unit.h"
 #include "ports.h"
 
@@ -22,6 +23,8 @@ static unsigned int __read_mostly psxplus_tick_us = 300;
 static unsigned int __read_mostly psxplus_patience_us = 300;
 static unsigned int __read_mostly psxplus_period_us = 30000;
 static unsigned int __read_mostly psxplus_share_percent = 5;
+static const struct limits tick_limits = {10, 100000}, patience_limits = {1, 1000000};
+static const struct limits period_limits = {1000, 10000000}, percent_limits = {1, 50};
 
 struct plus_pcpu {
 	s_time_t charged, slice_end;
@@ -50,20 +53,15 @@ static inline struct plus_unit *plus_unit_of(struct pace_unit *own)
 	return container_of(own, struct plus_unit, base);
 }
 
-static inline unsigned int clamp_param(unsigned int value, unsigned int least, unsigned int most)
-{
-	return value < least ? least : value > most ? most : value;
-}
-
 static inline uint64_t tick_ns(void)
 {
-	return MICROSECS(clamp_param(psxplus_tick_us, 10, 100000));
+	return MICROSECS(within(psxplus_tick_us, tick_limits));
 }
 
 /* How long a unit may run without progress before it is known to wait. */
 static inline uint64_t patience_ns(const struct plus *plus, const struct plus_unit *own)
 {
-	uint64_t patience = MICROSECS(clamp_param(psxplus_patience_us, 1, 1000000));
+	uint64_t patience = MICROSECS(within(psxplus_patience_us, patience_limits));
 
 	return own->flag == FLAG_UNSET && plus->shares.period_ns > patience ? plus->shares.period_ns : patience;
 }
@@ -160,11 +158,16 @@ static inline void enqueue(struct plus *plus, struct plus_unit *own)
 	queue_wait(&plus->base, &own->base, plus_key(own), place);
 }
 
-static inline void fall_asleep(struct pace_sched *sched, struct pace_unit *own)
+/* Who is not awake all through a period has no claim to a share of it. */
+static inline void drop_claim(struct plus_unit *own)
 {
-	plus_unit_of(own)->account.entitled = plus_unit_of(own)->account.due = false;
-	own->awake = false;
-	queue_leave(sched, own);
+	own->account.entitled = own->account.due = false;
+}
+
+static inline void plus_fall_asleep(struct pace_sched *sched, struct pace_unit *own)
+{
+	drop_claim(plus_unit_of(own));
+	fall_asleep(sched, own);
 }
 
 /* A period is over: what a unit that was awake all through it has had less than its share. */
@@ -193,8 +196,8 @@ static void cf_check begin_period(void *data)
 	now = NOW();
 	charge_all(plus, now);
 	plus->periods++;
-	plus->shares.period_ns = MICROSECS(clamp_param(psxplus_period_us, 1000, 10000000));
-	plus->shares.percent = clamp_param(psxplus_share_percent, 1, 50);
+	plus->shares.period_ns = MICROSECS(within(psxplus_period_us, period_limits));
+	plus->shares.percent = within(psxplus_share_percent, percent_limits);
 	list_for_each_entry (own, &sched->units, base.all) {
 		awake += own->base.awake;
 		if (!own->base.awake || !own->pinned)

@@ -19,20 +19,17 @@
  *
  * Locks: the one of the instance, see paceline.h. Xen tells of ports with their event-channel locks held, which are outside of it.
  */
+#include "operations.h"
 #include "sedf_domains.h"
 #include "sedf_invariants.h"
 
-#define QUANTUM_US_MIN 1
-#define QUANTUM_US_MAX 1000000
-
 static unsigned int __read_mostly sedf_quantum_us = 500;
 integer_runtime_param("sedf-quantum-us", sedf_quantum_us);
+static const struct limits quantum_limits = {1, 1000000};
 
 static uint64_t quantum_ns(void)
 {
-	unsigned int us = sedf_quantum_us;
-
-	return MICROSECS(us < QUANTUM_US_MIN ? QUANTUM_US_MIN : us > QUANTUM_US_MAX ? QUANTUM_US_MAX : us);
+	return MICROSECS(within(sedf_quantum_us, quantum_limits));
 }
 
 static struct sedf_unit *own_of(const struct sched_unit *unit)
@@ -68,12 +65,6 @@ static int cf_check csdd_init(struct scheduler *ops)
 	return init_as(ops, MOST_PENDING_DOM0, "csdd");
 }
 
-static void cf_check sedf_deinit(struct scheduler *ops)
-{
-	xfree(sedf_of(ops));
-	ops->sched_data = NULL;
-}
-
 static void *cf_check sedf_alloc_udata(const struct scheduler *ops, struct sched_unit *unit, void *domdata)
 {
 	struct sedf_unit *own = xzalloc(struct sedf_unit);
@@ -87,24 +78,9 @@ static void *cf_check sedf_alloc_udata(const struct scheduler *ops, struct sched
 	return own;
 }
 
-static void cf_check sedf_free_udata(const struct scheduler *ops, void *priv)
-{
-	xfree(priv);
-}
-
 static spinlock_t *cf_check sedf_switch_sched(struct scheduler *ops, unsigned int cpu, void *pdata, void *vdata)
 {
 	return add_cpu(sched_of(ops), cpu, vdata);
-}
-
-static void cf_check sedf_deinit_pdata(const struct scheduler *ops, void *pdata, int cpu)
-{
-	struct pace_sched *sched = sched_of(ops);
-	unsigned long flags;
-
-	spin_lock_irqsave(&sched->lock, flags);
-	drop_cpu(sched, cpu);
-	spin_unlock_irqrestore(&sched->lock, flags);
 }
 
 /* Stays at home where it may. */
@@ -143,7 +119,7 @@ static void cf_check sedf_remove_unit(const struct scheduler *ops, struct sched_
 	spinlock_t *lock = unit_schedule_lock_irq(unit);
 
 	note_time(sedf, NOW());
-	fall_asleep(sedf, own);
+	sedf_fall_asleep(sedf, own);
 	take_share(&sedf->loads[own->home], &own->dom->share);
 	list_del_init(&own->of_dom);
 	forget(&sedf->base, &own->base);
@@ -186,7 +162,7 @@ static void cf_check sedf_sleep(const struct scheduler *ops, struct sched_unit *
 	if (!own->base.awake)
 		return;
 	note_time(sedf, NOW());
-	fall_asleep(sedf, own);
+	sedf_fall_asleep(sedf, own);
 	if (curr_on_cpu(own->home) == unit)
 		cpu_raise_softirq(own->home, SCHEDULE_SOFTIRQ);
 }
@@ -238,7 +214,7 @@ static struct sedf_unit *choose_runnable(struct sedf *sedf, unsigned int cpu)
 	struct sedf_unit *next;
 
 	while ((next = choose(sedf, cpu)) && !unit_runnable_state(next->base.unit))
-		fall_asleep(sedf, next);
+		sedf_fall_asleep(sedf, next);
 	return next;
 }
 
@@ -258,7 +234,7 @@ static void cf_check sedf_do_schedule(const struct scheduler *ops, struct sched_
 			read_page(sedf, own->dom);
 		/* It may have slept and woken since, and stand in a line. */
 		if (own->base.awake && !unit_runnable_state(current_unit))
-			fall_asleep(sedf, own);
+			sedf_fall_asleep(sedf, own);
 	}
 	if (running_on(sedf, cpu)) {
 		leave(sedf, last);
@@ -347,9 +323,9 @@ static int cf_check parse_domain_param(const char *text)
 }
 
 #define SEDF_OPERATIONS                                                                                       \
-	.sched_id = XEN_SCHEDULER_NULL, .deinit = sedf_deinit, .alloc_domdata = sedf_alloc_domdata,           \
-	.free_domdata = sedf_free_domdata, .alloc_udata = sedf_alloc_udata, .free_udata = sedf_free_udata,    \
-	.switch_sched = sedf_switch_sched, .deinit_pdata = sedf_deinit_pdata,                                 \
+	.sched_id = XEN_SCHEDULER_NULL, .deinit = pace_deinit, .alloc_domdata = sedf_alloc_domdata,           \
+	.free_domdata = sedf_free_domdata, .alloc_udata = sedf_alloc_udata, .free_udata = pace_free,    \
+	.switch_sched = sedf_switch_sched, .deinit_pdata = pace_deinit_pdata,                                 \
 	.pick_resource = sedf_pick_resource, .insert_unit = sedf_insert_unit, .remove_unit = sedf_remove_unit, \
 	.wake = sedf_wake, .sleep = sedf_sleep, .yield = sedf_yield, .migrate = sedf_migrate,                 \
 	.context_saved = sedf_context_saved, .do_schedule = sedf_do_schedule, .dump_settings = sedf_dump_settings

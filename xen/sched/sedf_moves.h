@@ -184,7 +184,7 @@ static inline void ask_if_better(struct sedf *sedf, const struct sedf_unit *own)
 		queue_ask(&sedf->base, own->home);
 }
 
-static inline void fall_asleep(struct sedf *sedf, struct sedf_unit *own)
+static inline void sedf_fall_asleep(struct sedf *sedf, struct sedf_unit *own)
 {
 	leave(sedf, own);
 	own->base.awake = false;

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Operations that several plug-ins have in common, as Xen calls them, and the limits of their parameters. A plug-in names those
+ * that do all it needs in its table, and calls them from its own where it has to do more.
+ *
+ * Locks: as paceline.h tells. pace_sleep and pace_yield are called with the lock; pace_context_saved and pace_deinit_pdata take
+ * it.
+ */
+#ifndef PACELINE_OPERATIONS_H
+#define PACELINE_OPERATIONS_H
+
+#include "paceline.h"
+
+struct limits {
+	unsigned int least, most;
+};
+
+/* A parameter that is out of bounds counts as the nearest value that is not. */
+static inline unsigned int within(unsigned int value, struct limits limits)
+{
+	return value < limits.least ? limits.least : value > limits.most ? limits.most : value;
+}
+
+/* The unit has nothing to do any more. */
+static inline void fall_asleep(struct pace_sched *sched, struct pace_unit *own)
+{
+	own->awake = false;
+	queue_leave(sched, own);
+}
+
+/* The instance of a plug-in whose structure begins with a pace_sched goes. */
+static inline void cf_check pace_deinit(struct scheduler *ops)
+{
+	xfree(ops->sched_data);
+	ops->sched_data = NULL;
+}
+
+/* What a plug-in has allocated for a unit or a domain, and is in no list of its own any more. */
+static inline void cf_check pace_free(const struct scheduler *ops, void *priv)
+{
+	xfree(priv);
+}
+
+static inline void cf_check pace_deinit_pdata(const struct scheduler *ops, void *pdata, int cpu)
+{
+	struct pace_sched *sched = sched_of(ops);
+	unsigned long flags;
+
+	spin_lock_irqsave(&sched->lock, flags);
+	drop_cpu(sched, cpu);
+	spin_unlock_irqrestore(&sched->lock, flags);
+}
+
+static inline struct sched_resource *cf_check pace_pick_resource(const struct scheduler *ops, const struct sched_unit *unit)
+{
+	return any_resource(unit);
+}
+
+/* Who runs is taken off at once. */
+static inline void cf_check pace_sleep(const struct scheduler *ops, struct sched_unit *unit)
+{
+	struct pace_unit *own = pace_of(unit);
+
+	fall_asleep(sched_of(ops), own);
+	if (own->state == RUNNING)
+		cpu_raise_softirq(own->runs_on, SCHEDULE_SOFTIRQ);
+}
+
+/* The next decision takes it into account. */
+static inline void cf_check pace_yield(const struct scheduler *ops, struct sched_unit *unit)
+{
+	pace_of(unit)->yielded = true;
+}
+
+/* Who waits may be run elsewhere from now on. */
+static inline void cf_check pace_context_saved(const struct scheduler *ops, struct sched_unit *unit)
+{
+	struct pace_sched *sched = sched_of(ops);
+	spinlock_t *lock = unit_schedule_lock_irq(unit);
+
+	if (saved(sched, unit))
+		queue_offer(sched, pace_of(unit));
+	unit_schedule_unlock_irq(lock, unit);
+}
+
+#endif
