@@ -100,7 +100,7 @@ impl<P, N: Network> Core<P, N> {
             let Process { name, identity, daemon, .. } = &self.processes[before];
             let identity = Digest::of(&(identity, 'b')).value();
             let (restarts, daemon) = (true, *daemon);
-            let process = Process { restarts, daemon, ..Process::new(name.clone(), id.0, identity) };
+            let process = Process { daemon, restarts, ..Process::new(name.clone(), id.0, identity) };
             // It has counted while the host was off.
             self.living -= u64::from(!daemon);
             let after = self.add(process);

@@ -156,10 +156,10 @@ impl<P, N: Network> Core<P, N> {
                 if let Some(place) = place {
                     parcels.told.push(at, whose, place);
                 }
-                if !here {
-                    parcels.leaving.push(Leaving::Parcel(at, parcel));
-                } else {
+                if here {
                     parcels.coming.push(at, whose, parcel);
+                } else {
+                    parcels.leaving.push(Leaving::Parcel(at, parcel));
                 }
             }
             None => {

@@ -93,7 +93,7 @@ impl Failure {
             Self::Scenario(error) => eprintln!("error: {}", error.one_line()),
             Self::Run(error, checkpoint) => eprintln!("error: {}", of_run(error, checkpoint.as_deref())),
             Self::Option(problem) | Self::Input(problem) | Self::Resume(problem) | Self::Ctl(problem) => {
-                eprintln!("error: {problem}")
+                eprintln!("error: {problem}");
             }
             Self::Processes(error) => eprintln!("error: {error}"),
             #[cfg(target_os = "linux")]

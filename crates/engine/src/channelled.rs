@@ -270,7 +270,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
 
     /// Takes the board apart after the leg.
     pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M, Q> {
-        let state = self.state.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let state = self.state.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let (failed, answers) = (state.error.is_some(), self.answers.as_deref());
         let left = self.seats.into_iter().map(|seat| {
             let (owner, batches) = seat.into_federate();

@@ -61,7 +61,7 @@ impl Idle {
         // A worker that was chosen must check again, even at the epoch seen: its waker may have advanced the epoch before the
         // worker read it.
         while sleepers.contains(&worker) && self.epoch() == seen {
-            sleepers = self.wakes[worker].wait(sleepers).unwrap_or_else(|poisoned| poisoned.into_inner());
+            sleepers = self.wakes[worker].wait(sleepers).unwrap_or_else(std::sync::PoisonError::into_inner);
         }
         // Still there if it woke up by itself.
         sleepers.retain(|sleeper| *sleeper != worker);

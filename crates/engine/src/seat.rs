@@ -37,8 +37,8 @@ impl<F, E, X> Seat<F, E, X> {
     }
 
     pub(crate) fn into_federate(self) -> (F, Vec<Batch<E>>) {
-        let federate = self.federate.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let inbox = self.inbox.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let federate = self.federate.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let inbox = self.inbox.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         (federate, inbox.batches)
     }
 }

@@ -17,7 +17,7 @@ pub(crate) use shuttle::{
 
 /// Locks; a lock is only ever poisoned while a panic of the model is on its way out, and then everybody leaves.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Keeps what is in it on cache lines of its own, away from what other workers write.

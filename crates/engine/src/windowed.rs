@@ -318,7 +318,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
 
     /// Takes the board apart after the leg.
     pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M, Q> {
-        let state = self.state.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let state = self.state.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let failed = state.fault.is_some() || state.error.is_some();
         let answers = self.answers.as_deref();
         let left = self.seats.into_iter().map(Seat::into_federate);

@@ -2,7 +2,7 @@
 
 mod mesh;
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -80,8 +80,8 @@ impl Ring {
             Wrong::Counter => COUNTER.fetch_add(1, Ordering::Relaxed),
             Wrong::Address => std::ptr::from_ref(seen).addr() as u64,
             Wrong::HashOrder => {
-                let map: HashMap<u64, ()> = (0..100).map(|key| (key, ())).collect();
-                map.keys().fold(0, |sum, key| sum * 31 % 1_000_003 + key)
+                let set: HashSet<u64> = (0..100).collect();
+                set.iter().fold(0, |sum, key| sum * 31 % 1_000_003 + key)
             }
             Wrong::Draws => {
                 let odd = PARITY.fetch_add(1, Ordering::Relaxed) % 2;

@@ -220,7 +220,7 @@ fn checkpoints_come_by_the_clock() {
         let checkpoints = Checkpoints { every, ..at_every_pause(&folder) };
         let run = Simulation::new(Beat).threads(2).until(Time::secs(1 << power)).checkpoint(checkpoints);
         let report = run.run().expect("the model keeps the rules");
-        assert!(report.checkpoints as u128 <= 1 + report.wall.as_millis() / every.as_millis());
+        assert!(u128::from(report.checkpoints) <= 1 + report.wall.as_millis() / every.as_millis());
         report.checkpoints
     });
     assert!(written.into_iter().any(|checkpoints| checkpoints >= 2), "the clock asks for checkpoints");

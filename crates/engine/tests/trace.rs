@@ -104,7 +104,7 @@ fn gvt_never_falls_and_no_batch_is_before_it() {
                 match record.kind {
                     RecordKind::Gvt => gvt = record.time,
                     RecordKind::Run => {
-                        assert!(record.time >= gvt, "case {case}, {protocol:?}: {record:?} is before {gvt}")
+                        assert!(record.time >= gvt, "case {case}, {protocol:?}: {record:?} is before {gvt}");
                     }
                     _ => {}
                 }

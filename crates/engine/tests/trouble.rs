@@ -80,9 +80,7 @@ impl Model for Office {
             return;
         };
         *closed += 1;
-        if cx.lp() != LpId(0) {
-            cx.send(LpId(0), Time::millis(1), Note::Ticket);
-        } else {
+        if cx.lp() == LpId(0) {
             let wrong = match self.when {
                 When::Never => false,
                 When::OutOfOrder => *tickets != SOURCES * (round + 1),
@@ -95,6 +93,8 @@ impl Model for Office {
                     Mishap::Send => cx.send(LpId(99), Time::ZERO, Note::Ticket),
                 }
             }
+        } else {
+            cx.send(LpId(0), Time::millis(1), Note::Ticket);
         }
         if *round < ROUNDS {
             cx.schedule(ROUND, Note::Round(round + 1));
@@ -161,7 +161,7 @@ fn a_panic_that_becomes_final_ends_the_run_with_its_place() {
             let Trouble { kind, lp, at, event } = trouble;
             match kind {
                 TroubleKind::Panic { message } => {
-                    assert_eq!(message, format!("{} tickets in round 7", 8 * SOURCES))
+                    assert_eq!(message, format!("{} tickets in round 7", 8 * SOURCES));
                 }
                 // It panicked too early, and was then rolled back.
                 TroubleKind::HalfUndone { .. } => assert_eq!(saving, Saving::Undo),

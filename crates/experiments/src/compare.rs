@@ -61,7 +61,7 @@ pub fn agreements(compared: &[Compared]) -> Vec<Agreement> {
             match found.iter_mut().find(|known| known.workload == workload.name) {
                 Some(known) => known.digests.push((kind, digest)),
                 None => {
-                    found.push(Agreement { workload: workload.name.clone(), digests: vec![(kind, digest)] })
+                    found.push(Agreement { workload: workload.name.clone(), digests: vec![(kind, digest)] });
                 }
             }
         }

@@ -75,7 +75,7 @@ impl MachineScenario {
     /// Reads a scenario called `name`. What depends on the policy is looked at by [`Self::spec`].
     pub fn read(name: &str, mut scenario: Scenario) -> Result<Self, ScenarioError> {
         let mut machine = scenario.section("machine")?;
-        let until_ns = machine.optional::<Time>("until")?.map(|until| until.as_nanos());
+        let until_ns = machine.optional::<Time>("until")?.map(paceline_kernel::Time::as_nanos);
         let seed = machine.or("seed", 1)?;
         let mut policy = scenario.section("policy")?;
         let kind = policies::kind(&mut policy, "kind")?;

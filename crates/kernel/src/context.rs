@@ -100,7 +100,7 @@ impl<'a, M: Model> Context<'a, M> {
         outbox: &'a mut Vec<Event<M::Event>>,
         fault: &'a mut Option<Box<Fault>>,
     ) -> Self {
-        let rng = Rng::at(rules.seed, lp.0 as u64, core.draws);
+        let rng = Rng::at(rules.seed, u64::from(lp.0), core.draws);
         Self {
             model,
             rules,

@@ -83,7 +83,7 @@ impl Signal {
     fn change(&self, waiting: Waiting) {
         self.value.fetch_add(1, Ordering::AcqRel);
         match waiting {
-            Waiting::Futex => atomic_wait::wake_all(&self.value),
+            Waiting::Futex => atomic_wait::wake_all(&raw const self.value),
             Waiting::Condition => {
                 drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
                 self.changed.notify_all();

@@ -286,7 +286,7 @@ impl<P: Send + 'static> Process<P> {
     /// Has something done when this process has ended, however it ends; the latest first.
     pub fn on_exit(&self, hook: impl FnOnce() + Send + 'static) {
         desk::own(self.id(), |desk: &mut Desk<P>| {
-            desk.own.hooks.get_or_insert_default().push(Box::new(hook))
+            desk.own.hooks.get_or_insert_default().push(Box::new(hook));
         });
     }
 

@@ -72,7 +72,7 @@ async fn wild(cx: Process<u64>, number: u32, others: u32, steps: u32, ends: bool
                     cx.record(u64::from(activity.wait(&cx).await.is_ok()));
                 }
             }
-            11 => early.drain(..).for_each(|activity| activity.detach()),
+            11 => early.drain(..).for_each(paceline_processes::Activity::detach),
             12 => match blocks {
                 true => cx.block_on(cx.sleep(span)),
                 false => cx.sleep(span).await,

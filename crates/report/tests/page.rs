@@ -99,7 +99,7 @@ proptest! {
         let seen: usize =
             figure.series.iter().map(|series| series.points.iter().filter(|point| shown(point)).count()).sum();
         prop_assert_eq!(figure.left_out(), all - seen);
-        let names: Vec<_> = document.root_element().children().filter(|node| node.is_element()).take(2).collect();
+        let names: Vec<_> = document.root_element().children().filter(roxmltree::Node::is_element).take(2).collect();
         prop_assert!(names[0].has_tag_name(("http://www.w3.org/2000/svg", "title")));
         prop_assert!(names[1].has_tag_name(("http://www.w3.org/2000/svg", "desc")));
     }

@@ -96,7 +96,7 @@ fn write_steps(script: &mut String, steps: &[Step], depth: usize) {
             Step::Destroy(name) => format!("destroy {name}"),
             Step::Dump => "dump".into(),
             Step::Answer => "answer".into(),
-            Step::Sleep(ms) => format!("usleep {}000", ms),
+            Step::Sleep(ms) => format!("usleep {ms}000"),
             Step::Shell(line) => format!("step={}\n{{ {line}\n}} || fail \"the command\"", quoted(line)),
             Step::Repeat(times, inner) => {
                 let counter = format!("round{depth}");

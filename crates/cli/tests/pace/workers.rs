@@ -54,9 +54,9 @@ fn spin_as(habit: &str, until: Instant, folder: &Path, starved: Duration) {
         };
         if let Some(publisher) = &mut publisher {
             if habit == "idle" {
-                publisher.publish_done()
+                publisher.publish_done();
             } else {
-                publisher.publish(lvt_ns)
+                publisher.publish(lvt_ns);
             }
             publisher.set_waiting(habit == "waiting");
         }

@@ -82,8 +82,8 @@ pub fn lines() -> Vec<Line> {
         slowest: mean,
         ratio: mean / rate(0),
         events: report.events,
-        efficiency: rollbacks.map(|rollbacks| rollbacks.efficiency()),
-        safe: rollbacks.map(|rollbacks| rollbacks.safe_share()),
+        efficiency: rollbacks.map(paceline_kernel::Rollbacks::efficiency),
+        safe: rollbacks.map(paceline_kernel::Rollbacks::safe_share),
         rollbacks: rollbacks.map(|rollbacks| rollbacks.primary + rollbacks.secondary),
         gvt_rounds: Some(report.gvt_rounds),
         ..line(0)

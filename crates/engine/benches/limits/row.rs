@@ -32,7 +32,7 @@ impl Facts {
         Self {
             events: report.events,
             digest: Some(report.digest.to_string()),
-            efficiency: rollbacks.map(|rollbacks| rollbacks.efficiency()),
+            efficiency: rollbacks.map(paceline_kernel::Rollbacks::efficiency),
             safe: rollbacks.map(Rollbacks::safe_share),
             rollbacks: rollbacks.map(|rollbacks| rollbacks.primary + rollbacks.secondary),
             gvt_rounds: rollbacks.map(|_| report.gvt_rounds),

@@ -37,9 +37,7 @@ impl CheckpointFile {
             return Err(CheckpointError::Version { path, found: version });
         }
         let lengths: [u64; 2] = [12, 20].map(|place| u64::from_le_bytes(piece(&content, place)));
-        let expected = lengths
-            .into_iter()
-            .fold((OPENING_BYTES + CHECKSUM_BYTES) as u64, |sum, length| sum.saturating_add(length));
+        let expected = lengths.into_iter().fold((OPENING_BYTES + CHECKSUM_BYTES) as u64, u64::saturating_add);
         if found < expected {
             return truncated(path, expected);
         }

@@ -12,7 +12,7 @@ use crate::outside::{Answers, Occupant, Outsiders, recall, settle};
 impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
     /// Takes the board apart after the leg: whatever is not final is rolled back.
     pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M, Q> {
-        let mut state = self.state.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut state = self.state.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let width = Some(state.window.width());
         let mut outcome = Outcome { halt: state.halt, width, ..Outcome::default() };
         outcome.rollbacks = Some(Box::default());
@@ -20,8 +20,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
         outcome.error = state.error.take();
         let (mut occupants, mut inboxes) = (Vec::new(), Vec::new());
         for Seat { warp, inbox } in self.seats {
-            occupants.push(warp.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()));
-            inboxes.push(inbox.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()));
+            occupants.push(warp.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
+            inboxes.push(inbox.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
         }
         let mut outbox = Outbox::new(self.partition.federates());
         let answers = self.answers.as_deref();

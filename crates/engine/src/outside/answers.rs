@@ -75,7 +75,7 @@ impl<M: Model> Answers<M> {
             if let Some(answer) = list.answers.pop_front() {
                 return answer;
             }
-            list = self.changed.wait(list).unwrap_or_else(|poisoned| poisoned.into_inner());
+            list = self.changed.wait(list).unwrap_or_else(std::sync::PoisonError::into_inner);
         }
     }
 
@@ -131,9 +131,9 @@ impl<M: Model> Answers<M> {
             list = match list.deadlines.iter().map(|(_, due)| *due).min() {
                 Some(due) => {
                     let waited = self.changed.wait_timeout(list, due - now);
-                    waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0
+                    waited.unwrap_or_else(std::sync::PoisonError::into_inner).0
                 }
-                None => self.changed.wait(list).unwrap_or_else(|poisoned| poisoned.into_inner()),
+                None => self.changed.wait(list).unwrap_or_else(std::sync::PoisonError::into_inner),
             };
         }
     }

@@ -76,7 +76,8 @@ impl Domains {
         let vcpus = count(&mut section, "vcpus", 1, 1, VCPUS_MAX)?;
         let pins = pins(&mut section, &hosts[host as usize])?;
         let arrives_ns = nanos(&mut section, "arrives", 0)?;
-        let leaves_ns = section.optional::<paceline_kernel::Time>("leaves")?.map(|time| time.as_nanos());
+        let leaves_ns =
+            section.optional::<paceline_kernel::Time>("leaves")?.map(paceline_kernel::Time::as_nanos);
         if leaves_ns.is_some_and(|leaves_ns| leaves_ns <= arrives_ns) {
             let problem = format!("{name} would leave before it arrives");
             return Err(section.refuse("leaves", problem, "a time after `arrives`"));

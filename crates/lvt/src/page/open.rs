@@ -24,7 +24,7 @@ const ROOT: u32 = 0;
 pub(super) fn open(path: &Path) -> Result<Page, Error> {
     let found = fs::statfs(path).map_err(|error| Error::system(path, "looking for it", error))?;
     // The type of a file system has 32 bits, with or without a sign.
-    match found.f_type as u32 as u64 {
+    match u64::from(found.f_type as u32) {
         BPF_FS_MAGIC => open_map(path),
         SYSFS_MAGIC => open_device(path),
         _ => Page::of_file(path, opened(path)?),

@@ -74,6 +74,6 @@ impl Connection {
 
     /// A round is over: the latest one counts half.
     pub(super) fn end_round(&mut self) {
-        self.rate = (self.rate + std::mem::take(&mut self.received)) / 2;
+        self.rate = u64::midpoint(self.rate, std::mem::take(&mut self.received));
     }
 }

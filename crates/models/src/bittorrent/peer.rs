@@ -121,7 +121,7 @@ impl Peer {
             Content::Piece(blocks) => self.receive(from, blocks),
             // What has arrived meanwhile is not stopped by that.
             Content::Cancel { piece } => {
-                connection.upload = connection.upload.take().filter(|(own, _)| *own != piece)
+                connection.upload = connection.upload.take().filter(|(own, _)| *own != piece);
             }
             Content::Close => self.disconnect(from),
             _ => {}

@@ -152,7 +152,7 @@ impl Peer {
                 self.cx.record(key ^ u64::from(holder).rotate_left(32));
                 if self.shared.chord.observe {
                     let observed = Observed { begun: asked, key, holder };
-                    outcome.observed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(observed);
+                    outcome.observed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(observed);
                 }
             }
         }

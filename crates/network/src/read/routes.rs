@@ -4,7 +4,7 @@
 //! there is at most one route from one member to another. A symmetrical route is two, the second over the same links
 //! backwards, of split links over the other half.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::build::{Builder, Draft, Plan};
 use super::units;
@@ -20,7 +20,7 @@ impl<'t> Builder<'t, '_> {
     /// Reads the routes of a zone and finishes its routing.
     pub fn routes(&mut self, Draft { zone, plan, element }: Draft<'t>) -> Result<(), Flaw> {
         let mut ways: Vec<((u32, u32), Way)> = Vec::new();
-        let mut known: BTreeMap<(u32, u32), ()> = BTreeMap::new();
+        let mut known: BTreeSet<(u32, u32)> = BTreeSet::new();
         let mut star = if plan == Plan::Star { self.star(zone, element)? } else { Star::default() };
         for child in &element.children {
             match child.name.as_str() {
@@ -34,7 +34,7 @@ impl<'t> Builder<'t, '_> {
                     let both =
                         [Some(((from, to), way)), back.filter(|_| from != to).map(|back| ((to, from), back))];
                     for (ends, way) in both.into_iter().flatten() {
-                        if known.insert(ends, ()).is_some() {
+                        if !known.insert(ends) {
                             let [src, dst] = points.map(|point| self.platform.name(point));
                             let problem = format!("a second route between `{src}` and `{dst}`");
                             let allowed = "one route for each direction; symmetrical=\"NO\" where a route is for one only";

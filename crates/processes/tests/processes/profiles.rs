@@ -152,7 +152,7 @@ fn profiles_without_end_do_not_hide_a_deadlock() {
         });
         match world.run() {
             Err(RunError::Deadlock { time, stuck }) => {
-                assert_eq!((time, stuck.len()), (secs(3), 1), "{kind}")
+                assert_eq!((time, stuck.len()), (secs(3), 1), "{kind}");
             }
             other => panic!("{kind}: {other:?}"),
         }

@@ -46,7 +46,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_outline_stays_and_the_ends(mut points in proptest::collection::vec((0..7000, 0..4000), 1..3000)) {
-            points.sort();
+            points.sort_unstable();
             let seen = thin(&points);
             prop_assert_eq!(outline(&seen), outline(&points));
             prop_assert_eq!((seen.first(), seen.last()), (points.first(), points.last()));

@@ -182,7 +182,7 @@ impl Host {
                     continue;
                 }
                 self.act(format!("timer {timer}"), |policy, now_ns, orders| {
-                    policy.timer(now_ns, timer, orders)
+                    policy.timer(now_ns, timer, orders);
                 });
                 continue;
             }

@@ -167,9 +167,7 @@ pub fn survives(name: &str, seeds: u64) {
             format!("0 fuzz {seed} 3000"),
             "end".into(),
         ];
-        if replay.replay(&lines).len() < lines.len() {
-            panic!("{name}, seed {seed}: {}", replay.end());
-        }
+        assert!(replay.replay(&lines).len() >= lines.len(), "{name}, seed {seed}: {}", replay.end());
     }
     assert_eq!(replay.end(), "", "no leaks, and nothing else to complain about");
 }

@@ -15,7 +15,8 @@ fn green(model: &Traffic, road: u32, at: Time) -> bool {
     let road = model.network.road(road);
     // The node's cycle has started `offset` times the node's number late, and again every cycle since and before.
     let late = model.rules.offset.as_nanos() * u64::from(road.to);
-    let phase = (at.as_nanos() as i128 - i128::from(late)).rem_euclid(i128::from(lights.cycle.as_nanos()));
+    let phase =
+        (i128::from(at.as_nanos()) - i128::from(late)).rem_euclid(i128::from(lights.cycle.as_nanos()));
     let first = phase < i128::from(lights.green.as_nanos());
     match road.signal {
         Signal::None => true,

@@ -66,7 +66,7 @@ fn form_does_not_matter() {
         ("line ends", TRIPS.replace('\n', "\r\n")),
         ("no blanks", TRIPS.replace(" :", ":").replace(":  ", ":")),
         ("one a line", TRIPS.replace(';', ";\n")),
-        ("no semicolons", TRIPS.replace(";", "\n")),
+        ("no semicolons", TRIPS.replace(';', "\n")),
         ("a total that is too low", TRIPS.replace("81.25", "80")),
         ("a rounded total", TRIPS.replace("81.25", "8.1e+001")),
         ("no total", TRIPS.replace("<TOTAL OD FLOW>  81.25\n", "")),
