@@ -45,7 +45,7 @@ impl Model for Counter {
             }
             Customer::Leaves => {
                 let since = line.since.pop_front().expect("who leaves has been in the line");
-                line.stayed = line.stayed + (cx.now() - since);
+                line.stayed += cx.now() - since;
                 line.left += 1;
             }
         }
