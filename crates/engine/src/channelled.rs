@@ -12,20 +12,18 @@
 mod outside;
 mod state;
 
-use std::sync::Arc;
-
 use paceline_kernel::{EventQueue, Federate, Links, Model, Outbox, Partition, Progress, Promise, Time};
 
-use crate::idle::Idle;
-use crate::leg::Outcome;
 use crate::monitor::Halt;
-use crate::outside::{Answers, Occupant, Outsiders, Seated, unseat};
+use crate::outcome::Outcome;
+use crate::outside::{Occupant, Outsiders, Seated, unseat};
 use crate::pool::{BATCH, Board, Turn};
 use crate::ready::Ready;
+use crate::scaffold::{Ending, Scaffold};
 use crate::seat::{Batch, Inbox, Seat, deliver};
-use crate::sync::{Apart, AtomicI64, Mutex, Ordering, lock};
+use crate::sync::{Apart, AtomicI64, Ordering, lock};
 use crate::trace::Recorder;
-use crate::{Monitor, RecordKind, RunError, Simulation};
+use crate::{RecordKind, RunError, Simulation};
 use state::{State, Status};
 
 /// Promises and requests in an inbox.
@@ -47,18 +45,9 @@ type Post<M, Q> = Seat<Owner<M, Q>, <M as Model>::Event, Mail>;
 
 /// Federates joined by channels.
 pub(crate) struct Channelled<'a, M: Model, Q> {
-    model: &'a M,
-    partition: &'a Partition,
-    until: Time,
-    monitor: &'a Monitor,
-    /// More workers than this are never awake at once.
-    useful: u32,
+    shared: Scaffold<'a, M, State>,
     seats: Vec<Post<M, Q>>,
     alive: Apart<AtomicI64>,
-    state: Apart<Mutex<State>>,
-    idle: Arc<Idle>,
-    /// Of outside federates, if there are any.
-    answers: Option<Arc<Answers<M>>>,
 }
 
 /// What came of running a federate.
@@ -90,7 +79,6 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         until: Time,
         workers: u32,
     ) -> Self {
-        let Simulation { model, monitor, .. } = simulation;
         let Seated { mut occupants, answers, idle } = seated;
         let count = occupants.len();
         let stand = |occupant: &mut Occupant<Federate<M, Q>, M, Q>| match occupant {
@@ -99,7 +87,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         };
         let stands: Vec<(usize, Time)> = occupants.iter_mut().map(stand).collect();
         let alive = stands.iter().map(|(pending, _)| pending).sum::<usize>() as i64;
-        let mut ready = Ready::new(count, workers as usize, model.lookahead());
+        let mut ready = Ready::new(count, workers as usize, simulation.model.lookahead());
         // What the first promises rest on. A federate that is far ahead has yet to say so to those who wait for it.
         let from = stands.iter().map(|(_, lvt)| *lvt).min().unwrap_or(Time::MAX).min(until);
         (0..count as u32).for_each(|federate| ready.push(federate, from));
@@ -109,9 +97,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
             lvts: vec![from; count],
             running: 0,
             outside: 0,
-            over: false,
-            halt: None,
-            error: None,
+            ending: Ending::default(),
             null_messages: 0,
         };
         let seat = |(occupant, links): (_, Links)| {
@@ -119,9 +105,8 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
             Seat::new(Owner { occupant, links }, mail)
         };
         let seats = occupants.into_iter().zip(links).map(seat).collect();
-        let useful = workers.min(crate::cores::available());
-        let (alive, state) = (Apart(AtomicI64::new(alive)), Apart(Mutex::new(state)));
-        Self { model, partition, until, monitor, useful, seats, alive, state, idle, answers }
+        let shared = Scaffold::new(simulation, partition, until, workers, state, idle, answers);
+        Self { shared, seats, alive: Apart(AtomicI64::new(alive)) }
     }
 
     /// Runs a federate for a batch and posts the messages and promises that result.
@@ -136,7 +121,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
             inbox.extra.clocks.iter().enumerate().for_each(|(slot, clock)| links.raise(slot as u32, *clock));
         }
         desk.requests.drain(..).for_each(|from| links.want(from));
-        let bound = links.bound().min(self.until);
+        let bound = links.bound().min(self.shared.until);
         let federate = match occupant {
             Occupant::Inside(federate) => federate,
             Occupant::Outside(proxy) => return self.ask(proxy, links, bound, desk),
@@ -144,11 +129,12 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         deliver(federate, &mut desk.arrived, &mut desk.spare, self.seats.len());
         let (pending, before) = (federate.pending(), federate.events());
         let start_ns = desk.recorder.begin(|| federate.lvt().min(bound));
-        let progress = federate.advance(self.model, self.partition, bound, BATCH, &mut desk.outbox);
+        let progress =
+            federate.advance(self.shared.model, self.shared.partition, bound, BATCH, &mut desk.outbox);
         // Even a federate without events has only come as far as the promises made to it.
         let (lvt, events) = (federate.lvt(), federate.events() - before);
         let floor = lvt.min(bound);
-        self.monitor.advance(Time::ZERO, events);
+        self.shared.monitor.advance(Time::ZERO, events);
         desk.recorder.slice(RecordKind::Run, Some(id), start_ns, floor, events);
         if progress == Progress::Faulty {
             return Err(federate.fault().cloned().expect("a faulty federate has a fault").into());
@@ -172,7 +158,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         let more = kept + desk.outbox.len() as i64;
         let alive = self.alive.fetch_add(more, Ordering::SeqCst) + more;
         if alive == 0 {
-            lock(&self.state).over = true;
+            lock(&self.shared.state).ending.over = true;
         }
         alive != 0
     }
@@ -184,7 +170,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
 
     /// Asks those for a promise that federate `id` waits for, on demand.
     fn want(&self, id: u32, links: &mut Links, lvt: Time, desk: &mut Desk<M::Event>) {
-        links.ask(lvt, self.until, |from| {
+        links.ask(lvt, self.shared.until, |from| {
             lock(&self.seats[from as usize].inbox).extra.requests.push(id);
             desk.touched.push(from);
         });
@@ -194,7 +180,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
     fn post(&self, id: u32, links: &mut Links, floor: Time, desk: &mut Desk<M::Event>) {
         let Desk { outbox, spare, touched, null_messages, .. } = desk;
         let on_demand = links.on_demand();
-        links.promise(floor, self.until, outbox, |promise, outbox| {
+        links.promise(floor, self.shared.until, outbox, |promise, outbox| {
             let Promise { to, slot, clock, null } = promise;
             let mut inbox = lock(&self.seats[to as usize].inbox);
             let Inbox { batches, extra: mail } = &mut *inbox;
@@ -217,27 +203,18 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         outbox.flush(|to, events, _| assert!(events.is_empty(), "federate {id} has a channel to {to}"));
     }
 
-    /// Ends the leg; `halt` says why, where it ends before the run is over.
-    fn end(&self, state: &mut State, halt: Option<Halt>) {
-        if !state.over {
-            (state.over, state.halt) = (true, halt);
-        }
-        state.ready.clear();
-        self.idle.wake_all();
-    }
-
     /// Touches the federates that something was posted to, and publishes how far all have come.
     fn tell(&self, state: &mut State, desk: &mut Desk<M::Event>) {
         state.null_messages += std::mem::take(&mut desk.null_messages);
         desk.touched.drain(..).for_each(|touched| state.touch(touched));
         let least = state.lvts.iter().copied().min().unwrap_or(Time::MAX);
-        self.monitor.advance(least.min(self.until), 0);
-        desk.recorder.gvt(least.min(self.until));
+        self.shared.monitor.advance(least.min(self.shared.until), 0);
+        desk.recorder.gvt(least.min(self.shared.until));
     }
 
     /// Puts federate `id` back after its turn, which may have been `outside`.
     fn close(&self, id: u32, ran: Result<Ran, RunError>, desk: &mut Desk<M::Event>, outside: bool) {
-        let mut state = lock(&self.state);
+        let mut state = lock(&self.shared.state);
         match ran {
             // All is noted.
             Ok(Ran::Asked(_)) => {}
@@ -246,8 +223,8 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
                 state.outside -= u32::from(outside);
                 state.lvts[id as usize] = floor;
                 let again = std::mem::replace(&mut state.status[id as usize], Status::Idle) == Status::Again;
-                if state.over {
-                    return self.end(&mut state, None);
+                if state.ending.over {
+                    return self.shared.end(&mut state, None);
                 }
                 if more || again {
                     state.touch(id);
@@ -256,8 +233,8 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
             }
             Err(error) => {
                 state.running -= 1;
-                state.error.get_or_insert(error);
-                self.end(&mut state, Some(Halt::Stop));
+                state.ending.error.get_or_insert(error);
+                self.shared.end(&mut state, Some(Halt::Stop));
             }
         }
         let work = u32::try_from(state.ready.len()).unwrap_or(u32::MAX);
@@ -265,35 +242,43 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         let over = state.running == 0 && work == 0;
         drop(state);
         // One federate is for this worker; at the end everybody is to see that it is over.
-        if over { self.idle.wake_all() } else { self.idle.wake(work.min(self.useful.saturating_sub(awake))) }
+        if over {
+            self.shared.idle.wake_all()
+        } else {
+            self.shared.idle.wake(work.min(self.shared.useful.saturating_sub(awake)))
+        }
     }
 
     /// Takes the board apart after the leg.
     pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M, Q> {
-        let state = self.state.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let (failed, answers) = (state.error.is_some(), self.answers.as_deref());
-        let left = self.seats.into_iter().map(|seat| {
+        let Self { shared, seats, .. } = self;
+        let (partition, answers) = (shared.partition, shared.answers.clone());
+        let state = shared.into_state();
+        let failed = state.ending.error.is_some();
+        let left = seats.into_iter().map(|seat| {
             let (owner, batches) = seat.into_federate();
             (owner.occupant, batches)
         });
         let (federates, error) =
-            unseat(left, answers, self.partition, outsiders, failed, |federate| federate);
+            unseat(left, answers.as_deref(), partition, outsiders, failed, |federate| federate);
         Outcome {
             federates,
-            halt: state.halt,
-            error: state.error.or(error),
+            halt: state.ending.halt,
+            error: state.ending.error.or(error),
             null_messages: state.null_messages,
             ..Outcome::default()
         }
     }
 }
 
-impl<M: Model, Q: EventQueue<M::Event>> Board for Channelled<'_, M, Q> {
+impl<'a, M: Model, Q: EventQueue<M::Event>> Board<'a> for Channelled<'a, M, Q> {
+    type Model = M;
+    type State = State;
     type Desk = Desk<M::Event>;
 
     fn desk(&self, recorder: Recorder) -> Self::Desk {
         Desk {
-            outbox: Outbox::new(self.partition.federates()),
+            outbox: Outbox::new(self.shared.partition.federates()),
             arrived: Vec::new(),
             spare: Vec::new(),
             requests: Vec::new(),
@@ -311,24 +296,18 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Channelled<'_, M, Q> {
         if self.hear(desk) {
             return Turn::Worked;
         }
-        let mut state = lock(&self.state);
-        if !state.over
-            && let Some(halt) = self.monitor.halt()
-        {
-            self.end(&mut state, Some(halt));
-        }
-        if state.over {
+        let mut state = lock(&self.shared.state);
+        self.shared.obey(&mut state);
+        if state.ending.over {
             return Turn::Over;
         }
         let Some(federate) = state.ready.take(worker) else {
             if state.running == 0 {
                 // All workers are idle and none can wake them.
-                self.end(&mut state, None);
+                self.shared.end(&mut state, None);
                 return Turn::Over;
             }
-            let epoch = self.idle.epoch();
-            drop(state);
-            return Turn::nothing(epoch, self.answers.as_deref());
+            return self.shared.nothing(state);
         };
         state.status[federate as usize] = Status::Running;
         state.running += 1;
@@ -338,11 +317,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Channelled<'_, M, Q> {
         Turn::Worked
     }
 
-    fn abort(&self) {
-        self.end(&mut lock(&self.state), Some(Halt::Stop));
-    }
-
-    fn idle(&self) -> &Idle {
-        &self.idle
+    fn scaffold(&self) -> &Scaffold<'a, M, State> {
+        &self.shared
     }
 }

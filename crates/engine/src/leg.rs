@@ -6,14 +6,14 @@
 use std::sync::Arc;
 
 use paceline_kernel::{
-    DistanceWindows, Distances, EventQueue, Fault, Federate, Links, Model, Outbox, Partition, Progress,
-    Rollbacks, Time, Trouble, Warp, Windows,
+    DistanceWindows, Distances, EventQueue, Federate, Links, Model, Outbox, Partition, Progress, Time, Warp,
+    Windows,
 };
 
 use crate::channelled::Channelled;
 use crate::cores;
-use crate::monitor::Halt;
 use crate::optimistic::Optimistic;
+use crate::outcome::Outcome;
 use crate::outside::{Outsiders, seat, timed};
 use crate::pool::{Board, Crew};
 use crate::seat::Federates;
@@ -22,45 +22,6 @@ use crate::{Protocol, RecordKind, RunError, Simulation};
 
 /// Events that the sequential protocol runs before it looks whether it is to stop.
 const BATCH: usize = 1 << 14;
-
-/// How work on a board went.
-pub(crate) struct Outcome<M: Model, Q> {
-    pub(crate) federates: Federates<M, Q>,
-    /// Why it ended before the run was over.
-    pub(crate) halt: Option<Halt>,
-    pub(crate) fault: Option<Fault>,
-    pub(crate) windows: u64,
-    pub(crate) null_messages: u64,
-    /// What went wrong for good in an optimistic run.
-    pub(crate) trouble: Option<Trouble>,
-    pub(crate) rollbacks: Option<Box<Rollbacks>>,
-    pub(crate) gvt_rounds: u64,
-    pub(crate) gvt_steps: u64,
-    pub(crate) gvt_lag_ns: u128,
-    /// Of the moving window, where there was one.
-    pub(crate) width: Option<Time>,
-    /// What an outside federate did wrong.
-    pub(crate) error: Option<RunError>,
-}
-
-impl<M: Model, Q> Default for Outcome<M, Q> {
-    fn default() -> Self {
-        Self {
-            federates: Vec::new(),
-            halt: None,
-            fault: None,
-            windows: 0,
-            null_messages: 0,
-            trouble: None,
-            rollbacks: None,
-            gvt_rounds: 0,
-            gvt_steps: 0,
-            gvt_lag_ns: 0,
-            width: None,
-            error: None,
-        }
-    }
-}
 
 /// How a leg is run.
 pub(crate) struct Plan {
@@ -139,11 +100,11 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
 }
 
 /// Lets `threads` workers work on `board`.
-fn work<M: Model>(
-    simulation: &Simulation<M>,
+fn work<'a, M: Model>(
+    simulation: &'a Simulation<M>,
     threads: u32,
     crew: &mut Crew,
-    board: &impl Board,
+    board: &impl Board<'a>,
 ) -> Result<(), RunError> {
     let Simulation { pin, tracing, publishing, monitor, .. } = simulation;
     crew.work(board, threads as usize, tracing, publishing, simulation.speculation.chaos, |worker| {

@@ -12,20 +12,17 @@ mod finish;
 mod outside;
 mod state;
 
-use std::sync::Arc;
-
 use paceline_kernel::{
     Bounds, EventQueue, Mail, Model, MovingWindow, Outbox, Partition, Time, Warp, WarpTurn,
 };
 
 use crate::chaos::Chaos;
-use crate::idle::Idle;
-use crate::monitor::Halt;
-use crate::outside::{Answers, Occupant, Seated};
+use crate::outside::{Occupant, Seated};
 use crate::pool::{Board, Turn};
+use crate::scaffold::Scaffold;
 use crate::sync::{Apart, AtomicU32, Mutex, Ordering, lock};
 use crate::trace::Recorder;
-use crate::{Monitor, RecordKind, Simulation};
+use crate::{RecordKind, Simulation};
 use state::{Stand, State};
 
 /// Looks for a report before a worker runs something ahead that could soon be run safely: some microseconds.
@@ -48,19 +45,11 @@ struct Seat<M: Model, Q> {
 
 /// Federates that run ahead.
 pub(crate) struct Optimistic<'a, M: Model, Q> {
-    model: &'a M,
-    partition: &'a Partition,
-    until: Time,
-    monitor: &'a Monitor,
+    shared: Scaffold<'a, M, State>,
     chaos: Option<u64>,
-    useful: u32,
     seats: Vec<Seat<M, Q>>,
-    state: Apart<Mutex<State>>,
     /// Changes with every report.
     reports: Apart<AtomicU32>,
-    idle: Arc<Idle>,
-    /// Of outside federates, if there are any.
-    answers: Option<Arc<Answers<M>>>,
 }
 
 /// A worker's own state.
@@ -85,7 +74,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
         seated: Seated<Warp<M, Q>, M, Q>,
         workers: u32,
     ) -> Self {
-        let Simulation { model, speculation, monitor, .. } = simulation;
+        let Simulation { model, speculation, .. } = simulation;
         let Seated { mut occupants, answers, idle } = seated;
         let floor = |occupant: &mut Member<M, Q>| match occupant {
             Occupant::Inside(warp) => warp.floor(),
@@ -96,17 +85,10 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
         let state = State::new(speculation.gvt, floors, workers as usize, model.lookahead(), window, until);
         let seat = |own| Seat { warp: Apart(Mutex::new(own)), inbox: Apart(Mutex::new(Vec::new())) };
         Self {
-            model,
-            partition,
-            until,
-            monitor,
+            shared: Scaffold::new(simulation, partition, until, workers, state, idle, answers),
             chaos: speculation.chaos,
-            useful: workers.min(crate::cores::available()),
             seats: occupants.into_iter().map(seat).collect(),
-            state: Apart(Mutex::new(state)),
             reports: Apart(AtomicU32::new(0)),
-            idle,
-            answers,
         }
     }
 
@@ -126,7 +108,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
         // Mail that has not been reported yet may be for earlier than the floor that is known.
         let mut bounds = bounds;
         for mut mail in desk.arrived.drain(..) {
-            let least = warp.receive(self.model, self.partition, &mut mail, &mut desk.outbox);
+            let least = warp.receive(self.shared.model, self.shared.partition, &mut mail, &mut desk.outbox);
             bounds.floor = bounds.floor.min(least);
             if desk.spare.len() < SPARE {
                 desk.spare.push(mail);
@@ -137,7 +119,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
             desk.recorder.slice(RecordKind::Rollback, Some(id), start_ns, bounds.floor, rolled_back);
         }
         let start_ns = desk.recorder.begin(|| warp.floor());
-        let turn = warp.turn(self.model, self.partition, bounds, patient, &mut desk.outbox);
+        let turn = warp.turn(self.shared.model, self.shared.partition, bounds, patient, &mut desk.outbox);
         let (floor, front, effort) = (warp.floor(), warp.front(), warp.take_effort());
         let wants = warp.wants(Bounds { floor, ..bounds }, turn == WarpTurn::Waits);
         let kind = if warp.stats().safe > safe { RecordKind::Run } else { RecordKind::Ahead };
@@ -145,7 +127,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
         if ran > 0 {
             desk.recorder.slice(kind, Some(id), start_ns, floor, ran);
         }
-        self.monitor.advance(Time::ZERO, warp.events() - committed);
+        self.shared.monitor.advance(Time::ZERO, warp.events() - committed);
         Some(Stand { turn, floor, wants, front, effort })
     }
 
@@ -158,7 +140,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
             told.push((to, least));
         });
         let mut stands = std::mem::take(&mut desk.stands);
-        let mut state = lock(&self.state);
+        let mut state = lock(&self.shared.state);
         for (id, stand) in stands.drain(..) {
             self.report(&mut state, id, stand, desk);
         }
@@ -169,20 +151,20 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
         desk.stands = stands;
         if may_take {
             // One federate is for this worker.
-            self.idle.wake(work.min(self.useful.saturating_sub(taken + 1)));
+            self.shared.idle.wake(work.min(self.shared.useful.saturating_sub(taken + 1)));
         }
     }
 
     /// Puts a federate back, and moves GVT on.
     fn report(&self, state: &mut State, id: u32, stand: Stand, desk: &mut Desk<M::Event>) {
         if state.report(id, stand, &desk.told) {
-            let gvt = state.gvt.value().min(self.until);
-            self.monitor.advance(gvt, 0);
+            let gvt = state.gvt.value().min(self.shared.until);
+            self.shared.monitor.advance(gvt, 0);
             desk.recorder.gvt(gvt);
         }
         desk.told.clear();
-        if state.over {
-            self.idle.wake_all();
+        if state.ending.over {
+            self.shared.idle.wake_all();
         }
     }
 
@@ -197,19 +179,16 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
         }
         0
     }
-
-    fn end(&self, state: &mut State, halt: Halt) {
-        state.end(Some(halt));
-        self.idle.wake_all();
-    }
 }
 
-impl<M: Model, Q: EventQueue<M::Event>> Board for Optimistic<'_, M, Q> {
+impl<'a, M: Model, Q: EventQueue<M::Event>> Board<'a> for Optimistic<'a, M, Q> {
+    type Model = M;
+    type State = State;
     type Desk = Desk<M::Event>;
 
     fn desk(&self, recorder: Recorder) -> Self::Desk {
         Desk {
-            outbox: Outbox::new(self.partition.federates()),
+            outbox: Outbox::new(self.shared.partition.federates()),
             arrived: Vec::new(),
             spare: Vec::new(),
             told: Vec::new(),
@@ -228,23 +207,19 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Optimistic<'_, M, Q> {
         if self.hear(desk) {
             return Turn::Worked;
         }
-        let mut state = lock(&self.state);
-        if let Some(halt) = self.monitor.halt().filter(|_| !state.over) {
-            self.end(&mut state, halt);
-        }
-        let open = !state.over && state.gvt.may_take();
+        let mut state = lock(&self.shared.state);
+        self.shared.obey(&mut state);
+        let open = !state.ending.over && state.gvt.may_take();
         if !open && !desk.stands.is_empty() {
             drop(state);
             self.hand_over(desk);
             return Turn::Worked;
         }
-        if state.over {
+        if state.ending.over {
             return Turn::Over;
         }
         if !open {
-            let epoch = self.idle.epoch();
-            drop(state);
-            return Turn::nothing(epoch, self.answers.as_deref());
+            return self.shared.nothing(state);
         }
         let mut chaos = self.chaos.map(|seed| desk.chaos.take().unwrap_or_else(|| Chaos::new(seed, worker)));
         chaos.iter_mut().for_each(Chaos::dawdle);
@@ -275,14 +250,13 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Optimistic<'_, M, Q> {
             }
             assert!(state.taken > 0, "somebody can always go on");
             desk.patience = PATIENCE;
-            let epoch = self.idle.epoch();
-            drop(state);
-            return Turn::nothing(epoch, self.answers.as_deref());
+            return self.shared.nothing(state);
         };
         desk.patience = PATIENCE;
         state.take(id);
         // Many federates are reported together, so that there are fewer and longer lists of mail.
-        let together = (self.seats.len() / (PER_REPORT * self.useful as usize)).clamp(1, MOST_TOGETHER);
+        let together =
+            (self.seats.len() / (PER_REPORT * self.shared.useful as usize)).clamp(1, MOST_TOGETHER);
         let bounds = state.bounds(id);
         drop(state);
         chaos.iter_mut().for_each(Chaos::dawdle);
@@ -297,11 +271,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Optimistic<'_, M, Q> {
         Turn::Worked
     }
 
-    fn abort(&self) {
-        self.end(&mut lock(&self.state), Halt::Stop);
-    }
-
-    fn idle(&self) -> &Idle {
-        &self.idle
+    fn scaffold(&self) -> &Scaffold<'a, M, State> {
+        &self.shared
     }
 }

@@ -5,14 +5,15 @@
 //! The threads outlive a board: they wait for the next one.
 
 use std::io;
+use std::marker::PhantomData;
 
 use paceline_kernel::Model;
 
 use crate::RunError;
 use crate::chaos::Chaos;
-use crate::idle::Idle;
 use crate::lvt::Publishing;
 use crate::outside::Answers;
+use crate::scaffold::{Ends, Scaffold};
 #[cfg(paceline_shuttle)]
 use crate::sync::thread;
 use crate::sync::{Mutex, lock};
@@ -44,9 +45,16 @@ impl Turn {
 }
 
 /// Work for many workers.
-pub(crate) trait Board: Sync {
+pub(crate) trait Board<'a>: Sync {
+    /// Whose LPs are run.
+    type Model: Model + 'a;
+    /// What workers share.
+    type State: Ends + Send + 'a;
     /// What a worker keeps to itself.
     type Desk;
+
+    /// What all boards have.
+    fn scaffold(&self) -> &Scaffold<'a, Self::Model, Self::State>;
 
     /// A desk for one worker, with its recorder.
     fn desk(&self, recorder: Recorder) -> Self::Desk;
@@ -56,21 +64,15 @@ pub(crate) trait Board: Sync {
 
     /// One turn of a worker: run one federate for a bounded batch, or hand over what was gathered.
     fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn;
-
-    /// Ends the run at once.
-    fn abort(&self);
-
-    /// Where workers wait.
-    fn idle(&self) -> &Idle;
 }
 
 /// Ends the run when a worker leaves by a panic.
-struct Leave<'b, B: Board>(&'b B);
+struct Leave<'b, 'a, B: Board<'a>>(&'b B, PhantomData<&'a ()>);
 
-impl<B: Board> Drop for Leave<'_, B> {
+impl<'a, B: Board<'a>> Drop for Leave<'_, 'a, B> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.abort();
+            self.0.scaffold().abort();
         }
     }
 }
@@ -84,7 +86,7 @@ pub(crate) struct Crew {
 
 impl Crew {
     /// Runs `board` with `workers` threads. `prepare` is called first in each of them, with the worker's number.
-    pub(crate) fn work<B: Board>(
+    pub(crate) fn work<'a, B: Board<'a>>(
         &mut self,
         board: &B,
         workers: usize,
@@ -96,10 +98,10 @@ impl Crew {
         let failed = Mutex::new(None);
         let fail = |worker: usize, error: io::Error| {
             lock(&failed).get_or_insert(cannot(worker, workers, &error));
-            board.abort();
+            board.scaffold().abort();
         };
         let worker = |worker: usize| {
-            let _leave = Leave(board);
+            let _leave = Leave(board, PhantomData);
             if let Err(error) = prepare(worker) {
                 return fail(worker, error);
             }
@@ -112,7 +114,7 @@ impl Crew {
                     Turn::Worked => {}
                     Turn::Nothing(seen) => {
                         let start_ns = B::recorder(&mut desk).waits();
-                        board.idle().wait(worker, seen);
+                        board.scaffold().idle.wait(worker, seen);
                         B::recorder(&mut desk).waited(start_ns);
                     }
                     Turn::Over => break,

@@ -11,22 +11,20 @@
 //! window and handed over; `unfinished` counts the federates ready, taken, or not handed over in this window; no desk
 //! holds messages of a federate that another worker may take; nothing is sent to arrive before its receiver's bound.
 
-use std::sync::Arc;
-
 use paceline_kernel::{
     DistanceWindows, EventQueue, Fault, Federate, Model, Outbox, Partition, Progress, Time, Windows,
 };
 
-use crate::idle::Idle;
-use crate::leg::Outcome;
 use crate::monitor::Halt;
-use crate::outside::{Answers, Asked, Heard, Occupant, Outsiders, Seated, unseat};
+use crate::outcome::Outcome;
+use crate::outside::{Asked, Heard, Occupant, Outsiders, Seated, unseat};
 use crate::pool::{BATCH, Board, Turn};
 use crate::ready::Ready;
+use crate::scaffold::{Ending, Ends, Scaffold};
 use crate::seat::{Batch, Seat, deliver};
-use crate::sync::{Apart, Mutex, lock};
+use crate::sync::lock;
 use crate::trace::Recorder;
-use crate::{Monitor, Observer, RecordKind, RunError, Simulation, WindowOpened};
+use crate::{Observer, RecordKind, Simulation, WindowOpened};
 
 /// The protocol, and how far it allows federates to go in the window that is open.
 #[derive(Debug)]
@@ -70,33 +68,33 @@ impl Bounds {
 }
 
 #[derive(Debug)]
-struct State {
+pub(crate) struct State {
     bounds: Bounds,
     ready: Ready,
     next: Vec<Time>,
     unfinished: usize,
-    over: bool,
-    halt: Option<Halt>,
+    /// Of several the earliest.
     fault: Option<Fault>,
-    error: Option<RunError>,
+    ending: Ending,
+}
+
+impl Ends for State {
+    fn ending(&mut self) -> &mut Ending {
+        &mut self.ending
+    }
+
+    fn clear(&mut self) {
+        self.ready.clear();
+    }
 }
 
 type Post<M, Q> = Seat<Occupant<Federate<M, Q>, M, Q>, <M as Model>::Event, ()>;
 
 /// Federates in windows.
 pub(crate) struct Windowed<'a, M: Model, Q> {
-    model: &'a M,
-    partition: &'a Partition,
-    until: Time,
-    monitor: &'a Monitor,
+    shared: Scaffold<'a, M, State>,
     observer: Option<&'a dyn Observer<M>>,
-    /// More workers than this are never awake at once.
-    useful: u32,
     seats: Vec<Post<M, Q>>,
-    state: Apart<Mutex<State>>,
-    idle: Arc<Idle>,
-    /// Of outside federates, if there are any.
-    answers: Option<Arc<Answers<M>>>,
 }
 
 /// What a worker gathers.
@@ -133,40 +131,30 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         until: Time,
         workers: u32,
     ) -> Self {
-        let Simulation { model, monitor, observer, .. } = simulation;
         let Seated { mut occupants, answers, idle } = seated;
         let lvt = |occupant: &mut Occupant<Federate<M, Q>, M, Q>| match occupant {
             Occupant::Inside(federate) => federate.lvt(),
             Occupant::Outside(proxy) => proxy.lvt(),
         };
         let next: Vec<Time> = occupants.iter_mut().map(lvt).collect();
-        let ready = Ready::new(next.len(), workers as usize, bounds.slack(model.lookahead()));
-        let (unfinished, over) = (0, false);
-        let state = State { bounds, ready, next, unfinished, over, halt: None, fault: None, error: None };
-        let seats = occupants.into_iter().map(|occupant| Seat::new(occupant, ())).collect();
-        let useful = workers.min(crate::cores::available());
+        let slack = bounds.slack(simulation.model.lookahead());
+        let ready = Ready::new(next.len(), workers as usize, slack);
+        let state = State { bounds, ready, next, unfinished: 0, fault: None, ending: Ending::default() };
         let board = Self {
-            model,
-            partition,
-            until,
-            monitor,
-            observer: observer.as_ref().map(|observing| &*observing.observer),
-            useful,
-            seats,
-            state: Apart(Mutex::new(state)),
-            idle,
-            answers,
+            shared: Scaffold::new(simulation, partition, until, workers, state, idle, answers),
+            observer: simulation.observer.as_ref().map(|observing| &*observing.observer),
+            seats: occupants.into_iter().map(|occupant| Seat::new(occupant, ())).collect(),
         };
-        board.open(&mut lock(&board.state));
+        board.open(&mut lock(&board.shared.state));
         board
     }
 
     /// Opens the next window, or ends the run. Says for how many workers there is work.
     fn open(&self, state: &mut State) -> u32 {
         let least = state.next.iter().copied().min().unwrap_or(Time::MAX);
-        self.monitor.advance(least.min(self.until), 0);
-        if !state.bounds.open(least, &state.next, self.until) {
-            state.over = true;
+        self.shared.monitor.advance(least.min(self.shared.until), 0);
+        if !state.bounds.open(least, &state.next, self.shared.until) {
+            state.ending.over = true;
             return 0;
         }
         for (federate, next) in (0..).zip(&mut state.next) {
@@ -179,7 +167,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         state.unfinished = state.ready.len();
         if let Some(observer) = self.observer {
             let (number, federates) = (state.bounds.opened() - 1, state.ready.len() as u32);
-            let (time, events) = (least, self.monitor.events());
+            let (time, events) = (least, self.shared.monitor.events());
             observer.window(&WindowOpened { number, time, federates, events });
         }
         u32::try_from(state.ready.len()).unwrap_or(u32::MAX)
@@ -203,9 +191,9 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         };
         deliver(own, &mut desk.arrived, &mut desk.spare, self.seats.len());
         let (before, start_ns) = (own.events(), desk.recorder.begin(|| own.lvt()));
-        let progress = own.advance(self.model, self.partition, bound, BATCH, &mut desk.outbox);
+        let progress = own.advance(self.shared.model, self.shared.partition, bound, BATCH, &mut desk.outbox);
         let (lvt, events) = (own.lvt(), own.events() - before);
-        self.monitor.advance(Time::ZERO, events);
+        self.shared.monitor.advance(Time::ZERO, events);
         desk.recorder.slice(RecordKind::Run, Some(federate), start_ns, lvt.min(bound), events);
         let early = desk.early();
         let fault = if let Some(to) = early {
@@ -221,8 +209,8 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         } else {
             // Whoever finishes the federate may close the window: its messages must not be on this desk by then.
             self.hand_over(desk);
-            let mut state = lock(&self.state);
-            if !state.over {
+            let mut state = lock(&self.shared.state);
+            if !state.ending.over {
                 state.ready.push(federate, lvt);
             }
         }
@@ -230,13 +218,11 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
 
     /// Takes in an answer of an outside federate. Says whether there was one.
     fn hear(&self, desk: &mut Desk<M::Event>) -> bool {
-        let Some((id, answer)) = self.answers.as_ref().and_then(|answers| answers.take()) else {
-            return false;
-        };
-        self.look_at_bounds(&lock(&self.state), desk);
+        let Some((id, answer)) = self.shared.answer() else { return false };
+        self.look_at_bounds(&lock(&self.shared.state), desk);
         let mut seated = lock(&self.seats[id as usize].federate);
         let proxy = seated.proxy().expect("whoever answers is outside");
-        let heard = match proxy.hear(answer, self.partition, &mut desk.outbox) {
+        let heard = match proxy.hear(answer, self.shared.partition, &mut desk.outbox) {
             Ok(Some(Heard::Done(_))) => match desk.early() {
                 Some(to) => Err(proxy.undeclared(desk.outbox.to(to))),
                 None => {
@@ -250,9 +236,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         };
         drop(seated);
         if let Err(error) = heard {
-            let mut state = lock(&self.state);
-            state.error.get_or_insert(error);
-            self.end(&mut state, Halt::Stop);
+            self.shared.fail(error);
         }
         true
     }
@@ -270,12 +254,12 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
 
     /// Ends the work because of a fault; of several the earliest is kept.
     fn fail(&self, fault: Fault) {
-        let mut state = lock(&self.state);
+        let mut state = lock(&self.shared.state);
         let earlier = |known: &Fault| (fault.now, fault.from) < (known.now, known.from);
         if state.fault.as_ref().is_none_or(earlier) {
             state.fault = Some(fault);
         }
-        self.end(&mut state, Halt::Stop);
+        self.shared.end(&mut state, Some(Halt::Stop));
     }
 
     /// Hands over what the desk has gathered; opens the next window if that was the last of this one.
@@ -285,7 +269,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
             self.seats[federate as usize].post(events, spare);
             told.push((federate, least));
         });
-        let mut state = lock(&self.state);
+        let mut state = lock(&self.shared.state);
         for (federate, time) in through.iter().chain(told.iter()) {
             let next = &mut state.next[*federate as usize];
             *next = (*next).min(*time);
@@ -293,53 +277,47 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         state.unfinished -= through.len();
         through.clear();
         told.clear();
-        if state.unfinished == 0 && !state.over {
+        if state.unfinished == 0 && !state.ending.over {
             let work = self.open(&mut state);
-            recorder.gvt(self.monitor.time());
-            let over = state.over;
+            recorder.gvt(self.shared.monitor.time());
+            let over = state.ending.over;
             drop(state);
             if over {
-                self.idle.wake_all();
+                self.shared.idle.wake_all();
             } else {
                 // One federate is for the worker that opened the window.
-                self.idle.wake(work.min(self.useful) - 1);
+                self.shared.idle.wake(work.min(self.shared.useful) - 1);
             }
         }
     }
 
-    /// Ends the work before the run is over.
-    fn end(&self, state: &mut State, halt: Halt) {
-        if !state.over {
-            (state.over, state.halt) = (true, Some(halt));
-        }
-        state.ready.clear();
-        self.idle.wake_all();
-    }
-
     /// Takes the board apart after the leg.
     pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M, Q> {
-        let state = self.state.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let failed = state.fault.is_some() || state.error.is_some();
-        let answers = self.answers.as_deref();
-        let left = self.seats.into_iter().map(Seat::into_federate);
+        let Self { shared, seats, .. } = self;
+        let (partition, answers) = (shared.partition, shared.answers.clone());
+        let state = shared.into_state();
+        let failed = state.fault.is_some() || state.ending.error.is_some();
+        let left = seats.into_iter().map(Seat::into_federate);
         let (federates, error) =
-            unseat(left, answers, self.partition, outsiders, failed, |federate| federate);
+            unseat(left, answers.as_deref(), partition, outsiders, failed, |federate| federate);
         Outcome {
             federates,
-            halt: state.halt,
+            halt: state.ending.halt,
             fault: state.fault,
-            error: state.error.or(error),
+            error: state.ending.error.or(error),
             windows: state.bounds.opened(),
             ..Outcome::default()
         }
     }
 }
 
-impl<M: Model, Q: EventQueue<M::Event>> Board for Windowed<'_, M, Q> {
+impl<'a, M: Model, Q: EventQueue<M::Event>> Board<'a> for Windowed<'a, M, Q> {
+    type Model = M;
+    type State = State;
     type Desk = Desk<M::Event>;
 
     fn desk(&self, recorder: Recorder) -> Self::Desk {
-        let outbox = Outbox::new(self.partition.federates());
+        let outbox = Outbox::new(self.shared.partition.federates());
         let (through, told) = (Vec::new(), Vec::new());
         let (arrived, spare) = (Vec::new(), Vec::new());
         Desk { outbox, through, told, arrived, spare, bounds: Vec::new(), window: 0, recorder }
@@ -353,12 +331,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Windowed<'_, M, Q> {
         if self.hear(desk) {
             return Turn::Worked;
         }
-        let mut state = lock(&self.state);
-        if !state.over
-            && let Some(halt) = self.monitor.halt()
-        {
-            self.end(&mut state, halt);
-        }
+        let mut state = lock(&self.shared.state);
+        self.shared.obey(&mut state);
         if let Some(federate) = state.ready.take(worker) {
             let bound = state.bounds.of(federate);
             self.look_at_bounds(&state, desk);
@@ -371,19 +345,13 @@ impl<M: Model, Q: EventQueue<M::Event>> Board for Windowed<'_, M, Q> {
             self.hand_over(desk);
             return Turn::Worked;
         }
-        if state.over {
+        if state.ending.over {
             return Turn::Over;
         }
-        let epoch = self.idle.epoch();
-        drop(state);
-        Turn::nothing(epoch, self.answers.as_deref())
+        self.shared.nothing(state)
     }
 
-    fn abort(&self) {
-        self.end(&mut lock(&self.state), Halt::Stop);
-    }
-
-    fn idle(&self) -> &Idle {
-        &self.idle
+    fn scaffold(&self) -> &Scaffold<'a, M, State> {
+        &self.shared
     }
 }

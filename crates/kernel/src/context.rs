@@ -254,7 +254,7 @@ impl<'a, M: Model> Context<'a, M> {
         self.send(to, at - self.now, event);
     }
 
-    /// Keeps a word for [`Model::undo`]: what handling this event overwrites and cannot be computed back. Does nothing in
+    /// Keeps a word for [`Undo::undo`](crate::Undo::undo): what handling this event overwrites and cannot be computed back. Does nothing in
     /// runs that do not undo.
     #[inline(always)]
     pub fn keep(&mut self, word: u64) {

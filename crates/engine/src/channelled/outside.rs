@@ -7,7 +7,6 @@ use paceline_kernel::{EventQueue, Links, Model, Time};
 
 use super::{Channelled, Desk, Owner, Ran};
 use crate::RunError;
-use crate::monitor::Halt;
 use crate::outside::{Answer, Asked, Heard, Proxy};
 use crate::sync::lock;
 
@@ -28,7 +27,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Channelled<'_, M, Q> {
             proxy.known = known;
             self.post(proxy.id(), links, floor, desk);
             // Before anybody can hear the answer, which takes the owner.
-            let mut state = lock(&self.state);
+            let mut state = lock(&self.shared.state);
             state.outside += 1;
             state.lvts[proxy.id() as usize] = floor;
             self.tell(&mut state, desk);
@@ -44,18 +43,12 @@ impl<M: Model, Q: EventQueue<M::Event>> Channelled<'_, M, Q> {
 
     /// Takes in an answer of an outside federate. Says whether there was one.
     pub(super) fn hear(&self, desk: &mut Desk<M::Event>) -> bool {
-        let Some((id, answer)) = self.answers.as_ref().and_then(|answers| answers.take()) else {
-            return false;
-        };
+        let Some((id, answer)) = self.shared.answer() else { return false };
         match self.heard(id, answer, desk) {
             Ok(Some(Ran::Asked(floor))) => self.has_come(id, floor, desk),
             Ok(Some(turn)) => self.close(id, Ok(turn), desk, true),
             Ok(None) => {}
-            Err(error) => {
-                let mut state = lock(&self.state);
-                state.error.get_or_insert(error);
-                self.end(&mut state, Some(Halt::Stop));
-            }
+            Err(error) => self.shared.fail(error),
         }
         true
     }
@@ -65,7 +58,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Channelled<'_, M, Q> {
         let mut owner = lock(&self.seats[id as usize].federate);
         let Owner { occupant, links } = &mut *owner;
         let proxy = occupant.proxy().expect("whoever answers is outside");
-        match proxy.hear(answer, self.partition, &mut desk.outbox)? {
+        match proxy.hear(answer, self.shared.partition, &mut desk.outbox)? {
             None => Ok(None),
             Some(Heard::Promise(floor)) => {
                 self.post(id, links, floor, desk);
@@ -89,8 +82,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Channelled<'_, M, Q> {
 
     /// Federate `id`, which is still at it, will do nothing before `floor`.
     fn has_come(&self, id: u32, floor: Time, desk: &mut Desk<M::Event>) {
-        let mut state = lock(&self.state);
-        if state.over {
+        let mut state = lock(&self.shared.state);
+        if state.ending.over {
             return;
         }
         state.lvts[id as usize] = floor;
@@ -98,6 +91,6 @@ impl<M: Model, Q: EventQueue<M::Event>> Channelled<'_, M, Q> {
         let work = u32::try_from(state.ready.len()).unwrap_or(u32::MAX);
         let awake = state.running - state.outside + 1;
         drop(state);
-        self.idle.wake(work.min(self.useful.saturating_sub(awake)));
+        self.shared.idle.wake(work.min(self.shared.useful.saturating_sub(awake)));
     }
 }

@@ -4,9 +4,8 @@
 
 use paceline_kernel::Time;
 
-use crate::RunError;
-use crate::monitor::Halt;
 use crate::ready::Ready;
+use crate::scaffold::{Ending, Ends};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
@@ -18,7 +17,7 @@ pub(super) enum Status {
 }
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(crate) struct State {
     pub(super) ready: Ready,
     pub(super) status: Vec<Status>,
     /// No federate will run anything before this.
@@ -26,9 +25,7 @@ pub(super) struct State {
     pub(super) running: u32,
     /// Of those that are running, the federates that are outside.
     pub(super) outside: u32,
-    pub(super) over: bool,
-    pub(super) halt: Option<Halt>,
-    pub(super) error: Option<RunError>,
+    pub(super) ending: Ending,
     pub(super) null_messages: u64,
 }
 
@@ -44,5 +41,15 @@ impl State {
             Status::Running => *status = Status::Again,
             Status::Ready | Status::Again => {}
         }
+    }
+}
+
+impl Ends for State {
+    fn ending(&mut self) -> &mut Ending {
+        &mut self.ending
+    }
+
+    fn clear(&mut self) {
+        self.ready.clear();
     }
 }

@@ -6,41 +6,43 @@ use paceline_kernel::{EventQueue, Federate, Mail, Model, Outbox, Partition, Roll
 use super::state::State;
 use super::{Optimistic, Seat};
 use crate::RunError;
-use crate::leg::Outcome;
+use crate::outcome::Outcome;
 use crate::outside::{Answers, Occupant, Outsiders, recall, settle};
 
 impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
     /// Takes the board apart after the leg: whatever is not final is rolled back.
     pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M, Q> {
-        let mut state = self.state.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Self { shared, seats, .. } = self;
+        let (model, partition, until) = (shared.model, shared.partition, shared.until);
+        let answers = shared.answers.clone();
+        let mut state = shared.into_state();
         let width = Some(state.window.width());
-        let mut outcome = Outcome { halt: state.halt, width, ..Outcome::default() };
+        let mut outcome = Outcome { halt: state.ending.halt, width, ..Outcome::default() };
         outcome.rollbacks = Some(Box::default());
         outcome.trouble = state.trouble.take().map(|trouble| *trouble);
-        outcome.error = state.error.take();
+        outcome.error = state.ending.error.take();
         let (mut occupants, mut inboxes) = (Vec::new(), Vec::new());
-        for Seat { warp, inbox } in self.seats {
+        for Seat { warp, inbox } in seats {
             occupants.push(warp.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
             inboxes.push(inbox.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
         }
-        let mut outbox = Outbox::new(self.partition.federates());
-        let answers = self.answers.as_deref();
+        let mut outbox = Outbox::new(partition.federates());
+        let answers = answers.as_deref();
         if outcome.trouble.is_none() && outcome.error.is_none() {
-            outcome.error =
-                last_answers(answers, self.partition, &mut occupants, &mut inboxes, &mut state).err();
+            outcome.error = last_answers(answers, partition, &mut occupants, &mut inboxes, &mut state).err();
         }
         if outcome.trouble.is_some() || outcome.error.is_some() {
             return outcome;
         }
         while !state.gvt.open_round() {}
-        let gvt = state.gvt.value().min(self.until);
+        let gvt = state.gvt.value().min(until);
         // The first time what is under way, the second time what rolling back has cancelled.
         for retreating in [true, false] {
             for (occupant, inbox) in occupants.iter_mut().zip(&mut inboxes) {
                 for mut mail in inbox.drain(..) {
                     match occupant {
                         Occupant::Inside(warp) => {
-                            warp.receive(self.model, self.partition, &mut mail, &mut outbox);
+                            warp.receive(model, partition, &mut mail, &mut outbox);
                         }
                         Occupant::Outside(proxy) => {
                             proxy.receive_mail(&mut mail);
@@ -50,7 +52,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
             }
             for occupant in occupants.iter_mut().filter(|_| retreating) {
                 if let Occupant::Inside(warp) = occupant
-                    && let Err(trouble) = warp.retreat(self.model, self.partition, gvt, &mut outbox)
+                    && let Err(trouble) = warp.retreat(model, partition, gvt, &mut outbox)
                 {
                     outcome.trouble = Some(*trouble);
                     return outcome;

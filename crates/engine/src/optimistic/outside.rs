@@ -6,7 +6,6 @@ use paceline_kernel::{Bounds, Effort, EventQueue, Model, Time, Wants, WarpTurn};
 
 use super::state::Stand;
 use super::{Desk, Optimistic, SPARE};
-use crate::monitor::Halt;
 use crate::outside::{Asked, Heard, Proxy};
 use crate::sync::lock;
 
@@ -24,11 +23,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
                 desk.spare.push(mail);
             }
         }
-        let safe = bounds.gvt.saturating_add(self.model.lookahead()).min(self.until);
+        let safe = bounds.gvt.saturating_add(self.shared.model.lookahead()).min(self.shared.until);
         match proxy.advance(safe) {
             Asked::Yes => {
                 // Before anybody can hear the answer, which takes the seat.
-                lock(&self.state).outside += 1;
+                lock(&self.shared.state).outside += 1;
                 None
             }
             Asked::No => Some(self.stand(proxy.lvt())),
@@ -38,8 +37,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
     /// Where an outside federate stands that does nothing before `floor`.
     fn stand(&self, floor: Time) -> Stand {
         // It may go on once the least of all is less than the lookahead behind it.
-        let patient = match floor.saturating_sub(self.model.lookahead()) {
-            _ if floor >= self.until => Time::MAX,
+        let patient = match floor.saturating_sub(self.shared.model.lookahead()) {
+            _ if floor >= self.shared.until => Time::MAX,
             safe => safe.saturating_add(Time::nanos(1)),
         };
         let wants = Wants { patient, ahead: patient, again: false };
@@ -48,37 +47,31 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
 
     /// Takes in an answer of an outside federate. Says whether there was one.
     pub(super) fn hear(&self, desk: &mut Desk<M::Event>) -> bool {
-        let Some((id, answer)) = self.answers.as_ref().and_then(|answers| answers.take()) else {
-            return false;
-        };
+        let Some((id, answer)) = self.shared.answer() else { return false };
         let mut seated = lock(&self.seats[id as usize].warp);
         let proxy = seated.proxy().expect("whoever answers is outside");
-        let heard = proxy.hear(answer, self.partition, &mut desk.outbox);
+        let heard = proxy.hear(answer, self.shared.partition, &mut desk.outbox);
         let lvt = proxy.lvt();
         drop(seated);
         match heard {
             Ok(None) => {}
             Ok(Some(Heard::Promise(floor))) => {
-                let mut state = lock(&self.state);
+                let mut state = lock(&self.shared.state);
                 if state.promised(id, floor) {
-                    let gvt = state.gvt.value().min(self.until);
-                    self.monitor.advance(gvt, 0);
+                    let gvt = state.gvt.value().min(self.shared.until);
+                    self.shared.monitor.advance(gvt, 0);
                     desk.recorder.gvt(gvt);
                 }
-                let over = state.over;
+                let over = state.ending.over;
                 drop(state);
-                if over { self.idle.wake_all() } else { self.idle.wake(self.useful) }
+                if over { self.shared.idle.wake_all() } else { self.shared.idle.wake(self.shared.useful) }
             }
             Ok(Some(Heard::Done(_))) => {
-                lock(&self.state).outside -= 1;
+                lock(&self.shared.state).outside -= 1;
                 desk.stands.push((id, self.stand(lvt)));
                 self.hand_over(desk);
             }
-            Err(error) => {
-                let mut state = lock(&self.state);
-                state.error.get_or_insert(error);
-                self.end(&mut state, Halt::Stop);
-            }
+            Err(error) => self.shared.fail(error),
         }
         true
     }

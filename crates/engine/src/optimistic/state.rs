@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use paceline_kernel::{Bounds, Effort, Gvt, GvtKind, MovingWindow, Time, Trouble, Wants, WarpTurn};
 
-use crate::RunError;
 use crate::monitor::Halt;
 use crate::ready::Ready;
+use crate::scaffold::{Ending, Ends};
 
 /// Reports of each federate between two rounds of a synchronous GVT, on average.
 const REPORTS: usize = 4;
@@ -30,7 +30,7 @@ enum Status {
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct State {
+pub(crate) struct State {
     pub(super) gvt: Gvt,
     pub(super) ready: Ready,
     pub(super) window: MovingWindow,
@@ -44,11 +44,8 @@ pub(super) struct State {
     pub(super) taken: u32,
     /// Of these, the federates that are outside.
     pub(super) outside: u32,
-    pub(super) over: bool,
-    pub(super) halt: Option<Halt>,
+    pub(super) ending: Ending,
     pub(super) trouble: Option<Box<Trouble>>,
-    /// What an outside federate did wrong.
-    pub(super) error: Option<RunError>,
     /// Simulated time from GVT to the front, added up over rounds.
     pub(super) lag_ns: u128,
     front: Time,
@@ -79,7 +76,7 @@ impl State {
         floors.iter().enumerate().for_each(|(federate, floor)| ready.push(federate as u32, *floor));
         let gvt = Gvt::new(kind, floors.clone());
         Self {
-            over: gvt.value() >= until,
+            ending: Ending { over: gvt.value() >= until, ..Ending::default() },
             gvt,
             ready,
             window,
@@ -89,8 +86,6 @@ impl State {
             again: BTreeSet::new(),
             taken: 0,
             outside: 0,
-            error: None,
-            halt: None,
             trouble: None,
             lag_ns: 0,
             front: Time::ZERO,
@@ -200,7 +195,7 @@ impl State {
     /// Federate `id`, which a worker holds, will do nothing before `floor`. Says whether there was a round.
     pub(super) fn promised(&mut self, id: u32, floor: Time) -> bool {
         self.gvt.raise(id, floor);
-        let round = !self.over
+        let round = !self.ending.over
             && self.gvt.kind() == GvtKind::Asynchronous
             && self.gvt.may_take()
             && self.gvt.open_round();
@@ -248,9 +243,17 @@ impl State {
 
     /// Nobody is to take anything any more.
     pub(super) fn end(&mut self, halt: Option<Halt>) {
-        if !self.over {
-            (self.over, self.halt) = (true, halt);
-        }
+        self.ending.end(halt);
+        self.clear();
+    }
+}
+
+impl Ends for State {
+    fn ending(&mut self) -> &mut Ending {
+        &mut self.ending
+    }
+
+    fn clear(&mut self) {
         self.ready.clear();
         self.again.clear();
     }

@@ -54,7 +54,7 @@ pub enum Saving {
     /// handled again to come back to them (coast-forward).
     #[default]
     Periodic,
-    /// By the model's [`Model::undo`].
+    /// By the model's [`Undo::undo`](crate::Undo::undo).
     Undo,
 }
 

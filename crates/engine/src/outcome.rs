@@ -1,0 +1,46 @@
+//! What comes of a leg, whatever its protocol: the federates, why it ended, and counts.
+
+use paceline_kernel::{Fault, Model, Rollbacks, Time, Trouble};
+
+use crate::RunError;
+use crate::monitor::Halt;
+use crate::seat::Federates;
+
+/// How work on a board went.
+pub(crate) struct Outcome<M: Model, Q> {
+    pub(crate) federates: Federates<M, Q>,
+    /// Why it ended before the run was over.
+    pub(crate) halt: Option<Halt>,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) windows: u64,
+    pub(crate) null_messages: u64,
+    /// What went wrong for good in an optimistic run.
+    pub(crate) trouble: Option<Trouble>,
+    pub(crate) rollbacks: Option<Box<Rollbacks>>,
+    pub(crate) gvt_rounds: u64,
+    pub(crate) gvt_steps: u64,
+    pub(crate) gvt_lag_ns: u128,
+    /// Of the moving window, where there was one.
+    pub(crate) width: Option<Time>,
+    /// What an outside federate did wrong.
+    pub(crate) error: Option<RunError>,
+}
+
+impl<M: Model, Q> Default for Outcome<M, Q> {
+    fn default() -> Self {
+        Self {
+            federates: Vec::new(),
+            halt: None,
+            fault: None,
+            windows: 0,
+            null_messages: 0,
+            trouble: None,
+            rollbacks: None,
+            gvt_rounds: 0,
+            gvt_steps: 0,
+            gvt_lag_ns: 0,
+            width: None,
+            error: None,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What every board has, whatever its protocol: the model, where workers wait, the state that they share, and how work on it
+//! ends.
+//!
+//! Invariant: once the work is over, nobody takes a federate any more, and every worker that waits is woken.
+
+use std::sync::Arc;
+
+use paceline_kernel::{Model, Partition, Time};
+
+use crate::idle::Idle;
+use crate::monitor::Halt;
+use crate::outside::{Answer, Answers};
+use crate::pool::Turn;
+use crate::sync::{Apart, Mutex, MutexGuard, lock};
+use crate::{Monitor, RunError, Simulation};
+
+/// How work on a board ends.
+#[derive(Debug, Default)]
+pub(crate) struct Ending {
+    pub(crate) over: bool,
+    /// Why it ended before the run was over.
+    pub(crate) halt: Option<Halt>,
+    /// What ended it: the first of several.
+    pub(crate) error: Option<RunError>,
+}
+
+impl Ending {
+    /// It is over; `halt` says why, where the run is not. The first to say so is right.
+    pub(crate) fn end(&mut self, halt: Option<Halt>) {
+        if !self.over {
+            (self.over, self.halt) = (true, halt);
+        }
+    }
+}
+
+/// What workers share of a protocol.
+pub(crate) trait Ends {
+    /// How it ends.
+    fn ending(&mut self) -> &mut Ending;
+
+    /// From now on there is nothing to take.
+    fn clear(&mut self);
+}
+
+/// What boards have in common; `S` is the state of the protocol.
+pub(crate) struct Scaffold<'a, M: Model, S> {
+    pub(crate) model: &'a M,
+    pub(crate) partition: &'a Partition,
+    pub(crate) until: Time,
+    pub(crate) monitor: &'a Monitor,
+    /// More workers than this are never awake at once.
+    pub(crate) useful: u32,
+    pub(crate) state: Apart<Mutex<S>>,
+    pub(crate) idle: Arc<Idle>,
+    /// Of outside federates, if there are any.
+    pub(crate) answers: Option<Arc<Answers<M>>>,
+}
+
+impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
+    pub(crate) fn new(
+        simulation: &'a Simulation<M>,
+        partition: &'a Partition,
+        until: Time,
+        workers: u32,
+        state: S,
+        idle: Arc<Idle>,
+        answers: Option<Arc<Answers<M>>>,
+    ) -> Self {
+        let Simulation { model, monitor, .. } = simulation;
+        let useful = workers.min(crate::cores::available());
+        Self { model, partition, until, monitor, useful, state: Apart(Mutex::new(state)), idle, answers }
+    }
+
+    /// The next answer of an outside federate, and whose it is.
+    pub(crate) fn answer(&self) -> Option<(u32, Answer<M>)> {
+        self.answers.as_ref().and_then(|answers| answers.take())
+    }
+
+    /// Ends the work if somebody has asked for that.
+    pub(crate) fn obey(&self, state: &mut S) {
+        if !state.ending().over
+            && let Some(halt) = self.monitor.halt()
+        {
+            self.end(state, Some(halt));
+        }
+    }
+
+    /// Ends the work; `halt` says why, where the run is not over.
+    pub(crate) fn end(&self, state: &mut S, halt: Option<Halt>) {
+        state.ending().end(halt);
+        state.clear();
+        self.idle.wake_all();
+    }
+
+    /// Ends the work because of an error.
+    pub(crate) fn fail(&self, error: RunError) {
+        let mut state = lock(&self.state);
+        state.ending().error.get_or_insert(error);
+        self.end(&mut state, Some(Halt::Stop));
+    }
+
+    /// Ends the work at once.
+    pub(crate) fn abort(&self) {
+        self.end(&mut lock(&self.state), Some(Halt::Stop));
+    }
+
+    /// There is nothing to do for a worker that has just looked at the state.
+    pub(crate) fn nothing(&self, state: MutexGuard<'_, S>) -> Turn {
+        let epoch = self.idle.epoch();
+        drop(state);
+        Turn::nothing(epoch, self.answers.as_deref())
+    }
+
+    /// The state, once all workers have left.
+    pub(crate) fn into_state(self) -> S {
+        self.state.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
