@@ -1,6 +1,6 @@
 //! Publishing local virtual time to a pacer outside, such as `paceline pace`, on the page that `PACELINE_LVT` names.
 //!
-//! Each worker thread has a slot. Its LVT there is that of the federate it runs, the earliest time at which it may still
+//! Each worker thread has a slot, and so has a thread that runs an outside federate here. Its LVT there is that of the federate it runs, the earliest time at which it may still
 //! commit anything: so whoever paces threads runs first the worker that holds up the others, as [`crate::ready`] does with
 //! federates. While a worker has nothing to do, it says that it waits.
 //!
@@ -16,12 +16,12 @@ use paceline_kernel::Time;
 pub(crate) use elsewhere::Publisher;
 
 /// The page of a run, if there is one.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Publishing {
     #[cfg(target_os = "linux")]
     page: Option<std::sync::Arc<paceline_lvt::Page>>,
     /// The first thing that kept anybody from publishing.
-    trouble: std::sync::OnceLock<String>,
+    trouble: std::sync::Arc<std::sync::OnceLock<String>>,
 }
 
 #[cfg(target_os = "linux")]
@@ -41,10 +41,10 @@ impl Publishing {
         }
     }
 
-    /// A slot for the calling thread, which is this worker.
-    pub(crate) fn publisher(&self, worker: usize) -> Publisher {
+    /// A slot for the calling thread, which has this name on the page.
+    fn claim(&self, name: &str) -> Publisher {
         let Some(page) = &self.page else { return Publisher::absent() };
-        Publisher::claim(page, &format!("paceline worker {worker}")).unwrap_or_else(|error| {
+        Publisher::claim(page, name).unwrap_or_else(|error| {
             self.tell(&error);
             Publisher::absent()
         })
@@ -59,15 +59,25 @@ impl Publishing {
 impl Publishing {
     pub(crate) fn begin(&mut self) {}
 
-    pub(crate) fn publisher(&self, _worker: usize) -> Publisher {
+    fn claim(&self, _name: &str) -> Publisher {
         Publisher
     }
 }
 
 impl Publishing {
-    /// Why not all workers could publish.
+    /// A slot for the calling thread, which is this worker.
+    pub(crate) fn publisher(&self, worker: usize) -> Publisher {
+        self.claim(&format!("paceline worker {worker}"))
+    }
+
+    /// A slot for the calling thread, which runs an outside federate.
+    pub(crate) fn outside(&self, federate: u32) -> Publisher {
+        self.claim(&format!("paceline federate {federate}"))
+    }
+
+    /// Why not all threads could publish.
     pub(crate) fn into_trouble(self) -> Option<String> {
-        self.trouble.into_inner()
+        self.trouble.get().cloned()
     }
 }
 

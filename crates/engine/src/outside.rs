@@ -23,6 +23,8 @@ use std::time::Duration;
 
 use paceline_kernel::{Event, Federate, Heap, LpId, Model, Partition, Time};
 
+use crate::lvt::Publishing;
+
 pub(crate) use answers::{Answer, Answers};
 pub use answers::{Door, Failure};
 pub use error::{OutsideError, OutsideErrorKind};
@@ -39,6 +41,8 @@ pub struct OutsideLps<M: Model> {
     pub partition: Partition,
     /// The time that the run has reached.
     pub reached: Time,
+    /// Where a thread of this process publishes how far it has come.
+    pub(crate) publishing: Publishing,
 }
 
 /// Runs the LPs of a federate somewhere else: on another thread, in another process, in a virtual machine, by hand.

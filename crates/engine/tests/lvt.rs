@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use paceline_engine::{Protocol, Simulation};
+use paceline_engine::{Outside, Protocol, Simulation, ThreadFederate};
 use paceline_kernel::{Context, Digest, LpId, Model, Time};
 use paceline_lvt::{Page, SlotView};
 
@@ -91,6 +91,28 @@ fn no_thread_handles_what_is_before_the_lvt_that_it_publishes() {
         // An optimistic run handles some events more than once.
         assert!(seen >= events && unpaced.is_none(), "{name}: {seen} of {events}, {unpaced:?}");
         assert_eq!(page.slots().expect("the page is in order"), [], "{name}: all slots are free again");
+    }
+}
+
+#[test]
+fn a_thread_that_runs_an_outside_federate_publishes_as_well() {
+    for protocol in [Protocol::Window, Protocol::NullMessage, Protocol::Optimistic] {
+        let page = Arc::new(Page::create_sealed(8).expect("there is memory"));
+        let seen = Arc::new(AtomicU64::new(0));
+        let rolls_back = protocol == Protocol::Optimistic;
+        let model = Looking { page: Some(page.clone()), rolls_back, seen: seen.clone() };
+        let outside = || Outside::new(ThreadFederate::new(model.clone()));
+        let run = Simulation::new(model.clone()).protocol(protocol).seed(5).federates(5).threads(2);
+        let run = run.outside(1, outside()).outside(3, outside()).publish(page.clone()).run();
+        let report = run.expect("the model keeps the rules");
+        assert_eq!(report.digest, self::run(Protocol::Sequential, None).0, "{protocol:?}");
+        let seen = seen.load(Ordering::Relaxed);
+        assert!(
+            seen >= report.events && report.unpaced.is_none(),
+            "{protocol:?}: {seen} of {}",
+            report.events
+        );
+        assert_eq!(page.slots().expect("the page is in order"), [], "{protocol:?}: all slots are free again");
     }
 }
 

@@ -123,9 +123,7 @@ pub(crate) fn seat<M: Model, Q: EventQueue<M::Event>, F>(
         occupants.push(match (place, &answers) {
             (Some(place), Some(answers)) => {
                 let outside = present.swap_remove(place).1;
-                let track = simulation.tracing.track();
-                let model = &simulation.model;
-                let proxy = Proxy::begin(model, partition, federate, outside, answers, reached, track);
+                let proxy = Proxy::begin(simulation, partition, federate, outside, answers, reached);
                 Occupant::Outside(Box::new(proxy))
             }
             _ => Occupant::Inside(inside(federate)),

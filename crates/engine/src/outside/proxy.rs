@@ -9,9 +9,9 @@ use std::sync::Arc;
 use paceline_kernel::{Event, EventQueue, Federate, Heap, Mail, Model, Outbox, Partition, Time};
 
 use super::{Answer, Answers, Door, Failure, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideLps};
-use crate::RunError;
 use crate::seat::Batch;
 use crate::trace::Track;
+use crate::{RunError, Simulation};
 
 /// Who has a seat on a board: something that workers run, or the proxy of an outside federate.
 #[derive(Debug)]
@@ -81,14 +81,14 @@ impl<M: Model, Q> std::fmt::Debug for Proxy<M, Q> {
 impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
     /// Hands the LPs of `stand_in` over to `outside`. `reached` is how far the run has come.
     pub(crate) fn begin(
-        model: &M,
+        simulation: &Simulation<M>,
         partition: &Partition,
         mut stand_in: Federate<M, Q>,
         mut outside: Outside<M>,
         answers: &Arc<Answers<M>>,
         reached: Time,
-        track: Track,
     ) -> Self {
+        let Simulation { model, tracing, publishing, .. } = simulation;
         // Its events are handed over in due time, as all others.
         let mut waiting = Heap::with_window(Time::ZERO);
         let mut next = Time::MAX;
@@ -98,7 +98,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
             let mut federate = stand_in.hand_out();
             federate.drain_events(|event| waiting.push(event));
             let door = Door::new(stand_in.id(), answers);
-            let lps = OutsideLps { federate, partition: partition.clone(), reached };
+            let (partition, publishing) = (partition.clone(), publishing.clone());
+            let lps = OutsideLps { federate, partition, reached, publishing };
             next = outside.runner.begin(lps, door).max(reached);
         }
         Self {
@@ -113,7 +114,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
             floor: Time::ZERO,
             bound: None,
             known: 0,
-            track,
+            track: tracing.track(),
             start_ns: 0,
             handed_over: 0,
         }

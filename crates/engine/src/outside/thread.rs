@@ -10,6 +10,7 @@ use std::fmt;
 use paceline_kernel::{Event, Model, Outbox, Progress, Rng, Time};
 
 use super::{Door, Failure, OutsideFederate, OutsideLps};
+use crate::lvt::{Publisher, publish};
 use crate::sync::mpsc::{self, Receiver, Sender};
 use crate::sync::thread::{self, JoinHandle};
 
@@ -130,13 +131,19 @@ impl<M: Model> Worker<M> {
     fn work(mut self, inbox: &Receiver<Order<M>>) {
         while let Ok(Order::Begin(mut lps, door)) = inbox.recv() {
             let mut outbox = Outbox::new(lps.partition.federates());
+            let mut publisher = lps.publishing.outside(lps.federate.id());
             loop {
+                publisher.set_waiting(true);
                 match inbox.recv() {
                     Ok(Order::Advance(bound, events)) => {
+                        publisher.set_waiting(false);
                         lps.federate.receive(events);
-                        self.advance(&mut lps, &door, bound, &mut outbox);
+                        self.advance(&mut lps, &door, bound, &mut outbox, &mut publisher);
                     }
-                    Ok(Order::End) => break door.ended(*lps),
+                    Ok(Order::End) => {
+                        drop(publisher);
+                        break door.ended(*lps);
+                    }
                     Ok(Order::Begin(..)) => unreachable!("a stretch ends before the next begins"),
                     Err(_) => return,
                 }
@@ -150,10 +157,14 @@ impl<M: Model> Worker<M> {
         door: &Door<M>,
         bound: Time,
         outbox: &mut Outbox<M::Event>,
+        publisher: &mut Publisher,
     ) {
         let OutsideLps { federate, partition, .. } = lps;
         let mut sent = Vec::new();
         loop {
+            if publisher.is_present() {
+                publish(publisher, federate.lvt());
+            }
             let budget = self.dawdle.as_mut().map_or(BATCH, |rng| 1 + rng.below(5) as usize);
             let progress = federate.advance(&self.model, partition, bound, budget, outbox);
             outbox.flush(|_, events, _| sent.append(events));
