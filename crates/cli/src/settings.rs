@@ -5,10 +5,11 @@
 
 pub mod speculation;
 
-use std::num::NonZero;
 use std::time::Duration;
 
-use paceline_engine::{MOST_THREADS, Monitor, Protocol, QueueKind, Simulation, Speculation};
+use paceline_engine::{
+    MOST_THREADS, Monitor, Protocol, QueueKind, Simulation, Speculation, default_federates,
+};
 use paceline_kernel::{Balance, Model, TieBreak, Time};
 use paceline_scenario::{ScenarioError, Section};
 
@@ -133,12 +134,7 @@ impl RunSettings {
 
     /// How many federates the engine will deal `lps` LPs to.
     fn federates_of(&self, lps: u32) -> u32 {
-        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get) as u32;
-        let spread = match self.threads.unwrap_or_else(cores) {
-            1 => 1,
-            threads => threads.saturating_mul(4),
-        };
-        self.federates.unwrap_or(spread.min(lps))
+        self.federates.unwrap_or_else(|| default_federates(lps, self.threads))
     }
 
     /// How simultaneous events are ordered.

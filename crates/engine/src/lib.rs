@@ -41,7 +41,7 @@ pub use outside::{
     OutsideLps, ThreadFederate,
 };
 pub use report::{EndedBy, Report, RunError};
-pub use run::{Lateness, Reached, Run, SendError, Sender, Sent, Stepped};
+pub use run::{Lateness, Reached, Run, SendError, Sender, Sent, Stepped, default_federates};
 pub use simulation::{Protocol, QueueKind, Simulation};
 pub use speculation::{Optimistic, Speculation};
 pub use trace::{Record, RecordKind, TraceSink};

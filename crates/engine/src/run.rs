@@ -14,6 +14,7 @@ use std::sync::Arc;
 use paceline_kernel::{BucketQueue, EnhancedHeap, Heap, LpId, Model, Time};
 use thiserror::Error;
 
+pub use build::default_federates;
 use course::Course;
 use real_time::Entrance;
 pub use real_time::{Lateness, Sender};

@@ -117,7 +117,7 @@ pub use paceline_engine::{
     Lateness, MOST_THREADS, Monitor, Observer, Optimistic, Outside, OutsideError, OutsideErrorKind,
     OutsideFederate, OutsideLps, Pause, Protocol, QueueKind, Reached, Record, RecordKind, Report, Run,
     RunError, SendError, Sender, Sent, Simulation, Speculation, Stepped, ThreadFederate, ThreadsError,
-    TraceSink, Tried, WindowOpened, determinism,
+    TraceSink, Tried, WindowOpened, default_federates, determinism,
 };
 pub use paceline_kernel::{
     Balance, Bits, Cancellation, Channels, Context, Depths, Digest, Event, Fault, FaultKind, Federate,

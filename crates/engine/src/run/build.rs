@@ -20,6 +20,20 @@ use crate::{Protocol, RunError, Simulation, ThreadsError, cores};
 /// over by the others.
 const FEDERATES_PER_THREAD: u32 = 4;
 
+/// The number of federates that a run has whose settings name none: of a model with so many LPs, on so many threads, or where they
+/// are not given, on as many as the process may use cores.
+///
+/// ```
+/// assert_eq!(paceline_engine::default_federates(1000, Some(1)), 1);
+/// assert_eq!(paceline_engine::default_federates(3, Some(64)), 3);
+/// ```
+pub fn default_federates(lps: u32, threads: Option<u32>) -> u32 {
+    match threads.unwrap_or_else(cores::available) {
+        1 => 1,
+        threads => threads.saturating_mul(FEDERATES_PER_THREAD).min(lps),
+    }
+}
+
 /// The numbers of federates and threads that follow from the settings, or why the settings cannot work.
 pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), RunError> {
     let lps = simulation.model.lps();
@@ -52,8 +66,7 @@ pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), 
         return Err(RunError::Step { step, lookahead });
     }
     let threads = simulation.threads.unwrap_or_else(cores::available);
-    let spread = if threads == 1 { 1 } else { threads.saturating_mul(FEDERATES_PER_THREAD) };
-    Ok((simulation.federates.unwrap_or_else(|| spread.min(lps)), threads))
+    Ok((simulation.federates.unwrap_or_else(|| default_federates(lps, Some(threads))), threads))
 }
 
 /// A run of the simulation from its beginning, or from where the world to be resumed stands.
