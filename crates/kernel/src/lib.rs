@@ -19,6 +19,7 @@ mod partition;
 mod protocol;
 mod queue;
 mod rng;
+mod shown;
 mod time;
 mod world;
 
@@ -39,5 +40,6 @@ pub use protocol::{
 };
 pub use queue::{BucketQueue, EnhancedHeap, EventQueue, Heap};
 pub use rng::Rng;
+pub use shown::same_lines;
 pub use time::Time;
 pub use world::{Past, World};

@@ -10,7 +10,7 @@
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use paceline_kernel::{Event, Fault, Federate, LpId, Model, Outbox, Partition, Progress};
+use paceline_kernel::{Event, Fault, Federate, LpId, Model, Outbox, Partition, Progress, same_lines};
 
 use super::watched::Watched;
 use super::{Comparison, Difference, Different, Moment};
@@ -145,14 +145,7 @@ fn alike<T: Hash + Debug>(one: &T, other: &T, thorough: bool) -> bool {
     if !thorough {
         return true;
     }
-    let (one, other) = (format!("{one:#?}"), format!("{other:#?}"));
-    one == other || sorted_lines(&one) == sorted_lines(&other)
-}
-
-fn sorted_lines(text: &str) -> Vec<&str> {
-    let mut lines: Vec<&str> = text.lines().collect();
-    lines.sort_unstable();
-    lines
+    same_lines(&format!("{one:#?}"), &format!("{other:#?}"))
 }
 
 /// The place of the first events that differ, and one of them.

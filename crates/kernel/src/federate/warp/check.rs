@@ -10,6 +10,7 @@
 use super::TroubleKind;
 use crate::digest::hash_of;
 use crate::model::take_back;
+use crate::shown::same_lines;
 use crate::{Context, Event, Kept, Model};
 
 /// Handles `event`, and makes sure that this can be taken back and gives the same again.
@@ -59,7 +60,7 @@ fn same<S: std::hash::Hash + std::fmt::Debug>(
 ) -> Result<(), TroubleKind> {
     let now = format!("{state:#?}");
     match hash_of(state) == hash {
-        true if now == text || sorted_lines(&now) == sorted_lines(text) => Ok(()),
+        true if same_lines(&now, text) => Ok(()),
         true => {
             let (before, after) = first_line(text, &now);
             Err(difference(what, before, &format!("{after} (of the same hash)")))
@@ -69,12 +70,6 @@ fn same<S: std::hash::Hash + std::fmt::Debug>(
             Err(difference(what, before, after))
         }
     }
-}
-
-fn sorted_lines(text: &str) -> Vec<&str> {
-    let mut lines: Vec<&str> = text.lines().collect();
-    lines.sort_unstable();
-    lines
 }
 
 /// The first line in which two texts differ, in both.
