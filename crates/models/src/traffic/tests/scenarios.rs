@@ -145,11 +145,7 @@ fn mistakes_in_files_name_file_line_and_what_is_allowed() {
 fn cities() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let folder = std::env::var_os("PACELINE_DATA").map_or(beside, PathBuf::from).join("tntp");
-    if !folder.is_dir() {
-        eprintln!("skipped: there is no {}", folder.display());
-        return None;
-    }
-    Some(folder)
+    folder.is_dir().then_some(folder)
 }
 
 #[test]
