@@ -1,0 +1,80 @@
+//! Carries frames between the processes of a run: shared memory on one host, TCP between hosts, MPI on clusters.
+//!
+//! A [`Transport`] joins a fixed number of processes, each with a rank. It knows nothing of simulations: a frame is some bytes.
+//! Frames between two processes arrive complete, once, and in the order in which they were sent; between different pairs there is no order.
+//!
+//! Invariants: nothing here waits without bound unless asked to ([`Transport::wait`]); a peer that is lost is reported once with the
+//! reason, and never takes the process down.
+
+mod error;
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+pub use error::{PeerError, PeerErrorKind};
+
+/// What came of handing over a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Handed {
+    /// The frame is on its way.
+    Over,
+    /// There is no room for it now. Nothing was sent: take in what has arrived, so that the peer can do the same, and try again.
+    Full,
+}
+
+/// How a peer is reached, and what has gone that way so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// The rank of the peer.
+    pub peer: u32,
+    /// In words: "shared memory", "TCP", "TLS", "MPI", "memory".
+    pub kind: &'static str,
+    /// Frames sent to it.
+    pub frames_sent: u64,
+    /// Bytes in them.
+    pub bytes_sent: u64,
+    /// Frames received from it.
+    pub frames_received: u64,
+    /// Bytes in them.
+    pub bytes_received: u64,
+}
+
+/// Joins the processes of a run. All calls may come from any thread.
+pub trait Transport: Send + Sync + Debug {
+    /// The rank of this process, below [`Transport::ranks`].
+    fn rank(&self) -> u32;
+
+    /// How many processes there are.
+    fn ranks(&self) -> u32;
+
+    /// The most bytes that a frame to `to` may have.
+    fn frame_limit(&self, to: u32) -> usize;
+
+    /// The bytes that one unit of the path to `to` carries at best, such as the MTU less headers: frames gathered up to a multiple of it
+    /// waste nothing.
+    fn unit(&self, to: u32) -> usize;
+
+    /// Hands over a frame for the process of rank `to`, never itself. It does not wait: what does not fit is [`Handed::Full`].
+    fn send(&self, to: u32, frame: &[u8]) -> Result<Handed, PeerError>;
+
+    /// Calls `take` with the sender and the bytes of each frame that has arrived, in the order of each sender, up to some number of
+    /// frames a call. Of several threads that call at the same time only one takes anything in. Says whether there was any.
+    fn receive(&self, take: &mut dyn FnMut(u32, &[u8])) -> Result<bool, PeerError>;
+
+    /// Whether [`Transport::receive`] could have something to take in, as far as can be seen at little cost: never a system call.
+    fn is_pending(&self) -> bool;
+
+    /// Lets the calling thread sleep until something has arrived, [`Transport::wake`] is called, or `most` has passed. A wake-up or an
+    /// arrival since the last call of `wait` ends it at once. One thread at a time.
+    fn wait(&self, most: Duration);
+
+    /// Ends a call of [`Transport::wait`], the next one if there is none now.
+    fn wake(&self);
+
+    /// How each peer is reached.
+    fn paths(&self) -> Vec<Path>;
+
+    /// Tells the peers that nothing will follow. A peer that goes away after this is not lost.
+    fn close(&self);
+}
