@@ -7,11 +7,15 @@
 //! reason, and never takes the process down.
 
 mod error;
+pub mod frame;
+mod memory;
+mod sync;
 
 use std::fmt::Debug;
 use std::time::Duration;
 
 pub use error::{PeerError, PeerErrorKind};
+pub use memory::{Fault, Memory};
 
 /// What came of handing over a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +69,9 @@ pub trait Transport: Send + Sync + Debug {
     /// Whether [`Transport::receive`] could have something to take in, as far as can be seen at little cost: never a system call.
     fn is_pending(&self) -> bool;
 
-    /// Lets the calling thread sleep until something has arrived, [`Transport::wake`] is called, or `most` has passed. A wake-up or an
-    /// arrival since the last call of `wait` ends it at once. One thread at a time.
+    /// Lets the calling thread sleep until something has arrived, there is room for a frame that was [`Handed::Full`], [`Transport::wake`]
+    /// is called, or `most` has passed. Any of these since the last call of `wait` ends it at once, and so does what has not been taken
+    /// in; it may also end early. One thread at a time.
     fn wait(&self, most: Duration);
 
     /// Ends a call of [`Transport::wait`], the next one if there is none now.

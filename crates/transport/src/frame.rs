@@ -1,0 +1,176 @@
+//! The frame format: a header of fixed size, then the payload. `docs/wire-format.md` describes it.
+//!
+//! A writer puts [`Header::new`] before the payload. A reader takes [`HEADER_BYTES`], reads them with [`Header::read`], which bounds the
+//! length before anything is allocated, takes the payload, and checks it with [`Header::check`]. Where all the bytes are at hand,
+//! [`encode`] and [`decode`] do it in one step.
+//!
+//! Invariants: any bytes can be read: they are a frame, the beginning of one, or a [`FrameError`]; never a panic. One flipped bit is
+//! always found, be it in the header or in the payload.
+//!
+//! ```
+//! use paceline_transport::frame;
+//!
+//! let mut bytes = Vec::new();
+//! frame::encode(7, b"twelve o'clock", &mut bytes)?;
+//! let (header, payload) = frame::decode(&bytes, 1_024)?.expect("the frame is complete");
+//! assert_eq!((header.sequence(), payload), (7, &b"twelve o'clock"[..]));
+//!
+//! bytes[30] ^= 1;
+//! assert!(frame::decode(&bytes, 1_024).is_err());
+//! assert_eq!(frame::decode(&bytes[..20], 1_024)?, None, "more has to come");
+//! # Ok::<(), frame::FrameError>(())
+//! ```
+
+#[cfg(test)]
+mod test;
+
+use thiserror::Error;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The version of the frame format that is written and read.
+pub const VERSION: u8 = 1;
+
+/// Bytes of a header.
+pub const HEADER_BYTES: usize = 24;
+
+/// The most bytes that a payload may have on any path.
+pub const PAYLOAD_LIMIT: usize = 64 << 20;
+
+/// The first three bytes of every frame; the fourth is the version.
+const MAGIC: [u8; 3] = *b"PLF";
+
+/// Why bytes are no frame.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FrameError {
+    /// They do not begin as a frame does.
+    #[error("no frame begins with {0:02x?}")]
+    Magic([u8; 3]),
+    /// The frame has another version.
+    #[error("a frame of version {theirs}, this is version {VERSION}")]
+    Version {
+        /// The version it has.
+        theirs: u8,
+    },
+    /// The frame is longer than allowed.
+    #[error("a payload of {length} bytes, {limit} are allowed")]
+    Length {
+        /// Bytes that the payload has, or is said to have.
+        length: u64,
+        /// The most that are allowed.
+        limit: usize,
+    },
+    /// A frame before this one is missing, or it comes twice.
+    #[error("frame {found} where {expected} is next")]
+    Sequence {
+        /// The number that is next.
+        expected: u64,
+        /// The number that the frame has.
+        found: u64,
+    },
+    /// What the frame holds is not what was sent.
+    #[error("the checksum does not fit")]
+    Checksum,
+}
+
+/// What stands before a payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    length: u32,
+    sequence: u64,
+    checksum: u64,
+}
+
+impl Header {
+    /// The header of a frame with this payload that is number `sequence` of its sender for its receiver, counted from 0.
+    pub fn new(sequence: u64, payload: &[u8]) -> Result<Self, FrameError> {
+        if payload.len() > PAYLOAD_LIMIT {
+            return Err(FrameError::Length { length: payload.len() as u64, limit: PAYLOAD_LIMIT });
+        }
+        let mut header = Self { length: payload.len() as u32, sequence, checksum: 0 };
+        header.checksum = header.sum(payload);
+        Ok(header)
+    }
+
+    /// The header as it is sent.
+    pub fn bytes(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..16].copy_from_slice(&self.summed());
+        bytes[16..].copy_from_slice(&self.checksum.to_le_bytes());
+        bytes
+    }
+
+    /// Reads a header of a frame whose payload may have up to `limit` bytes, and up to [`PAYLOAD_LIMIT`] at most.
+    pub fn read(bytes: &[u8; HEADER_BYTES], limit: usize) -> Result<Self, FrameError> {
+        let [m0, m1, m2, version, l0, l1, l2, l3, rest @ ..] = *bytes;
+        let magic = [m0, m1, m2];
+        if magic != MAGIC {
+            return Err(FrameError::Magic(magic));
+        }
+        if version != VERSION {
+            return Err(FrameError::Version { theirs: version });
+        }
+        let (length, limit) = (u32::from_le_bytes([l0, l1, l2, l3]), limit.min(PAYLOAD_LIMIT));
+        if length as usize > limit {
+            return Err(FrameError::Length { length: u64::from(length), limit });
+        }
+        let both = u128::from_le_bytes(rest);
+        Ok(Self { length, sequence: both as u64, checksum: (both >> 64) as u64 })
+    }
+
+    /// Bytes of the payload.
+    pub fn length(&self) -> usize {
+        self.length as usize
+    }
+
+    /// The number of the frame, counted from 0 for each sender and receiver.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Whether the frame is number `expected` and `payload` what it was sent with.
+    pub fn check(&self, expected: u64, payload: &[u8]) -> Result<(), FrameError> {
+        if payload.len() != self.length() || self.checksum != self.sum(payload) {
+            return Err(FrameError::Checksum);
+        }
+        if self.sequence != expected {
+            return Err(FrameError::Sequence { expected, found: self.sequence });
+        }
+        Ok(())
+    }
+
+    /// What the checksum covers of the header.
+    #[inline]
+    fn summed(&self) -> [u8; 16] {
+        let [m0, m1, m2] = MAGIC;
+        let opening = u32::from_le_bytes([m0, m1, m2, VERSION]);
+        (u128::from(opening) | u128::from(self.length) << 32 | u128::from(self.sequence) << 64).to_le_bytes()
+    }
+
+    #[inline]
+    fn sum(&self, payload: &[u8]) -> u64 {
+        xxh3_64(&self.summed()) ^ xxh3_64(payload)
+    }
+}
+
+/// Appends a frame to `to`.
+pub fn encode(sequence: u64, payload: &[u8], to: &mut Vec<u8>) -> Result<(), FrameError> {
+    let header = Header::new(sequence, payload)?;
+    to.extend_from_slice(&header.bytes());
+    to.extend_from_slice(payload);
+    Ok(())
+}
+
+/// The frame that `bytes` begin with, whose payload may have up to `limit` bytes: its header, checked, and its payload. None says that
+/// more bytes are needed. The frame ends [`HEADER_BYTES`] and the length of its payload after the beginning.
+pub fn decode(bytes: &[u8], limit: usize) -> Result<Option<(Header, &[u8])>, FrameError> {
+    let Some((header, rest)) = bytes.split_first_chunk() else {
+        return Ok(None);
+    };
+    let header = Header::read(header, limit)?;
+    let Some(payload) = rest.get(..header.length()) else {
+        return Ok(None);
+    };
+    header.check(header.sequence, payload)?;
+    Ok(Some((header, payload)))
+}

@@ -1,0 +1,107 @@
+//! The transports under a random scheduler: built with `--cfg paceline_shuttle`, every lock and atomic is a point where shuttle may
+//! switch threads. A wait has no time limit then, so a lost wake-up shows as a deadlock.
+//!
+//! `RUSTFLAGS="--cfg paceline_shuttle" cargo test -p paceline-transport --test shuttle`
+
+#![cfg(paceline_shuttle)]
+
+use std::time::Duration;
+
+use paceline_transport::{Fault, Handed, Memory, PeerErrorKind, Transport};
+use shuttle::thread;
+
+/// Interleavings tried of each case.
+const SCHEDULES: usize = 2_000;
+
+/// Sends `frames` numbered frames to the next rank, and takes in as many from the one before, asleep whenever there is nothing to do.
+fn pass_on(end: &impl Transport, frames: u8) {
+    let next = (end.rank() + 1) % end.ranks();
+    let (mut sent, mut seen) = (0, Vec::new());
+    while sent < frames || seen.len() < usize::from(frames) {
+        let mut busy = sent < frames && end.send(next, &[sent]).expect("nobody is lost") == Handed::Over;
+        sent += u8::from(busy);
+        busy |= end.receive(&mut |_, frame| seen.push(frame[0])).expect("nobody is lost");
+        if !busy && seen.len() < usize::from(frames) {
+            end.wait(Duration::MAX);
+        }
+    }
+    assert_eq!(seen, (0..frames).collect::<Vec<_>>());
+    end.close();
+}
+
+/// Sends more frames than there is room for, asleep while there is none, to a rank that takes them in.
+fn overfill(ends: Vec<impl Transport + 'static>, frames: u8, frame_bytes: usize) {
+    let [sender, receiver] = <[_; 2]>::try_from(ends).expect("there are two");
+    let thread = thread::spawn(move || {
+        for number in 0..frames {
+            let frame = vec![number; frame_bytes];
+            while sender.send(1, &frame).expect("nobody is lost") == Handed::Full {
+                sender.wait(Duration::MAX);
+            }
+        }
+        sender.close();
+        sender
+    });
+    let mut seen = 0;
+    while seen < frames {
+        let any = receiver.receive(&mut |_, frame| {
+            assert_eq!(frame[0], seen);
+            seen += 1;
+        });
+        if !any.expect("nobody is lost") {
+            receiver.wait(Duration::MAX);
+        }
+    }
+    drop(thread.join().expect("the sender ends"));
+}
+
+fn run(ends: Vec<impl Transport + 'static>, frames: u8) {
+    let threads: Vec<_> = ends.into_iter().map(|end| thread::spawn(move || pass_on(&end, frames))).collect();
+    threads.into_iter().for_each(|thread| thread.join().expect("a thread ends"));
+}
+
+#[test]
+fn memory_wakes_whoever_waits() {
+    shuttle::check_random(|| run(Memory::mesh(3), 3), SCHEDULES);
+}
+
+#[test]
+fn a_simulated_network_wakes_whoever_waits() {
+    for seed in 0..20 {
+        shuttle::check_random(move || run(Memory::simulated(3, seed), 3), SCHEDULES / 20);
+    }
+}
+
+#[test]
+fn memory_wakes_a_sender_that_had_no_room() {
+    shuttle::check_random(|| overfill(Memory::mesh(2), 140, 1), 300);
+}
+
+#[test]
+fn a_fault_wakes_whoever_waits() {
+    let faults = [
+        (Fault::Cut(0, 1), PeerErrorKind::Gone),
+        (Fault::Kill(0), PeerErrorKind::Gone),
+        (Fault::Stop(0, Duration::MAX), PeerErrorKind::Silent(Duration::MAX)),
+    ];
+    for (fault, kind) in faults {
+        shuttle::check_random(
+            move || {
+                let mut ends = Memory::simulated(2, 1);
+                let (fault, kind) = (fault.clone(), kind.clone());
+                let waiting = ends.pop().expect("there are two");
+                let waiter = thread::spawn(move || {
+                    loop {
+                        match waiting.receive(&mut |_, _| {}) {
+                            Ok(_) => waiting.wait(Duration::MAX),
+                            Err(lost) => break assert_eq!(lost.kind, kind),
+                        }
+                    }
+                });
+                ends[0].inject(fault);
+                waiter.join().expect("the waiter ends");
+            },
+            SCHEDULES,
+        );
+    }
+}
