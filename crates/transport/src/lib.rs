@@ -9,6 +9,8 @@
 mod error;
 pub mod frame;
 mod memory;
+#[cfg(target_os = "linux")]
+mod shm;
 mod sync;
 
 use std::fmt::Debug;
@@ -16,6 +18,8 @@ use std::time::Duration;
 
 pub use error::{PeerError, PeerErrorKind};
 pub use memory::{Fault, Memory};
+#[cfg(target_os = "linux")]
+pub use shm::{Group, SharedMemory, SharedMemoryError};
 
 /// What came of handing over a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,16 +4,29 @@
 #[cfg(not(paceline_shuttle))]
 pub(crate) use std::sync::{
     Arc, Condvar, Mutex, MutexGuard,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
 };
 
 #[cfg(paceline_shuttle)]
 pub(crate) use shuttle::sync::{
     Arc, Condvar, Mutex, MutexGuard,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
 };
 
 use std::sync::{PoisonError, TryLockError};
+
+/// Keeps what is in it on cache lines of its own, away from what others write.
+#[derive(Debug, Default)]
+#[repr(C, align(128))]
+pub(crate) struct Apart<T>(pub(crate) T);
+
+impl<T> std::ops::Deref for Apart<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
 
 /// Locks. Nothing is left half done where a panic can happen, so a poisoned lock is as good as any.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,0 +1,394 @@
+//! [`SharedMemory`]: links between processes of one host through a file of shared memory.
+//!
+//! For each ordered pair of processes there is a ring of bytes ([`ring`]); each process has a doorbell ([`bell`]) that others ring only
+//! while it sleeps, and a lock by which others see that it lives ([`region`], which also gives the layout of the file). A run whose
+//! processes are all on one host uses it as it is. Where only some are, they form a [`Group`] of their own, and another
+//! transport reaches the rest; [`Transport::wake`] ends a wait here when that has something.
+//!
+//! A process that ends without taking leave is found by looking at its lock, at most every 40 ms, when there is nothing to do.
+//! What it has sent completely is still taken in first.
+//!
+//! Invariants: one thread at a time takes in (a lock that is tried), one at a time writes to a peer (a lock per peer). What other
+//! processes write is checked before it is used, and copied before it is checked.
+
+mod bell;
+#[cfg(paceline_shuttle)]
+mod heap;
+mod link;
+#[cfg(not(paceline_shuttle))]
+mod region;
+mod ring;
+#[cfg(all(test, not(paceline_shuttle)))]
+mod test;
+
+use std::io;
+#[cfg(not(paceline_shuttle))]
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::frame::HEADER_BYTES;
+use crate::sync::{Arc, AtomicBool, AtomicU32, Mutex, Ordering, try_lock};
+use crate::{Handed, PeerError, Transport};
+use bell::Bell;
+#[cfg(paceline_shuttle)]
+use heap::Region;
+use link::{Link, Watch};
+#[cfg(not(paceline_shuttle))]
+use region::Region;
+use ring::{Consumer, Ring};
+
+/// How often locks are looked at: a lost process is found within about twice this time.
+const WATCH_EVERY: Duration = Duration::from_millis(40);
+
+/// Frames that are taken in from one sender before it is the next one's turn.
+const TURN: usize = 64;
+
+/// Calls of `receive` between two looks at the clock while there is always something to take in.
+const CALLS: u32 = 256;
+
+/// A frame of this size is a memory page with its header.
+const UNIT: usize = 4_096 - HEADER_BYTES;
+
+/// States of a [`Post`].
+const ABSENT: u32 = 0;
+const JOINED: u32 = 1;
+const CLOSED: u32 = 2;
+
+/// Why links through shared memory cannot be had.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SharedMemoryError {
+    /// The operating system refuses.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        source: io::Error,
+    },
+    /// The group cannot be.
+    #[error("{0}")]
+    Group(String),
+    /// Others than this user can open the file, or it is none.
+    #[error("{}: not a file that only this user can open", path.display())]
+    NotPrivate {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file belongs to another group, or another version wrote it.
+    #[error("{}: made by another version of this program, or for another group of processes", path.display())]
+    Differs {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is already a process of this rank, or there was one.
+    #[error("{}: there is already a process {rank}", path.display())]
+    Taken {
+        /// The file.
+        path: PathBuf,
+        /// The rank.
+        rank: u32,
+    },
+}
+
+/// The processes that share a file, and the size of its rings. All of them must give the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    ranks: u32,
+    members: Vec<u32>,
+    ring_bytes: usize,
+}
+
+impl Group {
+    /// Bytes that a ring may have.
+    pub const RING_BYTES: std::ops::RangeInclusive<usize> = 1 << 10..=1 << 28;
+
+    /// All processes of a run with that many, and rings of 256 KiB.
+    pub fn all(ranks: u32) -> Self {
+        Self { ranks, members: (0..ranks).collect(), ring_bytes: 256 << 10 }
+    }
+
+    /// Only these ranks: those on this host, in any order.
+    pub fn only(mut self, members: impl IntoIterator<Item = u32>) -> Self {
+        self.members = members.into_iter().collect();
+        self.members.sort_unstable();
+        self
+    }
+
+    /// The capacity of each ring in bytes, in [`Group::RING_BYTES`] and a power of two. A frame has at most a quarter of it.
+    pub fn ring_bytes(mut self, bytes: usize) -> Self {
+        self.ring_bytes = bytes;
+        self
+    }
+
+    /// The number of `rank` among the members.
+    fn member(&self, rank: u32) -> Result<usize, SharedMemoryError> {
+        let refuse = |why: String| Err(SharedMemoryError::Group(why));
+        if !Self::RING_BYTES.contains(&self.ring_bytes) || !self.ring_bytes.is_power_of_two() {
+            let (least, most) = (Self::RING_BYTES.start(), Self::RING_BYTES.end());
+            return refuse(format!(
+                "a ring has a power of two from {least} to {most} bytes, not {}",
+                self.ring_bytes
+            ));
+        }
+        if self.members.windows(2).any(|pair| pair[0] == pair[1]) {
+            return refuse(format!("a rank stands twice in {:?}", self.members));
+        }
+        if self.members.iter().any(|member| *member >= self.ranks) {
+            return refuse(format!("ranks are below {}, not {:?}", self.ranks, self.members));
+        }
+        self.members
+            .binary_search(&rank)
+            .or_else(|_| refuse(format!("process {rank} is none of {:?}", self.members)))
+    }
+}
+
+/// What a process says of itself in the shared memory. All zero at the beginning.
+#[derive(Debug, Default)]
+#[repr(C, align(128))]
+struct Post {
+    state: AtomicU32,
+    bell: Bell,
+}
+
+/// The links of one process to the others of its [`Group`]. Dropping it ends them; see [`Transport::close`].
+///
+/// ```
+/// use paceline_transport::{Group, Handed, SharedMemory, Transport};
+///
+/// let folder = tempfile::tempdir()?;
+/// let (path, group) = (folder.path().join("links"), Group::all(2));
+/// let first = SharedMemory::create(&path, 0, &group)?;
+/// let second = SharedMemory::open(&path, 1, &group)?; // in another process, as a rule
+/// assert_eq!(first.send(1, b"hello")?, Handed::Over);
+/// second.receive(&mut |from, frame| assert_eq!((from, frame), (0, &b"hello"[..])))?;
+/// first.close();
+/// second.close();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct SharedMemory {
+    rank: u32,
+    member: usize,
+    group: Group,
+    region: Arc<Region>,
+    /// One for each member, itself included.
+    links: Vec<Link>,
+    receiving: Mutex<Receiving>,
+    watch: Watch,
+    /// Something has happened since the last call of `wait`.
+    awake: AtomicBool,
+}
+
+/// What the thread that takes in has.
+#[derive(Debug, Default)]
+struct Receiving {
+    consumers: Vec<Consumer>,
+    payload: Vec<u8>,
+    /// Calls so far; whose turn it is follows from it.
+    calls: u32,
+}
+
+impl SharedMemory {
+    /// Makes the file and joins its group as process `rank`. Of each group one process does so, before the others call
+    /// [`SharedMemory::open`]. `path` is best on a file system in memory, such as `/dev/shm`; the file loses its name when all have joined.
+    #[cfg(not(paceline_shuttle))]
+    pub fn create(path: &Path, rank: u32, group: &Group) -> Result<Self, SharedMemoryError> {
+        let member = group.member(rank)?;
+        Self::join(Region::create(path, group, member)?, rank, member, group, path)
+    }
+
+    /// Opens the file that [`SharedMemory::create`] has made in another process, and joins its group as process `rank`.
+    #[cfg(not(paceline_shuttle))]
+    pub fn open(path: &Path, rank: u32, group: &Group) -> Result<Self, SharedMemoryError> {
+        let member = group.member(rank)?;
+        Self::join(Region::open(path, group, member)?, rank, member, group, path)
+    }
+
+    #[cfg(not(paceline_shuttle))]
+    fn join(
+        region: Region,
+        rank: u32,
+        member: usize,
+        group: &Group,
+        path: &Path,
+    ) -> Result<Self, SharedMemoryError> {
+        let state = &region.post(member).state;
+        if state.compare_exchange(ABSENT, JOINED, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            return Err(SharedMemoryError::Taken { path: path.into(), rank });
+        }
+        region.joined();
+        Ok(Self::new(Arc::new(region), rank, member, group))
+    }
+
+    /// All processes of a group, in this process.
+    #[cfg(paceline_shuttle)]
+    pub fn in_process(group: &Group) -> Result<Vec<Self>, SharedMemoryError> {
+        let region = Arc::new(Region::new(group));
+        let end = |rank: &u32| Ok(Self::new(region.clone(), *rank, group.member(*rank)?, group));
+        group.members.iter().map(end).collect()
+    }
+
+    fn new(region: Arc<Region>, rank: u32, member: usize, group: &Group) -> Self {
+        let members = group.members.len();
+        Self {
+            rank,
+            member,
+            group: group.clone(),
+            region,
+            links: group.members.iter().map(|_| Link::default()).collect(),
+            receiving: Mutex::new(Receiving {
+                consumers: (0..members).map(|_| Consumer::default()).collect(),
+                ..Receiving::default()
+            }),
+            watch: Watch::default(),
+            awake: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether all processes of the group have joined.
+    pub fn is_complete(&self) -> bool {
+        (0..self.links.len()).all(|member| self.region.post(member).state.load(Ordering::Acquire) != ABSENT)
+    }
+
+    /// The numbers of the other members.
+    fn others(&self) -> impl Iterator<Item = usize> {
+        (0..self.links.len()).filter(|member| *member != self.member)
+    }
+
+    fn other(&self, rank: u32) -> usize {
+        let member = self.group.members.binary_search(&rank).ok().filter(|member| *member != self.member);
+        member.unwrap_or_else(|| panic!("a frame goes to another process of the group, not to {rank}"))
+    }
+
+    /// The ring to another member.
+    #[inline]
+    fn to(&self, member: usize) -> Ring<'_> {
+        self.region.ring(self.member, member)
+    }
+
+    /// The ring from another member.
+    #[inline]
+    fn from(&self, member: usize) -> Ring<'_> {
+        self.region.ring(member, self.member)
+    }
+
+    /// Whether `wait` is over.
+    fn is_worth_a_look(&self) -> bool {
+        self.awake.swap(false, Ordering::AcqRel)
+            || self.is_pending()
+            || self.others().any(|member| self.links[member].has_room(self.to(member)))
+    }
+}
+
+impl Transport for SharedMemory {
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn ranks(&self) -> u32 {
+        self.group.ranks
+    }
+
+    fn frame_limit(&self, _to: u32) -> usize {
+        Ring::frame_limit(self.group.ring_bytes as u64)
+    }
+
+    fn unit(&self, to: u32) -> usize {
+        UNIT.min(self.frame_limit(to))
+    }
+
+    fn send(&self, to: u32, frame: &[u8]) -> Result<Handed, PeerError> {
+        let limit = self.frame_limit(to);
+        assert!(frame.len() <= limit, "a frame has at most {limit} bytes, not {}", frame.len());
+        let member = self.other(to);
+        let (link, post) = (&self.links[member], self.region.post(member));
+        if let Some(kind) = link.lost() {
+            return Err(PeerError::new(to, kind));
+        }
+        match link.push(self.to(member), frame) {
+            Ok(true) => {
+                post.bell.ring();
+                Ok(Handed::Over)
+            }
+            // Who has taken leave and is gone takes nothing in, and nothing it misses.
+            Ok(false) if post.state.load(Ordering::Acquire) == CLOSED && !self.region.is_alive(member) => {
+                Ok(Handed::Over)
+            }
+            Ok(false) => Ok(Handed::Full),
+            Err(damage) => {
+                link.lose(damage.clone());
+                Err(PeerError::new(to, damage))
+            }
+        }
+    }
+
+    fn receive(&self, take: &mut dyn FnMut(u32, &[u8])) -> Result<bool, PeerError> {
+        let Some(mut receiving) = try_lock(&self.receiving) else {
+            return Ok(false);
+        };
+        let Receiving { consumers, payload, calls } = &mut *receiving;
+        *calls = calls.wrapping_add(1);
+        let (members, mut any) = (self.links.len(), false);
+        for turn in 0..members {
+            let member = (turn + *calls as usize) % members;
+            if member == self.member || self.links[member].is_over() {
+                continue;
+            }
+            let (ring, rank) = (self.from(member), self.group.members[member]);
+            let (link, bell) = (&self.links[member], &self.region.post(member).bell);
+            let some = link.pull(&mut consumers[member], ring, bell, payload, &mut |frame| take(rank, frame));
+            any |= some.map_err(|kind| PeerError::new(rank, kind))?;
+        }
+        if any {
+            self.awake.store(true, Ordering::Release);
+        }
+        if !any || calls.is_multiple_of(CALLS) {
+            self.watch.look(self.others(), &self.links, &self.region);
+        }
+        Ok(any)
+    }
+
+    fn is_pending(&self) -> bool {
+        self.others().any(|member| self.links[member].is_pending(self.from(member)))
+    }
+
+    fn wait(&self, most: Duration) {
+        if self.is_worth_a_look() {
+            return;
+        }
+        let bell = &self.region.post(self.member).bell;
+        let mut left = most;
+        loop {
+            bell.arm();
+            if self.is_worth_a_look() {
+                break bell.disarm();
+            }
+            let nap = left.min(WATCH_EVERY);
+            bell.sleep(nap);
+            let rung = bell.has_rung();
+            bell.disarm();
+            self.watch.look(self.others(), &self.links, &self.region);
+            left -= nap;
+            if rung || left.is_zero() || self.is_worth_a_look() {
+                break self.awake.store(false, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn wake(&self) {
+        self.awake.store(true, Ordering::Release);
+        self.region.post(self.member).bell.ring();
+    }
+
+    fn paths(&self) -> Vec<crate::Path> {
+        self.others().map(|member| self.links[member].path(self.group.members[member])).collect()
+    }
+
+    fn close(&self) {
+        self.region.post(self.member).state.store(CLOSED, Ordering::Release);
+    }
+}

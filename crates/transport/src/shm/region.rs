@@ -1,0 +1,213 @@
+//! The file of shared memory behind a group of processes: its layout, its mapping, and who is alive.
+//!
+//! | what | bytes |
+//! |---|---|
+//! | header: magic and version, members, capacity of a ring, checksum of the group, members that have joined | 4096 |
+//! | a [`Post`] for each member | 128 each |
+//! | a [`Control`] for each ordered pair, by sender, then receiver | 384 each |
+//! | from the next multiple of 4096: the bytes of each ring, in the same order | capacity each |
+//!
+//! Each member holds a lock on the byte of its number in the file, through an open file description of its own. The kernel releases it
+//! when the process ends, however it ends, and others can ask whether it is held: no process number that could be taken by another
+//! process, nothing that the process would have to do.
+//!
+//! Invariants: a file has its name only once it is complete and locked by its creator, and loses it when the last member has joined.
+//! All its blocks are allocated when it is created, so that a full file system is an error and not a signal. Other users cannot open it.
+#![allow(unsafe_code)] // shared memory comes from `mmap`, and rustix has no locks of open file descriptions
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::ptr::{NonNull, null_mut};
+
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{Group, Post, SharedMemoryError};
+use crate::shm::ring::{Control, Ring};
+use crate::sync::{AtomicU32, Ordering};
+
+/// Says what the file is and in which version.
+const MAGIC: u64 = u64::from_le_bytes(*b"PACESHM\x01");
+const PAGE_BYTES: usize = 4_096;
+/// Where the header counts who has joined.
+const JOINED: usize = 64;
+
+/// The file, mapped.
+#[derive(Debug)]
+pub(super) struct Region {
+    start: NonNull<u8>,
+    bytes: usize,
+    members: usize,
+    capacity: u64,
+    /// Holds the lock of this member.
+    file: File,
+    path: PathBuf,
+}
+
+// SAFETY: what is shared through it are atomics and the bytes of rings, whose rules `ring` states; it is unmapped once, by its owner.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// Makes the file, for the member of this number.
+    pub(super) fn create(path: &Path, group: &Group, member: usize) -> Result<Self, SharedMemoryError> {
+        let failed = |source| SharedMemoryError::Io { path: path.into(), source };
+        let mut unnamed = path.as_os_str().to_owned();
+        unnamed.push(".new");
+        let unnamed = Path::new(&unnamed);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(unnamed)
+            .map_err(|source| SharedMemoryError::Io { path: unnamed.into(), source })?;
+        let named = (|| {
+            let bytes = bytes(group.members.len(), group.ring_bytes as u64) as u64;
+            fallocate(&file, FallocateFlags::empty(), 0, bytes)?;
+            file.write_all_at(&header(group), 0)?;
+            hold(&file, member)?;
+            std::fs::hard_link(unnamed, path)
+        })();
+        // It has served; that it is gone matters more than why it could not be removed.
+        let _ = std::fs::remove_file(unnamed);
+        named.map_err(failed)?;
+        Self::map(path, group, file).map_err(failed)
+    }
+
+    /// Opens the file that another member has made, for the member of this number.
+    pub(super) fn open(path: &Path, group: &Group, member: usize) -> Result<Self, SharedMemoryError> {
+        let failed = |source| SharedMemoryError::Io { path: path.into(), source };
+        let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+        let file =
+            OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).map_err(failed)?;
+        let meta = file.metadata().map_err(failed)?;
+        if !meta.is_file() || meta.uid() != rustix::process::geteuid().as_raw() || meta.mode() & 0o077 != 0 {
+            return Err(SharedMemoryError::NotPrivate { path: path.into() });
+        }
+        let mut found = [0; 32];
+        file.read_exact_at(&mut found, 0).map_err(failed)?;
+        let size = bytes(group.members.len(), group.ring_bytes as u64) as u64;
+        if found != header(group) || meta.len() != size {
+            return Err(SharedMemoryError::Differs { path: path.into() });
+        }
+        match hold(&file, member) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(SharedMemoryError::Taken { path: path.into(), rank: group.members[member] });
+            }
+            held => held.map_err(failed)?,
+        }
+        Self::map(path, group, file).map_err(failed)
+    }
+
+    fn map(path: &Path, group: &Group, file: File) -> io::Result<Self> {
+        let (members, capacity) = (group.members.len(), group.ring_bytes as u64);
+        let bytes = bytes(members, capacity);
+        // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory.
+        let start = unsafe {
+            mmap(null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, &file, 0)?
+        };
+        let start = NonNull::new(start.cast()).expect("a mapping is not at address 0");
+        Ok(Self { start, bytes, members, capacity, file, path: path.into() })
+    }
+
+    /// Counts one more member as here; the last one takes away the file's name. Once for each member.
+    pub(super) fn joined(&self) {
+        // SAFETY: the header is mapped, aligned, and this place in it only ever used as an atomic.
+        let joined: &AtomicU32 = unsafe { self.start.add(JOINED).cast().as_ref() };
+        if joined.fetch_add(1, Ordering::AcqRel) + 1 == self.members as u32 {
+            // A name that stays is untidy and nothing else: nobody can join any more.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+
+    /// What a member says of itself.
+    #[inline]
+    pub(super) fn post(&self, member: usize) -> &Post {
+        assert!(member < self.members, "a member is below {}", self.members);
+        // SAFETY: as many posts as there are members follow the header; they are mapped as long as `self`, aligned to 128 bytes, and made
+        // of atomics, for which any bytes are valid and which other processes may change at any time.
+        unsafe { self.start.add(PAGE_BYTES).cast::<Post>().add(member).as_ref() }
+    }
+
+    /// The ring from one member to another.
+    #[inline]
+    pub(super) fn ring(&self, from: usize, to: usize) -> Ring<'_> {
+        assert!(from < self.members && to < self.members && from != to, "a ring joins two members");
+        let pair = from * (self.members - 1) + to - usize::from(to > from);
+        let controls = PAGE_BYTES + self.members * size_of::<Post>();
+        let data = data_offset(self.members) + pair * self.capacity as usize;
+        // SAFETY: as above for the control; the bytes of this pair's ring lie within the mapping, belong to this control only, and are
+        // mapped as long as `self`.
+        unsafe {
+            let control = self.start.add(controls).cast::<Control>().add(pair).as_ref();
+            Ring::new(control, self.start.add(data).as_ptr(), self.capacity)
+        }
+    }
+
+    /// Whether a member holds its lock, asked of the kernel. An answer that cannot be had is no reason to give up on it.
+    pub(super) fn is_alive(&self, member: usize) -> bool {
+        let mut asked = lock_of(member);
+        // SAFETY: the kernel reads and writes one `flock`, which lives until the call returns.
+        let result = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut asked) };
+        result != 0 || i32::from(asked.l_type) != libc::F_UNLCK
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `map`, and no reference into it outlives `self`.
+        let result = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
+        debug_assert!(result.is_ok(), "a mapping of ours can be unmapped");
+    }
+}
+
+/// Where the bytes of the first ring begin.
+fn data_offset(members: usize) -> usize {
+    let pairs = members * (members - 1);
+    (PAGE_BYTES + members * size_of::<Post>() + pairs * size_of::<Control>()).next_multiple_of(PAGE_BYTES)
+}
+
+/// Bytes of the whole file.
+fn bytes(members: usize, capacity: u64) -> usize {
+    data_offset(members) + members * (members - 1) * capacity as usize
+}
+
+/// How the file of a group begins.
+fn header(group: &Group) -> [u8; 32] {
+    let members: Vec<u8> =
+        group.members.iter().chain([&group.ranks]).flat_map(|rank| rank.to_le_bytes()).collect();
+    let words = [MAGIC, group.members.len() as u64, group.ring_bytes as u64, xxh3_64(&members)];
+    let mut header = [0; 32];
+    header
+        .chunks_exact_mut(8)
+        .zip(words)
+        .for_each(|(bytes, word)| bytes.copy_from_slice(&word.to_le_bytes()));
+    header
+}
+
+/// The lock of a member: a byte of the file.
+fn lock_of(member: usize) -> libc::flock {
+    libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: member as libc::off_t,
+        l_len: 1,
+        l_pid: 0,
+    }
+}
+
+/// Takes the lock of a member, if nobody has it.
+fn hold(file: &File, member: usize) -> io::Result<()> {
+    let lock = lock_of(member);
+    // SAFETY: the kernel reads one `flock`, which lives until the call returns.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -1,0 +1,197 @@
+//! Links in one process: all arrives in order and once, what is damaged is refused, who ends is found. Those between
+//! processes are in `tests/shared_memory.rs`.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::PeerErrorKind;
+
+/// All members of a group, and the folder of their file.
+fn mesh(group: &Group) -> (Vec<SharedMemory>, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let path = folder.path().join("links");
+    let join = |(number, rank): (usize, &u32)| match number {
+        0 => SharedMemory::create(&path, *rank, group),
+        _ => SharedMemory::open(&path, *rank, group),
+    };
+    let members = group.members.iter().enumerate().map(join).collect::<Result<_, _>>();
+    (members.expect("the members join"), folder)
+}
+
+fn frames(to: &SharedMemory) -> Result<Vec<(u32, Vec<u8>)>, PeerError> {
+    let mut frames = Vec::new();
+    to.receive(&mut |from, frame| frames.push((from, frame.to_vec()))).map(|_| frames)
+}
+
+/// Writes `bytes` into the ring from member 0 to member 1, from byte `at` on, and says that `tail` bytes were written.
+fn write_raw(region: &Region, at: u64, bytes: &[u8], tail: u64) {
+    region.ring(0, 1).write_raw(at, bytes, tail);
+}
+
+proptest! {
+    #[test]
+    fn all_arrives_once_and_in_order(
+        sends in proptest::collection::vec((0..3_u32, 0..3_u32, 0..=232_usize), 0..300),
+        power in 10..13_u32,
+    ) {
+        let (ends, _folder) = mesh(&Group::all(3).ring_bytes(1 << power));
+        let (mut sent, mut arrived) = (vec![Vec::new(); 9], vec![Vec::new(); 9]);
+        let mut take = |to: usize| {
+            for (from, frame) in frames(&ends[to]).expect("nobody is lost") {
+                arrived[from as usize * 3 + to].push(frame);
+            }
+        };
+        for (number, (from, to, length)) in sends.into_iter().enumerate() {
+            if from == to {
+                take(to as usize);
+                continue;
+            }
+            let frame: Vec<u8> = (0..length).map(|byte| (byte + number) as u8).collect();
+            if ends[from as usize].send(to, &frame) == Ok(Handed::Over) {
+                sent[(from * 3 + to) as usize].push(frame);
+            } else {
+                // There is room again after the receiver has taken something in.
+                prop_assert!(ends[to as usize].is_pending());
+                take(to as usize);
+                prop_assert_eq!(ends[from as usize].send(to, &frame), Ok(Handed::Over));
+                sent[(from * 3 + to) as usize].push(frame);
+            }
+        }
+        while let Some(to) = (0..3).find(|to| ends[*to].is_pending()) {
+            take(to);
+        }
+        for end in &ends {
+            for path in end.paths() {
+                let pair = (end.rank() * 3 + path.peer) as usize;
+                prop_assert_eq!(path.frames_sent, sent[pair].len() as u64);
+                prop_assert_eq!(path.bytes_sent, sent[pair].concat().len() as u64);
+                prop_assert_eq!(path.frames_received, sent[(path.peer * 3 + end.rank()) as usize].len() as u64);
+            }
+        }
+        prop_assert_eq!(sent, arrived);
+    }
+
+    #[test]
+    fn a_peer_may_write_anything(
+        bytes in proptest::collection::vec(any::<u8>(), 0..1_100),
+        genuine in 0..50_usize,
+        tail in prop_oneof![0..1_100_u64, any::<u64>()],
+    ) {
+        let (ends, _folder) = mesh(&Group::all(2).ring_bytes(1_024));
+        for number in 0..genuine {
+            prop_assert_eq!(ends[0].send(1, &[number as u8]), Ok(Handed::Over));
+            prop_assert_eq!(frames(&ends[1]), Ok(vec![(0, vec![number as u8])]));
+        }
+        let before = 32 * genuine as u64;
+        write_raw(&ends[1].region, before, &bytes, before.wrapping_add(tail));
+        match frames(&ends[1]) {
+            Ok(frames) => prop_assert!(tail == 0 && frames.is_empty()),
+            Err(error) => {
+                let damaged = matches!(error, PeerError { rank: 0, kind: PeerErrorKind::Damaged(_) });
+                prop_assert!(damaged);
+                prop_assert_eq!(frames(&ends[1]), Ok(vec![]), "a loss is reported once");
+                prop_assert_eq!(ends[1].send(0, b""), Err(error));
+            }
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_is_found(bit in 0..8 * 40_usize) {
+        let (ends, _folder) = mesh(&Group::all(2).ring_bytes(1_024));
+        let mut bytes = Vec::new();
+        crate::frame::encode(0, &[7; 16], &mut bytes).expect("16 bytes are few");
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        write_raw(&ends[1].region, 0, &bytes, 40);
+        prop_assert!(frames(&ends[1]).is_err());
+    }
+}
+
+#[test]
+fn a_member_of_a_part_reaches_the_part() {
+    let (ends, folder) = mesh(&Group::all(9).only([7, 2]));
+    assert_eq!((ends[0].rank(), ends[0].ranks(), ends[1].rank()), (2, 9, 7));
+    assert_eq!(ends[1].send(2, b"from seven"), Ok(Handed::Over));
+    assert_eq!(frames(&ends[0]), Ok(vec![(7, b"from seven".to_vec())]));
+    assert!(ends[0].is_complete());
+    assert_eq!(std::fs::read_dir(folder.path()).map_or(1, Iterator::count), 0, "the file has lost its name");
+}
+
+#[test]
+fn others_do_not_get_in() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let path = folder.path().join("links");
+    let group = Group::all(3);
+    let open = |rank, group: &Group| SharedMemory::open(&path, rank, group).expect_err("it must not get in");
+    assert!(matches!(open(1, &group), SharedMemoryError::Io { .. }));
+    let first = SharedMemory::create(&path, 0, &group).expect("a file can be made");
+    assert!(SharedMemory::create(&path, 0, &group).is_err(), "it is there already");
+    assert!(matches!(open(0, &group), SharedMemoryError::Taken { rank: 0, .. }));
+    assert!(matches!(open(1, &Group::all(2)), SharedMemoryError::Differs { .. }));
+    assert!(matches!(open(1, &group.clone().ring_bytes(1 << 12)), SharedMemoryError::Differs { .. }));
+    assert!(matches!(open(3, &group), SharedMemoryError::Group(_)));
+    assert!(matches!(open(1, &group.clone().ring_bytes(1_025)), SharedMemoryError::Group(_)));
+    assert!(matches!(open(1, &Group::all(3).only([1, 1])), SharedMemoryError::Group(_)));
+    drop(first);
+    assert!(matches!(open(0, &group), SharedMemoryError::Taken { rank: 0, .. }), "nobody comes twice");
+    let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    std::fs::set_permissions(&path, everybody).expect("the file is ours");
+    assert!(matches!(open(1, &group), SharedMemoryError::NotPrivate { .. }));
+}
+
+#[test]
+fn the_largest_frame_is_a_quarter() {
+    let (ends, _folder) = mesh(&Group::all(2).ring_bytes(1_024));
+    let frame = vec![5; ends[0].frame_limit(1)];
+    assert_eq!(frame.len() + HEADER_BYTES, 256);
+    for _ in 0..4 {
+        assert_eq!(ends[0].send(1, &frame), Ok(Handed::Over));
+    }
+    assert_eq!(ends[0].send(1, b""), Ok(Handed::Full));
+    assert_eq!(frames(&ends[1]).map(|frames| frames.len()), Ok(4));
+    ends[0].wait(Duration::from_secs(3_600));
+    assert_eq!(ends[0].send(1, b""), Ok(Handed::Over));
+}
+
+#[test]
+fn who_takes_leave_is_not_lost_and_who_does_not_is() {
+    for leave in [true, false] {
+        let (mut ends, _folder) = mesh(&Group::all(2));
+        let last = ends.pop().expect("there are two");
+        assert_eq!(last.send(0, b"last words"), Ok(Handed::Over));
+        if leave {
+            last.close();
+        }
+        drop(last);
+        let (mut heard, mut end) = (0, None);
+        // Looks happen when time has passed, so wait for as long as one takes.
+        for _ in 0..4 {
+            ends[0].wait(WATCH_EVERY);
+            while ends[0].is_pending() {
+                match ends[0].receive(&mut |_, _| heard += 1) {
+                    Ok(_) => {}
+                    Err(error) => end = Some(error),
+                }
+            }
+        }
+        assert_eq!(heard, 1);
+        assert_eq!(end, (!leave).then(|| PeerError::new(1, PeerErrorKind::Gone)));
+        assert_eq!(ends[0].send(1, b"to nobody").is_err(), !leave);
+    }
+}
+
+#[test]
+fn any_thread_wakes_whoever_waits() {
+    let (ends, _folder) = mesh(&Group::all(2));
+    let most = Duration::from_secs(3_600);
+    ends[0].wake();
+    ends[0].wait(most);
+    for arrival in [false, true] {
+        std::thread::scope(|scope| {
+            scope.spawn(|| ends[0].wait(most));
+            scope.spawn(|| match arrival {
+                false => ends[0].wake(),
+                true => assert_eq!(ends[1].send(0, b""), Ok(Handed::Over)),
+            });
+        });
+    }
+}
