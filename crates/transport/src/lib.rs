@@ -8,6 +8,7 @@
 
 mod error;
 pub mod frame;
+pub mod marshal;
 mod memory;
 #[cfg(target_os = "linux")]
 mod shm;

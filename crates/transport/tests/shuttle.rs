@@ -7,8 +7,8 @@
 
 use std::time::Duration;
 
-use paceline_transport::{Fault, Handed, Memory, PeerErrorKind, Transport};
-use shuttle::thread;
+use paceline_transport::{Fault, Group, Handed, Memory, PeerErrorKind, SharedMemory, Transport};
+use shuttle::{sync::Arc, thread};
 
 /// Interleavings tried of each case.
 const SCHEDULES: usize = 2_000;
@@ -75,6 +75,69 @@ fn a_simulated_network_wakes_whoever_waits() {
 #[test]
 fn memory_wakes_a_sender_that_had_no_room() {
     shuttle::check_random(|| overfill(Memory::mesh(2), 140, 1), 300);
+}
+
+/// Rings of 1 KiB: four frames of this size fill one.
+const FRAME_BYTES: usize = 232;
+
+fn shared_memory(ranks: u32) -> Vec<SharedMemory> {
+    SharedMemory::in_process(&Group::all(ranks).ring_bytes(1 << 10)).expect("the group is in order")
+}
+
+#[test]
+fn shared_memory_wakes_whoever_waits() {
+    shuttle::check_random(|| run(shared_memory(3), 3), SCHEDULES);
+}
+
+#[test]
+fn shared_memory_wakes_a_sender_that_had_no_room() {
+    shuttle::check_random(|| overfill(shared_memory(2), 9, FRAME_BYTES), SCHEDULES);
+}
+
+#[test]
+fn shared_memory_takes_frames_of_several_threads() {
+    shuttle::check_random(
+        || {
+            let [sender, receiver] = <[_; 2]>::try_from(shared_memory(2)).expect("there are two");
+            let sender = Arc::new(sender);
+            let threads: Vec<_> = (0..2_u8)
+                .map(|thread| {
+                    let sender = sender.clone();
+                    thread::spawn(move || {
+                        for number in 0..2 {
+                            assert_eq!(sender.send(1, &[thread, number]), Ok(Handed::Over));
+                        }
+                    })
+                })
+                .collect();
+            let mut seen = [0; 2];
+            while seen != [2; 2] {
+                let any = receiver.receive(&mut |_, frame| {
+                    assert_eq!(frame[1], seen[usize::from(frame[0])]);
+                    seen[usize::from(frame[0])] += 1;
+                });
+                if !any.expect("nobody is lost") {
+                    receiver.wait(Duration::MAX);
+                }
+            }
+            threads.into_iter().for_each(|thread| thread.join().expect("a thread ends"));
+        },
+        SCHEDULES,
+    );
+}
+
+#[test]
+fn a_wake_up_ends_a_wait_in_shared_memory() {
+    shuttle::check_random(
+        || {
+            let ends = Arc::new(shared_memory(2));
+            let waker = ends.clone();
+            let thread = thread::spawn(move || waker[0].wake());
+            ends[0].wait(Duration::MAX);
+            thread.join().expect("a thread ends");
+        },
+        SCHEDULES,
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::cell::UnsafeCell;
 
-use super::{Group, Post};
+use super::{Group, JOINED, Post};
 use crate::shm::ring::{Control, Ring};
 
 #[derive(Debug)]
@@ -21,10 +21,8 @@ impl Region {
     pub(super) fn new(group: &Group) -> Self {
         let members = group.members.len();
         let ring = |_| (Control::default(), (0..group.ring_bytes).map(|_| UnsafeCell::new(0)).collect());
-        Self {
-            posts: (0..members).map(|_| Post::default()).collect(),
-            rings: (0..members * members).map(ring).collect(),
-        }
+        let post = |_| Post { state: JOINED.into(), ..Post::default() };
+        Self { posts: (0..members).map(post).collect(), rings: (0..members * members).map(ring).collect() }
     }
 
     pub(super) fn post(&self, member: usize) -> &Post {

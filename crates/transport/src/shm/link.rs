@@ -6,9 +6,9 @@
 use std::time::Instant;
 
 use super::Region;
+use super::TURN;
 use super::bell::Bell;
 use super::ring::{Consumer, Producer, Ring};
-use super::{JOINED, TURN};
 use crate::sync::{Apart, AtomicBool, AtomicU32, AtomicU64, Mutex, Ordering, lock};
 use crate::{Path, PeerErrorKind};
 
@@ -177,7 +177,7 @@ impl Watch {
         for member in others {
             let state = || region.post(member).state.load(Ordering::Acquire);
             // Its lock is free only after it has said that it takes leave, if it does so at all.
-            if state() == JOINED && !region.is_alive(member) && state() == JOINED {
+            if state() == super::JOINED && !region.is_alive(member) && state() == super::JOINED {
                 links[member].lose(PeerErrorKind::Gone);
             }
         }

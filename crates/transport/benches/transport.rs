@@ -1,0 +1,253 @@
+//! `cargo bench -p paceline-transport --bench transport`: small messages between two processes through shared memory.
+//!
+//! A message is a record of 32 bytes. *Each way* is how many messages a second each of two processes sends to the other while it takes in
+//! as many, each on a core of its own: gathered in frames by a [`Gather`] with its default settings (the clock is read once for 16
+//! messages), or in a frame each. *One way* is half of a round trip of one message in a frame: with both processes looking for it all the
+//! time, or both asleep in `wait`; beside it the same over a Unix socket. The two sides take turns in every round; medians over the
+//! rounds, with half the distance of the quartiles. `PACELINE_ROUNDS` sets how many rounds.
+
+use std::hint::black_box;
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use comfy_table::{Table, presets};
+use paceline_transport::marshal::{AddError, Gather, Marshalling, Reason, Records};
+use paceline_transport::{Group, Handed, SharedMemory, Transport};
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+/// Bytes of a message.
+const BYTES: usize = 32;
+/// Messages each way, of a round.
+const MESSAGES: u64 = 2_000_000;
+/// Round trips of a round.
+const TRIPS: u64 = 20_000;
+/// Messages between two looks at what has arrived.
+const BATCH: u64 = 64;
+/// Looks for something pending before a process that expects it goes to sleep.
+const SPINS: u32 = 100_000;
+/// Tells the other process where to find the links.
+const FOLDER: &str = "PACELINE_BENCH_FOLDER";
+
+/// What both processes do in a round.
+#[derive(Clone, Copy)]
+enum Task {
+    Marshalled,
+    OneByOne,
+    Spinning,
+    Asleep,
+    Socket,
+}
+
+const TASKS: [(Task, &str); 5] = [
+    (Task::Marshalled, "each way, marshalled (M/s)"),
+    (Task::OneByOne, "each way, one by one (M/s)"),
+    (Task::Spinning, "one way, both look for it (us)"),
+    (Task::Asleep, "one way, both asleep (us)"),
+    (Task::Socket, "one way, Unix socket (us)"),
+];
+
+/// Keeps this process on one core, if it may.
+fn pin(core: usize) {
+    let mut cores = CpuSet::new();
+    cores.set(core);
+    // Without it the numbers vary more, and that shows in the spread.
+    let _ = sched_setaffinity(None, &cores);
+}
+
+/// Waits for something to take in, awake for a while.
+fn look(end: &SharedMemory) {
+    for _ in 0..SPINS {
+        if end.is_pending() {
+            return;
+        }
+        std::hint::spin_loop();
+    }
+    end.wait(Duration::from_secs(1));
+}
+
+/// Takes in one frame.
+fn take_one(end: &SharedMemory, look: impl Fn(&SharedMemory)) {
+    let mut seen = false;
+    while !seen {
+        end.receive(&mut |_, frame| seen = !black_box(frame).is_empty()).expect("the peer is there");
+        if !seen {
+            look(end);
+        }
+    }
+}
+
+fn give(end: &SharedMemory, frame: &[u8]) {
+    while end.send(1 - end.rank(), frame).expect("the peer is there") == Handed::Full {
+        std::hint::spin_loop();
+    }
+}
+
+/// Sends [`MESSAGES`] and takes in as many; messages a frame.
+fn marshalled(end: &SharedMemory) -> f64 {
+    let peer = 1 - end.rank();
+    let mut gather = Gather::new(Marshalling::default(), end.unit(peer), end.frame_limit(peer));
+    let start = Instant::now();
+    let (mut sent, mut seen, mut now_ns) = (0, 0, 0);
+    while sent < MESSAGES || seen < MESSAGES {
+        let mut room = true;
+        for _ in 0..BATCH.min(MESSAGES - sent) {
+            if sent.is_multiple_of(16) {
+                now_ns = start.elapsed().as_nanos() as u64;
+            }
+            match gather.add(&black_box([sent as u8; BYTES]), now_ns) {
+                Ok(_) => sent += 1,
+                Err(AddError::Full) => room = false,
+                Err(error) => panic!("{error}"),
+            }
+            let reason = if sent == MESSAGES { Some(Reason::Asked) } else { gather.due(now_ns) };
+            if let Some(reason) = reason.or((!room).then_some(Reason::Size)) {
+                room = gather.hand_over(reason, |frame| end.send(peer, frame)).expect("the peer is there")
+                    == Handed::Over;
+            }
+            if !room {
+                break;
+            }
+        }
+        if sent == MESSAGES && !gather.is_empty() {
+            let _ =
+                gather.hand_over(Reason::Asked, |frame| end.send(peer, frame)).expect("the peer is there");
+        }
+        end.receive(&mut |_, frame| {
+            for record in Records::read(frame).expect("frames are whole") {
+                black_box(record);
+                seen += 1;
+            }
+        })
+        .expect("the peer is there");
+    }
+    let statistics = gather.statistics();
+    statistics.records as f64 / statistics.frames as f64
+}
+
+fn one_by_one(end: &SharedMemory) {
+    let (mut sent, mut seen) = (0, 0);
+    while sent < MESSAGES || seen < MESSAGES {
+        for _ in 0..BATCH.min(MESSAGES - sent) {
+            let message = black_box([sent as u8; BYTES]);
+            if end.send(1 - end.rank(), &message).expect("the peer is there") == Handed::Full {
+                break;
+            }
+            sent += 1;
+        }
+        end.receive(&mut |_, frame| {
+            black_box(frame);
+            seen += 1;
+        })
+        .expect("the peer is there");
+    }
+}
+
+/// Round trips; the process of rank 0 begins.
+fn ping_pong(end: &SharedMemory, look: impl Fn(&SharedMemory)) {
+    for _ in 0..TRIPS {
+        if end.rank() == 0 {
+            give(end, &[1; BYTES]);
+        }
+        take_one(end, &look);
+        if end.rank() == 1 {
+            give(end, &[1; BYTES]);
+        }
+    }
+}
+
+fn socket_ping_pong(begins: bool, socket: &mut UnixStream) -> std::io::Result<()> {
+    let mut message = [1; BYTES];
+    for _ in 0..TRIPS {
+        if begins {
+            socket.write_all(&message)?;
+        }
+        socket.read_exact(&mut message)?;
+        if !begins {
+            socket.write_all(&message)?;
+        }
+    }
+    Ok(())
+}
+
+/// Does a round's part of one process; what the column shows, and messages a frame.
+fn part(task: Task, end: &SharedMemory, socket: &mut UnixStream) -> (f64, f64) {
+    // Both are there before the time begins.
+    give(end, b"ready");
+    take_one(end, look);
+    let start = Instant::now();
+    let mut per_frame = 1.0;
+    match task {
+        Task::Marshalled => per_frame = marshalled(end),
+        Task::OneByOne => one_by_one(end),
+        Task::Spinning => ping_pong(end, look),
+        Task::Asleep => ping_pong(end, |end| end.wait(Duration::from_secs(1))),
+        Task::Socket => socket_ping_pong(end.rank() == 0, socket).expect("the socket is open"),
+    }
+    let secs = start.elapsed().as_secs_f64();
+    let shown = match task {
+        Task::Marshalled | Task::OneByOne => MESSAGES as f64 / secs / 1e6,
+        Task::Spinning | Task::Asleep | Task::Socket => secs * 1e6 / TRIPS as f64 / 2.0,
+    };
+    (shown, per_frame)
+}
+
+/// The median, and half the distance of the quartiles.
+fn summary(mut rounds: Vec<f64>) -> (f64, f64) {
+    rounds.sort_by(f64::total_cmp);
+    let at = |part: usize| rounds[(rounds.len() - 1) * part / 4];
+    (at(2), (at(3) - at(1)) / 2.0)
+}
+
+fn main() {
+    let rounds = std::env::var("PACELINE_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(21);
+    let group = Group::all(2);
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        let folder = std::path::Path::new(&folder);
+        pin(1);
+        let end = SharedMemory::open(&folder.join("links"), 1, &group).expect("the links are there");
+        let mut socket = UnixStream::connect(folder.join("socket")).expect("the socket is there");
+        for _ in 0..=rounds {
+            TASKS.iter().for_each(|(task, _)| drop(part(*task, &end, &mut socket)));
+        }
+        return end.close();
+    }
+    let folder =
+        tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("there is room for files");
+    let end = SharedMemory::create(&folder.path().join("links"), 0, &group).expect("a file can be made");
+    let listener = UnixListener::bind(folder.path().join("socket")).expect("a socket can be made");
+    let program = std::env::current_exe().expect("this program has a path");
+    let mut other = Command::new(program).env(FOLDER, folder.path()).spawn().expect("it can be started");
+    let (mut socket, _) = listener.accept().expect("the other process connects");
+    pin(0);
+    let mut shown = vec![Vec::new(); TASKS.len()];
+    let mut per_frame = Vec::new();
+    // A first round warms up.
+    for round in 0..=rounds {
+        for ((task, _), shown) in TASKS.iter().zip(&mut shown) {
+            let (value, in_frame) = part(*task, &end, &mut socket);
+            if round > 0 {
+                shown.push(value);
+                if matches!(task, Task::Marshalled) {
+                    per_frame.push(in_frame);
+                }
+            }
+        }
+    }
+    end.close();
+    assert!(other.wait().expect("the other process ends").success());
+    let mut table = Table::new();
+    table.load_preset(presets::ASCII_MARKDOWN).set_header(["", "median", "+-"]);
+    for ((_, name), rounds) in TASKS.iter().zip(shown) {
+        let (median, spread) = summary(rounds);
+        table.add_row([(*name).to_owned(), format!("{median:.3}"), format!("{spread:.3}")]);
+    }
+    let (median, spread) = summary(per_frame);
+    table.add_row([
+        "messages a frame, marshalled".to_owned(),
+        format!("{median:.0}"),
+        format!("{spread:.0}"),
+    ]);
+    println!("{table}");
+}
