@@ -20,9 +20,9 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 /// Bytes of a message.
 const BYTES: usize = 32;
 /// Messages each way, of a round.
-const MESSAGES: u64 = 2_000_000;
+const MESSAGES: u64 = 1_000_000;
 /// Round trips of a round.
-const TRIPS: u64 = 20_000;
+const TRIPS: u64 = 10_000;
 /// Messages between two looks at what has arrived.
 const BATCH: u64 = 64;
 /// Looks for something pending before a process that expects it goes to sleep.
@@ -48,6 +48,26 @@ const TASKS: [(Task, &str); 5] = [
     (Task::Socket, "one way, Unix socket (us)"),
 ];
 
+/// This process's end of the links.
+struct End {
+    links: SharedMemory,
+    socket: UnixStream,
+}
+
+impl End {
+    fn peer(&self) -> u32 {
+        1 - self.links.rank()
+    }
+
+    fn send(&self, frame: &[u8]) -> Handed {
+        self.links.send(self.peer(), frame).expect("the peer is there")
+    }
+
+    fn receive(&self, mut take: impl FnMut(&[u8])) {
+        self.links.receive(&mut |_, frame| take(frame)).expect("the peer is there");
+    }
+}
+
 /// Keeps this process on one core, if it may.
 fn pin(core: usize) {
     let mut cores = CpuSet::new();
@@ -67,27 +87,32 @@ fn look(end: &SharedMemory) {
     end.wait(Duration::from_secs(1));
 }
 
-/// Takes in one frame.
-fn take_one(end: &SharedMemory, look: impl Fn(&SharedMemory)) {
+fn take_one(end: &End, look: impl Fn(&SharedMemory)) {
     let mut seen = false;
     while !seen {
-        end.receive(&mut |_, frame| seen = !black_box(frame).is_empty()).expect("the peer is there");
+        end.receive(|frame| seen = !black_box(frame).is_empty());
         if !seen {
-            look(end);
+            look(&end.links);
         }
     }
 }
 
-fn give(end: &SharedMemory, frame: &[u8]) {
-    while end.send(1 - end.rank(), frame).expect("the peer is there") == Handed::Full {
+fn give(end: &End, frame: &[u8]) {
+    while end.send(frame) == Handed::Full {
         std::hint::spin_loop();
     }
 }
 
+/// Waits until both processes are here.
+fn meet(mut socket: &UnixStream) -> std::io::Result<()> {
+    socket.write_all(&[1])?;
+    socket.read_exact(&mut [0])
+}
+
 /// Sends [`MESSAGES`] and takes in as many; messages a frame.
-fn marshalled(end: &SharedMemory) -> f64 {
-    let peer = 1 - end.rank();
-    let mut gather = Gather::new(Marshalling::default(), end.unit(peer), end.frame_limit(peer));
+fn marshalled(end: &End) -> f64 {
+    let (peer, links) = (end.peer(), &end.links);
+    let mut gather = Gather::new(Marshalling::default(), links.unit(peer), links.frame_limit(peer));
     let start = Instant::now();
     let (mut sent, mut seen, mut now_ns) = (0, 0, 0);
     while sent < MESSAGES || seen < MESSAGES {
@@ -103,7 +128,7 @@ fn marshalled(end: &SharedMemory) -> f64 {
             }
             let reason = if sent == MESSAGES { Some(Reason::Asked) } else { gather.due(now_ns) };
             if let Some(reason) = reason.or((!room).then_some(Reason::Size)) {
-                room = gather.hand_over(reason, |frame| end.send(peer, frame)).expect("the peer is there")
+                room = gather.hand_over(reason, |frame| links.send(peer, frame)).expect("the peer is there")
                     == Handed::Over;
             }
             if !room {
@@ -112,52 +137,50 @@ fn marshalled(end: &SharedMemory) -> f64 {
         }
         if sent == MESSAGES && !gather.is_empty() {
             let _ =
-                gather.hand_over(Reason::Asked, |frame| end.send(peer, frame)).expect("the peer is there");
+                gather.hand_over(Reason::Asked, |frame| links.send(peer, frame)).expect("the peer is there");
         }
-        end.receive(&mut |_, frame| {
+        end.receive(|frame| {
             for record in Records::read(frame).expect("frames are whole") {
                 black_box(record);
                 seen += 1;
             }
-        })
-        .expect("the peer is there");
+        });
     }
     let statistics = gather.statistics();
     statistics.records as f64 / statistics.frames as f64
 }
 
-fn one_by_one(end: &SharedMemory) {
+fn one_by_one(end: &End) {
     let (mut sent, mut seen) = (0, 0);
     while sent < MESSAGES || seen < MESSAGES {
         for _ in 0..BATCH.min(MESSAGES - sent) {
             let message = black_box([sent as u8; BYTES]);
-            if end.send(1 - end.rank(), &message).expect("the peer is there") == Handed::Full {
+            if end.send(&message) == Handed::Full {
                 break;
             }
             sent += 1;
         }
-        end.receive(&mut |_, frame| {
+        end.receive(|frame| {
             black_box(frame);
             seen += 1;
-        })
-        .expect("the peer is there");
+        });
     }
 }
 
 /// Round trips; the process of rank 0 begins.
-fn ping_pong(end: &SharedMemory, look: impl Fn(&SharedMemory)) {
+fn ping_pong(end: &End, look: impl Fn(&SharedMemory)) {
     for _ in 0..TRIPS {
-        if end.rank() == 0 {
+        if end.links.rank() == 0 {
             give(end, &[1; BYTES]);
         }
         take_one(end, &look);
-        if end.rank() == 1 {
+        if end.links.rank() == 1 {
             give(end, &[1; BYTES]);
         }
     }
 }
 
-fn socket_ping_pong(begins: bool, socket: &mut UnixStream) -> std::io::Result<()> {
+fn socket_ping_pong(begins: bool, mut socket: &UnixStream) -> std::io::Result<()> {
     let mut message = [1; BYTES];
     for _ in 0..TRIPS {
         if begins {
@@ -172,10 +195,8 @@ fn socket_ping_pong(begins: bool, socket: &mut UnixStream) -> std::io::Result<()
 }
 
 /// Does a round's part of one process; what the column shows, and messages a frame.
-fn part(task: Task, end: &SharedMemory, socket: &mut UnixStream) -> (f64, f64) {
-    // Both are there before the time begins.
-    give(end, b"ready");
-    take_one(end, look);
+fn part(task: Task, end: &End) -> (f64, f64) {
+    meet(&end.socket).expect("the peer is there");
     let start = Instant::now();
     let mut per_frame = 1.0;
     match task {
@@ -183,7 +204,7 @@ fn part(task: Task, end: &SharedMemory, socket: &mut UnixStream) -> (f64, f64) {
         Task::OneByOne => one_by_one(end),
         Task::Spinning => ping_pong(end, look),
         Task::Asleep => ping_pong(end, |end| end.wait(Duration::from_secs(1))),
-        Task::Socket => socket_ping_pong(end.rank() == 0, socket).expect("the socket is open"),
+        Task::Socket => socket_ping_pong(end.links.rank() == 0, &end.socket).expect("the socket is open"),
     }
     let secs = start.elapsed().as_secs_f64();
     let shown = match task {
@@ -206,27 +227,31 @@ fn main() {
     if let Some(folder) = std::env::var_os(FOLDER) {
         let folder = std::path::Path::new(&folder);
         pin(1);
-        let end = SharedMemory::open(&folder.join("links"), 1, &group).expect("the links are there");
-        let mut socket = UnixStream::connect(folder.join("socket")).expect("the socket is there");
+        let links = SharedMemory::open(&folder.join("links"), 1, &group).expect("the links are there");
+        let socket = UnixStream::connect(folder.join("socket")).expect("the socket is there");
+        let end = End { links, socket };
         for _ in 0..=rounds {
-            TASKS.iter().for_each(|(task, _)| drop(part(*task, &end, &mut socket)));
+            for (task, _) in TASKS {
+                part(task, &end);
+            }
         }
-        return end.close();
+        return end.links.close();
     }
     let folder =
         tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("there is room for files");
-    let end = SharedMemory::create(&folder.path().join("links"), 0, &group).expect("a file can be made");
+    let links = SharedMemory::create(&folder.path().join("links"), 0, &group).expect("a file can be made");
     let listener = UnixListener::bind(folder.path().join("socket")).expect("a socket can be made");
     let program = std::env::current_exe().expect("this program has a path");
     let mut other = Command::new(program).env(FOLDER, folder.path()).spawn().expect("it can be started");
-    let (mut socket, _) = listener.accept().expect("the other process connects");
+    let (socket, _) = listener.accept().expect("the other process connects");
+    let end = End { links, socket };
     pin(0);
     let mut shown = vec![Vec::new(); TASKS.len()];
     let mut per_frame = Vec::new();
     // A first round warms up.
     for round in 0..=rounds {
         for ((task, _), shown) in TASKS.iter().zip(&mut shown) {
-            let (value, in_frame) = part(*task, &end, &mut socket);
+            let (value, in_frame) = part(*task, &end);
             if round > 0 {
                 shown.push(value);
                 if matches!(task, Task::Marshalled) {
@@ -235,7 +260,7 @@ fn main() {
             }
         }
     }
-    end.close();
+    end.links.close();
     assert!(other.wait().expect("the other process ends").success());
     let mut table = Table::new();
     table.load_preset(presets::ASCII_MARKDOWN).set_header(["", "median", "+-"]);
