@@ -3,6 +3,9 @@
 //! A [`Transport`] joins a fixed number of processes, each with a rank. It knows nothing of simulations: a frame is some bytes.
 //! Frames between two processes arrive complete, once, and in the order in which they were sent; between different pairs there is no order.
 //!
+//! [`SharedMemory`] joins processes of one host, [`Memory`] threads of one process in tests, with faults on demand. [`mod@frame`] is what
+//! goes over any path, [`marshal`] gathers small records in frames.
+//!
 //! Invariants: nothing here waits without bound unless asked to ([`Transport::wait`]); a peer that is lost is reported once with the
 //! reason, and never takes the process down.
 
@@ -64,11 +67,13 @@ pub trait Transport: Send + Sync + Debug {
     /// waste nothing.
     fn unit(&self, to: u32) -> usize;
 
-    /// Hands over a frame for the process of rank `to`, never itself. It does not wait: what does not fit is [`Handed::Full`].
+    /// Hands over a frame for the process of rank `to`, never itself. It does not wait: what does not fit is [`Handed::Full`]. Where the peer
+    /// is lost, that is the error, at every call; what it can no longer take because it has taken leave is dropped.
     fn send(&self, to: u32, frame: &[u8]) -> Result<Handed, PeerError>;
 
     /// Calls `take` with the sender and the bytes of each frame that has arrived, in the order of each sender, up to some number of
-    /// frames a call. Of several threads that call at the same time only one takes anything in. Says whether there was any.
+    /// frames a call. Of several threads that call at the same time only one takes anything in. Says whether there was any. A lost peer is
+    /// the error of one call, after all that has arrived from it; frames may have been taken in before the error, and the others go on.
     fn receive(&self, take: &mut dyn FnMut(u32, &[u8])) -> Result<bool, PeerError>;
 
     /// Whether [`Transport::receive`] could have something to take in, as far as can be seen at little cost: never a system call.

@@ -52,6 +52,13 @@ fn another_process() {
             assert_eq!(end.send(0, b"last words"), Ok(Handed::Over));
             take(&end, |_, _| false);
         }
+        "flood" => {
+            for number in 0.. {
+                while end.send(0, &frame(rank, number)).expect("nobody is lost") == Handed::Full {
+                    end.wait(Duration::from_secs(1));
+                }
+            }
+        }
         "survive" => {
             let lost = take(&end, |_, _| true);
             assert_eq!(lost, Some(PeerError::new(1, PeerErrorKind::Gone)));
@@ -154,4 +161,25 @@ fn a_killed_process_is_found_by_all() {
     assert_eq!(lost, None, "the other one goes on");
     assert!(other.wait().expect("a child ends").success());
     victim.wait().expect("a child ends");
+}
+
+#[test]
+fn what_a_process_has_sent_when_it_is_killed_is_whole() {
+    for round in 0..10 {
+        let folder = tempfile::tempdir().expect("there is room for temporary files");
+        let file = folder.path().join("links");
+        let end = SharedMemory::create(&file, 0, &group(2)).expect("a file can be made");
+        let mut victim = start(1, "flood 2", &file);
+        let mut next = 0;
+        let lost = take(&end, |from, bytes| {
+            assert_eq!(bytes, frame(from, next), "frame {next}");
+            next += 1;
+            if next == 1 + round * 997 {
+                victim.kill().expect("a child can be killed");
+            }
+            true
+        });
+        assert_eq!(lost, Some(PeerError::new(1, PeerErrorKind::Gone)));
+        victim.wait().expect("a child ends");
+    }
 }
