@@ -9,7 +9,7 @@
 //!
 //! Each member holds a lock on the byte of its number in the file, through an open file description of its own. The kernel releases it
 //! when the process ends, however it ends, and others can ask whether it is held: no process number that could be taken by another
-//! process, nothing that the process would have to do.
+//! process, nothing that the process would have to do. A child that a member forks, and that runs no program of its own, keeps its lock.
 //!
 //! Invariants: a file has its name only once it is complete and locked by its creator, and loses it when the last member has joined.
 //! All its blocks are allocated when it is created, so that a full file system is an error and not a signal. Other users cannot open it.

@@ -99,11 +99,20 @@ impl<'a> Ring<'a> {
         self.control.tail.store(tail, Ordering::Release);
     }
 
+    /// The bytes are about to be used. Shuttle sees atomics only, so there is one for it: it may switch threads here too.
+    #[inline(always)]
+    fn touch(&self) {
+        if cfg!(paceline_shuttle) {
+            self.control.refused.load(Ordering::SeqCst);
+        }
+    }
+
     /// Copies `bytes` to number `at` and those that follow.
     #[inline]
     fn write(&self, at: u64, bytes: &[u8]) {
         let offset = (at & (self.capacity - 1)) as usize;
         let first = bytes.len().min(self.capacity as usize - offset);
+        self.touch();
         // SAFETY: `first` bytes from `offset` and the rest from 0 lie within the capacity, as no frame is longer than it; `bytes` is
         // private, so they do not overlap. The consumer has read what stood there, see above.
         unsafe {
@@ -117,6 +126,7 @@ impl<'a> Ring<'a> {
     fn read(&self, at: u64, bytes: &mut [u8]) {
         let offset = (at & (self.capacity - 1)) as usize;
         let first = bytes.len().min(self.capacity as usize - offset);
+        self.touch();
         // SAFETY: as in `write`, the other way; whatever bytes stand there are valid.
         unsafe {
             copy_nonoverlapping(self.start.add(offset), bytes.as_mut_ptr(), first);
