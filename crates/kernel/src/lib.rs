@@ -15,6 +15,7 @@ mod fault;
 mod federate;
 mod model;
 mod outbox;
+mod part;
 mod partition;
 mod protocol;
 mod queue;
@@ -34,6 +35,7 @@ pub use federate::{
 };
 pub use model::{Channels, LpId, Model, Undo, UndoFn};
 pub use outbox::{Mail, Outbox, Receipt};
+pub use part::Part;
 pub use partition::Partition;
 pub use protocol::{
     DistanceWindows, Distances, Effort, Gvt, GvtKind, LinkError, Links, MovingWindow, Promise, Windows,

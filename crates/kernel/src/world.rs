@@ -68,6 +68,15 @@ impl<M: Model> World<M> {
         Self { lps, pending, past }
     }
 
+    /// A run of these LPs, in the order of their numbers.
+    pub(crate) fn from_parts(
+        lps: Vec<Lp<M::State>>,
+        pending: Vec<Event<M::Event>>,
+        past: Past<M::Output>,
+    ) -> Self {
+        Self { lps, pending, past }
+    }
+
     /// Deals the LPs and their events to the federates of `partition`, which must be one of as many LPs.
     pub fn deal<Q: EventQueue<M::Event>>(
         self,
@@ -75,17 +84,36 @@ impl<M: Model> World<M> {
         partition: &Partition,
         settings: Settings,
     ) -> (Vec<Federate<M, Q>>, Past<M::Output>) {
+        self.deal_part(model, partition, settings, |_| true)
+    }
+
+    /// The same, where only the federates that are present have their LPs in this process. What was committed is given out
+    /// whole: one process keeps it.
+    pub fn deal_part<Q: EventQueue<M::Event>>(
+        self,
+        model: &M,
+        partition: &Partition,
+        settings: Settings,
+        is_present: impl Fn(u32) -> bool,
+    ) -> (Vec<Federate<M, Q>>, Past<M::Output>) {
         let mut parts: Vec<Vec<Lp<M::State>>> = (0..partition.federates()).map(|_| Vec::new()).collect();
         for (lp, content) in self.lps.into_iter().enumerate() {
             parts[partition.place(crate::LpId(lp as u32)).0 as usize].push(content);
         }
         let deal = |(id, lps)| {
             let queue = Q::with_window(settings.window);
-            Federate::with_lps(model, partition, settings, id as u32, lps, queue)
+            if is_present(id as u32) {
+                Federate::with_lps(model, partition, settings, id as u32, lps, queue)
+            } else {
+                Federate::absent(model, settings, id as u32)
+            }
         };
         let mut federates: Vec<Federate<M, Q>> = parts.into_iter().enumerate().map(deal).collect();
         for event in self.pending {
-            federates[partition.place(event.to()).0 as usize].receive([event]);
+            let to = partition.place(event.to()).0;
+            if is_present(to) {
+                federates[to as usize].receive([event]);
+            }
         }
         (federates, self.past)
     }

@@ -3,7 +3,7 @@
 use super::{Batch, Cancelled, Federate, Place};
 use crate::context::{LpCore, Rules};
 use crate::world::Lp;
-use crate::{Context, Digest, EventQueue, Fault, Model, Outbox, Partition, TieBreak, Time};
+use crate::{Context, Digest, EventQueue, Fault, LpId, Model, Outbox, Partition, TieBreak, Time};
 
 /// What all federates of a run have in common besides the model.
 #[derive(Clone, Copy, Debug)]
@@ -68,10 +68,22 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     ) -> Self {
         let members = partition.members(id);
         assert!(members.len() == lps.len(), "a federate has the LPs of its part");
+        Self::with_members(model, settings, id, &members, lps, queue)
+    }
+
+    /// Federate `id`, with these LPs, whose numbers are `members`.
+    pub(crate) fn with_members(
+        model: &M,
+        settings: Settings,
+        id: u32,
+        members: &[LpId],
+        lps: Vec<Lp<M::State>>,
+        queue: Q,
+    ) -> Self {
         let first = members.first().map_or(0, |lp| lp.0);
         let count = members.len() as u32;
         let run = members.iter().enumerate().all(|(local, lp)| lp.0 == first + local as u32);
-        let place = if run { Place::Run { first, count } } else { Place::Set(members) };
+        let place = if run { Place::Run { first, count } } else { Place::Set(members.to_vec()) };
         Self {
             id,
             rules: rules(model, settings),

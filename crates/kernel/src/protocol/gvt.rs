@@ -10,6 +10,9 @@
 //! Quaglia, 2014). [`GvtKind::Synchronous`]: a round lets no worker take a federate any more, waits until all are back, and
 //! then reads the least floor; the readable reference.
 //!
+//! Where a run has several processes, GVT is at most the *limit* that all of them have agreed on, which takes the least floor here
+//! ([`Gvt::own_least`]) into account.
+//!
 //! Invariant: GVT never falls.
 
 use crate::Time;
@@ -51,6 +54,8 @@ pub struct Gvt {
     tree: Vec<Time>,
     taken: u32,
     gathering: bool,
+    /// What other processes allow.
+    limit: Time,
     value: Time,
     rounds: u64,
     steps: u64,
@@ -66,7 +71,39 @@ impl Gvt {
             tree[node] = tree[2 * node].min(tree[2 * node + 1]);
         }
         let (mail, value) = (vec![Time::MAX; floors.len()], tree[1]);
-        Self { kind, own: floors, mail, tree, taken: 0, gathering: false, value, rounds: 0, steps: 0 }
+        let limit = Time::MAX;
+        Self { kind, own: floors, mail, tree, taken: 0, gathering: false, limit, value, rounds: 0, steps: 0 }
+    }
+
+    /// For some of the federates of a run, the others of which are in other processes: GVT starts at `limit`.
+    pub fn limited(kind: GvtKind, floors: Vec<Time>, limit: Time) -> Self {
+        let gvt = Self::new(kind, floors);
+        Self { limit, value: gvt.value.min(limit), ..gvt }
+    }
+
+    /// The least floor of the federates here, and of the mail that they have not taken in.
+    pub fn own_least(&self) -> Time {
+        self.tree[1]
+    }
+
+    /// What other processes allow; [`Time::MAX`] where there are none.
+    pub fn limit(&self) -> Time {
+        self.limit
+    }
+
+    /// All processes have agreed on a new limit. It never falls.
+    pub fn raise_limit(&mut self, limit: Time) {
+        assert!(limit >= self.limit, "the limit of GVT never falls, but {limit} is before {}", self.limit);
+        self.limit = limit;
+    }
+
+    /// Mail has been delivered to `federate` from another process; `least` is the least time of it.
+    pub fn deliver(&mut self, federate: u32, least: Time) {
+        let mail = &mut self.mail[federate as usize];
+        if least < *mail {
+            *mail = least;
+            self.update(federate);
+        }
     }
 
     fn update(&mut self, federate: u32) {
@@ -111,11 +148,7 @@ impl Gvt {
         sent: impl IntoIterator<Item = (u32, Time)>,
     ) -> bool {
         for (to, least) in sent {
-            let mail = &mut self.mail[to as usize];
-            if least < *mail {
-                *mail = least;
-                self.update(to);
-            }
+            self.deliver(to, least);
         }
         self.own[federate as usize] = floor;
         self.update(federate);
@@ -141,7 +174,7 @@ impl Gvt {
     }
 
     fn settle(&mut self) -> bool {
-        let least = self.tree[1];
+        let least = self.tree[1].min(self.limit);
         assert!(least >= self.value, "GVT never falls, but {least} is before {}", self.value);
         self.value = least;
         self.gathering = false;

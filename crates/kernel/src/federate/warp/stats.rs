@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::LpId;
 
 /// How many rollbacks undid how many events: place `n` counts those of 2^n to 2^(n+1) - 1 events.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Depths(pub [u64; 32]);
 
 /// Counts of one federate, or of all of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Rollbacks {
     /// Events handled, coast-forward apart, whether they were rolled back later or not.
