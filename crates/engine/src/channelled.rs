@@ -10,6 +10,7 @@
 //! only when there are none.
 
 mod outside;
+mod peers;
 mod state;
 
 use paceline_kernel::{EventQueue, Federate, Links, Model, Outbox, Partition, Progress, Promise, Time};
@@ -17,6 +18,7 @@ use paceline_kernel::{EventQueue, Federate, Links, Model, Outbox, Partition, Pro
 use crate::monitor::Halt;
 use crate::outcome::Outcome;
 use crate::outside::{Occupant, Outsiders, Seated, unseat};
+use crate::peers::Peers;
 use crate::pool::{BATCH, Board, Turn};
 use crate::ready::Ready;
 use crate::scaffold::{Ending, Scaffold};
@@ -24,7 +26,7 @@ use crate::seat::{Batch, Inbox, Seat, deliver};
 use crate::sync::{Apart, AtomicI64, Ordering, lock};
 use crate::trace::Recorder;
 use crate::{RecordKind, RunError, Simulation};
-use state::{State, Status};
+use state::{Quiet, State, Status};
 
 /// Promises and requests in an inbox.
 #[derive(Debug)]
@@ -48,6 +50,7 @@ pub(crate) struct Channelled<'a, M: Model, Q> {
     shared: Scaffold<'a, M, State>,
     seats: Vec<Post<M, Q>>,
     alive: Apart<AtomicI64>,
+    on_demand: bool,
 }
 
 /// What came of running a federate.
@@ -76,25 +79,34 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         partition: &'a Partition,
         seated: Seated<Federate<M, Q>, M, Q>,
         links: Vec<Links>,
+        from: Time,
         until: Time,
         workers: u32,
+        peers: Option<&'a Peers<M>>,
     ) -> Self {
         let Seated { mut occupants, answers, idle } = seated;
         let count = occupants.len();
-        let stand = |occupant: &mut Occupant<Federate<M, Q>, M, Q>| match occupant {
-            Occupant::Inside(federate) => (federate.pending(), federate.lvt()),
-            Occupant::Outside(proxy) => (proxy.pending(), proxy.lvt()),
+        let pending = |occupant: &mut Occupant<Federate<M, Q>, M, Q>| match occupant {
+            Occupant::Inside(federate) => federate.pending(),
+            Occupant::Outside(proxy) => proxy.pending(),
         };
-        let stands: Vec<(usize, Time)> = occupants.iter_mut().map(stand).collect();
-        let alive = stands.iter().map(|(pending, _)| pending).sum::<usize>() as i64;
+        let alive = occupants.iter_mut().map(pending).sum::<usize>() as i64;
         let mut ready = Ready::new(count, workers as usize, simulation.model.lookahead());
         // What the first promises rest on. A federate that is far ahead has yet to say so to those who wait for it.
-        let from = stands.iter().map(|(_, lvt)| *lvt).min().unwrap_or(Time::MAX).min(until);
-        (0..count as u32).for_each(|federate| ready.push(federate, from));
+        let from = from.min(until);
+        let (mut status, mut lvts) = (vec![Status::Ready; count], vec![from; count]);
+        for federate in 0..count as u32 {
+            if peers.is_none_or(|peers| peers.owns(federate)) {
+                ready.push(federate, from);
+            } else {
+                (status[federate as usize], lvts[federate as usize]) = (Status::Idle, Time::MAX);
+            }
+        }
         let state = State {
             ready,
-            status: vec![Status::Ready; count],
-            lvts: vec![from; count],
+            status,
+            lvts,
+            quiet: Quiet::default(),
             running: 0,
             outside: 0,
             ending: Ending::default(),
@@ -104,9 +116,10 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
             let mail = Mail { clocks: links.clocks(), least: links.bound(), requests: Vec::new() };
             Seat::new(Owner { occupant, links }, mail)
         };
+        let on_demand = links.first().is_some_and(Links::on_demand);
         let seats = occupants.into_iter().zip(links).map(seat).collect();
-        let shared = Scaffold::new(simulation, partition, until, workers, state, idle, answers);
-        Self { shared, seats, alive: Apart(AtomicI64::new(alive)) }
+        let shared = Scaffold::new(simulation, partition, until, workers, state, idle, answers, peers);
+        Self { shared, seats, alive: Apart(AtomicI64::new(alive)), on_demand }
     }
 
     /// Runs a federate for a batch and posts the messages and promises that result.
@@ -153,10 +166,15 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
     }
 
     /// Counts the events that a federate has made, or used up, and those that it sends. Says whether there are events anywhere, or
-    /// ends the leg: no promise is needed any more.
+    /// ends the leg: no promise is needed any more. Where there are other processes, they decide that together.
     fn lives_on(&self, kept: i64, desk: &Desk<M::Event>) -> bool {
-        let more = kept + desk.outbox.len() as i64;
+        let here = |to: &u32| self.shared.elsewhere(*to).is_none();
+        let sent: usize = desk.outbox.filled().filter(here).map(|to| desk.outbox.to(to).len()).sum();
+        let more = kept + sent as i64;
         let alive = self.alive.fetch_add(more, Ordering::SeqCst) + more;
+        if self.shared.peers.is_some() {
+            return true;
+        }
         if alive == 0 {
             lock(&self.shared.state).ending.over = true;
         }
@@ -171,6 +189,9 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
     /// Asks those for a promise that federate `id` waits for, on demand.
     fn want(&self, id: u32, links: &mut Links, lvt: Time, desk: &mut Desk<M::Event>) {
         links.ask(lvt, self.shared.until, |from| {
+            if let Some(peers) = self.shared.elsewhere(from) {
+                return peers.send_request(from, id);
+            }
             lock(&self.seats[from as usize].inbox).extra.requests.push(id);
             desk.touched.push(from);
         });
@@ -179,28 +200,40 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
     /// Posts events and promises to the neighbours of federate `id`, which will run nothing before `floor`.
     fn post(&self, id: u32, links: &mut Links, floor: Time, desk: &mut Desk<M::Event>) {
         let Desk { outbox, spare, touched, null_messages, .. } = desk;
-        let on_demand = links.on_demand();
+        let on_demand = self.on_demand;
         links.promise(floor, self.shared.until, outbox, |promise, outbox| {
             let Promise { to, slot, clock, null } = promise;
-            let mut inbox = lock(&self.seats[to as usize].inbox);
-            let Inbox { batches, extra: mail } = &mut *inbox;
-            if !null {
-                batches.push(outbox.take(to, spare.pop().unwrap_or_default()));
-            }
             *null_messages += u64::from(null);
+            let events = if null { Vec::new() } else { outbox.take(to, spare.pop().unwrap_or_default()) };
+            if let Some(peers) = self.shared.elsewhere(to) {
+                let mut events = events;
+                peers.send_promise(promise, &mut events);
+                return spare.push(events);
+            }
             if !null && on_demand {
                 // Whoever has an event before its bound comes to it must ask.
                 touched.push(to);
             }
-            let known = std::mem::replace(&mut mail.clocks[slot as usize], clock);
-            if known == mail.least && clock > known {
-                mail.least = mail.clocks.iter().copied().min().unwrap_or(Time::MAX);
-                if mail.least > known {
-                    touched.push(to);
-                }
-            }
+            self.accept(to, slot, clock, events, touched);
         });
         outbox.flush(|to, events, _| assert!(events.is_empty(), "federate {id} has a channel to {to}"));
+    }
+
+    /// Puts events and the promise that they come with into the inbox of federate `to`. If its bound rises, it is touched.
+    fn accept(&self, to: u32, slot: u32, clock: Time, events: Batch<M::Event>, touched: &mut Vec<u32>) {
+        let mut inbox = lock(&self.seats[to as usize].inbox);
+        let Inbox { batches, extra: mail } = &mut *inbox;
+        if !events.is_empty() {
+            batches.push(events);
+        }
+        let known = mail.clocks[slot as usize];
+        mail.clocks[slot as usize] = clock.max(known);
+        if known == mail.least && clock > known {
+            mail.least = mail.clocks.iter().copied().min().unwrap_or(Time::MAX);
+            if mail.least > known {
+                touched.push(to);
+            }
+        }
     }
 
     /// Touches the federates that something was posted to, and publishes how far all have come.
@@ -232,6 +265,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
                 self.tell(&mut state, desk);
             }
             Err(error) => {
+                self.shared.tell_failure(&error);
                 state.running -= 1;
                 state.ending.error.get_or_insert(error);
                 self.shared.end(&mut state, Some(Halt::Stop));
@@ -241,6 +275,9 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         let awake = state.running - state.outside + 1;
         let over = state.running == 0 && work == 0;
         drop(state);
+        if let Some(peers) = self.shared.peers {
+            peers.flush();
+        }
         // One federate is for this worker; at the end everybody is to see that it is over.
         if over {
             self.shared.idle.wake_all()
@@ -251,9 +288,13 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
 
     /// Takes the board apart after the leg.
     pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M, Q> {
+        let settled = self.settle();
         let Self { shared, seats, .. } = self;
         let (partition, answers) = (shared.partition, shared.answers.clone());
-        let state = shared.into_state();
+        let mut state = shared.into_state();
+        if let Err(error) = settled {
+            state.ending.error.get_or_insert(error);
+        }
         let failed = state.ending.error.is_some();
         let left = seats.into_iter().map(|seat| {
             let (owner, batches) = seat.into_federate();
@@ -293,16 +334,19 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Board<'a> for Channelled<'a, M, Q> {
     }
 
     fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn {
-        if self.hear(desk) {
+        if self.hear(desk) || self.hear_peers(desk) {
             return Turn::Worked;
         }
         let mut state = lock(&self.shared.state);
         self.shared.obey(&mut state);
+        if self.contribute(&mut state) {
+            return Turn::Worked;
+        }
         if state.ending.over {
             return Turn::Over;
         }
         let Some(federate) = state.ready.take(worker) else {
-            if state.running == 0 {
+            if state.running == 0 && self.shared.peers.is_none() {
                 // All workers are idle and none can wake them.
                 self.shared.end(&mut state, None);
                 return Turn::Over;

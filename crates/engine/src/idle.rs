@@ -8,7 +8,15 @@
 //! taken out of their sleep, the one that fell asleep last first, because its federates are still in the cache. Threads
 //! beyond the number of cores therefore just sleep.
 //!
-//! Invariant: the stack holds exactly the workers that sleep and were not chosen to be woken.
+//! Where the run has other processes, what they send wakes a worker too: the first worker that falls asleep sleeps in the transport
+//! ([`Transport::wait`]), the others here. While it is awake itself, workers that take turns look for what has arrived.
+//!
+//! Invariants: the stack holds exactly the workers that sleep and were not chosen to be woken; at most one of them sleeps in the transport.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use paceline_transport::Transport;
 
 use crate::sync::{Apart, AtomicU32, Condvar, Mutex, Ordering, lock};
 
@@ -18,21 +26,34 @@ const SPINS: u32 = 2_000;
 #[cfg(paceline_shuttle)]
 const SPINS: u32 = 2;
 
+/// How long a worker sleeps in the transport before it looks again: a wake-up ends it earlier.
+const NAP: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Default)]
+struct Sleepers {
+    stack: Vec<usize>,
+    /// The worker that sleeps in the transport.
+    listener: Option<usize>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Idle {
     epoch: Apart<AtomicU32>,
     spinning: Apart<AtomicU32>,
-    sleepers: Mutex<Vec<usize>>,
+    sleepers: Mutex<Sleepers>,
     /// One for each worker.
     wakes: Vec<Condvar>,
+    /// How the other processes of the run are reached, if there are any.
+    transport: Option<Arc<dyn Transport>>,
 }
 
 impl Idle {
-    pub(crate) fn new(workers: u32) -> Self {
+    pub(crate) fn new(workers: u32, transport: Option<Arc<dyn Transport>>) -> Self {
         Self {
+            transport,
             epoch: Apart(AtomicU32::new(0)),
             spinning: Apart(AtomicU32::new(0)),
-            sleepers: Mutex::new(Vec::new()),
+            sleepers: Mutex::default(),
             wakes: (0..workers).map(|_| Condvar::new()).collect(),
         }
     }
@@ -46,7 +67,7 @@ impl Idle {
     pub(crate) fn wait(&self, worker: usize, seen: u32) {
         self.spinning.fetch_add(1, Ordering::SeqCst);
         for _ in 0..SPINS {
-            if self.epoch() != seen {
+            if self.epoch() != seen || self.has_arrived() {
                 self.spinning.fetch_sub(1, Ordering::SeqCst);
                 return;
             }
@@ -57,14 +78,42 @@ impl Idle {
         if self.epoch() != seen {
             return;
         }
-        sleepers.push(worker);
+        sleepers.stack.push(worker);
+        let listens = self.transport.as_ref().filter(|_| sleepers.listener.is_none());
+        if listens.is_some() {
+            sleepers.listener = Some(worker);
+        }
         // A worker that was chosen must check again, even at the epoch seen: its waker may have advanced the epoch before the
         // worker read it.
-        while sleepers.contains(&worker) && self.epoch() == seen {
-            sleepers = self.wakes[worker].wait(sleepers).unwrap_or_else(std::sync::PoisonError::into_inner);
+        while sleepers.stack.contains(&worker) && self.epoch() == seen {
+            sleepers = match listens {
+                Some(_) if self.has_arrived() => break,
+                Some(transport) => {
+                    drop(sleepers);
+                    transport.wait(NAP);
+                    lock(&self.sleepers)
+                }
+                None => self.wakes[worker].wait(sleepers).unwrap_or_else(std::sync::PoisonError::into_inner),
+            };
         }
         // Still there if it woke up by itself.
-        sleepers.retain(|sleeper| *sleeper != worker);
+        sleepers.stack.retain(|sleeper| *sleeper != worker);
+        if listens.is_some() {
+            sleepers.listener = None;
+        }
+    }
+
+    /// Whether another process may have sent something.
+    fn has_arrived(&self) -> bool {
+        self.transport.as_ref().is_some_and(|transport| transport.is_pending())
+    }
+
+    /// Wakes a worker that was taken off the stack.
+    fn rouse(&self, worker: usize, listener: Option<usize>) {
+        match &self.transport {
+            Some(transport) if listener == Some(worker) => transport.wake(),
+            _ => self.wakes[worker].notify_one(),
+        }
     }
 
     /// There is work for `workers` more; those that spin are counted among them.
@@ -77,8 +126,8 @@ impl Idle {
         if workers > spinning {
             let mut sleepers = lock(&self.sleepers);
             for _ in spinning..workers {
-                let Some(worker) = sleepers.pop() else { break };
-                self.wakes[worker].notify_one();
+                let Some(worker) = sleepers.stack.pop() else { break };
+                self.rouse(worker, sleepers.listener);
             }
         }
     }
@@ -87,8 +136,9 @@ impl Idle {
     pub(crate) fn wake_all(&self) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
         let mut sleepers = lock(&self.sleepers);
-        for worker in sleepers.drain(..) {
-            self.wakes[worker].notify_one();
+        let listener = sleepers.listener;
+        for worker in sleepers.stack.drain(..) {
+            self.rouse(worker, listener);
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::cores;
 use crate::optimistic::Optimistic;
 use crate::outcome::Outcome;
 use crate::outside::{Outsiders, seat, timed};
+use crate::peers::Peers;
 use crate::pool::{Board, Crew};
 use crate::seat::Federates;
 use crate::windowed::{Bounds, Windowed};
@@ -45,6 +46,7 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
     mut federates: Federates<M, Q>,
     outsiders: &mut Outsiders<M>,
     crew: &mut Crew,
+    peers: Option<&Peers<M>>,
 ) -> Result<Outcome<M, Q>, RunError> {
     let Simulation { model, .. } = simulation;
     let Plan { protocol, reached, until, width, distances, workers: threads } = plan;
@@ -52,10 +54,17 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
         own.set_apart(distances.as_ref().map_or(model.lookahead(), |distances| distances.within(federate)));
     }
     let limited = outsiders.are_limited();
+    // Nothing happens before this, in any process.
+    let least = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX).min(outsiders.next());
+    let from = match peers {
+        Some(peers) => peers.settle(least, None, |_| Ok(()))?.least,
+        None => least,
+    };
     let windowed = |bounds, federates, outsiders: &mut Outsiders<M>, crew: &mut Crew| {
-        let seated = seat(simulation, partition, federates, outsiders, reached, threads, |federate| federate);
+        let inside = |federate| federate;
+        let seated = seat(simulation, partition, federates, outsiders, reached, threads, peers, inside);
         timed(seated.answers.clone(), limited, || {
-            let board = Windowed::new(simulation, partition, seated, bounds, until, threads);
+            let board = Windowed::new(simulation, partition, seated, bounds, until, threads, peers);
             work(simulation, threads, crew, &board)?;
             Ok(board.finish(outsiders))
         })
@@ -77,21 +86,22 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
             let mixed = protocol == Protocol::Mixed;
             let optimism = simulation.speculation.optimism(model, mixed, partition.federates());
             let warp = |federate| Warp::new(federate, &optimism);
-            let seated = seat(simulation, partition, federates, outsiders, reached, threads, warp);
+            let seated = seat(simulation, partition, federates, outsiders, reached, threads, peers, warp);
+            let across = peers.map(|peers| (peers, from));
             timed(seated.answers.clone(), limited, || {
-                let board = Optimistic::new(simulation, until, width, partition, seated, threads);
+                let board = Optimistic::new(simulation, until, width, partition, seated, threads, across);
                 work(simulation, threads, crew, &board)?;
                 Ok(board.finish(outsiders))
             })
         }
         Protocol::NullMessage | Protocol::NullMessageOnDemand => {
-            let from = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX);
             let on_demand = protocol == Protocol::NullMessageOnDemand;
-            let links = Links::build(model, partition, on_demand, from.min(outsiders.next()))?;
-            let seated =
-                seat(simulation, partition, federates, outsiders, reached, threads, |federate| federate);
+            let links = Links::build(model, partition, on_demand, from)?;
+            let inside = |federate| federate;
+            let seated = seat(simulation, partition, federates, outsiders, reached, threads, peers, inside);
             timed(seated.answers.clone(), limited, || {
-                let board = Channelled::new(simulation, partition, seated, links, until, threads);
+                let board =
+                    Channelled::new(simulation, partition, seated, links, from, until, threads, peers);
                 work(simulation, threads, crew, &board)?;
                 Ok(board.finish(outsiders))
             })

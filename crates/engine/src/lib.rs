@@ -18,6 +18,7 @@ mod observer;
 mod optimistic;
 mod outcome;
 mod outside;
+mod peers;
 mod pool;
 mod ready;
 mod report;
@@ -40,6 +41,7 @@ pub use outside::{
     Door, Failure, IfLate, JsonFederate, Outside, OutsideError, OutsideErrorKind, OutsideFederate,
     OutsideLps, ThreadFederate,
 };
+pub use peers::{PeersError, PeersErrorKind};
 pub use report::{EndedBy, Report, RunError};
 pub use run::{Lateness, Reached, Run, SendError, Sender, Sent, Stepped, default_federates};
 pub use simulation::{Protocol, QueueKind, Simulation};

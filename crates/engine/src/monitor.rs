@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use paceline_kernel::Time;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::cores::Leader;
@@ -50,7 +51,7 @@ struct Shared {
 }
 
 /// Why a board is to stop working before the run is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Halt {
     /// For good.
     Stop,

@@ -10,6 +10,7 @@
 
 mod finish;
 mod outside;
+mod peers;
 mod state;
 
 use paceline_kernel::{
@@ -18,6 +19,7 @@ use paceline_kernel::{
 
 use crate::chaos::Chaos;
 use crate::outside::{Occupant, Seated};
+use crate::peers::Peers;
 use crate::pool::{Board, Turn};
 use crate::scaffold::Scaffold;
 use crate::sync::{Apart, AtomicU32, Mutex, Ordering, lock};
@@ -73,6 +75,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
         partition: &'a Partition,
         seated: Seated<Warp<M, Q>, M, Q>,
         workers: u32,
+        peers: Option<(&'a Peers<M>, Time)>,
     ) -> Self {
         let Simulation { model, speculation, .. } = simulation;
         let Seated { mut occupants, answers, idle } = seated;
@@ -82,10 +85,15 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
         };
         let floors: Vec<Time> = occupants.iter_mut().map(floor).collect();
         let window = MovingWindow::new(width.unwrap_or_else(|| model.lookahead()), floors.len() as u32);
-        let state = State::new(speculation.gvt, floors, workers as usize, model.lookahead(), window, until);
+        let absent = |id| peers.is_some_and(|(peers, _)| !peers.owns(id));
+        let absent = (0..floors.len() as u32).map(absent).collect();
+        let (limit, slack) = (peers.map_or(Time::MAX, |(_, least)| least), model.lookahead());
+        let (workers, kind) = (workers as usize, speculation.gvt);
+        let state = State::new(kind, floors, workers, slack, window, until, limit, absent);
+        let (workers, peers) = (workers as u32, peers.map(|(peers, _)| peers));
         let seat = |own| Seat { warp: Apart(Mutex::new(own)), inbox: Apart(Mutex::new(Vec::new())) };
         Self {
-            shared: Scaffold::new(simulation, partition, until, workers, state, idle, answers),
+            shared: Scaffold::new(simulation, partition, until, workers, state, idle, answers, peers),
             chaos: speculation.chaos,
             seats: occupants.into_iter().map(seat).collect(),
             reports: Apart(AtomicU32::new(0)),
@@ -135,15 +143,22 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
     fn hand_over(&self, desk: &mut Desk<M::Event>) {
         let Desk { outbox, spare, told, .. } = desk;
         outbox.flush_mail(|to, mail, least| {
+            told.push((to, least));
+            if let Some(peers) = self.shared.elsewhere(to) {
+                return peers.send_mail(to, mail);
+            }
             let mail = std::mem::replace(mail, spare.pop().unwrap_or_default());
             lock(&self.seats[to as usize].inbox).push(mail);
-            told.push((to, least));
         });
+        if let Some(peers) = self.shared.peers {
+            peers.flush();
+        }
         let mut stands = std::mem::take(&mut desk.stands);
         let mut state = lock(&self.shared.state);
         for (id, stand) in stands.drain(..) {
             self.report(&mut state, id, stand, desk);
         }
+        self.take_part(&mut state, desk);
         self.reports.0.fetch_add(1, Ordering::Release);
         let work = u32::try_from(state.work()).unwrap_or(u32::MAX);
         let (taken, may_take) = (state.taken - state.outside, state.gvt.may_take());
@@ -204,11 +219,14 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Board<'a> for Optimistic<'a, M, Q> {
     }
 
     fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn {
-        if self.hear(desk) {
+        if self.hear(desk) || self.hear_peers(desk) {
             return Turn::Worked;
         }
         let mut state = lock(&self.shared.state);
         self.shared.obey(&mut state);
+        if self.take_part(&mut state, desk) {
+            return Turn::Worked;
+        }
         let open = !state.ending.over && state.gvt.may_take();
         if !open && !desk.stands.is_empty() {
             drop(state);
@@ -248,7 +266,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Board<'a> for Optimistic<'a, M, Q> {
                 desk.chaos = chaos;
                 return Turn::Worked;
             }
-            assert!(state.taken > 0, "somebody can always go on");
+            assert!(state.taken > 0 || self.shared.peers.is_some(), "somebody can always go on");
             desk.patience = PATIENCE;
             return self.shared.nothing(state);
         };

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use paceline_kernel::{Digest, Fault, LinkError, Rollbacks, Time, Trouble, TroubleKind};
+use paceline_transport::Path;
 use thiserror::Error;
 
-use crate::{Balancing, CheckpointError, Lateness, OutsideError, Protocol, ThreadsError, Tried};
+use crate::{Balancing, CheckpointError, Lateness, OutsideError, PeersError, Protocol, ThreadsError, Tried};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +43,12 @@ pub struct Report<O> {
     pub groups: u32,
     /// Under [`Protocol::Auto`], and where federates run ahead, the ways to run that could be tried; else nothing.
     pub tried: Vec<Tried>,
-    /// Worker threads that ran; where their number changed, the largest.
+    /// Worker threads that ran, in all processes together; where their number changed, the largest.
     pub threads: u32,
+    /// Processes that ran it.
+    pub processes: u32,
+    /// How the others were reached from this one.
+    pub paths: Vec<Path>,
     /// LPs of the model.
     pub lps: u32,
     /// Events committed.
@@ -179,6 +184,9 @@ pub enum RunError {
     /// An outside federate broke a rule, or cannot take part like this.
     #[error(transparent)]
     Outside(#[from] OutsideError),
+    /// Another process of the run ended it, or the processes cannot run it together.
+    #[error(transparent)]
+    Peers(#[from] PeersError),
     /// An error has ended the run before.
     #[error("the run was ended by an error before, and cannot be resumed")]
     Failed,

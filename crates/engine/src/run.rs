@@ -8,6 +8,7 @@ mod build;
 mod course;
 mod real_time;
 mod step;
+mod together;
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use course::Course;
 use real_time::Entrance;
 pub use real_time::{Lateness, Sender};
 pub use step::{Sent, Stepped};
+pub(crate) use together::Joining;
 
 use crate::outside::Outsiders;
 use crate::{Monitor, QueueKind, Report, RunError, Simulation, ThreadsError};
@@ -173,12 +175,12 @@ impl<M: Model> Run<M> {
         Some(next).filter(|next| *next < self.simulation.until)
     }
 
-    /// Events waiting, those at or after the horizon among them.
+    /// Events waiting in this process, those at or after the horizon among them.
     pub fn pending(&self) -> usize {
         each!(&self.legs, course => course.pending())
     }
 
-    /// Events that have happened.
+    /// Events that have happened in this process.
     pub fn events(&self) -> u64 {
         each!(&self.legs, course => course.events())
     }
@@ -188,16 +190,23 @@ impl<M: Model> Run<M> {
         &self.simulation.model
     }
 
-    /// The state of an LP. Panics if there is no such LP.
+    /// Whether this process has the LP: always, unless the run has several processes ([`Simulation::join`]).
+    pub fn holds(&self, lp: LpId) -> bool {
+        each!(&self.legs, course => course.holds(lp))
+    }
+
+    /// The state of an LP. Panics if there is no such LP in this process.
     pub fn state(&self, lp: LpId) -> &M::State {
         let lps = self.simulation.model.lps();
         assert!(lp.0 < lps, "the state of {lp}; allowed: LPs below {lps}");
+        assert!(self.holds(lp), "the state of {lp}; allowed: LPs of this process");
         each!(&self.legs, course => course.state(lp))
     }
 
-    /// The states of all LPs, in the order of their numbers.
+    /// The states of all LPs of this process, in the order of their numbers.
     pub fn states(&self) -> impl Iterator<Item = (LpId, &M::State)> {
-        (0..self.simulation.model.lps()).map(LpId).map(|lp| (lp, self.state(lp)))
+        let lps = (0..self.simulation.model.lps()).map(LpId).filter(|lp| self.holds(*lp));
+        lps.map(|lp| (lp, self.state(lp)))
     }
 
     /// Lists the pending events, in any order: receiver, time, event. Takes time for each of them.

@@ -10,6 +10,7 @@ use paceline_kernel::{Model, Partition, Time};
 use crate::idle::Idle;
 use crate::monitor::Halt;
 use crate::outside::{Answer, Answers};
+use crate::peers::Peers;
 use crate::pool::Turn;
 use crate::sync::{Apart, Mutex, MutexGuard, lock};
 use crate::{Monitor, RunError, Simulation};
@@ -54,6 +55,8 @@ pub(crate) struct Scaffold<'a, M: Model, S> {
     pub(crate) idle: Arc<Idle>,
     /// Of outside federates, if there are any.
     pub(crate) answers: Option<Arc<Answers<M>>>,
+    /// The other processes, if there are any.
+    pub(crate) peers: Option<&'a Peers<M>>,
 }
 
 impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
@@ -65,10 +68,17 @@ impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
         state: S,
         idle: Arc<Idle>,
         answers: Option<Arc<Answers<M>>>,
+        peers: Option<&'a Peers<M>>,
     ) -> Self {
         let Simulation { model, monitor, .. } = simulation;
         let useful = workers.min(crate::cores::available());
-        Self { model, partition, until, monitor, useful, state: Apart(Mutex::new(state)), idle, answers }
+        let state = Apart(Mutex::new(state));
+        Self { model, partition, until, monitor, useful, state, idle, answers, peers }
+    }
+
+    /// The other processes, if `federate` is run by one of them.
+    pub(crate) fn elsewhere(&self, federate: u32) -> Option<&'a Peers<M>> {
+        self.peers.filter(|peers| !peers.owns(federate))
     }
 
     /// The next answer of an outside federate, and whose it is.
@@ -76,9 +86,10 @@ impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
         self.answers.as_ref().and_then(|answers| answers.take())
     }
 
-    /// Ends the work if somebody has asked for that.
+    /// Ends the work if somebody has asked for that. Several processes end it together.
     pub(crate) fn obey(&self, state: &mut S) {
-        if !state.ending().over
+        if self.peers.is_none()
+            && !state.ending().over
             && let Some(halt) = self.monitor.halt()
         {
             self.end(state, Some(halt));
@@ -92,15 +103,26 @@ impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
         self.idle.wake_all();
     }
 
-    /// Ends the work because of an error.
+    /// Ends the work because of an error, in all processes.
     pub(crate) fn fail(&self, error: RunError) {
+        self.tell_failure(&error);
         let mut state = lock(&self.state);
         state.ending().error.get_or_insert(error);
         self.end(&mut state, Some(Halt::Stop));
     }
 
+    /// Tells the other processes that this one cannot continue, unless they are the reason.
+    pub(crate) fn tell_failure(&self, error: &RunError) {
+        if let Some(peers) = self.peers.filter(|_| !matches!(error, RunError::Peers(_))) {
+            peers.tell_failure(&error.to_string());
+        }
+    }
+
     /// Ends the work at once.
     pub(crate) fn abort(&self) {
+        if let Some(peers) = self.peers {
+            peers.tell_failure("a worker of it could not continue");
+        }
         self.end(&mut lock(&self.state), Some(Halt::Stop));
     }
 
@@ -108,6 +130,9 @@ impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
     pub(crate) fn nothing(&self, state: MutexGuard<'_, S>) -> Turn {
         let epoch = self.idle.epoch();
         drop(state);
+        if self.peers.is_some_and(Peers::is_pending) {
+            return Turn::Worked;
+        }
         Turn::nothing(epoch, self.answers.as_deref())
     }
 

@@ -4,11 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use paceline_kernel::{Balance, Model, TieBreak, Time, World};
+use paceline_transport::Transport;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::checkpoint::Codec;
 use crate::lvt::Publishing;
 use crate::observer::Observing;
+use crate::peers;
+use crate::run::Joining;
 use crate::trace::Tracing;
 use crate::{Checkpoints, Monitor, Observer, Outside, Report, Run, RunError, Speculation, TraceSink};
 
@@ -115,6 +119,7 @@ pub struct Simulation<M: Model> {
     /// Federates that are run outside, until the run starts.
     pub(crate) outside: Vec<(u32, Outside<M>)>,
     pub(crate) publishing: Publishing,
+    pub(crate) joining: Option<Joining<M>>,
     pub(crate) checkpoints: Option<(Checkpoints, Codec<M>)>,
     pub(crate) resumed: Option<World<M>>,
     /// In tests: a leg ends after this many events.
@@ -180,6 +185,7 @@ impl<M: Model> Simulation<M> {
             observer: None,
             outside: Vec::new(),
             publishing: Publishing::default(),
+            joining: None,
         }
     }
 
@@ -342,6 +348,51 @@ impl<M: Model> Simulation<M> {
         M: 'static,
     {
         self.outside.push((federate, outside));
+        self
+    }
+
+    /// Runs it together with the other processes that `transport` joins: each has a part of the federates, and all get to the same result as
+    /// one process alone. Every process is given the same model and settings; the number of threads may differ. They make the
+    /// same calls of the [`Run`]. The report of the process of rank 0 is that of the whole run; those of the others have
+    /// the outputs of their own federates only. Checkpoints are written by the process of rank 0, and a run is resumed from
+    /// one by all.
+    ///
+    /// ```
+    /// # use paceline_kernel::{Context, LpId, Model, Time};
+    /// use paceline_engine::{Protocol, Simulation};
+    /// use paceline_transport::Memory;
+    /// # #[derive(Clone)]
+    /// # struct Ring;
+    /// # impl Model for Ring {
+    /// #     type State = u64;
+    /// #     type Event = u64;
+    /// #     type Output = ();
+    /// #     fn lps(&self) -> u32 { 4 }
+    /// #     fn lookahead(&self) -> Time { Time::secs(1) }
+    /// #     fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u64 { cx.schedule(Time::secs(1), 1); lp.0.into() }
+    /// #     fn handle(&self, sum: &mut u64, told: &u64, cx: &mut Context<Self>) {
+    /// #         *sum += told;
+    /// #         cx.send(LpId((cx.lp().0 + 1) % 4), Time::secs(1), *sum % 7);
+    /// #     }
+    /// # }
+    /// let ring = || Simulation::new(Ring).until(Time::secs(50)).federates(4).threads(1);
+    /// let alone = ring().protocol(Protocol::Sequential).run()?;
+    /// // Two processes, which here are threads.
+    /// let ends = Memory::mesh(2).into_iter().map(std::sync::Arc::new);
+    /// let runs = ends.map(|end| std::thread::spawn(move || ring().join(end).run()));
+    /// for run in runs.collect::<Vec<_>>() {
+    ///     let report = run.join().expect("it does not panic")?;
+    ///     assert_eq!((report.digest, report.events), (alone.digest, alone.events));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn join(mut self, transport: Arc<dyn Transport>) -> Self
+    where
+        M::State: Serialize + DeserializeOwned,
+        M::Event: Serialize + DeserializeOwned,
+        M::Output: Serialize + DeserializeOwned,
+    {
+        self.joining = Some(Joining { transport, codec: peers::Codec::new });
         self
     }
 

@@ -3,14 +3,14 @@
 
 #[cfg(not(paceline_shuttle))]
 pub(crate) use std::{
-    sync::atomic::{AtomicI64, AtomicU32, Ordering},
+    sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering},
     sync::{Condvar, Mutex, MutexGuard, mpsc},
     thread,
 };
 
 #[cfg(paceline_shuttle)]
 pub(crate) use shuttle::{
-    sync::atomic::{AtomicI64, AtomicU32, Ordering},
+    sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering},
     sync::{Condvar, Mutex, MutexGuard, mpsc},
     thread,
 };

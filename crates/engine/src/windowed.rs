@@ -11,6 +11,8 @@
 //! window and handed over; `unfinished` counts the federates ready, taken, or not handed over in this window; no desk
 //! holds messages of a federate that another worker may take; nothing is sent to arrive before its receiver's bound.
 
+mod peers;
+
 use paceline_kernel::{
     DistanceWindows, EventQueue, Fault, Federate, Model, Outbox, Partition, Progress, Time, Windows,
 };
@@ -18,6 +20,7 @@ use paceline_kernel::{
 use crate::monitor::Halt;
 use crate::outcome::Outcome;
 use crate::outside::{Asked, Heard, Occupant, Outsiders, Seated, unseat};
+use crate::peers::Peers;
 use crate::pool::{BATCH, Board, Turn};
 use crate::ready::Ready;
 use crate::scaffold::{Ending, Ends, Scaffold};
@@ -130,6 +133,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         bounds: Bounds,
         until: Time,
         workers: u32,
+        peers: Option<&'a Peers<M>>,
     ) -> Self {
         let Seated { mut occupants, answers, idle } = seated;
         let lvt = |occupant: &mut Occupant<Federate<M, Q>, M, Q>| match occupant {
@@ -141,24 +145,35 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         let ready = Ready::new(next.len(), workers as usize, slack);
         let state = State { bounds, ready, next, unfinished: 0, fault: None, ending: Ending::default() };
         let board = Self {
-            shared: Scaffold::new(simulation, partition, until, workers, state, idle, answers),
+            shared: Scaffold::new(simulation, partition, until, workers, state, idle, answers, peers),
             observer: simulation.observer.as_ref().map(|observing| &*observing.observer),
             seats: occupants.into_iter().map(|occupant| Seat::new(occupant, ())).collect(),
         };
-        board.open(&mut lock(&board.shared.state));
+        board.close(&mut lock(&board.shared.state));
         board
     }
 
-    /// Opens the next window, or ends the run. Says for how many workers there is work.
-    fn open(&self, state: &mut State) -> u32 {
+    /// All federates here are through with the window: opens the next one, or ends the run; where there are other processes, once
+    /// all of them are through. Says for how many workers there is work.
+    fn close(&self, state: &mut State) -> u32 {
+        if self.shared.peers.is_some() {
+            return self.close_together(state);
+        }
         let least = state.next.iter().copied().min().unwrap_or(Time::MAX);
+        let next = state.next.clone();
+        self.open(state, least, &next)
+    }
+
+    /// Opens the next window, or ends the run. Of all processes, `least` is the time of the least event, `next` that of each
+    /// federate. Says for how many workers there is work.
+    fn open(&self, state: &mut State, least: Time, next: &[Time]) -> u32 {
         self.shared.monitor.advance(least.min(self.shared.until), 0);
-        if !state.bounds.open(least, &state.next, self.shared.until) {
+        if !state.bounds.open(least, next, self.shared.until) {
             state.ending.over = true;
             return 0;
         }
         for (federate, next) in (0..).zip(&mut state.next) {
-            if *next < state.bounds.of(federate) {
+            if *next < state.bounds.of(federate) && self.shared.elsewhere(federate).is_none() {
                 state.ready.push(federate, *next);
                 // Until it is through, nothing is known but what others send it.
                 *next = Time::MAX;
@@ -257,16 +272,21 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         let mut state = lock(&self.shared.state);
         let earlier = |known: &Fault| (fault.now, fault.from) < (known.now, known.from);
         if state.fault.as_ref().is_none_or(earlier) {
-            state.fault = Some(fault);
+            state.fault = Some(fault.clone());
         }
         self.shared.end(&mut state, Some(Halt::Stop));
+        drop(state);
+        self.shared.tell_failure(&fault.into());
     }
 
     /// Hands over what the desk has gathered; opens the next window if that was the last of this one.
     fn hand_over(&self, desk: &mut Desk<M::Event>) {
         let Desk { outbox, spare, told, through, recorder, .. } = desk;
         outbox.flush(|federate, events, least| {
-            self.seats[federate as usize].post(events, spare);
+            match self.shared.elsewhere(federate) {
+                Some(peers) => peers.send_events(federate, events),
+                None => self.seats[federate as usize].post(events, spare),
+            }
             told.push((federate, least));
         });
         let mut state = lock(&self.shared.state);
@@ -278,7 +298,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         through.clear();
         told.clear();
         if state.unfinished == 0 && !state.ending.over {
-            let work = self.open(&mut state);
+            let work = self.close(&mut state);
             recorder.gvt(self.shared.monitor.time());
             let over = state.ending.over;
             drop(state);
@@ -286,7 +306,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
                 self.shared.idle.wake_all();
             } else {
                 // One federate is for the worker that opened the window.
-                self.shared.idle.wake(work.min(self.shared.useful) - 1);
+                self.shared.idle.wake(work.min(self.shared.useful).saturating_sub(1));
             }
         }
     }
@@ -328,7 +348,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Board<'a> for Windowed<'a, M, Q> {
     }
 
     fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn {
-        if self.hear(desk) {
+        if self.hear(desk) || self.hear_peers(desk) {
             return Turn::Worked;
         }
         let mut state = lock(&self.shared.state);

@@ -4,6 +4,8 @@
 
 use paceline_kernel::Time;
 
+use crate::monitor::Halt;
+use crate::peers::Counts;
 use crate::ready::Ready;
 use crate::scaffold::{Ending, Ends};
 
@@ -14,6 +16,26 @@ pub(super) enum Status {
     Running,
     /// Running, and to be run again after.
     Again,
+}
+
+/// How this process stands in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Standing {
+    /// It has nothing to run and nothing to promise.
+    pub(super) passive: bool,
+    /// It has no events.
+    pub(super) empty: bool,
+    pub(super) counts: Counts,
+    pub(super) halt: Option<Halt>,
+}
+
+/// What is known of the end of a leg of several processes.
+#[derive(Debug, Default)]
+pub(super) struct Quiet {
+    /// How this process stood when it contributed last.
+    pub(super) stood: Option<Standing>,
+    /// The counts of all processes in the last round, if nothing was left by them.
+    pub(super) calm: Option<Vec<Counts>>,
 }
 
 #[derive(Debug)]
@@ -27,6 +49,8 @@ pub(crate) struct State {
     pub(super) outside: u32,
     pub(super) ending: Ending,
     pub(super) null_messages: u64,
+    /// Whether the run is over, where several processes have to find that out together.
+    pub(super) quiet: Quiet,
 }
 
 impl State {

@@ -14,7 +14,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
     pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M, Q> {
         let Self { shared, seats, .. } = self;
         let (model, partition, until) = (shared.model, shared.partition, shared.until);
-        let answers = shared.answers.clone();
+        let (answers, peers) = (shared.answers.clone(), shared.peers);
         let mut state = shared.into_state();
         let width = Some(state.window.width());
         let mut outcome = Outcome { halt: state.ending.halt, width, ..Outcome::default() };
@@ -32,12 +32,21 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
             outcome.error = last_answers(answers, partition, &mut occupants, &mut inboxes, &mut state).err();
         }
         if outcome.trouble.is_some() || outcome.error.is_some() {
+            if let (Some(peers), Some(trouble)) = (peers, &outcome.trouble) {
+                peers.tell_failure(&trouble.to_string());
+            }
             return outcome;
         }
         while !state.gvt.open_round() {}
         let gvt = state.gvt.value().min(until);
         // The first time what is under way, the second time what rolling back has cancelled.
         for retreating in [true, false] {
+            if let Some(peers) = peers
+                && let Err(error) = Self::settle(peers, &mut inboxes, outcome.halt)
+            {
+                outcome.error = Some(error);
+                return outcome;
+            }
             for (occupant, inbox) in occupants.iter_mut().zip(&mut inboxes) {
                 for mut mail in inbox.drain(..) {
                     match occupant {
@@ -58,7 +67,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
                     return outcome;
                 }
             }
-            outbox.flush_mail(|to, mail, _| inboxes[to as usize].push(std::mem::take(mail)));
+            outbox.flush_mail(|to, mail, _| match peers.filter(|peers| !peers.owns(to)) {
+                Some(peers) => peers.send_mail(to, mail),
+                None => inboxes[to as usize].push(std::mem::take(mail)),
+            });
         }
         if let Some(answers) = answers {
             let mut proxies: Vec<_> = occupants.iter_mut().filter_map(Occupant::proxy).collect();

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use paceline_kernel::{Bounds, Effort, Gvt, GvtKind, MovingWindow, Time, Trouble, Wants, WarpTurn};
 
+use super::peers::Shared;
 use crate::monitor::Halt;
 use crate::ready::Ready;
 use crate::scaffold::{Ending, Ends};
@@ -52,6 +53,10 @@ pub(crate) struct State {
     /// Reports since the latest round of GVT.
     reports: usize,
     until: Time,
+    /// What is to be told to other processes.
+    pub(super) across: Shared,
+    /// Whether each federate is in another process.
+    absent: Vec<bool>,
 }
 
 /// What a worker reports of a federate.
@@ -71,10 +76,14 @@ impl State {
         slack: Time,
         window: MovingWindow,
         until: Time,
+        limit: Time,
+        absent: Vec<bool>,
     ) -> Self {
         let mut ready = Ready::new(floors.len(), workers, slack);
-        floors.iter().enumerate().for_each(|(federate, floor)| ready.push(federate as u32, *floor));
-        let gvt = Gvt::new(kind, floors.clone());
+        for (federate, floor) in floors.iter().enumerate().filter(|(federate, _)| !absent[*federate]) {
+            ready.push(federate as u32, *floor);
+        }
+        let gvt = Gvt::limited(kind, floors.clone(), limit);
         Self {
             ending: Ending { over: gvt.value() >= until, ..Ending::default() },
             gvt,
@@ -91,6 +100,8 @@ impl State {
             front: Time::ZERO,
             reports: 0,
             until,
+            across: Shared::default(),
+            absent,
         }
     }
 
@@ -161,7 +172,10 @@ impl State {
         self.front = self.front.max(stand.front);
         self.fronts[id as usize] = stand.front;
         self.window.note(stand.effort);
-        let closed = self.gvt.report(id, stand.floor, told.iter().copied());
+        let here = |(to, _): &&(u32, Time)| !self.absent[*to as usize];
+        let sent = told.iter().filter(|told| !here(told)).map(|(_, least)| *least);
+        self.across.sent = sent.fold(self.across.sent, Time::min);
+        let closed = self.gvt.report(id, stand.floor, told.iter().filter(here).copied());
         let floor = self.gvt.floor(id);
         match stand.turn {
             WarpTurn::Failed(trouble) => {
@@ -180,7 +194,9 @@ impl State {
             _ => self.set_ready(id),
         }
         for &(to, _) in told {
-            self.lower(to);
+            if !self.absent[to as usize] {
+                self.lower(to);
+            }
         }
         self.reports += 1;
         let stops = self.gvt.kind() == GvtKind::Synchronous;
@@ -199,6 +215,24 @@ impl State {
             && self.gvt.kind() == GvtKind::Asynchronous
             && self.gvt.may_take()
             && self.gvt.open_round();
+        if round {
+            self.moved_on();
+        }
+        round
+    }
+
+    /// Mail from another process is in the inbox of `to`.
+    pub(super) fn delivered(&mut self, to: u32, least: Time) {
+        self.gvt.deliver(to, least);
+        if !self.ending.over {
+            self.lower(to);
+        }
+    }
+
+    /// All processes have agreed that nothing will be rolled back to before `limit`. Says whether GVT has moved on.
+    pub(super) fn agreed(&mut self, limit: Time) -> bool {
+        self.gvt.raise_limit(limit);
+        let round = self.gvt.may_take() && self.gvt.open_round();
         if round {
             self.moved_on();
         }

@@ -8,6 +8,7 @@ use paceline_kernel::{Balance, EventQueue, Federate, Model, Outbox, Partition, T
 
 use super::{Answers, Occupant, Outside, OutsideError, OutsideErrorKind, Proxy};
 use crate::idle::Idle;
+use crate::peers::Peers;
 use crate::seat::{Batch, Federates};
 use crate::sync::thread;
 use crate::{Protocol, RunError, Simulation};
@@ -112,9 +113,10 @@ pub(crate) fn seat<M: Model, Q: EventQueue<M::Event>, F>(
     outsiders: &mut Outsiders<M>,
     reached: Time,
     workers: u32,
+    peers: Option<&Peers<M>>,
     mut inside: impl FnMut(Federate<M, Q>) -> F,
 ) -> Seated<F, M, Q> {
-    let idle = Arc::new(Idle::new(workers));
+    let idle = Arc::new(Idle::new(workers, peers.map(|peers| Arc::clone(peers.transport()))));
     let mut present: Vec<_> = outsiders.all.extract_if(.., |(_, own)| own.takes_part(reached)).collect();
     let answers = (!present.is_empty()).then(|| Arc::new(Answers::new(Arc::clone(&idle))));
     let mut occupants = Vec::with_capacity(federates.len());

@@ -8,6 +8,7 @@ use paceline_kernel::{
 
 use super::course::{Course, Sums};
 use super::real_time::Lateness;
+use super::together;
 use crate::auto::{Auto, Groups, Way};
 use crate::balance::Balancer;
 use crate::monitor::MOST_THREADS;
@@ -56,6 +57,7 @@ pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), 
     if let Some(factor) = simulation.pace.filter(|factor| !(factor.is_finite() && *factor > 0.0)) {
         return Err(RunError::Pace { factor: factor.to_string() });
     }
+    together::check(simulation)?;
     if simulation.protocol == Protocol::Sequential {
         return Ok((1, 1));
     }
@@ -66,7 +68,12 @@ pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), 
         return Err(RunError::Step { step, lookahead });
     }
     let threads = simulation.threads.unwrap_or_else(cores::available);
-    Ok((simulation.federates.unwrap_or_else(|| default_federates(lps, Some(threads))), threads))
+    Ok((federates(simulation, threads), threads))
+}
+
+/// The number of federates that is set, or that so many threads have.
+fn federates<M: Model>(simulation: &Simulation<M>, threads: u32) -> u32 {
+    simulation.federates.unwrap_or_else(|| default_federates(simulation.model.lps(), Some(threads)))
 }
 
 /// A run of the simulation from its beginning, or from where the world to be resumed stands.
@@ -77,8 +84,12 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
 ) -> Result<Course<M, Q>, RunError> {
     let start = Instant::now();
     let (count, threads) = check(simulation)?;
+    let mut peers = together::meet(simulation, threads)?;
+    let all_threads = peers.as_ref().map_or(threads, |(_, threads)| threads.iter().sum());
+    let count = if peers.is_some() { federates(simulation, all_threads) } else { count };
     outsiders.check(simulation, count)?;
-    let Simulation { model, protocol, until, seed, ties, monitor, balance, .. } = simulation;
+    let Simulation { model, until, seed, ties, monitor, balance, .. } = simulation;
+    let protocol = &together::protocol(simulation);
     if let Some(reached) = resumed.as_ref().filter(|world| world.events() > 0).map(World::last)
         && reached >= *until
     {
@@ -86,14 +97,20 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
     }
     let dealt = model.partition(count);
     // Outside federates stay what they are.
-    let auto = if outsiders.is_empty() { Auto::new(simulation, threads) } else { None };
+    let alone = outsiders.is_empty() && peers.is_none();
+    let auto = if alone { Auto::new(simulation, threads) } else { None };
     let way = match (&auto, protocol) {
         (Some(auto), _) => auto.way(),
         (None, Protocol::Auto) => Way { protocol: Protocol::Window, groups: Groups::AsDealt },
         (None, _) if outsiders.is_empty() => Way::of(*protocol),
         (None, _) => Way { protocol: *protocol, groups: Groups::AsDealt },
     };
-    let partition = grouped(simulation, &dealt, way, threads);
+    let partition = grouped(simulation, &dealt, way, all_threads);
+    if let Some((peers, threads)) = &mut peers {
+        peers.assign(&partition, threads)?;
+    }
+    let peers = peers.map(|(peers, _)| peers);
+    let is_present = |federate| peers.as_ref().is_none_or(|peers| peers.owns(federate));
     let settings = Settings { seed: *seed, ties: *ties, window: way.window(model) };
     let resumed_events = resumed.as_ref().map_or(0, World::events);
     if protocol.speculates() || *protocol == Protocol::Auto {
@@ -105,8 +122,15 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
         Balancer::new(*balance, *ties, simulation.shuffle, activity, partition.federates())
     });
     let (federates, past) = match resumed {
-        None => (Federate::<M, Q>::build(model, &partition, settings)?, Past::default()),
-        Some(world) => world.deal(model, &partition, settings),
+        None if peers.is_none() => (Federate::<M, Q>::build(model, &partition, settings)?, Past::default()),
+        None => (Federate::<M, Q>::build_part(model, &partition, settings, is_present)?, Past::default()),
+        Some(world) => {
+            let (federates, past) = world.deal_part(model, &partition, settings, is_present);
+            // One process keeps what was committed.
+            let keeps = peers.as_ref().is_none_or(|peers| peers.rank() == 0);
+            let Past { last, injected, .. } = past;
+            (federates, if keeps { past } else { Past { last, injected, ..Past::default() } })
+        }
     };
     monitor.advance(past.last, past.events);
     let follows = simulation.threads.is_none() && *protocol != Protocol::Sequential;
@@ -116,6 +140,8 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
     let steward = Steward::start(monitor, every, look, decision, follows.then_some(threads))?;
     let mut course = Course {
         time: past.last,
+        peers,
+        least: Time::ZERO,
         dealt,
         auto,
         way,
@@ -139,6 +165,8 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
         sums: Sums::since(start),
     };
     course.attend(simulation);
+    let least = course.own_lvt();
+    course.least = course.least_of_all(least)?;
     Ok(course)
 }
 

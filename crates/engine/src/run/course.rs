@@ -14,11 +14,13 @@ use paceline_kernel::{Distances, EventQueue, Federate, Model, Partition, Past, R
 
 use super::build::grouped;
 use super::real_time::{Lateness, Tie};
+use super::together::{self, Results};
 use crate::auto::{Auto, Stretch, Way};
 use crate::balance::Balancer;
 use crate::monitor::Halt;
 use crate::observer::Observing;
 use crate::outside::Outsiders;
+use crate::peers::Peers;
 use crate::pool::Crew;
 use crate::seat::Federates;
 use crate::steward::Steward;
@@ -38,10 +40,21 @@ pub(super) struct Sums {
     gvt_steps: u64,
     gvt_lag_ns: u128,
     pub(super) checkpoints: u64,
-    checkpoints_wall: Duration,
+    pub(super) checkpoints_wall: Duration,
 }
 
 impl Sums {
+    /// What this process adds to the counts of all.
+    fn results(&self) -> Results {
+        let Self { null_messages, threads, ref rollbacks, .. } = *self;
+        Results { null_messages, threads, rollbacks: rollbacks.clone(), ..Results::default() }
+    }
+
+    /// The counts of all processes.
+    fn take(&mut self, all: Results) {
+        (self.null_messages, self.threads, self.rollbacks) = (all.null_messages, all.threads, all.rollbacks);
+    }
+
     /// Of a run that took so long to build.
     pub(super) fn since(start: Instant) -> Self {
         Self { wall: start.elapsed(), ..Self::default() }
@@ -52,6 +65,10 @@ impl Sums {
 pub(super) struct Course<M: Model, Q> {
     /// The simulated time reached.
     pub(super) time: Time,
+    /// The other processes, if there are any.
+    pub(super) peers: Option<Peers<M>>,
+    /// The time of the next event in any process, after the last call.
+    pub(super) least: Time,
     /// Decides how the run is executed, where that is left open.
     pub(super) auto: Option<Auto>,
     /// How it is worked off.
@@ -98,7 +115,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         self.called = Instant::now();
         let halt = self.legs(simulation, until);
         self.sums.wall += self.called.elapsed();
-        let halt = halt?;
+        let halt = halt.map_err(|error| together::told(self.peers.as_ref(), error))?;
+        let own = self.own_lvt();
+        self.least = self.least_of_all(own)?;
         let reached = self.lvt();
         assert!(
             halt == Some(Halt::Stop) || reached >= until,
@@ -112,7 +131,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
     /// Reports to the observer all events that are final in order, and the pause.
     fn tell_of_pause(&mut self, simulation: &Simulation<M>) {
         if let Some(Observing { observer, .. }) = &simulation.observer {
-            let (lvt, events, pending) = (self.lvt(), self.events(), self.pending());
+            let (lvt, events, pending) = (self.own_lvt(), self.events(), self.pending());
             self.federates.iter_mut().for_each(|federate| federate.tell_before(lvt));
             let time = lvt.min(simulation.until);
             observer.paused(&Pause { time, events, pending });
@@ -143,8 +162,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             let leg_until = until.min(self.outsiders.next_change(reached));
             let (protocol, width) = (self.way.protocol, self.width);
             let plan = leg::Plan { protocol, reached, until: leg_until, width, distances, workers };
-            let Self { partition, outsiders, crew, .. } = self;
-            let outcome = leg::run(simulation, plan, partition, federates, outsiders, crew)?;
+            let Self { partition, outsiders, crew, peers, .. } = self;
+            let outcome = leg::run(simulation, plan, partition, federates, outsiders, crew, peers.as_ref())?;
             self.federates = outcome.federates;
             self.width = outcome.width.or(self.width);
             self.sums.legs += 1;
@@ -160,7 +179,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             if let Some(error) = outcome.error {
                 return Err(error);
             }
-            let come_to = if outcome.halt.is_none() { leg_until } else { self.lvt().min(leg_until) };
+            let come_to = if outcome.halt.is_none() { leg_until } else { self.own_lvt().min(leg_until) };
             self.reached = self.reached.max(come_to);
             let before = std::mem::replace(&mut events, self.events());
             if let Some(auto) = &mut self.auto {
@@ -185,7 +204,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
                     self.follow_threads(simulation);
                     self.decide();
                     self.regroup(simulation);
-                    if self.steward.is_checkpoint_due()? {
+                    let due = self.steward.is_checkpoint_due()?;
+                    if self.any(due)? {
                         self.checkpoint(simulation)?;
                     }
                     self.look(simulation);
@@ -216,8 +236,13 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         self.federates.iter().map(Federate::last).max().unwrap_or(Time::ZERO).max(self.past.last)
     }
 
-    /// No event that waits happens before this; [`Time::MAX`] without events.
+    /// No event that waits happens before this, in any process; [`Time::MAX`] without events.
     pub(super) fn lvt(&mut self) -> Time {
+        if self.peers.is_some() { self.least } else { self.own_lvt() }
+    }
+
+    /// No event that waits in this process happens before this.
+    pub(super) fn own_lvt(&mut self) -> Time {
         let least = self.federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX);
         least.min(self.outsiders.next())
     }
@@ -262,6 +287,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
     /// Merges federates anew, where the way or the number of threads asks for other groups than there are.
     fn regroup(&mut self, simulation: &Simulation<M>) {
         let Simulation { model, speculation, .. } = simulation;
+        if self.peers.is_some() {
+            return;
+        }
         let mut next = grouped(simulation, &self.dealt, self.way, self.threads);
         let window = self.way.window(model);
         if next.federates() == self.partition.federates() && window == self.settings.window {
@@ -292,6 +320,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
 
     /// Writes a checkpoint, if there are to be any.
     pub(super) fn checkpoint(&mut self, simulation: &Simulation<M>) -> Result<(), RunError> {
+        if self.peers.is_some() {
+            return self.checkpoint_together(simulation);
+        }
         let Simulation { checkpoints: Some((checkpoints, codec)), .. } = simulation else {
             return Ok(());
         };
@@ -317,6 +348,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         let pending = self.pending();
         let Self {
             time,
+            peers,
             dealt,
             auto,
             steward,
@@ -332,20 +364,33 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         } = self;
         steward.finish()?;
         let balancing = balancer.map(|balancer| balancer.finish(&federates));
-        let ended_by = match pending {
-            _ if reached < *until => EndedBy::Interrupted,
-            0 if reached == Time::MAX => EndedBy::NoEvents,
-            _ => EndedBy::Horizon,
-        };
         let groups = federates.len() as u32;
         let Past { mut digest, mut events, mut last, mut outputs, .. } = past;
         for federate in federates {
+            if federate.members().next().is_none() {
+                continue;
+            }
             let finished = federate.finish(model);
             digest.join(finished.digest);
             events += finished.events;
             last = last.max(finished.last);
             outputs.push(finished.output);
         }
+        let mut pending = pending;
+        let mut sums = sums;
+        if let Some(peers) = &peers {
+            let own = Results { digest, events, last, pending: pending as u64, ..sums.results() };
+            let all = together::add_up(peers.exchange(&own)?);
+            (digest, events, last, pending) = (all.digest, all.events, all.last, all.pending as usize);
+            sums.take(all);
+            outputs = peers.join_outputs(outputs)?;
+            peers.transport().close();
+        }
+        let ended_by = match pending {
+            _ if reached < *until => EndedBy::Interrupted,
+            0 if reached == Time::MAX => EndedBy::NoEvents,
+            _ => EndedBy::Horizon,
+        };
         let end_time = match ended_by {
             EndedBy::Horizon => *until,
             EndedBy::NoEvents => last,
@@ -353,6 +398,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         };
         Ok(Report {
             protocol: *protocol,
+            processes: peers.as_ref().map_or(1, |peers| peers.transport().ranks()),
+            paths: peers.as_ref().map(|peers| peers.transport().paths()).unwrap_or_default(),
             federates: dealt.federates(),
             groups,
             tried: auto.map(Auto::finish).unwrap_or_default(),

@@ -62,11 +62,23 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
     pub(super) fn send(&mut self, lp: LpId, at: Time, event: M::Event) {
         let event = Event::from_outside(self.settings.ties, self.past.injected, at, lp, event);
         self.past.injected += 1;
-        self.federates[self.partition.place(lp).0 as usize].receive([event]);
+        self.least = self.least.min(at);
+        if self.holds(lp) {
+            self.federates[self.partition.place(lp).0 as usize].receive([event]);
+        }
+    }
+
+    /// Whether this process has the LP.
+    pub(super) fn holds(&self, lp: LpId) -> bool {
+        let federate = || self.partition.place(lp).0;
+        lp.0 < self.partition.lps() && self.peers.as_ref().is_none_or(|peers| peers.owns(federate()))
     }
 
     /// Runs the least event before the horizon.
     pub(super) fn step(&mut self, simulation: &Simulation<M>) -> Result<Option<Stepped<M::Event>>, RunError> {
+        if let Some(peers) = &self.peers {
+            return Err(peers.cannot("single steps").into());
+        }
         if !self.outsiders.run_model() {
             return Err(self.outsiders.cannot("single steps").into());
         }

@@ -32,3 +32,11 @@ pub fn assert_same(run: &Facts, reference: &Facts, what: &str) {
     assert_eq!(first, None, "{what}: the first committed event that differs");
     assert_eq!(run.ended, reference.ended, "{what}");
 }
+
+impl Facts {
+    /// Whether these are the facts of one of the processes of a run: the same end, and some of what was committed.
+    #[allow(dead_code, reason = "not all tests that share this module run several processes")]
+    pub fn is_part_of(&self, whole: &Self) -> bool {
+        self.ended == whole.ended && self.committed.iter().all(|own| whole.committed.contains(own))
+    }
+}

@@ -1,0 +1,157 @@
+//! Null messages between processes: promises and events go to the process of the receiver, and the processes find out together when
+//! the leg is over.
+//!
+//! A leg is over when all processes are *passive*, or when none has any events, and nothing is under way. A process sees only itself, so
+//! all say in a round how they stand and how many messages they have sent and received. Where all are passive and as many messages were
+//! received as sent, a second round follows at once: if all counts are the same in both, then at the moment between the two rounds nothing
+//! was under way and nobody had anything to do (Mattern, 1987: the four-counter method).
+//!
+//! Invariant: a process contributes without being asked only if it has become quiet since its last contribution, or wants to halt, or
+//! the last round was calm; so rounds end when nothing changes.
+
+use std::sync::atomic::Ordering;
+
+use paceline_kernel::{EventQueue, Model, Time};
+use paceline_transport::PeerErrorKind;
+
+use super::state::{Standing, State};
+use super::{Channelled, Desk};
+use crate::RunError;
+use crate::peers::{Contribution, Counts, Delivery, Peers, PeersError, PeersErrorKind, outcome};
+use crate::sync::lock;
+
+impl<M: Model, Q: EventQueue<M::Event>> Channelled<'_, M, Q> {
+    /// Takes in what other processes have sent. Says whether there was anything.
+    pub(super) fn hear_peers(&self, desk: &mut Desk<M::Event>) -> bool {
+        let Some(peers) = self.shared.peers else { return false };
+        let heard = peers.hear(|delivery| {
+            let alive = match &delivery {
+                Delivery::Events { events, .. } | Delivery::Promise { events, .. } => events.len() as i64,
+                _ => 0,
+            };
+            self.alive.fetch_add(alive, Ordering::SeqCst);
+            self.deliver(delivery, &mut desk.touched)?;
+            let mut state = lock(&self.shared.state);
+            self.tell(&mut state, desk);
+            let work = u32::try_from(state.ready.len()).unwrap_or(u32::MAX);
+            let awake = state.running - state.outside + 1;
+            drop(state);
+            self.shared.idle.wake(work.min(self.shared.useful.saturating_sub(awake)));
+            Ok(())
+        });
+        match heard {
+            Ok(heard) => heard,
+            Err(error) => {
+                self.shared.fail(error);
+                true
+            }
+        }
+    }
+
+    /// Puts a delivery into the inbox of its federate; those for which it matters are touched.
+    pub(super) fn deliver(&self, delivery: Delivery<M>, touched: &mut Vec<u32>) -> Result<(), RunError> {
+        let damaged = |to: u32| {
+            let what = format!("a message for federate {to} that does not fit the protocol");
+            PeersError::new(
+                self.shared.peers.map_or(0, Peers::rank),
+                PeersErrorKind::Lost(PeerErrorKind::Damaged(what)),
+            )
+        };
+        match delivery {
+            Delivery::Promise { to, slot, clock, events } => {
+                let on_demand = !events.is_empty() && self.on_demand;
+                if slot as usize >= lock(&self.seats[to as usize].inbox).extra.clocks.len() {
+                    return Err(damaged(to).into());
+                }
+                self.accept(to, slot, clock, events, touched);
+                if on_demand {
+                    touched.push(to);
+                }
+            }
+            Delivery::Request { to, from } => {
+                lock(&self.seats[to as usize].inbox).extra.requests.push(from);
+                touched.push(to);
+            }
+            Delivery::Events { to, .. } | Delivery::Mail { to, .. } => return Err(damaged(to).into()),
+        }
+        Ok(())
+    }
+
+    /// Contributes to the round that is open, if that is due, and looks what comes of it. Says whether it did.
+    pub(super) fn contribute(&self, state: &mut State) -> bool {
+        let Some(peers) = self.shared.peers else { return false };
+        if state.ending.over {
+            return false;
+        }
+        let contributes = !peers.has_contributed() && self.is_due(state, peers);
+        if contributes {
+            let standing = self.standing(state, peers);
+            state.quiet.stood = Some(standing);
+            let Standing { passive, empty, counts, halt } = standing;
+            let least = state.lvts.iter().copied().min().unwrap_or(Time::MAX);
+            let events = self.shared.monitor.events();
+            peers.contribute(Contribution {
+                least,
+                passive,
+                empty,
+                counts,
+                halt,
+                events,
+                ..Contribution::default()
+            });
+        }
+        let Some(all) = peers.complete() else { return contributes };
+        self.conclude(state, &all);
+        true
+    }
+
+    /// Delivers what other processes have sent by the end of a leg that has not failed.
+    pub(super) fn settle(&self) -> Result<(), RunError> {
+        let Some(peers) = self.shared.peers else { return Ok(()) };
+        if lock(&self.shared.state).ending.error.is_some() {
+            return Ok(());
+        }
+        peers.settle(Time::MAX, None, |delivery| self.deliver(delivery, &mut Vec::new())).map(drop)
+    }
+
+    fn standing(&self, state: &State, peers: &Peers<M>) -> Standing {
+        let passive = state.running == 0 && state.ready.len() == 0;
+        let empty = self.alive.load(Ordering::SeqCst) == 0;
+        Standing { passive, empty, counts: peers.counts(), halt: self.shared.monitor.halt() }
+    }
+
+    fn is_due(&self, state: &State, peers: &Peers<M>) -> bool {
+        if peers.is_asked() || state.quiet.calm.is_some() {
+            return true;
+        }
+        let now = self.standing(state, peers);
+        let news = state.quiet.stood != Some(now);
+        news && (now.passive || now.empty)
+            || now.halt.is_some() && state.quiet.stood.is_none_or(|stood| stood.halt.is_none())
+    }
+
+    /// What a round comes to.
+    fn conclude(&self, state: &mut State, all: &[Contribution]) {
+        let (_, halt) = outcome(all);
+        let counts: Vec<Counts> = all.iter().map(|own| own.counts).collect();
+        let even = |sum: fn(&Counts) -> (u64, u64)| {
+            let (sent, received) =
+                counts.iter().map(sum).fold((0, 0), |all, own| (all.0 + own.0, all.1 + own.1));
+            sent == received
+        };
+        let events = even(|counts| counts.events);
+        let passive = all.iter().all(|own| own.passive) && events && even(|counts| counts.others);
+        let empty = all.iter().all(|own| own.empty) && events;
+        let same = |known: &Vec<Counts>| {
+            let pairs = || known.iter().zip(&counts);
+            pairs().all(|(then, now)| then.events == now.events && (empty || then.others == now.others))
+        };
+        let over = (passive || empty) && state.quiet.calm.as_ref().is_some_and(same);
+        state.quiet.calm = (passive || empty).then_some(counts);
+        if over {
+            self.shared.end(state, None);
+        } else if halt.is_some() {
+            self.shared.end(state, halt);
+        }
+    }
+}

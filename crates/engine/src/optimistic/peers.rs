@@ -1,0 +1,138 @@
+//! Time Warp of several processes: messages and anti-messages go to the process of the receiver, and GVT is agreed on in rounds.
+//!
+//! In each round a process contributes the least of its floors and of what it has sent since its last contribution. The least of all is GVT,
+//! which no process exceeds. A message that is under way when its sender contributes was sent since the contribution before - else the
+//! receiver has taken it in before it could contribute - so it is counted by its sender, and by its receiver from then on. A message that
+//! is sent after the sender's contribution and taken in before the receiver's comes from an event that was counted itself (Mattern, 1993).
+//! No process waits in a round; one that is kept from its core holds up nothing but GVT.
+//!
+//! Invariants: what has been sent is appended to its process's frames before it is reported, and reported before the contribution
+//! that counts it; what arrives is in an inbox before its time lowers a floor.
+
+use paceline_kernel::{EventQueue, Mail, Model, Time};
+
+use super::state::State;
+use super::{Desk, Optimistic};
+use crate::RunError;
+use crate::monitor::Halt;
+use crate::peers::{Contribution, Delivery, Peers, PeersError, PeersErrorKind, outcome};
+use crate::sync::lock;
+use paceline_transport::PeerErrorKind;
+
+/// What this process has said in rounds, and what it has to say in the next.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// The least time of what has been sent to other processes since the last contribution.
+    pub(super) sent: Time,
+    /// The last contribution.
+    told: Time,
+    told_halt: bool,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self { sent: Time::MAX, told: Time::ZERO, told_halt: false }
+    }
+}
+
+impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
+    /// Takes in what other processes have sent. Says whether there was anything.
+    pub(super) fn hear_peers(&self, desk: &mut Desk<M::Event>) -> bool {
+        let Some(peers) = self.shared.peers else { return false };
+        let heard = peers.hear(|delivery| {
+            let (to, mail) = mail_of(peers, delivery)?;
+            let least = least(&mail);
+            lock(&self.seats[to as usize].inbox).push(mail);
+            lock(&self.shared.state).delivered(to, least);
+            Ok(())
+        });
+        match heard {
+            Err(error) => {
+                self.shared.fail(error);
+                true
+            }
+            Ok(false) => false,
+            Ok(true) => {
+                let mut state = lock(&self.shared.state);
+                self.take_part(&mut state, desk);
+                let work = u32::try_from(state.work()).unwrap_or(u32::MAX);
+                let awake = state.taken - state.outside + 1;
+                drop(state);
+                self.shared.idle.wake(work.min(self.shared.useful.saturating_sub(awake)));
+                true
+            }
+        }
+    }
+
+    /// Contributes to the round that is open, if this process has news or is asked, and moves GVT on if the round is complete. Says
+    /// whether it did anything.
+    pub(super) fn take_part(&self, state: &mut State, desk: &mut Desk<M::Event>) -> bool {
+        let Some(peers) = self.shared.peers else { return false };
+        let mut any = false;
+        loop {
+            if state.ending.over {
+                return any;
+            }
+            if !peers.has_contributed() && self.is_due(state, peers) {
+                let halt = self.shared.monitor.halt();
+                let least = state.gvt.own_least().min(state.across.sent);
+                state.across = Shared { sent: Time::MAX, told: least, told_halt: halt.is_some() };
+                let events = self.shared.monitor.events();
+                peers.contribute(Contribution { least, halt, events, ..Contribution::default() });
+                any = true;
+            }
+            let Some(all) = peers.complete() else { return any };
+            any = true;
+            let (least, halt) = outcome(&all);
+            if state.agreed(least) {
+                let gvt = state.gvt.value().min(self.shared.until);
+                self.shared.monitor.advance(gvt, 0);
+                desk.recorder.gvt(gvt);
+            }
+            match halt {
+                _ if state.ending.over => self.shared.idle.wake_all(),
+                Some(halt) => self.shared.end(state, Some(halt)),
+                None => {}
+            }
+        }
+    }
+
+    /// Whether GVT waited for this process, which has moved on; another one is waited for otherwise, and will ask. What it has sent for
+    /// the instant of GVT holds up one round, and the next one follows.
+    fn is_due(&self, state: &State, peers: &Peers<M>) -> bool {
+        let (least, limit) = (state.gvt.own_least(), state.gvt.limit());
+        peers.is_asked()
+            || state.across.told <= limit && least > limit
+            || !state.across.told_halt && self.shared.monitor.halt().is_some()
+    }
+
+    /// Waits until all processes have sent what they have to send, and delivers it: at the end of a leg.
+    pub(super) fn settle(
+        peers: &Peers<M>,
+        inboxes: &mut [Vec<Mail<M::Event>>],
+        halt: Option<Halt>,
+    ) -> Result<(), RunError> {
+        let settled = peers.settle(Time::MAX, halt, |delivery| {
+            let (to, mail) = mail_of(peers, delivery)?;
+            inboxes[to as usize].push(mail);
+            Ok(())
+        });
+        settled.map(drop)
+    }
+}
+
+fn least<E>(mail: &Mail<E>) -> Time {
+    let events = mail.events.iter().map(paceline_kernel::Event::time);
+    events.chain(mail.antis.iter().map(|(_, receipt)| receipt.time())).min().unwrap_or(Time::MAX)
+}
+
+/// The mail that a process has sent, and for which federate.
+fn mail_of<M: Model>(peers: &Peers<M>, delivery: Delivery<M>) -> Result<(u32, Mail<M::Event>), RunError> {
+    match delivery {
+        Delivery::Mail { to, mail } => Ok((to, mail)),
+        _ => {
+            let what = "a message that does not fit the protocol".into();
+            Err(PeersError::new(peers.rank(), PeersErrorKind::Lost(PeerErrorKind::Damaged(what))).into())
+        }
+    }
+}

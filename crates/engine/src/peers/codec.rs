@@ -1,0 +1,242 @@
+//! Messages between the processes of a run, as bytes.
+//!
+//! A message is its length (4 bytes, little-endian), its kind (1 byte) and its content in the postcard format. Events are encoded by
+//! plain functions that are made where the model is known to be serializable, so that only runs of several processes need such a model.
+//! `docs/wire-format.md` describes the format for other programs.
+//!
+//! Invariant: whatever has arrived, reading it ends in a message that is fit to be handled here or in an error, never in a panic: every
+//! federate that is named is run by this process, every event is for one of its LPs.
+
+use paceline_kernel::{Event, LpId, Mail, Model, Part, Partition, Receipt, Time};
+use postcard::ser_flavors::Flavor;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::outgoing::LENGTH_BYTES;
+use super::{Contribution, Delivery};
+
+const EVENTS: u8 = 1;
+const MAIL: u8 = 2;
+const PROMISE: u8 = 3;
+const REQUEST: u8 = 4;
+const CONTRIBUTION: u8 = 5;
+const FAILED: u8 = 6;
+
+/// What another process has sent.
+pub(super) enum Message<M: Model> {
+    Delivery(Delivery<M>),
+    Contribution(Contribution),
+    /// It cannot continue.
+    Failed(String),
+}
+
+impl<M: Model> Message<M> {
+    /// Whether a process says that it cannot continue.
+    pub(super) fn is_failure(&self) -> bool {
+        matches!(self, Self::Failed(_))
+    }
+}
+
+impl<M: Model> std::fmt::Debug for Message<M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Delivery(_) => "Delivery",
+            Self::Contribution(_) => "Contribution",
+            Self::Failed(_) => "Failed",
+        })
+    }
+}
+
+type Events<M> = Vec<Event<<M as Model>::Event>>;
+/// What is left of some bytes, and what was read from them.
+type Read<'b, T> = Result<(T, &'b [u8]), postcard::Error>;
+type Written = Result<(), postcard::Error>;
+
+/// How a model's events and parts are written and read.
+pub(crate) struct Codec<M: Model> {
+    write_events: fn(&mut Vec<u8>, &[Event<M::Event>]) -> Written,
+    read_events: for<'b> fn(&'b [u8]) -> Read<'b, Events<M>>,
+    write_antis: fn(&mut Vec<u8>, &[(u32, Receipt<M::Event>)]) -> Written,
+    read_antis: for<'b> fn(&'b [u8]) -> Read<'b, Vec<(u32, Receipt<M::Event>)>>,
+    pub(super) write_part: fn(&Part<M>) -> Result<Vec<u8>, postcard::Error>,
+    pub(super) read_part: fn(&[u8]) -> Result<Part<M>, postcard::Error>,
+    pub(super) write_outputs: fn(&Vec<M::Output>) -> Result<Vec<u8>, postcard::Error>,
+    pub(super) read_outputs: fn(&[u8]) -> Result<Vec<M::Output>, postcard::Error>,
+}
+
+impl<M: Model> Codec<M>
+where
+    M::State: Serialize + DeserializeOwned,
+    M::Event: Serialize + DeserializeOwned,
+    M::Output: Serialize + DeserializeOwned,
+{
+    pub(crate) fn new() -> Self {
+        Self {
+            write_events: |out, events| put(out, events),
+            read_events: |bytes| postcard::take_from_bytes(bytes),
+            write_antis: |out, antis| put(out, antis),
+            read_antis: |bytes| postcard::take_from_bytes(bytes),
+            write_part: |part| postcard::to_stdvec(part),
+            read_part: |bytes| postcard::from_bytes(bytes),
+            write_outputs: |outputs| postcard::to_stdvec(outputs),
+            read_outputs: |bytes| postcard::from_bytes(bytes),
+        }
+    }
+}
+
+/// Bytes at the end of a list.
+struct Tail<'o>(&'o mut Vec<u8>);
+
+impl Flavor for Tail<'_> {
+    type Output = ();
+
+    #[inline]
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.0.push(byte);
+        Ok(())
+    }
+
+    #[inline]
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<()> {
+        Ok(())
+    }
+}
+
+fn put<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Written {
+    postcard::serialize_with_flavor(value, Tail(out))
+}
+
+/// In front of the content of a delivery.
+#[derive(Serialize, Deserialize)]
+struct Heading {
+    to: u32,
+    /// Of a promise: the channel.
+    slot: u32,
+    clock: Time,
+}
+
+impl<M: Model> Codec<M> {
+    pub(super) fn events(&self, out: &mut Vec<u8>, to: u32, events: &[Event<M::Event>]) -> Written {
+        head(out, EVENTS, to, 0, Time::ZERO)?;
+        (self.write_events)(out, events)
+    }
+
+    pub(super) fn mail(&self, out: &mut Vec<u8>, to: u32, mail: &Mail<M::Event>) -> Written {
+        head(out, MAIL, to, 0, Time::ZERO)?;
+        (self.write_events)(out, &mail.events)?;
+        (self.write_antis)(out, &mail.antis)
+    }
+
+    pub(super) fn promise(
+        &self,
+        out: &mut Vec<u8>,
+        to: u32,
+        slot: u32,
+        clock: Time,
+        events: &[Event<M::Event>],
+    ) -> Written {
+        head(out, PROMISE, to, slot, clock)?;
+        (self.write_events)(out, events)
+    }
+
+    /// Reads a message to the process `rank`, which runs the federates of `partition` that `owners` says.
+    pub(super) fn read(
+        &self,
+        message: &[u8],
+        partition: &Partition,
+        rank: u32,
+        owners: &[u32],
+    ) -> Result<Message<M>, String> {
+        let damaged = |error: postcard::Error| error.to_string();
+        let (&kind, content) = message.split_first().ok_or("an empty message")?;
+        match kind {
+            CONTRIBUTION => {
+                return Ok(Message::Contribution(postcard::from_bytes(content).map_err(damaged)?));
+            }
+            FAILED => return Ok(Message::Failed(String::from_utf8_lossy(content).into_owned())),
+            _ => {}
+        }
+        let (Heading { to, slot, clock }, content) = postcard::take_from_bytes(content).map_err(damaged)?;
+        if owners.get(to as usize) != Some(&rank) {
+            return Err(format!("a message for federate {to}, which is not run here"));
+        }
+        if kind == REQUEST {
+            if slot as usize >= owners.len() {
+                return Err(format!("a request of federate {slot}, which is not there"));
+            }
+            return Ok(Message::Delivery(Delivery::Request { to, from: slot }));
+        }
+        let (events, rest) = (self.read_events)(content).map_err(damaged)?;
+        let strays = |event: &Event<M::Event>| !belongs(event.to(), to, partition);
+        if events.iter().any(strays) {
+            return Err(format!("an event for another federate than {to}"));
+        }
+        Ok(Message::Delivery(match kind {
+            EVENTS => Delivery::Events { to, events },
+            PROMISE => Delivery::Promise { to, slot, clock, events },
+            MAIL => {
+                let (antis, _) = (self.read_antis)(rest).map_err(damaged)?;
+                if antis.iter().any(|(before, receipt)| *before as usize > events.len() || strays(receipt)) {
+                    return Err(format!("an anti-message that is not for federate {to}"));
+                }
+                Delivery::Mail { to, mail: Mail { events, antis } }
+            }
+            other => return Err(format!("a message of kind {other}")),
+        }))
+    }
+}
+
+fn belongs(lp: LpId, federate: u32, partition: &Partition) -> bool {
+    lp.0 < partition.lps() && partition.place(lp).0 == federate
+}
+
+fn head(out: &mut Vec<u8>, kind: u8, to: u32, slot: u32, clock: Time) -> Written {
+    out.push(kind);
+    put(out, &Heading { to, slot, clock })
+}
+
+pub(super) fn request(out: &mut Vec<u8>, to: u32, from: u32) -> Written {
+    head(out, REQUEST, to, from, Time::ZERO)
+}
+
+pub(super) fn contribution(out: &mut Vec<u8>, contribution: &Contribution) -> Written {
+    out.push(CONTRIBUTION);
+    put(out, contribution)
+}
+
+pub(super) fn failed(out: &mut Vec<u8>, what: &str) -> Written {
+    out.push(FAILED);
+    out.extend_from_slice(what.as_bytes());
+    Ok(())
+}
+
+/// Calls `each` with every message that ends in `frame`; `partial` keeps the beginning of one that does not.
+pub(super) fn read_frame(
+    partial: &mut Vec<u8>,
+    frame: &[u8],
+    mut each: impl FnMut(&[u8]) -> Result<(), String>,
+) -> Result<(), String> {
+    let joined = !partial.is_empty();
+    if joined {
+        partial.extend_from_slice(frame);
+    }
+    let bytes: &[u8] = if joined { partial } else { frame };
+    let mut at = 0;
+    while let Some((length, rest)) = bytes[at..].split_first_chunk::<LENGTH_BYTES>() {
+        let length = u32::from_le_bytes(*length) as usize;
+        let Some(message) = rest.get(..length) else { break };
+        each(message)?;
+        at += LENGTH_BYTES + length;
+    }
+    if joined {
+        partial.drain(..at);
+    } else {
+        partial.extend_from_slice(&frame[at..]);
+    }
+    Ok(())
+}

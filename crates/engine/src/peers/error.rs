@@ -1,0 +1,63 @@
+//! What can go wrong between the processes of a run.
+
+use paceline_transport::{PeerError, PeerErrorKind};
+use thiserror::Error;
+
+/// Why a run of several processes cannot start, or has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("process {rank} of the run {kind}")]
+#[non_exhaustive]
+pub struct PeersError {
+    /// The rank of the process because of which it ended.
+    pub rank: u32,
+    /// What happened.
+    pub kind: PeersErrorKind,
+}
+
+/// What ended a run of several processes.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PeersErrorKind {
+    /// It cannot be reached any more.
+    #[error("is lost: {0}")]
+    Lost(PeerErrorKind),
+    /// It could not continue; what it said.
+    #[error("has stopped: {0}")]
+    Failed(String),
+    /// What it has to send cannot be written.
+    #[error("cannot write what it has to send: {0}")]
+    Unwritable(String),
+    /// It was started with other settings.
+    #[error("has another {what}: {theirs}, here {ours}")]
+    Differs {
+        /// What differs.
+        what: String,
+        /// Its setting.
+        theirs: String,
+        /// The setting of this process.
+        ours: String,
+    },
+    /// A run of several processes cannot do this.
+    #[error("takes part in a run of several processes, which cannot have {0}")]
+    Unsupported(&'static str),
+    /// It would have no federate.
+    #[error("would have nothing to run: the run has {federates} federates for {ranks} processes")]
+    Idle {
+        /// Federates of the run.
+        federates: u32,
+        /// Processes of the run.
+        ranks: u32,
+    },
+}
+
+impl PeersError {
+    pub(crate) fn new(rank: u32, kind: PeersErrorKind) -> Self {
+        Self { rank, kind }
+    }
+}
+
+impl From<PeerError> for PeersError {
+    fn from(error: PeerError) -> Self {
+        Self::new(error.rank, PeersErrorKind::Lost(error.kind))
+    }
+}

@@ -1,0 +1,77 @@
+//! What waits to be sent to another process.
+//!
+//! Messages are gathered into frames as large as the path carries at best. A message may continue in the next frame: to the receiver
+//! frames are pieces of one sequence of bytes.
+//!
+//! Invariant: what is sent off leaves in the order in which it was added; whoever waits for room takes in what arrives meanwhile, so that
+//! two processes that send to each other never wait for each other.
+
+use std::thread;
+use std::time::Duration;
+
+use paceline_transport::{Handed, PeerError, Transport};
+
+/// Bytes of the length in front of each message.
+pub(super) const LENGTH_BYTES: usize = 4;
+/// Frames are gathered up to this many units of the path.
+const UNITS: usize = 8;
+/// Tries without a pause, and the longest pause after them.
+const TRIES: u32 = 64;
+const LONGEST_PAUSE: Duration = Duration::from_micros(200);
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Outgoing {
+    bytes: Vec<u8>,
+}
+
+impl Outgoing {
+    /// Adds a message, unless it cannot be encoded.
+    pub(super) fn record(
+        &mut self,
+        encode: impl FnOnce(&mut Vec<u8>) -> Result<(), postcard::Error>,
+    ) -> Result<(), postcard::Error> {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&[0; LENGTH_BYTES]);
+        if let Err(error) = encode(&mut self.bytes) {
+            self.bytes.truncate(start);
+            return Err(error);
+        }
+        let length = (self.bytes.len() - start - LENGTH_BYTES) as u32;
+        self.bytes[start..start + LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
+        Ok(())
+    }
+
+    pub(super) fn is_full(&self, unit: usize) -> bool {
+        self.bytes.len() >= UNITS * unit
+    }
+
+    /// Sends off all that waits; calls `meanwhile` where there is no room for it.
+    pub(super) fn send_off(
+        &mut self,
+        rank: u32,
+        transport: &dyn Transport,
+        mut meanwhile: impl FnMut(),
+    ) -> Result<(), PeerError> {
+        let limit = transport.frame_limit(rank);
+        for frame in self.bytes.chunks(limit) {
+            let mut tries = 0;
+            while transport.send(rank, frame)? == Handed::Full {
+                meanwhile();
+                tries += 1;
+                pause(tries);
+            }
+        }
+        self.bytes.clear();
+        Ok(())
+    }
+}
+
+/// Lets others run before the next try: longer and longer, but never for long.
+fn pause(tries: u32) {
+    if tries <= TRIES {
+        thread::yield_now();
+    } else {
+        thread::sleep(LONGEST_PAUSE.min(Duration::from_micros(u64::from(tries - TRIES))));
+    }
+}

@@ -1,0 +1,208 @@
+//! A run of several processes: which federates each has, and what their owners do together between legs.
+//!
+//! Every process builds the same partition and keeps its own federates; the others are absent. Invariant: all processes make the same
+//! calls of a run in the same order, so they meet in every round.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use paceline_kernel::{Balance, Digest, EventQueue, Model, Part, Rollbacks, Time, World};
+use paceline_transport::Transport;
+use serde::{Deserialize, Serialize};
+
+use super::course::Course;
+use crate::monitor::Halt;
+use crate::peers::{Codec, Joined, Peers, PeersError, PeersErrorKind, Terms};
+use crate::{Protocol, RunError, Simulation};
+
+/// How a run joins other processes, from its settings until it starts.
+pub(crate) struct Joining<M: Model> {
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) codec: fn() -> Codec<M>,
+}
+
+impl<M: Model> fmt::Debug for Joining<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Joining").field(&self.transport).finish()
+    }
+}
+
+/// The protocol that a run of several processes has, where that is left to us: nothing is tried across processes.
+pub(crate) fn protocol<M: Model>(simulation: &Simulation<M>) -> Protocol {
+    match simulation.protocol {
+        Protocol::Auto if simulation.model.lookahead() == Time::ZERO => Protocol::Optimistic,
+        Protocol::Auto => Protocol::Window,
+        other => other,
+    }
+}
+
+/// What keeps a run of several processes from working.
+pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(), RunError> {
+    let Some(joining) = &simulation.joining else { return Ok(()) };
+    let cannot = |what| {
+        let kind = PeersErrorKind::Unsupported(what);
+        Err(PeersError::new(joining.transport.rank(), kind).into())
+    };
+    match simulation {
+        Simulation { protocol: Protocol::Sequential, .. } => cannot("the sequential protocol"),
+        Simulation { pace: Some(_), .. } => cannot("a tie to real time"),
+        Simulation { outside, .. } if !outside.is_empty() => cannot("outside federates"),
+        Simulation { balance, .. } if *balance != Balance::Off => cannot("moving LPs"),
+        Simulation { shuffle: Some(_), .. } => cannot("moving LPs"),
+        _ => Ok(()),
+    }
+}
+
+/// What all processes have to set alike, and the threads of this one.
+pub(crate) fn terms<M: Model>(simulation: &Simulation<M>, threads: u32) -> Terms {
+    let Simulation { model, federates, groups, until, step, seed, ties, .. } = simulation;
+    let pairs = [
+        ("number of LPs", model.lps().to_string()),
+        ("lookahead", model.lookahead().to_string()),
+        ("protocol", protocol(simulation).name().to_owned()),
+        ("number of federates", format!("{federates:?}")),
+        ("number of groups", format!("{groups:?}")),
+        ("horizon", until.to_string()),
+        ("time step", format!("{step:?}")),
+        ("seed", seed.to_string()),
+        ("order of ties", format!("{ties:?}")),
+    ];
+    Terms { threads, equal: pairs.map(|(name, value)| (name.to_owned(), value)).to_vec() }
+}
+
+/// Joins the other processes, if there are any to join, and checks that all have the same settings. Gives the number of threads of
+/// each.
+pub(super) fn meet<M: Model>(
+    simulation: &Simulation<M>,
+    threads: u32,
+) -> Result<Option<(Peers<M>, Vec<u32>)>, RunError> {
+    let Some(Joining { transport, codec }) = &simulation.joining else { return Ok(None) };
+    let peers = Peers::new(Arc::clone(transport), codec());
+    let own = terms(simulation, threads);
+    let all = peers.exchange(&own)?;
+    for (rank, other) in (0..).zip(&all) {
+        let differs = own.equal.iter().zip(&other.equal).find(|(ours, theirs)| ours != theirs);
+        if let Some(((what, ours), (_, theirs))) = differs {
+            let (what, ours, theirs) = (what.clone(), ours.clone(), theirs.clone());
+            // The others find the same.
+            transport.close();
+            return Err(PeersError::new(rank, PeersErrorKind::Differs { what, theirs, ours }).into());
+        }
+    }
+    Ok(Some((peers, all.into_iter().map(|own| own.threads).collect())))
+}
+
+/// The results of a process, or of all.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Results {
+    pub(super) digest: Digest,
+    pub(super) events: u64,
+    pub(super) last: Time,
+    pub(super) pending: u64,
+    pub(super) null_messages: u64,
+    pub(super) threads: u32,
+    pub(super) rollbacks: Option<Rollbacks>,
+}
+
+/// The results of all processes.
+pub(super) fn add_up(all: Vec<Results>) -> Results {
+    let mut sum = Results::default();
+    for own in all {
+        sum.digest.join(own.digest);
+        sum.events += own.events;
+        sum.last = sum.last.max(own.last);
+        sum.pending += own.pending;
+        sum.null_messages += own.null_messages;
+        sum.threads += own.threads;
+        if let Some(own) = own.rollbacks {
+            sum.rollbacks.get_or_insert_default().join(&own);
+        }
+    }
+    sum
+}
+
+impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
+    /// The least time of all processes, of which `own` is that of this one.
+    pub(super) fn least_of_all(&self, own: Time) -> Result<Time, RunError> {
+        match &self.peers {
+            Some(peers) => Ok(peers.settle(own, None, |_| Ok(()))?.least),
+            None => Ok(own),
+        }
+    }
+
+    /// Whether any process says so.
+    pub(super) fn any(&self, own: bool) -> Result<bool, RunError> {
+        match &self.peers {
+            Some(peers) => {
+                Ok(peers.settle(Time::MAX, own.then_some(Halt::Pause), |_| Ok(()))?.halt.is_some())
+            }
+            None => Ok(own),
+        }
+    }
+
+    /// Writes a checkpoint of the run of all processes, in that of rank 0.
+    pub(super) fn checkpoint_together(&mut self, simulation: &Simulation<M>) -> Result<(), RunError> {
+        let wanted = simulation.checkpoints.is_some();
+        if !self.any(wanted)? {
+            return Ok(());
+        }
+        let start = Instant::now();
+        self.steward.settle()?;
+        let write = |world: &World<M>| {
+            let written =
+                simulation.checkpoints.as_ref().map(|(checkpoints, codec)| codec.write(world, checkpoints));
+            written.transpose().map_err(RunError::from)
+        };
+        if let Some(Some(written)) = self.joined(simulation, write)? {
+            self.steward.publish(written)?;
+            self.sums.checkpoints += 1;
+            self.sums.checkpoints_wall += start.elapsed();
+        }
+        Ok(())
+    }
+
+    /// Brings all parts of the run together in the process of rank 0, has `write` write them there, and deals them again. What was
+    /// committed stays with rank 0.
+    pub(super) fn joined<T>(
+        &mut self,
+        simulation: &Simulation<M>,
+        write: impl FnOnce(&World<M>) -> Result<T, RunError>,
+    ) -> Result<Option<T>, RunError> {
+        let Some(peers) = self.peers.take() else { return Ok(None) };
+        let (federates, past) = (std::mem::take(&mut self.federates), std::mem::take(&mut self.past));
+        let part = Part::gather(federates, past);
+        let joined = self.join_and_deal(&peers, part, simulation, write);
+        self.peers = Some(peers);
+        joined
+    }
+
+    fn join_and_deal<T>(
+        &mut self,
+        peers: &Peers<M>,
+        part: Part<M>,
+        simulation: &Simulation<M>,
+        write: impl FnOnce(&World<M>) -> Result<T, RunError>,
+    ) -> Result<Option<T>, RunError> {
+        let (model, settings) = (&simulation.model, self.settings);
+        let mut written = None;
+        match peers.join(part, &self.partition)? {
+            Joined::Whole(world) => {
+                written = Some(write(&world)?);
+                (self.federates, self.past) =
+                    world.deal_part(model, &self.partition, settings, |federate| peers.owns(federate));
+            }
+            Joined::Own(part) => self.federates = part.deal(model, &self.partition, settings),
+        }
+        self.attend(simulation);
+        Ok(written)
+    }
+}
+
+/// Tells the other processes, if there are any, that this one cannot go on; gives the error back.
+pub(super) fn told<M: Model>(peers: Option<&Peers<M>>, error: RunError) -> RunError {
+    if let Some(peers) = peers.filter(|_| !matches!(error, RunError::Peers(_))) {
+        peers.tell_failure(&error.to_string());
+    }
+    error
+}

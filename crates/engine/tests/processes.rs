@@ -1,0 +1,287 @@
+//! A run of several processes gives the result of the sequential run: under every protocol, with any number of threads in each, over a
+//! transport that delays frames as it likes, cut into steps and legs, with events from outside and checkpoints.
+//!
+//! The processes are threads here, joined by a transport in memory. `PACELINE_CASES` sets the number of random models (default 60),
+//! `PACELINE_SEED` the first.
+
+mod facts;
+mod mesh;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use facts::{Facts, assert_same, facts, setting};
+use mesh::{Hop, Mesh};
+use paceline_engine::{
+    CheckpointFile, Checkpoints, Monitor, PeersError, PeersErrorKind, Protocol, QueueKind, Report, RunError,
+    SendError, Simulation,
+};
+use paceline_kernel::{LpId, Model, Rng, TieBreak, Time};
+use paceline_transport::Memory;
+
+type Outcome = Result<Report<<Mesh as Model>::Output>, RunError>;
+
+/// Protocols that several processes can run.
+fn protocols() -> impl Iterator<Item = Protocol> {
+    Protocol::ALL.into_iter().map(|(protocol, ..)| protocol).filter(|own| *own != Protocol::Sequential)
+}
+
+/// Runs each of these as a process of one run.
+fn together(ends: Vec<Memory>, run: impl Fn(u32, Arc<Memory>) -> Outcome + Sync) -> Vec<Outcome> {
+    thread::scope(|scope| {
+        let run = &run;
+        let start = |(rank, end)| scope.spawn(move || run(rank, Arc::new(end)));
+        let runs: Vec<_> = (0..).zip(ends).map(start).collect();
+        runs.into_iter().map(|run| run.join().expect("no process panics")).collect()
+    })
+}
+
+/// An event from outside once the run has come to a time.
+type Injection = (Time, LpId, Hop);
+
+/// How a run is executed: everything that must not matter.
+struct Way {
+    protocol: Protocol,
+    processes: u32,
+    federates: u32,
+    threads: Vec<u32>,
+    queue: QueueKind,
+    leg_events: Option<u64>,
+    cuts: Vec<Time>,
+    network: Option<u64>,
+}
+
+impl Way {
+    fn draw(protocol: Protocol, mesh: &Mesh, rng: &mut Rng) -> Self {
+        let processes = 1 + rng.below(u64::from(mesh.lps().min(4))) as u32;
+        let most = u64::from(mesh.lps().min(12) - processes);
+        let mut cuts: Vec<Time> =
+            (0..rng.below(4)).map(|_| Time::nanos(mesh.grain().as_nanos() * rng.below(60))).collect();
+        cuts.sort_unstable();
+        Self {
+            protocol,
+            processes,
+            federates: processes + rng.below(1 + most) as u32,
+            threads: (0..processes).map(|_| 1 + rng.below(3) as u32).collect(),
+            queue: QueueKind::ALL[rng.below(3) as usize].0,
+            leg_events: rng.chance(0.3).then(|| 1 + rng.below(30)),
+            cuts,
+            network: rng.chance(0.7).then(|| rng.u64()),
+        }
+    }
+
+    fn ends(&self) -> Vec<Memory> {
+        match self.network {
+            Some(seed) => Memory::simulated(self.processes, seed),
+            None => Memory::mesh(self.processes),
+        }
+    }
+
+    fn simulation(&self, plain: Simulation<Mesh>, rank: u32) -> Simulation<Mesh> {
+        let run = plain
+            .protocol(self.protocol)
+            .federates(self.federates)
+            .groups(self.federates)
+            .threads(self.threads[rank as usize])
+            .queue(self.queue);
+        match self.leg_events {
+            Some(events) => run.leg_events(events),
+            None => run,
+        }
+    }
+
+    fn what(&self, seed: u64) -> String {
+        let Self { protocol, processes, federates, threads, queue, leg_events, cuts, network } = self;
+        format!(
+            "case {seed}: {protocol:?}, {processes} processes, {federates} federates, {threads:?} threads, {queue:?}, \
+             legs {leg_events:?}, cuts {cuts:?}, network {network:?}"
+        )
+    }
+}
+
+#[test]
+fn however_many_processes_the_result_is_that_of_one() {
+    let first = setting("PACELINE_SEED", 0);
+    let mut joined = 0;
+    for seed in first..first + setting("PACELINE_CASES", 60) {
+        let (mesh, mut rng) = (Mesh::draw(seed, seed % 4 == 3), Rng::new(seed, 0x7065_6572));
+        let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(seed) };
+        let plain = || Simulation::new(mesh.clone()).until(mesh.until()).seed(seed).ties(ties);
+        let injections = injections(&mesh, &mut rng);
+        let reference = sequential(plain().protocol(Protocol::Sequential), &injections);
+        for protocol in protocols() {
+            if mesh.lookahead() == Time::ZERO && !matches!(protocol, Protocol::Auto | Protocol::Optimistic) {
+                continue;
+            }
+            let way = Way::draw(protocol, &mesh, &mut rng);
+            let what = way.what(seed);
+            let runs = together(way.ends(), |rank, end| {
+                let mut run = way.simulation(plain(), rank).join(end).start()?;
+                let mut cuts = way.cuts.clone();
+                for (time, lp, hop) in &injections {
+                    for cut in cuts.extract_if(.., |cut| *cut < *time) {
+                        run.run_until(cut)?;
+                    }
+                    run.run_until(*time)?;
+                    let at = run.earliest().max(*time);
+                    run.send(*lp, at, hop.clone()).expect("it is not over");
+                }
+                cuts.into_iter().try_for_each(|cut| run.run_until(cut).map(drop))?;
+                run.run_until(Time::MAX)?;
+                run.finish()
+            });
+            let mut all = Facts::default();
+            for (rank, run) in runs.into_iter().enumerate() {
+                let report = run.unwrap_or_else(|error| panic!("{what}: process {rank}: {error}"));
+                assert_eq!(report.processes, way.processes, "{what}");
+                let own = facts(report);
+                if rank == 0 {
+                    all = own;
+                } else {
+                    assert!(own.is_part_of(&all), "{what}: process {rank} says the same of all");
+                    joined += 1;
+                }
+            }
+            assert_same(&all, &reference, &what);
+        }
+    }
+    assert!(joined > 0, "some runs had several processes");
+}
+
+fn injections(mesh: &Mesh, rng: &mut Rng) -> Vec<Injection> {
+    let mut times: Vec<u64> = (0..rng.below(4)).map(|_| mesh.grain().as_nanos() * rng.below(60)).collect();
+    times.sort_unstable();
+    let draw =
+        |time| (Time::nanos(time), LpId(rng.below(u64::from(mesh.lps())) as u32), Hop::outside(rng.u64()));
+    times.into_iter().map(draw).collect()
+}
+
+fn sequential(simulation: Simulation<Mesh>, injections: &[Injection]) -> Facts {
+    let mut run = simulation.start().expect("the model keeps the rules");
+    for (time, lp, hop) in injections {
+        run.run_until(*time).expect("as before");
+        let at = run.earliest().max(*time);
+        run.send(*lp, at, hop.clone()).expect("it is not over");
+    }
+    run.run_until(Time::MAX).expect("as before");
+    facts(run.finish().expect("as before"))
+}
+
+#[test]
+fn a_run_is_resumed_by_more_or_fewer_processes() {
+    let folder = tempfile::tempdir().expect("a folder for checkpoints");
+    let path = folder.path().join("run.checkpoint");
+    let mut resumed = 0;
+    for seed in 0..setting("PACELINE_CASES", 40) {
+        let (mesh, mut rng) = (Mesh::draw(seed, seed % 4 == 3), Rng::new(seed, 0x7265_7375));
+        let plain = || Simulation::new(mesh.clone()).until(mesh.until()).seed(seed);
+        let reference =
+            facts(plain().protocol(Protocol::Sequential).run().expect("the model keeps the rules"));
+        for protocol in [Protocol::Window, Protocol::NullMessage, Protocol::Optimistic] {
+            if mesh.lookahead() == Time::ZERO && protocol != Protocol::Optimistic {
+                continue;
+            }
+            let _ = std::fs::remove_file(&path);
+            let way = Way::draw(protocol, &mesh, &mut rng);
+            let (what, cut) = (way.what(seed), Time::nanos(mesh.grain().as_nanos() * rng.below(60)));
+            let first = together(way.ends(), |rank, end| {
+                let checkpoints =
+                    Checkpoints { path: path.clone(), every: Duration::ZERO, header: Vec::new() };
+                let run = way.simulation(plain(), rank).join(end);
+                let run = if rank == 0 { run.checkpoint(checkpoints) } else { run };
+                let mut run = run.start()?;
+                run.run_until(cut)?;
+                run.checkpoint()?;
+                run.run_until(Time::MAX)?;
+                run.finish()
+            });
+            for (rank, run) in first.into_iter().enumerate() {
+                let report = run.unwrap_or_else(|error| panic!("{what}: process {rank}: {error}"));
+                if rank == 0 {
+                    assert_same(&facts(report), &reference, &format!("{what}, with a checkpoint at {cut}"));
+                }
+            }
+            let way = Way::draw(protocol, &mesh, &mut rng);
+            let what = format!("{what}, resumed after {cut} as {}", way.what(seed));
+            let second = together(way.ends(), |rank, end| {
+                let world = world(&path, &mesh);
+                way.simulation(plain(), rank).resume(world).join(end).run()
+            });
+            for (rank, run) in second.into_iter().enumerate() {
+                match run {
+                    Ok(report) if rank == 0 => assert_same(&facts(report), &reference, &what),
+                    Ok(_) | Err(RunError::PastHorizon { .. }) => {}
+                    Err(error) => panic!("{what}: process {rank}: {error}"),
+                }
+            }
+            resumed += 1;
+        }
+    }
+    assert!(resumed > 0, "some runs were resumed");
+}
+
+fn world(path: &Path, mesh: &Mesh) -> paceline_kernel::World<Mesh> {
+    CheckpointFile::open(path).and_then(|file| file.world(mesh)).expect("a checkpoint of this model")
+}
+
+/// A model of several LPs with lookahead.
+fn wide() -> Mesh {
+    (0..).map(|seed| Mesh::draw(seed, false)).find(|mesh| mesh.lps() > 8).expect("some models have many LPs")
+}
+
+#[test]
+fn processes_that_do_not_fit_together_say_what_differs() {
+    let mesh = wide();
+    let plain = || Simulation::new(mesh.clone()).until(Time::secs(1)).protocol(Protocol::Window).threads(1);
+    let differ = together(Memory::mesh(2), |rank, end| plain().seed(u64::from(rank)).join(end).run());
+    let kind = |outcome: &Outcome| match outcome {
+        Err(RunError::Peers(PeersError { kind, .. })) => kind.clone(),
+        other => panic!("{other:?}"),
+    };
+    for outcome in &differ {
+        assert!(matches!(kind(outcome), PeersErrorKind::Differs { what, .. } if what == "seed"));
+    }
+    let idle = together(Memory::mesh(3), |_, end| plain().federates(2).join(end).run());
+    for outcome in &idle {
+        assert_eq!(kind(outcome), PeersErrorKind::Idle { federates: 2, ranks: 3 });
+    }
+    let sequential =
+        together(Memory::mesh(2), |_, end| plain().protocol(Protocol::Sequential).join(end).run());
+    for outcome in &sequential {
+        assert!(matches!(kind(outcome), PeersErrorKind::Unsupported(_)));
+    }
+}
+
+#[test]
+fn who_asks_one_process_to_stop_stops_all() {
+    let mesh = wide();
+    for protocol in protocols() {
+        let monitor = Monitor::new();
+        monitor.stop();
+        let runs = together(Memory::mesh(3), |rank, end| {
+            let run = Simulation::new(mesh.clone()).protocol(protocol).federates(6).threads(2).join(end);
+            if rank == 1 { run.monitor(&monitor).run() } else { run.run() }
+        });
+        for run in runs {
+            let report = run.expect("it stops in order");
+            assert_eq!(report.ended_by, paceline_engine::EndedBy::Interrupted, "{protocol:?}");
+        }
+    }
+}
+
+#[test]
+fn an_event_from_outside_must_be_for_later_in_every_process() {
+    let mesh = wide();
+    let runs = together(Memory::mesh(2), |_, end| {
+        let mut run =
+            Simulation::new(mesh.clone()).protocol(Protocol::Window).federates(4).join(end).start()?;
+        run.run_until(Time::secs(1))?;
+        let early = run.send(LpId(0), Time::ZERO, Hop::outside(1)).expect_err("it is over");
+        assert!(matches!(early, SendError::TooEarly { .. }));
+        assert!(run.run_event().is_err(), "single steps are for one process");
+        Err(RunError::Failed)
+    });
+    assert_eq!(runs.len(), 2);
+}
