@@ -204,5 +204,5 @@ def _mapped(path):
     if (version, record_bytes) != (2, _RECORD_BYTES):
         raise PageError(f"LVT page {path}: has another version of the layout than this program")
     if told != slots:
-        raise PageError(f"LVT page {path}: its size does not fit the slots it tells")
+        raise PageError(f"LVT page {path}: its size does not fit the number of slots in its header")
     return page

@@ -1,6 +1,6 @@
 /*
  * paceline_lvt.h: a simulation program publishes its local virtual time (LVT) on a page of shared memory, so that a pacer
- * can run first who is furthest behind. C99 or C++11, Linux, GCC or Clang; nothing to link; its three files
+ * can run first the thread that is furthest behind. C99 or C++11, Linux, GCC or Clang; nothing to link; its three files
  * have to be in one folder. Agrees with src/layout.rs.
  *
  *     paceline_lvt lvt = PACELINE_LVT_ABSENT;
@@ -15,7 +15,7 @@
  *
  * Invariants:
  * - A publisher belongs to the thread that has opened it, and is that thread's only one on its page. It must not be copied.
- * - A slot is its owner's until it is closed or the owner has ended; a slot whose owner has ended may be claimed by anybody.
+ * - A slot is its owner's until it is closed or the owner has ended;a slot whose owner has ended may be claimed by any thread.
  * - In a forked child the publisher is absent; the child opens one of its own. After exec() the new program's publisher
  *   takes over the slot of the old one.
  * - A page in a plain file kills the program (SIGBUS) if it is truncated meanwhile; sealed ones cannot be truncated.
@@ -55,7 +55,7 @@
 /* In `library`: it gives the core away whenever it waits; it waits now. */
 #define PACELINE_LVT_LIBRARY_YIELDS 1u
 #define PACELINE_LVT_LIBRARY_WAITING 2u
-/* The greatest LVT; and in its place: the owner is done or idle, and holds nobody back. */
+/* The greatest LVT; and the value that stands for "the owner is done or idle, and holds back no thread". */
 #define PACELINE_LVT_MAX ((uint64_t)INT64_MAX)
 #define PACELINE_LVT_DONE UINT64_MAX
 
@@ -77,7 +77,7 @@ typedef struct paceline_lvt {
 #define PACELINE_LVT_NOTHING_YET (PACELINE_LVT_MAX + 1u)
 #define PACELINE_LVT_ABSENT {PACELINE_LVT_NOTHING_YET, UINT64_MAX, 0, NULL, NULL, 0, 0, NULL, 0, {0}, PACELINE_LVT_XEN_NONE}
 
-/* Whether anybody is told: 0 if absent, and in a child of the process that has opened it. */
+/* Whether LVTs are published: 0 if absent, and in a child of the process that has opened it. */
 static inline int paceline_lvt_is_present(const paceline_lvt *lvt) {
     return (lvt->slot != NULL || lvt->xen != PACELINE_LVT_XEN_NONE) && __atomic_load_n(lvt->here, __ATOMIC_RELAXED) != 0;
 }
@@ -88,15 +88,15 @@ static inline void paceline_lvt_write(paceline_lvt *lvt, uint64_t lvt_ns) {
         if (lvt->slot != NULL) {
             __atomic_store_n(&lvt->slot->lvt_ns, lvt_ns, __ATOMIC_RELAXED);
         } else if (paceline_lvt_xen_report(lvt->xen, lvt_ns, lvt->flags) != PACELINE_LVT_XEN_OK) {
-            return; /* refused: what was told before holds */
+            return; /* refused: the last accepted report stays valid */
         }
         lvt->last_ns = lvt_ns;
     }
 }
 
 /*
- * Tells that everything before `lvt_ns` is done. Written only if it is more than the lookahead ahead of what was written
- * last, or behind it; such steps backwards are counted in `backwards`.
+* Publishes that all events before `lvt_ns` are done. The value is written only if it is more than the lookahead ahead of
+ * the last one written, or behind it; such steps backwards are counted in `backwards`.
  */
 static inline void paceline_lvt_publish(paceline_lvt *lvt, uint64_t lvt_ns) {
     if (lvt_ns > PACELINE_LVT_MAX) {
@@ -107,7 +107,7 @@ static inline void paceline_lvt_publish(paceline_lvt *lvt, uint64_t lvt_ns) {
     }
 }
 
-/* Tells that this thread has nothing to do, and so holds nobody back, until it publishes an LVT again. */
+/* Publishes that this thread has nothing to do, and so holds back no other, until it publishes an LVT again. */
 static inline void paceline_lvt_publish_done(paceline_lvt *lvt) {
     if (paceline_lvt_is_present(lvt)) {
         if (lvt->slot != NULL) {
@@ -119,14 +119,14 @@ static inline void paceline_lvt_publish_done(paceline_lvt *lvt) {
     }
 }
 
-/* Thins updates: with the least delay after which others hear of this thread's events, nobody can tell the difference. */
+/* Thins updates. A lookahead of at most the least delay of this thread's messages to others does not affect them. */
 static inline void paceline_lvt_set_lookahead(paceline_lvt *lvt, uint64_t lookahead_ns) {
     if (lvt->slot != NULL || lvt->xen != PACELINE_LVT_XEN_NONE) {
         lvt->lookahead_ns = lookahead_ns < PACELINE_LVT_MAX ? lookahead_ns : PACELINE_LVT_MAX;
     }
 }
 
-/* What the hypervisor is to know of the LVT. Outside of a simulation there is none; who is done stays so. */
+/* The LVT to report to the hypervisor: 0 outside of a simulation, and DONE for a thread that is done. */
 static inline uint64_t paceline_lvt_xen_told(const paceline_lvt *lvt) {
     return !(lvt->flags & PACELINE_LVT_SIMULATION)           ? 0
            : lvt->last_ns == PACELINE_LVT_NOTHING_YET ? PACELINE_LVT_DONE
@@ -153,7 +153,7 @@ static inline void paceline_lvt_ring(paceline_lvt_slot *header) {
     }
 }
 
-/* Tells whether this thread waits for others, so that it need not be run before they have got on. */
+/* Publishes whether this thread waits for others: then it need not run before they have advanced. */
 static inline void paceline_lvt_set_waiting(paceline_lvt *lvt, int waiting) {
     int begins = waiting && !(lvt->flags & PACELINE_LVT_WAITING);
     paceline_lvt_set_flag(lvt, PACELINE_LVT_WAITING, waiting);
@@ -162,7 +162,7 @@ static inline void paceline_lvt_set_waiting(paceline_lvt *lvt, int waiting) {
     }
 }
 
-/* Tells whether this thread simulates and is to be run by its LVT, as it is from the start. */
+/* Publishes whether this thread simulates and is scheduled by its LVT; it is so from the start. */
 static inline void paceline_lvt_set_simulation(paceline_lvt *lvt, int simulation) {
     paceline_lvt_set_flag(lvt, PACELINE_LVT_SIMULATION, simulation);
 }
@@ -208,7 +208,7 @@ static inline int paceline_lvt_open_map(const char *path, uint32_t *entries) {
     return fd;
 }
 
-/* Checks and maps the page. NULL, or what has gone wrong, with `errno` where the system says why. */
+/* Checks and maps the page. Returns NULL, or the error as text, with `errno` if a system call failed. */
 static inline const char *paceline_lvt_map(paceline_lvt *lvt, const char *path, int fd, int is_map, uint32_t entries) {
     const uint32_t *header; /* the magic bytes, version, bytes of a record, slots */
     struct stat file;
@@ -239,7 +239,7 @@ static inline const char *paceline_lvt_map(paceline_lvt *lvt, const char *path, 
     if (header[2] != PACELINE_LVT_VERSION || header[3] != PACELINE_LVT_RECORD_BYTES) {
         return "has another version of the layout than this program";
     }
-    return header[4] == bytes / PACELINE_LVT_RECORD_BYTES - 1 ? NULL : "its size does not fit the slots it tells";
+    return header[4] == bytes / PACELINE_LVT_RECORD_BYTES - 1 ? NULL : "its size does not fit the number of slots in its header";
 }
 
 /* Makes the publisher this process's, and no child's. 0 where that fails. */
@@ -253,12 +253,12 @@ static inline int paceline_lvt_be_here(paceline_lvt *lvt) {
     return 1;
 }
 
-/* Claims a slot of the page that is mapped. NULL, or what has gone wrong, with `errno` where the system says why. */
+/* Claims a slot of the mapped page. Returns NULL, or the error as text, with `errno` if a system call failed. */
 static inline const char *paceline_lvt_claim(paceline_lvt *lvt, const char *name) {
     uint32_t i, room = 0, pid = (uint32_t)getpid(), tid = (uint32_t)syscall(SYS_gettid);
     uint64_t start_time = paceline_lvt_start_time(pid, tid);
     if (start_time == 0) {
-        return "/proc does not tell when this thread was started";
+        return "/proc does not give the start time of this thread";
     }
     if (!paceline_lvt_be_here(lvt)) {
         return "claiming a slot";

@@ -1,7 +1,7 @@
 /*
  * The part of paceline_lvt.h about slots of the LVT page: how they lie in memory, whose they are, and how a thread gets one.
  *
- * Invariants: a slot has one holder at a time, whoever tries at once. A slot whose owner has ended may be taken by anybody;
+ * Invariants: a slot has one holder at a time, even if several threads try at once. Any thread may take a slot whose owner has ended;
  * what cannot be found out about an owner counts as alive.
  */
 #ifndef PACELINE_LVT_SLOT_H
@@ -113,11 +113,11 @@ static inline int paceline_lvt_owner_of(const paceline_lvt_slot *slot, paceline_
     return __atomic_load_n(&slot->tid, __ATOMIC_RELAXED) == owner->tid;
 }
 
-/* Makes `tid` the holder of a slot that is free, or whose owner is gone. 0 if somebody else was quicker. */
+/* Makes `tid` the holder of a slot that is free, or whose owner has ended. Returns 0 if another thread was quicker. */
 static inline int paceline_lvt_take_over(paceline_lvt_slot *slot, const paceline_lvt_owner *owner, uint32_t tid) {
     uint64_t start_time = owner->start_time;
     uint32_t holder = owner->tid;
-    /* `start_time` goes first: from then on the slot changes hands, and only who has set it to 0 may go on. */
+    /* `start_time` is set first: from then on the slot changes hands, and only the thread that has set it to 0 may continue. */
     if (start_time != 0 &&
         !__atomic_compare_exchange_n(&slot->start_time, &start_time, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         return 0;
@@ -133,7 +133,7 @@ static inline int paceline_lvt_take_over(paceline_lvt_slot *slot, const paceline
     return 1;
 }
 
-/* Finds a slot and makes `tid` its holder: one that it had before exec(), that is free, or whose owner is gone. */
+/* Finds a slot and makes `tid` its holder: one that it had before exec(), that is free, or whose owner has ended. */
 static inline paceline_lvt_slot *paceline_lvt_find(paceline_lvt_slot *slots, uint32_t count, uint32_t tid) {
     paceline_lvt_owner owner;
     uint32_t i, pass, at, end;

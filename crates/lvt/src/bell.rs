@@ -1,7 +1,7 @@
 //! The bell of a page: a futex in its header that a thread rings when it begins to wait, so that a pacer can decide at once
 //! instead of at the end of a slice.
 //!
-//! Invariants: nobody rings unless the pacer wants to hear it, so that waiting costs a load and no system call. A lost ring costs a
+//! Invariants: no thread rings unless the pacer listens, so that waiting costs a load and no system call. A lost ring costs a
 //! slice: the pacer never waits without a time limit.
 
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Bell {
     pub(crate) fn ring(mapping: &Mapping) {
         if mapping.held().load(Relaxed) != 0 {
             mapping.bell().fetch_add(1, Release);
-            // Who is not there to hear it looks at the end of its slice.
+            // A pacer that does not listen looks at the page at the end of its slice.
             let _ = futex::wake(mapping.bell(), futex::Flags::empty(), 1);
         }
     }

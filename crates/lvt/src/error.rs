@@ -43,18 +43,18 @@ pub enum Error {
         /// Its flags.
         flags: u32,
     },
-    /// The page belongs to somebody else.
+    /// The page belongs to another user.
     #[error("LVT page {path}: belongs to user {owner}, and this is user {user}")]
     ForeignOwner {
         /// The page.
         path: PathBuf,
         /// Whose it is.
         owner: u32,
-        /// Who wants to use it.
+        /// The user who wants to use it.
         user: u32,
     },
     /// Others may read or write the page.
-    #[error("LVT page {path}: its mode {mode:o} lets other users in; it has to be 600")]
+    #[error("LVT page {path}: its mode {mode:o} gives other users access; it must be 600")]
     Mode {
         /// The page.
         path: PathBuf,
@@ -90,7 +90,7 @@ pub enum Error {
         /// The size of its records.
         found: u32,
     },
-    /// The header tells another number of slots than before: somebody has overwritten it.
+    /// The header has another number of slots than before: it was overwritten.
     #[error("LVT page {path}: its header has changed from {before} slots to {now}")]
     Changed {
         /// The page.
@@ -134,7 +134,7 @@ pub enum Error {
     )]
     NoVcpu(u32),
     /// When the calling thread was started cannot be read.
-    #[error("/proc does not tell when this thread was started: {0}")]
+    #[error("/proc does not give the start time of this thread: {0}")]
     NoProc(String),
 }
 

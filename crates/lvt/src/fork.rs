@@ -19,12 +19,12 @@ pub(crate) struct ForkFlag(NonNull<AtomicU32>);
 
 impl ForkFlag {
     pub(crate) fn new() -> Result<Self> {
-        // SAFETY: a new private mapping at an address of the kernel's choice touches nobody's memory.
+        // SAFETY: a new private mapping at an address of the kernel's choice touches no memory in use.
         let place = unsafe {
             mmap_anonymous(null_mut(), BYTES, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
         };
         let flag = Self(NonNull::new(place.cast()).expect("a mapping is not at address 0"));
-        // SAFETY: the mapping was made above and nobody else knows of it; the advice concerns children only.
+        // SAFETY: the mapping was made above and no other code has its address; the advice concerns children only.
         unsafe { madvise(place, BYTES, Advice::LinuxWipeOnFork)? };
         flag.word().store(1, Relaxed);
         Ok(flag)

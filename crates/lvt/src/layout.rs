@@ -22,7 +22,7 @@ pub const SIMULATION: u32 = 1;
 /// In `flags`: the owner waits for others, and has nothing to do until they get on.
 pub const WAITING: u32 = 2;
 
-/// In `library`: the communication library of the owner gives the core away whenever it waits, and says so in
+/// In `library`: the communication library of the owner yields the core whenever it waits, and publishes that in
 /// [`LIBRARY_WAITING`]. Such an owner can share a scheduling class with others, and can be paced without an LVT.
 pub const LIBRARY_YIELDS: u32 = 1;
 /// In `library`: the owner waits inside its communication library.
@@ -30,7 +30,7 @@ pub const LIBRARY_WAITING: u32 = 2;
 
 /// The greatest LVT.
 pub const LVT_MAX: u64 = i64::MAX as u64;
-/// In the place of an LVT: the owner is done, or idle, and holds nobody back.
+/// In the place of an LVT: the owner is done or idle, and holds back no thread.
 pub const DONE: u64 = u64::MAX;
 
 /// A slot as it lies in memory. The header has the same size, and is only ever seen as bytes.
@@ -90,9 +90,9 @@ impl Slot {
         }
     }
 
-    /// Makes `tid` - 0: nobody - the holder of a slot whose `owner` is gone. `false` if somebody else was quicker.
+    /// Makes `tid` (0: no thread) the holder of a slot whose `owner` has ended. `false` if another thread was quicker.
     pub(crate) fn take_over(&self, owner: Owner, tid: u32) -> bool {
-        // `start_time` goes first: from then on the slot changes hands, and only who has set it to 0 may go on.
+        // `start_time` is set first: from then on the slot changes hands, and only the thread that has set it to 0 may continue.
         let known = owner.start_time != 0;
         if known && self.start_time.compare_exchange(owner.start_time, 0, AcqRel, Relaxed).is_err() {
             return false;
@@ -119,7 +119,7 @@ impl Slot {
     pub(crate) fn release(&self, tid: u32) {
         if self.tid.load(Relaxed) == tid {
             self.start_time.store(0, Release);
-            // A slot that somebody has overwritten meanwhile is left as it is.
+            // A slot that was overwritten meanwhile is left as it is.
             let _ = self.tid.compare_exchange(tid, 0, AcqRel, Relaxed);
         }
     }
@@ -152,7 +152,7 @@ pub fn header(slots: u32) -> [u8; RECORD_BYTES] {
     bytes
 }
 
-/// The number of slots that a header tells.
+/// The number of slots according to a header.
 ///
 /// # Errors
 ///

@@ -20,7 +20,7 @@ pub struct Owner {
     pub start_time: u64,
 }
 
-/// The thread `tid` as /proc/PID/task/TID/stat tells.
+/// The thread `tid` according to /proc/PID/task/TID/stat.
 fn stat(pid: i32, tid: i32) -> ProcResult<Stat> {
     Process::new(pid)?.task_from_tid(tid)?.stat()
 }
@@ -30,7 +30,7 @@ impl Owner {
     ///
     /// # Errors
     ///
-    /// [`Error::NoProc`] where /proc does not tell when it was started.
+    /// [`Error::NoProc`] if /proc does not give its start time.
     pub fn of_this_thread() -> Result<Self, Error> {
         let pid = rustix::process::getpid().as_raw_nonzero().get();
         let tid = rustix::thread::gettid().as_raw_nonzero().get();
@@ -42,7 +42,7 @@ impl Owner {
     pub fn has_no_thread(&self) -> bool {
         let (Ok(pid), Ok(tid)) = (i32::try_from(self.pid), i32::try_from(self.tid)) else { return true };
         // The process is not known while the slot changes hands.
-        // SAFETY: signal 0 is sent to nobody; both calls touch no memory.
+        // SAFETY: signal 0 is never delivered; both calls touch no memory.
         let result = unsafe {
             match self.start_time {
                 0 => libc::syscall(libc::SYS_tkill, tid, 0),

@@ -1,9 +1,9 @@
-//! Pages: made, opened, read, and slots taken back from owners that are gone.
+//! Pages: creating, opening and reading them, and taking back slots from owners that have ended.
 //!
 //! A reader never touches memory that can be taken from under it: sealed memory files, BPF maps and devices are mapped,
 //! plain files are read with pread(2). Slots of a plain file that are to be written to - by a publisher, or to take them
-//! back - are mapped all the same; whoever truncates that file meanwhile kills such a program with SIGBUS. Only its owner
-//! can, and where even that is too much, [`Page::create_sealed`] makes a page that nobody can truncate.
+//! back - are mapped all the same; a program that has mapped such a file is killed by SIGBUS if the file is truncated. Only its owner
+//! can do that; [`Page::create_sealed`] makes a page that cannot be truncated.
 
 mod mapping;
 mod open;
@@ -24,7 +24,7 @@ pub(crate) use mapping::Mapping;
 
 /// The environment variable that holds the path of the page.
 pub const ENV: &str = "PACELINE_LVT";
-/// How many slots a page has unless somebody wants another number.
+/// The default number of slots of a page.
 pub const DEFAULT_SLOTS: u32 = 1_024;
 /// The most slots a page can have.
 pub const MAX_SLOTS: u32 = 65_536;
@@ -56,7 +56,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Makes a page in a new file that only this user may read and write. The file stays until somebody removes it; a folder
+    /// Makes a page in a new file that only this user may read and write. The file stays until it is removed; a folder
     /// in memory, such as /dev/shm, is the place for it.
     ///
     /// # Errors
@@ -70,12 +70,12 @@ impl Page {
         let fd = fs::open(path, flags, mode).map_err(|error| Error::system(path, "making it", error))?;
         let made = format(&fd, slots).map_err(|error| Error::system(path, "making it", error));
         made.and_then(|()| Self::of_file(path, fd)).inspect_err(|_| {
-            // The first error is the one to tell.
+            // The first error is the one to report.
             let _ = fs::unlink(path);
         })
     }
 
-    /// Makes a page in a memory file that nobody can truncate. Its [`path`](Self::path) holds as long as this process has
+    /// Makes a page in a memory file that cannot be truncated. Its [`path`](Self::path) holds as long as this process has
     /// the page, and leads to it from all processes of this user; whoever has opened it may use it beyond that.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl Page {
     ///
     /// # Errors
     ///
-    /// Every [`Error`] that tells of a path, save [`Error::Full`], [`Error::Claimed`] and [`Error::Changed`].
+    /// Every [`Error`] that names a path, except [`Error::Full`], [`Error::Claimed`] and [`Error::Changed`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         open::open(path.as_ref())
     }
@@ -130,7 +130,7 @@ impl Page {
         self.id
     }
 
-    /// Copies of all slots that have an owner, by index. An owner may be gone, which [`SlotView::owner`] can tell.
+    /// Copies of all slots that have an owner, by index. An owner may have ended, which [`SlotView::owner`] can tell.
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ impl Page {
     ///
     /// # Errors
     ///
-    /// [`Error::Size`], [`Error::NotAPage`], [`Error::Version`], [`Error::RecordBytes`] or [`Error::Changed`] where somebody
+    /// [`Error::Size`], [`Error::NotAPage`], [`Error::Version`], [`Error::RecordBytes`] or [`Error::Changed`] where another program
     /// has truncated or overwritten the page; [`Error::System`] where it cannot be read.
     pub fn read_into(&self, views: &mut Vec<SlotView>) -> Result<(), Error> {
         views.clear();
@@ -174,7 +174,7 @@ impl Page {
         }
     }
 
-    /// Takes back the slots whose owners are gone; says how many. Needs a look into /proc for each slot that is taken, so
+    /// Takes back the slots whose owners have ended, and returns their number. Reads /proc for each slot that is taken, so
     /// ten times a second is often enough.
     ///
     /// # Errors
@@ -231,7 +231,7 @@ fn check_count(slots: u32) -> Result<(), Error> {
 fn format(fd: &OwnedFd, slots: u32) -> Result<(), Errno> {
     fs::fchmod(fd, Mode::RUSR | Mode::WUSR)?;
     let bytes = page_bytes(slots) as u64;
-    // With room set aside now, nobody is killed later because the file system is full.
+    // With room allocated now, no program is killed later because the file system is full.
     match fs::fallocate(fd, FallocateFlags::empty(), 0, bytes) {
         Err(Errno::OPNOTSUPP) => fs::ftruncate(fd, bytes)?,
         result => result?,

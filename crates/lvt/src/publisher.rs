@@ -110,8 +110,8 @@ impl Publisher {
         Ok(Self { lookahead_ns: 0, seat: Some(seat), ..Self::absent() })
     }
 
-    /// Thins updates: an LVT is written only if it is more than `lookahead_ns` ahead of the one written last. With the least
-    /// delay after which others hear of this thread's events, nobody can tell the difference. 0 unless set.
+    /// Thins updates: an LVT is written only if it is more than `lookahead_ns` ahead of the one written last. A lookahead
+    /// of at most the least delay of this thread's messages to others does not affect them. 0 unless set.
     #[must_use]
     pub fn with_lookahead(mut self, lookahead_ns: u64) -> Self {
         if self.seat.is_some() {
@@ -125,7 +125,7 @@ impl Publisher {
         self.seat.as_ref().is_some_and(|seat| seat.here.is_set())
     }
 
-    /// Tells that everything before `lvt_ns` is done. Goes up to 2^63 - 1 ns; what is greater counts as that. An LVT that
+    /// Publishes that all events before `lvt_ns` are done. The greatest value is 2^63 - 1 ns; a greater one counts as that. An LVT that
     /// goes backwards, however little, is written at once, since its owner may now be the furthest behind; such updates are
     /// counted.
     #[inline]
@@ -136,7 +136,7 @@ impl Publisher {
         }
     }
 
-    /// Tells that this thread has nothing to do, and so holds nobody back, until it publishes an LVT again.
+    /// Publishes that this thread has nothing to do, and so holds back no other, until it publishes an LVT again.
     pub fn publish_done(&mut self) {
         if let Some(slot) = self.slot() {
             slot.lvt_ns.store(DONE, Relaxed);
@@ -144,13 +144,13 @@ impl Publisher {
         }
     }
 
-    /// Tells whether this thread waits for others, so that it need not be run before they have got on.
+    /// Publishes whether this thread waits for others: then it need not run before they have advanced.
     pub fn set_waiting(&mut self, waiting: bool) {
         self.set_flag(WAITING, waiting);
     }
 
-    /// Tells whether this thread simulates and is to be run by its LVT, as it is from the start. Not so while it loads a
-    /// model or writes results, for example: then its LVT means nothing.
+    /// Publishes whether this thread simulates and is scheduled by its LVT; it is so from the start. Set it to `false`, for example,
+    /// while the thread loads a model or writes results: then its LVT means nothing.
     pub fn set_simulation(&mut self, simulation: bool) {
         self.set_flag(SIMULATION, simulation);
     }
@@ -192,7 +192,7 @@ impl Drop for Publisher {
     fn drop(&mut self) {
         if let (Some(slot), Some(seat)) = (self.slot(), &self.seat) {
             slot.release(seat.held.tid);
-            // While the thread ends, its list may be gone already, and is not needed any more.
+            // While the thread ends, its list may have been dropped already, and is not needed any more.
             let _ = HELD.try_with(|list| list.borrow_mut().retain(|held| *held != seat.held));
         }
     }

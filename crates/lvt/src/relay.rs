@@ -1,4 +1,4 @@
-//! Relays: what a virtual machine's guest publishes comes to the host's page, under the ids of the threads that run its virtual
+//! Relays: copy what a virtual machine's guest publishes to the host's page, under the ids of the threads that run its virtual
 //! CPUs (VCPUs).
 //!
 //! A guest cannot be given the host's page: it holds the slots of all. It gets a memory of its own ([`GuestMemory`]), with the
@@ -7,7 +7,7 @@
 //!
 //! Invariants:
 //! - Nothing of a guest's memory reaches the host's page but the least LVT, held to its range, and whether all wait.
-//! - A slot is written to only while it is the VCPU thread's; where that thread has ended, somebody else may have claimed it.
+//! - A slot is written to only while it is the VCPU thread's; when that thread has ended, another one may have claimed it.
 //! - What a look costs is bound by the slots that the guest has used, at most those that its memory has room for.
 
 mod deputy;
@@ -23,7 +23,7 @@ use crate::slot::Name;
 use deputy::Deputy;
 pub use guest::{GuestMemory, GuestReport};
 
-/// How often it is looked whether VCPUs have come or gone.
+/// The period of checks for VCPUs that were added or removed.
 const VCPUS_EVERY: Duration = Duration::from_secs(1);
 
 /// Carries a guest's LVT to the host's page; when it is dropped, its slots there are free again.
@@ -69,7 +69,7 @@ impl Relay {
         self.deputies.len()
     }
 
-    /// Reads the guest's memory at the moment `now`, and writes what it says into the slots of the VCPU threads.
+    /// Reads the guest's memory at the moment `now`, and writes its report into the slots of the VCPU threads.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What a reader sees of a slot: a copy, taken at some moment while its owner goes on.
+//! What a reader sees of a slot: a copy, taken at some moment while its owner runs.
 //!
 //! Any 64 bytes can be read so. Nothing in a view is to be trusted before [`SlotView::owner`] has been looked at.
 

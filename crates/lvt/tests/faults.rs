@@ -1,4 +1,4 @@
-//! Pages that are none, that belong to others, and that somebody truncates or overwrites while they are in use.
+//! Files that are no pages, pages of other users, and pages that are truncated or overwritten while they are in use.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Seek, SeekFrom, Write};

@@ -1,4 +1,4 @@
-//! What a guest publishes comes to the host's page under the ids of the VCPU threads, and nothing else does, whatever the guest
+//! The relay copies what a guest publishes to the host's page under the ids of the VCPU threads, and nothing else, whatever the guest
 //! writes. The virtual machine is this test program, with threads that are called as QEMU calls VCPUs.
 
 use std::collections::HashSet;

@@ -1,6 +1,6 @@
 //! A page as it lies in this process's memory.
 //!
-//! A mapped file that is truncated kills whoever touches what was cut off (SIGBUS). Sealed memory files and BPF maps cannot
+//! If a mapped file is truncated, a program that accesses the part cut off is killed (SIGBUS). Sealed memory files and BPF maps cannot
 //! be truncated; for plain files see [`crate::Page`].
 #![allow(unsafe_code)] // shared memory comes from `mmap` only
 
@@ -28,7 +28,7 @@ unsafe impl Sync for Mapping {}
 impl Mapping {
     /// Maps the page behind `fd`, which must have been checked to have `slots` slots.
     pub(crate) fn new(fd: BorrowedFd<'_>, slots: u32) -> Result<Self> {
-        // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory.
+        // SAFETY: a new mapping at an address of the kernel's choice touches no memory in use.
         let start = unsafe {
             mmap(null_mut(), page_bytes(slots), ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, fd, 0)?
         };

@@ -20,7 +20,7 @@ pub struct Deputy {
 }
 
 impl Deputy {
-    /// Claims a slot for `owner`: LVT 0, not in simulation mode. A slot that the thread has already is taken over: somebody kept it
+    /// Claims a slot for `owner`: LVT 0, not in simulation mode. A slot that the thread has already is taken over: another program kept it
     /// for the thread before, and was killed.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ impl Deputy {
         Ok(Self { mapping, index, owner })
     }
 
-    /// For whom the slot is.
+    /// The thread that the slot is claimed for.
     pub const fn owner(&self) -> Owner {
         self.owner
     }

@@ -26,7 +26,7 @@ const CHUNK_RECORDS: usize = 64;
 pub struct GuestReport {
     /// The least LVT in ns of those who simulate, or [`layout::DONE`] where all are done.
     pub lvt_ns: u64,
-    /// Whether all wait who are not done.
+    /// Whether all publishers that are not done wait.
     pub waiting: bool,
 }
 
@@ -101,7 +101,7 @@ impl GuestMemory {
         &self.path
     }
 
-    /// What the guest says at the moment `now`; `None` where nobody there simulates.
+    /// What the guest publishes at the moment `now`; `None` if no thread there simulates.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl GuestMemory {
             let sum = if lapsed { &mut stale } else { &mut fresh };
             *sum = Some(together(*sum, &view));
         }
-        // Who is done stands still and holds nobody back.
+        // A thread that is done does not advance and holds back no other.
         Ok(match (fresh, stale) {
             (Some(GuestReport { lvt_ns: layout::DONE, .. }) | None, Some(stale)) => Some(stale),
             (fresh, _) => fresh,
