@@ -5,7 +5,7 @@
  * one. What a task publishes it finds in the LVT page (crates/lvt), which is a map of this program. All CPUs share four
  * queues, and a free CPU takes the first task that it finds in
  *
- *   OVERDUE    tasks that have waited too long, first come, first served: nobody starves, whatever the page says
+ *   OVERDUE    tasks that have waited too long, first come, first served: no task starves, whatever the page says
  *   ORDINARY   tasks that publish nothing, by the CPU time that they have had; a share according to their number. A turn that is
  *              given away by a yield counts as used up.
  *   LEAST      tasks by their LVT: the heart of the policy. Equals in the order of their arrival.
@@ -73,7 +73,7 @@ void paceline_enqueue(u64 *ctx)
 		return;
 	}
 	if (!pace->queue || (enq_flags & SCX_ENQ_WAKEUP)) {
-		/* Who has slept has neither polled nor been stuck, and was woken for a reason. */
+		/* A task that has slept has neither polled nor been stuck, and was woken for a reason. */
 		pace->stuck_ns = 0;
 		pace->yielded = 0;
 		pace->advanced = 1;
@@ -99,7 +99,7 @@ void paceline_enqueue(u64 *ctx)
 	}
 }
 
-/* The LVT of the first task in the queue of the least; NOT_LEAST: nobody is there. */
+/* The LVT of the first task in the queue of the least; NOT_LEAST: the queue is empty. */
 static u64 least_key(void)
 {
 	struct bpf_iter_scx_dsq it;

@@ -14,7 +14,7 @@ struct settings {
 	u64 slots;           /* of the page */
 };
 
-/* What the policy tells; the counters count from the first load on. */
+/* What the policy reports; the counters count from the first load on. */
 struct told {
 	u64 exit_kind;       /* of enum scx_exit_kind; 0 while the policy runs */
 	u64 ran_ns;          /* CPU time of tasks in the class */

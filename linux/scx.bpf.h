@@ -3,7 +3,7 @@
  * (sched_ext), Linux 6.16 and later. No generated vmlinux.h and no libbpf header is needed.
  *
  * Only the members that are used are declared; where they lie is found out when the policy is loaded (CO-RE), so their order
- * here means nothing. Functions of the kernel are weak: the loader tells of one that is missing.
+ * here means nothing. Functions of the kernel are weak: the loader reports one that is missing.
  */
 #ifndef PACELINE_SCX_BPF_H
 #define PACELINE_SCX_BPF_H

@@ -22,7 +22,7 @@ enum queue { LEAST = 1, WAITING, ORDINARY, OVERDUE };
 
 #define SLOTS_MAX 4096
 #define CPUS_MAX 512
-#define CLOCK_TICK_NS 10000000ULL /* start times are told in hundredths of a second */
+#define CLOCK_TICK_NS 10000000ULL /* /proc gives start times in hundredths of a second */
 #define SLOTS_PER_TICK 128
 #define RESCUE_TICKS 4
 #define WAIT_MAX_NS 800000000ULL

@@ -1,6 +1,6 @@
 /*
  * What the timer does once a slice: ends slices, finds the tasks of new slots, and lets tasks that have waited too long be taken
- * first. Included by least_lvt.bpf.c, whose head tells the whole.
+ * first. Included by least_lvt.bpf.c, whose head describes the policy.
  *
  * Invariant: it runs in an interrupt, and holds no queue for longer than a look at its tasks takes.
  */
@@ -18,7 +18,7 @@ struct look {
 	u64 least_ns;     /* of the LVTs that running tasks were taken for; NOT_LEAST: none */
 };
 
-/* Ends the slice of a CPU whose task has had it; wakes a CPU that has gone to sleep while somebody waits. */
+/* Ends the slice of a CPU whose task has had it; wakes a CPU that has gone to sleep while a task waits. */
 static long end_slice(u32 index, struct look *look)
 {
 	struct cpu *cpu = cpu_of(index);

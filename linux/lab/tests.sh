@@ -166,7 +166,7 @@ two_pacers() {
     wait
 }
 
-# Programs that spoil the page or never give way, beside a simulation: it ends, and nobody waits for more than a second.
+# Programs that spoil the page or never give way, beside a simulation: it ends, and no task waits for more than a second.
 bad_company() {
     timeout -s KILL 120 /pace sched-ext sh -c '
         for what in liar silent backwards scribble; do /load $what 3 >/tmp/$what.out & done

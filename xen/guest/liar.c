@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * liar: takes all the CPU it gets and tells the hypervisor local virtual times that mean nothing:
+ * liar: takes all the CPU it gets and reports meaningless local virtual times to the hypervisor:
  *
  *     random      any, so that half of them go back
  *     least       the least there is, again and again

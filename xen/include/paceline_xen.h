@@ -38,7 +38,7 @@
 #define PACELINE_XEN_SIMULATION 1u
 #define PACELINE_XEN_WAITING 2u
 
-/* The greatest LVT; and in its place: done or idle, holds nobody back. Without PACELINE_XEN_SIMULATION the LVT must be 0. */
+/* The greatest LVT; and the value for "done or idle, holds back no other". Without PACELINE_XEN_SIMULATION the LVT must be 0. */
 #define PACELINE_XEN_LVT_MAX ((uint64_t)0x7fffffffffffffff)
 #define PACELINE_XEN_DONE ((uint64_t)0xffffffffffffffff)
 

@@ -3,7 +3,7 @@
  * The invariants of the run queues, checked at the end of every decision in builds with debugging (and in the shim). A plug-in
  * that keeps its units in run_queue.h's trees calls check_instance after `decided`.
  *
- * - Who is awake runs or waits: nobody is lost.
+ * - A unit that is awake runs or waits: none is lost.
  * - Who waits is awake, and stands in the trees of its place once; each tree is in order. Who is being saved stands in none.
  * - A unit runs on the PCPU that runs it. A PCPU is idle, busy or asked.
  */

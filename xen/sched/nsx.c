@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * NSX: a virtual clock on every unit, and the unit whose clock is furthest behind runs first (NSX paper, section III). The
- * decisions are those of crates/policy/src/simulated_time/nsx.rs with its default settings, whose head tells the reasons.
+ * decisions are those of crates/policy/src/simulated_time/nsx.rs with its default settings, whose head gives the reasons.
  *
  * State: a unit's LVT is ref_time + nticks * tick. At its every tick, a PCPU charges the unit that runs there a whole tick,
  * however long it has run; the slice is one tick, for DOM0 `nsx-dom0-ticks`. Ticks are at whole multiples of the tick on all

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The clocks of NSX: its parameters, what it knows of units and domains, and the three timers that care for clocks that stand
- * still. nsx.c tells the whole story; it is the only one to include this.
+ * still. nsx.c describes the scheduler; no other file includes this one.
  *
  * State: a unit's LVT is ref_time + nticks * tick. It rises by whole ticks, and falls for DOM0 only, whom the master timer puts
  * at sys_lvt. Whose LVT is changed while it waits stands in its queue by the new one, and where it stood among equals.
@@ -79,7 +79,7 @@ static inline struct place place_near(const struct nsx *nsx, const struct nsx_un
 	return place_of(&nsx->base, &own->base, (struct place){NEAR, own->home});
 }
 
-/* Puts a unit at an LVT, in its queue too. Who runs keeps its standing for the rest of its slice. */
+/* Puts a unit at an LVT, in its queue too. A running unit keeps its standing for the rest of its slice. */
 static inline void put_at(struct nsx *nsx, struct nsx_unit *own, uint64_t at_ns)
 {
 	own->ref_time_ns = at_ns;
@@ -212,7 +212,7 @@ static inline void start_timers(struct nsx *nsx, unsigned int cpu)
 	start_timer(&nsx->master_all_lvt, adjust_all_lvt, nsx, cpu, now + MILLISECS(within(nsx_adjust_all_ms, adjust_limits)));
 }
 
-/* They go on on a PCPU that the instance still has. */
+/* They continue on a PCPU that the instance still has. */
 static inline void keep_timers(struct nsx *nsx)
 {
 	keep_timer(&nsx->base, &nsx->master);

@@ -56,7 +56,7 @@ static inline struct sched_resource *cf_check pace_pick_resource(const struct sc
 	return any_resource(unit);
 }
 
-/* Who runs is taken off at once. */
+/* The running unit is taken off at once. */
 static inline void cf_check pace_sleep(const struct scheduler *ops, struct sched_unit *unit)
 {
 	struct pace_unit *own = pace_of(unit);
@@ -72,7 +72,7 @@ static inline void cf_check pace_yield(const struct scheduler *ops, struct sched
 	pace_of(unit)->yielded = true;
 }
 
-/* Who waits may be run elsewhere from now on. */
+/* A waiting unit may run elsewhere from now on. */
 static inline void cf_check pace_context_saved(const struct scheduler *ops, struct sched_unit *unit)
 {
 	struct pace_sched *sched = sched_of(ops);

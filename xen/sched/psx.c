@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * PSX: the unit with the least simulation time runs first (PSX paper, sections 2 and 3). The decisions are those of
- * crates/policy/src/simulated_time/psx.rs with its default `reads = "tick"`, whose head tells the reasons.
+ * crates/policy/src/simulated_time/psx.rs with its default `reads = "tick"`, whose head gives the reasons.
  *
  * State: a `sim_time` per unit, by which the run queue is ordered; first come, first served among equals. DOM0 always has 0. In
  * normal mode guests have 1, which is round robin with a slice of one tick. Simulation mode begins when a guest that is
@@ -198,7 +198,7 @@ static void cf_check psx_do_schedule(const struct scheduler *ops, struct sched_u
 		own = psx_unit_of(last);
 		ticks = now / tick - before / tick;
 		own->ticks += ticks;
-		/* Between ticks, whoever runs is first among its equals: its tick is not over. */
+		/* Between ticks, the running unit is first among its equals: its tick is not over. */
 		least = queue_least(sched, cpu);
 		goes_on = ticks == 0 && !last->yielded && (!least || least->key.order >= own->sim_time);
 		last->yielded = false;

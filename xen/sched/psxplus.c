@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * PSX+: the least LVT runs first, only evidence of waiting demotes, and nobody starves. The decisions are those of
- * crates/policy/src/simulated_time/psx_plus.rs, whose head tells the reasons and the promises.
+ * PSX+: the least LVT runs first, only evidence of waiting demotes, and no unit starves. The decisions are those of
+ * crates/policy/src/simulated_time/psx_plus.rs, whose head gives the reasons and the guarantees.
  *
  * State: of every unit its account of the period, its LVT and the evidence (psxplus_unit.h); one run queue by classes: who is due
- * for its share, DOM0, federates by where their LVT is expected to be, everybody else in turn. Two timers go off once a period: it
+ * for its share, DOM0, federates by where their LVT is expected to be, all others in turn. Two timers go off once a period: it
  * begins, and shares fall due. Of every domain the ports that are pending, to tell whether who yields has messages to work on.
  *
  * A guest that reports to be done is known to wait; its LVT stays what it was.
@@ -129,7 +129,7 @@ static void cf_check plus_yield(const struct scheduler *ops, struct sched_unit *
 	own->waits = own->waits || !count_ports(unit->domain, &dom->ports);
 }
 
-/* Whether who ran last goes on; if it does not and is awake, it waits. */
+/* Whether the unit that ran last continues; if it does not and is awake, it waits. */
 static bool judge_last(struct plus *plus, unsigned int cpu, struct plus_unit *own, s_time_t now, bool tasklet)
 {
 	struct pace_unit *least;
@@ -259,7 +259,7 @@ static void cf_check plus_dump_settings(const struct scheduler *ops)
 }
 
 static const struct scheduler plus_def = {
-	.name = "PSX+, the least LVT first, with a share for everybody",
+	.name = "PSX+, the least LVT first, with a share for every unit",
 	.opt_name = "psxplus",
 	.sched_id = XEN_SCHEDULER_NULL,
 	.init = plus_init,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The moves of PSX+: what changes a unit's place in the order, whom that asks to decide, and what happens twice a period.
- * Included by psxplus.c, whose head tells the whole.
+ * Included by psxplus.c, whose head describes the scheduler.
  *
  * Locks: the lock of the instance is held, but for the two timers, which take it.
  */
@@ -115,7 +115,7 @@ static inline void reorder(struct plus *plus, struct plus_unit *own)
 	}
 }
 
-/* If the unit runs and somebody waits who comes before it, its PCPU is asked to decide. */
+/* If the unit runs and one that comes before it waits, its PCPU is asked to decide. */
 static inline void give_way(struct plus *plus, const struct plus_unit *own)
 {
 	struct pace_unit *least;
@@ -158,7 +158,7 @@ static inline void enqueue(struct plus *plus, struct plus_unit *own)
 	queue_wait(&plus->base, &own->base, plus_key(own), place);
 }
 
-/* Who is not awake all through a period has no claim to a share of it. */
+/* A unit that is not awake during all of a period has no claim to a share of it. */
 static inline void drop_claim(struct plus_unit *own)
 {
 	own->account.entitled = own->account.due = false;
@@ -238,7 +238,7 @@ static void cf_check claim_shares(void *data)
 	list_for_each_entry (own, &sched->units, base.all)
 		if (own->account.due)
 			reorder(plus, own);
-	/* Those who run already are to stop when they have their share. */
+	/* Units that run already stop when they have their share. */
 	list_for_each_entry (own, &sched->units, base.all)
 		if (own->account.due && own->base.runs_on != NO_CPU)
 			queue_ask(sched, own->base.runs_on);

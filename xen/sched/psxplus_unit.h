@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What PSX+ knows of a unit, where that puts it in the order of all, and the share of a period that nobody can be denied. The same
+ * What PSX+ knows of a unit, where that puts it in the order of all, and the share of a period that every unit is guaranteed. The same
  * as crates/policy/src/simulated_time/psx_plus/vcpu.rs and shares.rs, which tell why.
  *
  * Invariant: the key depends on nothing but what is here, so whoever changes any of it has the run queue put right.

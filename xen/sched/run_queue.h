@@ -230,7 +230,7 @@ static inline struct pace_unit *queue_least_near(const struct pace_sched *sched,
 	return key_less(shared->key, own->key) ? shared : own;
 }
 
-/* `cpu` decides: whoever ran there runs no more. */
+/* `cpu` decides: the unit that ran there runs no more. */
 static inline struct pace_unit *queue_stop(struct pace_sched *sched, unsigned int cpu)
 {
 	struct pace_unit *before = sched->pcpus[cpu].running;

@@ -3,7 +3,7 @@
  * SEDF, simple earliest deadline first: a slice of every period for certain, and what is left over for those who want it. And
  * CSDE and CSDD on top of it: among those whom SEDF would let run, the unit whose domain has most messages waiting on its event
  * channels comes first, then the one that waited longest; CSDD takes DOM0 first if it has any (co-scheduling thesis, sections
- * 3.1.5.2 and 4.4.4). The decisions are those of crates/policy/src/deadline/sedf.rs and csde.rs, whose heads tell the reasons.
+ * 3.1.5.2 and 4.4.4). The decisions are those of crates/policy/src/deadline/sedf.rs and csde.rs, whose heads give the reasons.
  *
  * State: sedf_lines.h has the lines of the PCPUs and the moves between them. A unit belongs to one PCPU, its home: the only one
  * of its affinity, or the one with fewest units that can promise its share, until it is moved. So nobody else can take who has

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The domains of SEDF: how one gets another share, and what is known of its messages. sedf.c tells the story, and is the only one to
+ * The domains of SEDF: how one gets another share, and what is known of its messages. sedf.c describes the scheduler, and is the only one to
  * include this.
  *
  * Invariant: the page of a domain is mapped as long as the domain has it: whoever unmaps it has taken it back before.

@@ -2,7 +2,7 @@
 /*
  * The invariants of SEDF's lines, checked at the end of every decision in builds with debugging (and in the shim).
  *
- * - Who is awake runs, stands in a line, or waits for its period: nobody is lost. Who sleeps is nowhere.
+ * - A unit that is awake runs, is in a line, or waits for its period: none is lost. A sleeping unit is in no line.
  * - Who is awake and has a slice waits for its period exactly if it does not stand or run in the run line.
  * - A unit runs at home. Each tree is in order, and has those that say that they are in it.
  * - A domain is believed to have as many pending ports as its set holds.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The moves between the lines of SEDF, and the choice from them: as crates/policy/src/deadline/sedf/queues.rs, in names and in decisions.
- * sedf.c tells the story.
+ * sedf.c describes the scheduler.
  *
  * Invariants: an awake unit that does not run is in at most one line of its home, one that runs or sleeps in none; an awake unit,
  * even one that runs, waits for its period exactly if it has a slice and its period is to come. A rank can only be too good, as
@@ -55,7 +55,7 @@ static inline void enter(struct sedf *sedf, struct sedf_unit *own)
 		link_period(sedf, own);
 }
 
-/* Charges who runs for what it has run; it keeps its place in the run line among equal deadlines. */
+/* Charges the running unit for the time it has run; it keeps its place in the run line among equal deadlines. */
 static inline void charge(struct sedf *sedf, struct sedf_unit *own)
 {
 	const struct share *share = &own->dom->share;

@@ -40,7 +40,7 @@ extern struct machine machine;
 /* Runs a decision on `cpu` without its end; who ran before. `tasklet`: Xen has work of its own to do there. */
 struct sched_unit *decide(unsigned int cpu, bool tasklet);
 
-/* The end of a decision: whoever has lost the PCPU is saved. */
+/* The end of a decision: the context of the unit that has lost the PCPU is saved. */
 void context_saved(unsigned int cpu);
 
 /* So many random steps, on all that there is; see fuzz.c. */
