@@ -1,4 +1,4 @@
-"""Publishes the local virtual time (LVT) of a simulation in Python, so that a pacer can run first who is furthest behind.
+"""Publishes the local virtual time (LVT) of a simulation in Python, so that a pacer can run first the thread that is furthest behind.
 
     lvt = paceline_lvt.Publisher.from_env("rank 3")     # does nothing where PACELINE_LVT is not set
     lvt.publish(now_ns)                                 # wherever the program knows that everything before is done
@@ -73,7 +73,7 @@ class Publisher:
         return self._at is not None and self._pid == os.getpid()
 
     def publish(self, lvt_ns):
-        """Tells that everything before `lvt_ns` is done. Written if it is more than the lookahead ahead, or behind."""
+        """Publishes that all events before `lvt_ns` are done. Written if it is more than the lookahead ahead, or behind."""
         lvt_ns = min(lvt_ns, LVT_MAX)
         if (self._last_ns == NOTHING_YET or not 0 <= lvt_ns - self._last_ns <= self.lookahead_ns) and self.is_present:
             self._words[8 * self._at + _LVT] = lvt_ns
@@ -81,16 +81,16 @@ class Publisher:
             self._last_ns = lvt_ns
 
     def publish_done(self):
-        """Tells that there is nothing to do, and nobody held back, until an LVT is published again."""
+        """Publishes that this thread has nothing to do, and holds back no other, until it publishes an LVT again."""
         if self.is_present:
             self._words[8 * self._at + _LVT], self._last_ns = DONE, NOTHING_YET
 
     def set_waiting(self, waiting):
-        """Tells whether this thread waits for others."""
+        """Publishes whether this thread waits for others."""
         self._set_flag(WAITING, waiting)
 
     def set_simulation(self, simulation):
-        """Tells whether this thread is to be run by its LVT, as it is from the start."""
+        """Publishes whether this thread is scheduled by its LVT; it is so from the start."""
         self._set_flag(SIMULATION, simulation)
 
     def close(self):
@@ -124,7 +124,7 @@ class Publisher:
         return self._halves[16 * at + _TID], self._words[8 * at + _START_TIME], self._halves[16 * at + _PID]
 
     def _take_over(self, at, owner):
-        # The start time goes first: from then on the slot changes hands, and only who has set it to 0 may go on.
+        # The start time goes first: from then on the slot changes hands, and only the thread that has set it to 0 may continue.
         tid, start_time, _ = owner
         if start_time and not self._swap(8, 8 * (8 * at + _START_TIME), start_time, 0):
             return False
