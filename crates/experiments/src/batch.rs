@@ -5,7 +5,7 @@
 //! boots. A [`Batch`] takes experiments of one backend, does their runs, the longest first, and has each experiment judge.
 //!
 //! Invariants: a run's key says everything that decides its result, so that runs with one key are done once however many
-//! experiments want them; runs do not depend on each other. What comes of a run is told on the calling thread only.
+//! experiments want them; runs do not depend on each other. Results of runs are reported on the calling thread only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

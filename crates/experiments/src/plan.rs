@@ -40,10 +40,10 @@ pub struct Measure {
 /// Why a cell has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CellError {
-    /// The machine could not go on.
+    /// The machine could not continue.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// A simulation of processes could not go on.
+    /// A simulation of processes could not continue.
     #[error(transparent)]
     Processes(#[from] paceline_processes::RunError),
     /// The guests did not do what they are for.

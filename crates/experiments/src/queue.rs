@@ -1,6 +1,6 @@
 //! Tasks side by side on a pool of threads, begun in their order.
 //!
-//! Invariants: what comes of tasks is told on the calling thread only. With one worker the tasks run there too, one after the
+//! Invariants: results of tasks are reported on the calling thread only. With one worker the tasks run there too, one after the
 //! other, and nothing disturbs them. With several no task may wait for another pool: its thread would begin the next task
 //! within it.
 

@@ -7,7 +7,7 @@
 //!
 //! A scenario is read once and can be run under many policies, one after the other or side by side.
 //!
-//! Invariants: every mistake in a file is told at its place before anything runs; what is read depends on the file and its
+//! Invariants: every mistake in a file is reported at its place before anything runs; what is read depends on the file and its
 //! overrides alone.
 //!
 //! ```

@@ -187,7 +187,7 @@ impl Outcome {
     }
 }
 
-/// What all peers share, and nobody changes.
+/// What all peers share, and none changes.
 #[derive(Debug)]
 struct Shared {
     swarm: Bittorrent,

@@ -156,7 +156,7 @@ struct Life {
     leaves: Option<(Time, bool)>,
 }
 
-/// What all peers share, and nobody changes.
+/// What all peers share, and none changes.
 #[derive(Debug)]
 struct Shared {
     chord: Chord,

@@ -82,7 +82,7 @@ pub enum FarmError {
     Hosts(u32),
 }
 
-/// What a worker and the master tell each other.
+/// The messages between a worker and the master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
     /// A worker waits for a task.
@@ -163,7 +163,7 @@ impl Outcome {
     }
 }
 
-/// What all processes of a farm share, and nobody changes.
+/// What all processes of a farm share, and none changes.
 #[derive(Debug)]
 struct Shared {
     farm: Farm,

@@ -43,14 +43,14 @@ pub enum Action {
     WaitAll,
     /// Waits for all ranks.
     Barrier,
-    /// `root` tells all others so many bytes.
+    /// `root` sends this number of bytes to all others.
     Broadcast {
         /// Bytes.
         bytes: f64,
         /// Who has them.
         root: u32,
     },
-    /// All others tell `root` so many bytes; then each rank computes.
+    /// All others send this number of bytes to `root`; then each rank computes.
     Reduce {
         /// Bytes of each rank.
         bytes: f64,
@@ -66,7 +66,7 @@ pub enum Action {
         /// Flops after that.
         flops: f64,
     },
-    /// Everybody tells everybody so many bytes.
+    /// Every rank sends this number of bytes to every other.
     Exchange {
         /// Bytes from each rank to each other.
         bytes: f64,

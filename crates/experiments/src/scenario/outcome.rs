@@ -1,4 +1,4 @@
-//! What a scenario came to under a policy.
+//! The outcome of a scenario under a policy.
 //!
 //! Invariant: all but what is said of the machine's own speed follows from scenario and policy.
 
@@ -13,7 +13,7 @@ use thiserror::Error;
 use super::domains::Group;
 use super::workload::Workload;
 
-/// What a scenario came to under a policy.
+/// The outcome of a scenario under a policy.
 #[derive(Debug)]
 pub struct Outcome {
     /// The policy.
@@ -26,7 +26,7 @@ pub struct Outcome {
     pub workloads: Vec<WorkloadOutcome>,
 }
 
-/// What a group of domains came to.
+/// The outcome of a group of domains.
 #[derive(Debug)]
 pub struct WorkloadOutcome {
     /// The group's name.
@@ -45,7 +45,7 @@ pub struct WorkloadOutcome {
     pub summary: Summary,
 }
 
-/// What federates that are done came to.
+/// The results of federates that are done.
 pub(super) struct Simulated {
     pub digest: Digest,
     pub summary: Summary,
@@ -54,7 +54,7 @@ pub(super) struct Simulated {
 /// Why there is no outcome.
 #[derive(Debug, Error)]
 pub enum OutcomeError {
-    /// The machine could not go on.
+    /// The machine could not continue.
     #[error(transparent)]
     Machine(#[from] MachineError),
     /// What ran in the guests went wrong.

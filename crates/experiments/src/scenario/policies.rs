@@ -3,7 +3,7 @@
 //! Keys that a scenario hands to a policy stand in `[policy]`, and for domains in their `settings`. A table among them whose
 //! name is that of a policy, or of several, holds for these only: so that one scenario can be run under many.
 //!
-//! Invariant: what a policy refuses is told at its place in the file before anything runs.
+//! Invariant: a refusal by a policy is reported at its place in the file before anything runs.
 
 use paceline_kernel::Time;
 use paceline_machine::MachineSpec;

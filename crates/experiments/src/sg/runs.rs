@@ -71,7 +71,7 @@ pub const ALONE: Way = Way {
     pin: false,
 };
 
-/// Is told of the rounds of a run.
+/// The observer of the rounds of a run.
 pub type Observer = Box<dyn FnMut(&RoundRecord<'_>) + Send>;
 
 impl Way {
@@ -159,7 +159,7 @@ impl Stage {
         let mut series = vec![Vec::new(); ways.len()];
         for turn in 0..turns {
             for step in 0..ways.len() {
-                // Nobody is always the first, nor always after the same one.
+                // No way is always the first, nor always after the same one.
                 let step = if turn % 2 == 0 { step } else { ways.len() - 1 - step };
                 let place = (step + turn) % ways.len();
                 let report = run(place, ways[place])?;

@@ -1,9 +1,9 @@
-//! Whom a peer serves: the choke algorithm (Cohen, 2003, section 3).
+//! Which peers a peer serves: the choke algorithm (Cohen, 2003, section 3).
 //!
 //! In every round a peer that downloads unchokes those that are fastest to it, and one more drawn from the others, the optimistic
 //! unchoke, another one after every third round. A peer that has the whole file serves those whose turn is longest ago.
 //!
-//! Invariant: nobody is unchoked who is not interested, and at most `slots` + 1 peers are.
+//! Invariant: only interested peers are unchoked, and at most `slots` + 1 of them.
 
 use std::cmp::Reverse;
 
@@ -88,7 +88,7 @@ mod test {
                         && unchoked.iter().all(|peer| *peer < count)
                 );
                 assert_eq!(unchoked.len() as u32, count.min(slots + 1), "seed {seed}");
-                // But for one, nobody unchoked is slower than somebody choked.
+                // With one exception, no unchoked peer is slower than a choked one.
                 let is_unchoked = |candidate: &&Candidate| unchoked.contains(&candidate.peer);
                 let fastest =
                     interested.iter().filter(|other| !is_unchoked(other)).map(|other| other.rate).max();

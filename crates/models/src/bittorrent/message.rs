@@ -1,4 +1,4 @@
-//! What the peers of a swarm and its tracker tell each other, and how large that is.
+//! The messages between the peers of a swarm and its tracker, and their sizes.
 
 /// Bytes of a question to the tracker, as a client's HTTP request has them about.
 const QUERY_BYTES: f64 = 100.0;

@@ -1,4 +1,4 @@
-//! The tracker: it knows who is in the swarm, and tells whoever asks of some of them.
+//! The tracker: it knows the peers of the swarm, and sends some of them to every peer that asks.
 //!
 //! Invariant: `places` says where in `peers` each peer is.
 
@@ -34,7 +34,7 @@ pub(super) async fn run(cx: Process<Message>, number: u32, block_bytes: f64) {
     }
 }
 
-/// Who is in the swarm.
+/// The peers in the swarm.
 #[derive(Debug, Default)]
 struct Known {
     peers: Vec<u32>,

@@ -1,4 +1,4 @@
-//! What peers tell each other.
+//! The messages between peers.
 
 /// Peers whose number this is are not there.
 pub(super) const NOBODY: u32 = u32::MAX;
@@ -28,7 +28,7 @@ pub enum Message {
         /// How often the question was passed on.
         hops: u32,
     },
-    /// Who is before you on the ring, and who after?
+    /// Which peers are before and after you on the ring?
     Neighbours {
         /// Who wants to know.
         asker: u32,

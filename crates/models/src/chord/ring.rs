@@ -1,4 +1,4 @@
-//! Places on the ring of keys, and who holds which.
+//! Places on the ring of keys, and the peer that holds each key.
 //!
 //! Invariant: no two peers have the same place.
 

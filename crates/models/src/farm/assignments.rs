@@ -1,4 +1,4 @@
-//! Who does which task: what the master knows, without how it is told.
+//! Which worker does which task: the state of the master, without its messages.
 //!
 //! Invariants: a task that is not done waits to be handed out, or is assigned to exactly one worker; a worker has at most one task.
 

@@ -1,4 +1,4 @@
-//! What nodes tell each other and themselves: at most 16 bytes.
+//! The events that nodes send to each other and to themselves: at most 16 bytes.
 
 use serde::{Deserialize, Serialize};
 

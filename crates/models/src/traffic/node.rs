@@ -8,7 +8,7 @@
 //! Invariants. An approach without a queue is `Idle`. With one, its first vehicle waits either for the light (`Light`,
 //! exactly one wake-up is under way) or for room (`Room`). As long as anybody waits for room on a road, it is full: a
 //! place that becomes free goes at once to whoever has waited longest, and is kept for a vehicle that has to wait for
-//! its green first (`promised`). Hence nobody starves as long as the road ahead moves.
+//! its green first (`promised`). Hence no vehicle starves as long as the road ahead moves.
 //!
 //! Every event can be taken back (`undo`): what a step destroys, it keeps. An optimistic run also has events happen that
 //! will never have happened, so nothing here fails in whatever order they come: word of a free place can come before the
@@ -133,7 +133,7 @@ impl<S: Scene> Desk<'_, S> {
         self.cx.lp().0
     }
 
-    /// Lets everybody go who is due: a vehicle is let go one crossing before it departs, so that the message about it is
+    /// Releases all vehicles that are due: a vehicle is let go one crossing before it departs, so that the message about it is
     /// sent as early as the lookahead demands. Then asks to be woken for the next.
     /// At the start of the run those who depart within the first crossing go.
     pub fn depart(&mut self) {

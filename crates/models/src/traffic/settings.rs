@@ -42,7 +42,7 @@ struct TripFile {
 }
 
 impl Traffic {
-    /// Builds the model that `section` describes; `seed` is that of the run. The key `kind` and keys that nobody knows are
+    /// Builds the model that `section` describes; `seed` is that of the run. The key `kind` and unknown keys are
     /// left to the caller.
     pub fn from_section(section: &mut Section, seed: u64) -> Result<Self, ScenarioError> {
         let crossing = duration(section, "crossing", Time::secs(1), MAX_CROSSING)?;
