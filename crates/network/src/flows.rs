@@ -164,7 +164,7 @@ impl<'p> Flows<'p> {
         self.model.terms(links.map(|link| (link.capacity, link.latency)), transfer.narrowest)
     }
 
-    /// Lets a transfer flow whose latency is over.
+    /// Starts the flow of a transfer whose latency is over.
     fn flow(&mut self, slot: u32) {
         let transfer = &self.transfers[slot as usize];
         let (penalty, bound) = self.terms(transfer);

@@ -27,7 +27,7 @@
 //! ```
 //!
 //! Times are seconds, sizes bytes, bandwidths bytes per second, all as `f64`: the models are defined on real numbers. Equal
-//! inputs give equal results, to the bit. There is no thread, clock or file here: whoever reads a platform hands over texts.
+//! inputs give equal results, to the bit. There is no thread, clock or file here: the caller reads the files and passes their text.
 
 #![forbid(unsafe_code)]
 

@@ -69,10 +69,10 @@ pub trait Network {
     /// The time of the next change inside the network, if there is one; not every change ends a transfer.
     fn next(&mut self) -> Option<f64>;
 
-    /// Goes on to time `to`, which is not before [`Self::now`], and appends what has ended on the way to `ended`.
+    /// Advances to time `to`, which is not before [`Self::now`], and appends the transfers that have ended until then to `ended`.
     fn advance_into(&mut self, to: f64, ended: &mut Vec<Ended>);
 
-    /// Goes on to time `to`, which is not before [`Self::now`], and hands out what has ended on the way.
+    /// Advances to time `to`, which is not before [`Self::now`], and returns the transfers that have ended until then.
     fn advance(&mut self, to: f64) -> Vec<Ended> {
         let mut ended = Vec::new();
         self.advance_into(to, &mut ended);

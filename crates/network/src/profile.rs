@@ -2,7 +2,7 @@
 //!
 //! A line is a time in seconds and the value from then on; `#` and `%` open comments. `PERIODICITY s` has the list start
 //! again every `s` seconds, `LOOPAFTER s` so many seconds after its last line. Random profiles (`STOCHASTIC`) are refused.
-//! Invariant: times do not decrease, and a list that starts again takes long enough for time to go on.
+//! Invariant: times do not decrease, and a list that starts again takes long enough for time to advance.
 
 use std::ops::Range;
 use std::sync::Arc;

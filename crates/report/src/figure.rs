@@ -1,6 +1,6 @@
 //! What a figure shows: axes and series of points, without a word on how it looks.
 //!
-//! A figure is plain data and may be anything; [`Figure::check`] tells whether it can be drawn.
+//! A figure is plain data and may be anything; [`Figure::check`] says whether it can be drawn.
 
 use thiserror::Error;
 
@@ -153,7 +153,7 @@ pub struct Figure {
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum FigureError {
     /// A coordinate is infinite, not a number, or beyond [`VALUE_MAX`].
-    #[error("point {point} of series `{series}` is ({x}, {y}), which has no place on a figure")]
+    #[error("point {point} of series `{series}` is ({x}, {y}), which cannot be drawn")]
     NoPlace {
         /// The series' name.
         series: String,

@@ -83,7 +83,7 @@ impl Dragonfly {
         if at.2 != goal.2 {
             links.extend(self.router(at).limiter);
             links.extend(self.router(at).green[goal.2 as usize]);
-            // SimGrid 3.32 goes on from the first chassis, whichever this is; results are to be compared with its results.
+            // SimGrid 3.32 continues from the first chassis, whichever this is; results are to be compared with its results.
             (at.1, at.2) = (0, goal.2);
         }
         if at.1 != goal.1 {

@@ -25,7 +25,7 @@ pub(super) struct User {
 #[repr(C, align(64))]
 pub(crate) struct Link {
     pub capacity: f64,
-    /// In seconds; of no meaning for sharing, but whoever starts a flow looks both up.
+    /// In seconds; of no meaning for sharing, but code that starts a flow looks both up.
     pub latency: f64,
     pub sharing: Sharing,
     pub(super) changed: bool,

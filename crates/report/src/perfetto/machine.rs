@@ -1,7 +1,7 @@
 //! A simulated machine as a Perfetto trace: a process per host with a track per PCPU, on which slices say whose VCPU ran, and
 //! a process with two tracks per domain: its local virtual time as a counter, and its messages with arrows between domains.
 //!
-//! Entries are written as they come, so memory stays bounded; a slice or a message is told when it is over, and readers sort
+//! Entries are written as they come, so memory stays bounded; a slice or a message is written when it is over, and readers sort
 //! by time. Times are those of the machine.
 //!
 //! Invariant: slices of one PCPU do not overlap if those given do not.
@@ -86,7 +86,7 @@ impl MachineTrace {
         self.file.event(to_ns, event(EventType::SliceEnd, track));
     }
 
-    /// A process of `domain` has come to `lvt`.
+    /// A process of `domain` has reached `lvt`.
     pub fn lvt(&mut self, domain: u32, at_ns: u64, lvt: Time) {
         let track = self.lvt_track(domain);
         let double_counter_value = Some(lvt.as_secs_f64());

@@ -108,7 +108,7 @@ impl ProcessTrace {
         Ok(trace)
     }
 
-    /// A round is over; after it is said who went on in it.
+    /// A round is over; the processes that ran in it are reported after it.
     pub fn round(&mut self, round: &TraceRound) {
         let TraceRound { time, size, is_parallel, start, code, answers } = *round;
         self.rounds += 1;
@@ -123,7 +123,7 @@ impl ProcessTrace {
         self.file.event(answers, event(EventType::SliceEnd, CODE));
     }
 
-    /// In the round told last, a process went on at `time` and now waits for something, or has ended. Those without a track are
+    /// In the last reported round, a process ran at `time` and now waits for something, or has ended. Those without a track are
     /// left out.
     pub fn goes_on(&mut self, process: u32, name: &str, time: Time, waits_for: Option<String>) {
         let Some(track) = track(process) else { return };
@@ -150,7 +150,7 @@ impl ProcessTrace {
         self.waits[place] = Some(waits_for.map(|what| (time, what)));
     }
 
-    /// A process waits no longer, at `time`: it goes on, or somebody has ended it.
+    /// A process waits no longer, at `time`: it runs, or it was ended.
     pub fn waited(&mut self, process: u32, time: Time) {
         let wait = self.waits.get_mut(process as usize).and_then(Option::as_mut).and_then(Option::take);
         let Some((track, (since, what))) = track(process).zip(wait) else { return };
@@ -159,7 +159,7 @@ impl ProcessTrace {
         self.file.event(time.as_nanos(), event(EventType::SliceEnd, track));
     }
 
-    /// The run has ended at `time`; whoever waits has waited until then. Writes what is left. The error is the first one that
+    /// The run has ended at `time`; waiting processes have waited until then. Writes what is left. The error is the first one that
     /// there was since the file was made.
     pub fn finish(mut self, time: Time) -> Result<(), TraceError> {
         (0..self.waits.len() as u32).for_each(|process| self.waited(process, time));
