@@ -1,6 +1,6 @@
 //! Scheduling policies of hypervisors, as pure state machines: which virtual CPU runs next on which physical CPU.
 //!
-//! A host - a simulated machine, a test, a real kernel's stand-in - tells a [`Policy`] what happens (a VCPU wakes, sleeps,
+//! A host (a simulated machine, a test, a stand-in for a real kernel) informs a [`Policy`] of what happens (a VCPU wakes, sleeps,
 //! yields, a timer goes off, a message is pending, a guest reports its LVT) and asks it for decisions with
 //! [`Policy::pick`]. The policy answers with [`Orders`]: PCPUs on which it wants to be asked again, and timers.
 //! One file holds one policy, and one folder a family of them; [`round_robin`] is the smallest, the one to read first.
@@ -11,7 +11,7 @@
 //! | proportional share: [`credit`], [`credit2`], [`bvt`] | CPU time used, by weight |
 //! | deadlines: [`sedf`], and by messages on top of it: [`csde`], [`boost`], [`govindan`] | the end of the period |
 //! | real time: [`rt`], [`arinc653`] | fixed priorities with budgets, or fixed windows |
-//! | co-scheduling: [`gang`], [`flexible`], [`implicit`] | who belongs or talks together |
+//! | co-scheduling: [`gang`], [`flexible`], [`implicit`] | membership in a gang, or messages |
 //! | simulated time: [`psx`], [`psx_plus`], [`nsx`], [`nsx_plus`] | LVTs, reported or charged |
 //!
 //! Invariants of every policy: a VCPU is picked on one PCPU at a time; only a VCPU that is awake is picked; the same calls

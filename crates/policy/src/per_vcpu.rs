@@ -1,6 +1,6 @@
-//! What a policy knows of each VCPU, by number.
+//! The state that a policy keeps for each VCPU, by number.
 //!
-//! Invariant: the host talks of VCPUs only between the coming and the going of their domain.
+//! Invariant: the host names a VCPU only between the arrival and the departure of its domain.
 
 use std::ops::{Index, IndexMut};
 

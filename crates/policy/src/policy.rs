@@ -1,4 +1,4 @@
-//! What a host may tell a policy and ask of it: close to the operations table that Xen asks of a scheduler
+//! The interface between a host and a policy: close to the operations table of Xen's schedulers
 //! (NSX paper, figure 3; co-scheduling thesis, figure 25).
 //!
 //! Invariants that the host keeps: time never falls from call to call; [`Policy::wake`] and [`Policy::sleep`] of a VCPU
@@ -83,7 +83,7 @@ pub struct NewDomain {
 /// A decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Pick {
-    /// Who runs; `None` to leave the PCPU idle.
+    /// The VCPU that runs; `None` to leave the PCPU idle.
     pub vcpu: Option<VcpuId>,
     /// After how long to ask again, at the latest; `None` for not before something happens.
     pub slice_ns: Option<u64>,
@@ -167,10 +167,10 @@ pub trait Policy: fmt::Debug + Send {
     /// A VCPU has nothing to do any more, whether it runs or waits to run.
     fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders);
 
-    /// A VCPU that runs lets others go first.
+    /// A running VCPU yields.
     fn yields(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders);
 
-    /// Who runs on `pcpu` from now on? Whoever ran there has done so until now and is runnable again, unless asleep.
+    /// Decides which VCPU runs on `pcpu` from now on. The VCPU that has run there until now is runnable again, unless it sleeps.
     fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick;
 
     /// A timer that was set goes off.
@@ -186,13 +186,13 @@ pub trait Policy: fmt::Debug + Send {
     /// gets a message or reports again, at whatever LVT.
     fn lvt(&mut self, _now_ns: u64, _vcpu: VcpuId, _lvt_ns: u64, _orders: &mut Orders) {}
 
-    /// The guest on a VCPU has put on its page whether a simulation goes on there. What was reported in one that is over
+    /// The guest on a VCPU has put on its page whether it simulates. What was reported in one that is over
     /// says nothing of one that begins.
     fn mode(&mut self, _now_ns: u64, _vcpu: VcpuId, _simulates: bool, _orders: &mut Orders) {}
 
     /// The guest on a VCPU has put on its page whether it only waits for others.
     fn waiting(&mut self, _now_ns: u64, _vcpu: VcpuId, _waits: bool, _orders: &mut Orders) {}
 
-    /// Where everybody stands.
+    /// The per-VCPU state, for tests and traces.
     fn dump(&self, now_ns: u64) -> Vec<Standing>;
 }

@@ -1,9 +1,9 @@
-//! Run queues, as the policies share them: one ordered queue, and what is built of it.
+//! Run queues that the policies share: one ordered queue, and types built from it.
 //!
 //! - [`RunQueue`]: VCPUs in the order of a key; every policy that orders VCPUs does so with this type.
 //! - [`Waiting`]: the VCPUs that wait on a host, each where it may run, least key first and first come first served.
-//! - [`HostQueues`]: the same with who runs where, for policies in which the least key preempts the greatest.
-//! - [`Seats`]: who runs where, for policies that preempt by rules of their own.
+//! - [`HostQueues`]: the same, and which VCPU runs on which PCPU, for policies in which the least key preempts the greatest.
+//! - [`Seats`]: which VCPU runs on which PCPU, for policies that preempt by rules of their own.
 
 mod host;
 mod run_queue;

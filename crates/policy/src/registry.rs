@@ -1,5 +1,5 @@
-//! The table of all policies: their names, what they are, their settings and their constructors. Whatever lists, parses or
-//! builds policies by name takes it from here.
+//! The table of all policies: their names, descriptions, settings and constructors. All code that lists, parses or
+//! builds policies by name uses this table.
 //!
 //! Invariants, which tests keep: names differ; a policy's own name is that of its row; the keys of a row are those that its
 //! policy asks its settings for.
@@ -31,7 +31,7 @@ type Constructor = fn(&mut Settings, Host) -> Result<Box<dyn Policy>, PolicyErro
 pub struct PolicyKind {
     /// By which it is asked for.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A description of one line.
     pub about: &'static str,
     /// The keys of its settings, in the order in which it asks for them.
     pub keys: &'static [&'static str],
@@ -49,14 +49,14 @@ const SERVER: &[&str] = &["priority", "budget", "period"];
 pub static POLICIES: &[PolicyKind] = &[
     PolicyKind {
         name: "round-robin",
-        about: "everybody in turn",
+        about: "all VCPUs in turn, for a slice each",
         keys: &["slice"],
         domain_keys: &[],
         constructor: |settings, host| boxed(RoundRobin::from_settings(settings, host)),
     },
     PolicyKind {
         name: "credit",
-        about: "Xen's credit scheduler: shares by weight and cap, boost for who wakes",
+        about: "Xen's credit scheduler: shares by weight and cap, a boost for VCPUs that wake",
         keys: &["slice", "tick", "ratelimit", "accounting", "boost", "load_balance", "saved_slices"],
         domain_keys: &["weight", "cap"],
         constructor: |settings, host| boxed(Credit::from_settings(settings, host)),
@@ -140,14 +140,14 @@ pub static POLICIES: &[PolicyKind] = &[
     },
     PolicyKind {
         name: "govindan",
-        about: "SEDF, DOM0 with messages first, then who receives and sends most",
+        about: "SEDF, DOM0 with messages first, then the domain that receives and sends most",
         keys: &["window", "choice", "quantum"],
         domain_keys: SHARE,
         constructor: |settings, host| boxed(communication_aware(settings, host)),
     },
     PolicyKind {
         name: "implicit",
-        about: "time sharing that boosts who has messages: at once, periodically or not",
+        about: "time sharing that boosts VCPUs with pending messages: at once, periodically or not",
         keys: &["slice", "reaction", "boost-period"],
         domain_keys: &[],
         constructor: |settings, host| boxed(Implicit::from_settings(settings, host)),
@@ -175,7 +175,7 @@ pub static POLICIES: &[PolicyKind] = &[
     },
     PolicyKind {
         name: "flexible",
-        about: "gang scheduling of those that need it, the others fill the gaps",
+        about: "gang scheduling of VCPUs that need it; the others fill the gaps",
         keys: &["evaluate", "messages", "use", "slot"],
         domain_keys: &["gang"],
         constructor: |settings, host| boxed(flexible(settings, host)),
@@ -210,14 +210,14 @@ pub static POLICIES: &[PolicyKind] = &[
     },
     PolicyKind {
         name: "rt-sporadic",
-        about: "RT-Xen: fixed priorities, what is used comes back a period later",
+        about: "RT-Xen: fixed priorities, used budget is replenished a period later",
         keys: &[],
         domain_keys: SERVER,
         constructor: |_, host| Ok(Box::new(RtServers::<Sporadic>::new(host))),
     },
     PolicyKind {
         name: "psx-plus",
-        about: "the least simulation time first, with a share for everybody and a demotion for who waits",
+        about: "the least simulation time first, with a share for every VCPU and a demotion for those that wait",
         keys: &["tick", "patience", "period", "share_percent"],
         domain_keys: &[],
         constructor: |settings, host| boxed(PsxPlus::from_settings(settings, host)),

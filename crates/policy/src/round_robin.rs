@@ -1,7 +1,7 @@
-//! Round robin: everybody in turn, for a slice each. The reference to read first (co-scheduling thesis, section 3.1.5.2).
+//! Round robin: all VCPUs in turn, for a slice each. The reference to read first (co-scheduling thesis, section 3.1.5.2).
 //!
-//! State: one queue for the host, of VCPUs that are awake and do not run. Who wakes, or has used up a slice, goes to its end.
-//! A PCPU takes the first that may run there. Work-conserving; nobody starves: N others are served at most once each before
+//! State: one queue for the host, of VCPUs that are awake and do not run. A VCPU that wakes, or has used up its slice, goes to the end.
+//! A PCPU takes the first that may run there. Work-conserving; no VCPU starves: N others are served at most once each before
 //! one is served again.
 
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
 //! Named settings of policies and domains, as a scenario file gives them, and what is wrong with them.
 //!
-//! Invariant: a setting that nobody has asked for is a mistake, which [`Settings::finish`] finds.
+//! Invariant: a setting that the policy does not read is a mistake, which [`Settings::finish`] finds.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub enum PolicyError {
         /// What there is.
         allowed: String,
     },
-    /// A value that the setting cannot have.
+    /// A value that the setting does not allow.
     #[error("`{key}` cannot be {value}; allowed: {allowed}")]
     BadValue {
         /// The setting.

@@ -1,4 +1,4 @@
-//! Flexible co-scheduling: gang scheduling for those that need it, the others fill the gaps.
+//! Flexible co-scheduling: gang scheduling for VCPUs that need it; the others fill the gaps.
 //!
 //! Source: co-scheduling thesis, section 2.1.1.2 (Frachtenberg et al., 2003): the processes of a gang scheduler are classed by
 //! what they are seen to do, and a node refuses a switch that would not help.
@@ -14,11 +14,11 @@
 //!   slot and per VCPU of the domain;
 //! - use: how much of the time of these slots it ran without having put on its page that it only waits.
 //!
-//! Fewer messages than `messages` (10) is DC, else less use than `use` percent (50) is F, else CS. Everybody begins as CS.
+//! Fewer messages than `messages` (10) is DC, else less use than `use` percent (50) is F, else CS. Every VCPU begins as CS.
 //!
 //! A gap is a cell of the row of the slot that is empty, or whose VCPU sleeps or is set aside. It is filled from its column:
 //! F first, then DC, then CS of other rows, and in the end those set aside: work-conserving on each PCPU. Within a class who
-//! has not run for longest is first. Nobody starves: each has the slots of its row. Settings: those of [`gang`](crate::gang)
+//! has not run for longest is first. No VCPU starves: each has the slots of its row. Settings: those of [`gang`](crate::gang)
 //! and the three above.
 
 use super::gang::Gang;

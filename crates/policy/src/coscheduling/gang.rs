@@ -2,7 +2,7 @@
 //!
 //! Source: co-scheduling thesis, section 2.1.1.1 (Ousterhout, 1982). The matrix has a column per PCPU and a row per time slot;
 //! all VCPUs of a gang are in one row, the first that has room for them (or a new one), each in its own column, pinned ones in
-//! that of their pin. The rows have the PCPUs in turn, a `slot` each (30 ms); a row in which everybody sleeps is passed over.
+//! that of their pin. The rows have the PCPUs in turn, a `slot` each (30 ms); a row in which all VCPUs sleep is passed over.
 //! Alternate selection: where the cell of the row is empty or its VCPU sleeps, another of that column runs meanwhile: the one
 //! that has not run for longest; the owner of the slot preempts it when it wakes.
 //!
@@ -10,9 +10,9 @@
 //! there are PCPUs is not admitted. Setting of the policy: `slot`.
 //!
 //! State: the matrix; per column, a line of those awake that do not run. A yield changes nothing: the slot is the gang's.
-//! Work-conserving on each PCPU, not over all of them: nobody runs outside its column. Nobody starves.
+//! Work-conserving on each PCPU, not over all of them: no VCPU runs outside its column. None starves.
 //!
-//! [`flexible`](super::flexible) is this one with classes, by which the gaps are filled.
+//! [`flexible`](super::flexible) is gang scheduling in which classes of VCPUs fill the gaps.
 
 mod matrix;
 mod moves;
@@ -63,7 +63,7 @@ pub struct Gang {
     doms: Vec<Option<Domain>>,
     gangs: BTreeMap<Name, Vec<VcpuId>>,
     stints: u64,
-    /// Who has been set aside since it was last looked through.
+    /// The VCPUs set aside since the last slot began.
     asides: Vec<VcpuId>,
 }
 
@@ -71,7 +71,7 @@ pub struct Gang {
 #[derive(Debug, Default)]
 struct Column {
     running: Option<VcpuId>,
-    /// Who is awake and does not run.
+    /// The VCPUs that are awake and do not run.
     line: RunQueue<(u8, u64)>,
 }
 

@@ -1,16 +1,16 @@
 //! Borrowed virtual time (Duda and Cheriton, 1999), the scheduler of the first versions of Xen (co-scheduling thesis,
-//! section 2.3.2): shares by weight, with a loan on future time for who has to answer quickly.
+//! section 2.3.2): shares by weight, with a loan on future time for VCPUs that must answer quickly.
 //!
 //! Every VCPU has an *actual virtual time* (AVT). It advances while the VCPU runs, by `mcu_advance` for each unit of CPU time, so
 //! that half the advance is twice the share. Its *effective virtual time* (EVT) is the AVT less `warp` while the VCPU is
-//! warped. Least EVT runs first. Who runs may go on beyond the next by the *context-switch allowance* before it is changed for
-//! it. Who wakes starts at the least AVT of all who want to run, if it is behind that (*scheduler virtual time*, SVT): what it
-//! did not use is lost. A VCPU stays warped for at most `warp_limit` of CPU time in one go and then not for `unwarp`; sleeping
+//! warped. The least EVT runs first. The running VCPU may exceed the next one's EVT by the *context-switch allowance* before that one
+//! preempts it. A VCPU that wakes behind the least AVT of all runnable ones (*scheduler virtual time*, SVT) starts at SVT: time that
+//! it did not use is lost. A VCPU stays warped for at most `warp_limit` of CPU time in one go and then not for `unwarp`; sleeping
 //! ends a go.
 //!
 //! State: for each VCPU its AVT and warp; one queue for the host ordered by EVT, and the order of AVTs beside it.
-//! Work-conserving. Nobody starves while warps have limits; who is warped without one can keep the others
-//! waiting until it has used up what it borrows.
+//! Work-conserving. No VCPU starves while warps have limits; a VCPU that is warped without a limit can keep the others
+//! waiting until it has used up its loan.
 //!
 //! Virtual time is counted in nanoseconds times the advance, so that all is exact.
 

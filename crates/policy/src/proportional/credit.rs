@@ -4,16 +4,16 @@
 //! A domain has a *weight* and a *cap*. Every tick charges the VCPU that it finds running; every third tick hands out new
 //! credits by weight (`credit/accounting.rs`). A VCPU with credits left is UNDER, one without is OVER; one that wakes while UNDER
 //! is BOOST until a tick finds it running. Every PCPU has a run queue ordered by class (`credit/queues.rs`). It takes the first,
-//! and when that is OVER or nobody it first looks for something better in the queues of its neighbours, going round. Who wakes
+//! and if that is OVER or missing it first looks for a better one in the queues of its neighbours, in a circle. A VCPU that wakes
 //! goes to an idle PCPU, or else to the one it ran on, where it preempts a lower class at once. A VCPU of a capped domain that
 //! has overspent is parked until its credits are positive again.
 //!
 //! State: for each VCPU its credits, class and place; for each PCPU who runs since when; the list of domains that earn.
-//! Work-conserving without caps. Nobody with weight starves: who waits earns, and is UNDER in the end.
+//! Work-conserving without caps. No VCPU with weight starves: a waiting VCPU earns credits and becomes UNDER.
 //!
 //! What differs from Xen: a tick of all PCPUs is one timer, queues are put in order at the accounting instead of at
 //! each PCPU's next tick, and two that wake at the same instant do not claim the same idle PCPU. `accounting = "exact"` charges
-//! the time run, and `ratelimit` lets whoever runs go on for so long, as Xen 4 does.
+//! the time run, and `ratelimit` lets a VCPU run for at least that time, as Xen 4 does.
 
 mod accounting;
 mod queues;
@@ -46,7 +46,7 @@ struct Rules {
     accounting: Accounting,
     boost: bool,
     load_balance: bool,
-    /// Nobody has more credits than this, or less than minus this.
+    /// No VCPU has more credits than this, or less than minus this.
     most_credit_ns: i64,
 }
 
@@ -182,7 +182,7 @@ impl Credit {
         }
     }
 
-    /// Who runs next on `pcpu`: the first of its queue, or somebody of a better class from a neighbour's (`csched_load_balance`).
+    /// The VCPU that runs next on `pcpu`: the first of its queue, or one of a better class from a neighbour's (`csched_load_balance`).
     fn next(&self, pcpu: PcpuId) -> Option<VcpuId> {
         let own = self.queues.first(pcpu);
         let class = own.map(|(class, _)| class);
@@ -196,7 +196,7 @@ impl Credit {
         }
     }
 
-    /// Whether whoever runs on `pcpu` goes on because it has only just begun; for how long then.
+    /// For how long the VCPU on `pcpu` continues because of the rate limit, if it does.
     fn ratelimited(&self, now_ns: u64, pcpu: PcpuId) -> Option<u64> {
         let pcpu = &self.pcpus[pcpu.index()];
         let left_ns = self.rules.ratelimit_ns.saturating_sub(now_ns - pcpu.since_ns);

@@ -2,16 +2,16 @@
 //! run queue that is ordered by credits.
 //!
 //! All VCPUs burn credits while they run, and the lighter the domain the faster: the heaviest burns one for a nanosecond.
-//! Most credits runs first. When who would run next has none left, everybody gets 10 ms worth of credits (or as many times that
-//! as it needs to have some again), and at most half a millisecond is carried over. Who wakes goes to an idle PCPU; or else
-//! preempts on the PCPU it ran on when it has more credits than whoever runs there, or on the one with the least credits
+//! The VCPU with most credits runs first. When the next one has none left, all get 10 ms worth of credits (or the multiple of
+//! that which it needs to have some again), and at most half a millisecond is carried over. A VCPU that wakes goes to an idle PCPU; or else
+//! it preempts on the PCPU it ran on when it has more credits than the VCPU there, or on the one with the least credits
 //! of all when it has more by the *resistance to migration*.
 //!
-//! Later versions of Xen let whoever runs go on for at least a millisecond, as a rule, and for at most 10: settings.
+//! Later versions of Xen let a VCPU run for at least a millisecond by default, and for at most 10: both are settings here.
 //!
 //! State: for each VCPU its credits; one queue for the host, whatever its size, as with Xen's `credit2_runqueue=all`, and
-//! therefore no balance between queues. Work-conserving; nobody starves, because all others run out of credits. Shares are exact
-//! on one PCPU; on several, a reset takes from who runs elsewhere what it has beyond half a millisecond (0 to 2.5 % of a share).
+//! therefore no balance between queues. Work-conserving; no VCPU starves, because all others run out of credits. Shares are exact
+//! on one PCPU; on several, a reset takes from VCPUs that run elsewhere their credits beyond half a millisecond (0 to 2.5 % of a share).
 //!
 //! Cost: a reset goes over all VCPUs. It comes at most once for every 10 ms that the heaviest runs.
 

@@ -1,5 +1,5 @@
-//! The queues of a host for policies that run the least key first: who waits, in order, and who runs where, with what
-//! standing.
+//! The queues of a host for policies that run the least key first: the VCPUs that wait, in order, and the VCPU that runs on each
+//! PCPU, with its standing.
 //!
 //! Invariants: a VCPU waits or runs, never both; a PCPU that is free to be asked is in `idle` or in `busy`, one that has been
 //! asked to decide is in neither until it has decided, so that two VCPUs that wake together ask two PCPUs. Nothing here takes
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::{Place, Waiting};
 use crate::{Orders, PcpuId, VcpuId};
 
-/// Who waits and who runs on a host.
+/// The VCPUs that wait and that run on a host.
 #[derive(Clone, Debug)]
 pub(crate) struct HostQueues<K> {
     waiting: Waiting<K>,
@@ -74,7 +74,7 @@ impl<K: Copy + Ord> HostQueues<K> {
         self.waiting.first_near(pcpu)
     }
 
-    /// Who runs on `pcpu`, and with what standing.
+    /// The VCPU that runs on `pcpu`, and its standing.
     pub(crate) fn running(&self, pcpu: PcpuId) -> Option<(VcpuId, K)> {
         self.running[pcpu.index()]
     }
@@ -84,7 +84,7 @@ impl<K: Copy + Ord> HostQueues<K> {
         self.runs_on[vcpu.index()]
     }
 
-    /// `pcpu` decides: whoever ran there runs no more.
+    /// `pcpu` decides: the VCPU that ran there runs no more.
     pub(crate) fn stop(&mut self, pcpu: PcpuId) -> Option<(VcpuId, K)> {
         let before = self.running[pcpu.index()].take();
         self.idle.remove(&pcpu);
@@ -130,7 +130,7 @@ impl<K: Copy + Ord> HostQueues<K> {
         orders.reschedule(pcpu);
     }
 
-    /// An idle PCPU that can take who waits at `place` and has not been asked yet.
+    /// An idle PCPU that can take a VCPU that waits at `place`, and has not been asked yet.
     pub(crate) fn idle_for(&self, place: Place) -> Option<PcpuId> {
         match place {
             Place::Anywhere => self.idle.first().copied(),
@@ -140,7 +140,7 @@ impl<K: Copy + Ord> HostQueues<K> {
         }
     }
 
-    /// The PCPU that runs the VCPU of the greatest standing of all that can take who waits at `place` and have not been asked.
+    /// Among PCPUs that can take a VCPU that waits at `place` and have not been asked, the one that runs the greatest standing.
     pub(crate) fn greatest_for(&self, place: Place) -> Option<(K, PcpuId)> {
         match place {
             Place::Anywhere | Place::Near(_) => self.busy.last().copied(),
@@ -151,7 +151,7 @@ impl<K: Copy + Ord> HostQueues<K> {
         }
     }
 
-    /// Somebody waits at `place` with `key`: asks an idle PCPU, or else the one whose VCPU has the greatest standing if
+    /// A VCPU waits at `place` with `key`: asks an idle PCPU, or else the one whose VCPU has the greatest standing if
     /// that is greater than `key`.
     pub(crate) fn offer(&mut self, key: K, place: Place, orders: &mut Orders) {
         let greatest = |queues: &Self| {
@@ -163,7 +163,7 @@ impl<K: Copy + Ord> HostQueues<K> {
         }
     }
 
-    /// `vcpu` is gone; a PCPU that ran it is asked to decide.
+    /// `vcpu` has left the host; a PCPU that ran it is asked to decide.
     pub(crate) fn forget(&mut self, vcpu: VcpuId, orders: &mut Orders) {
         self.waiting.leave(vcpu);
         if let Some(pcpu) = self.runs_on(vcpu) {

@@ -1,6 +1,6 @@
 //! The run queue of all policies: VCPUs in the order of a key, the least first.
 //!
-//! Invariants: a VCPU is in a queue once, under the key that it was inserted with, which whoever removes it has to know;
+//! Invariants: a VCPU is in a queue once, under the key that it was inserted with, which the caller must give to remove it;
 //! equal keys are in the order of the VCPUs' numbers. Every operation takes a logarithm of the length.
 
 use std::collections::BTreeSet;
@@ -28,12 +28,12 @@ impl<K: Copy + Ord> RunQueue<K> {
         self.0.remove(&(key, vcpu))
     }
 
-    /// Who is first.
+    /// The first VCPU.
     pub(crate) fn first(&self) -> Option<(K, VcpuId)> {
         self.0.first().copied()
     }
 
-    /// Who is first of those whose key is at least `key`.
+    /// The first VCPU whose key is at least `key`.
     pub(crate) fn first_from(&self, key: K) -> Option<(K, VcpuId)> {
         self.0.range((key, VcpuId(0))..).next().copied()
     }
@@ -48,7 +48,7 @@ impl<K: Copy + Ord> RunQueue<K> {
         self.0.len()
     }
 
-    /// Whether nobody waits.
+    /// Whether the queue is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,6 +1,6 @@
-//! Who runs on which PCPU, and which PCPUs idle.
+//! Which VCPU runs on which PCPU, and which PCPUs idle.
 //!
-//! Invariant: a PCPU is in the set of idle ones when its last pick found nobody and it has not been asked to look again
+//! Invariant: a PCPU is in the set of idle ones when its last pick found no VCPU and it has not been asked to look again
 //! since. So two VCPUs that wake at the same instant claim two PCPUs.
 
 use std::collections::BTreeSet;
@@ -25,12 +25,12 @@ impl Seats {
         self.running.len() as u32
     }
 
-    /// Who runs on `pcpu`.
+    /// The VCPU that runs on `pcpu`.
     pub(crate) fn on(&self, pcpu: PcpuId) -> Option<VcpuId> {
         self.running[pcpu.index()]
     }
 
-    /// From now on `vcpu` runs on `pcpu`, or nobody.
+    /// From now on `vcpu` runs on `pcpu`, or no VCPU.
     pub(crate) fn seat(&mut self, pcpu: PcpuId, vcpu: Option<VcpuId>) {
         self.running[pcpu.index()] = vcpu;
         match vcpu {
@@ -52,7 +52,7 @@ impl Seats {
         asked.is_some()
     }
 
-    /// Who runs where, of the PCPUs that somebody with this pin may use.
+    /// The PCPUs that a VCPU with this pin may use, and the VCPU that runs on each.
     pub(crate) fn running(&self, pin: Option<PcpuId>) -> impl Iterator<Item = (PcpuId, VcpuId)> {
         let all = (0..).map(PcpuId).zip(&self.running);
         let some = all.filter_map(|(pcpu, vcpu)| Some((pcpu, (*vcpu)?)));

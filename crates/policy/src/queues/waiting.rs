@@ -1,4 +1,4 @@
-//! Who waits on a host: all who may run anywhere in one run queue, so that the least of them is its first, and a queue for
+//! The VCPUs that wait on a host: one run queue of those that may run anywhere, whose first is the least of them, and a queue for
 //! each PCPU of those that may run there only, or prefer it.
 //!
 //! Among equal keys it is first come, first served, but for those that are put back.
@@ -131,7 +131,7 @@ impl<K: Copy + Ord> Waiting<K> {
         self.noted.get(vcpu.index()).copied().flatten().map(|(turn, _)| turn)
     }
 
-    /// The first of all who may run anywhere.
+    /// The first of those that may run anywhere.
     pub(crate) fn first_anywhere(&self) -> Option<(Turn<K>, VcpuId)> {
         self.shared.first()
     }
@@ -141,7 +141,7 @@ impl<K: Copy + Ord> Waiting<K> {
         self.own[pcpu.index()].first()
     }
 
-    /// The first who may run on `pcpu`: the least key, then the earliest arrival.
+    /// The first that may run on `pcpu`: the least key, then the earliest arrival.
     pub(crate) fn first(&self, pcpu: PcpuId) -> Option<(K, VcpuId)> {
         let heads = [self.first_anywhere(), self.first_at(pcpu)];
         heads.into_iter().flatten().min().map(|(turn, vcpu)| (turn.key, vcpu))

@@ -3,10 +3,10 @@
 //!
 //! In its window a domain has the host for itself: each of its VCPUs has a PCPU of its own - the one that it is pinned to, and
 //! the others the free ones in order. (Xen's scheduler knows one PCPU; here the same frame holds on all.) A VCPU that sleeps
-//! leaves its PCPU idle, and so does time that belongs to nobody: not work-conserving, and that is the point. Nobody with a
+//! leaves its PCPU idle, and so does time outside of all windows: deliberately not work-conserving. No domain with a
 //! window starves; a domain without one never runs.
 //!
-//! State: the windows in the order of their offsets, and who runs. A timer goes off where a window begins; that it ends is
+//! State: the windows in the order of their offsets, and the running VCPUs. A timer goes off where a window begins; that it ends is
 //! the end of the slices in it.
 
 use std::collections::{BTreeMap, BTreeSet};

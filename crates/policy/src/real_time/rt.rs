@@ -1,15 +1,15 @@
 //! The four servers of RT-Xen (Xi et al., 2011; co-scheduling thesis, section 2.2.2.2): fixed priorities, with a budget of CPU
-//! time for everybody in every period.
+//! time for every server in every period.
 //!
-//! A server runs while it has something to do and some budget left, and nobody of higher priority wants its PCPU. RT-Xen keeps
+//! A server runs while it has something to do and some budget left, and no server of higher priority wants its PCPU. RT-Xen keeps
 //! three queues: RunQ (budget and work, by priority), RdyQ (budget and no work) and RepQ (what is to be replenished, and when).
-//! Here RunQ is a queue for the whole host, RepQ a map by time with one timer, and who is in neither is in RdyQ. The servers
+//! Here RunQ is a queue for the whole host, RepQ a map by time with one timer, and servers in neither are in RdyQ. The servers
 //! differ in what becomes of a budget without work, and in when it comes back: [`Deferrable`], [`Periodic`], [`Polling`],
 //! [`Sporadic`], each in a file of its own.
 //!
 //! RT-Xen rounds budgets to a quantum of 1 ms; here they are exact, the slice being what is left. Priorities hold over the
-//! host: a server that is preempted goes on where a lower one runs. Not work-conserving: without budget nobody runs. Nobody is
-//! refused for want of time: whether budgets can be met is for the analysis that chose them, as with RT-Xen. The low may
+//! host: a server that is preempted continues where a lower one runs. Not work-conserving: without budget no server runs. The policy
+//! admits every server: the analysis that chose the budgets must ensure that they can be met, as with RT-Xen. Low priorities may
 //! starve.
 //!
 //! State: for each VCPU its budget, what is left, and since when it runs.

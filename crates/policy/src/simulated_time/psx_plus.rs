@@ -1,15 +1,15 @@
-//! PSX+: the least LVT runs first, only evidence of waiting demotes, and nobody starves. Our own, after PSX (PSX paper).
+//! PSX+: the least LVT runs first, only evidence of waiting demotes, and no VCPU starves. Paceline's own policy, derived from PSX (PSX paper).
 //!
 //! PSX takes every tick without a new LVT for waiting, so that a federate amid a long event is put last and a polling one
 //! goes first every other time; and whoever reports the least LVT has all the time there is. Here VCPUs run by classes:
 //!
 //! 0. *due*: VCPUs that would not get their minimum share of the period otherwise (`shares` has the rule and the proof);
-//! 1. DOM0, which carries everybody's messages, in turn;
+//! 1. the VCPUs of DOM0, which carries all messages, in turn;
 //! 2. *federates* - VCPUs of guests that simulate and are not known to wait - by LVT, the least first.
 //!    Where an LVT is between two reports is told from the CPU time since the last and the pace before it: a federate that
 //!    runs its windows as a whole would seem to stand still, and by the reports alone the same few would always give way;
 //!    A newcomer is taken for one with LVT 0 until it says what it is, for a period of CPU time at most;
-//! 3. everybody else in turn, the least recently run first: federates that wait, and guests that do not simulate.
+//! 3. all others in turn, the least recently run first: federates that wait, and guests that do not simulate.
 //!
 //! A federate is known to wait when it yields with no message pending, sets its waiting flag, reports that it has nothing to do,
 //! or has run for `patience` without its LVT passing the highest since it last had; DOM0, when it does one of the first two. Who

@@ -1,4 +1,4 @@
-//! The queue of a PCPU: boosted ones, the last boost first; then the one that was preempted; then everybody in turn.
+//! The queue of a PCPU: boosted ones, the last boost first; then the one that was preempted; then all others in turn.
 //!
 //! Invariant: `with_messages` holds exactly those of `order` whose domain has messages, by the order in which they began to
 //! wait: who was preempted comes after all that wait already.
@@ -21,7 +21,7 @@ impl Place {
 
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// Who runs; not in the queue.
+    /// The VCPU that runs; it is not in the queue.
     pub running: Option<VcpuId>,
     /// How many VCPUs belong to the PCPU.
     pub vcpus: u32,
@@ -46,7 +46,7 @@ impl Queue {
         Place { turns: true, number: -self.number() }
     }
 
-    /// The place after everybody.
+    /// The place after all others.
     pub fn last(&mut self) -> Place {
         Place { turns: true, number: self.number() }
     }

@@ -1,4 +1,4 @@
-//! The share of a period that nobody can be denied, and when it falls due.
+//! The share of a period that every VCPU is guaranteed, and when it falls due.
 //!
 //! Let `part` be `percent` of the period. A VCPU that is awake all through a period gets at least `share` of it, which is
 //! `part` divided by the number of VCPUs per PCPU at its begin (at least one, and at least as many as are pinned to any one
@@ -14,7 +14,7 @@
 pub(super) struct Shares {
     pub(super) period_ns: u64,
     percent: u64,
-    /// What everybody gets of this period.
+    /// The share of every VCPU in this period.
     pub(super) share_ns: u64,
 }
 
