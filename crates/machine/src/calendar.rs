@@ -1,6 +1,6 @@
-//! What is going to happen, in the order of time; at one instant, in the order in which it was planned.
+//! The calendar of planned happenings, ordered by time, and at one instant by the order in which they were planned.
 //!
-//! Invariant: nothing is taken back; who plans something puts a number into it by which it can later be seen to be stale.
+//! Invariant: no entry is removed early; each carries a number by which the machine later recognizes a stale entry.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,7 +17,7 @@ pub enum Event {
     Switched { pcpu: PcpuId, number: u32 },
     /// The alarm of PCPU `pcpu`: a slice ends there now or later, if this is the alarm that was set last.
     Slice { pcpu: PcpuId, place: u64 },
-    /// A timer of the policy of `host`, if it was not set anew since.
+    /// A timer of the policy of `host`, unless it was set again since.
     Timer { host: HostId, timer: u32, number: u32 },
     /// A packet comes out of a link.
     Arrival { packet: PacketId },

@@ -1,8 +1,8 @@
-//! What things cost in the machine.
+//! The costs of the machine's operations.
 //!
-//! Invariant: a cost says nothing of the policy: the same table serves every policy that is compared.
+//! Invariant: no cost depends on the policy: the same table serves every policy that is compared.
 
-/// CPU times in nanoseconds on a core that nobody shares, unless said otherwise.
+/// CPU times in nanoseconds on a core that is not shared, unless said otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Costs {
     /// A decision of the hypervisor's scheduler: the interrupt, and asking the policy.
@@ -11,7 +11,7 @@ pub struct Costs {
     pub examined_ps: u64,
     /// Switching from one VCPU to another: registers, page tables, TLB.
     pub switch_ns: u64,
-    /// A VCPU that goes on on another PCPU than before: its cache is cold.
+    /// A VCPU that continues on another PCPU than before: its cache is cold.
     pub migration_ns: u64,
     /// Speed of each of two siblings that share a core, in thousandths of a core.
     pub smt_permille: u64,

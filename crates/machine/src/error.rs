@@ -1,9 +1,9 @@
-//! What can be wrong with a machine.
+//! The errors of a simulated machine.
 
 use paceline_policy::PolicyError;
 use thiserror::Error;
 
-/// A process that cannot go on.
+/// A process that cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// Its domain.
@@ -14,17 +14,17 @@ pub struct Waiting {
     pub waits_for: String,
 }
 
-/// Why a machine cannot run, or cannot go on.
+/// Why a machine cannot run, or cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MachineError {
-    /// A part of the spec that cannot be.
+    /// A value in the spec that is not allowed.
     #[error("{what} cannot be {value}; allowed: {allowed}")]
     BadSpec {
         /// Which part.
         what: String,
         /// What it is.
         value: String,
-        /// What it could be.
+        /// The values that are allowed.
         allowed: String,
     },
     /// The policy of a host refuses its settings or a domain.
@@ -36,7 +36,7 @@ pub enum MachineError {
         source: PolicyError,
     },
     /// Two domains on hosts that no link joins.
-    #[error("a process of {from} sends to one of {to}, and no link joins their hosts")]
+    #[error("a process of {from} sends to a process of {to}, but no link joins their hosts")]
     NoLink {
         /// The sender's domain.
         from: String,
@@ -53,16 +53,16 @@ pub enum MachineError {
         /// How many there are.
         processes: u32,
     },
-    /// Nobody can ever go on.
+    /// No process can ever continue.
     #[error("deadlock at {at_ns} ns: {}", told(waiting))]
     Deadlock {
         /// When.
         at_ns: u64,
-        /// Who waits, and for what.
+        /// The processes that wait, and what each waits for.
         waiting: Vec<Waiting>,
     },
     /// A process that does more and more in no time.
-    #[error("process {process} of {domain} goes on at {at_ns} ns without ever needing time")]
+    #[error("process {process} of {domain} runs forever at {at_ns} ns: none of its operations takes time")]
     Endless {
         /// Its domain.
         domain: String,

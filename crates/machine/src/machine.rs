@@ -29,14 +29,14 @@ pub struct Ran {
     pub programs: Vec<Box<dyn Program>>,
 }
 
-/// Runs a machine until everybody but the competing load is done, or its time is over.
+/// Runs a machine until all processes but the competing load are done, or its time is over.
 pub fn run(spec: MachineSpec) -> Result<Ran, MachineError> {
     struct Nobody;
     impl Observer for Nobody {}
     run_observed(spec, &mut Nobody)
 }
 
-/// The same, while somebody looks on.
+/// The same, with an observer.
 pub fn run_observed(spec: MachineSpec, observer: &mut dyn Observer) -> Result<Ran, MachineError> {
     Machine::build(spec, observer)?.run()
 }
@@ -131,7 +131,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Fulfils what the policy of `host` has ordered; the decisions come when the event in hand is over.
+    /// Fulfils the orders of the policy of `host`; its decisions follow when the current event has been handled.
     pub fn obey(&mut self, host: HostId) {
         let own = &mut self.hosts[host];
         for (timer, at_ns) in self.decisions.orders.timers.drain(..) {
@@ -151,7 +151,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Lets the policies decide where something is to be decided.
+    /// Asks the policies for all decisions that are due.
     pub fn decide(&mut self) {
         /// More decisions at one instant than any policy needs.
         const MOST: u32 = 1_000_000;
@@ -179,7 +179,7 @@ impl Machine<'_> {
         self.vcpus[vcpu].dom.0.checked_sub(self.hosts.len()).map(GuestId)
     }
 
-    /// Books what goes on when the run ends.
+    /// Accounts for the work that is under way when the run ends.
     fn close(&mut self) {
         for pcpu in self.pcpus.ids().iter() {
             if let Some(vcpu) = self.pcpus[pcpu].running {

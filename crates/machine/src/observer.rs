@@ -1,4 +1,4 @@
-//! Looking on while the machine runs: traces and plots.
+//! Observers of a running machine: traces and plots.
 //!
 //! Domains are numbered over the whole machine: the privileged one of each host first, then guests in the order of the spec;
 //! PCPUs and VCPUs likewise.
@@ -7,7 +7,7 @@
 
 use crate::ids::{DomId, PcpuId, VcpuId};
 
-/// Is told what happens; every method does nothing unless it is written.
+/// Receives what happens in the machine; the default of every method does nothing.
 pub trait Observer {
     /// VCPU `vcpu` of domain `dom` ran on PCPU `pcpu` without a break, the hypervisor's work for it included.
     fn ran(&mut self, _pcpu: PcpuId, _dom: DomId, _vcpu: VcpuId, _from_ns: u64, _to_ns: u64) {}
@@ -15,6 +15,6 @@ pub trait Observer {
     /// A process of domain `dom` has put an LVT on its page.
     fn lvt(&mut self, _dom: DomId, _at_ns: u64, _lvt_ns: u64) {}
 
-    /// A message from domain `from` has come to a process of domain `to`.
+    /// A message from domain `from` has reached a process of domain `to`.
     fn message(&mut self, _from: DomId, _to: DomId, _sent_ns: u64, _at_ns: u64) {}
 }

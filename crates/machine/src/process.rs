@@ -1,6 +1,6 @@
 //! The processes of guests.
 //!
-//! Invariant: a process is `alive` in the count of its domain until it is done or its domain is gone; `idle` processes are
+//! Invariant: a process is `alive` in the count of its domain until it is done or its domain has left; `idle` processes are
 //! those that wait for a message and have none.
 
 use std::collections::VecDeque;
@@ -21,15 +21,15 @@ pub enum Stage {
     Stalled(Outgoing),
     /// It waits for a message; if it polls, for so much longer before it does something else.
     Waiting(Wait, u64),
-    /// It needs the CPU for so long, and then lets others go first.
+    /// It needs the CPU for so long, and then yields.
     Yielding(u64),
     /// It needs the CPU for so long, and then sleeps for so long.
     Retiring(u64, u64),
-    /// It needs the CPU for so long, and then goes on with that.
+    /// It needs the CPU for so long, and then continues with that.
     Paying(u64, Box<Stage>),
     /// It is asleep.
     Asleep,
-    /// It is done, or its domain is gone.
+    /// It is done, or its domain has left.
     Done,
 }
 
@@ -45,7 +45,7 @@ pub struct Process {
     pub idle: bool,
     /// Whether it is neither on a VCPU nor in the guest's queue of those that are ready.
     pub off: bool,
-    /// Whether it is done, or its domain is gone.
+    /// Whether it is done, or its domain has left.
     pub ended: bool,
     /// The VCPU it ran on last, as an offset within its domain.
     pub last_vcpu: u32,

@@ -1,4 +1,4 @@
-//! What runs in a guest, and what it may do.
+//! Programs that run in guests, and the operations open to them.
 //!
 //! Invariant: a program sees nothing of the machine but the time, its inbox and the page it shares with the hypervisor; what
 //! it does takes time only by the [`Op`]s it gives out.
@@ -21,18 +21,18 @@ impl ProcessId {
 /// A message that has come.
 #[derive(Debug)]
 pub struct Message {
-    /// From whom.
+    /// The sender.
     pub from: ProcessId,
     /// Its size in bytes.
     pub bytes: u32,
-    /// What it says.
+    /// Its content.
     pub payload: Box<dyn Any + Send>,
 }
 
 /// A message that is to be sent.
 #[derive(Debug)]
 pub struct Outgoing {
-    /// To whom.
+    /// The receiver.
     pub to: ProcessId,
     /// Its size in bytes.
     pub bytes: u32,
@@ -45,7 +45,7 @@ pub struct Outgoing {
 pub enum Wait {
     /// It polls, without end (`spin` in the co-scheduling thesis, table 2).
     Poll,
-    /// It polls for so many nanoseconds, then lets others go first, and so on (`spin-yield`).
+    /// It polls for so many nanoseconds, then yields, and repeats this (`spin-yield`).
     PollThenYield(u64),
     /// It polls for so many nanoseconds, then blocks (`spin-block`).
     PollThenBlock(u64),
@@ -60,9 +60,9 @@ pub enum Op {
     Compute(u64),
     /// Sends a message. Costs CPU time here; stalls while the ring to the privileged domain is full.
     Send(Outgoing),
-    /// Goes on when there is a message in its inbox.
+    /// Waits until there is a message in its inbox.
     Receive(Wait),
-    /// Lets other processes of the guest go first, or else other VCPUs.
+    /// Yields to other processes of the guest, or, if there are none, to other VCPUs.
     Yield,
     /// Is asleep for so many nanoseconds.
     Sleep(u64),
@@ -70,7 +70,7 @@ pub enum Op {
     Done,
 }
 
-/// What a program can see and tell between two [`Op`]s.
+/// What a program can read and publish between two [`Op`]s.
 #[derive(Debug)]
 pub struct Guest<'a> {
     pub(crate) now_ns: u64,
@@ -94,7 +94,7 @@ impl Guest<'_> {
         self.now_ns
     }
 
-    /// Who asks.
+    /// The process that asks.
     pub fn me(&self) -> ProcessId {
         self.me
     }
@@ -121,7 +121,7 @@ impl Guest<'_> {
         self.page.writes += 1;
     }
 
-    /// Puts on the shared page whether a simulation goes on (`switch_scheduler` of the PSX paper). Costs one write.
+    /// Puts on the shared page whether the process simulates (`switch_scheduler` of the PSX paper). Costs one write.
     pub fn flag_simulating(&mut self, simulates: bool) {
         self.page.simulating = Some(simulates);
         self.page.writes += 1;
@@ -135,6 +135,6 @@ pub trait Program: Any + Send + fmt::Debug {
     /// What to do now that the last [`Op`] is done.
     fn next(&mut self, guest: &mut Guest<'_>) -> Op;
 
-    /// What it waits for, for people: asked when nothing can go on any more.
+    /// What it waits for, in words: asked when the machine is deadlocked.
     fn waits_for(&self) -> String;
 }

@@ -1,4 +1,4 @@
-//! How much of a run is still to come: when it is over, and when nobody can go on any more.
+//! The end of a run: when it is over, and when it is deadlocked.
 //!
 //! Invariant: `lively` counts processes of the foreground that have begun, are not done and do not wait for a message with
 //! none in their inbox: they may do something without a new one.
@@ -34,7 +34,7 @@ impl Progress {
         self.lively += 1;
     }
 
-    /// A process that the run waits for is done, or its domain has gone.
+    /// A process that the run waits for is done, or its domain has left.
     pub fn end_process(&mut self) {
         self.lively -= 1;
         self.awaited -= 1;
@@ -45,17 +45,17 @@ impl Progress {
         self.moving += 1;
     }
 
-    /// A domain has come or gone.
+    /// A domain has arrived or left.
     pub fn move_domain(&mut self) {
         self.moving -= 1;
     }
 
-    /// Whether the run waits for nobody any more.
+    /// Whether the run waits for no process any more.
     pub fn is_over(&self) -> bool {
         self.awaited == 0
     }
 
-    /// Whether somebody is waited for and nobody can go on, unless a packet is on its way.
+    /// Whether the run waits for a process and no process can continue, unless a packet is on its way.
     pub fn is_stuck(&self) -> bool {
         self.awaited > 0 && self.lively == 0 && self.moving == 0
     }

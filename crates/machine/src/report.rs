@@ -1,11 +1,11 @@
-//! What came of a run.
+//! The results of a run.
 //!
 //! Invariant: everything here is a function of the spec.
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// Everybody but the competing load is done.
+    /// All processes but the competing load are done.
     Done,
     /// The time that the spec allows is over.
     Horizon,
@@ -35,7 +35,7 @@ pub struct HostReport {
     pub decisions: u64,
     /// Those after which another VCPU ran.
     pub switches: u64,
-    /// VCPUs that went on on another PCPU.
+    /// Times that a VCPU continued on another PCPU.
     pub migrations: u64,
     /// PCPU time that the hypervisor took.
     pub overhead_ns: u64,
@@ -60,7 +60,7 @@ pub struct DomainReport {
     pub polled_ns: u64,
     /// Time that its VCPUs waited for a PCPU.
     pub waited_ns: u64,
-    /// Times that one of its VCPUs was taken from a PCPU while it could have gone on.
+    /// Times that one of its VCPUs was taken from a PCPU while it could have continued.
     pub preemptions: u64,
 }
 

@@ -82,7 +82,7 @@ pub struct DomainSpec {
     /// When it goes, done or not.
     pub leaves_ns: Option<u64>,
     /// Whether the run ends without waiting for it: competing load. What it might still send does not keep others from
-    /// being deadlocked: nobody in the foreground may depend on it.
+    /// being deadlocked: no process in the foreground may depend on it.
     pub background: bool,
 }
 

@@ -73,7 +73,7 @@ pub enum Doing {
     Polling,
 }
 
-/// Something that a VCPU does, for as long as nobody stops it.
+/// Something that a VCPU does until it ends or is stopped.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
     pub doing: Doing,
@@ -105,7 +105,7 @@ pub struct Vcpu {
 /// What a VCPU does for the kernel of its domain.
 #[derive(Debug, Default)]
 pub struct Kernel {
-    /// What it has in hand, and what is left to do of that.
+    /// The work that it has begun, and the rest of it.
     pub errand: Option<Errand>,
     pub left_ns: u64,
     /// Whether it has come to the packets that wait for it, and has not seen the last of them.

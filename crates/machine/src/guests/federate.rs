@@ -1,11 +1,11 @@
 //! Federates of a parallel discrete-event simulation, one a guest process: the kernel's federates, driven by messages.
 //!
-//! What runs here is the code that the engine runs. The federate's work is done at once when its program is asked for the next
-//! [`Op`]; the machine is told the CPU time that it took, and the messages that leave it. So what the simulation computes
-//! does not depend on the machine, and the machine knows nothing of the simulation.
+//! A federate runs the same code here as in the engine. Its work is done at once when the machine asks its program for the next
+//! [`Op`]; the program answers with the CPU time of that work and the messages to send. So the results of the simulation
+//! do not depend on the machine, and the machine knows nothing of the simulation.
 //!
 //! - `conservative`: windows of safe events, and a reduction for LBTS after each;
-//! - `optimistic`: Time Warp, with reductions for GVT that stop nobody;
+//! - `optimistic`: Time Warp, with reductions for GVT during which all federates continue;
 //! - `allreduce`, `transit`: reductions by messages, and what counts messages that are on their way;
 //! - `letter`, `desk`: packets, and what all federates have in common.
 //!
@@ -117,7 +117,7 @@ pub fn federates<M: Model + 'static>(
         let desk = Desk::new(Arc::clone(&model), Arc::clone(&partition), Arc::clone(&guests), id, first);
         let bound = if reached[id as usize] { Time::ZERO } else { guests.until };
         let driver = match &guests.sync {
-            // Where nobody hears from anybody, nothing can be rolled back.
+            // Without messages between federates nothing can be rolled back.
             Protocol::Optimistic(optimism) if !alone => {
                 let warp = Warp::new(federate, optimism);
                 Driver::Optimistic(Box::new(Optimistic::new(warp, model.lookahead())))

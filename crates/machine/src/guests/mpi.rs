@@ -32,7 +32,7 @@ pub struct Mpi {
 }
 
 impl Default for Mpi {
-    /// Polls, as Open MPI and MPICH do unless told otherwise; segments of 64 KiB, and no packets for acknowledgements.
+    /// Polls, as Open MPI and MPICH do by default; segments of 64 KiB, and no packets for acknowledgements.
     fn default() -> Self {
         Self { wait: Wait::Poll, segment_bytes: 65_536, acknowledges: false }
     }
@@ -128,7 +128,7 @@ struct Leaving {
     left: u64,
 }
 
-/// Tells a sender that its message has come.
+/// Acknowledges a message to its sender.
 #[derive(Debug)]
 struct Acknowledged;
 
@@ -299,7 +299,7 @@ pub(crate) fn allreduce(steps: &mut VecDeque<Step>, rank: u32, ranks: u32, bytes
     }
 }
 
-/// A barrier of `ranks`, as `rank` takes part: in step `s` everybody tells the rank 2^s after it (Hensgen, Finkel and Manber,
+/// A barrier of `ranks`, as `rank` takes part: in step `s` every rank sends to the rank 2^s after it (Hensgen, Finkel and Manber,
 /// 1988, dissemination).
 pub(crate) fn barrier(steps: &mut VecDeque<Step>, rank: u32, ranks: u32) {
     let tag = Tag::Collective;

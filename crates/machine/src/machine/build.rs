@@ -255,7 +255,7 @@ impl<'a> Machine<'a> {
         }
         for vcpu in vcpus.iter().take(processes.count() as usize) {
             self.notify(vcpu);
-            // One after the other: who is woken next must not count on a PCPU that is taken.
+            // One after the other: the next VCPU that wakes must not be given a PCPU that is taken.
             self.decide();
         }
     }

@@ -1,6 +1,6 @@
 //! The hypervisor: decisions of the policy, switches, and what a VCPU does while it has a PCPU.
 //!
-//! Invariant: a VCPU on a PCPU that is not switching has a segment; nobody else has one.
+//! Invariant: a VCPU on a PCPU that is not switching has a segment; no other VCPU has one.
 
 use paceline_policy::PcpuId as PolicyPcpu;
 
@@ -15,7 +15,7 @@ fn mix(digest: u64, fact: u64) -> u64 {
 }
 
 impl Machine<'_> {
-    /// Asks the policy who runs on `pcpu` from now on.
+    /// Asks the policy which VCPU runs on `pcpu` from now on.
     pub fn reschedule(&mut self, pcpu: PcpuId) {
         let before = self.pcpus[pcpu].running;
         if let Some(vcpu) = before {
@@ -44,7 +44,7 @@ impl Machine<'_> {
                 u64::from(pcpu.0) << 32 | u64::from(after.map_or(u32::MAX, |vcpu| vcpu.0)),
             );
         }
-        // What the hypervisor had in hand is finished first, unless nobody needs it any more.
+        // The hypervisor first finishes the work that it has begun, unless it is not needed any more.
         let left_ns = self.overhead_left(pcpu);
         let own = &mut self.pcpus[pcpu];
         own.number = own.number.wrapping_add(1);
@@ -66,7 +66,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A VCPU comes to a PCPU. Gives out what that costs.
+    /// Puts a VCPU on a PCPU. Returns the cost.
     fn enters(&mut self, vcpu: VcpuId, pcpu: PcpuId) -> u64 {
         let own = &mut self.vcpus[vcpu];
         let Place::Waits(since_ns) = own.place else {
@@ -114,7 +114,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Sees to it that something happens on `pcpu` when its slice ends.
+    /// Plans the end of the slice on `pcpu`.
     fn set_alarm(&mut self, pcpu: PcpuId) {
         let own = &mut self.pcpus[pcpu];
         if let Some((at_ns, place)) = own.slice
@@ -136,12 +136,12 @@ impl Machine<'_> {
         ends
     }
 
-    /// How much of the work that the hypervisor has begun on `pcpu` is still to do.
+    /// The rest of the work that the hypervisor has begun on `pcpu`.
     pub fn overhead_left(&self, pcpu: PcpuId) -> u64 {
         self.pcpus[pcpu].until_ns.saturating_sub(self.now_ns)
     }
 
-    /// The hypervisor is done: the VCPU on `pcpu` goes on.
+    /// The hypervisor's work is done: the VCPU on `pcpu` continues.
     pub fn switched(&mut self, pcpu: PcpuId) {
         if let Some(vcpu) = self.pcpus[pcpu].running {
             self.proceed(vcpu);
@@ -174,7 +174,7 @@ impl Machine<'_> {
     /// Begins a segment of `work_ns`, or one without end.
     pub fn begin(&mut self, vcpu: VcpuId, doing: Doing, work_ns: Option<u64>) {
         let Place::On(pcpu) = self.vcpus[vcpu].place else {
-            panic!("{vcpu} goes on without a PCPU");
+            panic!("{vcpu} continues without a PCPU");
         };
         let permille = self.permille(pcpu);
         let own = &mut self.vcpus[vcpu];
@@ -210,14 +210,14 @@ impl Machine<'_> {
         }
     }
 
-    /// The segment of `vcpu` has come to its end.
+    /// The segment of `vcpu` has ended.
     pub fn segment_ends(&mut self, vcpu: VcpuId) {
         self.stop(vcpu);
         // Rounding may leave a rest of a nanosecond; it is run like any other.
         self.proceed(vcpu);
     }
 
-    /// Lets `vcpu`, which has a PCPU and no segment, go on with what it has to do.
+    /// Starts the next work of `vcpu`, which has a PCPU and no segment.
     pub fn proceed(&mut self, vcpu: VcpuId) {
         match self.guest_of(vcpu) {
             None => self.proceed_dom0(vcpu),
@@ -236,7 +236,7 @@ impl Machine<'_> {
                 self.hosts[host].policy.wake(self.now_ns, vcpu, &mut self.decisions.orders);
                 self.obey(host);
             }
-            // A packet in hand is done first.
+            // A packet that was begun is finished first.
             Place::On(_) => {
                 if own.segment.is_some_and(|segment| segment.doing != Doing::Kernel) {
                     self.stop(vcpu);
@@ -246,7 +246,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `vcpu`, which has a PCPU, has nothing to do any more. The decision follows at once, so that nobody can be woken while
+    /// `vcpu`, which has a PCPU, has nothing to do any more. The decision follows at once, so that no process can be woken while
     /// the policy still takes it for running.
     pub fn block(&mut self, vcpu: VcpuId) {
         let own = &mut self.vcpus[vcpu];
@@ -260,7 +260,7 @@ impl Machine<'_> {
         self.reschedule(pcpu);
     }
 
-    /// `vcpu`, which has a PCPU, lets others go first.
+    /// `vcpu`, which has a PCPU, yields.
     pub fn yield_vcpu(&mut self, vcpu: VcpuId) {
         let own = &self.vcpus[vcpu];
         let Place::On(pcpu) = own.place else {

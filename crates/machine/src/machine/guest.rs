@@ -1,4 +1,4 @@
-//! Guests: their kernels take packets in, and their schedulers let processes run on their VCPUs in turn.
+//! Guests: their kernels receive packets, and their schedulers run processes on their VCPUs in turn.
 //!
 //! Invariants: a process is on at most one VCPU, or in the queue of those that are ready, or `off`; a process that waits for
 //! a message and has none is `idle`, and `lively` counts those of the foreground that are neither idle nor done.
@@ -17,14 +17,14 @@ enum Next {
     Run(u64),
     /// It polls, for so long or without end.
     Poll(Option<u64>),
-    /// It lets others go first.
+    /// It yields to others.
     Yield,
     /// It does not need the VCPU any more.
     Off,
 }
 
 impl Machine<'_> {
-    /// Lets a VCPU of a guest go on: packets first, then its process, then whoever is ready.
+    /// Starts the next work of a guest's VCPU: packets first, then its process, then the process that has been ready for longest.
     pub fn proceed_guest(&mut self, vcpu: VcpuId, guest: GuestId) {
         loop {
             if let Some(errand) = self.vcpus[vcpu].kernel.errand {
@@ -78,7 +78,7 @@ impl Machine<'_> {
         true
     }
 
-    /// The process that has been ready for longest comes to `vcpu`. Whether there is one.
+    /// Puts the process that has been ready for longest on `vcpu`. Returns whether there is one.
     fn take_ready(&mut self, vcpu: VcpuId, guest: GuestId) -> bool {
         let Some(process) = self.guests[guest].ready.pop_front() else { return false };
         let own = &mut self.vcpus[vcpu];
@@ -179,7 +179,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Asks a program what comes next, and tells the policy what it has put on the shared page.
+    /// Asks a program for its next operation, and reports to the policy what it has put on the shared page.
     fn ask(&mut self, process: ProcessId, vcpu: VcpuId) {
         /// More steps at one instant than any program takes.
         const MOST: u32 = 1_000_000;
@@ -298,7 +298,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A message has come to its process.
+    /// A message has reached its process.
     pub fn hand_over(&mut self, to: ProcessId, message: Message, sent_ns: u64) {
         let from = self.processes[message.from].guest;
         let own = &mut self.processes[to];
@@ -322,7 +322,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A process that was off can go on: on a VCPU that is looking for one, or one that is woken.
+    /// A process that was off can continue: on a VCPU that is looking for one, or one that is woken.
     pub fn make_ready(&mut self, process: ProcessId) {
         let own = &mut self.processes[process];
         own.off = false;

@@ -3,7 +3,7 @@
 //! The six delays of the co-scheduling thesis, section 4.2.1, are nowhere in here: they arise where a packet waits for a VCPU
 //! to get a PCPU, on its way there (sender, privileged domain, link, privileged domain, receiver) and back.
 //!
-//! Invariants: a ring holds no more packets than it has slots, those in hand included; packets of one pair of processes stay
+//! Invariants: a ring holds no more packets than it has slots, those being processed included; packets of one pair of processes stay
 //! in order; a packet is in exactly one place.
 
 use std::collections::BTreeMap;
@@ -103,7 +103,7 @@ impl Machine<'_> {
         self.tell_pending(host, DomId(host.0), pending);
     }
 
-    /// Lets a VCPU of the privileged domain go on with what it has to carry.
+    /// Starts the next packet that a VCPU of the privileged domain has to carry.
     pub fn proceed_dom0(&mut self, vcpu: VcpuId) {
         loop {
             let own = &mut self.vcpus[vcpu];
@@ -157,7 +157,7 @@ impl Machine<'_> {
         let here = self.guests[to].host == self.vcpus[vcpu].host;
         if here && !resumed {
             let own = &mut self.guests[to];
-            // Packets for a guest that is gone are carried and dropped: nobody would ever make place for them.
+            // Packets for a guest that has left are carried and dropped: no process would ever free their places in the ring.
             if own.here && own.receive.packets.len() as u32 + own.receive.kept >= self.costs.ring_slots {
                 own.receive.blocked.push_back((vcpu, errand));
                 return None;
@@ -268,12 +268,12 @@ impl Machine<'_> {
         self.hand_over(to, message, sent_ns);
     }
 
-    /// A packet is lost: its receiver is gone.
+    /// A packet is lost: its receiver has left.
     pub fn drop_packet(&mut self, slot: PacketId) {
         self.network.packets.take(slot);
     }
 
-    /// A guest is gone: what waits for it is dropped; what it has sent still goes.
+    /// A guest has left: packets that wait for it are dropped; those that it has sent are still carried.
     pub fn empty_rings(&mut self, guest: GuestId) {
         let own = &mut self.guests[guest];
         let slots = std::mem::take(&mut own.receive.packets);

@@ -139,7 +139,7 @@ fn messages_that_lead_nowhere() {
             spec.domains.push(domain("far", &[&[Act::Send(0, 0)]]));
             spec.domains[1].host = 1;
         }),
-        "a process of far sends to one of guest, and no link joins their hosts"
+        "a process of far sends to a process of guest, but no link joins their hosts"
     );
 }
 
@@ -248,7 +248,10 @@ fn a_process_that_never_needs_time_is_named() {
         guest.arrives_ns = 3 * MS;
         spec.domains.push(guest);
         let error = run(spec).map(|ran| ran.report).expect_err("it never ends").to_string();
-        assert_eq!(error, "process 1 of endless goes on at 3000000 ns without ever needing time", "{acts:?}");
+        assert_eq!(
+            error, "process 1 of endless runs forever at 3000000 ns: none of its operations takes time",
+            "{acts:?}"
+        );
     }
 }
 

@@ -1,10 +1,10 @@
-//! Reductions over all federates by messages: everybody contributes a value, and everybody gets the whole.
+//! Reductions over all federates by messages: each contributes a value, and each gets the reduced value.
 //!
 //! A state machine: values and notes go in, notes to others come out of `out`, and `whole` has the result. A federate
 //! contributes to one pass after the other, to each once it has the result of the one before.
 //!
 //! Invariant: a whole joins exactly one contribution of every federate. With the butterfly a note may come a pass early, from
-//! a partner that is through already; never earlier, since nobody gets through a pass without everybody.
+//! a partner that is through already; never earlier, since no federate completes a pass before all have contributed to it.
 
 #[cfg(test)]
 mod test;
@@ -18,11 +18,11 @@ use super::Reduction;
 /// What is reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Value {
-    /// No event is before this: least of all.
+    /// No event is before this: the minimum over all federates.
     pub least: Time,
-    /// Messages sent and not received: sum of all.
+    /// Messages sent and not received: the sum over all federates.
     pub transit: i64,
-    /// Whether anybody cannot go on.
+    /// Whether any federate cannot continue.
     pub failed: bool,
 }
 
@@ -36,7 +36,7 @@ impl Value {
     }
 }
 
-/// What federates tell each other in a reduction.
+/// What federates send each other in a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Note {
     /// The part of some; of a butterfly, from which exchange of which pass.
@@ -227,7 +227,7 @@ impl Butterfly {
         }
     }
 
-    /// Goes on as far as the parts that have come allow.
+    /// Advances as far as the received parts allow.
     fn proceed(&mut self, out: &mut Vec<(u32, Note)>) -> Option<Value> {
         loop {
             let stage = self.stage?;

@@ -1,10 +1,10 @@
 //! A conservative federate: windows from LBTS to LBTS plus lookahead, and a reduction by messages after each.
 //!
 //! It runs what is before the bound, in batches, and sends what leaves it. When nothing safe is left, or after so many events,
-//! it takes part in the next reduction, and goes on meanwhile. The reduction is repeated until the messages sent
+//! it takes part in the next reduction, and continues meanwhile. The reduction is repeated until the messages sent
 //! before their senders joined have all come; its result is LBTS, and the bound LBTS plus lookahead.
 //!
-//! A federate that no channel of the model leads to from another one knows that nothing can come: its bound is the horizon.
+//! A federate without an incoming channel from another federate never receives a message: its bound is the horizon.
 //!
 //! Invariant: no event arrives before the bound.
 
@@ -21,7 +21,7 @@ pub(super) struct Conservative<M: Model> {
     since: u64,
     /// Whether nothing is left before the bound.
     idle: bool,
-    /// Whether the reduction in hand is to be repeated, and this federate has not contributed to that yet.
+    /// Whether the current reduction is to be repeated, and this federate has not contributed to that yet.
     again: bool,
 }
 
@@ -31,7 +31,7 @@ impl<M: Model + 'static> Conservative<M> {
         Self { federate, bound, since: 0, idle: false, again: false }
     }
 
-    /// Goes on by one step: a part in a reduction, a batch, or waiting.
+    /// Makes one step: a part in a reduction, a batch, or waiting.
     pub fn turn(&mut self, desk: &mut Desk<M>, guest: &mut Guest<'_>) {
         desk.sweep(guest);
         if !desk.arrived.events.is_empty() {

@@ -1,7 +1,7 @@
-//! What every federate has in its guest, whatever keeps it in step: the way to the others, the reductions, what its work costs,
+//! What every federate has in its guest, under either protocol: the messages to the others, the reductions, the cost of its work,
 //! and the page that it shares with the hypervisor.
 //!
-//! Invariant: [`Op`]s are given out in the order in which things were done; what was sent is counted when it is put there.
+//! Invariant: [`Op`]s are returned in the order of the work that they stand for; a message is counted as sent when it is queued.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -210,7 +210,7 @@ impl<M: Model + 'static> Desk<M> {
         if self.settings.reports {
             guest.flag_simulating(true);
         }
-        // One that never waits is to be known as one that would say so.
+        // The hypervisor must know that this federate reports waits, even if it never waits.
         if self.settings.flags_waiting {
             guest.flag_waiting(false);
         }
@@ -237,7 +237,7 @@ impl<M: Model + 'static> Desk<M> {
         Some(op)
     }
 
-    /// Nothing is left to do but to send what is in hand.
+    /// Nothing is left to do but to send the queued messages.
     pub fn end(&mut self, guest: &mut Guest<'_>, events: u64) {
         self.post();
         self.tally.series.end(guest.now_ns(), events);
@@ -266,6 +266,6 @@ pub(super) enum Pass {
     Least(Time),
     /// Some were on their way: all take part once more.
     Again,
-    /// Somebody cannot go on: all stop.
+    /// A federate cannot continue: all stop.
     Failed,
 }

@@ -1,9 +1,9 @@
-//! An optimistic federate: Time Warp, with GVT by reductions that stop nobody.
+//! An optimistic federate: Time Warp, with GVT by reductions during which all federates continue.
 //!
 //! It takes in its mail, runs a batch, sends what leaves it, and looks again. After so many events, or when it has nothing to
-//! do before GVT moves on, it joins the next round of GVT, and goes on meanwhile; the round is repeated until the
+//! do before GVT moves on, it joins the next round of GVT, and continues meanwhile; the round is repeated until the
 //! messages sent before their senders joined have all come. When GVT has passed the horizon, all retreat, and one
-//! more round sees to it that every message has come.
+//! more round ensures that every message has arrived.
 //!
 //! Invariant: when GVT is handed to the [`Warp`], no message that arrives later is for before GVT plus lookahead
 //! ([`Desk::contribute`] counts messages so).
@@ -14,16 +14,16 @@ use super::Reported;
 use super::desk::{Desk, Pass};
 use crate::Guest;
 
-/// The federate, and how far everybody has come.
+/// The federate, and how far all have come.
 pub(super) struct Optimistic<M: Model> {
     pub warp: Warp<M, BucketQueue<M::Event>>,
     pub trouble: Option<Box<Trouble>>,
     gvt: Time,
     /// Events since the last round.
     since: u64,
-    /// Whether it cannot go on before mail comes or GVT moves on.
+    /// Whether it cannot continue before mail arrives or GVT advances.
     idle: bool,
-    /// Whether the round in hand is to be repeated, and this federate has not contributed to that yet.
+    /// Whether the current round is to be repeated, and this federate has not contributed to that yet.
     again: bool,
     /// Whether GVT has passed the horizon.
     closing: bool,
@@ -65,7 +65,7 @@ impl<M: Model + 'static> Optimistic<M> {
         }
     }
 
-    /// Goes on by one step: mail, a part in a reduction, a batch, or waiting.
+    /// Makes one step: mail, a part in a reduction, a batch, or waiting.
     pub fn turn(&mut self, desk: &mut Desk<M>, guest: &mut Guest<'_>) {
         desk.sweep(guest);
         if !desk.arrived.is_empty() {
@@ -106,7 +106,7 @@ impl<M: Model + 'static> Optimistic<M> {
         self.closing || self.trouble.is_some()
     }
 
-    /// GVT has come to `gvt`.
+    /// GVT has reached `gvt`.
     fn pass_gvt(&mut self, gvt: Time, desk: &mut Desk<M>, guest: &mut Guest<'_>) {
         assert!(gvt >= self.gvt, "GVT never falls, but {gvt} is before {}", self.gvt);
         desk.tally.series.note(guest.now_ns(), self.warp.events());
@@ -122,7 +122,7 @@ impl<M: Model + 'static> Optimistic<M> {
         }
     }
 
-    /// Tells the hypervisor how far it has come.
+    /// Reports its LVT to the hypervisor.
     fn report(&mut self, desk: &mut Desk<M>, guest: &mut Guest<'_>) {
         if desk.settings.reports {
             let times = self.warp.times();

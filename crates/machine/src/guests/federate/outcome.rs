@@ -1,4 +1,4 @@
-//! What federates leave behind when all are done: the results of the simulation, and what it took.
+//! What remains when all federates are done: the results of the simulation, and its costs.
 //!
 //! Invariant: the results - digest, events, last event, output - are those of the engine for the same model and seed.
 
@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::{Driver, FederateProgram, Series};
 use crate::Program;
 
-/// What a simulation came to.
+/// The results of a simulation.
 #[derive(Clone, Debug)]
 pub struct Outcome<O> {
     /// Over committed events and final states.
@@ -21,7 +21,7 @@ pub struct Outcome<O> {
     pub last: Time,
     /// What the model left behind, by federate.
     pub outputs: Vec<O>,
-    /// What running ahead came to; of optimistic federates only.
+    /// Statistics of optimistic execution; of optimistic federates only.
     pub rollbacks: Option<Rollbacks>,
     /// Rounds of reductions that gave a new bound or GVT.
     pub rounds: u64,

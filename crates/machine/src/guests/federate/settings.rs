@@ -26,7 +26,7 @@ pub enum Reduction {
     },
     /// Pairs exchange what they have, at distances 1, 2, 4, ... (recursive doubling); every federate ends with the result.
     Butterfly,
-    /// Everybody tells federate 0, which tells everybody.
+    /// Every federate sends its value to federate 0, which sends the result to all.
     Central,
 }
 
@@ -41,14 +41,14 @@ pub enum Reported {
     Processable,
 }
 
-/// How federates run in their guests. CPU times are those on a core that nobody shares.
+/// How federates run in their guests. CPU times are those on a core that is not shared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GuestSettings {
     /// How they are kept in step.
     pub sync: Protocol,
     /// The horizon: events at or after it do not happen.
     pub until: Time,
-    /// How a federate waits that cannot go on.
+    /// How a federate that cannot continue waits.
     pub wait: Wait,
     /// CPU time of an event, each time that it is handled.
     pub event_ns: u64,
@@ -72,7 +72,7 @@ pub struct GuestSettings {
     pub reports: bool,
     /// What it reports as its LVT.
     pub reported: Reported,
-    /// By more than what part of the lookahead the LVT must have changed to be reported anew: one by this number. The PSX paper
+    /// By more than what part of the lookahead the LVT must have changed to be reported again: one divided by this number. The PSX paper
     /// has 1; finer reports let the hypervisor keep federates abreast within a window.
     pub reports_per_lookahead: u32,
     /// Whether it flags to the hypervisor that it only waits for others.
@@ -80,7 +80,7 @@ pub struct GuestSettings {
 }
 
 impl Default for GuestSettings {
-    /// Conservative, polling, without reports: the unmodified engine of the PSX paper, as far as the paper tells.
+    /// Conservative, polling, without reports: the unmodified engine of the PSX paper, as far as the paper describes it.
     fn default() -> Self {
         Self {
             sync: Protocol::Conservative,
@@ -114,7 +114,7 @@ pub enum FederatesError {
     NoLookahead,
     /// States are to be brought back by `undo`, and the model has none.
     #[error(
-        "states are to be saved by undo, and the model has no undo; periodic and copy work with every model"
+        "state saving by undo requires a model with undo, and this model has none; periodic and copy work with every model"
     )]
     NoUndo,
     /// A number that must be at least 1 is 0.
