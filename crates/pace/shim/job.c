@@ -79,7 +79,7 @@ static int has_variable(uint32_t pid, const char *name) {
     return found;
 }
 
-/* Never 0. `variable` is the one that told the rank. */
+/* Never 0. `variable` is the one that gave the rank. */
 uint64_t job_key(const char *variable) {
     const char *space = getenv("PMIX_NAMESPACE");
     uint64_t key = 0xcbf29ce484222325u, start;

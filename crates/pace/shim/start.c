@@ -70,7 +70,7 @@ static void begin(const void *caller) {
     shim_library = recognize(version, caller);
     if (shim_library == LIBRARY_NONE && rank <= 0) {
         fprintf(stderr,
-                "paceline: the MPI library is not one that the shim was made for (%.100s); who waits is not known\n",
+                "paceline: the MPI library is not supported by the shim (%.100s); the pacer cannot see which ranks wait\n",
                 version);
     }
     free(version);

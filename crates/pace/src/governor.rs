@@ -1,11 +1,11 @@
 //! The governor: sets the scheduling classes of publishing threads every slice, on any kernel.
 //!
-//! It reads the page, has the [`Planner`] decide who runs, and changes the classes of those for whom that is something new.
+//! It reads the page, asks the [`Planner`] which threads run, and sets the class of every thread whose scheduling class changed.
 //! With real-time priorities it runs above all it paces; where only nice levels are permitted, those who are not to run are
 //! put into the idle class, which is below all of them. What the kernel is asked to do is in `governor/mode.rs`, what is
 //! known of threads in `governor/threads.rs`.
 //!
-//! Invariants: a thread is told to the guard before its class is changed. A thread that leaves the page, or simulation
+//! Invariants: the governor registers a thread with the guard before it changes its class. A thread that leaves the page, or simulation
 //! mode, is set back. In a part of the time no thread is above its normal class.
 
 mod crowd;
@@ -42,18 +42,18 @@ use ways::SLICE_FIRST;
 const FOUND_PER_TICK: usize = 16;
 /// What need not be done every slice is done every so many.
 const NOW_AND_THEN: u64 = 16;
-/// How often somebody looks while nobody is paced.
+/// The period of looks at the page while no thread is paced.
 const UNPACED_PERIOD: Duration = Duration::from_millis(4);
 
-/// Who is behind a slot.
+/// The owner of a slot.
 #[derive(Debug, Default)]
 enum Place {
-    /// Nobody.
+    /// The slot is free.
     #[default]
     Free,
-    /// Somebody who may not be paced, or has ended.
+    /// A thread that may not be paced, or has ended.
     Refused(Owner),
-    /// Somebody who is paced.
+    /// A thread that is paced.
     Paced(Thread),
 }
 
@@ -73,7 +73,7 @@ pub struct Governor {
     mode: Mode,
     /// As the user has said it.
     slice: Option<Duration>,
-    /// Whether what was found to be best changes who is paced.
+    /// Whether the result of the trials changes which threads are paced.
     trial: Option<Trial>,
     way: Way,
     us: i32,
@@ -224,7 +224,7 @@ impl Pacer for Governor {
 }
 
 impl Governor {
-    /// Goes through the page: who is new, who has gone, and what the others say.
+    /// Reads the page: new threads, threads that have left, and what the others publish.
     fn meet(&mut self) -> std::io::Result<()> {
         self.seen.clear();
         let (mut views, mut found) = (self.views.iter().peekable(), 0);
@@ -267,7 +267,7 @@ impl Governor {
         }
     }
 
-    /// After a pause so long that the guard may have set everybody back.
+    /// After a pause so long that the guard may have restored all threads.
     fn forget_classes(&mut self) {
         for place in &mut self.places {
             if let Place::Paced(thread) = place {
@@ -303,7 +303,7 @@ fn leave(place: &mut Place) {
     }
 }
 
-/// Those who are paced.
+/// The paced threads.
 struct Places<'a>(&'a [Place]);
 
 impl Places<'_> {

@@ -28,7 +28,7 @@ const MESSAGE_BYTES: usize = 24;
 /// In the place of a slot: a sign of life.
 const ALIVE: u32 = u32::MAX;
 
-/// A thread that the guard looks after.
+/// A thread that the guard restores.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ward {
     /// Its slot, below the number of slots that the guard was made for; it takes the place of the slot's former one.

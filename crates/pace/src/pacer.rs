@@ -18,7 +18,7 @@ use crate::settings::{PaceSettings, PolicyChoice};
 
 /// One way to let the threads furthest behind run first.
 pub trait Pacer: Send {
-    /// What it is called: "sched-ext", "governor (real-time)", "governor (nice)".
+    /// Its name: "sched-ext", "governor (real-time)", "governor (nice)".
     fn name(&self) -> &'static str;
 
     /// The page that the command's threads publish on, a file or a pinned map: the value of `PACELINE_LVT`.
@@ -32,7 +32,7 @@ pub trait Pacer: Send {
         Ok(())
     }
 
-    /// Does what is due. After an error the pacer is stopped, and the command goes on under the normal scheduler.
+    /// Does the work that is due. After an error the pacer is stopped, and the command continues under the normal scheduler.
     fn tick(&mut self) -> Result<(), PaceError>;
 
     /// Waits for `limit` at most, less where there is something to decide at once.
@@ -40,7 +40,7 @@ pub trait Pacer: Send {
         rest_for(limit);
     }
 
-    /// What the user is to be told since the last call, a line each.
+    /// The notes for the user since the last call, a line each.
     fn notes(&mut self) -> Vec<String> {
         Vec::new()
     }
@@ -79,11 +79,11 @@ pub struct Started {
     pub refusals: Vec<Refusal>,
 }
 
-/// Why pacing cannot start or go on.
+/// Why pacing cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum PaceError {
-    /// The policy that was asked for cannot be taken.
-    #[error("the policy that was asked for cannot be taken here: {}", list(.0))]
+    /// The requested policy is not available.
+    #[error("the requested policy is not available here: {}", list(.0))]
     Refused(Vec<Refusal>),
     /// A call of the system failed.
     #[error("{what}: {reason}")]

@@ -1,4 +1,4 @@
-//! Who runs next, decided from what the threads say: a pure core without clock, system call or file.
+//! Decides which threads run next, from what they publish: a pure core without clock, system call or file.
 //!
 //! Every slice the governor says what it sees ([`Seen`]) and gets a [`Class`] for each thread. As many threads as there are
 //! cores are at the front: those of least LVT among those that neither say that they wait nor have held the front for
@@ -20,7 +20,7 @@ pub const IDLE_LVT_NS: u64 = u64::MAX;
 /// The largest LVT that is a time. What lies above says nothing, and counts as nothing to do.
 pub const LVT_MAX_NS: u64 = i64::MAX as u64;
 
-/// Nobody waits longer than this for a turn, however many there are.
+/// No thread waits longer than this for a turn, however many there are.
 const DUE_MAX_NS: u64 = 400_000_000;
 /// In so long, all of many threads have a turn.
 const ROUND_NS: u64 = 350_000_000;
@@ -91,7 +91,7 @@ pub enum Class {
     Turn,
 }
 
-/// Decides who runs next.
+/// Decides which threads run next.
 #[derive(Debug)]
 pub struct Planner {
     machine: Machine,

@@ -78,7 +78,7 @@ pub enum RunError {
 /// What becomes of the pacing while a command runs.
 #[derive(Debug)]
 pub enum Told<'a> {
-    /// The pacing has ended before the command; the command goes on without.
+    /// Pacing has ended before the command, which continues without it.
     Trouble(&'a PaceError),
     /// Something of interest to the user, in a line.
     Note(&'a str),

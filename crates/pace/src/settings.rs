@@ -13,13 +13,13 @@ pub const SLICE_MAX: Duration = Duration::from_millis(10);
 pub struct PaceSettings {
     /// Which policy.
     pub policy: PolicyChoice,
-    /// How often it is decided who runs, from [`SLICE_MIN`] to [`SLICE_MAX`]; none: as often as fits how long the program's events
+    /// The time between two scheduling decisions, from [`SLICE_MIN`] to [`SLICE_MAX`]; none: as often as fits how long the program's events
     /// take.
     pub slice: Option<Duration>,
     /// Whether pacing is compared with running unpaced now and then, and given up while it does not help.
     pub trial: bool,
     /// The least share of a core, in thousandths, of a thread that wants to run; at most 1000. Where the shares of all threads
-    /// would take too much of the machine, they are cut evenly.
+    /// would take too much of the machine, they are reduced evenly.
     pub min_share_permille: u32,
 }
 
@@ -51,7 +51,7 @@ pub enum PolicyChoice {
     SchedExt,
     /// The governor, with real-time priorities or nice levels, or an error.
     Governor,
-    /// The normal scheduler; LVTs are published, and nobody acts on them.
+    /// The normal scheduler; LVTs are published, but no policy uses them.
     None,
 }
 

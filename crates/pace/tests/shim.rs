@@ -191,7 +191,7 @@ fn another_library_is_left_alone_and_said() {
         assert_eq!(output.status.code(), Some(14), "its functions were called: {}", text(&output.stderr));
         text(&output.stderr)
     };
-    let told = "paceline: the MPI library is not one that the shim was made for (Other MPI 7); who waits is not known\n";
+    let told = "paceline: the MPI library is not supported by the shim (Other MPI 7); the pacer cannot see which ranks wait\n";
     assert_eq!(run("0"), told);
     assert_eq!(run("1"), "");
 }

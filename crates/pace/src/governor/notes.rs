@@ -15,7 +15,7 @@ pub fn of_change(change: Change) -> Option<String> {
             )
         }
         Way::Together => format!("pacing puts all threads before the rest of the machine: {times} as fast"),
-        Way::Ordered => format!("pacing runs first who is furthest behind: {times} as fast"),
+        Way::Ordered => format!("pacing runs the threads furthest behind first: {times} as fast"),
     })
 }
 

@@ -35,7 +35,7 @@ pub enum MpiChoice {
     Off,
 }
 
-/// An MPI library, as its launcher tells.
+/// An MPI library, identified from its launcher.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum MpiLibrary {
     /// Open MPI.
@@ -69,7 +69,8 @@ fn load(command: &mut Command, words: &[OsString], launcher: Option<usize>) -> M
     let left_out = |reason: String| MpiSession { notes: vec![reason], _kept: None };
     let Some(bytes) = shim() else {
         return left_out(
-            "the shim for MPI programs is not part of this build; who waits is not known".into(),
+            "the shim for MPI programs is not part of this build; paceline cannot see which ranks wait"
+                .into(),
         );
     };
     let (file, path) = match memory_file(bytes) {
@@ -90,7 +91,7 @@ fn load(command: &mut Command, words: &[OsString], launcher: Option<usize>) -> M
     let program = words[after..].iter().find_map(|word| find(word).filter(|path| is_static(path).is_some()));
     if let Some(program) = program.filter(|path| is_static(path) == Some(true)) {
         notes.push(format!(
-            "{} is linked statically, so the shim for MPI programs cannot be loaded; who waits is not known",
+            "{} is linked statically, so the shim for MPI programs cannot be loaded; paceline cannot see which ranks wait",
             program.display()
         ));
     }

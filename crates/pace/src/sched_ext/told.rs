@@ -1,4 +1,4 @@
-//! What the policy tells while it runs.
+//! The counters that the policy reports while it runs.
 
 /// The bytes of a text of the policy.
 const TEXT_BYTES: usize = 128;
