@@ -334,7 +334,7 @@ impl<P, N: Network> Core<P, N> {
         Some(child)
     }
 
-    /// Gives a permit or a lock back, to whom waits longest.
+    /// Releases a permit or a lock, to the process that has waited longest.
     fn release(&mut self, id: ProcessId, object: ObjectId) {
         if let Some(next) = self.objects.get_mut(&object).and_then(|object| object.release(id)) {
             self.resume_with(next, Answer::Truth(true));

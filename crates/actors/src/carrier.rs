@@ -97,12 +97,12 @@ impl<P> Carrier<P> {
 
     /// When something happens next in a network that is only the carrier's.
     pub fn next<N: Network>(&self, network: &mut N) -> Option<Time> {
-        // Where nothing flows nobody notices changes of links.
+        // Without transfers, changes of links have no effect.
         let inside = network.next().filter(|_| self.flows()).map(from_secs);
         [inside, self.next_start()].into_iter().flatten().min()
     }
 
-    /// Goes on to `now`, with a network that is only the carrier's.
+    /// Advances to `now`, with a network that is only the carrier's.
     pub fn advance<N: Network>(&mut self, network: &mut N, now: Time, landed: &mut Vec<Landed<P>>) {
         loop {
             for end in advance(network, now) {

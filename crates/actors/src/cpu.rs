@@ -98,7 +98,7 @@ impl<T> Cpu<T> {
         }
     }
 
-    /// Whether anybody computes.
+    /// Whether any process computes.
     pub(super) fn is_idle(&self) -> bool {
         self.tasks.is_empty()
     }

@@ -1,6 +1,6 @@
-//! How a process stops waiting before it has what it waits for, and how it ends.
+//! How a process stops waiting early, and how it ends.
 //!
-//! Invariant: nobody waits any more for a process that has ended, nor for anything that only it could give.
+//! Invariant: no process waits for a process that has ended, nor for anything that only it could give.
 
 use paceline_kernel::Digest;
 use paceline_network::Network;
@@ -60,7 +60,7 @@ impl<P, N: Network> Core<P, N> {
         }
     }
 
-    /// A process gives something up that goes on: the other side of a communication is told.
+    /// A process cancels an activity in progress: the other side of a communication learns of that.
     pub(super) fn abandon(&mut self, going: Going) {
         match going {
             Going::Message { comm, sends } => {
@@ -79,7 +79,7 @@ impl<P, N: Network> Core<P, N> {
         }
     }
 
-    /// Who hears of the end of something that goes on.
+    /// The processes that are informed of the end of an activity.
     pub(super) fn side(&mut self, going: Going) -> &mut Side {
         match going {
             Going::Message { comm, sends: true } => &mut self.messages.comm(comm).sender,

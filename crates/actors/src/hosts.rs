@@ -108,8 +108,8 @@ impl<P, N: Network> Core<P, N> {
         }
     }
 
-    /// A process does not go on, nor does a computation that it waits for, until it is resumed. Time limits, messages and activities
-    /// go on.
+    /// Suspends a process, and a computation that it waits for, until it is resumed. Time limits, messages and activities
+    /// proceed.
     pub(super) fn suspend(&mut self, id: ProcessId) {
         let process = &mut self.processes[id];
         process.suspended = true;
@@ -120,7 +120,7 @@ impl<P, N: Network> Core<P, N> {
         }
     }
 
-    /// A suspended process goes on.
+    /// Resumes a suspended process.
     pub(super) fn resume(&mut self, id: ProcessId) {
         let process = &mut self.processes[id];
         if !std::mem::replace(&mut process.suspended, false) || process.ended {

@@ -2,10 +2,10 @@
 //! ask for.
 //!
 //! Processes act on the world by requests only, as programs act on a machine by system calls (SimGrid report, section 2). The
-//! core knows nothing of how their code runs: a front end asks for the next round, which is all processes that can go on at
+//! core knows nothing of how their code runs: a front end asks for the next round, which is all processes that can run at
 //! one instant, runs their code in any order and on any threads, and then hands in what they asked for, in the order of the
 //! round. The core answers in that order. It has no thread and no clock; equal requests give equal answers.
-//! `paceline-processes` is a front end; [`Decider`] says which of its rounds are worth many threads.
+//! `paceline-processes` is a front end; [`Decider`] says which of its rounds run faster on many threads.
 //!
 //! Invariants: time does not go backwards; a process is in at most one round at a time; the order of a round is that of
 //! process numbers.
@@ -55,7 +55,7 @@ pub use stuck::Stuck;
 /// What comes next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// These processes can go on, now.
+    /// These processes can run, now.
     Round,
     /// All processes have ended, but for daemons.
     Ended,
@@ -70,7 +70,7 @@ pub enum Step {
 pub struct Counts {
     /// Rounds handed out.
     pub rounds: u64,
-    /// Processes in all of them: how often one went on.
+    /// The sum of their sizes: how often a process was resumed.
     pub steps: u64,
     /// Messages that have arrived.
     pub messages: u64,
@@ -101,7 +101,7 @@ pub struct Counts {
 #[derive(Clone, Debug)]
 pub struct Core<P, N> {
     now: Time,
-    /// When somebody went on last.
+    /// The time at which a process last ran.
     acted: Time,
     network: N,
     hosts: Vec<Host>,
@@ -117,9 +117,9 @@ pub struct Core<P, N> {
     parcels: Parcels<P>,
     /// Who first acted beyond its host, in a part of a world.
     reached_out: Option<(ProcessId, Reach)>,
-    /// Processes for which the run goes on.
+    /// Processes that keep the run from ending.
     living: u64,
-    /// Processes that somebody has ended, of which the front end does not know yet.
+    /// Processes that others have ended, and that the front end does not know of yet.
     killed: Vec<ProcessId>,
     /// Processes that have come back with their host, each with the one that it follows.
     restarted: Vec<(ProcessId, ProcessId)>,
@@ -173,7 +173,7 @@ impl<P, N: Network> Core<P, N> {
         self.hosts.len()
     }
 
-    /// Mailboxes with messages that nobody has received, and how many.
+    /// Mailboxes with messages that were not received, and their number.
     pub fn unreceived(&self) -> Vec<(Mailbox, usize)> {
         self.messages.unreceived(Time::MAX)
     }
@@ -208,7 +208,7 @@ impl<P, N: Network> Core<P, N> {
         id
     }
 
-    /// Goes on to the next instant at which somebody can go on, but not beyond `until`. Who that is stands in `round`, if it is
+    /// Advances to the next instant at which a process can run, but not beyond `until`. Who that is stands in `round`, if it is
     /// a round; all of them are to be run, and what they ask for to be handed in, before the next call.
     pub fn next_round(&mut self, until: Time, round: &mut Vec<ProcessId>) -> Step {
         round.clear();
@@ -252,12 +252,12 @@ impl<P, N: Network> Core<P, N> {
         }
     }
 
-    /// When something happens next that anybody may notice, if nobody can go on now.
+    /// The time of the next change that a process may notice, if no process can run now.
     pub fn next_time(&mut self) -> Option<Time> {
         let (calendar, parcels) = (self.calendar.next(), self.parcels.next());
         let network = self.network.next().map(from_secs);
         let next = [calendar, parcels, network, self.profiles.next()].into_iter().flatten().min();
-        // Profiles of hosts and links may go on for ever.
+        // Profiles of hosts and links may be endless.
         let goes_on = || calendar.is_some() || parcels.is_some() || self.flows() || self.profiles_matter();
         next.filter(|_| goes_on())
     }
@@ -267,7 +267,7 @@ impl<P, N: Network> Core<P, N> {
         self.messages.flow() || self.parcels.carrier.flows()
     }
 
-    /// Puts those that can go on into `round`.
+    /// Puts the processes that can run into `round`.
     fn muster(&mut self, round: &mut Vec<ProcessId>) {
         if self.ready.is_empty() {
             return;

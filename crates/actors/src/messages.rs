@@ -216,7 +216,7 @@ impl<P> Messages<P> {
         self.flowing.insert(transfer, place);
     }
 
-    /// The communication that flowed as `transfer`, unless somebody has given it up.
+    /// The communication that flowed as `transfer`, unless a side has cancelled it.
     pub(super) fn landed(&mut self, transfer: TransferId) -> Option<Comm<P>> {
         let place = self.flowing.get(transfer)?;
         self.remove(place)
@@ -242,7 +242,7 @@ impl<P> Messages<P> {
         places.filter(|(_, comm)| comm.as_ref().is_some_and(touches)).map(|(place, _)| place).collect()
     }
 
-    /// Mailboxes with messages that nobody has received, and how many; of those that have arrived, up to `last`.
+    /// Mailboxes with messages that were not received, and their number; of those that have arrived, up to `last`.
     pub(super) fn unreceived(&self, last: Time) -> Vec<(Mailbox, usize)> {
         let waits = |place: &u32| {
             let comm = self.comms[*place as usize].as_ref();

@@ -1,6 +1,6 @@
 //! Semaphores, mutexes, condition variables, barriers and message queues.
 //!
-//! They know no time and no process but by its id; what they give back says who goes on. Invariant: whoever waits is served in
+//! They know no time and no process but by its id; what they return says which process resumes. Invariant: waiting processes are served in
 //! the order of coming, and waits at most once.
 
 use std::collections::VecDeque;
@@ -29,7 +29,7 @@ impl<P> Object<P> {
         }
     }
 
-    /// What it is called where somebody is told what he waits for.
+    /// Its name in messages about what a process waits for.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Semaphore { .. } => "semaphore",
@@ -76,7 +76,7 @@ impl<P> Object<P> {
         }
     }
 
-    /// Gives a permit or the lock back: to whom waits longest, who is said.
+    /// Releases a permit or the lock: to the process that has waited longest, which is returned.
     pub(super) fn release(&mut self, process: ProcessId) -> Option<ProcessId> {
         match self {
             Self::Semaphore { permits, waiting } => {
@@ -92,7 +92,7 @@ impl<P> Object<P> {
         }
     }
 
-    /// Who is notified next.
+    /// The process that is notified next.
     pub(super) fn notify(&mut self) -> Option<ProcessId> {
         match self {
             Self::Condition { waiting } => waiting.pop_front(),
@@ -100,14 +100,14 @@ impl<P> Object<P> {
         }
     }
 
-    /// `process` comes to a barrier: all who go on, if it was the last.
+    /// `process` reaches a barrier: returns all processes that resume, if it was the last.
     pub(super) fn meet(&mut self, process: ProcessId) -> Option<Vec<ProcessId>> {
         let Self::Barrier { size, waiting } = self else { return None };
         waiting.push_back(process);
         (waiting.len() >= *size as usize).then(|| waiting.drain(..).collect())
     }
 
-    /// Puts something in; given back is who gets it, if somebody waits.
+    /// Puts something in; returns the process that gets it, if one waits.
     pub(super) fn put(&mut self, item: P) -> Option<(ProcessId, P)> {
         let Self::Queue { items, waiting } = self else { return None };
         match waiting.pop_front() {

@@ -1,4 +1,4 @@
-//! Messages to mailboxes that stand at a host: they flow at once, whoever receives, and wait there.
+//! Messages to mailboxes at a host: they flow at once, before there is a receiver, and wait at that host.
 //!
 //! Such a message (a *parcel*) acts on nothing before it arrives, and what becomes of it there does not come back: its sender
 //! has done with it when it arrives. So the part of a world that it leaves and the part that it comes to need not know each
@@ -44,7 +44,7 @@ pub enum Leaving<P> {
 #[derive(Clone, Debug)]
 pub(super) struct Parcels<P> {
     coming: Line<Parcel<P>>,
-    /// Who waits for the arrival of what was sent, and how that went.
+    /// The process that waits for the arrival of a message, and the outcome.
     sent: Vec<Option<(Side, Option<Failure>)>>,
     free: Vec<u32>,
     told: Line<u32>,
@@ -78,7 +78,7 @@ impl<P> Parcels<P> {
         [self.coming.next(), self.told.next(), self.carrier.next_start()].into_iter().flatten().min()
     }
 
-    /// Who is told of the arrival of what was sent.
+    /// The process that is informed of the arrival of a message.
     pub(super) fn side(&mut self, place: u32) -> &mut Side {
         &mut self.sent[place as usize].as_mut().expect("who waits for an arrival has not heard of it").0
     }

@@ -1,6 +1,6 @@
 //! What a process in a part of a world may not do: act at once beyond its host.
 //!
-//! Hosts may be in different parts, which do not know each other's present; a world is to come to the same however it is dealt.
+//! Hosts may be in different parts, which do not know each other's present; the result must not depend on how a world is divided.
 //! So the rule is the same whether the other host is in the same part or not. Beyond a host reach only messages to mailboxes
 //! that stand at one.
 
@@ -46,17 +46,17 @@ impl<P, N: Network> Core<P, N> {
         self.reached_out
     }
 
-    /// How many processes there are for which the run goes on.
+    /// The number of processes that keep the run from ending.
     pub fn living(&self) -> u64 {
         self.living
     }
 
-    /// When somebody went on last.
+    /// The time at which a process last ran.
     pub fn acted(&self) -> Time {
         self.acted
     }
 
-    /// In a part of a world that has ended at `last`: mailboxes with messages that nobody has received, and how many. What was
+    /// In a part of a world that has ended at `last`: mailboxes with messages that were not received, and their number. What was
     /// not waited for until then, as nobody could notice it, has happened.
     pub fn unreceived_until(&mut self, last: Time) -> Vec<(Mailbox, usize)> {
         self.catch_up(last.saturating_add(Time::nanos(1)));

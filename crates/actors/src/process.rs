@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::cpu::Task;
 use super::request::{Answer, ObjectId, ProcessId};
 
-/// A communication or a computation that goes on.
+/// A communication or a computation in progress.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Going {
     /// A communication, as its sender or its receiver.
@@ -64,22 +64,22 @@ pub(super) struct Several {
     pub(super) left: usize,
 }
 
-/// An activity that a process began and has not let go.
+/// An activity that a process began and still holds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Held<P> {
     /// It was asked for in this round, and is not begun.
     Asked,
     Going(Going),
-    /// It is over, and came to this.
+    /// It is over, with this result.
     Over(Answer<P>),
 }
 
 /// Who hears of the end of a communication or a computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// Nobody has come yet.
+    /// It has no partner yet.
     Absent,
-    /// Nobody wants to know.
+    /// No process waits for the result.
     Detached,
     /// A process that waits for just this.
     Waiting(ProcessId),
@@ -161,7 +161,7 @@ pub(super) struct Process<P> {
     pub(super) children: u32,
     /// Parcels sent.
     pub(super) parcels: u32,
-    /// Changes whenever it goes on.
+    /// Changes whenever it resumes.
     pub(super) stamp: u32,
     pub(super) blocked: Blocked,
     /// Until when it waits at most.
@@ -177,7 +177,7 @@ pub(super) struct Process<P> {
     pub(super) late: bool,
     /// Most have one at a time.
     pub(super) held: SmallVec<[(u32, Held<P>); 1]>,
-    /// Who waits for its end.
+    /// The processes that wait for its end.
     #[expect(clippy::box_collection, reason = "there is next to never anything, and then it is one word")]
     pub(super) joiners: Option<Box<Vec<ProcessId>>>,
 }
@@ -210,13 +210,13 @@ impl<P> Process<P> {
         self.held.iter_mut().find(|(own, _)| *own == number).map(|(_, held)| held)
     }
 
-    /// Lets the activity of this number go.
+    /// Drops the activity of this number.
     pub(super) fn let_go(&mut self, number: u32) -> Option<Held<P>> {
         let place = self.held.iter().position(|(own, _)| *own == number)?;
         Some(self.held.swap_remove(place).1)
     }
 
-    /// What the activity of this number came to, which is over; it is let go.
+    /// The result of the activity of this number, which is over; the activity is dropped.
     pub(super) fn take_over(&mut self, number: u32) -> Option<Answer<P>> {
         match self.held(number) {
             Some(Held::Over(_)) => match self.let_go(number) {

@@ -1,4 +1,4 @@
-//! What processes ask the core for, and what it answers.
+//! The requests of processes to the core, and its answers.
 //!
 //! Invariants: a process has at most one request open that it waits for; requests of one process are answered in the order in
 //! which it made them.
@@ -90,9 +90,9 @@ pub enum ObjectKind {
 /// What a process asks for. `P` is what messages carry. A `limit` is a span of time after which a process no longer waits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request<P> {
-    /// To go on in the next round of the same instant.
+    /// To resume in the next round of the same instant.
     Yield,
-    /// To go on after this span.
+    /// To resume after this span.
     Sleep(Time),
     /// To have this many flops computed (finite, not negative) on its host, and to wait for that.
     Compute(f64),
@@ -168,7 +168,7 @@ pub enum Request<P> {
     Test(u32),
     /// To give up an activity; nothing is heard of it again.
     Cancel(u32),
-    /// Not to hear of an activity again, which goes on.
+    /// To drop the handle of an activity, which proceeds.
     LetGo(u32),
     /// To have another process; it starts in the next round.
     Spawn {
@@ -188,7 +188,7 @@ pub enum Request<P> {
     Kill(ProcessId),
     /// To stop another process, or itself, until it is resumed.
     Suspend(ProcessId),
-    /// To let a suspended process go on.
+    /// To resume a suspended process.
     Resume(ProcessId),
     /// Not to count any more: a run ends when all processes but such have ended. Whom it spawns from then on does not count either.
     Daemonize,
@@ -205,7 +205,7 @@ pub enum Request<P> {
     },
     /// To give a permit back, or to unlock a mutex.
     Release(ObjectId),
-    /// To unlock a mutex, to wait until somebody notifies, and to lock it again.
+    /// To unlock a mutex, to wait for a notification, and to lock it again.
     AwaitNotice {
         /// The condition variable.
         condition: ObjectId,
@@ -214,7 +214,7 @@ pub enum Request<P> {
         /// How long to wait for the notice at most.
         limit: Option<Time>,
     },
-    /// To wake one of those who wait for a notice, or all.
+    /// To wake one of the processes that wait for a notification, or all.
     Notify {
         /// The condition variable.
         condition: ObjectId,
@@ -236,7 +236,7 @@ pub enum Request<P> {
     SwitchOff(HostId),
     /// To switch a host on again.
     SwitchOn(HostId),
-    /// To stop waiting for what it asked for last.
+    /// To cancel its last request.
     Abandon,
     /// To have a number enter the digest of the run.
     Record(u64),
@@ -253,9 +253,9 @@ pub enum Answer<P> {
     Process(ProcessId),
     /// Yes or no.
     Truth(bool),
-    /// The activity at this place of the list is over, and came to this.
+    /// The activity at this place of the list is over, with this result.
     Which(usize, Box<Answer<P>>),
-    /// All activities of the list are over, and came to this.
+    /// All activities of the list are over, with these results.
     All(Vec<Answer<P>>),
     /// It did not come about.
     Failed(Failure),
@@ -265,7 +265,7 @@ pub enum Answer<P> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Failure {
     /// The time it was to wait at most is over.
-    #[error("the time limit is over")]
+    #[error("the time limit has expired")]
     TimedOut,
     /// A host of it is off.
     #[error("a host is off")]
@@ -274,13 +274,13 @@ pub enum Failure {
     #[error("a link on the way is off")]
     LinkOff,
     /// The other side has given it up or has ended.
-    #[error("the other side has given up")]
+    #[error("the other side has cancelled")]
     GivenUp,
     /// There is no route from one host to the other.
     #[error("there is no route between the hosts")]
     NoRoute,
     /// The mailbox stands at another host, where alone one receives from it.
-    #[error("the mailbox stands at another host")]
+    #[error("the mailbox is at another host")]
     Elsewhere,
     /// There is no process, object or activity of this number; an activity belongs to the process that began it.
     #[error("there is no such process, object or activity here")]

@@ -4,7 +4,7 @@
 //! 5). What decides is time, not number: [`Rounds::Auto`] compares what a round of about this size has taken on one thread and
 //! on many. Nothing of the result depends on it.
 //!
-//! Invariants: a round of one process runs on one thread; no clock is read here, whoever runs a round says how long it took.
+//! Invariants: a round of one process runs on one thread; no clock is read here: the front end reports how long a round took.
 
 /// When a round runs on many threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Who waits for what: when nothing will ever happen, or when somebody asks.
+//! What each process waits for: reported at a deadlock, or on request.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub struct Stuck {
     pub name: String,
     /// Where it runs.
     pub host: HostId,
-    /// For what it waits, in words.
+    /// What it waits for, in words.
     pub waits_for: String,
 }
 
@@ -87,7 +87,7 @@ impl<P, N: Network> Core<P, N> {
                 ("a message on its way to", comm)
             }
             Going::Parcel(_) => return "the arrival of a message".into(),
-            Going::Message { comm, sends: true } => ("somebody to receive from", comm),
+            Going::Message { comm, sends: true } => ("a receiver at", comm),
             Going::Message { comm, sends: false } => ("a message in", comm),
         };
         format!("{what} {}", self.messages.name(self.messages.mailbox_of(comm)))
@@ -150,7 +150,7 @@ mod test {
             told,
             [
                 "process 0 `listens` on host 0 waits for a message in mailbox `here`",
-                "process 1 `talks` on host 0 waits for somebody to receive from mailbox 7",
+                "process 1 `talks` on host 0 waits for a receiver at mailbox 7",
                 "process 2 `locks` on host 0 waits for semaphore 0 of process 2",
                 "process 3 `joins` on host 0 waits for the end of process 0 `listens`",
                 "process 4 `both` on host 0 waits for a message in mailbox `a` or a message in mailbox `b`",

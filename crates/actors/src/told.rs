@@ -1,6 +1,6 @@
 //! How processes hear of what they waited for.
 //!
-//! Invariant: who is told something waits for it, or holds it; it goes on in the next round, unless it is suspended.
+//! Invariant: a process that gets an answer waits for it, or holds it; it resumes in the next round, unless it is suspended.
 
 use paceline_kernel::{Digest, Time};
 use paceline_network::Network;
@@ -11,7 +11,7 @@ use super::process::{Blocked, Held, Several, Side};
 use super::request::{Answer, Failure, ProcessId};
 
 impl<P, N: Network> Core<P, N> {
-    /// A process goes on with this answer.
+    /// A process resumes with this answer.
     pub(super) fn resume_with(&mut self, id: ProcessId, answer: Answer<P>) {
         let process = &mut self.processes[id];
         if process.ended {
@@ -29,7 +29,7 @@ impl<P, N: Network> Core<P, N> {
         }
     }
 
-    /// Tells a side of a communication or computation that it is over.
+    /// Informs a side of a communication or computation that it is over.
     pub(super) fn tell(&mut self, side: Side, answer: Answer<P>) {
         match side {
             Side::Absent | Side::Detached => {}
