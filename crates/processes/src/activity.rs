@@ -1,4 +1,4 @@
-//! Activities: messages and computations that go on while the process that began them does something else.
+//! Activities: messages and computations that proceed while the process that began them does something else.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::desk::{ask, tell_if_there};
 use paceline_actors::{Answer, Failure, ProcessId, Request};
 
 /// A message being sent or received, or a computation, that a process has begun. Dropped by that process before it is
-/// over, it is cancelled; [`Activity::detach`] lets it go on alone.
+/// over, it is cancelled; [`Activity::detach`] lets it proceed alone.
 ///
 /// ```
 /// use paceline_processes::{Activity, Process, Simulation};
@@ -57,7 +57,7 @@ impl<P: Send + 'static> Activity<P> {
         self.wait_for(cx, None).await
     }
 
-    /// Waits until it is over, at most so long; after that it goes on.
+    /// Waits until it is over, at most this long; after that it proceeds alone.
     pub async fn wait_within(&mut self, cx: &Process<P>, limit: Time) -> Result<Option<P>, Failure> {
         self.wait_for(cx, Some(limit)).await
     }
@@ -158,12 +158,12 @@ impl<P: Send + 'static> Activity<P> {
         matches!(ask::<P, _>(cx.id(), || Request::Test(self.number)).await, Answer::Truth(true))
     }
 
-    /// Gives it up: the other side of a message is told.
+    /// Cancels it; the other side of a message learns of that.
     pub fn cancel(self) {
         drop(self);
     }
 
-    /// Lets it go on alone, also when this process ends; nothing is heard of it again.
+    /// Lets it proceed alone, also after this process has ended; its result is dropped.
     pub fn detach(mut self) {
         if std::mem::take(&mut self.held) {
             tell_if_there::<P>(self.owner, Request::LetGo(self.number));

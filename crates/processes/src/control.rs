@@ -35,7 +35,7 @@ struct Shared {
 }
 
 impl Control {
-    /// Asks the run to end after the round in hand.
+    /// Asks the run to end after the current round.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
     }
@@ -50,7 +50,7 @@ impl Control {
         Time::nanos(self.0.time_ns.load(Ordering::Relaxed))
     }
 
-    /// How often processes have gone on.
+    /// The number of times that a process was resumed.
     pub fn steps(&self) -> u64 {
         self.0.steps.load(Ordering::Relaxed)
     }

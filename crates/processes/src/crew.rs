@@ -1,10 +1,10 @@
 //! The threads on which the code of a round's processes runs.
 //!
-//! The tasks of a round are dealt into chunks; whoever is free takes the next chunk. The coordinating thread is the one that
+//! The tasks of a round are dealt into chunks; a free thread takes the next chunk. The coordinating thread is the one that
 //! asks the core: while a round runs it works too, or sleeps, or has an extra thread work in its place (SimGrid report, section
 //! 4.2).
 //!
-//! Tasks that block on coroutines go on at home: such rounds are dealt by [`home`].
+//! Tasks that block on coroutines resume on their own thread: [`home`] runs such rounds.
 //!
 //! Invariants: a chunk is filled before it can be taken, and taken once a round; a round is over when all chunks are.
 
@@ -215,7 +215,7 @@ impl<P: Send + 'static> Crew<P> {
         (0..self.shared.at_home.len()).for_each(|place| self.shared.watch_list(place, watchdog));
     }
 
-    /// Lets all `tasks` go on; `turns` says what came of each, in their order.
+    /// Resumes all `tasks`; `turns` gets the result of each, in their order.
     pub(crate) fn run(&self, now: Time, tasks: &mut Vec<Turning<P>>, turns: &mut Turns<P>) {
         let Shared { chunks, next, left, begun, done, waiting, .. } = &*self.shared;
         let (count, size) = (tasks.len(), chunks.len());
@@ -266,7 +266,7 @@ fn cores() -> io::Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect())
 }
 
-/// Lets the calling thread use these cores only.
+/// Binds the calling thread to these cores.
 #[cfg(target_os = "linux")]
 fn bind(cores: &[usize]) -> io::Result<()> {
     use rustix::thread::{CpuSet, sched_setaffinity};

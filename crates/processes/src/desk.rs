@@ -112,7 +112,7 @@ pub(crate) fn own<P: 'static, R>(id: ProcessId, act: impl FnOnce(&mut Desk<P>) -
     })
 }
 
-/// The process whose code runs goes on at this place only, or at any if it is 0.
+/// The running process resumes on this thread only, or on any if it is 0.
 pub(crate) fn set_home<P: 'static>(home: u16) {
     CURRENT.with_borrow_mut(|current| {
         let desk = current.as_mut().and_then(|desk| desk.downcast_mut::<Desk<P>>());

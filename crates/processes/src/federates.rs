@@ -158,7 +158,7 @@ pub(crate) fn run<P: Send + 'static, N: Network + Clone + Send + Sync>(
     })
 }
 
-/// Lets federates go on to the end: how the engine came to it, and in how many windows.
+/// Runs the federates to the end: returns how the engine ended, and in how many windows.
 fn go(model: Federates<'_>, settings: &Settings) -> Result<(Engine, u64, World), RunError> {
     let (lps, alone) = (model.lps(), model.world.federates == 1);
     let monitor = model.world.monitor.clone();
@@ -174,7 +174,7 @@ fn go(model: Federates<'_>, settings: &Settings) -> Result<(Engine, u64, World),
     Ok((report.ended_by, report.windows, model.world))
 }
 
-/// What all federates together came to.
+/// The joint result of all federates.
 fn summed<P: Send + 'static, N: Network>(
     mut parts: Vec<Part<P, N>>,
     ending: &Ending,

@@ -2,7 +2,7 @@
 //!
 //! A process is an `async fn` over its [`Process`] handle, in the terms of SimGrid; a [`Simulation`] runs all of them. Their
 //! code acts on the world by requests only, which a sequential core (`paceline-actors`) answers in a fixed order, so that the
-//! code of all processes that can go on at one instant may run on many threads, with the same digest on any number of them
+//! code of all processes that can run at one instant may run on many threads, with the same digest on any number of them
 //! (SimGrid report; Quinson, Rosa and Thiéry, 2012).
 //!
 //! ```

@@ -133,7 +133,7 @@ impl<P: Send + 'static> Process<P> {
         crate::context::block_on(future)
     }
 
-    /// Lets all others go on that can at this instant.
+    /// Yields to all other processes that can run at this instant.
     pub async fn yield_now(&self) {
         desk::ask::<P, _>(self.id(), || Request::Yield).await;
     }
@@ -143,7 +143,7 @@ impl<P: Send + 'static> Process<P> {
         desk::ask::<P, _>(self.id(), || Request::Sleep(span)).await;
     }
 
-    /// Does nothing until `time`; goes on in the next round if that is over.
+    /// Sleeps until `time`; resumes in the next round if that has passed.
     pub async fn sleep_until(&self, time: Time) {
         self.sleep(time.saturating_sub(self.now())).await;
     }
@@ -252,17 +252,17 @@ impl<P: Send + 'static> Process<P> {
         desk::tell::<P>(self.id(), Request::Kill(process));
     }
 
-    /// Stops another process, and a computation that it waits for, until it is resumed. All else that it waits for goes on.
+    /// Stops another process, and a computation that it waits for, until it is resumed. Everything else that it waits for proceeds.
     pub fn suspend(&self, process: ProcessId) {
         desk::tell::<P>(self.id(), Request::Suspend(process));
     }
 
-    /// Lets a suspended process go on.
+    /// Resumes a suspended process.
     pub fn resume(&self, process: ProcessId) {
         desk::tell::<P>(self.id(), Request::Resume(process));
     }
 
-    /// Stops itself, until somebody resumes it.
+    /// Suspends itself until another process resumes it.
     pub async fn suspend_itself(&self) {
         desk::tell::<P>(self.id(), Request::Suspend(self.id()));
         self.yield_now().await;

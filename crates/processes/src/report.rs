@@ -16,7 +16,7 @@ pub enum EndedBy {
     Processes,
     /// The time up to which it was to run was reached.
     Horizon,
-    /// Somebody stopped it.
+    /// It was stopped.
     Interrupted,
 }
 
@@ -43,7 +43,7 @@ pub struct Report {
     /// can divide. Measured, of small rounds by a part of them; of rounds that ran on many threads it is the most that one thread
     /// would take. Zero in a run on federates.
     pub parallel_share: f64,
-    /// Mailboxes with messages that nobody has received, and how many.
+    /// Mailboxes with messages that were not received, and their number.
     pub unreceived: Vec<(Mailbox, usize)>,
     /// Processes that have ended by a panic, with what it said, where that does not end the run.
     pub panicked: Vec<(ProcessId, String)>,
@@ -64,11 +64,11 @@ pub fn amdahl_bound(share: f64, threads: u32) -> f64 {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RunError {
     /// Nothing can happen any more.
-    #[error("at {time} nothing can happen any more; waiting: {}{}", counted(.stuck.len(), "process", "processes"), listed(.stuck))]
+    #[error("deadlock at {time}; waiting: {}{}", counted(.stuck.len(), "process", "processes"), listed(.stuck))]
     Deadlock {
         /// When.
         time: Time,
-        /// Who waits.
+        /// The processes that wait.
         stuck: Vec<Stuck>,
     },
     /// A process panicked.
@@ -96,7 +96,7 @@ pub enum RunError {
         time: Time,
     },
     /// A process was to run on a host that is not there.
-    #[error("process `{name}` is to run on host {host}; there are {hosts} hosts, from 0")]
+    #[error("process `{name}` cannot run on host {host}; there are {hosts} hosts, from 0")]
     NoHost {
         /// The process.
         name: String,
@@ -106,7 +106,7 @@ pub enum RunError {
         hosts: usize,
     },
     /// A mailbox was to stand at a host that is not there.
-    #[error("{name} is to stand at host {host}; there are {hosts} hosts, from 0")]
+    #[error("{name} cannot be at host {host}; there are {hosts} hosts, from 0")]
     NoPlace {
         /// The mailbox.
         name: String,
@@ -139,7 +139,7 @@ pub enum RunError {
         /// Hosts there are.
         hosts: usize,
     },
-    /// Messages between hosts may take no time, so that federates cannot go on side by side.
+    /// Messages between hosts may take no time, so that federates cannot run side by side.
     #[error("a run on federates needs a network on which messages between hosts take time: at least 4 ns")]
     NoLatency,
     /// Rounds cannot be observed where several run at a time.

@@ -1,4 +1,4 @@
-//! What is told of a round to somebody who observes the run.
+//! What an observer of the run receives of a round.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use paceline_network::Network;
 pub struct RoundRecord<'r> {
     /// The simulated time of the round.
     pub time: Time,
-    /// The processes that went on, in the order in which they are answered.
+    /// The processes that ran, in the order in which they are answered.
     pub processes: &'r [ProcessId],
     /// Whether their code ran on many threads.
     pub is_parallel: bool,

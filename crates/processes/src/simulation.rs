@@ -25,7 +25,7 @@ use crate::watchdog::{Stall, Tell};
 use paceline_actors::{Core, Mailbox, ProcessId, Profiles, Rounds};
 use run::Run;
 
-/// Is told of each round.
+/// The observer of rounds.
 type Observer = Box<dyn FnMut(&RoundRecord<'_>) + Send>;
 
 /// What the panic of a process ends.
@@ -177,8 +177,8 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
         self
     }
 
-    /// Has `tell` called, on a thread of its own while the run goes on, with every process that keeps its thread for a second of
-    /// real time or more. In release builds nobody looks.
+    /// Has `tell` called, on a thread of its own during the run, with every process that keeps its thread for a second of
+    /// real time or more. In release builds nothing is checked.
     pub fn on_stall(mut self, tell: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
         self.settings.stall.1 = Some(Arc::new(tell));
         self
@@ -190,7 +190,7 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
         self
     }
 
-    /// Has `observer` told of each round when it is over. Where nobody observes, no round is timed for it.
+    /// Calls `observer` after each round. Without an observer, rounds are not timed.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -244,7 +244,7 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
     }
 
     /// Has a mailbox stand at a host: messages to it flow there as soon as they are sent, and wait there to be received, by processes
-    /// on that host only. Whoever sends has done when the message arrives. What has arrived is lost when the host goes off,
+    /// on that host only. A send is complete when the message arrives. What has arrived is lost when the host goes off,
     /// and so is what comes while it is off. SimGrid calls it a mailbox with a permanent receiver.
     ///
     /// ```
@@ -325,7 +325,7 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
 }
 
 impl<P: Send + 'static, N: Network + Clone + Send + Sync> Simulation<P, N> {
-    /// Deals the hosts, in their order, to this many federates, from one up, which go on in different instants at the same time:
+    /// Deals the hosts, in their order, to this many federates, from one up, which run at different instants at the same time:
     /// within windows as wide as the least time that a message takes from one host to another (the lookahead). The
     /// result is the same for any number of federates, and as without. But what acts at once reaches no other host: processes
     /// use mailboxes that stand at a host ([`Simulation::place`]), and spawn, end, join, suspend or share objects with

@@ -1,6 +1,6 @@
 //! What processes share beside mailboxes: semaphores, mutexes, condition variables, barriers, message queues.
 //!
-//! Each is a number that can be copied into any process of the same simulation. Whoever waits is served in the order of coming.
+//! Each is a number that can be copied into any process of the same simulation. Waiting processes are served in the order of arrival.
 
 use paceline_kernel::Time;
 
@@ -98,12 +98,12 @@ impl<P: Send + 'static> Drop for MutexGuard<'_, P> {
 pub struct Condition(pub(crate) ObjectId);
 
 impl Condition {
-    /// Lets the lock go, waits for a notice, and takes the lock again.
+    /// Releases the lock, waits for a notification, and takes the lock again.
     pub async fn wait<P: Send + 'static>(&self, held: &mut MutexGuard<'_, P>) -> Result<(), Failure> {
         self.wait_for(held, None).await
     }
 
-    /// Lets the lock go, waits for a notice, at most so long, and takes the lock again in either case.
+    /// Releases the lock, waits for a notification, at most this long, and takes the lock again in either case.
     pub async fn wait_within<P: Send + 'static>(
         &self,
         held: &mut MutexGuard<'_, P>,

@@ -1,4 +1,4 @@
-//! The code of a process, ready to go on.
+//! The code of a process, ready to resume.
 //!
 //! Invariant: a task that is over is not run again.
 
@@ -38,7 +38,7 @@ impl Task {
         Self { body, own: Own::new(id, rng) }
     }
 
-    /// The thread on which it is to go on, by its place among those that run code; 0 for any.
+    /// The thread on which it must resume, by its place among those that run code; 0 for any.
     pub(crate) fn home(&self) -> u16 {
         self.own.home
     }
@@ -94,7 +94,7 @@ impl<P: Send + 'static> Turns<P> {
         result
     }
 
-    /// Lets a task go on with its answer at `now`, until it waits or ends.
+    /// Resumes a task with its answer at `now`, until it waits or ends.
     pub(crate) fn run(&mut self, task: &mut Task, now: Time, answer: Option<Answer<P>>) {
         let desk = self.desk();
         (desk.now, desk.answer) = (now, answer);
@@ -117,7 +117,7 @@ impl<P: Send + 'static> Turns<P> {
         self.ends.push((turn, requests));
     }
 
-    /// Lets the code of a task go: whatever it holds is dropped.
+    /// Drops the code of a task, with everything that it holds.
     pub(crate) fn drop_body(&mut self, task: &mut Task) {
         let Task { body, own } = task;
         let body = std::mem::replace(body, Box::pin(std::future::ready(())));
@@ -135,7 +135,7 @@ impl<P: Send + 'static> Turns<P> {
         self.ends.extend(other.ends.drain(..).map(|(turn, end)| (turn, before + end)));
     }
 
-    /// What came of all turns.
+    /// The results of all turns.
     pub(crate) fn parts(&mut self) -> Parts<'_, P> {
         let desk = self.desk.as_mut().expect("no code runs now");
         Parts { requests: &mut desk.requests, spawned: &mut desk.spawned, ends: &mut self.ends }

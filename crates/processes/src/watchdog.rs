@@ -1,7 +1,7 @@
 //! Names processes that keep the thread that runs them: who blocks outside of the simulation, or computes for long, stops all
-//! others. Only in debug builds where somebody is to be told: such a run has one more thread that looks.
+//! others. Only in debug builds with a callback: such a run has one more thread that checks.
 //!
-//! Whoever runs code writes into a slot of its own whose turn it is, and when the turn is over: three atomic stores a turn. The
+//! A thread that runs code writes into a slot of its own whose turn it is, and when the turn is over: three atomic stores a turn. The
 //! watchdog looks at all slots twice in the time that a turn may take. Invariant: each turn is named at most once.
 
 use std::collections::BTreeMap;
@@ -33,13 +33,13 @@ impl fmt::Display for Stall {
         let Self { process, name, host, time } = self;
         write!(
             f,
-            "process {process} `{name}` on host {} keeps its thread at {time}: it blocks outside of the simulation, or computes for long; nothing else goes on meanwhile",
+            "process {process} `{name}` on host {} keeps its thread at {time}: it blocks outside of the simulation, or computes for long; no other process on this thread runs meanwhile",
             host.0
         )
     }
 }
 
-/// Nobody has a turn.
+/// No process has a turn.
 const NOBODY: u32 = u32::MAX;
 /// How often a turn is seen before it is named.
 const LOOKS: u32 = 2;
@@ -126,10 +126,10 @@ impl Shared {
     }
 }
 
-/// Who is told of stalls.
+/// The callback for stalls.
 pub(crate) type Tell = Arc<dyn Fn(&Stall) + Send + Sync>;
 
-/// Who watches a run, if anybody does.
+/// The watchdog of a run, if there is one.
 #[derive(Default)]
 pub(crate) struct Watchdog {
     shared: Arc<Shared>,
@@ -149,7 +149,7 @@ impl Watchdog {
         own
     }
 
-    /// A slot for somebody who runs code, if anybody watches.
+    /// A slot for a thread that runs code, if there is a watchdog.
     pub(crate) fn slot(&self) -> Option<Arc<Slot>> {
         self.thread.as_ref()?;
         let slot = Arc::new(Slot::new());

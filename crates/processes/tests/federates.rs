@@ -362,7 +362,7 @@ fn what_cannot_be_dealt_is_refused() {
     assert!(message(quick).contains("messages between hosts take time"));
     let mut misplaced = pair();
     misplaced.place(7, HostId(2));
-    assert_eq!(message(misplaced), "mailbox 7 is to stand at host 2; there are 2 hosts, from 0");
+    assert_eq!(message(misplaced), "mailbox 7 cannot be at host 2; there are 2 hosts, from 0");
 }
 
 #[test]

@@ -32,23 +32,23 @@ type Stack = corosensei::stack::DefaultStack;
 type Coroutine = corosensei::Coroutine<Word, Said, (), Stack>;
 type Yielder = corosensei::Yielder<Word, Said>;
 
-/// What a coroutine is told.
+/// A command to a coroutine.
 enum Word {
     /// To poll the code of a process.
     Poll(Body),
-    /// To go on where it blocks.
+    /// To continue where it blocks.
     Go,
-    /// To let go what it holds.
+    /// To release what it holds.
     End,
 }
 
-/// What it says after that.
+/// Its answer.
 enum Said {
     /// It blocks.
     Blocks,
     /// The code waits, and has left the coroutine.
     Pending(Body),
-    /// The code is over and gone.
+    /// The code has ended and was dropped.
     Over(Result<(), Box<dyn Any + Send>>),
 }
 
@@ -139,7 +139,7 @@ fn serve(yielder: &Yielder, mut word: Word) {
     }
 }
 
-/// Lets a coroutine of this thread go on.
+/// Resumes a coroutine of this thread.
 fn resume(coroutine: &mut Coroutine, word: Word) -> Said {
     let outer = set_aside();
     let result = coroutine.resume(word);

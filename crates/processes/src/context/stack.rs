@@ -1,7 +1,7 @@
 //! Stacks of coroutines, as many as there are processes that block.
 //!
-//! Memory is reserved and becomes real page by page, as it is touched. The lowest page is a guard: whoever outgrows the stack
-//! is ended by the system, and writes into nobody's memory. A guard made with `mprotect` splits the mapping, and a program may
+//! Memory is reserved and becomes real page by page, as it is touched. The lowest page is a guard: code that outgrows the stack
+//! is ended by the system, and overwrites no other memory. A guard made with `mprotect` splits the mapping, and a program may
 //! have some 65,000 of them (`vm.max_map_count`): enough for 32,000 stacks. So guards are `MADV_GUARD_INSTALL` where the kernel
 //! has that (Linux 6.13): it marks pages without a mapping of their own.
 #![allow(unsafe_code)] // stacks come from `mmap` only
@@ -32,14 +32,14 @@ impl GuardedStack {
             libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK,
         );
-        // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory.
+        // SAFETY: a new mapping at an address of the kernel's choice touches no memory in use.
         let start = unsafe { libc::mmap(null_mut(), GUARD + BYTES, readable, private, -1, 0) };
         let Some(address) = StackPointer::new(start as usize).filter(|_| start != libc::MAP_FAILED) else {
             return Err(Error::last_os_error());
         };
         let registered = ValgrindStackRegistration::new(start.cast(), GUARD + BYTES);
         let stack = Self { start: address, _registered: registered };
-        // SAFETY: the range is of the mapping above, which nobody uses yet.
+        // SAFETY: the range is of the mapping above, which is not used yet.
         let guarded = unsafe {
             libc::madvise(start, GUARD, GUARD_INSTALL) == 0
                 || libc::mprotect(start, GUARD, libc::PROT_NONE) == 0

@@ -23,15 +23,15 @@ thread_local! {
     static GATE: RefCell<Option<Gate>> = const { RefCell::new(None) };
 }
 
-/// What the thread of a process is told.
+/// A command to the thread of a process.
 enum Word {
     /// It is its turn.
     Go(AnyDesk),
-    /// It is to end, and to let go what it holds.
+    /// It must end, and release what it holds.
     End(Option<AnyDesk>),
 }
 
-/// What it says after a turn, with the desk given back.
+/// Its answer after a turn, with the desk returned.
 enum Said {
     Waits(AnyDesk),
     Over(Option<AnyDesk>, Result<(), Box<dyn Any + Send>>),
@@ -61,7 +61,7 @@ pub(super) fn wait_for_turn() {
     let desk = desk::leave().expect("a process that waits has had a turn");
     let word = GATE.with_borrow(|gate| {
         let Gate { turns, said } = gate.as_ref().expect("who waits has looked for it");
-        // Where nobody listens any more, nobody gives a turn.
+        // If the receiver is gone, no further turn is given.
         said.send(Said::Waits(desk)).ok().and_then(|()| turns.recv().ok())
     });
     match word {

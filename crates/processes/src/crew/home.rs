@@ -1,4 +1,4 @@
-//! Rounds with tasks that block on coroutines: each of them goes on at home, the thread that has its coroutine.
+//! Rounds with tasks that block on coroutines: each of them resumes on its home, the thread that has its coroutine.
 //!
 //! Each thread has a list. The coordinating thread fills the lists, and every thread does its own and no other. What came of
 //! the tasks is put together in the order of the round, so that the core is asked in the same order as ever.
@@ -20,13 +20,13 @@ use crate::watchdog::Watchdog;
 enum Job {
     #[default]
     Nothing,
-    /// They go on.
+    /// They resume.
     Run(Time),
     /// Their code is dropped.
     Drop,
 }
 
-/// Tasks that one thread has to see to, and what came of them.
+/// Tasks that one thread has to run, and their results.
 pub(super) struct List<P> {
     job: Job,
     tasks: Vec<Turning<P>>,
@@ -65,8 +65,8 @@ impl<P: Send + 'static> Shared<P> {
 }
 
 impl<P: Send + 'static> Crew<P> {
-    /// Lets all tasks go on; `turns` says what came of each, in their order, in which the tasks are given back. Those
-    /// that have no home go on on many threads if they are to be `spread`, and else on this one.
+    /// Resumes all tasks; `turns` gets the result of each, in their order, in which the tasks are returned. Tasks
+    /// without a home run on many threads if they are to be `spread`, otherwise on this one.
     pub(crate) fn run_at_home(
         &self,
         now: Time,

@@ -36,7 +36,7 @@ pub(super) trait Acts {
     /// Something comes at `now`.
     fn take_in(&mut self, item: Item<Self::Payload>, now: Time);
 
-    /// All that is due at this instant is there. Says when something is due next, if the world goes on.
+    /// All that is due at this instant is there. Returns the time at which something is due next, if the world has not ended.
     fn act(&mut self, world: &World, cx: &mut Context<'_, Federates<'_>>) -> Option<Time>;
 }
 

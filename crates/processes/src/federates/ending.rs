@@ -5,7 +5,7 @@
 //! of the times at which a federate ceased to live, which is known when the last one has; or when a process fails, at the earliest
 //! failure.
 //!
-//! Invariant: whoever is not over at a time handles all that happens to it until then.
+//! Invariant: a federate that has not ended at a time handles all that happens to it until then.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -49,7 +49,7 @@ impl Ending {
         }
     }
 
-    /// Whether nobody lives any more.
+    /// Whether all federates have ended.
     pub(super) fn is_over(&self) -> bool {
         self.living.load(Ordering::SeqCst) == 0
     }

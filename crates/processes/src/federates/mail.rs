@@ -21,7 +21,7 @@ pub(super) enum Item<P> {
     Parcel(Parcel<P>),
     /// A parcel is to be carried.
     Start(Start<P>),
-    /// A sender is told of an arrival.
+    /// A sender is informed of an arrival.
     Told { whose: Whose, place: u32, failure: Option<Failure> },
 }
 

@@ -14,10 +14,10 @@ use super::mail::{Item, Outgoing};
 use super::{Federates, World};
 use crate::report::RunError;
 
-/// A federate tells how far it is after so many instants.
+/// A federate reports how far it is after this number of instants.
 const TELLS: u32 = 64;
 
-/// What a federate knows of the network: how long parcels take that share it with nobody.
+/// What a federate knows of the network: how long parcels take that do not share it.
 pub(crate) struct Apart<N>(Arc<N>);
 
 impl<N> Apart<N> {
@@ -65,7 +65,7 @@ pub(super) fn uncarried(network: &impl Network, hosts: usize) -> Option<Time> {
     Some(Time::nanos((network.least_latency() * 1e9).round() as u64))
 }
 
-/// Where a federate that does not live had come to.
+/// The time that a federate without live processes has reached.
 struct Mark {
     at: Time,
     digest: Digest,
@@ -175,7 +175,7 @@ impl<P: Send + 'static, N: Network + Send + Sync> Part<P, N> {
         self.marks.drain(..before.saturating_sub(1));
     }
 
-    /// Tells whoever watches, now and then.
+    /// Reports to the observer, now and then.
     fn tell(&mut self, now: Time, world: &World) {
         let control = &self.run.settings.control;
         let (instants, steps) = &mut self.told;
@@ -216,13 +216,13 @@ impl<P: Send + 'static, N: Network> Part<P, N> {
         panicked.map(|(_, process, message)| (self.number(process), message)).collect()
     }
 
-    /// Who waits in it, but for daemons.
+    /// The processes that wait in it, except daemons.
     pub(super) fn waiting(&mut self) -> Vec<Stuck> {
         let waiting = self.run.core.waiting();
         waiting.into_iter().map(|stuck| Stuck { process: self.number(stuck.process), ..stuck }).collect()
     }
 
-    /// Whether the run goes on for it.
+    /// Whether it keeps the run from ending.
     pub(super) fn lives(&self) -> bool {
         self.lives
     }

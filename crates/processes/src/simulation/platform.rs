@@ -7,7 +7,7 @@ use paceline_actors::Profiles;
 
 impl<'p, P: Send + 'static> Simulation<P, Flows<'p>> {
     /// A platform at time 0: its hosts, and its links, which messages share. Hosts and links follow their profiles: speeds
-    /// change, and whoever is on a host that goes ends as with [`Process::switch_off`](crate::Process::switch_off).
+    /// change, and a process on a host that goes off ends as with [`Process::switch_off`](crate::Process::switch_off).
     ///
     /// ```
     /// use paceline_processes::{Process, Simulation};

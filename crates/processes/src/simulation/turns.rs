@@ -1,4 +1,4 @@
-//! How the code of a round's processes runs: on this thread, or on many. Processes that block on coroutines go on, and end, on
+//! How the code of a round's processes runs: on this thread, or on many. Processes that block on coroutines resume, and end, on
 //! the threads on which they block.
 
 use paceline_actors::ProcessId;
@@ -10,7 +10,7 @@ use crate::crew::{Crew, Turning};
 use crate::task::{Parts, Turns};
 
 impl<P: Send + 'static, N: Network> Run<P, N> {
-    /// Lets all of a round go on, one after the other.
+    /// Resumes all processes of a round, one after the other.
     pub(super) fn run_in_turn(&mut self, round: &[ProcessId], turns: &mut Turns<P>) {
         let now = self.core.now();
         for id in round {
@@ -20,7 +20,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         }
     }
 
-    /// Lets all of a round go on, on many threads.
+    /// Resumes all processes of a round, on many threads.
     pub(super) fn run_together(
         &mut self,
         crew: &Crew<P>,
@@ -41,7 +41,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         }
     }
 
-    /// Whether somebody in the round must go on at home, if the coordinating thread runs it, or many.
+    /// Whether a process in the round must resume at home, if the coordinating thread runs it, or many.
     pub(super) fn has_homes(&self, round: &[ProcessId], parallel: bool) -> bool {
         if self.settings.context != ContextKind::Coroutine || self.crew.is_none() {
             return false;
@@ -51,7 +51,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         tasks.any(|task| task.home() > anywhere)
     }
 
-    /// Lets all of a round go on, whoever has a home there; the others on many threads if they are to be `spread`.
+    /// Resumes all processes of a round, those with a home there; the others on many threads if they are to be `spread`.
     pub(super) fn run_at_home(
         &mut self,
         crew: &Crew<P>,
@@ -72,7 +72,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         }
     }
 
-    /// A process has ended: its code is dropped, what it holds is let go, and its hooks are called.
+    /// A process has ended: its code is dropped, what it holds is released, and its hooks are called.
     pub(super) fn dismiss(&mut self, id: ProcessId) {
         let place = self.place(id);
         let Some(mut task) = self.tasks[place].take() else { return };

@@ -310,7 +310,7 @@ fn what_ends_a_run_is_told_by_process_and_time() {
     });
     assert_eq!(
         told(stuck),
-        "at 2s nothing can happen any more; waiting: 1 process\n  process 0 `waits` on host 0 waits for a message in \
+        "deadlock at 2s; waiting: 1 process\n  process 0 `waits` on host 0 waits for a message in \
          mailbox `box`"
     );
     let panics = async |cx: Process<u32>| {
@@ -330,7 +330,7 @@ fn what_ends_a_run_is_told_by_process_and_time() {
     assert!(told(strays).starts_with("process 0 `strays` waits at 0s for a future of something else"));
     let mut nowhere = world();
     nowhere.spawn("x", HostId(2), async |_| ());
-    assert_eq!(told(nowhere), "process `x` is to run on host 2; there are 2 hosts, from 0");
+    assert_eq!(told(nowhere), "process `x` cannot run on host 2; there are 2 hosts, from 0");
 }
 
 #[test]
