@@ -60,7 +60,7 @@ pub enum Step {
     Set(String, String),
     /// Pauses a guest.
     Pause(String),
-    /// Lets a paused guest go on.
+    /// Resumes a paused guest.
     Unpause(String),
     /// Destroys a guest, whatever it does. What it has not printed by then is lost; it can be created again.
     Destroy(String),

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Why the lab cannot go on.
+/// Why the lab cannot continue.
 #[derive(Debug, Error)]
 pub enum LabError {
     /// This machine cannot have what the lab needs.
     #[error("skipped: {0}")]
     Skipped(String),
     /// The folder of our sources is not what it should be.
-    #[error("{} is no folder of hypervisor sources: there is no {lacks} in it; --sources names the folder", path.display())]
+    #[error("{} is not a folder of hypervisor sources: it contains no {lacks}; --sources names the folder", path.display())]
     Sources {
         /// The folder.
         path: PathBuf,

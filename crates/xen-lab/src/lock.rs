@@ -8,10 +8,10 @@ use std::time::Duration;
 use crate::error::{LabError, io};
 use crate::process::Stop;
 
-/// How often a lock that somebody else holds is tried again.
+/// The period at which a lock that another process holds is tried again.
 const TRY_AGAIN: Duration = Duration::from_millis(300);
 
-/// Waits until nobody else holds the lock on the file `path`; it is given back when what comes out is dropped.
+/// Waits until no other process holds the lock on the file `path`; the lock is released when the returned value is dropped.
 pub(crate) fn lock(path: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Result<File, LabError> {
     let file = File::create(path).map_err(io("write", path))?;
     let mut waits = false;
@@ -21,7 +21,7 @@ pub(crate) fn lock(path: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Resu
             Err(TryLockError::Error(reason)) => return Err(io("lock", path)(reason)),
             Err(TryLockError::WouldBlock) => {
                 if !waits {
-                    told("Waiting for another lab that fetches or builds ...");
+                    told("Waiting for another run of the lab that downloads or builds ...");
                     waits = true;
                 }
                 stop.check()?;

@@ -67,7 +67,7 @@ pub(crate) fn packages(cache: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) ->
     let locked = if there() { None } else { Some(lock(&cache.join("lock"), stop, told)?) };
     // Whoever held the lock may have got them.
     if locked.is_some() && !there() {
-        told("Getting Xen's source, its tools, a kernel and an emulator (95 MB) ...");
+        told("Downloading Xen's source, its tools, a kernel and an emulator (95 MB) ...");
         let apt = Apt::new(cache, stop)?;
         // What is not complete is of no use to anybody.
         for folder in [&root, &sources] {
@@ -110,7 +110,7 @@ fn unpack(apt: &Apt, root: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Re
     fs::create_dir_all(&folder).map_err(io("make the folder", &folder))?;
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     apt.get(&folder, &[&["download", "-qq"], &names[..]].concat())?;
-    told("Unpacking them ...");
+    told("Unpacking ...");
     for entry in fs::read_dir(&folder).map_err(io("read", &folder))?.filter_map(Result::ok) {
         let (package, name) = (entry.path(), entry.file_name());
         let mut unpack = command("sh");

@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How many lines that were printed may wait to be looked at.
 const LINES_WAITING_MAX: usize = 1024;
 
-/// How many lines of a program that failed are told.
+/// How many lines of output of a failed program are reported.
 const LINES_TOLD: usize = 15;
 
 /// A wish to stop that can be uttered anywhere, a signal handler included.
@@ -36,12 +36,12 @@ impl Stop {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody has asked.
+    /// Whether a stop was requested.
     pub fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// An error if somebody has asked.
+    /// An error if a stop was requested.
     pub(crate) fn check(&self) -> Result<(), LabError> {
         if self.is_asked() { Err(LabError::Stopped) } else { Ok(()) }
     }

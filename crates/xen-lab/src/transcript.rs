@@ -79,7 +79,7 @@ pub enum TranscriptError {
     #[error("the simulated machine: {0}")]
     Predicted(#[from] paceline_machine::MachineError),
     /// Nobody has said it.
-    #[error("boot {boot:?}, part {part:?}: {who} has not said {key:?}")]
+    #[error("boot {boot:?}, part {part:?}: {who} has not printed {key:?}")]
     Missing {
         /// The boot's key.
         boot: String,
@@ -91,7 +91,7 @@ pub enum TranscriptError {
         key: String,
     },
     /// What was said is no number.
-    #[error("boot {boot:?}, part {part:?}: {key}={value} is no number")]
+    #[error("boot {boot:?}, part {part:?}: {key}={value} is not a number")]
     NoNumber {
         /// The boot's key.
         boot: String,
