@@ -42,32 +42,32 @@ pub enum Command {
     /// Runs a scenario, with progress while it runs and a summary at the end
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArguments),
-    /// Goes on with a run from its last checkpoint
+    /// Resumes a run from its last checkpoint
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(ResumeArguments),
-    /// Looks at a run that goes on, or changes its number of threads
+    /// Shows how far a run has come, or changes its number of threads
     #[command(subcommand, after_help = CTL_EXAMPLES)]
     Ctl(CtlCommand),
-    /// Looks at an LVT page, on which simulation programs publish how far they are
+    /// Shows an LVT page, on which simulation programs publish their simulated times
     #[cfg(target_os = "linux")]
     #[command(subcommand, after_help = LVT_EXAMPLES)]
     Lvt(LvtCommand),
     /// Runs a simulated machine: hosts with a hypervisor, and guests under its scheduling policy
     #[command(after_help = MACHINE_EXAMPLES)]
     Machine(MachineArguments),
-    /// Runs a simulated machine under several scheduling policies, and shows what each made of it
+    /// Runs a simulated machine under several scheduling policies, and compares the results
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
-    /// Looks at a platform file, and says how long transfers take on its network
+    /// Summarizes a platform file, or computes how long transfers take on its network
     #[command(after_help = NETWORK_EXAMPLES)]
     Network(NetworkArguments),
-    /// Reads a scenario and builds its model, and says what would run; runs nothing unless asked to compare two runs
+    /// Reads a scenario, builds its model and reports what would run; runs it only with --determinism
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
-    /// Runs published experiments on simulated machines or real threads, and says what of them holds
+    /// Runs published experiments on simulated machines or real threads, and checks their conclusions
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArguments),
-    /// Runs any command, and of its threads that publish their local virtual time those furthest behind first
+    /// Runs any command; of its threads that publish their local virtual time, those furthest behind run first
     #[cfg(target_os = "linux")]
     #[command(after_help = pace::EXAMPLES)]
     Pace(PaceArguments),
@@ -75,12 +75,12 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(subcommand, after_help = XEN_EXAMPLES)]
     Xen(XenCommand),
-    /// Lists models, scenarios, protocols, event queues, the ways to run ahead, scheduling policies and what can run in guests
+    /// Lists models, scenarios, protocols, event queues, options of optimistic runs, scheduling policies and guest programs
     List,
 }
 
 const RUN_EXAMPLES: &str = "\
-Ctrl-C ends the run cleanly, with the summary so far; a second one ends it at once.
+Ctrl-C ends the run cleanly, with the summary so far; a second Ctrl-C ends it at once.
 
 Exit status: 0 when the run ended, interrupted or not;
 2 for a bad scenario or option; 1 for a failure while running.
@@ -95,8 +95,8 @@ Examples:
 const RESUME_EXAMPLES: &str = "\
 A run whose scenario says run.checkpoint = \"10s\" writes NAME.checkpoint every ten seconds,
 into the folder of --out or else the current one. The file holds the scenario; files that
-the scenario names must still be where they were. The result is that of a run that nothing
-has interrupted. Checkpoints go on into the same file, or into the folder of --out.
+the scenario names must still be where they were. The result is that of an uninterrupted
+run. Further checkpoints replace the same file, or are written into the folder of --out.
 
 Examples:
   paceline resume phold.checkpoint
@@ -110,12 +110,12 @@ Examples:
   paceline ctl threads 2 --pid 4711";
 
 const MACHINE_EXAMPLES: &str = "\
-A table among the settings whose name is a policy's holds for that policy only, so that a
-scenario can be run under any. Where there are several sections of a name, --set changes the
+A table of settings that has the name of a policy applies to that policy only, so that one
+scenario runs under every policy. If several sections have the same name, --set changes the
 key in all of them; --set domain.NAME.count=4 changes it in one.
 
 Exit status: 0 when the run ended; 2 for a bad scenario or option; 1 for a failure while
-running, such as guests that wait for each other for ever.
+running, such as a deadlock of the guests.
 
 Examples:
   paceline machine scenarios/machine-phold.toml
@@ -132,7 +132,7 @@ Examples:
   paceline compare --policies sedf,csde,csdd scenarios/machine-lu.toml --json";
 
 const CHECK_EXAMPLES: &str = "\
-Exit status: 0 when all is well; 2 for a bad scenario or option; 1 where two runs differ.
+Exit status: 0 when the scenario is valid; 2 for a bad scenario or option; 1 if two runs differ.
 
 Examples:
   paceline check scenarios/phold.toml
@@ -152,11 +152,11 @@ Examples:
 /// The arguments of `reproduce`.
 #[derive(Args, Debug)]
 pub struct ReproduceArguments {
-    /// Which experiments: names as --list shows them
+    /// The experiments to run, by the names that --list prints
     #[arg(value_name = "NAME", required_unless_present_any = ["all", "list"])]
     pub names: Vec<String>,
 
-    /// All of them
+    /// Runs all experiments
     #[arg(long)]
     pub all: bool,
 
@@ -168,27 +168,27 @@ pub struct ReproduceArguments {
     #[arg(long)]
     pub quick: bool,
 
-    /// Runs them again with each constant of their papers halved and doubled, and says which conclusions change
+    /// Repeats the experiments with each constant of their papers halved and doubled, and reports which conclusions change
     ///
     /// Takes as long as the experiments times twice the number of constants.
     #[arg(long, conflicts_with_all = ["out", "json", "list"])]
     pub sensitivity: bool,
 
-    /// Where they run: on this machine, most of them on simulated ones, or on Xen in the lab with what the simulated machine predicts beside it
+    /// Where experiments run: on this machine (most of them simulate a machine), or on Xen under emulation, compared with the prediction of the simulated machine
     #[cfg(target_os = "linux")]
     #[arg(long, value_enum, value_name = "WHERE", default_value_t = Ground::Machine)]
     pub on: Ground,
 
-    /// The folder with our part of Xen, for --on xen
+    /// The folder with Paceline's sources for Xen, for --on xen
     #[cfg(target_os = "linux")]
     #[arg(long, value_name = "DIR", default_value = "xen")]
     pub sources: PathBuf,
 
-    /// Writes report.html and report.json into this folder, which is made if need be
+    /// Writes report.html and report.json into this folder, which is created if it does not exist
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Prints the findings as JSON, and shows no progress: an object for one name, else an array
+    /// Prints the findings as JSON (an object for one name, otherwise an array), and shows no progress
     #[arg(long)]
     pub json: bool,
 }
@@ -210,10 +210,10 @@ pub struct ScenarioArguments {
     #[arg(value_name = "SCENARIO.toml")]
     pub scenario: PathBuf,
 
-    /// Puts a value in place of the scenario's, such as run.threads=2 or model.mean=500ms; may be repeated
+    /// Overrides a value of the scenario, such as run.threads=2 or model.mean=500ms; may be repeated
     ///
-    /// KEY is a section and a key; between the two may stand a table of the section. VALUE is written as in the scenario; strings need no quotes. Files are sought beside
-    /// the scenario.
+    /// KEY is SECTION.KEY or SECTION.TABLE.KEY. VALUE is written as in the scenario; strings need no quotes. Paths of files are relative to
+    /// the folder of the scenario.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
 }
@@ -225,14 +225,14 @@ pub struct CheckArguments {
     #[command(flatten)]
     pub scenario: ScenarioArguments,
 
-    /// Runs the model twice side by side and stops at the first event after which the two differ
+    /// Runs the model twice, event by event, and stops at the first event after which the two runs differ
     ///
-    /// Both runs are sequential. What is found is a model that looks at a clock, a global, an address or a hash-ordered map.
+    /// Both runs are sequential. The check finds models that depend on a clock, a global variable, an address or the order of a hash map.
     /// Ctrl-C ends it.
     #[arg(long)]
     pub determinism: bool,
 
-    /// Compares at most so many events
+    /// The number of events to compare at most
     #[arg(long, value_name = "N", default_value_t = 10_000_000, requires = "determinism")]
     pub events: u64,
 }
@@ -244,7 +244,7 @@ pub struct RunArguments {
     #[command(flatten)]
     pub scenario: ScenarioArguments,
 
-    /// What to leave behind.
+    /// What to write and print.
     #[command(flatten)]
     pub results: ResultArguments,
 }
@@ -256,19 +256,19 @@ pub struct MachineArguments {
     #[command(flatten)]
     pub scenario: ScenarioArguments,
 
-    /// Writes summary.json, and the files of models that are done, into this folder, which is made if need be
+    /// Writes summary.json, and the files of models that have ended, into this folder, which is created if it does not exist
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Writes who ran where when, every domain's LVT and all messages into this file, for https://ui.perfetto.dev
+    /// Writes a trace into this file, for https://ui.perfetto.dev: which VCPU ran when on which PCPU, the LVT of every domain, and all messages
     ///
-    /// About 150 bytes for every time that a VCPU gets a PCPU, and for every message.
+    /// A trace has about 150 bytes for every time that a VCPU is scheduled, and for every message.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
 
-    /// How much to tell.
+    /// What to print.
     #[command(flatten)]
-    pub telling: TellingArguments,
+    pub output: OutputArguments,
 }
 
 /// The arguments of `compare`.
@@ -282,19 +282,19 @@ pub struct CompareArguments {
     #[command(flatten)]
     pub scenario: ScenarioArguments,
 
-    /// How much to tell.
+    /// What to print.
     #[command(flatten)]
-    pub telling: TellingArguments,
+    pub output: OutputArguments,
 }
 
-/// How much a command tells.
+/// What a command prints.
 #[derive(Args, Clone, Copy, Debug)]
-pub struct TellingArguments {
-    /// Prints what came of it as one JSON object, and shows no progress
+pub struct OutputArguments {
+    /// Prints the results as one JSON object, and shows no progress
     #[arg(long)]
     pub json: bool,
 
-    /// Shows no progress, and prints as little as there is to say
+    /// Shows no progress, and prints the shortest summary
     #[arg(long, short)]
     pub quiet: bool,
 }
@@ -306,13 +306,13 @@ pub struct ResumeArguments {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// Puts a value in place of the scenario's, such as run.threads=2; may be repeated
+    /// Overrides a value of the scenario, such as run.threads=2; may be repeated
     ///
-    /// Any key of [run] but run.seed and run.ties, which with the model decide the result.
+    /// KEY is any key of [run] except run.seed and run.ties, since these determine the result.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
 
-    /// What to leave behind.
+    /// What to write and print.
     #[command(flatten)]
     pub results: ResultArguments,
 }
@@ -326,9 +326,9 @@ pub enum CtlCommand {
         #[command(flatten)]
         run: WhichRun,
     },
-    /// Lets a run go on with another number of worker threads; the result stays
+    /// Changes the number of worker threads of a run; the result stays the same
     Threads {
-        /// How many
+        /// The number of threads
         #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
         threads: u32,
         /// Which run.
@@ -340,25 +340,25 @@ pub enum CtlCommand {
 /// One of the runs on this machine.
 #[derive(Args, Debug)]
 pub struct WhichRun {
-    /// The run's process; needed where several go on
+    /// The process ID of the run; required if there are several runs
     #[arg(long)]
     pub pid: Option<u32>,
 }
 
-/// What a run leaves behind.
+/// What a run writes and prints.
 #[derive(Args, Debug)]
 pub struct ResultArguments {
-    /// Writes summary.json and the model's own files into this folder, which is made if need be
+    /// Writes summary.json and the model's own files into this folder, which is created if it does not exist
     ///
-    /// The files hold results only, no speeds: they are the same, to the byte, under every protocol, number of federates
-    /// and threads, and queue.
+    /// The files hold results only, no speeds: they are byte-identical under every protocol, number of federates,
+    /// number of threads and event queue.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Writes what every thread, federate and process did when into this file, for https://ui.perfetto.dev
+    /// Writes a trace of every thread, federate and process into this file, for https://ui.perfetto.dev
     ///
-    /// About 150 bytes for every batch of events that a federate runs; of processes, 100 for every round, and each time that one of the
-    /// first thousand goes on.
+    /// A trace has about 150 bytes for every batch of events that a federate runs. For a model of processes it has 100 bytes for every round,
+    /// and 100 each time that one of the first thousand processes resumes.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
 

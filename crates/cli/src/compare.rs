@@ -15,20 +15,20 @@ use crate::machine::{self, Watched, ended, everything_of, seconds};
 use crate::stdout;
 use crate::text;
 
-/// Runs a machine under each of the policies, and says what each made of it. Fails where results depend on the policy.
+/// Runs a machine under each of the policies, and compares the results. Fails if digests depend on the policy.
 pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     let policies = arguments.policies.iter().map(|name| known(name)).collect::<Result<Vec<_>, _>>()?;
     let scenario = machine::read(&Source::read(&arguments.scenario)?)?;
-    let telling = arguments.telling;
+    let options = arguments.output;
     let mut watched = Watched::default();
     let mut watches = policies.iter().map(|policy| watched.watch(policy)).collect::<Vec<_>>();
-    let progress = watched.show(scenario.until_ns(), !telling.json && !telling.quiet);
+    let progress = watched.show(scenario.until_ns(), !options.json && !options.quiet);
     let start = Instant::now();
     let compared = run_all(&scenario, &policies, &mut watches);
     drop(progress);
     let (compared, wall) = (compared?, start.elapsed());
     let agreements = agreements(&compared);
-    if telling.json {
+    if options.json {
         let everything = json!({
             "scenario": scenario.name(),
             "seed": scenario.seed(),
@@ -39,7 +39,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         stdout::print(&format!("{everything:#}\n"))?;
     } else {
         let mut page = text::table(&matrix(&cells(&compared)));
-        if !telling.quiet {
+        if !options.quiet {
             page.push_str(&format!("\n{}wall time {}\n", said(&agreements), text::span(wall)));
         }
         stdout::print(&page)?;

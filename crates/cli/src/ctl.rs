@@ -1,7 +1,7 @@
-//! `paceline ctl`: looks at a run that goes on, and changes its number of threads.
+//! `paceline ctl`: asks a running run how far it is, and changes its number of threads.
 //!
 //! Every run listens on a socket of its own, `PID.sock` in a folder that only its user may enter (see [`Control`]). A
-//! request is a line, and so is the answer, which starts with `ok` or `error`. A socket that nobody answers at is left from a run that was
+//! request is a line, and so is the answer, which starts with `ok` or `error`. A socket without a listener was left by a run that was
 //! killed, and is removed.
 
 #[cfg(unix)]
@@ -26,12 +26,15 @@ pub fn ctl(command: &CtlCommand) -> Result<(), Failure> {
     let runs = folder::runs().map_err(|reason| Failure::Ctl(format!("cannot look for runs: {reason}")))?;
     let chosen = match (pid, &runs[..]) {
         (Some(pid), _) => runs.iter().find(|run| run.pid == *pid).ok_or_else(|| {
-            Failure::Ctl(format!("process {pid} is no run of paceline; allowed: {}", list(&runs)))
+            Failure::Ctl(format!("process {pid} is not a run of paceline; allowed: {}", list(&runs)))
         })?,
         (None, [run]) => run,
-        (None, []) => return Err(Failure::Ctl("no run of paceline goes on here".into())),
+        (None, []) => return Err(Failure::Ctl("no run of paceline is in progress".into())),
         (None, _) => {
-            return Err(Failure::Ctl(format!("several runs go on; choose one by --pid: {}", list(&runs))));
+            return Err(Failure::Ctl(format!(
+                "several runs are in progress; choose one by --pid: {}",
+                list(&runs)
+            )));
         }
     };
     match folder::ask(&chosen.socket, &request) {
@@ -48,13 +51,17 @@ pub fn ctl(command: &CtlCommand) -> Result<(), Failure> {
 #[cfg(unix)]
 fn list(runs: &[folder::Run]) -> String {
     let name = |run: &folder::Run| format!("{} ({})", run.pid, run.scenario);
-    if runs.is_empty() { "none goes on".into() } else { runs.iter().map(name).collect::<Vec<_>>().join(", ") }
+    if runs.is_empty() {
+        "none is in progress".into()
+    } else {
+        runs.iter().map(name).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// There are no sockets of this kind here.
 #[cfg(not(unix))]
 pub fn ctl(_command: &CtlCommand) -> Result<(), Failure> {
-    Err(Failure::Ctl("runs can be reached on Unix only".into()))
+    Err(Failure::Ctl("runs can be controlled on Unix only".into()))
 }
 
 /// Runs do not listen here.

@@ -1,4 +1,4 @@
-//! What can go wrong, how it is told, and with which exit status.
+//! The failures of the program: how each is reported, and with which exit status.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -23,13 +23,13 @@ pub enum Failure {
     Option(String),
     /// A mistake in a file that an argument names and that is no scenario.
     Input(String),
-    /// The engine could not start or finish; with the checkpoint that the run can be gone on with, if there is one.
+    /// The engine could not start or finish; with the checkpoint from which it can be resumed, if there is one.
     Run(Box<RunError>, Option<PathBuf>),
-    /// A run of processes cannot go on.
+    /// A run of processes cannot continue.
     Processes(Box<paceline_processes::RunError>),
-    /// A checkpoint cannot be gone on with.
+    /// A checkpoint cannot be resumed.
     Resume(String),
-    /// A run that goes on cannot be reached.
+    /// A run in progress cannot be reached.
     Ctl(String),
     /// An LVT page cannot be read any more.
     #[cfg(target_os = "linux")]
@@ -40,7 +40,7 @@ pub enum Failure {
     Different(PathBuf, Box<Different>),
     /// There is no experiment of that name; with the names that are most like it.
     UnknownExperiment(String, Vec<&'static str>),
-    /// A simulated machine cannot go on, under the policy of this name.
+    /// A simulated machine cannot continue under the policy of this name.
     Machine(&'static str, OutcomeError),
     /// A simulation came to different results under different policies.
     Disagree(String),
@@ -50,10 +50,10 @@ pub enum Failure {
     Write(PathBuf, io::Error),
     /// Standard output cannot be written.
     Print(io::Error),
-    /// A command cannot be run, or not paced as was asked for.
+    /// A command cannot be run, or cannot be paced by the requested policy.
     #[cfg(target_os = "linux")]
     Pace(paceline_pace::RunError),
-    /// The lab for hypervisors cannot go on.
+    /// The lab for hypervisors cannot continue.
     #[cfg(target_os = "linux")]
     Xen(paceline_xen_lab::LabError),
     /// The handler of Ctrl-C could not be set up.
@@ -133,7 +133,7 @@ impl Failure {
     /// The exit status.
     pub fn status(&self) -> ExitCode {
         match self {
-            // Whoever reads the output has seen enough, as in `paceline list | head -1`.
+            // The reader of the output has closed it, as in `paceline list | head -1`.
             Self::Print(reason) if reason.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
             Self::Run(error, _) => match **error {
                 RunError::Fault(_)
@@ -148,7 +148,7 @@ impl Failure {
             | Self::Resume(_)
             | Self::UnknownExperiment(..) => ExitCode::from(2),
             Self::Machine(_, OutcomeError::Machine(error)) if is_of_the_spec(error) => ExitCode::from(2),
-            // As shells and other programs that run a command have it.
+            // As shells and other programs that run a command do.
             #[cfg(target_os = "linux")]
             Self::Pace(error) => ExitCode::from(match error {
                 paceline_pace::RunError::NotFound { .. } => 127,
@@ -179,7 +179,7 @@ fn is_of_the_spec(error: &MachineError) -> bool {
     matches!(error, MachineError::BadSpec { .. } | MachineError::Policy { .. })
 }
 
-/// What ended a run, and how to go on where that makes sense.
+/// What ended a run, and how to resume it where that makes sense.
 fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
     let told = match error {
         RunError::Trouble(Trouble { kind, lp, at, event }) => {
@@ -191,8 +191,8 @@ fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
         (RunError::Fault(_) | RunError::Trouble(_), Some(path)) => {
             let path = path.display();
             format!(
-                "{told}\nThe checkpoint {path}, from before that, is still there: once the cause is found, \
-                 `paceline resume {path}` goes on from it"
+                "{told}\nThe checkpoint {path} from before the failure still exists; once the cause is fixed, \
+                 `paceline resume {path}` continues from it"
             )
         }
         _ => told,

@@ -105,7 +105,7 @@ impl Source {
     /// Whether its model is one of processes, which are run otherwise than LPs.
     pub fn is_of_processes(&self) -> Result<bool, ScenarioError> {
         let mut scenario = self.open()?;
-        // A mistake in it is told by whoever reads it in earnest.
+        // A mistake in it is reported by the code that reads the whole file.
         let kind: Option<String> = scenario.section("model")?.optional("kind").unwrap_or(None);
         Ok(kind.is_some_and(|name| PROCESSES.iter().any(|(known, _)| *known == name)))
     }

@@ -1,8 +1,8 @@
-//! `paceline lvt`: `relay`, in a file of its own, and `watch`, which shows an LVT page while its owners go on: who is behind,
-//! who waits, who gets how much of a core.
+//! `paceline lvt`: `relay`, in a file of its own, and `watch`, which shows an LVT page while its owners run: which
+//! owner is furthest behind, which ones wait, and which share of a core each gets.
 //!
-//! A watch looks at the page again and again, and changes nothing on it. Ends after as many looks as were asked for, or when
-//! somebody ends it, which is no failure; a page that is truncated or overwritten meanwhile is one.
+//! A watch reads the page periodically, and changes nothing on it. It ends after `--count` looks, or when the user interrupts
+//! it, which is no failure; a page that is truncated or overwritten meanwhile is a failure.
 
 pub mod arguments;
 mod look;
@@ -22,9 +22,9 @@ use arguments::{LvtCommand, WatchArguments};
 use look::{Look, Watcher};
 use screen::Screen;
 
-/// The shortest time between two looks; in less, the system's accounts of CPU time have not moved on.
+/// The shortest time between two looks; in less, the system's accounts of CPU time have not advanced.
 const LEAST_INTERVAL: Duration = Duration::from_millis(10);
-/// How long a screen does not look at its keys.
+/// The time between two checks of the keyboard.
 const KEYS_EVERY: Duration = Duration::from_millis(100);
 
 /// Carries out a command.
@@ -46,7 +46,7 @@ fn watch(arguments: &WatchArguments) -> Result<(), Failure> {
         return Err(Failure::Option(problem.into()));
     }
     let (tell, told) = mpsc::channel();
-    // Whoever is not listening any more is ending already.
+    // If the receiver is gone, the watch is ending already.
     let handler = move || tell.send(()).unwrap_or_default();
     ctrlc::set_handler(handler).map_err(Failure::Signals)?;
     let looks = arguments.count.unwrap_or(u64::MAX);

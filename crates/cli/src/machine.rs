@@ -42,13 +42,13 @@ pub fn run(arguments: &MachineArguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.trace {
         watch.trace(path, &spec)?;
     }
-    let telling = arguments.telling;
-    let progress = watched.show(scenario.until_ns(), !telling.json && !telling.quiet);
+    let options = arguments.output;
+    let progress = watched.show(scenario.until_ns(), !options.json && !options.quiet);
     let start = Instant::now();
     let ran = scenario.run(kind, spec, &mut watch);
     drop(progress);
     let wall = start.elapsed();
-    // What was traced of a run that went wrong tells most of all.
+    // The trace of a failed run is the most useful one.
     let traced = watch.finish();
     let mut finished = Finished::new(&scenario, ran.map_err(|error| Failure::Machine(kind, error))?, wall);
     let mut written = match output {
@@ -56,7 +56,7 @@ pub fn run(arguments: &MachineArguments) -> Result<(), Failure> {
         None => Vec::new(),
     };
     written.extend(arguments.trace.clone().filter(|_| traced.is_ok()));
-    match (telling.json, telling.quiet) {
+    match (options.json, options.quiet) {
         (true, _) => stdout::print(&format!("{:#}\n", finished.everything())),
         (false, true) => stdout::print(&finished.line()),
         (false, false) => stdout::print(&format!("{}{}", finished.page(), files_line(&written))),

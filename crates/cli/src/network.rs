@@ -1,7 +1,7 @@
 //! `paceline network`: looks at a platform file. Prints a summary of it, the links of its routes, or how long transfers take
 //! on it.
 //!
-//! What a file holds that is wrong is told in one message with file and line (exit status 2).
+//! A mistake in a file is reported in one message with file and line (exit status 2).
 
 pub mod arguments;
 mod transfers;

@@ -57,7 +57,7 @@ impl Output {
         Ok(std::mem::take(&mut self.finished))
     }
 
-    /// Removes what was not finished. What cannot be removed cannot be helped: the first failure is the one to tell.
+    /// Removes unfinished files. A failure to remove one is ignored: the first failure is the one to report.
     fn discard(&mut self) {
         for path in self.unfinished.drain(..) {
             let _ = fs::remove_file(path);

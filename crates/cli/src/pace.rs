@@ -30,7 +30,7 @@ pub fn pace(arguments: &PaceArguments) -> Result<ExitCode, Failure> {
     let told = |told: Told<'_>| match told {
         Told::Trouble(trouble) => {
             eprintln!(
-                "paceline: pacing has ended, the command goes on under the normal scheduler: {trouble}"
+                "paceline: pacing has ended, the command continues under the normal scheduler: {trouble}"
             );
         }
         Told::Note(note) => eprintln!("paceline: {note}"),

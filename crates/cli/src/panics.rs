@@ -3,7 +3,7 @@
 //!
 //! Such a panic is caught by the engine, which reports it at the end if it has become final. What else panics in a worker
 //! takes the run down with it: the main thread then panics too, and the worker's panic, the latest that was passed over,
-//! is told first. Invariant: a panic on any other thread is told at once, as ever.
+//! is reported first. Invariant: a panic on any other thread is reported at once, as usual.
 
 use std::panic::{self, PanicHookInfo};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Progress on stderr while a run goes on: simulated time, events a second, time left.
+//! Progress on stderr during a run: simulated time, events a second, time left.
 //!
 //! A thread of its own looks ten times a second. It sleeps on a channel, so that the end of the run wakes
 //! it at once. Nothing is shown where stderr is no terminal.
@@ -86,7 +86,7 @@ impl Words {
     }
 
     fn show(&self, out: &mut dyn fmt::Write) {
-        // There is nobody to tell if the terminal takes no text.
+        // If the terminal takes no text, the error cannot be reported either.
         let _ = out.write_str(&self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }

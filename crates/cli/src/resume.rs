@@ -1,4 +1,4 @@
-//! `paceline resume`: a run goes on from its checkpoint.
+//! `paceline resume`: continues a run from its checkpoint.
 //!
 //! Invariant: what decides the result - model, seed, order of ties - is that of the first run; anything else may change.
 
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::loaded::Source;
 use crate::run;
 
-/// Goes on with a run.
+/// Resumes a run.
 pub fn resume(arguments: &ResumeArguments) -> Result<(), Failure> {
     let refuse = |problem: String| Failure::Resume(problem);
     let changed = arguments.overrides.iter().find(|argument| decides_the_result(argument));

@@ -86,7 +86,7 @@ fn checkpoints(
         (None, Some(file)) => file.path().to_owned(),
         (None, None) => name,
     };
-    // Whoever goes on with it may stand elsewhere.
+    // The run may be resumed from another folder.
     let folder = std::path::absolute(&source.folder)
         .or_else(|_| std::env::current_dir())
         .map_err(|reason| Failure::Write(path.clone(), reason))?;
@@ -122,7 +122,7 @@ where
     }
     let written = checkpoints.as_ref().map(|checkpoints| Written::new(checkpoints.path.clone()));
     let from = resumed.as_ref().map(|file| file.path().to_owned());
-    // The file is let go before the run.
+    // The file is closed before the run.
     let world = resumed.map(|file| file.world(&model)).transpose();
     let world = world.map_err(|error| Failure::Resume(error.to_string()))?;
     let mut simulation = settings.simulation(model, &monitor);

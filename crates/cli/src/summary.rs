@@ -238,7 +238,7 @@ impl Finished {
     }
 }
 
-/// What a protocol came to under `auto`, for programs.
+/// The result of a trial under `auto`, as JSON.
 fn tried(tried: &Tried) -> Value {
     json!({
         "protocol": tried.protocol.name(),

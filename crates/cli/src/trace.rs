@@ -1,4 +1,4 @@
-//! `--trace`: what the engine's workers tell, written as a Perfetto trace.
+//! `--trace`: the records of the engine's workers, written as a Perfetto trace.
 
 use std::path::Path;
 use std::sync::Arc;

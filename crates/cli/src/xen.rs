@@ -121,7 +121,7 @@ pub fn findings(arguments: &RunArguments) -> Result<Vec<Finding>, Failure> {
     Ok(course(&mut lab, &chosen, how, &|progress| tell(progress, arguments.json))?)
 }
 
-/// Says what goes on: what is built, which part of which boot has begun, and what guests report.
+/// Reports progress: what is built, which part of which boot has begun, and what guests report.
 fn tell(progress: Progress<'_>, quiet: bool) {
     match progress {
         Progress::Told(line) => say(line, quiet),

@@ -29,7 +29,7 @@ fn a_mistake_is_told_with_what_is_allowed_before_anything_is_fetched() {
     let cache = tempfile::tempdir().expect("a folder");
     let mistakes: [(&[&str], &str); 4] = [
         (&["run", "xen-nothing"], "there is no experiment \"xen-nothing\"; there are xen-smoke"),
-        (&["build", "--sources", "/proc"], "no folder of hypervisor sources: there is no include in it"),
+        (&["build", "--sources", "/proc"], "not a folder of hypervisor sources: it contains no include"),
         (&["run"], "required"),
         (&["boot", "--guests", "99"], "99 is not in 0..=16"),
     ];

@@ -1,4 +1,4 @@
-//! The arguments of `pace`, and how they are written.
+//! The arguments of `pace`, and how they are parsed.
 
 use std::ffi::OsString;
 use std::str::FromStr;
@@ -12,12 +12,12 @@ use crate::duration::duration;
 
 pub const EXAMPLES: &str = "\
 COMMAND finds a page in the environment variable PACELINE_LVT; those of its threads that publish
-their local virtual time there are paced, and all others are left alone. The normal scheduler
-is restored when COMMAND ends, and when paceline does, whatever ends it.
+their local virtual time there are paced, and all other threads are unaffected. The normal
+scheduler is restored when COMMAND ends and when paceline ends, even if paceline is killed.
 
-Exit status: that of COMMAND, 128 and the signal's number if a signal has ended it; 127 if there is
-no such program, 126 if it cannot be executed; 2 for a bad option; 1 for a failure of its own, such
-as a policy that was asked for and is not permitted.
+Exit status: that of COMMAND, or 128 plus the signal's number if a signal has ended it; 127 if there
+is no such program, 126 if it cannot be executed; 2 for a bad option; 1 for a failure of paceline,
+such as a requested policy that is not permitted.
 
 Examples:
   paceline pace -- mpirun -n 16 ./simulator
@@ -27,50 +27,50 @@ Examples:
 /// The arguments of `pace`.
 #[derive(Args, Debug)]
 pub struct PaceArguments {
-    /// Which policy: auto, sched-ext, governor or none
+    /// The policy: auto, sched-ext, governor or none
     ///
     /// sched-ext is a policy in the kernel, for kernels with sched_ext. governor sets real-time priorities, or
     /// nice levels where only those are permitted. auto takes the first of these that is permitted. none paces nothing.
     #[arg(long, value_name = "POLICY", default_value = "auto")]
     pub policy: PolicyChoice,
 
-    /// How often it is decided who runs: auto, or from 100us to 10ms
+    /// The time between two scheduling decisions: auto, or from 100us to 10ms
     ///
-    /// auto follows how long the events of the program take.
+    /// auto adapts the slice to the duration of the program's events.
     #[arg(long, value_name = "DURATION", default_value = "auto")]
     pub slice: Slice,
 
     /// The least share of a core for each thread that wants to run, whatever the others publish
     ///
-    /// Where all shares together would take more than a tenth of the machine, they are cut evenly. A thread gets a turn
-    /// twice a second at least.
+    /// If all shares together exceed a tenth of the machine, they are reduced evenly. Every thread runs at least
+    /// twice a second.
     #[arg(long, value_name = "PERCENT", default_value = "2%")]
     pub min_share: Permille,
 
-    /// Pace also while that does not help
+    /// Paces also while pacing does not make the program faster
     ///
-    /// Otherwise pacing is compared with doing without it for some hundredths of a second now and then, and steps
-    /// back while the program gets on faster without; a line on stderr says so.
+    /// Otherwise paceline now and then runs the program without pacing for some hundredths of a second, and stops
+    /// pacing while the program is faster without it; a line on stderr says so.
     #[arg(long)]
     pub always: bool,
 
     /// The shim for MPI programs: auto, on or off
     ///
-    /// With it, ranks that wait inside the MPI library (Open MPI, MPICH) give their core away and say so. auto loads it
+    /// With it, ranks that wait inside the MPI library (Open MPI, MPICH) yield their core and publish that they wait. auto loads it
     /// when COMMAND is an MPI launcher.
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = mpi_choice)]
     pub mpi: MpiChoice,
 
-    /// Print in the end what pacing has done, and what that cost
+    /// Prints statistics of pacing and its cost at the end
     #[arg(long)]
     pub statistics: bool,
 
-    /// What to run, with its arguments
+    /// The command to run, with its arguments
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,
 }
 
-/// A slice; none is one that chooses itself.
+/// A slice; `None` stands for `auto`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Slice(pub Option<Duration>);
 

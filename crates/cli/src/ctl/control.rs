@@ -40,7 +40,7 @@ impl Control {
                 if over.load(Ordering::SeqCst) {
                     break;
                 }
-                // Whoever hangs up or says nothing gets no answer.
+                // A client that hangs up or sends nothing gets no answer.
                 let _ = stream.and_then(|stream| subject.serve(stream));
             }
         };

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// A line is no longer than this.
 pub const LINE_BYTES: u64 = 4096;
-/// Nobody waits longer for a line.
+/// The longest wait for a line.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A run that listens.
@@ -56,7 +56,7 @@ fn check(folder: &Path) -> io::Result<()> {
     Err(io::Error::other(format!("{} is open to others", folder.display())))
 }
 
-/// The runs that go on, by process. Sockets that nobody answers at are removed.
+/// The runs in progress, by process. Sockets without a listener are removed.
 pub fn runs() -> io::Result<Vec<Run>> {
     let folder = place();
     if !folder.exists() {

@@ -19,28 +19,28 @@ Examples:
 /// The commands of `lvt`.
 #[derive(Debug, Subcommand)]
 pub enum LvtCommand {
-    /// Shows who is behind, who waits, and who gets how much of a core
+    /// Shows which threads are behind, which wait, and which share of a core each gets
     Watch(WatchArguments),
-    /// Carries what a virtual machine's guest publishes to the page, for the threads of its virtual CPUs
+    /// Copies the LVT that the guest of a virtual machine publishes to the page, into the slots of its virtual CPUs' threads
     Relay(RelayArguments),
 }
 
 /// The arguments of `lvt watch`.
 #[derive(Args, Debug)]
 pub struct WatchArguments {
-    /// The page: a file or a pinned BPF map; the one that PACELINE_LVT names, unless given
+    /// The page: a file or a pinned BPF map [default: the page that PACELINE_LVT names]
     #[arg(long, value_name = "PATH")]
     pub page: Option<PathBuf>,
 
-    /// Prints a JSON object in a line for each look
+    /// Prints one JSON object per look, each on a line of its own
     #[arg(long)]
     pub json: bool,
 
-    /// Ends after so many looks
+    /// Ends after this number of looks
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
 
-    /// From one look to the next
+    /// The time from one look to the next
     #[arg(long, value_name = "DURATION", default_value = "500ms", value_parser = duration)]
     pub interval: Duration,
 }
@@ -56,7 +56,7 @@ pub struct RelayArguments {
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
     pub qemu: u32,
 
-    /// From one look at the guest's memory to the next, 100us to 1s
+    /// The time from one look at the guest's memory to the next, 100us to 1s
     #[arg(long, value_name = "DURATION", default_value = "1ms", value_parser = duration)]
     pub interval: Duration,
 }

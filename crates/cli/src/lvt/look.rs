@@ -1,8 +1,8 @@
-//! What one look at a page tells: each owner's LVT beside the others', what it does, and its share of a core since the last
+//! One look at a page: each owner's LVT compared with the others', its state, and its share of a core since the last
 //! look.
 //!
-//! Invariants: whatever bytes the page holds, a look comes of it; who is furthest behind comes first, and who has no LVT
-//! that counts comes last.
+//! Invariants: any bytes of the page give a look; the owner furthest behind comes first, and owners without an LVT
+//! that counts come last.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Gets on.
+    /// Simulates.
     Runs,
     /// Waits for others.
     Waits,
@@ -62,7 +62,7 @@ pub struct Row {
     pub state: State,
     /// Its LVT; `None` where it is done.
     pub lvt_ns: Option<u64>,
-    /// How far it is ahead of who is furthest behind; `None` where its LVT does not count.
+    /// How far it is ahead of the owner furthest behind; `None` where its LVT does not count.
     pub ahead_ns: Option<u64>,
     /// Its part of one core's time since the last look; `None` in the first.
     pub core_share: Option<f64>,
@@ -79,11 +79,11 @@ pub struct Look {
     pub least_ns: Option<u64>,
     /// The greatest LVT that counts.
     pub greatest_ns: Option<u64>,
-    /// Who owns slots.
+    /// The owners of slots.
     pub owners: Vec<Row>,
 }
 
-/// Looks at a page, and remembers what it takes to compare.
+/// Looks at a page, and remembers the last look for comparison.
 pub struct Watcher {
     page: Page,
     views: Vec<SlotView>,

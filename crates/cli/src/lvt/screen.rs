@@ -1,6 +1,6 @@
 //! A look at a page as a table on a terminal, with a mark for how far each owner is between the last and the first.
 //!
-//! Invariant: the terminal is given back as it was, also where the program ends by a panic (ratatui sees to that).
+//! Invariant: the terminal is given back as it was, also where the program ends by a panic (ratatui restores it).
 
 use std::io;
 use std::time::Duration;
@@ -151,7 +151,7 @@ fn cells(row: &Row, spread_ns: u64) -> Cells<'static> {
     .style(style)
 }
 
-/// Where somebody is between the last and the first.
+/// The position of an owner between the last and the first.
 fn mark(ahead_ns: u64, spread_ns: u64) -> String {
     let place = u128::from(ahead_ns) * (MARKS as u128 - 1) / u128::from(spread_ns.max(1));
     format!("{}●", "·".repeat(place as usize))

@@ -42,7 +42,7 @@ fn results_of(workload: &WorkloadOutcome) -> Value {
     Value::Object(lines.map(|(name, value)| ((*name).to_owned(), value.clone())).collect::<Map<_, _>>())
 }
 
-/// What a workload came to, for programs.
+/// The results of a workload, as JSON.
 pub fn everything_of(outcome: &Outcome, workload: &WorkloadOutcome) -> Value {
     json!({
         "name": workload.name,

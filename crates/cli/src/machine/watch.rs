@@ -1,6 +1,6 @@
 //! Looking on while machines run: how far each has come, for the display of progress, and the trace.
 //!
-//! Invariant: cheap where nobody wants a trace - one store to an atomic number each time that a VCPU leaves its PCPU.
+//! Invariant: cheap without a trace - one store to an atomic number each time that a VCPU leaves its PCPU.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ struct Trace {
 }
 
 impl Watched {
-    /// Somebody who looks on at the machine under this policy.
+    /// An observer of the machine under this policy.
     pub fn watch(&mut self, policy: &'static str) -> Watch {
         let clock = Arc::new(AtomicU64::new(0));
         self.clocks.push((policy, Arc::clone(&clock)));

@@ -6,11 +6,10 @@ use clap::{Args, ValueEnum};
 
 pub const NETWORK_EXAMPLES: &str = "\
 The file of transfers is CSV with the columns source,destination,bytes. All transfers start at time
-0. The times are printed as CSV with one more column, seconds; it is empty where a link that is off
-has ended a transfer. Without --transfers and --routes a summary of the platform is printed.
+0. The times are printed as CSV with one more column, seconds; it is empty if a link that was off
+has ended the transfer. Without --transfers and --routes a summary of the platform is printed.
 
-Exit status: 0 when it was done; 2 for a bad file or option; 1 where standard output cannot be
-written.
+Exit status: 0 on success; 2 for a bad file or option; 1 if standard output cannot be written.
 
 Examples:
   paceline network scenarios/platforms/campus.xml
@@ -20,11 +19,11 @@ Examples:
 /// The arguments of `network`.
 #[derive(Args, Debug)]
 pub struct NetworkArguments {
-    /// The platform: a file in SimGrid's XML format; profiles that it names are sought beside it
+    /// The platform: a file in SimGrid's XML format; paths of its profiles are relative to its folder
     #[arg(value_name = "PLATFORM.xml")]
     pub platform: PathBuf,
 
-    /// Says how long these transfers take
+    /// Computes how long these transfers take
     #[arg(long, value_name = "FILE.csv")]
     pub transfers: Option<PathBuf>,
 
@@ -43,7 +42,7 @@ pub struct NetworkArguments {
     #[arg(long, value_enum, value_name = "MODE", requires = "transfers", conflicts_with = "routes")]
     pub mode: Option<Mode>,
 
-    /// Prints the links of routes instead: those of the transfers, or of every host to every other
+    /// Prints the links of routes instead of times: routes of the transfers, or from every host to every other
     ///
     /// As CSV with the columns source,destination,latency_seconds,links. Without --transfers a platform may have 100 hosts
     /// at most; where there is no route the last two columns are empty.
@@ -71,6 +70,6 @@ pub enum Mode {
     /// Each transfer is alone
     #[default]
     Single,
-    /// All are there at once
+    /// All transfers start together
     All,
 }

@@ -33,7 +33,7 @@ pub fn read(path: &Path, platform: &Platform) -> Result<Vec<Transfer>, Failure> 
         .map_err(|(line, problem)| Failure::Input(format!("{}:{line}: {problem}", path.display())))
 }
 
-/// The transfers of a text; else the line of the first mistake, and what it is.
+/// The transfers of a text; or the line of the first mistake, and the mistake.
 fn parse(text: &str, platform: &Platform) -> Result<Vec<Transfer>, (usize, String)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());

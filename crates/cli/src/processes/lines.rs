@@ -5,7 +5,7 @@ use paceline_models::{bittorrent, farm};
 
 use super::summary::Lines;
 
-/// Of a swarm: who has completed the file, when, and what that took.
+/// Of a swarm: which peers have completed the file, when, and how long each took.
 pub fn bittorrent(outcome: &bittorrent::Outcome) -> Lines {
     let completions = outcome.completions();
     let mut lines: Lines = vec![("leechers_completed", completions.len().into())];

@@ -1,6 +1,6 @@
 //! `--trace` of processes: the rounds of a run, written as a Perfetto trace.
 //!
-//! Invariant: nothing that goes wrong while writing disturbs the run; it is told at the end.
+//! Invariant: an error while writing does not disturb the run; it is reported at the end.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ pub struct Trace(Arc<Mutex<Written>>);
 struct Written {
     /// There until it is finished.
     file: Option<ProcessTrace>,
-    /// Of the round told last.
+    /// Of the last round reported.
     time: Time,
 }
 
@@ -31,7 +31,7 @@ impl Trace {
         Ok(Self(Arc::new(Mutex::new(Written { file, time: Time::ZERO }))))
     }
 
-    /// What is to be told of each round.
+    /// What is reported of each round.
     pub fn observer(&self) -> impl FnMut(&RoundRecord<'_>) + Send + 'static {
         let trace = self.clone();
         move |round| trace.with(|written| written.tell(round))

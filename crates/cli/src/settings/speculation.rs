@@ -29,7 +29,7 @@ pub const CANCELLATIONS: [(Cancellation, &str, &str); 2] = [
 /// Ways to compute GVT, with the name used in scenario files and a line about each.
 pub const GVTS: [(GvtKind, &str, &str); 2] = [
     (GvtKind::Asynchronous, "asynchronous", "read at every report, while all others work: the default"),
-    (GvtKind::Synchronous, "synchronous", "from time to time everybody stops for it: the reference"),
+    (GvtKind::Synchronous, "synchronous", "all workers stop for each round: the reference"),
 ];
 
 /// The name of `value` among `names`.

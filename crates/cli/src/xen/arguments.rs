@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 pub const XEN_EXAMPLES: &str = "\
-What is fetched and built stays in $XDG_CACHE_HOME/paceline/xen-lab. Nothing is installed, and no
+Sources and builds are kept in $XDG_CACHE_HOME/paceline/xen-lab. Nothing is installed, and no
 privilege and no hardware virtualization is needed.
 
-Exit status: 0 when it was done, experiments that do not hold included; 2 for a bad option; 77 where
-this machine cannot have what is needed, with the reason; 1 for any other failure.
+Exit status: 0 when the command has run, even if experiments do not hold; 2 for a bad option; 77, with
+the reason, if something that the command needs cannot be installed; 1 for any other failure.
 
 Examples:
   paceline xen build
@@ -21,22 +21,22 @@ Examples:
 /// The commands of `xen`.
 #[derive(Debug, Subcommand)]
 pub enum XenCommand {
-    /// Builds the hypervisor, and prints where it is
+    /// Builds the hypervisor, and prints its path
     Build(BuildArguments),
-    /// Boots the hypervisor with dom0 and guests, prints all that they say, and switches off
+    /// Boots the hypervisor with dom0 and guests, prints their output, and shuts down
     Boot(BootArguments),
-    /// Runs experiments on the hypervisor, and says what of them holds
+    /// Runs experiments on the hypervisor, and checks their conclusions
     Run(RunArguments),
 }
 
 /// The arguments of `xen build`.
 #[derive(Args, Debug)]
 pub struct BuildArguments {
-    /// The folder with our part of the hypervisor
+    /// The folder with Paceline's sources for the hypervisor
     #[arg(long, value_name = "DIR", default_value = "xen")]
     pub sources: PathBuf,
 
-    /// With checks of its invariants at every decision
+    /// Checks the invariants of the scheduler at every decision
     #[arg(long)]
     pub debug: bool,
 }
@@ -56,18 +56,18 @@ pub struct BootArguments {
     #[arg(long = "option", value_name = "OPTION")]
     pub options: Vec<String>,
 
-    /// How many guests
+    /// The number of guests
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=16))]
     pub guests: u32,
 
-    /// What each guest does, all of them at a time: a line of shell
+    /// The shell command that each guest runs, all at the same time
     ///
     /// Guests are guest-1, guest-2, ... with the addresses 10.0.0.2, 10.0.0.3, ...; dom0 has 10.0.0.1. The programs of
     /// xen/guest are in their path.
     #[arg(long, value_name = "COMMAND")]
     pub command: Option<String>,
 
-    /// Writes what is printed into this file as well
+    /// Writes the output into this file as well
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
 }
@@ -75,11 +75,11 @@ pub struct BootArguments {
 /// The arguments of `xen run`.
 #[derive(Args, Debug)]
 pub struct RunArguments {
-    /// Which experiments: names as --list shows them
+    /// The experiments to run, by the names that --list prints
     #[arg(value_name = "EXPERIMENT", required_unless_present_any = ["all", "list"])]
     pub names: Vec<String>,
 
-    /// All of them
+    /// Runs all experiments
     #[arg(long)]
     pub all: bool,
 
@@ -95,11 +95,11 @@ pub struct RunArguments {
     #[arg(long)]
     pub determinism: bool,
 
-    /// How many boots at a time; as many as there are CPUs by default
+    /// The number of boots at a time [default: the number of CPUs]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZero<usize>>,
 
-    /// Writes what was printed in each boot into a file in this folder, which is made if need be
+    /// Writes the output of each boot into a file in this folder, which is created if it does not exist
     #[arg(long, value_name = "DIR")]
     pub logs: Option<PathBuf>,
 
@@ -107,7 +107,7 @@ pub struct RunArguments {
     #[arg(long)]
     pub json: bool,
 
-    /// The folder with our part of the hypervisor
+    /// The folder with Paceline's sources for the hypervisor
     #[arg(long, value_name = "DIR", default_value = "xen")]
     pub sources: PathBuf,
 }

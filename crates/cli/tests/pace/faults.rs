@@ -1,5 +1,5 @@
 //! What goes wrong: pacers, guards and programs that are killed or stopped, and pages that are destroyed. The normal scheduler is
-//! always restored, and the program goes on.
+//! always restored, and the program continues.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn a_pacer_that_is_killed_leaves_a_program_under_the_normal_scheduler() {
     wait_until("all are normal", || all_normal(&workers));
     wait_until("the guard has ended", || !is_there(guard));
     assert!(workers.iter().all(|pid| is_there(*pid)), "the program goes on");
-    assert!(all_normal(&workers), "and nobody changes that any more");
+    assert!(all_normal(&workers), "and paceline does not change that any more");
     fs::write(folder.path().join("stop"), "").expect("files can be written");
     wait_until("the program has ended", || !workers.iter().any(|pid| is_there(*pid)));
     assert_eq!(running.ended().0.code(), None, "a signal has ended it");
@@ -66,7 +66,7 @@ fn without_its_guard_a_pacer_ends_and_the_program_goes_on() {
     fs::write(folder.path().join("stop"), "").expect("files can be written");
     let (status, told) = running.ended();
     assert_eq!(status.code(), Some(0), "{told}");
-    assert!(told.contains("pacing has ended, the command goes on under the normal scheduler"), "{told}");
+    assert!(told.contains("pacing has ended, the command continues under the normal scheduler"), "{told}");
 }
 
 #[test]

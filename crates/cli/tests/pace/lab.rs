@@ -113,7 +113,7 @@ fn wait_within(patience: Duration, what: &str, mut is_so: impl FnMut() -> bool) 
     }
 }
 
-/// Sends a signal; it is all the same if there is nobody to get it.
+/// Sends a signal; ignores that the process may have ended.
 pub fn send(pid: i32, signal: &str) {
     let signal = match signal {
         "KILL" => rustix::process::Signal::KILL,

@@ -1,4 +1,4 @@
-//! Nobody starves, whatever is published; and those who do not publish have their part of the machine.
+//! No thread starves, whatever is published; and threads that do not publish get their share of the machine.
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use paceline_lvt::layout::RECORD_BYTES;
 use paceline_lvt::{Error, Page, Publisher};
 
-/// Nobody may be kept from running for longer.
+/// No thread may be kept from running for longer.
 pub const STARVED: Duration = Duration::from_secs(1);
 
 /// Not a test unless it is started as a program that is paced.

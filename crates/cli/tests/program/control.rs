@@ -1,4 +1,4 @@
-//! `paceline ctl`: a run is asked how far it is, and its threads change while it goes on.
+//! `paceline ctl`: a run is asked how far it is, and its threads change while it runs.
 #![cfg(unix)]
 
 use std::fs;
@@ -88,7 +88,7 @@ fn threads_follow_the_cores_that_the_process_may_use() {
     let folder = folder();
     let text = PHOLD.replace("threads = 1\n", "").replace("12000s", "400000s");
     fs::write(folder.path().join("long.toml"), text).unwrap();
-    // Long enough for two looks at the cores, and short enough to end if nobody looks.
+    // Long enough for two looks at the cores, and short enough to end if there are none.
     let mut child = start(folder.path(), &[]);
     let pid = Pid::from_child(&child);
     let all = sched_getaffinity(Some(pid)).unwrap();
@@ -114,7 +114,7 @@ fn one_message_says_which_run_there_is() {
         assert!(output.status.code() == Some(1) && message.lines().count() == 1, "{message}");
         words.iter().for_each(|word| assert!(message.contains(word), "{message:?} says {word:?}"));
     };
-    refused(&["status"], &["no run of paceline goes on"]);
+    refused(&["status"], &["no run of paceline is in progress"]);
     let endless = ["--set", "run.until=300d"];
     let mut first = start(folder.path(), &endless);
     let mut second = start(folder.path(), &[&endless[..], &["--set", "run.protocol=sequential"]].concat());
@@ -126,13 +126,13 @@ fn one_message_says_which_run_there_is() {
     for threads in ["0", "4097", "many"] {
         assert_eq!(ctl(folder.path(), &["threads", threads]).status.code(), Some(2), "{threads}");
     }
-    // Killed runs cannot clean up; whoever looks next does.
+    // A killed run cannot remove its socket; the next command that lists runs does.
     for child in [&mut first, &mut second] {
         child.kill().unwrap();
         child.wait().unwrap();
     }
     let sockets = || fs::read_dir(folder.path().join("paceline")).unwrap().count();
     assert_eq!(sockets(), 2);
-    refused(&["status"], &["no run of paceline goes on"]);
+    refused(&["status"], &["no run of paceline is in progress"]);
     assert_eq!(sockets(), 0);
 }

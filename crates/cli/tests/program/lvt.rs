@@ -1,4 +1,4 @@
-//! `paceline lvt watch`, and runs that publish: what is on the page is shown, mistakes are told, results stay.
+//! `paceline lvt watch`, and runs that publish: the page is shown, mistakes are reported, results stay the same.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -49,7 +49,7 @@ fn mistakes_are_told_in_one_line_with_status_2() {
     for (arguments, told) in [
         (vec!["--json"], "PACELINE_LVT"),
         (vec!["--json", "--page", "nowhere"], "No such file"),
-        (vec!["--json", "--page", path.to_str().unwrap()], "mode 644 lets other users in"),
+        (vec!["--json", "--page", path.to_str().unwrap()], "mode 644 gives other users access"),
         (vec!["--page", page], "standard output is no terminal"),
         (vec!["--json", "--page", page, "--interval", "1ms"], "at least 10ms"),
     ] {
@@ -76,7 +76,7 @@ fn a_page_that_is_truncated_while_it_is_watched_ends_the_watch_with_status_1() {
     lines.read_line(&mut first).unwrap();
     assert!(first.contains("\"owners\":[]"), "{first}");
     std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(100).unwrap();
-    // It goes on to write until it looks at the page again.
+    // It writes on until it reads the page again.
     lines.read_to_string(&mut first).unwrap();
     let ended = watch.wait_with_output().unwrap();
     let said = String::from_utf8(ended.stderr).unwrap();

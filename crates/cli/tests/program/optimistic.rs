@@ -177,7 +177,7 @@ fn a_failure_names_the_checkpoint_before_it() {
     let message = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains("beyond the end of the clock"), "{message}");
-    assert!(message.contains("`paceline resume ahead.checkpoint` goes on from it"), "{message}");
+    assert!(message.contains("`paceline resume ahead.checkpoint` continues from it"), "{message}");
     // It goes on, to the same end.
     let again = paceline(folder.path(), &["resume", "ahead.checkpoint", "--quiet"]);
     assert!(stderr(&again).contains("beyond the end of the clock"), "{}", stderr(&again));
