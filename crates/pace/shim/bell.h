@@ -9,9 +9,9 @@
  * and their load, so one of them sees the other: either the last poll finds the message, or the bell changes.
  *
  * Invariants:
- * - No sleep without a time limit. A ring that is lost, or that nobody sends, costs time and nothing else.
+ * - No sleep without a time limit. A ring that is lost, or that is never sent, costs time and nothing else.
  * - `bell` only counts up. `asleep` is the number of threads of the owner between bell_announce and bell_withdraw.
- * - `job` is 0 while a cell changes hands, so that whoever finds a cell by its job and rank finds one that is whole.
+ * - `job` is 0 while a cell changes hands, so that a cell found by its job and rank is whole.
  */
 #ifndef PACELINE_MPI_BELL_H
 #define PACELINE_MPI_BELL_H
@@ -81,7 +81,7 @@ static inline int bell_sleep(struct cell *cell, uint32_t seen, long limit_ns) {
     return rung;
 }
 
-/* Rings if somebody sleeps or is about to. What was sent before this call is seen by whoever it wakes. Keeps `errno`. */
+/* Rings if a process sleeps or is about to. A process that it wakes sees what was sent before this call. Keeps `errno`. */
 static inline void bell_ring(struct cell *cell) {
     int before = errno;
     atomic_thread_fence(memory_order_seq_cst);

@@ -2,10 +2,10 @@
  * Opens the room that PACELINE_MPI names, claims a cell there, and finds those of others.
  *
  * Invariants:
- * - Only a memory file of this user that nobody can shrink is mapped, so that no access to it can kill the program.
+ * - Only a memory file of this user that cannot shrink is mapped, so that no access to it can kill the program.
  * - A cell has one owner: it changes hands by compare-and-swap of `owner`, from 0 or from a process that is gone. An owner
  *   has its start time beside its id, so no two owners are equal and a swap never succeeds on an old look.
- * - Without a room, or where all its cells are taken, there is no own cell, and nobody is rung or slept on.
+ * - Without a room, or where all its cells are taken, there is no own cell, and the process neither rings nor sleeps on a bell.
  */
 #define _GNU_SOURCE
 #include "../../lvt/include/paceline_lvt.h"

@@ -1,14 +1,14 @@
 /*
- * What the files of libpaceline_mpi.so know of each other. The library is preloaded into MPI programs; README.md says what it
+ * The interface between the files of libpaceline_mpi.so. The library is preloaded into MPI programs; README.md says what it
  * does, and which environment variables it reads.
  *
  * One library serves Open MPI and MPICH. Its wrappers take every argument as a word and pass the words on, so it needs no
- * mpi.h: on 64-bit Linux an `int` is passed in a whole register or a whole stack slot, whose upper half nobody reads.
+ * mpi.h: on 64-bit Linux an `int` is passed in a whole register or a whole stack slot, whose upper half is not read.
  *
  * Invariants:
  * - Nothing happens in a process that does not call MPI_Init or MPI_Init_thread; before that and after MPI_Finalize everything is
  *   passed on unchanged. In a forked child as well: the word that `shim_active` points to is 0 there.
- * - The shim communicates with nobody by MPI. Of the MPI library it calls local functions only, and only after the program's own
+ * - The shim does not communicate by MPI. Of the MPI library it calls local functions only, and only after the program's own
  *   call with the same handles has succeeded, so that an error handler is never called on the shim's behalf.
  * - All state belongs to a thread or is atomic. The hooks only make system calls, read the clock and write to memory, so they
  *   may be called wherever sched_yield may be.

@@ -1,9 +1,9 @@
 //! The governor: sets the scheduling classes of publishing threads every slice, on any kernel.
 //!
 //! It reads the page, asks the [`Planner`] which threads run, and sets the class of every thread whose scheduling class changed.
-//! With real-time priorities it runs above all it paces; where only nice levels are permitted, those who are not to run are
-//! put into the idle class, which is below all of them. What the kernel is asked to do is in `governor/mode.rs`, what is
-//! known of threads in `governor/threads.rs`.
+//! With real-time priorities it runs above all it paces; where only nice levels are permitted, threads that must not run are
+//! put into the idle class, which is below all of them. `governor/mode.rs` makes the system calls, and `governor/threads.rs`
+//! keeps the state of threads.
 //!
 //! Invariants: the governor registers a thread with the guard before it changes its class. A thread that leaves the page, or simulation
 //! mode, is set back. In a part of the time no thread is above its normal class.
@@ -283,7 +283,7 @@ impl Drop for Governor {
     }
 }
 
-/// The thread that claims a slot, told to the guard if it may be paced.
+/// The thread that claims a slot, registered with the guard if it may be paced.
 fn welcome(slot: usize, owner: Owner, us: i32, guard: &Guard) -> std::io::Result<Place> {
     let Some(thread) =
         Thread::find(owner, us).filter(|thread| thread.owner.pid != guard.process().cast_unsigned())

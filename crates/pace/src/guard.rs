@@ -1,7 +1,7 @@
 //! The guard: a small process that sets every paced thread back to its normal class when the governor has died or hangs.
 //!
-//! The governor tells it through a pipe of each thread before it changes its class, and gives a sign of life now and then.
-//! When the pipe closes - whatever ended the governor, signal 9 included - the guard restores all it knows of and ends. When no
+//! The governor sends each thread through a pipe before it changes the thread's class, and a sign of life now and then.
+//! When the pipe closes (whatever ended the governor, signal 9 included) the guard restores all threads that it knows and ends. When no
 //! sign of life comes, it restores them too, and waits on.
 //!
 //! Invariants: a thread whose class is changed is known to the guard. A thread is restored only while it is the same thread: its
@@ -106,7 +106,7 @@ impl Guard {
         self.process.as_raw_nonzero().get()
     }
 
-    /// Has it look after a thread from now on. `false` if it is too busy to be told: then the thread is to be left alone.
+    /// Registers a thread. `false` if the pipe is full: then the caller must not change the thread's class.
     pub fn watch(&self, ward: Ward) -> io::Result<bool> {
         self.send(&ward.encode())
     }

@@ -1,10 +1,10 @@
 //! Decides which threads run next, from what they publish: a pure core without clock, system call or file.
 //!
-//! Every slice the governor says what it sees ([`Seen`]) and gets a [`Class`] for each thread. As many threads as there are
+//! Every slice the governor passes what it sees ([`Seen`]) and gets a [`Class`] for each thread. As many threads as there are
 //! cores are at the front: those of least LVT among those that neither say that they wait nor have held the front for
-//! long without progress. Such ones take turns on cores that nobody else wants. A thread that has not run for long gets a turn
-//! before everybody else, so nobody starves, whatever the page holds. In a part of the time nobody is above the rest of the
-//! machine, the release; in half of that all are below it.
+//! long without progress. The others take turns on cores that would be idle. A thread that has not run for long gets a turn
+//! before all others, so no thread starves, whatever the page holds. In a part of the time, the *release*, no thread is above the
+//! rest of the machine; in half of that all are below it.
 //!
 //! What "long without progress" is follows from the thread's own history, by time and not by number of slices: an event that
 //! outlasts it costs a pause, once, and the next may last longer.
@@ -26,12 +26,12 @@ const DUE_MAX_NS: u64 = 400_000_000;
 const ROUND_NS: u64 = 350_000_000;
 /// The part of the machine, one in so many, that turns may take.
 const TURNS_ONE_IN: u64 = 10;
-/// Those who say that they wait are asked so many times less often.
-const WAITERS_LESS_OFTEN: u64 = 4;
+/// Threads that say that they wait get turns this many times less often.
+const WAITER_PATIENCE_FACTOR: u64 = 4;
 /// One release in so many nanoseconds.
 const RELEASE_PERIOD_NS: u64 = 20_000_000;
 /// How much longer a release is for each that wants to run beyond one on every core, in thousandths of the time: among many, a
-/// tenth of the time would not come round to everybody within a second.
+/// tenth of the time would not reach every thread within a second.
 const MORE_FOR_EACH_PERMILLE: u64 = 15;
 /// No longer than this, in thousandths of the time.
 const MORE_MOST_PERMILLE: u64 = 250;
@@ -50,7 +50,7 @@ pub struct Machine {
     /// The part of the time, in thousandths, in which no thread is above the rest of the machine, where that has no more to
     /// do than there are cores.
     pub release_permille: u32,
-    /// The same while hardly anybody else wants a core.
+    /// The same while few other threads want a core.
     pub alone_permille: u32,
     /// How long a turn lasts: what the classes need to have an effect.
     pub turn_ns: u64,
@@ -71,14 +71,14 @@ pub struct Seen {
     pub waiting: bool,
     /// Whether it gives its core away whenever it waits.
     pub yields: bool,
-    /// The CPU time it has had; none when nobody has looked.
+    /// The CPU time it has had; `None` if it was not read.
     pub cpu_ns: Option<u64>,
 }
 
 /// Where a thread stands, the last first.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Class {
-    /// Runs on cores that nobody else wants.
+    /// Runs on cores that would otherwise be idle.
     #[default]
     Back,
     /// Is like any other thread of the machine.
@@ -199,7 +199,7 @@ impl Planner {
 
     /// Takes in what has happened since the last decision.
     fn look(&mut self, now_ns: u64, seen: &[Seen]) {
-        // In a release, nobody was ahead of anybody.
+        // In a release, no thread was ahead of another.
         let past_ns = if self.released { 0 } else { now_ns.saturating_sub(self.now_ns) };
         self.worked_ns += past_ns;
         self.now_ns = now_ns;
@@ -231,7 +231,7 @@ impl Planner {
             let thread = &mut self.threads[*slot];
             let in_turn = thread.class == Class::Turn && now_ns - thread.turn_ns + slice_ns / 2 < turn_ns;
             let patience_ns = match thread.waiting {
-                true => (due_ns * WAITERS_LESS_OFTEN).min(DUE_MAX_NS),
+                true => (due_ns * WAITER_PATIENCE_FACTOR).min(DUE_MAX_NS),
                 false => due_ns,
             };
             if in_turn {
@@ -317,7 +317,7 @@ impl Planner {
         let more_permille = (crowd * MORE_FOR_EACH_PERMILLE).min(MORE_MOST_PERMILLE);
         let least = if self.crowded { self.machine.release_permille } else { self.machine.alone_permille };
         let permille = match least {
-            // Nobody is ever above the rest of the machine.
+            // No thread is ever above the rest of the machine.
             0 => return false,
             least => (u64::from(least) + more_permille).min(1000),
         };

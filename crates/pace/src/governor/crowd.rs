@@ -1,7 +1,7 @@
 //! Whether others of the machine want the cores that a paced program uses: by the CPU time that is used on the whole machine, less that
 //! of the paced threads.
 //!
-//! Invariant: a stretch in which threads have come or gone says nothing, for nobody knows whose time that was.
+//! Invariant: a stretch in which threads have come or gone says nothing, since the time cannot be attributed.
 
 use procfs::{CurrentSI, KernelStats};
 

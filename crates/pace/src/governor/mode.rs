@@ -18,9 +18,9 @@ pub const NICE: &str = "governor (nice)";
 const NICE_TURN_NS: u64 = 8_000_000;
 /// The least part of the time, in thousandths, that is left to the rest of the machine.
 const RELEASE_LEAST_PERMILLE: u32 = 100;
-/// The same while hardly anybody else wants a core.
+/// The same while few other threads want a core.
 const ALONE_LEAST_PERMILLE: u32 = 60;
-/// The part of what the kernel grants to real-time threads that is used, in thousandths, and while hardly anybody else wants a core.
+/// The part of what the kernel grants to real-time threads that is used, in thousandths, and while few other threads want a core.
 const USED_PERMILLE: i64 = 950;
 const ALONE_USED_PERMILLE: i64 = 985;
 /// The most: with less than a fifth of the time, real-time priorities are of no use.
@@ -35,7 +35,7 @@ pub enum Mode {
         idle: bool,
         /// The part of the time, in thousandths, in which there are to be none.
         release_permille: u32,
-        /// The same while hardly anybody else wants a core: what the kernel asks for.
+        /// The same while few other threads want a core: what the kernel asks for.
         alone_permille: u32,
     },
     /// The normal class and the idle class, which is below the highest nice level.
@@ -77,7 +77,7 @@ impl Mode {
         })
     }
 
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::RealTime { .. } => REAL_TIME,
@@ -126,7 +126,7 @@ pub fn run_before_paced() -> io::Result<()> {
     sched::set(0, SchedClass::RealTime(OWN_PRIORITY))
 }
 
-/// What `call` says in a thread of its own, whose scheduling is nobody's loss.
+/// The result of `call` in a thread of its own, whose scheduling does not matter.
 fn tried(call: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().spawn(call)?.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
 }

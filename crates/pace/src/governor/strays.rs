@@ -1,7 +1,7 @@
 //! Threads and processes that were forked by a paced thread while that was in the idle class: they inherit it, which the kernel
 //! offers no way to prevent. Those that do not publish themselves are set back to the normal class.
 //!
-//! Nothing is looked at while nobody on the machine forks. After that all threads of the paced processes and their children
+//! Nothing is read while no process on the machine forks. After that all threads of the paced processes and their children
 //! are looked at, some at a time: a look has a limit, however many there are.
 
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::sched::{self, SchedClass};
 /// How long a look may take at a time.
 const LOOK_MAX: Duration = Duration::from_micros(150);
 
-/// Who is paced.
+/// The paced processes.
 pub trait Paced {
     /// The processes with a thread that is.
     fn processes(&self) -> Vec<i32>;
@@ -28,7 +28,7 @@ pub trait Paced {
 pub struct Strays {
     /// The last process or thread of the machine when a round began.
     latest_pid: u32,
-    /// Whether somebody has forked since the round began.
+    /// Whether a process has forked since the round began.
     again: bool,
     /// The processes still to be looked at.
     open: Vec<i32>,

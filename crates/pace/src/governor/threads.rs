@@ -1,7 +1,7 @@
 //! The threads behind the slots of a page, each looked at once before anything is done to it.
 //!
 //! Invariant: a thread is paced only if it is what its slot says - same id, process and start time - and its process descends from
-//! ours. So whatever stands on a page, nobody else's thread is touched.
+//! ours. So whatever a page holds, threads of other programs are not changed.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -24,7 +24,7 @@ pub struct Thread {
     pub owner: Owner,
     /// The class to set it back to.
     pub normal: SchedClass,
-    /// The class it has been set to; none when nobody knows what became of it.
+    /// The class it has been set to; `None` if that is not known any more.
     set: Option<SchedClass>,
     /// Whether its class has ever been changed.
     touched: bool,
@@ -46,7 +46,7 @@ impl Thread {
             return None;
         }
         let normal = match sched::get(tid).ok()? {
-            // Nobody starts a simulation in the idle class; it was forked by a thread that we have put there.
+            // No simulation starts in the idle class; it was forked by a thread that we have put there.
             SchedClass::Idle => SchedClass::Other,
             normal @ (SchedClass::Other | SchedClass::Batch) => normal,
             SchedClass::RealTime(_) | SchedClass::Foreign(_) => return None,
@@ -93,7 +93,7 @@ impl Thread {
         Ok(Some(start.elapsed()))
     }
 
-    /// From now on nobody knows what class it has: somebody else may have set it.
+    /// From now on its class is unknown: another program may have set it.
     pub fn forget_class(&mut self) {
         self.set = None;
     }

@@ -1,12 +1,12 @@
-//! Threads that give the core away whenever they wait: they need no slices, and those who are equal share a class, so that a yield
+//! Threads that yield the core whenever they wait: they need no slices, and equal ones share a class, so that a yield
 //! hands the core to an equal.
 //!
-//! Some only say that they yield, and keep the core from all that are not above them. Therefore a thread that had no CPU time
+//! Some only claim to yield, and keep the core from all that are not above them. Therefore a thread that had no CPU time
 //! for [`DUE_MAX_NS`] gets a turn. Threads that yield do not come to that while there are few enough of them on each core for
 //! releases to serve all in that time.
 //!
-//! Invariant: nobody of them is below the rest of the machine outside of releases, for who waits uses little, and has to see in time
-//! that it need not wait any more.
+//! Invariant: none of them is below the rest of the machine outside of releases: a waiting thread uses little CPU time, and must see in
+//! time that its wait is over.
 
 use super::{Class, DUE_MAX_NS, Planner, Seen};
 
@@ -26,7 +26,7 @@ impl Planner {
         self.classes_of(seen)
     }
 
-    /// As [`Planner::decide`], with all threads as if nobody paced them.
+    /// As [`Planner::decide`], with all threads as if they were not paced.
     pub fn decide_unpaced(&mut self, now_ns: u64, seen: &[Seen]) -> &[(usize, Class)] {
         self.released = true;
         self.holds_back = false;

@@ -10,7 +10,7 @@
 /// How the threads of a program are scheduled.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Way {
-    /// As if nobody paced them.
+    /// As if they were not paced.
     Unpaced,
     /// All equal, before the rest of the machine: for threads that give the core away whenever they wait.
     Together,
@@ -178,7 +178,7 @@ impl Trial {
         self.phase = Phase::Hold { until_ns: now_ns + interval_ns };
     }
 
-    /// Goes on with the trial.
+    /// Continues the trial.
     fn advance(&mut self, now_ns: u64) -> Option<Change> {
         let progress = self.facts.progress;
         let stretch = Stretch::new(now_ns, progress);

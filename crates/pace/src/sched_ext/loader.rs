@@ -33,7 +33,7 @@ pub struct Loader {
     pin: Pin,
     starvation: Starvation,
     started: Instant,
-    /// What the policy told last.
+    /// The last report of the policy.
     told: Told,
     pauses: u64,
 }
@@ -133,7 +133,7 @@ impl Pacer for Loader {
 fn policy_settings(settings: &PaceSettings) -> Settings {
     let nanos = |span: Duration| u64::try_from(span.as_nanos()).expect("slices are at most milliseconds");
     let slice_ns = nanos(settings.slice.unwrap_or(USUAL_SLICE));
-    // Without a minimum share, too, the policy lets nobody wait for longer than its own limit.
+    // Without a minimum share, too, no task waits for longer than the policy's own limit.
     let wait_max_ns =
         (slice_ns * 1000).checked_div(u64::from(settings.min_share_permille)).unwrap_or(u64::MAX);
     Settings { slice_ns, stuck_ns: slice_ns * u64::from(STUCK_SLICES), wait_max_ns, slots: DEFAULT_SLOTS }

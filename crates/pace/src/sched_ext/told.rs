@@ -12,7 +12,7 @@ pub struct Told {
     pub ran_ns: u64,
     /// Tasks taken from a queue by their LVT.
     pub dispatches: u64,
-    /// Slices prolonged since nobody with a lower LVT wanted to run.
+    /// Slices prolonged since no task with a lower LVT wanted to run.
     pub kept: u64,
     /// CPUs interrupted, at the end of a slice or by a task with a lower LVT.
     pub kicks: u64,
