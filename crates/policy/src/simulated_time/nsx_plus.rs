@@ -1,29 +1,29 @@
-//! NSX+: virtual clocks that run exactly, and no context switch that the order of time does not ask for. Our own, after NSX
-//! (NSX paper).
+//! NSX+: virtual clocks that run exactly, and no context switch that the order of time does not require. Paceline's own policy, derived from
+//! NSX (NSX paper).
 //!
-//! NSX charges whole ticks to whoever is there when they end, switches at nearly every tick, lets a VCPU that was idle for
-//! long run alone until it has caught up, and mends that a minute later. A small tick then costs both errors and run time.
-//! Here a tick is not what everybody runs, but what clocks may differ by. Half a tick is a *lead*:
+//! NSX charges a whole tick to the VCPU that runs when the tick ends, switches at nearly every tick, lets a VCPU that was idle for
+//! long run alone until it has caught up, and corrects that only a minute later. A small tick then costs both errors and run time.
+//! Here a tick is not the time that every VCPU runs, but the amount by which clocks may differ. Half a tick is a *lead*:
 //!
 //! - A VCPU's LVT is the time it has run, to the nanosecond, and what it has leapt. Simulated time (`sys_lvt`) is the least
 //!   LVT of all guests' VCPUs that are awake, at every moment.
-//! - Whoever runs goes on until it is a lead ahead of the least that waits; its slice ends just then, and never when
-//!   nobody waits. Two VCPUs on a PCPU take turns of a tick.
-//! - Who wakes leaps to simulated time if it is behind: idle time needs no timers and no adjusting. Being a lead behind who
-//!   runs, it preempts; being less behind, it does not.
+//! - A running VCPU continues until it is a lead ahead of the least that waits; its slice ends just then, and never when
+//!   none waits. Two VCPUs on a PCPU take turns of a tick.
+//! - A VCPU that wakes leaps to simulated time if it is behind: idle time needs no timers and no adjusting. It preempts the running VCPU
+//!   if it is a lead behind that one, and otherwise does not.
 //! - Who has a message comes a lead before its LVT, and stays so while it runs even when it has taken the message: it
 //!   has something to do, as those that poll beside it have not, and who has just sent one message is not interrupted by the
 //!   receiver's reply before it can send the next.
-//! - Who yields leaps to the least that waits, behind it: it has nothing to do before.
+//! - A VCPU that yields leaps to the least that waits, behind it: it has nothing to do before.
 //! - Who makes room for DOM0 within its turn comes a lead before its LVT as well: it may be the sender, between two messages.
 //! - DOM0 comes a lead before its LVT, too, and its clock runs `dom0_ticks` times slower, so that it carries what is pending
 //!   before it accedes. Its LVT is kept from simulated time to a tick after it: it neither saves up nor falls behind.
 //! - Of the VCPUs that are a lead ahead of DOM0, or of one that gets a message, the one that has run longest is preempted,
 //!   not the one furthest ahead: within a tick the order of time is open, and the one that began last may be the sender.
 //!
-//! Promises. Who runs is never more than a tick ahead of a guest that waits and may run there, or a tick and a half if it was
-//! picked with a message or after DOM0: a lead that it is granted, and one before it is interrupted for somebody who comes
-//! later. Where no VCPU is pinned, nobody starves: whoever waits, waits for at most two ticks of each other that is awake,
+//! Guarantees. A running VCPU is never more than a tick ahead of a guest that waits and may run there, or a tick and a half if it was
+//! picked with a message or after DOM0: a lead that it is granted, and one before it is interrupted for a VCPU that comes
+//! later. If no VCPU is pinned, none starves: a VCPU waits for at most two ticks of each other that is awake,
 //! half a tick more if that one has messages or makes room for DOM0 all the time, and `dom0_ticks` times two ticks of each of
 //! DOM0's. Work-conserving. A newcomer starts at simulated time.
 //!
