@@ -36,7 +36,7 @@ pub struct Outgoing {
     pub to: ProcessId,
     /// Its size in bytes.
     pub bytes: u32,
-    /// What it says.
+    /// Its content.
     pub payload: Box<dyn Any + Send>,
 }
 
