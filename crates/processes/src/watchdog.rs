@@ -33,7 +33,7 @@ impl fmt::Display for Stall {
         let Self { process, name, host, time } = self;
         write!(
             f,
-            "process {process} `{name}` on host {} keeps its thread at {time}: it blocks outside of the simulation, or computes for long; no other process on this thread runs meanwhile",
+            "process {process} `{name}` on host {} keeps its thread at {time}: it blocks outside of the simulation, or computes for long; nothing else advances meanwhile",
             host.0
         )
     }

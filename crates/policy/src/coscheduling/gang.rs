@@ -63,7 +63,7 @@ pub struct Gang {
     doms: Vec<Option<Domain>>,
     gangs: BTreeMap<Name, Vec<VcpuId>>,
     stints: u64,
-    /// The VCPUs set aside since the last slot began.
+    /// The VCPUs set aside since this list was last emptied.
     asides: Vec<VcpuId>,
 }
 
