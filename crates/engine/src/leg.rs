@@ -86,6 +86,7 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
             let mixed = protocol == Protocol::Mixed;
             let optimism = simulation.speculation.optimism(model, mixed, partition.federates());
             let warp = |federate| Warp::new(federate, &optimism);
+            outsiders.speculate(&optimism);
             let seated = seat(simulation, partition, federates, outsiders, reached, threads, peers, warp);
             let across = peers.map(|peers| (peers, from));
             timed(seated.answers.clone(), limited, || {

@@ -38,8 +38,8 @@ pub use checkpoint::{CheckpointError, CheckpointFile, Checkpoints};
 pub use monitor::{MOST_THREADS, Monitor, ThreadsError};
 pub use observer::{Observer, Pause, WindowOpened};
 pub use outside::{
-    Door, Failure, IfLate, JsonFederate, Outside, OutsideError, OutsideErrorKind, OutsideFederate,
-    OutsideLps, ThreadFederate,
+    Door, Failure, HandOver, IfLate, JsonFederate, Outside, OutsideError, OutsideErrorKind, OutsideFederate,
+    OutsideLps, Permit, Standing, ThreadFederate,
 };
 pub use peers::{PeersError, PeersErrorKind};
 pub use report::{EndedBy, Report, RunError};

@@ -52,6 +52,8 @@ pub(crate) struct Optimistic<'a, M: Model, Q> {
     seats: Vec<Seat<M, Q>>,
     /// Changes with every report.
     reports: Apart<AtomicU32>,
+    /// Whether a federate runs ahead outside, which may say something at any time.
+    ahead_outside: bool,
 }
 
 /// A worker's own state.
@@ -91,12 +93,14 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
         let (workers, kind) = (workers as usize, speculation.gvt);
         let state = State::new(kind, floors, workers, slack, window, until, limit, absent);
         let (workers, peers) = (workers as u32, peers.map(|(peers, _)| peers));
+        let ahead_outside = occupants.iter_mut().filter_map(Occupant::proxy).any(|proxy| proxy.is_ahead());
         let seat = |own| Seat { warp: Apart(Mutex::new(own)), inbox: Apart(Mutex::new(Vec::new())) };
         Self {
             shared: Scaffold::new(simulation, partition, until, workers, state, idle, answers, peers),
             chaos: speculation.chaos,
             seats: occupants.into_iter().map(seat).collect(),
             reports: Apart(AtomicU32::new(0)),
+            ahead_outside,
         }
     }
 
@@ -266,7 +270,8 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Board<'a> for Optimistic<'a, M, Q> {
                 desk.chaos = chaos;
                 return Turn::Worked;
             }
-            assert!(state.taken > 0 || self.shared.peers.is_some(), "somebody can always go on");
+            let others = self.ahead_outside || self.shared.peers.is_some();
+            assert!(state.taken > 0 || others, "somebody can always go on");
             desk.patience = PATIENCE;
             return self.shared.nothing(state);
         };

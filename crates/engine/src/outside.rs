@@ -2,15 +2,18 @@
 //!
 //! To the protocols such a federate is one whose turn ends later: a worker hands it the events before its bound and turns to
 //! other federates at once; the answer comes from any thread, through a [`Door`], and is taken in by whatever worker is free.
-//! Nothing is handed over that could still be taken back, so the federate is conservative under every protocol.
+//! Nothing is handed over that could still be taken back, unless the federate can run ahead and so does the run
+//! ([`OutsideFederate::is_optimistic`]).
 //!
 //! - [`OutsideFederate`] is the trait to implement to take part: [`ThreadFederate`] runs the model itself on a thread of its
 //!   own, [`JsonFederate`] speaks JSON lines over a socket or a pipe.
+//! - [`ahead`](self::ahead) is what those that run ahead are handed and say, and how that counts in GVT.
 //! - [`proxy`](self::proxy) stands for it on the board of the protocol, [`answers`](self::answers) is where its answers wait.
 //!
-//! Invariants: between two legs every outside federate has given its LPs back; it is asked one thing at a time; what it answers
-//! is checked before any other federate sees it.
+//! Invariants: between two legs every outside federate has given its LPs back; it is asked one thing at a time, unless it runs
+//! ahead; what it answers is checked before any other federate sees it.
 
+mod ahead;
 mod answers;
 mod error;
 mod json;
@@ -21,10 +24,12 @@ mod thread;
 use std::fmt;
 use std::time::Duration;
 
-use paceline_kernel::{Event, Federate, Heap, LpId, Model, Partition, Time};
+use paceline_kernel::{Event, Federate, Heap, LpId, Model, Optimism, Partition, Rollbacks, Time};
 
 use crate::lvt::Publishing;
 
+pub(crate) use ahead::call_back;
+pub use ahead::{HandOver, Permit, Standing};
 pub(crate) use answers::{Answer, Answers};
 pub use answers::{Door, Failure};
 pub use error::{OutsideError, OutsideErrorKind};
@@ -41,6 +46,10 @@ pub struct OutsideLps<M: Model> {
     pub partition: Partition,
     /// The time that the run has reached.
     pub reached: Time,
+    /// How it is to run ahead, in a stretch in which it is.
+    pub(crate) optimism: Option<Optimism>,
+    /// What was rolled back, on the way back.
+    pub(crate) rollbacks: Option<Box<Rollbacks>>,
     /// Where a thread of this process publishes how far it has come.
     pub(crate) publishing: Publishing,
 }
@@ -59,8 +68,21 @@ pub trait OutsideFederate<M: Model>: Send {
     /// `bound`. It does all that it does before `bound`, and answers.
     fn advance(&mut self, bound: Time, events: Vec<Event<M::Event>>);
 
-    /// The stretch is over: it gives back the LPs.
+    /// The stretch is over: it gives back the LPs, with the events that wait for them.
     fn end(&mut self);
+
+    /// Whether it can run ahead of what is final, and take back what it has done. In a stretch under an optimistic or mixed protocol
+    /// ([`OutsideLps::optimism`] gives the settings then) it is not asked to [`advance`](Self::advance), but told of everything at
+    /// once by [`run_ahead`](Self::run_ahead).
+    fn is_optimistic(&self) -> bool {
+        false
+    }
+
+    /// Takes in mail, and goes on as far as it is permitted, until something else is handed over. It says where it stands when it likes,
+    /// by [`Door::stands`], but at least once after each hand-over. Only those that are optimistic are called.
+    fn run_ahead(&mut self, handed: HandOver<M::Event>) {
+        drop(handed);
+    }
 
     /// Whether it does what the model would do. Then the run may be stepped event by event, and checkpointed, between two stretches.
     fn runs_model(&self) -> bool {
@@ -75,8 +97,8 @@ pub enum IfLate {
     /// The run ends with an error that names it.
     #[default]
     EndRun,
-    /// Its LPs fall silent: they send nothing any more, and what is sent to them does not happen. The result depends on when that
-    /// was; [`crate::Report::dropped`] names them.
+    /// Its LPs fall silent: they send nothing any more, and what is sent to them does not happen. What they have sent stays sent, even
+    /// ahead of what is final. The result depends on when that was; [`crate::Report::dropped`] names them.
     Drop,
 }
 
@@ -156,6 +178,12 @@ impl<M: Model> OutsideLps<M> {
     /// The numbers of its LPs, ascending.
     pub fn lps(&self) -> impl Iterator<Item = LpId> {
         self.federate.members()
+    }
+
+    /// How federates of this stretch run ahead, if this one is to: then it is called by [`OutsideFederate::run_ahead`], else by
+    /// [`OutsideFederate::advance`].
+    pub fn optimism(&self) -> Option<&Optimism> {
+        self.optimism.as_ref()
     }
 
     /// The state of one of its LPs. Panics if it is not one of them.

@@ -11,13 +11,36 @@ use facts::{assert_same, facts, setting};
 use mesh::{Hop, Mesh};
 use paceline_engine::{
     Door, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideFederate, OutsideLps, Protocol, RunError,
-    Simulation, ThreadFederate,
+    Simulation, Speculation, ThreadFederate,
 };
-use paceline_kernel::{Event, LpId, Model, Rng, Time};
+use paceline_kernel::{Cancellation, Event, GvtKind, LpId, Model, Rng, Saving, Time};
 
 /// Protocols under which federates may be outside.
 fn protocols() -> impl Iterator<Item = Protocol> {
     Protocol::ALL.into_iter().map(|(protocol, ..)| protocol).filter(|own| *own != Protocol::Sequential)
+}
+
+/// A federate on a thread of its own: of any kind.
+fn thread(mesh: &Mesh, rng: &mut Rng) -> (ThreadFederate<Mesh>, &'static str) {
+    let (mesh, seed) = (mesh.clone(), rng.u64());
+    match rng.below(4) {
+        0 => (ThreadFederate::optimistic(mesh), "ahead"),
+        1 | 2 => (ThreadFederate::optimistic_dawdling(mesh, seed), "ahead, dawdling"),
+        _ => (ThreadFederate::dawdling(mesh, seed), "dawdling"),
+    }
+}
+
+/// One of every kind of settings, drawn.
+fn speculation(rng: &mut Rng, lps: u32) -> Speculation {
+    Speculation {
+        saving: [Saving::Copy, Saving::Periodic, Saving::Undo][rng.below(3) as usize],
+        cancellation: [Cancellation::Aggressive, Cancellation::Lazy][rng.below(2) as usize],
+        gvt: [GvtKind::Synchronous, GvtKind::Asynchronous][rng.below(2) as usize],
+        memory_bytes: rng.chance(0.2).then(|| 16 * lps as usize + rng.below(20_000) as usize),
+        check_rollback: rng.chance(0.1),
+        chaos: rng.chance(0.5).then(|| rng.u64()),
+        ..Speculation::default()
+    }
 }
 
 #[test]
@@ -31,12 +54,15 @@ fn whoever_is_outside_the_result_is_that_of_the_run_alone() {
         for protocol in protocols() {
             let federates = 1 + rng.below(u64::from(mesh.lps().min(8))) as u32;
             let mut run = run().protocol(protocol).federates(federates).threads(1 + rng.below(3) as u32);
-            let mut what = format!("case {seed}: {protocol:?}, {federates} federates, outside");
+            let speculation = speculation(&mut rng, mesh.lps());
+            run = run.speculation(speculation.clone());
+            let mut what =
+                format!("case {seed}: {protocol:?}, {federates} federates, {speculation:?}, outside");
             for federate in 0..federates {
                 if rng.chance(0.4) {
-                    let thread = ThreadFederate::dawdling(mesh.clone(), rng.u64());
+                    let (thread, kind) = thread(&mesh, &mut rng);
                     let mut outside = Outside::new(thread);
-                    what += &format!(" {federate}");
+                    what += &format!(" {federate} ({kind})");
                     if rng.chance(0.3) {
                         let grain = mesh.grain().as_nanos();
                         let from = Time::nanos(grain * rng.below(30));

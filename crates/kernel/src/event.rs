@@ -7,9 +7,11 @@
 //! Invariant: no two events of a run are equal in this order.
 
 use std::cmp::Ordering;
+use std::hash::Hash;
 
 use serde::{Deserialize, Serialize};
 
+use crate::digest::same_payload;
 use crate::rng::mix;
 use crate::{LpId, Time};
 
@@ -168,6 +170,15 @@ impl<E> Event<E> {
     /// Who sent it, and as which of the sender's events.
     pub const fn origin(&self, ties: TieBreak) -> (LpId, u64) {
         ties.origin((self.order & ((1 << HIGH_BITS) - 1), self.tie_low))
+    }
+
+    /// Whether both are the same message: of the same place in the total order, for the same LP, and of equal payload. A payload
+    /// that does not equal itself, such as a NaN, is the same as another of that kind with the same hash.
+    pub fn is_same(&self, other: &Self) -> bool
+    where
+        E: Hash + PartialEq,
+    {
+        (self.key(), self.to) == (other.key(), other.to) && same_payload(&self.payload, &other.payload)
     }
 
     /// The words that identify it in the digest.

@@ -29,6 +29,29 @@ impl<E> Mail<E> {
     pub fn is_empty(&self) -> bool {
         self.events.is_empty() && self.antis.is_empty()
     }
+
+    /// The least time in it; [`Time::MAX`] if there is nothing.
+    pub fn least(&self) -> Time {
+        let receipts = self.antis.iter().map(|(_, receipt)| receipt);
+        self.events.iter().chain(receipts).map(Event::time).min().unwrap_or(Time::MAX)
+    }
+
+    /// Adds what is in `later`, which was sent after this, and leaves that empty.
+    ///
+    /// ```
+    /// use paceline_kernel::{Event, LpId, Mail, TieBreak, Time};
+    /// let event = |number| Event::from_outside(TieBreak::Fixed, number, Time::secs(number), LpId(0), ());
+    /// let mut mail = Mail { events: vec![event(2)], antis: Vec::new() };
+    /// let mut later = Mail { events: vec![event(3)], antis: vec![(0, event(2))] };
+    /// mail.append(&mut later);
+    /// assert!(later.is_empty() && mail.least() == Time::secs(2));
+    /// assert_eq!((mail.events.len(), mail.antis[0].0), (2, 1), "the anti-message comes after one message");
+    /// ```
+    pub fn append(&mut self, later: &mut Self) {
+        let before = self.events.len() as u32;
+        self.antis.extend(later.antis.drain(..).map(|(position, receipt)| (before + position, receipt)));
+        self.events.append(&mut later.events);
+    }
 }
 
 /// Lists of events by destination federate.
@@ -54,7 +77,7 @@ impl<E> Outbox<E> {
     }
 
     /// Adds an anti-message.
-    pub(crate) fn push_anti(&mut self, federate: u32, receipt: Receipt<E>) {
+    pub fn push_anti(&mut self, federate: u32, receipt: Receipt<E>) {
         self.lower(federate, receipt.time());
         let list = &mut self.lists[federate as usize];
         list.antis.push((list.events.len() as u32, receipt));

@@ -7,7 +7,7 @@ use super::state::State;
 use super::{Optimistic, Seat};
 use crate::RunError;
 use crate::outcome::Outcome;
-use crate::outside::{Answers, Occupant, Outsiders, recall, settle};
+use crate::outside::{Answers, Occupant, Outsiders, call_back, recall, settle};
 
 impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
     /// Takes the board apart after the leg: whatever is not final is rolled back.
@@ -67,6 +67,13 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
                     return outcome;
                 }
             }
+            if let Some(answers) = answers.filter(|_| retreating) {
+                let mut proxies: Vec<_> = occupants.iter_mut().filter_map(Occupant::proxy).collect();
+                if let Err(error) = call_back(&mut proxies, answers, partition, gvt, &mut outbox) {
+                    outcome.error = Some(error);
+                    return outcome;
+                }
+            }
             outbox.flush_mail(|to, mail, _| match peers.filter(|peers| !peers.owns(to)) {
                 Some(peers) => peers.send_mail(to, mail),
                 None => inboxes[to as usize].push(std::mem::take(mail)),
@@ -84,7 +91,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
                     rollbacks.join(&own);
                     federate
                 }
-                Occupant::Outside(proxy) => outsiders.vacate(*proxy),
+                Occupant::Outside(proxy) => {
+                    proxy.rollbacks().into_iter().for_each(|own| rollbacks.join(own));
+                    outsiders.vacate(*proxy)
+                }
             };
             outcome.federates.push(federate);
         }

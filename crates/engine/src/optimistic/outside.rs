@@ -1,12 +1,15 @@
-//! Outside federates in an optimistic leg: they are handed what nobody can take back any more, and their answers move GVT on.
+//! Outside federates in an optimistic leg: they are handed what nobody can take back any more, and their answers move GVT on. Those
+//! that run ahead are handed everything at once.
 //!
-//! Invariant: a federate that is asked counts as held, with the floor that it had; so GVT waits for it, and no worker does.
+//! Invariants: a federate that is asked counts as held, with the floor that it had; so GVT waits for it, and no worker does. One that
+//! runs ahead is never held for longer than a worker needs to take in what it has said and hand over what is new; only
+//! the worker that holds it does that, so that its standings are taken in, and reported, in the order in which it said them.
 
 use paceline_kernel::{Bounds, Effort, EventQueue, Model, Time, Wants, WarpTurn};
 
 use super::state::Stand;
 use super::{Desk, Optimistic, SPARE};
-use crate::outside::{Asked, Heard, Proxy};
+use crate::outside::{Answer, Asked, Heard, Proxy};
 use crate::sync::lock;
 
 impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
@@ -23,6 +26,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
                 desk.spare.push(mail);
             }
         }
+        if proxy.is_ahead() {
+            return Some(self.exchange(proxy, bounds, desk));
+        }
         let safe = bounds.gvt.saturating_add(self.shared.model.lookahead()).min(self.shared.until);
         match proxy.advance(safe) {
             Asked::Yes => {
@@ -32,6 +38,18 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
             }
             Asked::No => Some(self.stand(proxy.lvt())),
         }
+    }
+
+    /// Takes in what a federate that runs ahead has said, and hands over what is new for it.
+    fn exchange(&self, proxy: &mut Proxy<M, Q>, bounds: Bounds, desk: &mut Desk<M::Event>) -> Stand {
+        let said = proxy.take_in_said(self.shared.partition, &mut desk.outbox);
+        let effort = said.unwrap_or_else(|error| {
+            self.shared.fail(error);
+            Effort::default()
+        });
+        let patient = proxy.hand_over(bounds);
+        let wants = Wants { patient, ahead: patient, again: false };
+        Stand { turn: WarpTurn::Waits, floor: proxy.lvt(), wants, front: Time::ZERO, effort }
     }
 
     /// Where an outside federate stands that does nothing before `floor`.
@@ -50,10 +68,17 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
         let Some((id, answer)) = self.shared.answer() else { return false };
         let mut seated = lock(&self.seats[id as usize].warp);
         let proxy = seated.proxy().expect("whoever answers is outside");
+        let ahead = proxy.is_ahead();
+        if ahead && matches!(answer, Answer::Stands) {
+            drop(seated);
+            lock(&self.shared.state).call(id);
+            return true;
+        }
         let heard = proxy.hear(answer, self.shared.partition, &mut desk.outbox);
         let lvt = proxy.lvt();
         drop(seated);
         match heard {
+            Ok(None) if ahead => lock(&self.shared.state).call(id),
             Ok(None) => {}
             Ok(Some(Heard::Promise(floor))) => {
                 let mut state = lock(&self.shared.state);

@@ -45,6 +45,8 @@ pub(crate) struct State {
     pub(super) taken: u32,
     /// Of these, the federates that are outside.
     pub(super) outside: u32,
+    /// Federates that a worker holds and that are to be looked after again: they run ahead outside, and have said something.
+    called: BTreeSet<u32>,
     pub(super) ending: Ending,
     pub(super) trouble: Option<Box<Trouble>>,
     /// Simulated time from GVT to the front, added up over rounds.
@@ -95,6 +97,7 @@ impl State {
             again: BTreeSet::new(),
             taken: 0,
             outside: 0,
+            called: BTreeSet::new(),
             trouble: None,
             lag_ns: 0,
             front: Time::ZERO,
@@ -177,6 +180,7 @@ impl State {
         self.across.sent = sent.fold(self.across.sent, Time::min);
         let closed = self.gvt.report(id, stand.floor, told.iter().filter(here).copied());
         let floor = self.gvt.floor(id);
+        let called = self.called.remove(&id);
         match stand.turn {
             WarpTurn::Failed(trouble) => {
                 self.trouble.get_or_insert(trouble);
@@ -184,7 +188,7 @@ impl State {
                 return false;
             }
             // Mail may have come meanwhile.
-            _ if floor >= stand.floor && stand.wants.patient > self.gvt.value() => {
+            _ if floor >= stand.floor && stand.wants.patient > self.gvt.value() && !called => {
                 let Wants { patient: wants, ahead, again } = stand.wants;
                 let again = again.then_some(floor);
                 self.status[id as usize] = Status::Waiting { wants, ahead, again };
@@ -237,6 +241,19 @@ impl State {
             self.moved_on();
         }
         round
+    }
+
+    /// Federate `id` is to be looked after: it runs ahead outside, and has said something.
+    pub(super) fn call(&mut self, id: u32) {
+        match self.status[id as usize] {
+            _ if self.ending.over => {}
+            Status::Ready(_) => {}
+            Status::Taken => drop(self.called.insert(id)),
+            Status::Waiting { .. } => {
+                self.stop_waiting(id);
+                self.set_ready(id);
+            }
+        }
     }
 
     /// Mail has come for `to`, and has perhaps lowered its floor.

@@ -8,9 +8,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use paceline_kernel::{Event, Fault, Model, Time};
+use paceline_kernel::{Event, Fault, Model, Time, Trouble};
 
-use super::OutsideLps;
+use super::ahead::Said;
+use super::{OutsideLps, Standing};
 use crate::idle::Idle;
 use crate::sync::{Condvar, Mutex, lock};
 
@@ -22,6 +23,8 @@ pub(crate) enum Answer<M: Model> {
         events: Vec<Event<M::Event>>,
     },
     Promise(Time),
+    /// One that runs ahead has said where it stands.
+    Stands,
     Ended(Box<OutsideLps<M>>),
     Failed(Failure),
     /// All its doors are gone.
@@ -36,6 +39,8 @@ pub(crate) enum Answer<M: Model> {
 pub enum Failure {
     /// The model that it runs broke a rule.
     Fault(Box<Fault>),
+    /// It ran ahead, and something went wrong that cannot be taken back any more.
+    Trouble(Box<Trouble>),
     /// Anything else, in words.
     Other(String),
 }
@@ -143,6 +148,7 @@ impl<M: Model> Answers<M> {
 struct Last<M: Model> {
     federate: u32,
     answers: Arc<Answers<M>>,
+    said: Arc<Said<M::Event>>,
 }
 
 impl<M: Model> Drop for Last<M> {
@@ -168,8 +174,8 @@ impl<M: Model> fmt::Debug for Door<M> {
 }
 
 impl<M: Model> Door<M> {
-    pub(crate) fn new(federate: u32, answers: &Arc<Answers<M>>) -> Self {
-        Self(Arc::new(Last { federate, answers: Arc::clone(answers) }))
+    pub(crate) fn new(federate: u32, answers: &Arc<Answers<M>>, said: &Arc<Said<M::Event>>) -> Self {
+        Self(Arc::new(Last { federate, answers: Arc::clone(answers), said: Arc::clone(said) }))
     }
 
     /// The number of the federate.
@@ -190,6 +196,14 @@ impl<M: Model> Door<M> {
     /// It is not done, but will do nothing before `at_least` any more: federates that wait for it may run up to that time.
     pub fn promise(&self, at_least: Time) {
         self.say(Answer::Promise(at_least));
+    }
+
+    /// One that runs ahead says where it stands: at least once after each hand-over ([`super::OutsideFederate::run_ahead`]), else when it
+    /// has something to say.
+    pub fn stands(&self, standing: Standing<M::Event>) {
+        if self.0.said.add(standing) {
+            self.say(Answer::Stands);
+        }
     }
 
     /// Gives back the LPs, after [`super::OutsideFederate::end`].

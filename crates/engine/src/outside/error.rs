@@ -74,6 +74,42 @@ pub enum OutsideErrorKind {
         /// The sender that the message names.
         from: LpId,
     },
+    /// It took back a message that it has not sent, or not any more, or that is final.
+    #[error("an anti-message from {from} to {to} at {at}, for a message that was never sent, or is final")]
+    NeverSent {
+        /// The sender.
+        from: LpId,
+        /// The receiver.
+        to: LpId,
+        /// For when the message was.
+        at: Time,
+    },
+    /// Its floor fell behind what it had said, and what was handed over since does not explain that.
+    #[error("it says that its floor is {floor}; allowed: {earliest} or later")]
+    FloorFell {
+        /// The floor.
+        floor: Time,
+        /// The floor that is known of it.
+        earliest: Time,
+    },
+    /// It ran farther ahead than it was permitted.
+    #[error("it says that it has run everything before {front}; allowed: nothing at or after {allowed}")]
+    BeyondPermit {
+        /// How far it says that it has come.
+        front: Time,
+        /// How far it was permitted to go.
+        allowed: Time,
+    },
+    /// It took in what was not handed over, or less than it had said before.
+    #[error("it says that it has taken in hand-over {taken_in}; allowed: {least} to {most}")]
+    NotHandedOver {
+        /// What it says.
+        taken_in: u64,
+        /// What it had taken in before.
+        least: u64,
+        /// The latest.
+        most: u64,
+    },
     /// It answered what it was not asked.
     #[error("an answer that was not asked for")]
     NotAsked,

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use paceline_kernel::{Balance, EventQueue, Federate, Model, Outbox, Partition, Time};
+use paceline_kernel::{Balance, EventQueue, Federate, Model, Optimism, Outbox, Partition, Time};
 
 use super::{Answers, Occupant, Outside, OutsideError, OutsideErrorKind, Proxy};
 use crate::idle::Idle;
@@ -18,17 +18,19 @@ use crate::{Protocol, RunError, Simulation};
 pub(crate) struct Outsiders<M: Model> {
     /// With their numbers.
     all: Vec<(u32, Outside<M>)>,
+    /// How federates run ahead in the next leg, if they do.
+    speculates: Option<Optimism>,
 }
 
 impl<M: Model> Default for Outsiders<M> {
     fn default() -> Self {
-        Self { all: Vec::new() }
+        Self::new(Vec::new())
     }
 }
 
 impl<M: Model> Outsiders<M> {
     pub(crate) fn new(all: Vec<(u32, Outside<M>)>) -> Self {
-        Self { all }
+        Self { all, speculates: None }
     }
 
     /// What keeps them from taking part in a run like this, of so many federates.
@@ -90,6 +92,11 @@ impl<M: Model> Outsiders<M> {
         next.map(|(next, _)| next).min().unwrap_or(Time::MAX)
     }
 
+    /// In the next leg federates run ahead, by these settings: those of them that can do so, too.
+    pub(crate) fn speculate(&mut self, optimism: &Optimism) {
+        self.speculates = Some(optimism.clone());
+    }
+
     /// Whether one of them has a limit to its answers.
     pub(crate) fn are_limited(&self) -> bool {
         self.all.iter().any(|(_, outside)| outside.limit.is_some())
@@ -117,6 +124,7 @@ pub(crate) fn seat<M: Model, Q: EventQueue<M::Event>, F>(
     mut inside: impl FnMut(Federate<M, Q>) -> F,
 ) -> Seated<F, M, Q> {
     let idle = Arc::new(Idle::new(workers, peers.map(|peers| Arc::clone(peers.transport()))));
+    let speculates = outsiders.speculates.take();
     let mut present: Vec<_> = outsiders.all.extract_if(.., |(_, own)| own.takes_part(reached)).collect();
     let answers = (!present.is_empty()).then(|| Arc::new(Answers::new(Arc::clone(&idle))));
     let mut occupants = Vec::with_capacity(federates.len());
@@ -125,8 +133,10 @@ pub(crate) fn seat<M: Model, Q: EventQueue<M::Event>, F>(
         occupants.push(match (place, &answers) {
             (Some(place), Some(answers)) => {
                 let outside = present.swap_remove(place).1;
-                let proxy = Proxy::begin(simulation, partition, federate, outside, answers, reached);
-                Occupant::Outside(Box::new(proxy))
+                let speculates = speculates.as_ref();
+                Occupant::Outside(Box::new(Proxy::begin(
+                    simulation, partition, federate, outside, answers, reached, speculates,
+                )))
             }
             _ => Occupant::Inside(inside(federate)),
         });

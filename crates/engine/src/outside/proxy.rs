@@ -1,13 +1,16 @@
 //! Stands for a federate that is run outside, on the board of a protocol: messages for it wait here until no sender can take them
-//! back, and its answers are checked here.
+//! back, and its answers are checked here. What is different where it runs ahead is in [`ahead`](super::ahead).
 //!
 //! Invariants: what has been handed over is before the bound of its time, and nothing earlier comes later; between a question and
 //! its answer nothing else is asked; an outside federate that was dropped has no events and no future.
 
 use std::sync::Arc;
 
-use paceline_kernel::{Event, EventQueue, Federate, Heap, Mail, Model, Outbox, Partition, Time};
+use paceline_kernel::{
+    Event, EventQueue, Federate, Heap, Mail, Model, Optimism, Outbox, Partition, Rollbacks, Time,
+};
 
+use super::ahead::{self, Ahead, Said};
 use super::{Answer, Answers, Door, Failure, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideLps};
 use crate::seat::Batch;
 use crate::trace::Track;
@@ -51,11 +54,15 @@ pub(crate) enum Heard {
 /// See the module.
 pub(crate) struct Proxy<M: Model, Q> {
     /// It has the LPs as they were when they were handed out, and what they have committed before.
-    stand_in: Federate<M, Q>,
-    outside: Outside<M>,
-    answers: Arc<Answers<M>>,
-    lookahead: Time,
-    lps: u32,
+    pub(super) stand_in: Federate<M, Q>,
+    pub(super) outside: Outside<M>,
+    pub(super) answers: Arc<Answers<M>>,
+    pub(super) lookahead: Time,
+    pub(super) lps: u32,
+    /// What is known of it, if it runs ahead.
+    pub(super) ahead: Option<Box<Ahead<M>>>,
+    /// What it has rolled back, once it has ended.
+    rollbacks: Option<Box<Rollbacks>>,
     waiting: Heap<M::Event>,
     /// Messages among those waiting that were taken back.
     cancelled: Vec<Event<M::Event>>,
@@ -67,8 +74,8 @@ pub(crate) struct Proxy<M: Model, Q> {
     bound: Option<Time>,
     /// Events that were known to be there because of it when it was asked: for boards that count them.
     pub(crate) known: usize,
-    track: Track,
-    start_ns: u64,
+    pub(super) track: Track,
+    pub(super) start_ns: u64,
     handed_over: u64,
 }
 
@@ -79,7 +86,8 @@ impl<M: Model, Q> std::fmt::Debug for Proxy<M, Q> {
 }
 
 impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
-    /// Hands the LPs of `stand_in` over to `outside`. `reached` is how far the run has come.
+    /// Hands the LPs of `stand_in` over to `outside`. `reached` is how far the run has come; `speculates` says how federates run
+    /// ahead, where they do.
     pub(crate) fn begin(
         simulation: &Simulation<M>,
         partition: &Partition,
@@ -87,20 +95,29 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
         mut outside: Outside<M>,
         answers: &Arc<Answers<M>>,
         reached: Time,
+        speculates: Option<&Optimism>,
     ) -> Self {
         let Simulation { model, tracing, publishing, .. } = simulation;
         // Its events are handed over in due time, as all others.
         let mut waiting = Heap::with_window(Time::ZERO);
         let mut next = Time::MAX;
+        let optimism = ahead::settings(&outside, speculates);
+        let mut ahead = None;
         if outside.dropped {
             stand_in.drain_events(drop);
         } else {
             let mut federate = stand_in.hand_out();
-            federate.drain_events(|event| waiting.push(event));
-            let door = Door::new(stand_in.id(), answers);
+            let mut mail = Mail::default();
+            match optimism {
+                Some(_) => federate.drain_events(|event| mail.events.push(event)),
+                None => federate.drain_events(|event| waiting.push(event)),
+            }
+            let (said, runs_ahead) = (Arc::new(Said::default()), optimism.is_some());
+            let door = Door::new(stand_in.id(), answers, &said);
             let (partition, publishing) = (partition.clone(), publishing.clone());
-            let lps = OutsideLps { federate, partition, reached, publishing };
+            let lps = OutsideLps { federate, partition, reached, optimism, rollbacks: None, publishing };
             next = outside.runner.begin(lps, door).max(reached);
+            ahead = runs_ahead.then(|| Box::new(Ahead::new(said, mail, next)));
         }
         Self {
             stand_in,
@@ -108,6 +125,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
             answers: Arc::clone(answers),
             lookahead: model.lookahead(),
             lps: model.lps(),
+            ahead,
+            rollbacks: None,
             waiting,
             cancelled: Vec::new(),
             next,
@@ -127,9 +146,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
 
     /// It does nothing before this, unless something earlier is sent to it.
     pub(crate) fn lvt(&mut self) -> Time {
-        match self.bound {
-            Some(_) => self.floor,
-            None => self.next.min(self.waiting.least_time()),
+        match (&self.ahead, self.bound) {
+            (Some(_), _) if self.outside.dropped => Time::MAX,
+            (Some(ahead), _) => ahead.floor(),
+            (None, Some(_)) => self.floor,
+            (None, None) => self.next.min(self.waiting.least_time()),
         }
     }
 
@@ -155,24 +176,22 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
         arrived.drain(..).for_each(|batch| self.receive(batch));
     }
 
-    /// Takes in messages, and takes others back. Gives the least time of any.
-    pub(crate) fn receive_mail(&mut self, mail: &mut Mail<M::Event>) -> Time {
-        let times = mail.events.iter().map(Event::time);
-        let least = times.chain(mail.antis.iter().map(|(_, receipt)| receipt.time())).min();
-        self.receive(mail.events.drain(..));
+    /// Takes in messages, and takes others back.
+    pub(crate) fn receive_mail(&mut self, mail: &mut Mail<M::Event>) {
         if self.outside.dropped {
             mail.antis.clear();
+        } else if let Some(ahead) = &mut self.ahead {
+            return ahead.receive(mail);
         }
+        self.receive(mail.events.drain(..));
         self.cancelled.extend(mail.antis.drain(..).map(|(_, receipt)| receipt));
-        least.unwrap_or(Time::MAX)
     }
 
     /// The least message before `bound` that was not taken back.
     fn pop(&mut self, bound: Time) -> Option<Event<M::Event>> {
         loop {
             let event = self.waiting.pop(bound)?;
-            let same = |other: &Event<M::Event>| other.key() == event.key() && other.payload == event.payload;
-            match self.cancelled.iter().position(same) {
+            match self.cancelled.iter().position(|other| other.is_same(&event)) {
                 Some(place) => drop(self.cancelled.swap_remove(place)),
                 None => return Some(event),
             }
@@ -208,6 +227,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
         if self.outside.dropped {
             return Ok(None);
         }
+        if self.is_ahead() {
+            return self.hear_ahead(answer, partition, outbox).map(|()| None);
+        }
         match (answer, self.bound) {
             (Answer::Done { next, .. }, Some(bound)) if next < bound => {
                 wrong(OutsideErrorKind::NotDone { bound, next })
@@ -235,16 +257,29 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
             }
             // It may cross the answer itself on the way.
             (Answer::Promise(_) | Answer::Late, None) => Ok(None),
-            (Answer::Done { .. } | Answer::Ended(_), _) => wrong(OutsideErrorKind::NotAsked),
-            (Answer::Failed(Failure::Fault(fault)), _) => Err((*fault).into()),
-            (Answer::Failed(Failure::Other(why)), _) => wrong(OutsideErrorKind::Failed(why)),
+            (Answer::Done { .. } | Answer::Ended(_) | Answer::Stands, _) => wrong(OutsideErrorKind::NotAsked),
+            (Answer::Failed(failure), _) => Err(self.failed(failure)),
             (Answer::Gone, _) => wrong(OutsideErrorKind::Gone),
             (Answer::Late, Some(bound)) => self.late().map(|()| Some(Heard::Done(bound))),
         }
     }
 
+    /// The error of this kind.
+    pub(super) fn error(&self, kind: OutsideErrorKind) -> RunError {
+        RunError::Outside(OutsideError { federate: self.stand_in.id(), kind })
+    }
+
+    /// It has failed, as it says.
+    pub(super) fn failed(&self, failure: Failure) -> RunError {
+        match failure {
+            Failure::Fault(fault) => (*fault).into(),
+            Failure::Trouble(trouble) => (*trouble).into(),
+            Failure::Other(why) => self.error(OutsideErrorKind::Failed(why)),
+        }
+    }
+
     /// It has had its time.
-    fn late(&mut self) -> Result<(), RunError> {
+    pub(super) fn late(&mut self) -> Result<(), RunError> {
         let Outside { limit, if_late, .. } = &self.outside;
         match if_late {
             IfLate::EndRun => {
@@ -290,6 +325,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
     /// Ends the stretch: asks for the LPs, unless it was dropped. Says whether there is an answer to wait for.
     pub(crate) fn end(&mut self) -> bool {
         if !self.outside.dropped {
+            self.hand_over_last();
             self.answers.expect(self.id(), self.outside.limit);
             self.outside.runner.end();
         }
@@ -302,17 +338,23 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
         match answer {
             Answer::Ended(lps) if lps.federate.id() == self.id() => {
                 self.answers.met(self.id());
+                self.rollbacks = lps.rollbacks;
                 self.stand_in.take_back(lps.federate);
                 Ok(true)
             }
             Answer::Ended(lps) => wrong(OutsideErrorKind::OtherLps(lps.federate.id())),
             Answer::Promise(_) => Ok(false),
-            Answer::Done { .. } => wrong(OutsideErrorKind::NotAsked),
-            Answer::Failed(Failure::Fault(fault)) => Err((*fault).into()),
-            Answer::Failed(Failure::Other(why)) => wrong(OutsideErrorKind::Failed(why)),
+            Answer::Stands if self.is_ahead() => Ok(false),
+            Answer::Done { .. } | Answer::Stands => wrong(OutsideErrorKind::NotAsked),
+            Answer::Failed(failure) => Err(self.failed(failure)),
             Answer::Gone => wrong(OutsideErrorKind::Gone),
             Answer::Late => self.late().map(|()| true),
         }
+    }
+
+    /// What it has rolled back, if it ran ahead and has ended.
+    pub(crate) fn rollbacks(&self) -> Option<&Rollbacks> {
+        self.rollbacks.as_deref()
     }
 
     /// Takes the proxy apart: the federate with all that waits for it, and who ran it.
@@ -322,7 +364,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
             self.stand_in.receive(events);
         }
         // What a model does is in its events.
-        self.outside.next = if self.outside.runner.runs_model() { Time::MAX } else { self.next };
+        let next = self.ahead.as_ref().map_or(self.next, |ahead| ahead.own_floor());
+        self.outside.next = if self.outside.runner.runs_model() { Time::MAX } else { next };
         (self.stand_in, self.outside)
     }
 }

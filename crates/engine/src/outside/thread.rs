@@ -3,13 +3,17 @@
 //! Asked for it, it works in small steps, lets others go first, and promises in between how far it has come, so that everything that
 //! an outside federate may do is done in tests.
 //!
+//! It can run ahead, too ([`ahead`](self::ahead)).
+//!
 //! Invariant: the thread ends when its [`ThreadFederate`] is dropped, or when the model panics.
+
+mod ahead;
 
 use std::fmt;
 
 use paceline_kernel::{Event, Model, Outbox, Progress, Rng, Time};
 
-use super::{Door, Failure, OutsideFederate, OutsideLps};
+use super::{Door, Failure, HandOver, OutsideFederate, OutsideLps};
 use crate::lvt::{Publisher, publish};
 use crate::sync::mpsc::{self, Receiver, Sender};
 use crate::sync::thread::{self, JoinHandle};
@@ -20,6 +24,7 @@ const BATCH: usize = 1 << 13;
 enum Order<M: Model> {
     Begin(Box<OutsideLps<M>>, Door<M>),
     Advance(Time, Vec<Event<M::Event>>),
+    RunAhead(HandOver<M::Event>),
     End,
 }
 
@@ -52,6 +57,7 @@ enum Order<M: Model> {
 pub struct ThreadFederate<M: Model> {
     orders: Option<Sender<Order<M>>>,
     thread: Option<JoinHandle<()>>,
+    optimistic: bool,
 }
 
 impl<M: Model + 'static> ThreadFederate<M>
@@ -62,19 +68,56 @@ where
 {
     /// Runs `model`, which must be that of the run.
     pub fn new(model: M) -> Self {
-        Self::start(model, None)
+        Self::start(model, None, false)
+    }
+
+    /// Runs `model`, which must be that of the run. Under an optimistic or mixed protocol it runs ahead by the settings of the run, as
+    /// the federates inside do, and rolls back.
+    ///
+    /// ```
+    /// # use paceline_kernel::{Context, LpId, Model, Time};
+    /// use paceline_engine::{Outside, Protocol, Simulation, ThreadFederate};
+    /// # #[derive(Clone)]
+    /// # struct Ring;
+    /// # impl Model for Ring {
+    /// #     type State = u64;
+    /// #     type Event = u64;
+    /// #     type Output = ();
+    /// #     fn lps(&self) -> u32 { 4 }
+    /// #     fn lookahead(&self) -> Time { Time::secs(1) }
+    /// #     fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u64 { cx.schedule(Time::secs(1), 1); lp.0.into() }
+    /// #     fn handle(&self, sum: &mut u64, told: &u64, cx: &mut Context<Self>) {
+    /// #         *sum += told;
+    /// #         cx.send(LpId((cx.lp().0 + 1) % 4), Time::secs(1), *sum % 7);
+    /// #     }
+    /// # }
+    /// let ring = || Simulation::new(Ring).until(Time::secs(50));
+    /// let alone = ring().protocol(Protocol::Sequential).run()?;
+    /// let outside = Outside::new(ThreadFederate::optimistic(Ring));
+    /// let joined = ring().protocol(Protocol::Optimistic).federates(2).outside(1, outside).run()?;
+    /// assert_eq!(alone.digest, joined.digest);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn optimistic(model: M) -> Self {
+        Self::start(model, None, true)
     }
 
     /// The same, in steps and with pauses drawn from `seed`: for tests.
     #[doc(hidden)]
     pub fn dawdling(model: M, seed: u64) -> Self {
-        Self::start(model, Some(Rng::new(seed, 0x6f75_7473)))
+        Self::start(model, Some(Rng::new(seed, 0x6f75_7473)), false)
     }
 
-    fn start(model: M, dawdle: Option<Rng>) -> Self {
+    /// As [`ThreadFederate::optimistic`], with pauses drawn from `seed`, and saying late where it stands: for tests.
+    #[doc(hidden)]
+    pub fn optimistic_dawdling(model: M, seed: u64) -> Self {
+        Self::start(model, Some(Rng::new(seed, 0x6f75_7473)), true)
+    }
+
+    fn start(model: M, dawdle: Option<Rng>, optimistic: bool) -> Self {
         let (orders, inbox) = mpsc::channel();
         let thread = thread::spawn(move || Worker { model, dawdle }.work(&inbox));
-        Self { orders: Some(orders), thread: Some(thread) }
+        Self { orders: Some(orders), thread: Some(thread), optimistic }
     }
 
     fn order(&self, order: Order<M>) {
@@ -119,6 +162,14 @@ where
     fn runs_model(&self) -> bool {
         true
     }
+
+    fn is_optimistic(&self) -> bool {
+        self.optimistic
+    }
+
+    fn run_ahead(&mut self, handed: HandOver<M::Event>) {
+        self.order(Order::RunAhead(handed));
+    }
 }
 
 /// The thread.
@@ -130,6 +181,10 @@ struct Worker<M> {
 impl<M: Model> Worker<M> {
     fn work(mut self, inbox: &Receiver<Order<M>>) {
         while let Ok(Order::Begin(mut lps, door)) = inbox.recv() {
+            if lps.optimism.is_some() {
+                self.run_ahead(*lps, &door, inbox);
+                continue;
+            }
             let mut outbox = Outbox::new(lps.partition.federates());
             let mut publisher = lps.publishing.outside(lps.federate.id());
             loop {
@@ -144,7 +199,9 @@ impl<M: Model> Worker<M> {
                         drop(publisher);
                         break door.ended(*lps);
                     }
-                    Ok(Order::Begin(..)) => unreachable!("a stretch ends before the next begins"),
+                    Ok(Order::Begin(..) | Order::RunAhead(_)) => {
+                        unreachable!("a stretch ends before the next begins, and is of one kind")
+                    }
                     Err(_) => return,
                 }
             }

@@ -1,0 +1,416 @@
+//! Outside federates that run ahead: they are handed messages that may still be taken back, and take back what they have sent.
+//!
+//! Only in an optimistic or mixed stretch. The run hands over mail as it comes ([`HandOver`]), each time with GVT and with how far
+//! ahead of it the federate may run. The federate says from any thread where it stands ([`Standing`]): what it has taken in, its
+//! floor, what it has sent and cancelled. Neither waits for the other.
+//!
+//! What counts in GVT, so that every message counts at least once at every moment:
+//!
+//! - a message to the federate: with its sender until it is in the inbox, with the inbox until the proxy has taken it in, then as
+//!   `waiting`, then as `under_way` until the federate has said that it has taken it in; from then on in the federate's own floor;
+//! - a message or anti-message from it: in the floor that was known before it was said, until it is in the inbox of its receiver;
+//!   only then a worker reports the new floor. Messages are refused that are not a lookahead after that floor.
+//!
+//! So the floor of the proxy is the least of the floor that the federate has said last, what waits, and what is under way. Other
+//! invariants: at most [`MOST_UNDER_WAY`] hand-overs are under way, and what a federate says while no worker takes it in is joined
+//! into one standing; what a federate has sent, and may still cancel, is in `sent`; once it is called back, it counts with GVT
+//! until it has taken that in.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use paceline_kernel::{
+    Bounds, Effort, Event, EventQueue, Key, LpId, Mail, Model, Optimism, Outbox, Partition, Time,
+};
+
+use super::{Answer, Answers, OutsideError, OutsideErrorKind, Proxy};
+use crate::RunError;
+use crate::sync::{Mutex, lock};
+
+/// Hand-overs that a federate has not said to have taken in, at most; those that end a stretch apart.
+const MOST_UNDER_WAY: usize = 8;
+
+/// What an outside federate that runs ahead is handed, see [`super::OutsideFederate::run_ahead`].
+#[derive(Debug)]
+pub struct HandOver<E> {
+    /// The first of a stretch has number 1, the next one 2.
+    pub number: u64,
+    /// Messages to its LPs and anti-messages for such, in the order in which they were sent. They may be for its past.
+    pub mail: Mail<E>,
+    /// Nothing before this will be sent or taken back any more, except for what was handed over already and this mail; nor will
+    /// anything be sent to it for before this plus the lookahead.
+    pub gvt: Time,
+    /// What it may do now.
+    pub permit: Permit,
+}
+
+/// What an outside federate that runs ahead may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permit {
+    /// It may run what is before `until`, and before GVT plus `ahead` or GVT plus the lookahead. About `width` at a time has been worth it.
+    Run {
+        /// The end of the stretch.
+        until: Time,
+        /// How far ahead of GVT.
+        ahead: Time,
+        /// How much farther at a time.
+        width: Time,
+    },
+    /// The stretch is about to end: it takes back all that it has done at or after GVT, cancels what that has sent, and runs nothing
+    /// any more.
+    Retreat,
+}
+
+/// Where an outside federate that runs ahead stands, see [`super::Door::stands`].
+#[derive(Debug)]
+pub struct Standing<E> {
+    /// The number of the latest hand-over that it has taken in. All that it tells here takes that into account.
+    pub taken_in: u64,
+    /// It will run nothing before this any more, and cancel nothing whose cause is before this, unless something new is handed over.
+    pub floor: Time,
+    /// It has run nothing at or after this.
+    pub front: Time,
+    /// What it has sent to LPs of other federates, and anti-messages, in this order, since it said so last.
+    pub mail: Mail<E>,
+    /// What it has done since then, where it counts that: the width of what is worth it follows from it.
+    pub effort: Effort,
+}
+
+impl<E> Standing<E> {
+    /// Takes in what it has said later.
+    fn join(&mut self, mut later: Self) {
+        self.taken_in = later.taken_in;
+        self.floor = later.floor;
+        self.front = self.front.max(later.front);
+        self.mail.append(&mut later.mail);
+        self.effort.turns += later.effort.turns;
+        self.effort.handled += later.effort.handled;
+        self.effort.again += later.effort.again;
+        self.effort.wasted += later.effort.wasted;
+    }
+}
+
+/// What a federate has said, until a worker takes it in.
+#[derive(Debug)]
+pub(crate) struct Said<E>(Mutex<Option<Standing<E>>>);
+
+impl<E> Default for Said<E> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<E> Said<E> {
+    /// Adds what it says now. Says whether nothing else was here, so that a worker must be told.
+    pub(super) fn add(&self, standing: Standing<E>) -> bool {
+        let mut said = lock(&self.0);
+        match &mut *said {
+            Some(earlier) => {
+                earlier.join(standing);
+                false
+            }
+            None => {
+                *said = Some(standing);
+                true
+            }
+        }
+    }
+
+    fn take(&self) -> Option<Standing<E>> {
+        lock(&self.0).take()
+    }
+}
+
+/// What a proxy knows of a federate that runs ahead.
+pub(super) struct Ahead<M: Model> {
+    said: Arc<Said<M::Event>>,
+    /// Mail that has not been handed over, and the least time in it.
+    waiting: Mail<M::Event>,
+    waiting_least: Time,
+    /// Hand-overs that it has not said to have taken in: number, and the least time.
+    under_way: VecDeque<(u64, Time)>,
+    handed: u64,
+    /// Its floor, as it has said it last.
+    floor: Time,
+    /// GVT, as it was told last.
+    told: Time,
+    /// The horizon of its permit.
+    until: Time,
+    /// It may have run nothing at or after this.
+    allowed: Time,
+    /// What it has sent for GVT or later, and not cancelled.
+    sent: BTreeMap<(Key, LpId), Vec<Event<M::Event>>>,
+    /// How much GVT is to rise before it is told again.
+    step: Time,
+}
+
+impl<M: Model> Ahead<M> {
+    /// Of a federate to which `waiting` is to be handed over first, and which does nothing by itself before `floor`.
+    pub(super) fn new(said: Arc<Said<M::Event>>, waiting: Mail<M::Event>, floor: Time) -> Self {
+        Self {
+            said,
+            waiting_least: waiting.least(),
+            waiting,
+            under_way: VecDeque::new(),
+            handed: 0,
+            floor,
+            told: Time::ZERO,
+            until: Time::MAX,
+            allowed: Time::ZERO,
+            sent: BTreeMap::new(),
+            step: Time::nanos(1),
+        }
+    }
+
+    /// Nothing will be run, sent or taken back there before this.
+    pub(super) fn floor(&self) -> Time {
+        let under_way = self.under_way.iter().map(|(_, least)| *least).min();
+        self.floor.min(self.waiting_least).min(under_way.unwrap_or(Time::MAX))
+    }
+
+    /// What it does by itself, as far as it has said, is not before this.
+    pub(super) fn own_floor(&self) -> Time {
+        self.floor
+    }
+
+    /// Takes in mail for it.
+    pub(super) fn receive(&mut self, mail: &mut Mail<M::Event>) {
+        self.waiting_least = self.waiting_least.min(mail.least());
+        self.waiting.append(mail);
+    }
+
+    /// Whether it is to say something within the limit: it has not taken in everything, or all others may wait for it.
+    fn owes(&self) -> bool {
+        !self.under_way.is_empty() || self.floor <= self.told && self.floor < self.until
+    }
+
+    /// The next hand-over, of all that waits; it counts with `least` at most.
+    fn hand_over(&mut self, gvt: Time, permit: Permit, least: Time) -> HandOver<M::Event> {
+        self.handed += 1;
+        self.told = gvt;
+        let least = least.min(std::mem::replace(&mut self.waiting_least, Time::MAX));
+        self.under_way.push_back((self.handed, least));
+        HandOver { number: self.handed, mail: std::mem::take(&mut self.waiting), gvt, permit }
+    }
+
+    /// When it is to be looked after again, unless it or others say something: at this GVT.
+    fn wants(&self) -> Time {
+        let floor = self.floor();
+        if floor >= self.until || self.under_way.len() >= MOST_UNDER_WAY {
+            return Time::MAX;
+        }
+        let next = self.told.saturating_add(self.step);
+        if floor > self.told { next.min(floor) } else { next }
+    }
+
+    /// Notes what it has sent, and takes out what it cancels. An error says what is wrong with it.
+    fn note_sent(
+        &mut self,
+        mail: &Mail<M::Event>,
+        refusal: impl Fn(&Event<M::Event>) -> Option<OutsideErrorKind>,
+        origin: impl Fn(&Event<M::Event>) -> LpId,
+    ) -> Result<(), OutsideErrorKind> {
+        for (event, receipt) in in_order(mail) {
+            let message = event.or(receipt).expect("one of the two");
+            if let Some(kind) = refusal(message) {
+                return Err(kind);
+            }
+            let name = (message.key(), message.to());
+            let known = self.sent.entry(name).or_default();
+            if receipt.is_none() {
+                known.push(message.clone());
+                continue;
+            }
+            let Some(place) = known.iter().position(|other| other.is_same(message)) else {
+                let (from, to, at) = (origin(message), message.to(), message.time());
+                return Err(OutsideErrorKind::NeverSent { from, to, at });
+            };
+            known.swap_remove(place);
+            if known.is_empty() {
+                self.sent.remove(&name);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Messages and anti-messages in the order in which they were sent.
+fn in_order<E>(mail: &Mail<E>) -> impl Iterator<Item = (Option<&Event<E>>, Option<&Event<E>>)> {
+    let mut antis = mail.antis.iter().peekable();
+    let mut events = mail.events.iter();
+    let mut position = 0;
+    std::iter::from_fn(move || {
+        if let Some((_, receipt)) = antis.next_if(|(at, _)| *at as usize <= position) {
+            return Some((None, Some(receipt)));
+        }
+        position += 1;
+        match events.next() {
+            Some(event) => Some((Some(event), None)),
+            None => antis.next().map(|(_, receipt)| (None, Some(receipt))),
+        }
+    })
+}
+
+impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
+    /// Whether it stands for a federate that runs ahead.
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.ahead.is_some()
+    }
+
+    /// Takes in what a federate that runs ahead has said; what it has sent goes to `outbox`.
+    pub(crate) fn take_in_said(
+        &mut self,
+        partition: &Partition,
+        outbox: &mut Outbox<M::Event>,
+    ) -> Result<Effort, RunError> {
+        let federate = self.id();
+        let Self { ahead, stand_in, outside, answers, lookahead, lps, .. } = self;
+        let Some(ahead) = ahead.as_mut().filter(|_| !outside.dropped) else { return Ok(Effort::default()) };
+        let Some(standing) = ahead.said.take() else { return Ok(Effort::default()) };
+        let wrong = |kind| Err(RunError::Outside(OutsideError { federate, kind }));
+        let Standing { taken_in, floor, front, mail, effort } = standing;
+        let (allowed, before) = (ahead.allowed, ahead.floor());
+        let least = ahead.under_way.front().map_or(ahead.handed, |(number, _)| number - 1);
+        if taken_in < least || taken_in > ahead.handed {
+            return wrong(OutsideErrorKind::NotHandedOver { taken_in, least, most: ahead.handed });
+        }
+        if floor < before {
+            return wrong(OutsideErrorKind::FloorFell { floor, earliest: before });
+        }
+        if front > allowed {
+            return wrong(OutsideErrorKind::BeyondPermit { front, allowed });
+        }
+        let earliest = before.saturating_add(*lookahead);
+        let refusal = |event: &Event<M::Event>| {
+            let (from, to, at) = (stand_in.origin(event), event.to(), event.time());
+            match () {
+                () if to.0 >= *lps => Some(OutsideErrorKind::UnknownLp { to, lps: *lps }),
+                () if !stand_in.holds(from, partition) => Some(OutsideErrorKind::ForeignSender { from }),
+                () if at < earliest => Some(OutsideErrorKind::TooEarly { from, to, at, earliest }),
+                () => None,
+            }
+        };
+        if let Err(kind) = ahead.note_sent(&mail, refusal, |event| stand_in.origin(event)) {
+            return wrong(kind);
+        }
+        while ahead.under_way.front().is_some_and(|(number, _)| *number <= taken_in) {
+            ahead.under_way.pop_front();
+        }
+        ahead.floor = floor;
+        answers.met(federate);
+        if ahead.owes() {
+            answers.expect(federate, outside.limit);
+        }
+        for (event, receipt) in in_order(&mail) {
+            match (event, receipt) {
+                (Some(event), _) => outbox.push(partition.place(event.to()).0, event.clone()),
+                (_, Some(receipt)) => outbox.push_anti(partition.place(receipt.to()).0, receipt.clone()),
+                _ => {}
+            }
+        }
+        self.track.ran(federate, self.start_ns, floor, effort.handled);
+        self.start_ns = self.track.now();
+        Ok(effort)
+    }
+
+    /// Hands over what a federate that runs ahead is to know, if there is anything and it keeps up. Says at which GVT it is to be looked after again.
+    pub(crate) fn hand_over(&mut self, bounds: Bounds) -> Time {
+        let Bounds { gvt, until, width, ahead: wide, .. } = bounds;
+        let federate = self.id();
+        let Some(ahead) = self.ahead.as_mut().filter(|_| !self.outside.dropped) else { return Time::MAX };
+        ahead.until = until;
+        while ahead.sent.first_key_value().is_some_and(|((key, _), _)| key.time() < gvt) {
+            ahead.sent.pop_first();
+        }
+        let news = !ahead.waiting.is_empty() || ahead.handed == 0 || gvt >= ahead.wants();
+        if news && ahead.under_way.len() < MOST_UNDER_WAY {
+            let far = gvt.saturating_add(wide.max(self.lookahead)).min(until);
+            ahead.allowed = ahead.allowed.max(far);
+            ahead.step = Time::nanos((width.as_nanos() / 2).max(1));
+            let owed = ahead.handed > 0 && ahead.owes();
+            let handed = ahead.hand_over(gvt, Permit::Run { until, ahead: wide, width }, Time::MAX);
+            if !owed {
+                self.start_ns = self.track.now();
+                self.answers.expect(federate, self.outside.limit);
+            }
+            self.outside.runner.run_ahead(handed);
+        }
+        ahead.wants()
+    }
+
+    /// Has a federate that runs ahead take back all that it has done at or after `gvt`, if it was not told to before.
+    fn call_back(&mut self, gvt: Time) {
+        let federate = self.id();
+        let Some(ahead) = self.ahead.as_mut().filter(|_| !self.outside.dropped) else { return };
+        ahead.until = Time::ZERO;
+        let handed = ahead.hand_over(gvt, Permit::Retreat, gvt);
+        self.answers.met(federate);
+        self.answers.expect(federate, self.outside.limit);
+        self.outside.runner.run_ahead(handed);
+    }
+
+    /// Takes in an answer of a federate that runs ahead.
+    pub(super) fn hear_ahead(
+        &mut self,
+        answer: Answer<M>,
+        partition: &Partition,
+        outbox: &mut Outbox<M::Event>,
+    ) -> Result<(), RunError> {
+        match answer {
+            Answer::Stands => self.take_in_said(partition, outbox).map(drop),
+            // It may cross what it has said on the way.
+            Answer::Late if !self.ahead.as_ref().is_some_and(|ahead| ahead.owes()) => Ok(()),
+            Answer::Late => self.late(),
+            Answer::Failed(failure) => Err(self.failed(failure)),
+            Answer::Gone => Err(self.error(OutsideErrorKind::Gone)),
+            Answer::Done { .. } | Answer::Promise(_) | Answer::Ended(_) => {
+                Err(self.error(OutsideErrorKind::NotAsked))
+            }
+        }
+    }
+
+    /// Whether a federate that runs ahead has said that it has taken in everything.
+    fn keeps_up(&self) -> bool {
+        self.outside.dropped || self.ahead.as_ref().is_none_or(|ahead| ahead.under_way.is_empty())
+    }
+
+    /// Hands over the last mail of a stretch, for a federate that has been called back.
+    pub(super) fn hand_over_last(&mut self) {
+        if let Some(ahead) = &mut self.ahead
+            && !ahead.waiting.is_empty()
+        {
+            let handed = ahead.hand_over(ahead.told, Permit::Retreat, Time::MAX);
+            self.outside.runner.run_ahead(handed);
+        }
+    }
+}
+
+/// Has all federates that run ahead take back what is not final, and waits until they have; what they cancel by that, and have sent
+/// before, goes to `outbox`.
+pub(crate) fn call_back<M: Model, Q: EventQueue<M::Event>>(
+    proxies: &mut [&mut Proxy<M, Q>],
+    answers: &Answers<M>,
+    partition: &Partition,
+    gvt: Time,
+    outbox: &mut Outbox<M::Event>,
+) -> Result<(), RunError> {
+    for proxy in proxies.iter_mut() {
+        // What it has said, and no worker has taken in, comes before what it says from now on.
+        proxy.take_in_said(partition, outbox)?;
+        proxy.call_back(gvt);
+    }
+    while proxies.iter().any(|proxy| !proxy.keeps_up()) {
+        let (id, answer) = answers.wait();
+        let proxy = proxies.iter_mut().find(|proxy| proxy.id() == id);
+        proxy.expect("whoever answers has a proxy").hear(answer, partition, outbox)?;
+    }
+    Ok(())
+}
+
+/// The settings by which a federate runs ahead, if it can and is to.
+pub(super) fn settings<M: Model>(
+    outside: &super::Outside<M>,
+    speculates: Option<&Optimism>,
+) -> Option<Optimism> {
+    speculates.filter(|_| outside.runner.is_optimistic() && !outside.dropped).cloned()
+}
