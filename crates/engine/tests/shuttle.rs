@@ -139,6 +139,42 @@ fn federates_outside() {
 }
 
 #[test]
+fn federates_outside_that_run_ahead() {
+    for (protocol, ..) in Protocol::ALL.into_iter().filter(|(protocol, ..)| *protocol != Protocol::Sequential)
+    {
+        let ahead = matches!(protocol, Protocol::Optimistic | Protocol::Mixed);
+        for case in 0..if ahead { 16 } else { 3 } {
+            let mesh = Mesh::draw(case, false);
+            let mut rng = Rng::new(case, 0x6168_6561);
+            let (federates, speculation) = (mesh.lps().min(4), drawn(&mut rng));
+            let base = move |mesh: &Mesh| Simulation::new(mesh.clone()).until(mesh.until()).seed(case);
+            let reference =
+                base(&mesh).protocol(Protocol::Sequential).run().expect("the model keeps the rules").digest;
+            shuttle::check_random(
+                move || {
+                    let run = base(&mesh).protocol(protocol).federates(federates).threads(2);
+                    let run = run.speculation(speculation.clone());
+                    let run = if case % 2 == 0 { run.leg_events(40) } else { run };
+                    // One inside, one that runs ahead, one that does not, one that runs ahead and dawdles.
+                    let outside = |run: Simulation<Mesh>, federate| {
+                        let thread = match federate % 4 {
+                            1 => ThreadFederate::optimistic(mesh.clone()),
+                            2 => ThreadFederate::dawdling(mesh.clone(), case),
+                            _ => ThreadFederate::optimistic_dawdling(mesh.clone(), case),
+                        };
+                        run.outside(federate, Outside::new(thread))
+                    };
+                    let run = (u32::from(federates > 1)..federates).fold(run, outside);
+                    let report = run.run().expect("the model keeps the rules");
+                    assert_eq!(report.digest, reference, "{protocol:?}, case {case}");
+                },
+                30,
+            );
+        }
+    }
+}
+
+#[test]
 fn stopping_in_the_middle() {
     shuttle::check_random(
         || {

@@ -103,7 +103,12 @@ impl Case {
             if self.rng.chance(0.5) {
                 return run;
             }
-            let thread = ThreadFederate::dawdling(self.mesh.clone(), self.rng.u64());
+            let (mesh, seed) = (self.mesh.clone(), self.rng.u64());
+            let thread = match self.rng.below(3) {
+                0 => ThreadFederate::optimistic(mesh),
+                1 => ThreadFederate::optimistic_dawdling(mesh, seed),
+                _ => ThreadFederate::dawdling(mesh, seed),
+            };
             run.outside(federate, Outside::new(thread))
         })
     }
