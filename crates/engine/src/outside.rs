@@ -48,8 +48,8 @@ pub struct OutsideLps<M: Model> {
     pub reached: Time,
     /// How it is to run ahead, in a stretch in which it is.
     pub(crate) optimism: Option<Optimism>,
-    /// What was rolled back, on the way back.
-    pub(crate) rollbacks: Option<Box<Rollbacks>>,
+    /// On the way back: what one that ran ahead has rolled back, if it counts that. It is part of [`crate::Report::rollbacks`].
+    pub rollbacks: Option<Box<Rollbacks>>,
     /// Where a thread of this process publishes how far it has come.
     pub(crate) publishing: Publishing,
 }

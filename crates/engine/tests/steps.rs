@@ -104,11 +104,8 @@ impl Case {
                 return run;
             }
             let (mesh, seed) = (self.mesh.clone(), self.rng.u64());
-            let thread = match self.rng.below(3) {
-                0 => ThreadFederate::optimistic(mesh),
-                1 => ThreadFederate::optimistic_dawdling(mesh, seed),
-                _ => ThreadFederate::dawdling(mesh, seed),
-            };
+            let ahead = [ThreadFederate::dawdling, ThreadFederate::optimistic_dawdling];
+            let thread = ahead[self.rng.below(2) as usize](mesh, seed);
             run.outside(federate, Outside::new(thread))
         })
     }

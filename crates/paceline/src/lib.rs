@@ -73,7 +73,8 @@
 //! # Who joins a run from outside
 //!
 //! The LPs of a federate may be run by somebody else ([`Simulation::outside`]): on a thread ([`ThreadFederate`]), by a program in any
-//! language that speaks lines of JSON ([`JsonFederate`]), or by what implements [`OutsideFederate`]. It may come late and leave early.
+//! language that speaks lines of JSON ([`JsonFederate`]), or by what implements [`OutsideFederate`]. It may come late and leave early,
+//! and under an optimistic protocol it may run ahead and roll back ([`ThreadFederate::optimistic`]).
 //!
 //! ```
 #![doc = include_str!("../examples/outside.rs")]
@@ -113,16 +114,16 @@
 #![forbid(unsafe_code)]
 
 pub use paceline_engine::{
-    Balancing, CheckpointError, CheckpointFile, Checkpoints, Door, EndedBy, Failure, IfLate, JsonFederate,
-    Lateness, MOST_THREADS, Monitor, Observer, Optimistic, Outside, OutsideError, OutsideErrorKind,
-    OutsideFederate, OutsideLps, Pause, Protocol, QueueKind, Reached, Record, RecordKind, Report, Run,
-    RunError, SendError, Sender, Sent, Simulation, Speculation, Stepped, ThreadFederate, ThreadsError,
-    TraceSink, Tried, WindowOpened, default_federates, determinism,
+    Balancing, CheckpointError, CheckpointFile, Checkpoints, Door, EndedBy, Failure, HandOver, IfLate,
+    JsonFederate, Lateness, MOST_THREADS, Monitor, Observer, Optimistic, Outside, OutsideError,
+    OutsideErrorKind, OutsideFederate, OutsideLps, Pause, Permit, Protocol, QueueKind, Reached, Record,
+    RecordKind, Report, Run, RunError, SendError, Sender, Sent, Simulation, Speculation, Standing, Stepped,
+    ThreadFederate, ThreadsError, TraceSink, Tried, WindowOpened, default_federates, determinism,
 };
 pub use paceline_kernel::{
-    Balance, Bits, Cancellation, Channels, Context, Depths, Digest, Event, Fault, FaultKind, Federate,
-    GvtKind, Kept, LinkError, LpId, Model, Partition, Rng, Rollbacks, Saving, TieBreak, Time, Trouble,
-    TroubleKind, Undo, UndoFn, World,
+    Balance, Bits, Bounds, Cancellation, Channels, Context, Depths, Digest, Effort, Event, Fault, FaultKind,
+    Federate, GvtKind, Heap, Kept, LinkError, LpId, Mail, Model, Optimism, Outbox, Partition, Rng, Rollbacks,
+    Saving, TieBreak, Time, Trouble, TroubleKind, Undo, UndoFn, Warp, WarpTurn, World,
 };
 
 /// Everything a model and its `main` need: `use paceline::prelude::*`.

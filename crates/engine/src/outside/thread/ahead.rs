@@ -82,10 +82,10 @@ impl<M: Model> Worker<M> {
     /// Runs what is permitted, for a turn. Says whether nothing is left to do before something is handed over.
     fn turn(&mut self, runner: &mut Runner<'_, M>, publisher: &mut Publisher) -> bool {
         let patient = self.dawdle.as_mut().is_some_and(|rng| rng.chance(0.5));
-        let waits = runner.turn(&self.model, patient);
         if publisher.is_present() {
             publish(publisher, runner.warp.floor());
         }
+        let waits = runner.turn(&self.model, patient);
         let mut says = true;
         if let Some(rng) = &mut self.dawdle {
             for _ in 0..rng.below(3) {
