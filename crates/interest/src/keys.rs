@@ -1,0 +1,95 @@
+//! Regions by keys, and the pieces that rings cut them into.
+//!
+//! On an axis that is a ring, `low > high` says that the extent goes past the end. Such an extent is cut into `[low, end)` and
+//! `[start, high)`, its *first* and its *second* piece; a region is then cut into up to `2^D` pieces, boxes that wrap nowhere.
+//! Of two regions that overlap, more than one pair of pieces may overlap; [`Keys::is_first`] says which one counts.
+
+use crate::{Coordinate, Space};
+
+/// A region by keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Keys<const D: usize> {
+    pub low: [i64; D],
+    pub high: [i64; D],
+    pub is_empty: bool,
+}
+
+impl<const D: usize> Keys<D> {
+    /// Whether the regions share a place.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let meets = |axis: usize| {
+            let (low, high) = (self.low[axis], self.high[axis]);
+            let (other_low, other_high) = (other.low[axis], other.high[axis]);
+            match (low > high, other_low > other_high) {
+                (false, false) => low < other_high && other_low < high,
+                (true, false) => low < other_high || other_low < high,
+                (false, true) => low < other_high || other_low < high,
+                // Both hold the last place before the end.
+                (true, true) => true,
+            }
+        };
+        !self.is_empty && !other.is_empty && (0..D).all(meets)
+    }
+
+    /// Calls `each` with the pieces of the region with this number; an empty one has none.
+    pub fn pieces<C: Coordinate>(&self, space: &Space<C, D>, number: u32, mut each: impl FnMut(Piece<D>)) {
+        if self.is_empty {
+            return;
+        }
+        let wraps = |axis: usize| self.low[axis] > self.high[axis];
+        let mask = (0..D).filter(|&axis| wraps(axis)).fold(0_u32, |mask, axis| mask | 1 << axis);
+        // All subsets of the axes that wrap, from none to all, are those on which a piece is a second one.
+        let mut seconds = 0_u32;
+        loop {
+            let mut piece = Piece { low: self.low, high: self.high, number, seconds };
+            for axis in (0..D).filter(|&axis| wraps(axis)) {
+                let (start, end) = space.ends(axis);
+                if seconds >> axis & 1 == 0 {
+                    piece.high[axis] = end;
+                } else {
+                    piece.low[axis] = start;
+                }
+            }
+            each(piece);
+            seconds = seconds.wrapping_sub(mask) & mask;
+            if seconds == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Whether a pair of pieces that overlap, a piece of this region and one of `other`, is the first such pair: on every axis,
+    /// no earlier piece of the one overlaps any piece of the other.
+    pub fn is_first(&self, seconds: u32, other: &Self, other_seconds: u32) -> bool {
+        (0..D).all(|axis| {
+            let second = |seconds: u32| seconds >> axis & 1 == 1;
+            let (is_second, is_other_second) = (second(seconds), second(other_seconds));
+            let (wraps, other_wraps) = (self.low[axis] > self.high[axis], other.low[axis] > other.high[axis]);
+            match (wraps, other_wraps) {
+                (true, true) => !is_second && !is_other_second,
+                (true, false) => !is_second || other.high[axis] <= self.low[axis],
+                (false, true) => !is_other_second || self.high[axis] <= other.low[axis],
+                (false, false) => true,
+            }
+        })
+    }
+}
+
+/// A box that wraps nowhere: a region or a piece of it. It is not empty.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece<const D: usize> {
+    pub low: [i64; D],
+    pub high: [i64; D],
+    /// The number of the region.
+    pub number: u32,
+    /// The axes, by bits, on which this is the second piece of an extent that wraps.
+    pub seconds: u32,
+}
+
+impl<const D: usize> Piece<D> {
+    /// Whether the pieces share a place.
+    #[inline]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        (0..D).all(|axis| (self.low[axis] < other.high[axis]) & (other.low[axis] < self.high[axis]))
+    }
+}
