@@ -37,11 +37,11 @@ impl<const D: usize> Keys<D> {
             return;
         }
         let wraps = |axis: usize| self.low[axis] > self.high[axis];
-        let mask = (0..D).filter(|&axis| wraps(axis)).fold(0_u32, |mask, axis| mask | 1 << axis);
+        let mask = (0..D).filter(|&axis| wraps(axis)).fold(0_u16, |mask, axis| mask | 1 << axis);
         // All subsets of the axes that wrap, from none to all, are those on which a piece is a second one.
-        let mut seconds = 0_u32;
+        let mut seconds = 0_u16;
         loop {
-            let mut piece = Piece { low: self.low, high: self.high, number, seconds };
+            let mut piece = Piece { low: self.low, high: self.high, number, seconds, begins_before: 0 };
             for axis in (0..D).filter(|&axis| wraps(axis)) {
                 let (start, end) = space.ends(axis);
                 if seconds >> axis & 1 == 0 {
@@ -60,9 +60,9 @@ impl<const D: usize> Keys<D> {
 
     /// Whether a pair of pieces that overlap, a piece of this region and one of `other`, is the first such pair: on every axis,
     /// no earlier piece of the one overlaps any piece of the other.
-    pub fn is_first(&self, seconds: u32, other: &Self, other_seconds: u32) -> bool {
+    pub fn is_first(&self, seconds: u16, other: &Self, other_seconds: u16) -> bool {
         (0..D).all(|axis| {
-            let second = |seconds: u32| seconds >> axis & 1 == 1;
+            let second = |seconds: u16| seconds >> axis & 1 == 1;
             let (is_second, is_other_second) = (second(seconds), second(other_seconds));
             let (wraps, other_wraps) = (self.low[axis] > self.high[axis], other.low[axis] > other.high[axis]);
             match (wraps, other_wraps) {
@@ -76,14 +76,16 @@ impl<const D: usize> Keys<D> {
 }
 
 /// A box that wraps nowhere: a region or a piece of it. It is not empty.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece<const D: usize> {
     pub low: [i64; D],
     pub high: [i64; D],
     /// The number of the region.
     pub number: u32,
     /// The axes, by bits, on which this is the second piece of an extent that wraps.
-    pub seconds: u32,
+    pub seconds: u16,
+    /// Of a piece in a tile: the axes, by bits, on which it begins in an earlier tile.
+    pub begins_before: u16,
 }
 
 impl<const D: usize> Piece<D> {
@@ -91,5 +93,11 @@ impl<const D: usize> Piece<D> {
     #[inline]
     pub fn overlaps(&self, other: &Self) -> bool {
         (0..D).all(|axis| (self.low[axis] < other.high[axis]) & (other.low[axis] < self.high[axis]))
+    }
+
+    /// What sorted lists of pieces are sorted by. It is unique within a role.
+    #[inline]
+    pub fn order(&self) -> (i64, u32, u16) {
+        (self.low[0], self.number, self.seconds)
     }
 }

@@ -8,7 +8,8 @@
 //! - those that overlap one region, inserted or not ([`Matcher::partners`], [`Matcher::overlapping`]),
 //! - what changes when a region moves ([`Matcher::modify_and_compare`]).
 //!
-//! The matchers: [`BruteForce`], the reference.
+//! The matchers: [`Sorted`] for regions of any sizes, [`Grid`] for those of similar size, spread evenly; [`BruteForce`] is the
+//! reference.
 //!
 //! Invariants:
 //! - All matchers tell the same pairs, each once. What they tell, and its order, depends on the regions alone.
@@ -31,13 +32,19 @@
 mod brute_force;
 mod coordinate;
 mod error;
+mod grid;
 mod keys;
 mod matcher;
 mod regions;
+mod sorted;
 mod space;
+mod tiled;
+mod tiles;
 
 pub use brute_force::BruteForce;
 pub use coordinate::Coordinate;
 pub use error::Error;
+pub use grid::Grid;
 pub use matcher::{Change, Matcher, RegionId, Role};
+pub use sorted::Sorted;
 pub use space::{Axis, Region, Space};

@@ -1,0 +1,143 @@
+//! An interval tree whose leaves are blocks of intervals, for regions that move.
+//!
+//! Pieces stand sorted in blocks; a binary tree over the blocks holds the greatest high end on the first axis below each node
+//! (the augmented search tree of Cormen and others, "Introduction to algorithms", 14.3, which interval tree matching uses:
+//! Marzolla, D'Angelo and Mandrioli, "A parallel data distribution management algorithm", DS-RT 2013). A query opens
+//! the blocks that begin before its high end and in which something ends after its low end: every one of them but the last
+//! holds a result. So it takes O(log n + results) steps, of one block each, and a change takes O(log n) steps and one block.
+//!
+//! Invariants: no block is empty or longer than [`LENGTH_MAX`]; all pieces are in the order of [`Piece::order`]; `tops` has
+//! the length of twice the power of two that holds all blocks, and `i64::MIN` where there is no block.
+
+use crate::keys::Piece;
+use crate::tiled::List;
+
+/// The most pieces in a block. Moving this many is as fast as following one or two pointers.
+const LENGTH_MAX: usize = 64;
+
+/// Blocks of pieces, and the tree over them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Blocks<const D: usize> {
+    blocks: Vec<Vec<Piece<D>>>,
+    /// The greatest high end below each node; the children of node n are 2n and 2n + 1, the root is 1, and blocks follow in
+    /// the second half.
+    tops: Vec<i64>,
+}
+
+fn top<const D: usize>(block: &[Piece<D>]) -> i64 {
+    block.iter().map(|piece| piece.high[0]).max().unwrap_or(i64::MIN)
+}
+
+impl<const D: usize> Blocks<D> {
+    /// Makes the tree anew, after a block has come or gone.
+    fn grow_tree(&mut self) {
+        let leaves = self.blocks.len().next_power_of_two();
+        self.tops.clear();
+        self.tops.resize(2 * leaves, i64::MIN);
+        self.tops[leaves..].iter_mut().zip(&self.blocks).for_each(|(leaf, block)| *leaf = top(block));
+        for node in (1..leaves).rev() {
+            self.tops[node] = self.tops[2 * node].max(self.tops[2 * node + 1]);
+        }
+    }
+
+    /// Brings the nodes above a block up to date.
+    fn climb(&mut self, block: usize) {
+        let mut node = self.tops.len() / 2 + block;
+        self.tops[node] = top(&self.blocks[block]);
+        while node > 1 {
+            node /= 2;
+            let greatest = self.tops[2 * node].max(self.tops[2 * node + 1]);
+            if self.tops[node] == greatest {
+                return;
+            }
+            self.tops[node] = greatest;
+        }
+    }
+
+    /// The block where a piece is, or should go.
+    fn block_of(&self, piece: &Piece<D>) -> usize {
+        self.blocks.partition_point(|block| block[0].order() <= piece.order()).saturating_sub(1)
+    }
+}
+
+impl<const D: usize> List<D> for Blocks<D> {
+    fn fill(&mut self, pieces: &[Piece<D>]) {
+        // Half full, so that there is room.
+        self.blocks = pieces.chunks(LENGTH_MAX / 2).map(<[Piece<D>]>::to_vec).collect();
+        self.grow_tree();
+    }
+
+    fn insert(&mut self, piece: Piece<D>) {
+        if self.blocks.is_empty() {
+            return self.fill(&[piece]);
+        }
+        let at = self.block_of(&piece);
+        let block = &mut self.blocks[at];
+        let place = block.partition_point(|other| other.order() < piece.order());
+        block.insert(place, piece);
+        if block.len() > LENGTH_MAX {
+            let later = block.split_off(LENGTH_MAX / 2);
+            self.blocks.insert(at + 1, later);
+            self.grow_tree();
+        } else {
+            self.climb(at);
+        }
+    }
+
+    fn remove(&mut self, piece: &Piece<D>) {
+        let at = self.block_of(piece);
+        let block = &mut self.blocks[at];
+        let place = block.partition_point(|other| other.order() < piece.order());
+        assert_eq!(block[place].order(), piece.order(), "a piece stands in each of its tiles");
+        block.remove(place);
+        if block.is_empty() {
+            self.blocks.remove(at);
+            self.grow_tree();
+        } else {
+            self.climb(at);
+        }
+    }
+
+    fn overlapping(&self, query: &Piece<D>, mut each: impl FnMut(&Piece<D>)) {
+        let end = self.blocks.partition_point(|block| block[0].low[0] < query.high[0]);
+        let leaves = self.tops.len() / 2;
+        let mut block = 0;
+        while let Some(next) = self.next_above(block, end, query.low[0]) {
+            let begins = |piece: &&Piece<D>| piece.low[0] < query.high[0];
+            debug_assert!(next < leaves, "blocks are leaves");
+            self.blocks[next]
+                .iter()
+                .take_while(begins)
+                .filter(|piece| query.overlaps(piece))
+                .for_each(&mut each);
+            block = next + 1;
+        }
+    }
+}
+
+impl<const D: usize> Blocks<D> {
+    /// The first block from `from` on and before `end` in which something ends above `low`.
+    fn next_above(&self, from: usize, end: usize, low: i64) -> Option<usize> {
+        if from >= end {
+            return None;
+        }
+        let leaves = self.tops.len() / 2;
+        let mut node = leaves + from;
+        // Up, until a subtree that begins here or later has one.
+        while self.tops[node] <= low {
+            while node & 1 == 1 {
+                node /= 2;
+            }
+            // The root has no later neighbour.
+            if node == 0 {
+                return None;
+            }
+            node += 1;
+        }
+        // Down, to the first one in it.
+        while node < leaves {
+            node = 2 * node + usize::from(self.tops[2 * node] <= low);
+        }
+        Some(node - leaves).filter(|block| *block < end)
+    }
+}

@@ -1,0 +1,244 @@
+//! What grid and sorted matchers have in common: pieces in tiles, dealt anew for all pairs, kept up to date for single queries.
+//!
+//! [`Tiled::pairs`] deals all pieces to tiles from the regions, whatever happened before. Queries need an index: a list of
+//! pieces for each tile and role. It is made for the first query, and follows every change from then on; after many changes
+//! without a query it is dropped, since making a new one is then cheaper than to follow.
+//!
+//! Invariant: an index that exists holds exactly the pieces of the regions, for tiles that may be old.
+
+use crate::keys::{Keys, Piece};
+use crate::regions::Regions;
+use crate::tiles::{Dealt, Spread, Tiles, counts};
+use crate::{Coordinate, Error, Region, RegionId, Role, Space};
+
+/// The index is dropped once one in so many regions has changed since the last query.
+const CHANGES_PART: usize = 16;
+
+/// The pieces of one role in a tile.
+pub(crate) trait List<const D: usize>: Default {
+    /// Takes pieces, which come in the order of [`Piece::order`] if the kind sorts; the list is empty before.
+    fn fill(&mut self, pieces: &[Piece<D>]);
+    fn insert(&mut self, piece: Piece<D>);
+    /// Takes out a piece that is in the list.
+    fn remove(&mut self, piece: &Piece<D>);
+    /// Calls `each` with every piece that overlaps `query`.
+    fn overlapping(&self, query: &Piece<D>, each: impl FnMut(&Piece<D>));
+}
+
+/// A kind of tiled matcher.
+pub(crate) trait Kind<const D: usize> {
+    type List: List<D>;
+    /// Whether pieces are sorted before they are dealt.
+    const SORTS: bool;
+    /// The size of tiles along an axis.
+    fn size(&self, axis: usize, spread: Spread) -> f64;
+    /// Calls `each` with every pair in a tile that overlaps.
+    fn pairs(updates: &[Piece<D>], subscriptions: &[Piece<D>], each: impl FnMut(&Piece<D>, &Piece<D>));
+}
+
+/// A matcher of this kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Tiled<C, const D: usize, K: Kind<D>> {
+    kind: K,
+    regions: Regions<C, D>,
+    index: Option<Index<C, D, K::List>>,
+    /// Changes since the last query.
+    changes: usize,
+    /// Room for all pairs, by role.
+    pieces: [Vec<Piece<D>>; 2],
+    dealt: [Dealt<D>; 2],
+}
+
+#[derive(Clone, Debug)]
+struct Index<C, const D: usize, L> {
+    tiles: Tiles<C, D>,
+    /// By role and tile.
+    lists: [Vec<L>; 2],
+}
+
+impl<C: Coordinate, const D: usize, K: Kind<D>> Tiled<C, D, K> {
+    pub fn new(space: Space<C, D>, kind: K) -> Self {
+        let regions = Regions::new(space);
+        Self {
+            kind,
+            regions,
+            index: None,
+            changes: 0,
+            pieces: [Vec::new(), Vec::new()],
+            dealt: Default::default(),
+        }
+    }
+
+    pub fn regions(&self) -> &Regions<C, D> {
+        &self.regions
+    }
+
+    pub fn insert(&mut self, id: RegionId, region: &Region<C, D>) -> Result<(), Error> {
+        let keys = self.regions.insert(id, region)?;
+        self.follow(id, None, Some(keys));
+        Ok(())
+    }
+
+    pub fn modify(&mut self, id: RegionId, region: &Region<C, D>) -> Result<(), Error> {
+        let (before, now) = self.regions.modify(id, region)?;
+        self.follow(id, Some(before), Some(now));
+        Ok(())
+    }
+
+    pub fn remove(&mut self, id: RegionId) -> Result<(), Error> {
+        let keys = self.regions.remove(id)?;
+        self.follow(id, Some(keys), None);
+        Ok(())
+    }
+
+    /// Brings the index up to date, or drops it.
+    fn follow(&mut self, id: RegionId, before: Option<Keys<D>>, now: Option<Keys<D>>) {
+        let Some(index) = &mut self.index else { return };
+        self.changes += 1;
+        let regions = self.regions.len(Role::Update) + self.regions.len(Role::Subscription);
+        if self.changes > regions / CHANGES_PART + 1 {
+            self.index = None;
+            return;
+        }
+        let Index { tiles, lists } = index;
+        let (space, lists) = (&self.regions.space, &mut lists[id.role as usize]);
+        if let Some(keys) = before {
+            keys.pieces(space, id.number, |piece| {
+                tiles.each(&piece, |tile, piece| lists[tile].remove(&piece))
+            });
+        }
+        if let Some(keys) = now {
+            keys.pieces(space, id.number, |piece| {
+                tiles.each(&piece, |tile, piece| lists[tile].insert(piece))
+            });
+        }
+    }
+
+    /// Deals all pieces to tiles.
+    fn deal(&mut self) -> Tiles<C, D> {
+        for role in [Role::Update, Role::Subscription] {
+            let pieces = &mut self.pieces[role as usize];
+            pieces.clear();
+            self.regions.pieces(role, |piece| pieces.push(piece));
+            if K::SORTS {
+                pieces.sort_unstable_by_key(Piece::order);
+            }
+        }
+        let [updates, subscriptions] = &self.pieces;
+        let tiles = Tiles::new([updates, subscriptions], |axis, spread| self.kind.size(axis, spread));
+        self.dealt.iter_mut().zip(&self.pieces).for_each(|(dealt, pieces)| dealt.deal(&tiles, pieces));
+        tiles
+    }
+
+    pub fn pairs(&mut self, mut visit: impl FnMut(u32, u32)) {
+        let tiles = self.deal();
+        let [updates, subscriptions] = &self.dealt;
+        for tile in 0..tiles.len() {
+            K::pairs(updates.tile(tile), subscriptions.tile(tile), |update, subscription| {
+                if !counts(update, subscription) {
+                    return;
+                }
+                if update.seconds | subscription.seconds != 0
+                    && !is_first(&self.regions, update, subscription)
+                {
+                    return;
+                }
+                visit(update.number, subscription.number);
+            });
+        }
+    }
+
+    /// The numbers of a role's regions that overlap a region by keys, ascending.
+    pub fn overlapping(&mut self, role: Role, keys: &Keys<D>, found: &mut Vec<u32>) {
+        found.clear();
+        self.changes = 0;
+        if self.index.is_none() {
+            let tiles = self.deal();
+            let lists = [0, 1].map(|role| {
+                let list = |tile: usize| {
+                    let mut list = K::List::default();
+                    list.fill(self.dealt[role].tile(tile));
+                    list
+                };
+                (0..tiles.len()).map(list).collect::<Vec<_>>()
+            });
+            self.index = Some(Index { tiles, lists });
+        }
+        let Some(Index { tiles, lists }) = &self.index else { return };
+        let (regions, lists) = (&self.regions, &lists[role as usize]);
+        keys.pieces(&regions.space, 0, |query| {
+            tiles.each(&query, |tile, query| {
+                lists[tile].overlapping(&query, |piece| {
+                    if counts(&query, piece) {
+                        found.push(piece.number);
+                    }
+                });
+            });
+        });
+        found.sort_unstable();
+        // Only regions that wrap can be found more than once.
+        found.dedup();
+    }
+}
+
+/// Whether a pair of pieces that overlap is the first one of their regions.
+#[cold]
+fn is_first<C: Coordinate, const D: usize>(
+    regions: &Regions<C, D>,
+    update: &Piece<D>,
+    subscription: &Piece<D>,
+) -> bool {
+    let keys = |id: RegionId| regions.get(id).expect("a piece belongs to a region");
+    let published = keys(RegionId::update(update.number));
+    let subscribed = keys(RegionId::subscription(subscription.number));
+    published.is_first(update.seconds, subscribed, subscription.seconds)
+}
+
+/// Makes a wrapper of [`Tiled`] a [`Matcher`](crate::Matcher).
+macro_rules! matcher {
+    ($name:ident) => {
+        impl<C: Coordinate, const D: usize> Matcher<C, D> for $name<C, D> {
+            fn insert(&mut self, id: RegionId, region: Region<C, D>) -> Result<(), Error> {
+                self.tiled.insert(id, &region)
+            }
+
+            fn modify(&mut self, id: RegionId, region: Region<C, D>) -> Result<(), Error> {
+                self.tiled.modify(id, &region)
+            }
+
+            fn remove(&mut self, id: RegionId) -> Result<(), Error> {
+                self.tiled.remove(id)
+            }
+
+            fn len(&self, role: Role) -> usize {
+                self.tiled.regions().len(role)
+            }
+
+            fn contains(&self, id: RegionId) -> bool {
+                self.tiled.regions().contains(id)
+            }
+
+            fn pairs<F: FnMut(u32, u32)>(&mut self, visit: F) {
+                self.tiled.pairs(visit);
+            }
+
+            fn overlapping(
+                &mut self,
+                role: Role,
+                region: Region<C, D>,
+                found: &mut Vec<u32>,
+            ) -> Result<(), Error> {
+                let keys = self.tiled.regions().space.keys(&region)?;
+                self.tiled.overlapping(role, &keys, found);
+                Ok(())
+            }
+
+            fn partners(&mut self, id: RegionId, found: &mut Vec<u32>) -> Result<(), Error> {
+                let keys = *self.tiled.regions().get(id)?;
+                self.tiled.overlapping(id.role.other(), &keys, found);
+                Ok(())
+            }
+        }
+    };
+}
+pub(crate) use matcher;
