@@ -3,7 +3,7 @@
 use crate::keys::Piece;
 use crate::tiled::{Kind, List, Tiled, matcher};
 use crate::tiles::Spread;
-use crate::{Coordinate, Error, Matcher, Region, RegionId, Role, Space};
+use crate::{Change, Coordinate, Error, Matcher, Region, RegionId, Role, Space};
 
 /// Divides the space into cells and compares only regions that share one (cell lists; the grid-based matching of the literature
 /// on data distribution management, but exact, and with each pair told once).
@@ -55,8 +55,8 @@ impl<const D: usize> Kind<D> for Cells<D> {
     type List = Vec<Piece<D>>;
     const SORTS: bool = false;
 
-    fn size(&self, axis: usize, spread: Spread) -> f64 {
-        self.size.map_or(spread.mean, |size| size[axis])
+    fn sizes(&self, spreads: &[Spread; D], _: usize) -> [f64; D] {
+        self.size.unwrap_or_else(|| spreads.map(|spread| spread.mean))
     }
 
     fn pairs(updates: &[Piece<D>], subscriptions: &[Piece<D>], mut each: impl FnMut(&Piece<D>, &Piece<D>)) {

@@ -121,7 +121,7 @@ pub trait Matcher<C: Coordinate, const D: usize> {
 }
 
 /// What becomes of the matches `before`, now that they are those of `after`; all ascending.
-fn compare(before: &[u32], after: &[u32], changes: &mut Vec<Change>) {
+pub(crate) fn compare(before: &[u32], after: &[u32], changes: &mut Vec<Change>) {
     let (mut before, mut after) = (before.iter().copied().peekable(), after.iter().copied().peekable());
     loop {
         match (before.peek().copied(), after.peek().copied()) {

@@ -94,9 +94,9 @@ impl<C: Coordinate, const D: usize> Regions<C, D> {
 
     /// Moves a region; its keys before and now.
     pub fn modify(&mut self, id: RegionId, region: &Region<C, D>) -> Result<(Keys<D>, Keys<D>), Error> {
-        let keys = self.space.keys(region)?;
         let table = &mut self.tables[id.role as usize];
         let place = table.place(id.number).ok_or(Error::Unknown(id))?;
+        let keys = self.space.keys(region)?;
         Ok((std::mem::replace(&mut table.entries[place].1, keys), keys))
     }
 

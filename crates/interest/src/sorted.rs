@@ -5,12 +5,16 @@ mod blocks;
 use crate::keys::Piece;
 use crate::tiled::{Kind, Tiled, matcher};
 use crate::tiles::Spread;
-use crate::{Coordinate, Error, Matcher, Region, RegionId, Role, Space};
+use crate::{Change, Coordinate, Error, Matcher, Region, RegionId, Role, Space};
 
 use blocks::Blocks;
 
-/// Stripes are so many times as wide as the mean extent.
+/// Stripes are at least so many times as wide as the mean extent, so that most regions stand in one or two.
 const STRIPE_WIDTH: f64 = 2.0;
+
+/// Stripes are so wide that a region meets at least so many others in one by the first axis: with fewer, to stand in more
+/// stripes costs more than to compare.
+const STRIPE_MEETS: f64 = 4.0;
 
 /// Sorts regions by their low ends on the first axis and compares each with those that begin while it lasts.
 ///
@@ -58,8 +62,14 @@ impl<const D: usize> Kind<D> for ForwardScan {
     type List = Blocks<D>;
     const SORTS: bool = true;
 
-    fn size(&self, axis: usize, spread: Spread) -> f64 {
-        if axis == 1 { spread.mean * STRIPE_WIDTH } else { f64::INFINITY }
+    fn sizes(&self, spreads: &[Spread; D], pieces: usize) -> [f64; D] {
+        let mut sizes = [f64::INFINITY; D];
+        if let [first, second, ..] = spreads[..] {
+            let meets = pieces as f64 * first.mean / first.length();
+            let stripes = (meets / STRIPE_MEETS).max(1.0);
+            sizes[1] = (second.mean * STRIPE_WIDTH).max(second.length() / stripes);
+        }
+        sizes
     }
 
     fn pairs(updates: &[Piece<D>], subscriptions: &[Piece<D>], mut each: impl FnMut(&Piece<D>, &Piece<D>)) {

@@ -7,9 +7,10 @@
 //! Invariant: an index that exists holds exactly the pieces of the regions, for tiles that may be old.
 
 use crate::keys::{Keys, Piece};
+use crate::matcher::compare;
 use crate::regions::Regions;
 use crate::tiles::{Dealt, Spread, Tiles, counts};
-use crate::{Coordinate, Error, Region, RegionId, Role, Space};
+use crate::{Change, Coordinate, Error, Region, RegionId, Role, Space};
 
 /// The index is dropped once one in so many regions has changed since the last query.
 const CHANGES_PART: usize = 16;
@@ -30,8 +31,8 @@ pub(crate) trait Kind<const D: usize> {
     type List: List<D>;
     /// Whether pieces are sorted before they are dealt.
     const SORTS: bool;
-    /// The size of tiles along an axis.
-    fn size(&self, axis: usize, spread: Spread) -> f64;
+    /// The size of tiles on each axis, for so many pieces.
+    fn sizes(&self, spreads: &[Spread; D], pieces: usize) -> [f64; D];
     /// Calls `each` with every pair in a tile that overlaps.
     fn pairs(updates: &[Piece<D>], subscriptions: &[Piece<D>], each: impl FnMut(&Piece<D>, &Piece<D>));
 }
@@ -47,6 +48,8 @@ pub(crate) struct Tiled<C, const D: usize, K: Kind<D>> {
     /// Room for all pairs, by role.
     pieces: [Vec<Piece<D>>; 2],
     dealt: [Dealt<D>; 2],
+    /// Room for the matches of a region before and after a move.
+    found: [Vec<u32>; 2],
 }
 
 #[derive(Clone, Debug)]
@@ -66,6 +69,7 @@ impl<C: Coordinate, const D: usize, K: Kind<D>> Tiled<C, D, K> {
             changes: 0,
             pieces: [Vec::new(), Vec::new()],
             dealt: Default::default(),
+            found: Default::default(),
         }
     }
 
@@ -125,7 +129,7 @@ impl<C: Coordinate, const D: usize, K: Kind<D>> Tiled<C, D, K> {
             }
         }
         let [updates, subscriptions] = &self.pieces;
-        let tiles = Tiles::new([updates, subscriptions], |axis, spread| self.kind.size(axis, spread));
+        let tiles = Tiles::new([updates, subscriptions], |spreads, pieces| self.kind.sizes(spreads, pieces));
         self.dealt.iter_mut().zip(&self.pieces).for_each(|(dealt, pieces)| dealt.deal(&tiles, pieces));
         tiles
     }
@@ -150,24 +154,55 @@ impl<C: Coordinate, const D: usize, K: Kind<D>> Tiled<C, D, K> {
 
     /// The numbers of a role's regions that overlap a region by keys, ascending.
     pub fn overlapping(&mut self, role: Role, keys: &Keys<D>, found: &mut Vec<u32>) {
-        found.clear();
-        self.changes = 0;
-        if self.index.is_none() {
-            let tiles = self.deal();
-            let lists = [0, 1].map(|role| {
-                let list = |tile: usize| {
-                    let mut list = K::List::default();
-                    list.fill(self.dealt[role].tile(tile));
-                    list
-                };
-                (0..tiles.len()).map(list).collect::<Vec<_>>()
-            });
-            self.index = Some(Index { tiles, lists });
+        let index = self.index.take().unwrap_or_else(|| self.make_index());
+        index.search(&self.regions.space, role, keys, found);
+        (self.index, self.changes) = (Some(index), 0);
+    }
+
+    /// Moves a region; what changes of its matches.
+    pub fn modify_and_compare(
+        &mut self,
+        id: RegionId,
+        region: &Region<C, D>,
+        changes: &mut Vec<Change>,
+    ) -> Result<(), Error> {
+        let index = self.index.take().unwrap_or_else(|| self.make_index());
+        let moved = self.regions.modify(id, region);
+        let [old, new] = &mut self.found;
+        if let Ok((before, now)) = &moved {
+            let space = &self.regions.space;
+            index.search(space, id.role.other(), before, old);
+            index.search(space, id.role.other(), now, new);
         }
-        let Some(Index { tiles, lists }) = &self.index else { return };
-        let (regions, lists) = (&self.regions, &lists[role as usize]);
-        keys.pieces(&regions.space, 0, |query| {
-            tiles.each(&query, |tile, query| {
+        (self.index, self.changes) = (Some(index), 0);
+        let (before, now) = moved?;
+        self.follow(id, Some(before), Some(now));
+        changes.clear();
+        compare(&self.found[0], &self.found[1], changes);
+        Ok(())
+    }
+
+    fn make_index(&mut self) -> Index<C, D, K::List> {
+        let tiles = self.deal();
+        let lists = self.dealt.each_ref().map(|dealt| {
+            let list = |tile: usize| {
+                let mut list = K::List::default();
+                list.fill(dealt.tile(tile));
+                list
+            };
+            (0..tiles.len()).map(list).collect()
+        });
+        Index { tiles, lists }
+    }
+}
+
+impl<C: Coordinate, const D: usize, L: List<D>> Index<C, D, L> {
+    /// Puts the numbers of a role's regions that overlap a region by keys into `found`, ascending.
+    fn search(&self, space: &Space<C, D>, role: Role, keys: &Keys<D>, found: &mut Vec<u32>) {
+        found.clear();
+        let lists = &self.lists[role as usize];
+        keys.pieces(space, 0, |query| {
+            self.tiles.each(&query, |tile, query| {
                 lists[tile].overlapping(&query, |piece| {
                     if counts(&query, piece) {
                         found.push(piece.number);
@@ -237,6 +272,15 @@ macro_rules! matcher {
                 let keys = *self.tiled.regions().get(id)?;
                 self.tiled.overlapping(id.role.other(), &keys, found);
                 Ok(())
+            }
+
+            fn modify_and_compare(
+                &mut self,
+                id: RegionId,
+                region: Region<C, D>,
+                changes: &mut Vec<Change>,
+            ) -> Result<(), Error> {
+                self.tiled.modify_and_compare(id, &region, changes)
             }
         }
     };

@@ -32,6 +32,11 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
+    /// From the least to the greatest place.
+    pub fn length(&self) -> f64 {
+        self.high - self.low
+    }
+
     pub fn of<C: Coordinate, const D: usize>(roles: [&[Piece<D>]; 2], axis: usize) -> Self {
         let (mut low, mut high, mut mean) = (f64::INFINITY, f64::NEG_INFINITY, 0.0_f64);
         for pieces in roles {
@@ -64,7 +69,7 @@ struct Ruler {
 
 impl Ruler {
     fn new(spread: Spread, size: f64) -> Self {
-        let length = spread.high - spread.low;
+        let length = spread.length();
         let tiles = (length / size).ceil();
         // One tile also where nothing is known, or lengths are too great for their difference.
         if tiles > 1.0 && tiles.is_finite() && length.is_finite() {
@@ -91,12 +96,12 @@ pub(crate) struct Tiles<C, const D: usize> {
 }
 
 impl<C: Coordinate, const D: usize> Tiles<C, D> {
-    /// Tiles for these pieces, of the size that `size` makes of the spread on each axis, or greater: there are not many more
+    /// Tiles for these pieces, of the sizes that `sizes` makes of the spreads and the number of pieces, or greater: there are not many more
     /// tiles than pieces, nor many more entries in them.
-    pub fn new(roles: [&[Piece<D>]; 2], size: impl Fn(usize, Spread) -> f64) -> Self {
+    pub fn new(roles: [&[Piece<D>]; 2], sizes: impl Fn(&[Spread; D], usize) -> [f64; D]) -> Self {
         let spreads: [Spread; D] = std::array::from_fn(|axis| Spread::of::<C, D>(roles, axis));
-        let mut sizes: [f64; D] = std::array::from_fn(|axis| size(axis, spreads[axis]));
         let pieces = roles.iter().map(|pieces| pieces.len()).sum::<usize>();
+        let mut sizes = sizes(&spreads, pieces);
         loop {
             let rulers: [Ruler; D] = std::array::from_fn(|axis| Ruler::new(spreads[axis], sizes[axis]));
             let tiles = Self { rulers, coordinate: PhantomData };

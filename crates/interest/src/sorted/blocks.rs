@@ -19,6 +19,8 @@ const LENGTH_MAX: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Blocks<const D: usize> {
     blocks: Vec<Vec<Piece<D>>>,
+    /// The order of the first piece of each block: searched instead of the blocks, which lie anywhere in memory.
+    firsts: Vec<(i64, u32, u16)>,
     /// The greatest high end below each node; the children of node n are 2n and 2n + 1, the root is 1, and blocks follow in
     /// the second half.
     tops: Vec<i64>,
@@ -31,6 +33,8 @@ fn top<const D: usize>(block: &[Piece<D>]) -> i64 {
 impl<const D: usize> Blocks<D> {
     /// Makes the tree anew, after a block has come or gone.
     fn grow_tree(&mut self) {
+        self.firsts.clear();
+        self.firsts.extend(self.blocks.iter().map(|block| block[0].order()));
         let leaves = self.blocks.len().next_power_of_two();
         self.tops.clear();
         self.tops.resize(2 * leaves, i64::MIN);
@@ -40,8 +44,9 @@ impl<const D: usize> Blocks<D> {
         }
     }
 
-    /// Brings the nodes above a block up to date.
+    /// Brings what is known of a block up to date, after a piece in it has come or gone.
     fn climb(&mut self, block: usize) {
+        self.firsts[block] = self.blocks[block][0].order();
         let mut node = self.tops.len() / 2 + block;
         self.tops[node] = top(&self.blocks[block]);
         while node > 1 {
@@ -56,7 +61,7 @@ impl<const D: usize> Blocks<D> {
 
     /// The block where a piece is, or should go.
     fn block_of(&self, piece: &Piece<D>) -> usize {
-        self.blocks.partition_point(|block| block[0].order() <= piece.order()).saturating_sub(1)
+        self.firsts.partition_point(|first| *first <= piece.order()).saturating_sub(1)
     }
 }
 
@@ -99,12 +104,10 @@ impl<const D: usize> List<D> for Blocks<D> {
     }
 
     fn overlapping(&self, query: &Piece<D>, mut each: impl FnMut(&Piece<D>)) {
-        let end = self.blocks.partition_point(|block| block[0].low[0] < query.high[0]);
-        let leaves = self.tops.len() / 2;
+        let end = self.firsts.partition_point(|first| first.0 < query.high[0]);
         let mut block = 0;
         while let Some(next) = self.next_above(block, end, query.low[0]) {
             let begins = |piece: &&Piece<D>| piece.low[0] < query.high[0];
-            debug_assert!(next < leaves, "blocks are leaves");
             self.blocks[next]
                 .iter()
                 .take_while(begins)
@@ -122,7 +125,7 @@ impl<const D: usize> Blocks<D> {
             return None;
         }
         let leaves = self.tops.len() / 2;
-        let mut node = leaves + from;
+        let mut node = if from == 0 { 1 } else { leaves + from };
         // Up, until a subtree that begins here or later has one.
         while self.tops[node] <= low {
             while node & 1 == 1 {
