@@ -92,7 +92,14 @@ impl<const D: usize> Piece<D> {
     /// Whether the pieces share a place.
     #[inline]
     pub fn overlaps(&self, other: &Self) -> bool {
-        (0..D).all(|axis| (self.low[axis] < other.high[axis]) & (other.low[axis] < self.high[axis]))
+        (0..D).all(|axis| self.meets(other, axis))
+    }
+
+    /// Whether the pieces share a place on one axis.
+    #[inline]
+    #[allow(clippy::needless_bitwise_bool)] // One branch that cannot be predicted, not two.
+    pub fn meets(&self, other: &Self, axis: usize) -> bool {
+        (self.low[axis] < other.high[axis]) & (other.low[axis] < self.high[axis])
     }
 
     /// What sorted lists of pieces are sorted by. It is unique within a role.

@@ -18,11 +18,10 @@ const STRIPE_MEETS: f64 = 4.0;
 
 /// Sorts regions by their low ends on the first axis and compares each with those that begin while it lasts.
 ///
-/// Sort-based matching (Raczy, Tan and Yu, "A sort-based DDM matching algorithm for HLA", ACM TOMACS 15, 2005) keeps the set of
-/// regions that are open while it goes through both ends of all of them. The forward scan of interval joins (Bouros and
-/// Mamoulis, "A forward scan based plane sweep algorithm for parallel interval joins", PVLDB 10, 2017) finds the same pairs
-/// from sorted low ends alone, without a set. Where there is a second axis, it is divided into stripes first, so that fewer regions
-/// meet that do not overlap there (Tsitsigkos and others, "Parallel in-memory evaluation of spatial joins", SIGSPATIAL 2019).
+/// Sort-based matching (Raczy, Tan and Yu, 2005) keeps the set of regions that are open while it goes through both ends of
+/// all of them. The forward scan of interval joins (Bouros and Mamoulis, 2017) finds the same pairs from sorted low ends alone,
+/// without a set. Where there is a second axis, it is divided into stripes first, so that fewer regions meet that do not overlap
+/// there (Tsitsigkos et al., 2019).
 ///
 /// In one dimension all pairs of n regions take O(n log n + pairs), whatever the sizes of regions. Single queries use
 /// an interval tree with blocks of regions for leaves, which follows regions that move. Put the axis on which regions are
@@ -92,9 +91,7 @@ impl<const D: usize> Kind<D> for ForwardScan {
 #[inline]
 fn scan<const D: usize>(piece: &Piece<D>, later: &[Piece<D>], each: impl FnMut(&Piece<D>)) {
     let begins_inside = |other: &&Piece<D>| other.low[0] < piece.high[0];
-    let meets = |other: &&Piece<D>| {
-        (1..D).all(|axis| (piece.low[axis] < other.high[axis]) & (other.low[axis] < piece.high[axis]))
-    };
+    let meets = |other: &&Piece<D>| (1..D).all(|axis| piece.meets(other, axis));
     later.iter().take_while(begins_inside).filter(meets).for_each(each);
 }
 

@@ -2,8 +2,7 @@
 //!
 //! A piece stands in every tile that it overlaps. Two pieces that overlap then meet in one tile or more; the meeting that
 //! counts is in the one where, on each axis, at least one of them begins ([`counts`]). That tile exists and is unique: on each
-//! axis it is the one that holds the greater of the two low ends (Dittrich and Seeger, "Data redundancy and duplicate detection in
-//! spatial join processing", ICDE 2000, the reference point method).
+//! axis it is the one that holds the greater of the two low ends (the reference point of Dittrich and Seeger, 2000).
 
 use std::marker::PhantomData;
 

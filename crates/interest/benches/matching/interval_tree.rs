@@ -1,8 +1,7 @@
 //! Interval tree matching, rebuilt: an AVL tree of intervals by low end, with the least low and greatest high end below each node.
 //!
-//! Marzolla, D'Angelo and Mandrioli, "A parallel data distribution management algorithm", DS-RT 2013; the dynamic form of
-//! Marzolla and D'Angelo, ACM TOMACS 30, 2020, section 3. Nodes stand in one array; a tree of many regions is built at
-//! once from sorted ones; further dimensions are compared when an interval is found.
+//! Marzolla, D'Angelo and Mandrioli, 2013, and its form for moving regions, Marzolla and D'Angelo, 2020. Nodes stand in one
+//! array; a tree of many regions is built at once from sorted ones; further dimensions are compared when an interval is found.
 
 use paceline_interest::Region;
 
@@ -156,6 +155,7 @@ impl<const D: usize> IntervalTree<D> {
         self.visit(self.root, query, &mut each);
     }
 
+    #[allow(clippy::needless_bitwise_bool)] // One branch that cannot be predicted, not two.
     fn visit(&self, node: u32, query: &Region<f64, D>, each: &mut impl FnMut(u32)) {
         if node == NONE {
             return;

@@ -1,8 +1,7 @@
 //! Sort-based matching, rebuilt: all ends are sorted, and whoever ends is matched with the other role's regions that are open.
 //!
-//! Raczy, Tan and Yu, "A sort-based DDM matching algorithm for HLA", ACM TOMACS 15, 2005, in the form of Marzolla and D'Angelo,
-//! ACM TOMACS 30, 2020, algorithm 3. Their sets become lists in which each region knows its place, which is the fastest
-//! set for this; further dimensions are compared when a pair is found.
+//! Raczy, Tan and Yu, 2005, in the sequential form of Marzolla and D'Angelo, 2020. Their sets become lists in which each region
+//! knows its place, which is the fastest set for this; further dimensions are compared when a pair is found.
 
 use paceline_interest::Region;
 
@@ -20,6 +19,7 @@ pub struct SortBased<const D: usize> {
 }
 
 impl<const D: usize> SortBased<D> {
+    #[allow(clippy::needless_bitwise_bool)] // One branch that cannot be predicted, not two.
     pub fn pairs(&mut self, regions: &[Vec<Region<f64, D>>; 2], mut visit: impl FnMut(u32, u32)) {
         self.ends.clear();
         for (role, regions) in regions.iter().enumerate() {

@@ -1,10 +1,10 @@
 //! An interval tree whose leaves are blocks of intervals, for regions that move.
 //!
 //! Pieces stand sorted in blocks; a binary tree over the blocks holds the greatest high end on the first axis below each node
-//! (the augmented search tree of Cormen and others, "Introduction to algorithms", 14.3, which interval tree matching uses:
-//! Marzolla, D'Angelo and Mandrioli, "A parallel data distribution management algorithm", DS-RT 2013). A query opens
-//! the blocks that begin before its high end and in which something ends after its low end: every one of them but the last
-//! holds a result. So it takes O(log n + results) steps, of one block each, and a change takes O(log n) steps and one block.
+//! (an augmented search tree, as interval tree matching has it: Marzolla, D'Angelo and Mandrioli, 2013). A query opens the
+//! blocks that begin before its high end and in which something ends after its low end: on the first axis, every one of them but
+//! the last holds a result. So it takes O(log n + results) steps, of one block each. A change takes one block and the nodes above
+//! it; when a block comes or goes the tree is made anew, once for many changes, and it has one node for tens of pieces.
 //!
 //! Invariants: no block is empty or longer than [`LENGTH_MAX`]; all pieces are in the order of [`Piece::order`]; `tops` has
 //! the length of twice the power of two that holds all blocks, and `i64::MIN` where there is no block.
