@@ -1,7 +1,7 @@
 //! Sort-based matching, rebuilt: all ends are sorted, and whoever ends is matched with the other role's regions that are open.
 //!
 //! Raczy, Tan and Yu, 2005, in the sequential form of Marzolla and D'Angelo, 2020. Their sets become lists in which each region
-//! knows its place, which is the fastest set for this; further dimensions are compared when a pair is found.
+//! knows its place, so that insertion and removal take constant time; further dimensions are compared when a pair is found.
 
 use paceline_interest::Region;
 
