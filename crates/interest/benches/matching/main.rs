@@ -1,13 +1,14 @@
 //! `cargo bench -p paceline-interest`: matching 100,000 moving regions, beside the published matchers rebuilt.
 //!
-//! Half of the regions are update regions, all are cubes of one size, spread evenly (the setting of Marzolla and D'Angelo, 2020). *alpha* is the volume of all
-//! regions divided by that of the space. The first table is steps: every region moves, by up to a hundredth of the space, then all pairs
-//! are streamed. The second one is single moves: one region moves, and what changes of its matches is asked.
+//! Half of the regions are update regions, all are cubes of one size, spread evenly (the setting of Marzolla and D'Angelo, 2020).
+//! *alpha* is the volume of all regions divided by that of the space. The first table is steps: every region moves, by up to a
+//! hundredth of the space, then all pairs are streamed. The second one is single moves: one region moves, and what changes of its
+//! matches is asked.
 //!
-//! The published ones get what makes them fastest here: sort-based matching (SBM) has sets with constant-time
-//! insertion and removal, and sorts compact entries; interval tree matching (ITM) builds its tree from a sorted array in steps.
-//! Both filter by the second dimension at once. All sides of a row take turns in every round and must find the same pairs. Medians over
-//! the rounds; `PACELINE_ROUNDS` sets how many.
+//! Sort-based matching (SBM) has sets with constant-time insertion and removal, and sorts compact entries; interval tree
+//! matching (ITM) builds its tree from a sorted array in steps, and follows single moves. Both compare the second dimension at once.
+//! All sides of a row take turns in every round and must find the same pairs. Times are those of the thread on a core, medians
+//! over the rounds; `PACELINE_ROUNDS` sets how many.
 
 mod interval_tree;
 mod sort_based;
