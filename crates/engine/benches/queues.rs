@@ -2,7 +2,9 @@
 //! as in figure 8 of the ARTIS paper.
 //!
 //! *Burst*: 1000 events of one time, just before everything else. *Linear*: 1000 events of 1000 successive times. Queues are
-//! filled with events of distinct, evenly spread times.
+//! filled with events of distinct, evenly spread times. *Hold*, which the paper has not: 1000 times the least event is extracted, and
+//! one inserted that is later by a random time (Vaucher and Duval, 1975), exponential with the mean of the queue's span: no
+//! order to make use of.
 
 #[path = "common/mod.rs"]
 mod common;
@@ -11,7 +13,7 @@ use comfy_table::{Table, presets};
 use common::{Candidate, interleave, rounds};
 use paceline_kernel::{
     BucketQueue, Context, EnhancedHeap, Event, EventQueue, Federate, Heap, LpId, Model, Outbox, Partition,
-    Settings, TieBreak, Time,
+    Rng, Settings, TieBreak, Time,
 };
 
 const GROUP: u64 = 1_000;
@@ -79,6 +81,25 @@ fn candidate<'a, Q: EventQueue<()> + 'a>(
     Candidate { name, run: Box::new(run) }
 }
 
+/// Extracts the least and inserts a later one, again and again.
+fn hold<'a, Q: EventQueue<()> + 'a>(name: String, fill: &[Event<()>]) -> Candidate<'a> {
+    let mut queue = Q::with_window(Time::ZERO);
+    fill.iter().for_each(|event| queue.push(event.clone()));
+    let mut rng = Rng::new(1, 0);
+    let span_ns = (fill.len() as u64 * FILL_STEP) as f64;
+    let mut number = 0;
+    let run = move || {
+        for _ in 0..GROUPS * GROUP {
+            let least = queue.pop(Time::MAX).expect("as many come in as go out");
+            let at = least.time() + Time::nanos(rng.exponential(span_ns) as u64);
+            queue.push(Event::from_outside(TieBreak::Fixed, number, at, LpId(0), ()));
+            number += 1;
+        }
+        GROUPS
+    };
+    Candidate { name, run: Box::new(run) }
+}
+
 fn main() {
     let mut table = Table::new();
     table.load_preset(presets::ASCII_MARKDOWN);
@@ -95,6 +116,9 @@ fn main() {
             candidates.push(candidate::<EnhancedHeap<()>>(format!("enhanced heap, {manner}"), &fill, group));
             candidates.push(candidate::<BucketQueue<()>>(format!("bucket, {manner}"), &fill, group));
         }
+        candidates.push(hold::<Heap<()>>("heap, hold".into(), &fill));
+        candidates.push(hold::<EnhancedHeap<()>>("enhanced heap, hold".into(), &fill));
+        candidates.push(hold::<BucketQueue<()>>("bucket, hold".into(), &fill));
         let measured = interleave(candidates, rounds());
         let names = measured.iter().map(|row| row.name.clone());
         table.set_header(["us per group of 1000".to_string()].into_iter().chain(names));

@@ -8,7 +8,6 @@ mod bucket;
 mod chunks;
 mod enhanced_heap;
 mod heap;
-mod index;
 #[cfg(test)]
 mod test;
 

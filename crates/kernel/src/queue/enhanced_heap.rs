@@ -1,74 +1,144 @@
-//! The Enhanced Heap of ARTIS (ARTIS paper, section 7).
+//! The Enhanced Heap of ARTIS (ARTIS paper, section 7), with runs of instants in its nodes.
 //!
-//! One heap node per distinct instant, each with the list of its simultaneous events; the list used last is cached, so
-//! that bursts of simultaneous events cost O(1) whatever the size of the heap. An instant here is (time, depth), since
-//! our total order puts events caused within an instant behind their causes; depth is nearly always zero.
-//! A list is sorted when it becomes the least one, and given out from its end. Where the paper leaves open how the list
-//! of a time that is not cached is found, a hash index does it.
+//! As in the paper, simultaneous events are in one list, and lists used lately are cached, so that bursts of simultaneous events
+//! cost O(1) whatever the size of the heap. An instant here is (time, depth), since our total order puts events caused within
+//! an instant behind their causes; depth is nearly always zero.
 //!
-//! Invariants: every node in the heap has a non-empty list and an entry in the index, and no two have the same instant;
-//! `current`, if any, is out of the heap, not after any node in it, and sorted descending.
+//! A node of the heap holds more than the paper's: a *run*, lists of ever later instants. Where a new instant is later than the
+//! last one of a run used lately, it is appended to that run, in O(1); the heap orders runs by their first instants, and when
+//! that is over, the run stays the least one in most cases. So events of ascending times, such as those that a model sends
+//! with a constant delay, cost O(1) both ways too. Only an instant that fits behind no run becomes a node of its own, at the
+//! cost of a binary heap of 16-byte keys.
+//!
+//! Invariants: `runs` has one key for each run, that of its first list; every list is in one run; `opened` is sorted by instants, the
+//! least last, and its events ascending; what is remembered of lists (`Recent`) is checked when it is used, so that a list that
+//! was forgotten costs a second list for its instant, and never an order.
+
+mod lists;
+mod recent;
+mod tails;
+#[cfg(test)]
+mod test;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::VecDeque;
+use std::collections::binary_heap::PeekMut;
 
-use super::index::{Index, Instant};
+use self::lists::{Instant, Lists, NEVER, NONE, instant};
+use self::recent::Recent;
+use self::tails::Tails;
 use crate::{Event, EventQueue, Time};
 
-/// A heap of instants with lists of simultaneous events.
+/// A heap of runs of instants, each with the list of its simultaneous events.
 #[derive(Debug)]
 pub struct EnhancedHeap<E> {
-    heap: BinaryHeap<Reverse<(Instant, u32)>>,
-    lists: Vec<Vec<Event<E>>>,
-    unused: Vec<u32>,
-    index: Index,
-    cached: Option<(Instant, u32)>,
-    current: Option<(Instant, u32)>,
+    /// Of each run, its first instant and the list of that.
+    runs: BinaryHeap<Reverse<Key>>,
+    lists: Lists<E>,
+    recent: Recent,
+    tails: Tails,
+    /// Instants of several events that are being given out, in their order.
+    opened: Vec<Opened<E>>,
+    /// Emptied lists, for the next ones.
+    spare: Vec<VecDeque<Event<E>>>,
     len: usize,
+}
+
+#[derive(Debug)]
+struct Opened<E> {
+    at: Instant,
+    events: VecDeque<Event<E>>,
+}
+
+/// An instant above the 32 bits of a list: one comparison of two words.
+type Key = u128;
+
+fn key(at: Instant, list: u32) -> Key {
+    at << 32 | Key::from(list)
+}
+
+fn time(at: Instant) -> Time {
+    Time::nanos((at >> 16) as u64)
 }
 
 impl<E> Default for EnhancedHeap<E> {
     fn default() -> Self {
         Self {
-            heap: BinaryHeap::new(),
-            lists: Vec::new(),
-            unused: Vec::new(),
-            index: Index::new(),
-            cached: None,
-            current: None,
+            runs: BinaryHeap::new(),
+            lists: Lists::default(),
+            recent: Recent::default(),
+            tails: Tails::default(),
+            opened: Vec::new(),
+            spare: Vec::new(),
             len: 0,
         }
     }
 }
 
 impl<E> EnhancedHeap<E> {
-    /// The list of `at`, made if there is none.
-    fn list(&mut self, at: Instant) -> u32 {
-        if let Some(node) = self.index.get(at) {
-            return node;
-        }
-        let node = self.unused.pop().unwrap_or_else(|| {
-            self.lists.push(Vec::new());
-            u32::try_from(self.lists.len() - 1).expect("fewer than 2^32 distinct instants are pending")
-        });
-        self.index.insert(at, node);
-        self.heap.push(Reverse((at, node)));
-        node
+    /// The first instant of all runs.
+    fn first(&self) -> Instant {
+        self.runs.peek().map_or(NEVER, |Reverse(key)| key >> 32)
     }
 
-    /// Makes the least list current. `None` when the queue is empty.
-    fn settle(&mut self) -> Option<(Instant, u32)> {
-        if let Some(current) = self.current {
-            match self.heap.peek() {
-                Some(Reverse(least)) if least.0 < current.0 => self.heap.push(Reverse(current)),
-                _ => return Some(current),
+    /// The first instant of those that are opened.
+    fn first_opened(&self) -> Instant {
+        self.opened.last().map_or(NEVER, |opened| opened.at)
+    }
+
+    /// Takes the first list out of the heap, whose run goes on with the next one: its first event, and the queue of the others.
+    #[inline(always)]
+    fn take_list(&mut self) -> (Event<E>, Option<u32>) {
+        let mut top = self.runs.peek_mut().expect("there is a run");
+        let list = top.0 as u32;
+        match self.lists.later(list) {
+            NONE => {
+                PeekMut::pop(top);
+                self.tails.forget(list);
             }
+            next => *top = Reverse(key(self.lists.at(next).expect("a run has lists only"), next)),
         }
-        self.current = self.heap.pop().map(|Reverse(least)| least);
-        if let Some((_, node)) = self.current {
-            self.lists[node as usize].sort_unstable_by(|a, b| b.cmp(a));
+        self.lists.take(list)
+    }
+
+    /// Takes all lists of the first instant, `at`: gives out their event where there is one only, and opens the instant where there
+    /// are several.
+    #[inline]
+    fn open(&mut self, at: Instant) -> Option<Event<E>> {
+        let (event, others) = self.take_list();
+        if others.is_none() && self.first_opened() != at && self.first() != at {
+            return Some(event);
         }
-        self.current
+        self.open_all(at, event, others);
+        None
+    }
+
+    #[inline(never)]
+    fn open_all(&mut self, at: Instant, event: Event<E>, others: Option<u32>) {
+        if self.first_opened() != at {
+            let events = self.spare.pop().unwrap_or_default();
+            self.opened.push(Opened { at, events });
+        }
+        let mut next = Some((event, others));
+        while let Some((event, others)) = next {
+            let events = &mut self.opened.last_mut().expect("it is opened").events;
+            match others {
+                Some(queue) if events.is_empty() => {
+                    *events = self.lists.others(queue, std::mem::take(events));
+                    events.push_front(event);
+                }
+                Some(queue) => {
+                    events.push_back(event);
+                    let mut others = self.lists.others(queue, self.spare.pop().unwrap_or_default());
+                    events.append(&mut others);
+                    self.spare.push(others);
+                }
+                None => events.push_back(event),
+            }
+            next = (self.first() == at).then(|| self.take_list());
+        }
+        self.opened.last_mut().expect("it is opened").events.make_contiguous().sort_unstable();
     }
 }
 
@@ -77,42 +147,72 @@ impl<E: Send> EventQueue<E> for EnhancedHeap<E> {
         Self::default()
     }
 
+    #[inline]
     fn push(&mut self, event: Event<E>) {
-        let at = (event.time().as_nanos(), event.depth());
+        let at = instant(&event);
         self.len += 1;
-        if let Some((_, node)) = self.current.filter(|(current, _)| *current == at) {
-            let list = &mut self.lists[node as usize];
-            let place = list.partition_point(|other| *other > event);
-            list.insert(place, event);
-            return;
+        if let Some(opened) = self.opened.last_mut().filter(|opened| opened.at == at) {
+            let place = match opened.events.back() {
+                Some(last) if *last < event => opened.events.len(),
+                _ => opened.events.partition_point(|other| *other < event),
+            };
+            return opened.events.insert(place, event);
         }
-        let node = match self.cached {
-            Some((cached, node)) if cached == at => node,
-            _ => self.list(at),
-        };
-        self.cached = Some((at, node));
-        self.lists[node as usize].push(event);
+        let recent = self.recent.entry(at);
+        if let Some(list) = recent.get(at).filter(|list| self.lists.at(*list) == Some(at)) {
+            return self.lists.append(list, event);
+        }
+        let list = self.lists.put(event);
+        recent.set(at, list);
+        self.recent.fit(self.lists.slots());
+        match self.tails.place(at, list) {
+            NONE => self.runs.push(Reverse(key(at, list))),
+            tail => self.lists.go_on(tail, list),
+        }
     }
 
+    #[inline]
     fn pop(&mut self, bound: Time) -> Option<Event<E>> {
-        let (at, node) = self.settle()?;
-        if at.0 >= bound.as_nanos() {
+        let (first, opened) = (self.first(), self.first_opened());
+        if time(first.min(opened)) >= bound {
             return None;
         }
-        let list = &mut self.lists[node as usize];
-        let event = list.pop().expect("a node's list is never empty");
-        if list.is_empty() {
-            self.index.remove(at);
-            self.unused.push(node);
-            self.current = None;
-            self.cached = self.cached.filter(|(cached, _)| *cached != at);
-        }
         self.len -= 1;
-        Some(event)
+        if first <= opened
+            && let Some(event) = self.open(first)
+        {
+            return Some(event);
+        }
+        let opened = self.opened.last_mut().expect("an instant was opened");
+        let event = opened.events.pop_front();
+        if opened.events.is_empty() {
+            self.spare.extend(self.opened.pop().map(|opened| opened.events));
+        }
+        event
+    }
+
+    fn drain(&mut self, bound: Time, mut take: impl FnMut(Event<E>)) {
+        while time(self.first_opened()) < bound {
+            let Opened { mut events, .. } = self.opened.pop().expect("it was seen");
+            self.len -= events.len();
+            events.drain(..).for_each(&mut take);
+            self.spare.push(events);
+        }
+        while time(self.first()) < bound {
+            let (event, others) = self.take_list();
+            self.len -= 1;
+            take(event);
+            if let Some(queue) = others {
+                let mut events = self.lists.others(queue, self.spare.pop().unwrap_or_default());
+                self.len -= events.len();
+                events.drain(..).for_each(&mut take);
+                self.spare.push(events);
+            }
+        }
     }
 
     fn least_time(&mut self) -> Time {
-        self.settle().map_or(Time::MAX, |((time, _), _)| Time::nanos(time))
+        time(self.first().min(self.first_opened()))
     }
 
     fn len(&self) -> usize {

@@ -3,7 +3,7 @@
 use super::{BucketQueue, EnhancedHeap, EventQueue, Heap};
 use crate::{Event, LpId, Rng, TieBreak, Time};
 
-/// Draws times in one of several manners: spread, bunched, simultaneous, far apart, creeping on.
+/// Draws times in one of several manners: spread, bunched, simultaneous, far apart, creeping on, by constant delays.
 fn time(rng: &mut Rng, manner: u64, now: u64) -> u64 {
     match manner {
         0 => now + rng.below(1_000),
@@ -11,6 +11,7 @@ fn time(rng: &mut Rng, manner: u64, now: u64) -> u64 {
         2 => now + rng.exponential(1e9) as u64,
         3 => now + (1 << rng.below(50)),
         4 => now + 1_000_000_000 + rng.below(3),
+        5 => now + [1_000, 70_000, 5_000_000][rng.below(3) as usize],
         _ => rng.below(1 << 40),
     }
 }
@@ -22,7 +23,7 @@ fn same<Q: EventQueue<u64>>(case: u64) {
     let (mut now, mut manner, mut sequence) = (0, 0, 0);
     for _ in 0..400 {
         if rng.chance(0.05) {
-            manner = rng.below(6);
+            manner = rng.below(7);
         }
         match rng.below(10) {
             0..4 => {
@@ -68,7 +69,7 @@ fn same<Q: EventQueue<u64>>(case: u64) {
 
 #[test]
 fn the_enhanced_heap_gives_what_the_heap_gives() {
-    (0..400).for_each(same::<EnhancedHeap<u64>>);
+    (0..1500).for_each(same::<EnhancedHeap<u64>>);
 }
 
 #[test]
