@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use paceline_kernel::{Model, Time};
 use paceline_models::phold::Phold;
 use paceline_models::traffic::Traffic;
+use paceline_models::wireless::Wireless;
 use paceline_scenario::{Scenario, ScenarioError};
 use serde::{Deserialize, Serialize};
 
@@ -18,17 +19,20 @@ pub enum Kind {
     Phold,
     /// Road traffic.
     Traffic,
+    /// A wireless ad hoc network.
+    Wireless,
 }
 
 impl Kind {
     /// All of them, with the name used in scenario files and a line about each.
-    pub const ALL: [(Self, &'static str, &'static str); 2] = [
+    pub const ALL: [(Self, &'static str, &'static str); 3] = [
         (Self::Phold, "phold", "messages travel among LPs: the synthetic benchmark of the field"),
         (
             Self::Traffic,
             "traffic",
             "vehicles on a grid or a city's roads, with lights and full roads if wanted",
         ),
+        (Self::Wireless, "wireless", "hosts of an ad hoc network move about and ping all within range"),
     ];
 
     /// The name used in scenario files.
@@ -54,6 +58,8 @@ pub enum AnyModel {
     Phold(Phold),
     /// Road traffic.
     Traffic(Traffic),
+    /// A wireless ad hoc network.
+    Wireless(Wireless),
 }
 
 /// A scenario as it was given, with all that is needed to read it again: what a checkpoint holds of it.
@@ -133,11 +139,13 @@ fn load(mut scenario: Scenario, name: String) -> Result<Loaded, ScenarioError> {
     let model = match kind {
         Kind::Phold => AnyModel::Phold(Phold::from_section(&mut section)?),
         Kind::Traffic => AnyModel::Traffic(Traffic::from_section(&mut section, settings.seed)?),
+        Kind::Wireless => AnyModel::Wireless(Wireless::from_section(&mut section, settings.seed)?),
     };
     section.finish()?;
     match &model {
         AnyModel::Phold(phold) => settings.check(&run, phold),
         AnyModel::Traffic(traffic) => settings.check(&run, traffic),
+        AnyModel::Wireless(network) => settings.check(&run, network),
     }?;
     run.finish()?;
     Ok(Loaded { scenario: name, kind, model, settings })
@@ -149,6 +157,7 @@ impl AnyModel {
         match self {
             Self::Phold(phold) => phold.lps(),
             Self::Traffic(traffic) => traffic.lps(),
+            Self::Wireless(network) => network.lps(),
         }
     }
 
@@ -157,6 +166,7 @@ impl AnyModel {
         match self {
             Self::Phold(phold) => phold.lookahead(),
             Self::Traffic(traffic) => traffic.lookahead(),
+            Self::Wireless(network) => network.lookahead(),
         }
     }
 
@@ -165,6 +175,7 @@ impl AnyModel {
         let partition = match self {
             Self::Phold(phold) => phold.partition(federates),
             Self::Traffic(traffic) => traffic.partition(federates),
+            Self::Wireless(network) => network.partition(federates),
         };
         partition.federates()
     }

@@ -55,6 +55,7 @@ pub fn carry_out(
     let (finished, files) = match model {
         AnyModel::Phold(phold) => execute(phold, names, how)?,
         AnyModel::Traffic(traffic) => execute(traffic, names, how)?,
+        AnyModel::Wireless(network) => execute(network, names, how)?,
     };
     drop(control);
     let mut written = match output {

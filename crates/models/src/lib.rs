@@ -12,3 +12,4 @@ pub mod mpi_trace;
 pub mod phold;
 pub mod results;
 pub mod traffic;
+pub mod wireless;

@@ -1,0 +1,301 @@
+//! A wireless ad hoc network: the benchmark of the ARTIS paper (reference 5 of the project, section 5.1).
+//!
+//! Hosts move about on a torus. In each time step every host sends a ping to all hosts within range, and computes something about
+//! every ping that it hears. The network has no losses; `wireless_csma` has.
+//!
+//! # What the paper says, and what was chosen
+//!
+//! | | the paper | here |
+//! |---|---|---|
+//! | area, range | torus of 10,000 x 10,000, 250 | the same |
+//! | hosts, steps | 3000, 6000, 9000; 1000 steps | the same |
+//! | motion | random, greatest speed 10, "unpredictable and uncorrelated" | direction uniform, speed uniform from 0 to 10 a step, drawn anew after 1 to `redraw` steps, uniform. The paper does not say when, nor from what speeds: 50 steps on average keep most neighbours over a step and none over a run |
+//! | start | not said | uniform, as the motion keeps it |
+//! | a ping | constant bit rate, a broadcast | one each step, to all within range at that instant |
+//! | computation | "computation intensive"; light: about a tenth of it | 100 and 10 rounds of a multiplication chain a delivered ping, about a nanosecond each |
+//!
+//! # LPs
+//!
+//! An LP is a host or a *region*, one of equal squares that the torus is cut into. A step has two halves, of which each takes the lookahead:
+//! a host sends its place to the region that it is in, and to those within range; each region then finds out who hears whom, and
+//! sends each of its hosts the list of those it hears. That is two events a host and step, and one more for each further region in reach.
+//! With `deliveries = "singly"` every ping that is heard is an event, as in the paper, and a step has three parts.
+//!
+//! A host exchanges messages with the regions around it only, so that federates exchange less if a host shares a federate with its region.
+//! As hosts move, that changes: with `run.balance = "load+communication"` hosts move to the federate they exchange most messages with,
+//! as in the paper's adaptive runs (Bononi, D'Angelo and Donatiello, 2003).
+//!
+//! # Where things are
+//!
+//! `space`: places on the torus; `trace`: motion from files; `host` and `region`: the LPs; `event`: their messages; `deal`: which
+//! federate has which LP; `settings`: scenarios; `results`: what comes out.
+
+mod deal;
+mod event;
+mod host;
+mod region;
+mod results;
+mod settings;
+mod space;
+pub mod trace;
+
+use std::sync::Arc;
+
+use paceline_kernel::{Context, LpId, Model, Partition, Rng, Time};
+use serde::{Deserialize, Serialize};
+
+pub use deal::Deal;
+pub use event::WirelessEvent;
+pub use host::{Host, compute};
+pub use region::Region;
+use region::{Pinger, RegionGrid};
+pub use results::{HostLine, Output};
+pub use space::{Point, Space};
+use trace::Trace;
+
+/// Hosts at most.
+pub const MOST_HOSTS: u32 = 1 << 24;
+/// The side of the paper's torus.
+const SIDE: f64 = 10_000.0;
+/// The paper's range.
+const RANGE: f64 = 250.0;
+/// The paper's greatest speed, in units a step.
+const SPEED: f64 = 10.0;
+/// Direction and speed are drawn anew after at most so many steps.
+const REDRAW_STEPS: u32 = 100;
+/// Regions a side.
+const REGIONS: u32 = 4;
+/// A stream of random numbers that no LP has: for the first places.
+const START_STREAM: u64 = 1 << 40;
+
+/// How much a host computes about a ping that it hears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Computation {
+    /// The paper's "computation intensive" model: 100 rounds.
+    Standard,
+    /// Its light model: 10 rounds.
+    Light,
+    /// So many rounds, about a nanosecond each.
+    Rounds(u32),
+}
+
+impl Computation {
+    /// The number of rounds.
+    pub const fn rounds(self) -> u32 {
+        match self {
+            Self::Standard => 100,
+            Self::Light => 10,
+            Self::Rounds(rounds) => rounds,
+        }
+    }
+}
+
+/// How a host gets the pings that it hears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deliveries {
+    /// All of a step in one event, which also tells the host that the next step is due.
+    Together,
+    /// Each in an event of its own.
+    Singly,
+}
+
+/// How hosts move.
+#[derive(Clone, Debug)]
+pub(crate) enum Motion {
+    /// In a direction and at a speed that are drawn anew now and then.
+    Random {
+        /// The greatest speed, in units a step.
+        speed: f64,
+        /// The greatest number of steps to the next draw.
+        redraw_steps: u32,
+    },
+    /// As a file says.
+    Traced(Arc<Trace>),
+}
+
+/// A wireless ad hoc network.
+///
+/// ```
+/// use paceline_engine::{Protocol, Simulation};
+/// use paceline_models::results::{Results, RunFacts};
+/// use paceline_models::wireless::{Computation, Wireless};
+///
+/// let network = Wireless::ad_hoc(300, 10, Computation::Light);
+/// let (report, network) = Simulation::new(network).protocol(Protocol::Window).run_keeping_model()?;
+/// let facts = RunFacts { events: report.events, end_time: report.end_time };
+/// let summary = network.results(report.outputs, &facts).expect("no ping got lost");
+/// assert!(summary.lines.contains(&("pings_sent", 3000.into())));
+/// # Ok::<(), paceline_engine::RunError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Wireless {
+    hosts: u32,
+    /// Pings that each host sends.
+    pub(crate) steps: u32,
+    /// The time from one ping to the next.
+    pub(crate) step: Time,
+    pub(crate) lookahead: Time,
+    /// Of [`compute`], for each ping heard.
+    pub(crate) rounds: u32,
+    pub(crate) space: Space,
+    pub(crate) grid: RegionGrid,
+    pub(crate) motion: Motion,
+    pub(crate) deliveries: Deliveries,
+    deal: Deal,
+    /// Where each host is at first.
+    starts: Arc<[Point]>,
+}
+
+impl Wireless {
+    /// The network of the ARTIS paper with this many hosts, of which each sends `steps` pings, one a second. Panics unless there are
+    /// from 1 to [`MOST_HOSTS`] hosts.
+    pub fn ad_hoc(hosts: u32, steps: u32, computation: Computation) -> Self {
+        assert!((1..=MOST_HOSTS).contains(&hosts), "from 1 to {MOST_HOSTS} hosts: {hosts}");
+        let space = Space::new(SIDE);
+        let motion = Motion::Random { speed: SPEED, redraw_steps: REDRAW_STEPS };
+        let grid = RegionGrid { per_side: REGIONS, range: space.ticks(RANGE) };
+        let network = Self {
+            hosts,
+            steps,
+            step: Time::secs(1),
+            lookahead: Time::ZERO,
+            rounds: computation.rounds(),
+            space,
+            grid,
+            motion,
+            deliveries: Deliveries::Together,
+            deal: Deal::Position,
+            starts: Arc::new([]),
+        };
+        network.deliver(Deliveries::Together).place(1)
+    }
+
+    /// With the first places drawn from `seed`.
+    pub fn place(mut self, seed: u64) -> Self {
+        self.starts = match &self.motion {
+            Motion::Random { .. } => {
+                let mut rng = Rng::new(seed, START_STREAM);
+                (0..self.hosts).map(|_| Space::draw_point(&mut rng)).collect()
+            }
+            Motion::Traced(trace) => {
+                (0..self.hosts).map(|host| trace.place(self.space, host, Time::ZERO)).collect()
+            }
+        };
+        self
+    }
+
+    /// With pings delivered in this way.
+    pub fn deliver(mut self, deliveries: Deliveries) -> Self {
+        let parts = match deliveries {
+            Deliveries::Together => 2,
+            Deliveries::Singly => 3,
+        };
+        (self.deliveries, self.lookahead) = (deliveries, Time::nanos(self.step.as_nanos() / parts));
+        self
+    }
+
+    /// With LPs dealt to federates in this way.
+    pub fn deal(mut self, deal: Deal) -> Self {
+        self.deal = deal;
+        self
+    }
+
+    /// The number of hosts: the LPs below it are hosts, the others regions.
+    pub fn hosts(&self) -> u32 {
+        self.hosts
+    }
+
+    /// Where a host is at first.
+    pub fn start(&self, host: u32) -> Point {
+        self.starts[host as usize]
+    }
+
+    pub(crate) fn region_lp(&self, region: u32) -> LpId {
+        LpId(self.hosts + region)
+    }
+}
+
+/// What an LP remembers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Entity {
+    /// It is a host.
+    Host(Host),
+    /// It is a region.
+    Region(Region),
+}
+
+impl Model for Wireless {
+    type State = Entity;
+    type Event = WirelessEvent;
+    type Output = Output;
+
+    fn lps(&self) -> u32 {
+        self.hosts + self.grid.count()
+    }
+
+    fn lookahead(&self) -> Time {
+        self.lookahead
+    }
+
+    fn partition(&self, federates: u32) -> Partition {
+        deal::partition(self, self.deal, federates)
+    }
+
+    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> Entity {
+        if lp.0 >= self.hosts {
+            return Entity::Region(Region::default());
+        }
+        cx.schedule(Time::ZERO, WirelessEvent::Step);
+        Entity::Host(Host::new(self, lp.0, cx))
+    }
+
+    #[inline]
+    fn handle(&self, state: &mut Entity, event: &WirelessEvent, cx: &mut Context<Self>) {
+        let own = cx.lp().0;
+        match (state, event) {
+            (Entity::Host(host), WirelessEvent::HeardAll(heard)) => {
+                heard.iter().for_each(|from| host.hear(self, own, *from));
+                host.step(self, cx);
+            }
+            (Entity::Host(host), WirelessEvent::Heard { from, .. }) => host.hear(self, own, *from),
+            (Entity::Host(host), WirelessEvent::Step) => {
+                host.step(self, cx);
+                if self.deliveries == Deliveries::Singly && host.pings < self.steps {
+                    cx.schedule(self.step, WirelessEvent::Step);
+                }
+            }
+            (Entity::Region(region), WirelessEvent::Ping { host, at }) => {
+                region.ping(Pinger { host: *host, at: *at }, cx);
+            }
+            (Entity::Region(region), WirelessEvent::Match) => region.match_all(self, own - self.hosts, cx),
+            (state, event) => unreachable!("{event:?} is not for {state:?}: nobody sends it there"),
+        }
+    }
+
+    fn state_bytes(&self, state: &Entity) -> usize {
+        let pingers = match state {
+            Entity::Host(_) => 0,
+            Entity::Region(region) => region.pingers.len(),
+        };
+        size_of::<Entity>() + pingers * size_of::<Pinger>()
+    }
+
+    fn commit(&self, _lp: LpId, _at: Time, event: &WirelessEvent, output: &mut Output) {
+        match event {
+            WirelessEvent::HeardAll(heard) => output.count(heard.len()),
+            WirelessEvent::Heard { of, .. } => {
+                output.deliveries += 1;
+                if *of > 0 {
+                    output.count_hearer(*of as usize);
+                }
+            }
+            WirelessEvent::Step | WirelessEvent::Ping { .. } | WirelessEvent::Match => {}
+        }
+    }
+
+    fn finish(&self, lp: LpId, state: &Entity, output: &mut Output) {
+        if let Entity::Host(host) = state {
+            output.hosts.push(HostLine { host: lp.0, at: host.at, pings: host.pings, heard: host.heard });
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Which federate has which LP at first.
+
+use paceline_kernel::{LpId, Partition};
+
+use super::Wireless;
+use super::space::Point;
+
+/// How LPs are dealt to federates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deal {
+    /// LPs that are near each other at first to one federate.
+    Position,
+    /// Hosts by number, which has nothing to do with where they are, and regions by number: as the adaptive runs of ARTIS begin.
+    Number,
+}
+
+impl Deal {
+    /// All of them, with the name used in scenario files.
+    pub const ALL: [(&'static str, Self); 2] = [("position", Self::Position), ("number", Self::Number)];
+}
+
+/// The LPs of `wireless` among at most `federates` federates.
+pub(super) fn partition(wireless: &Wireless, deal: Deal, federates: u32) -> Partition {
+    let (hosts, regions) = (wireless.hosts, wireless.grid.count());
+    let federates = federates.max(1);
+    match deal {
+        Deal::Number => {
+            let share =
+                |number: u32, of: u32| (u64::from(number) * u64::from(federates) / u64::from(of)) as u32;
+            let hosts_owned = (0..hosts).map(|host| share(host, hosts));
+            let owner: Vec<u32> =
+                hosts_owned.chain((0..regions).map(|region| share(region, regions))).collect();
+            Partition::table(&owner)
+        }
+        Deal::Position => {
+            let place = |lp: u32| if lp < hosts { wireless.start(lp) } else { middle(wireless, lp - hosts) };
+            let lps = hosts + regions;
+            let mut sorted: Vec<(u64, u32)> = (0..lps).map(|lp| (along_curve(place(lp)), lp)).collect();
+            sorted.sort_unstable();
+            let runs = Partition::runs(lps, federates);
+            let mut owner = vec![0; lps as usize];
+            for (rank, (_, lp)) in sorted.iter().enumerate() {
+                owner[*lp as usize] = runs.place(LpId(rank as u32)).0;
+            }
+            Partition::table(&owner)
+        }
+    }
+}
+
+fn middle(wireless: &Wireless, region: u32) -> Point {
+    let half = (1u32 << 31) / wireless.grid.per_side;
+    let corner = wireless.grid.corner(region);
+    Point { x: corner.x.wrapping_add(half), y: corner.y.wrapping_add(half) }
+}
+
+/// A number that is near for places that are near, most often: the coordinates' bits by turns (Morton, 1966).
+fn along_curve(at: Point) -> u64 {
+    let spread =
+        |coordinate: u32| (0..32).fold(0, |all, bit| all | u64::from(coordinate >> bit & 1) << (2 * bit));
+    spread(at.x) | spread(at.y) << 1
+}

@@ -1,0 +1,32 @@
+//! What hosts and regions tell each other.
+
+use serde::{Deserialize, Serialize};
+
+use super::space::Point;
+
+/// A message of the model.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum WirelessEvent {
+    /// To a host: time to move, and to send the next ping.
+    Step,
+    /// To a region: a host is here, in it or within range of it, and pings.
+    Ping {
+        /// The host.
+        host: u32,
+        /// Where it is.
+        at: Point,
+    },
+    /// To a region, from itself: all pings of the step are here.
+    Match,
+    /// To a host: the hosts whose pings it hears in this step. Also time to move and to ping, see [`Deliveries::Together`].
+    ///
+    /// [`Deliveries::Together`]: super::Deliveries::Together
+    HeardAll(Box<[u32]>),
+    /// To a host: it hears one ping.
+    Heard {
+        /// Who sent it.
+        from: u32,
+        /// For the first ping of a step, how many there are in it; 0 for the others.
+        of: u32,
+    },
+}

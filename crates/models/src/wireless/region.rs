@@ -1,0 +1,238 @@
+//! A region: it takes the pings of the hosts in and around it, finds out who hears whom, and tells them.
+//!
+//! Invariants: a host is *in* the one region that has its place, and *in reach* of all regions that hold a place within range of it, as far
+//! as the square around it tells. Only the region that a host is in tells it what it hears. A region is at least as wide as the
+//! range, and there are at least two a side, so that whatever is in reach is met the short way round and once.
+
+use paceline_kernel::Context;
+use serde::{Deserialize, Serialize};
+
+use super::event::WirelessEvent;
+use super::space::Point;
+use super::{Deliveries, Wireless};
+use paceline_kernel::LpId;
+
+/// The torus, cut into equal squares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RegionGrid {
+    /// Regions a side, at least two.
+    pub per_side: u32,
+    /// The range in ticks; at most the width of a region and a quarter of the side.
+    pub range: u32,
+}
+
+impl RegionGrid {
+    fn column(self, x: u32) -> u32 {
+        (u64::from(x) * u64::from(self.per_side) >> 32) as u32
+    }
+
+    /// The number of regions.
+    pub fn count(self) -> u32 {
+        self.per_side * self.per_side
+    }
+
+    /// The region that has this place.
+    pub fn region(self, at: Point) -> u32 {
+        self.column(at.y) * self.per_side + self.column(at.x)
+    }
+
+    /// The place with the least coordinates of a region.
+    pub fn corner(self, region: u32) -> Point {
+        let least = |column: u32| ((u64::from(column) << 32).div_ceil(u64::from(self.per_side))) as u32;
+        Point { x: least(region % self.per_side), y: least(region / self.per_side) }
+    }
+
+    /// Every region that a ping from `at` may reach, each once.
+    #[inline]
+    pub fn in_reach(self, at: Point, mut found: impl FnMut(u32)) {
+        let ((columns, width), (rows, height)) = (self.reach(at.x), self.reach(at.y));
+        for row in &rows[..height] {
+            for column in &columns[..width] {
+                found(row * self.per_side + column);
+            }
+        }
+    }
+
+    /// The columns from the range before `x` to the range after it.
+    #[inline]
+    fn reach(self, x: u32) -> ([u32; 3], usize) {
+        let own = self.column(x);
+        let (low, high) = (self.column(x.wrapping_sub(self.range)), self.column(x.wrapping_add(self.range)));
+        let (mut columns, mut count) = ([own; 3], 1);
+        if low != own {
+            columns[count] = low;
+            count += 1;
+        }
+        if high != own && high != low {
+            columns[count] = high;
+            count += 1;
+        }
+        (columns, count)
+    }
+}
+
+/// A host that has pinged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Pinger {
+    pub host: u32,
+    pub at: Point,
+}
+
+/// What a region remembers: who has pinged in this step.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Region {
+    pub(crate) pingers: Vec<Pinger>,
+}
+
+impl Region {
+    /// Takes in a ping. The first of a step sees to it that all are matched in the end of its instant.
+    pub(crate) fn ping(&mut self, pinger: Pinger, cx: &mut Context<'_, Wireless>) {
+        if self.pingers.is_empty() {
+            cx.schedule(paceline_kernel::Time::ZERO, WirelessEvent::Match);
+        }
+        self.pingers.push(pinger);
+    }
+
+    /// Tells all hosts in the region what they hear.
+    pub(crate) fn match_all(&mut self, wireless: &Wireless, own: u32, cx: &mut Context<'_, Wireless>) {
+        let pingers = std::mem::take(&mut self.pingers);
+        let delay = wireless.lookahead;
+        CellList::new(wireless.grid, own, &pingers).hearers(|hearer, heard| match wireless.deliveries {
+            Deliveries::Together => cx.send(LpId(hearer), delay, WirelessEvent::HeardAll(heard.into())),
+            Deliveries::Singly => {
+                let mut of = heard.len() as u32;
+                for from in heard {
+                    cx.send(LpId(hearer), delay, WirelessEvent::Heard { from: *from, of });
+                    of = 0;
+                }
+            }
+        });
+        self.pingers = pingers;
+        self.pingers.clear();
+    }
+}
+
+/// Hosts in and around a region, sorted by cells that are as wide as the range or wider.
+struct CellList {
+    grid: RegionGrid,
+    region: u32,
+    per_side: usize,
+    /// Where the hosts of each cell begin, row by row, and one more.
+    first: Vec<u32>,
+    sorted: Vec<Pinger>,
+}
+
+impl CellList {
+    fn new(grid: RegionGrid, region: u32, pingers: &[Pinger]) -> Self {
+        let corner = grid.corner(region);
+        let (base_x, base_y) = (corner.x.wrapping_sub(grid.range), corner.y.wrapping_sub(grid.range));
+        let width = (1u64 << 32).div_ceil(u64::from(grid.per_side)) + 2 * u64::from(grid.range);
+        let per_side = (width / u64::from(grid.range)).max(1);
+        // Rounded up, so that the last place is still in the last cell.
+        let cell = width.div_ceil(per_side) as u32;
+        let per_side = per_side as usize;
+        let of = |pinger: &Pinger| {
+            let column = pinger.at.x.wrapping_sub(base_x) / cell;
+            let row = pinger.at.y.wrapping_sub(base_y) / cell;
+            row as usize * per_side + column as usize
+        };
+        let cells: Vec<u32> = pingers.iter().map(|pinger| of(pinger) as u32).collect();
+        let mut first = vec![0u32; per_side * per_side + 1];
+        for cell in &cells {
+            first[*cell as usize + 1] += 1;
+        }
+        for cell in 0..per_side * per_side {
+            first[cell + 1] += first[cell];
+        }
+        let mut next = first.clone();
+        let mut sorted = vec![Pinger { host: 0, at: Point { x: 0, y: 0 } }; pingers.len()];
+        for (pinger, cell) in pingers.iter().zip(&cells) {
+            let slot = &mut next[*cell as usize];
+            sorted[*slot as usize] = *pinger;
+            *slot += 1;
+        }
+        Self { grid, region, per_side, first, sorted }
+    }
+
+    /// Calls `tell` for every host in the region with the hosts that it hears.
+    fn hearers(&self, mut tell: impl FnMut(u32, &[u32])) {
+        let reach = u64::from(self.grid.range) * u64::from(self.grid.range);
+        let mut heard = vec![0u32; self.sorted.len() + 1];
+        for row in 0..self.per_side {
+            for column in 0..self.per_side {
+                let cell = row * self.per_side + column;
+                let (left, right) = (column.saturating_sub(1), (column + 2).min(self.per_side));
+                for hearer in &self.sorted[self.first[cell] as usize..self.first[cell + 1] as usize] {
+                    if self.grid.region(hearer.at) != self.region {
+                        continue;
+                    }
+                    let mut count = 0;
+                    for near in row.saturating_sub(1)..(row + 2).min(self.per_side) {
+                        let start = self.first[near * self.per_side + left] as usize;
+                        let end = self.first[near * self.per_side + right] as usize;
+                        for other in &self.sorted[start..end] {
+                            // Written in any case: whether it stays would be an unpredictable branch.
+                            heard[count] = other.host;
+                            let hears = hearer.at.distance_squared(other.at) <= reach;
+                            count += usize::from(hears & (other.host != hearer.host));
+                        }
+                    }
+                    tell(hearer.host, &heard[..count]);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use paceline_kernel::Rng;
+    use std::collections::BTreeMap;
+
+    /// Random hosts, many of them near borders.
+    fn hosts(rng: &mut Rng, grid: RegionGrid) -> Vec<Pinger> {
+        let coordinate = |rng: &mut Rng| {
+            if rng.chance(0.5) {
+                return rng.u64() as u32;
+            }
+            let border = (rng.below(u64::from(grid.per_side)) << 32) / u64::from(grid.per_side);
+            let off = rng.below(2 * u64::from(grid.range) + 3) as u32;
+            (border as u32).wrapping_add(off).wrapping_sub(grid.range + 1)
+        };
+        let pinger = |host| Pinger { host, at: Point { x: coordinate(rng), y: coordinate(rng) } };
+        (0..200).map(pinger).collect()
+    }
+
+    #[test]
+    fn regions_tell_every_host_once_whom_it_hears_by_the_definition() {
+        let mut rng = Rng::new(7, 7);
+        for case in 0..200 {
+            let per_side = 2 + rng.below(6) as u32;
+            let most = ((1u64 << 32) / u64::from(per_side)).min(1 << 30);
+            let range = if case % 4 == 0 { most } else { 1 + rng.below(most) } as u32;
+            let grid = RegionGrid { per_side, range };
+            let hosts = hosts(&mut rng, grid);
+            let mut near = vec![Vec::new(); grid.count() as usize];
+            for pinger in &hosts {
+                grid.in_reach(pinger.at, |region| near[region as usize].push(*pinger));
+            }
+            let mut found = BTreeMap::new();
+            for (region, near) in near.iter().enumerate() {
+                CellList::new(grid, region as u32, near).hearers(|hearer, heard| {
+                    let mut heard = heard.to_vec();
+                    heard.sort_unstable();
+                    assert!(found.insert(hearer, heard).is_none(), "host {hearer} was told twice");
+                });
+            }
+            for hearer in &hosts {
+                let reach = u64::from(range) * u64::from(range);
+                let hears = |other: &&Pinger| {
+                    other.host != hearer.host && other.at.distance_squared(hearer.at) <= reach
+                };
+                let expected: Vec<u32> = hosts.iter().filter(hears).map(|other| other.host).collect();
+                assert_eq!(found[&hearer.host], expected, "case {case}, {grid:?}, host {}", hearer.host);
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What a run of the network leaves behind, federate by federate, and what is shown of it.
+
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::space::{Point, Space};
+use super::{Deliveries, Wireless};
+use crate::results::{Results, RunFacts, Summary};
+
+/// What one federate leaves behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// Pings heard.
+    pub deliveries: u64,
+    /// How many times a host heard that many pings in a step.
+    pub neighbours: Vec<u64>,
+    /// The hosts when the run ended.
+    pub hosts: Vec<HostLine>,
+}
+
+/// A host when the run has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct HostLine {
+    /// Its number.
+    pub host: u32,
+    /// Where it is.
+    pub at: Point,
+    /// Pings that it sent.
+    pub pings: u32,
+    /// Pings that it heard.
+    pub heard: u64,
+}
+
+impl Output {
+    /// A host has heard this many pings in a step.
+    pub(super) fn count(&mut self, heard: usize) {
+        self.deliveries += heard as u64;
+        self.count_hearer(heard);
+    }
+
+    /// The same, whose deliveries are counted one by one.
+    pub(super) fn count_hearer(&mut self, heard: usize) {
+        if self.neighbours.len() <= heard {
+            self.neighbours.resize(heard + 1, 0);
+        }
+        self.neighbours[heard] += 1;
+    }
+
+    fn join(outputs: Vec<Self>) -> Self {
+        let mut all = Self::default();
+        for output in outputs {
+            all.deliveries += output.deliveries;
+            if all.neighbours.len() < output.neighbours.len() {
+                all.neighbours.resize(output.neighbours.len(), 0);
+            }
+            all.neighbours.iter_mut().zip(output.neighbours).for_each(|(sum, count)| *sum += count);
+            all.hosts.extend(output.hosts);
+        }
+        all.hosts.sort_unstable();
+        all
+    }
+}
+
+impl Results for Wireless {
+    fn results(&self, outputs: Vec<Output>, _: &RunFacts) -> Result<Summary, String> {
+        let mut all = Output::join(outputs);
+        let heard: u64 = all.hosts.iter().map(|line| line.heard).sum();
+        if heard != all.deliveries {
+            return Err(format!("pings got lost: {} were delivered, and {heard} heard", all.deliveries));
+        }
+        let pings: u64 = all.hosts.iter().map(|line| u64::from(line.pings)).sum();
+        let told = all.neighbours.iter().sum::<u64>();
+        if self.deliveries == Deliveries::Singly && told < pings {
+            // Nobody tells a host that it has heard nothing.
+            all.neighbours.resize(all.neighbours.len().max(1), 0);
+            all.neighbours[0] += pings - told;
+        }
+        let mut summary = Summary::default();
+        summary.line("hosts", self.hosts);
+        summary.line("pings_sent", pings);
+        summary.line("deliveries", all.deliveries);
+        let hearings = all.neighbours.iter().sum::<u64>();
+        if hearings > 0 {
+            summary.line("neighbours_mean", all.deliveries as f64 / hearings as f64);
+        }
+        summary.line("neighbours_most", all.neighbours.iter().rposition(|count| *count > 0).unwrap_or(0));
+        summary.line(
+            "neighbours_histogram",
+            all.neighbours.iter().copied().map(Value::from).collect::<Vec<_>>(),
+        );
+        let (hosts, space) = (all.hosts, self.space);
+        summary.file("hosts.csv", move |to| write_hosts(to, &hosts, space));
+        Ok(summary)
+    }
+}
+
+fn write_hosts(to: &mut dyn Write, hosts: &[HostLine], space: Space) -> io::Result<()> {
+    writeln!(to, "host,x,y,pings_sent,pings_heard")?;
+    for line in hosts {
+        let (x, y) = (space.units(line.at.x), space.units(line.at.y));
+        writeln!(to, "{},{x:.3},{y:.3},{},{}", line.host, line.pings, line.heard)?;
+    }
+    Ok(())
+}

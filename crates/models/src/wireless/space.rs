@@ -1,0 +1,131 @@
+//! The plane that hosts move on: a torus whose side is 2^32 ticks.
+//!
+//! Invariants: coordinates wrap as 32-bit integers do, so that a move and a difference need no test for the border, and no
+//! result depends on how a processor rounds. A plane with borders is a torus that is larger than the plane by the range.
+
+use std::f64::consts::TAU;
+
+use paceline_kernel::Rng;
+use serde::{Deserialize, Serialize};
+
+/// Ticks on a side.
+const TICKS: f64 = 4_294_967_296.0;
+
+/// A place on the torus, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Point {
+    /// To the right.
+    pub x: u32,
+    /// Upwards.
+    pub y: u32,
+}
+
+/// A move in one step, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Velocity {
+    pub x: i32,
+    pub y: i32,
+}
+
+impl Point {
+    /// The square of the distance to `other` the short way round, in square ticks.
+    #[inline(always)]
+    pub fn distance_squared(self, other: Self) -> u64 {
+        let square = |one: u32, other: u32| {
+            let difference = i64::from(one.wrapping_sub(other).cast_signed());
+            (difference * difference).cast_unsigned()
+        };
+        square(self.x, other.x) + square(self.y, other.y)
+    }
+
+    /// The place that one step of `velocity` leads to.
+    #[inline(always)]
+    pub(crate) fn moved(self, velocity: Velocity) -> Self {
+        Self { x: self.x.wrapping_add_signed(velocity.x), y: self.y.wrapping_add_signed(velocity.y) }
+    }
+}
+
+/// How long a side of the torus is in the units of the scenario.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Space {
+    side: f64,
+}
+
+impl Space {
+    /// A torus of `side` by `side` units; the side is above zero.
+    pub fn new(side: f64) -> Self {
+        Self { side }
+    }
+
+    /// The length of a side in units.
+    pub fn side(self) -> f64 {
+        self.side
+    }
+
+    /// The ticks of a length. Longer than the side or negative: as if walked round.
+    pub fn ticks(self, length: f64) -> u32 {
+        // By way of 64 bits: a conversion to fewer would not wrap.
+        libm::round(length / self.side * TICKS) as i64 as u32
+    }
+
+    /// The length of so many ticks, in units.
+    pub fn units(self, ticks: u32) -> f64 {
+        f64::from(ticks) / TICKS * self.side
+    }
+
+    /// The distance of two places, in units.
+    pub fn distance(self, one: Point, other: Point) -> f64 {
+        libm::sqrt(one.distance_squared(other) as f64) / TICKS * self.side
+    }
+
+    /// A place drawn uniformly, with two draws.
+    pub(crate) fn draw_point(rng: &mut Rng) -> Point {
+        Point { x: rng.u64() as u32, y: rng.u64() as u32 }
+    }
+
+    /// A velocity with a direction drawn uniformly and a speed drawn uniformly from 0 to `speed` units a step.
+    pub(crate) fn draw_velocity(self, rng: &mut Rng, speed: f64) -> Velocity {
+        let (direction, speed) = (TAU * rng.unit(), speed * rng.unit());
+        let ticks = |length: f64| self.ticks(length).cast_signed();
+        Velocity { x: ticks(speed * libm::cos(direction)), y: ticks(speed * libm::sin(direction)) }
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn distances_go_the_short_way_round() {
+        let space = Space::new(10_000.0);
+        let at = |x, y| Point { x: space.ticks(x), y: space.ticks(y) };
+        for (one, other, expected) in [
+            (at(1.0, 1.0), at(4.0, 5.0), 5.0),
+            (at(9_999.0, 0.0), at(2.0, 9_996.0), 5.0),
+            (at(0.0, 0.0), at(5_000.0, 0.0), 5_000.0),
+            (at(-1.0, 10_001.0), at(9_999.0, 1.0), 0.0),
+        ] {
+            let found = space.distance(one, other);
+            assert!((found - expected).abs() < 1e-4, "{one:?} to {other:?}: {found} instead of {expected}");
+            assert_eq!(one.distance_squared(other), other.distance_squared(one));
+        }
+    }
+
+    #[test]
+    fn velocities_stay_below_the_greatest_speed_and_favour_no_direction() {
+        let (space, mut rng) = (Space::new(10_000.0), Rng::new(1, 1));
+        let (mut sum_x, mut sum_y) = (0.0, 0.0);
+        const DRAWS: u32 = 10_000;
+        for _ in 0..DRAWS {
+            let start = Point { x: 0, y: 0 };
+            let velocity = space.draw_velocity(&mut rng, 10.0);
+            assert!(space.distance(start, start.moved(velocity)) <= 10.0 + 1e-5);
+            sum_x += f64::from(velocity.x) * 10_000.0 / TICKS;
+            sum_y += f64::from(velocity.y) * 10_000.0 / TICKS;
+        }
+        // The deviation of a component is 10 / sqrt(6); five standard deviations of the mean.
+        let limit = 5.0 * 10.0 / 6f64.sqrt() / f64::from(DRAWS).sqrt();
+        let (mean_x, mean_y) = (sum_x / f64::from(DRAWS), sum_y / f64::from(DRAWS));
+        assert!(mean_x.abs() < limit && mean_y.abs() < limit, "{mean_x}, {mean_y}");
+    }
+}

@@ -1,0 +1,200 @@
+//! Movements of hosts from files of other tools.
+//!
+//! Two formats: the movement commands of ns-2 that its tool `setdest`, BonnMotion and SUMO write ([`Format::Setdest`]), and
+//! BonnMotion's own ([`Format::BonnMotion`]). Both become a list of *waypoints* a host: where it is at what time. Between two
+//! of them a host moves straight and evenly; before the first and after the last it stays.
+//!
+//! Invariants: no text makes a reader panic; what is not understood is refused with file, line and column, and what is allowed. The
+//! memory needed is bounded by the length of the file, and that by [`MOST_BYTES`].
+
+mod bonnmotion;
+mod setdest;
+
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+
+use paceline_kernel::Time;
+use paceline_scenario::ScenarioError;
+
+use super::MOST_HOSTS;
+use super::space::{Point, Space};
+
+/// A file may have so many bytes.
+pub const MOST_BYTES: u64 = 256 << 20;
+/// A coordinate is at most so far from zero.
+const FARTHEST: f64 = 1e7;
+/// The latest time in a file.
+const LATEST_S: f64 = 1e8;
+
+/// The format of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// ns-2: `$node_(0) set X_ 10.0` and `$ns_ at 1.5 "$node_(0) setdest 20.0 30.0 2.5"`.
+    Setdest,
+    /// BonnMotion's `.movements`: a line a host of `time x y` and so on.
+    BonnMotion,
+}
+
+impl Format {
+    /// All of them, with the name used in scenario files.
+    pub const ALL: [(&'static str, Self); 2] = [("setdest", Self::Setdest), ("bonnmotion", Self::BonnMotion)];
+}
+
+/// A mistake in a file: where, what, and what is allowed instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Flaw {
+    at: Range<usize>,
+    problem: String,
+    allowed: String,
+}
+
+/// Where a host is when.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Waypoint {
+    at_ns: u64,
+    x: f64,
+    y: f64,
+}
+
+/// How all hosts move.
+///
+/// ```
+/// use paceline_models::wireless::trace::{Format, Trace};
+/// let trace = Trace::read("two.movements", "0 0 0 10 100 0\n0 5 5\n", Format::BonnMotion)?;
+/// assert_eq!(trace.hosts(), 2);
+/// assert_eq!(trace.position(0, paceline_kernel::Time::secs(4)), (40.0, 0.0));
+/// # Ok::<(), paceline_scenario::ScenarioError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    hosts: Vec<Vec<Waypoint>>,
+    /// The least coordinates of all waypoints, and how far they reach from there.
+    least: (f64, f64),
+    extent: f64,
+}
+
+impl Trace {
+    /// Reads a file.
+    pub fn load(path: &Path, format: Format) -> Result<Self, ScenarioError> {
+        let mut bytes = Vec::new();
+        File::open(path)
+            .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
+            .map_err(|reason| ScenarioError::unreadable(path, &reason))?;
+        let name = path.display().to_string();
+        if bytes.len() as u64 > MOST_BYTES {
+            let allowed = format!("at most {MOST_BYTES} bytes");
+            return Err(ScenarioError::in_file(&name, "", 0..0, "the file is too long", allowed));
+        }
+        // Comments may be in any encoding; whatever is read is ASCII.
+        Self::read(&name, &String::from_utf8_lossy(&bytes), format)
+    }
+
+    /// Reads the text of the file `name`.
+    pub fn read(name: &str, text: &str, format: Format) -> Result<Self, ScenarioError> {
+        let read = match format {
+            Format::Setdest => setdest::read(text),
+            Format::BonnMotion => bonnmotion::read(text),
+        };
+        let hosts =
+            read.map_err(|flaw| ScenarioError::in_file(name, text, flaw.at, flaw.problem, flaw.allowed))?;
+        if hosts.is_empty() {
+            let problem = "no host moves in this file";
+            return Err(ScenarioError::in_file(name, text, 0..0, problem, "at least one host"));
+        }
+        let (mut least, mut most) = ((f64::MAX, f64::MAX), (f64::MIN, f64::MIN));
+        for waypoint in hosts.iter().flatten() {
+            least = (least.0.min(waypoint.x), least.1.min(waypoint.y));
+            most = (most.0.max(waypoint.x), most.1.max(waypoint.y));
+        }
+        let extent = (most.0 - least.0).max(most.1 - least.1);
+        Ok(Self { hosts, least, extent })
+    }
+
+    /// The number of hosts.
+    pub fn hosts(&self) -> u32 {
+        self.hosts.len() as u32
+    }
+
+    /// Where a host is at `time`, in the units of the file.
+    pub fn position(&self, host: u32, time: Time) -> (f64, f64) {
+        let (waypoints, now) = (&self.hosts[host as usize], time.as_nanos());
+        let after = waypoints.partition_point(|waypoint| waypoint.at_ns <= now);
+        match (after.checked_sub(1).map(|before| waypoints[before]), waypoints.get(after)) {
+            (Some(before), Some(after)) => between(before, *after, now),
+            (Some(only), None) => (only.x, only.y),
+            (None, Some(first)) => (first.x, first.y),
+            (None, None) => unreachable!("every host has a waypoint"),
+        }
+    }
+
+    /// A torus that none of these hosts can look across with this range.
+    pub(crate) fn space(&self, range: f64) -> Space {
+        // A little more than needed, as places are rounded.
+        Space::new((self.extent + range).max(4.0 * range) * 1.001)
+    }
+
+    /// Where a host is at `time`, on the torus of [`Trace::space`].
+    pub(crate) fn place(&self, space: Space, host: u32, time: Time) -> Point {
+        let (x, y) = self.position(host, time);
+        Point { x: space.ticks(x - self.least.0), y: space.ticks(y - self.least.1) }
+    }
+}
+
+/// On the straight way between two waypoints, of which the second is later than `now`.
+fn between(before: Waypoint, after: Waypoint, now: u64) -> (f64, f64) {
+    let share = (now - before.at_ns) as f64 / (after.at_ns - before.at_ns) as f64;
+    (before.x + (after.x - before.x) * share, before.y + (after.y - before.y) * share)
+}
+
+/// A word of the text, and the bytes it takes there.
+#[derive(Clone, Debug)]
+struct Word<'t> {
+    text: &'t str,
+    at: Range<usize>,
+}
+
+impl Word<'_> {
+    fn refuse(&self, problem: impl Into<String>, allowed: impl Into<String>) -> Flaw {
+        Flaw { at: self.at.clone(), problem: problem.into(), allowed: allowed.into() }
+    }
+
+    fn number(&self, what: &str, least: f64, most: f64) -> Result<f64, Flaw> {
+        let found = self.text.parse::<f64>().ok().filter(|number| (least..=most).contains(number));
+        let refuse =
+            || self.refuse(format!("`{}` as {what}", self.text), format!("a number from {least} to {most}"));
+        // No negative zero.
+        found.map(|number| number + 0.0).ok_or_else(refuse)
+    }
+
+    fn coordinate(&self) -> Result<f64, Flaw> {
+        self.number("a coordinate", -FARTHEST, FARTHEST)
+    }
+
+    /// A time in seconds, in nanoseconds.
+    fn time_ns(&self) -> Result<u64, Flaw> {
+        Ok(libm::round(self.number("a time in seconds", 0.0, LATEST_S)? * 1e9) as u64)
+    }
+}
+
+/// The lines of a text that are neither empty nor comments, word by word; quotes separate words too.
+fn lines(text: &str) -> impl Iterator<Item = Vec<Word<'_>>> {
+    let base = text.as_ptr() as usize;
+    text.lines().filter_map(move |line| {
+        let start = line.as_ptr() as usize - base;
+        let mut words = Vec::new();
+        let mut place = 0;
+        for piece in line.split([' ', '\t', '"', '\r']) {
+            if !piece.is_empty() {
+                let at = start + place..start + place + piece.len();
+                words.push(Word { text: piece, at });
+            }
+            place += piece.len() + 1;
+        }
+        words.first().is_some_and(|word| !word.text.starts_with('#')).then_some(words)
+    })
+}
+
+#[cfg(test)]
+mod test;

@@ -1,0 +1,154 @@
+//! Movement commands of ns-2: where hosts are at first, and when they set out for where, how fast.
+//!
+//! Known: `$node_(N) set X_ V` (Y_, Z_ too, of which heights are not used), `$ns_ at T "$node_(N) setdest X Y SPEED"`,
+//! `$ns_ at T "$node_(N) set X_ V"`, which is a jump. `$god_` lines, which hold path lengths, are passed over, as are comments.
+//! A host that gets a new destination on its way turns from where it is; one with a speed of zero stops there.
+
+use super::{FARTHEST, Flaw, MOST_HOSTS, Waypoint, Word, between, lines};
+
+/// What a host is told.
+#[derive(Clone, Copy, Debug)]
+enum Command {
+    SetX(f64),
+    SetY(f64),
+    SetDestination { x: f64, y: f64, speed: f64 },
+}
+
+/// The commands for one host.
+#[derive(Debug, Default)]
+struct Orders {
+    x: Option<f64>,
+    y: Option<f64>,
+    /// By time in nanoseconds.
+    timed: Vec<(u64, Command)>,
+    /// Where the host is first named, for messages.
+    named: std::ops::Range<usize>,
+}
+
+pub(super) fn read(text: &str) -> Result<Vec<Vec<Waypoint>>, Flaw> {
+    let mut all: Vec<Orders> = Vec::new();
+    for words in lines(text) {
+        let (time_ns, words) = match words.as_slice() {
+            [first, ..] if first.text == "$god_" => continue,
+            [first, at, time, rest @ ..] if first.text == "$ns_" && at.text == "at" => {
+                let [next, ..] = rest else {
+                    return Err(time.refuse("nothing happens at this time", COMMANDS));
+                };
+                if next.text == "$god_" {
+                    continue;
+                }
+                (Some(time.time_ns()?), rest)
+            }
+            words => (None, words),
+        };
+        let number = host(&words[0])?;
+        let command = command(words, time_ns.is_some())?;
+        if all.len() <= number {
+            all.resize_with(number + 1, Orders::default);
+        }
+        let orders = &mut all[number];
+        if orders.named.is_empty() {
+            orders.named = words[0].at.clone();
+        }
+        match (time_ns, command) {
+            (_, None) => {}
+            (Some(time_ns), Some(command)) => orders.timed.push((time_ns, command)),
+            (None, Some(Command::SetX(x))) => orders.x = Some(x),
+            (None, Some(Command::SetY(y))) => orders.y = Some(y),
+            (None, Some(Command::SetDestination { .. })) => {
+                unreachable!("`command` refuses a destination without a time")
+            }
+        }
+    }
+    let hosts = all.iter().enumerate().map(|(number, orders)| waypoints(number, orders));
+    hosts.collect()
+}
+
+const COMMANDS: &str =
+    "`$node_(N) set X_ V` (or Y_, Z_), `$ns_ at T \"$node_(N) setdest X Y SPEED\"`, `$god_ ...`";
+
+/// The number of the host that a command is for.
+fn host(word: &Word<'_>) -> Result<usize, Flaw> {
+    let Some(number) = word.text.strip_prefix("$node_(").and_then(|rest| rest.strip_suffix(')')) else {
+        return Err(word.refuse(format!("`{}` in front", word.text), COMMANDS));
+    };
+    let known = number.parse::<u32>().ok().filter(|number| *number < MOST_HOSTS);
+    let allowed = || format!("a whole number below {MOST_HOSTS}");
+    known.map(|number| number as usize).ok_or_else(|| word.refuse(format!("host `{number}`"), allowed()))
+}
+
+/// The command in `words`, of which the first is the host; none for a height.
+fn command(words: &[Word<'_>], timed: bool) -> Result<Option<Command>, Flaw> {
+    match words {
+        [_, set, axis, value] if set.text == "set" => {
+            let value = value.coordinate()?;
+            match axis.text {
+                "X_" => Ok(Some(Command::SetX(value))),
+                "Y_" => Ok(Some(Command::SetY(value))),
+                "Z_" => Ok(None),
+                other => Err(axis.refuse(format!("`{other}` is set"), "X_, Y_ or Z_")),
+            }
+        }
+        [_, setdest, x, y, speed] if setdest.text == "setdest" => {
+            if !timed {
+                let problem = "a destination without the time to set out";
+                return Err(setdest.refuse(problem, "`$ns_ at T \"$node_(N) setdest X Y SPEED\"`"));
+            }
+            let speed = speed.number("a speed", 0.0, FARTHEST)?;
+            Ok(Some(Command::SetDestination { x: x.coordinate()?, y: y.coordinate()?, speed }))
+        }
+        [host, ..] => Err(host.refuse("this command is not known", COMMANDS)),
+        [] => unreachable!("the caller has read the host from the first word"),
+    }
+}
+
+/// Where a host with these commands is when.
+fn waypoints(number: usize, orders: &Orders) -> Result<Vec<Waypoint>, Flaw> {
+    let (Some(x), Some(y)) = (orders.x, orders.y) else {
+        let problem = format!("host {number} has no place at first");
+        let allowed =
+            format!("`$node_({number}) set X_ V` and the same for Y_, and host numbers without gaps");
+        return Err(Flaw { at: orders.named.clone(), problem, allowed });
+    };
+    let mut commands = orders.timed.clone();
+    commands.sort_by_key(|(time_ns, _)| *time_ns);
+    let mut here = Waypoint { at_ns: 0, x, y };
+    let mut waypoints = vec![here];
+    // Where the host is on its way to, and when it gets there.
+    let mut target: Option<Waypoint> = None;
+    for (now, command) in commands {
+        if let Some(there) = target {
+            if there.at_ns <= now {
+                here = there;
+                waypoints.push(here);
+                target = None;
+            } else {
+                let (x, y) = between(here, there, now);
+                here = Waypoint { at_ns: now, x, y };
+            }
+        }
+        if here.at_ns < now || target.is_some() {
+            here.at_ns = now;
+            waypoints.push(here);
+        }
+        match command {
+            // On its way it goes on from the new place to the destination, in the time it would have needed.
+            Command::SetX(x) => here.x = x,
+            Command::SetY(y) => here.y = y,
+            Command::SetDestination { x, y, speed } => {
+                let length = libm::sqrt((x - here.x) * (x - here.x) + (y - here.y) * (y - here.y));
+                let travel_ns = length / speed * 1e9;
+                target = (speed > 0.0 && length > 0.0).then(|| Waypoint {
+                    at_ns: now.saturating_add(travel_ns as u64).max(now + 1),
+                    x,
+                    y,
+                });
+            }
+        }
+        if waypoints.last() != Some(&here) {
+            waypoints.push(here);
+        }
+    }
+    waypoints.extend(target);
+    Ok(waypoints)
+}
