@@ -295,7 +295,8 @@ impl Model for Wireless {
 
     fn finish(&self, lp: LpId, state: &Entity, output: &mut Output) {
         if let Entity::Host(host) = state {
-            output.hosts.push(HostLine { host: lp.0, at: host.at, pings: host.pings, heard: host.heard });
+            let Host { at, pings, heard, computed, .. } = *host;
+            output.hosts.push(HostLine { host: lp.0, at, pings, heard, computed });
         }
     }
 }

@@ -112,3 +112,13 @@ fn anaheim_with_lights_and_full_roads() {
 fn chicago_sketch() {
     agrees("Chicago Sketch");
 }
+
+#[test]
+fn wireless() {
+    agrees("Wireless");
+}
+
+#[test]
+fn wireless_with_pings_singly() {
+    agrees("Wireless, pings singly");
+}

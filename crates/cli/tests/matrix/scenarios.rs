@@ -29,7 +29,7 @@ const fn scenario(
 }
 
 /// All of them.
-pub const SCENARIOS: [Scenario; 10] = [
+pub const SCENARIOS: [Scenario; 12] = [
     scenario("BLB", "blb", &[], &[], ["100s", "1000s"]),
     scenario("ULB", "ulb", &[], &[], ["100s", "1000s"]),
     scenario("HLB", "hlb", &[], &[], ["2.2s", "8s"]),
@@ -58,6 +58,14 @@ pub const SCENARIOS: [Scenario; 10] = [
         ["5min", "1h"],
     ),
     scenario("Chicago Sketch", "chicago-sketch", &["model.demand=0.2"], CHICAGO, ["5min", "4h"]),
+    scenario("Wireless", "wireless", &["model.hosts=600", "model.computation=light"], &[], ["12.3s", "300s"]),
+    scenario(
+        "Wireless, pings singly",
+        "wireless",
+        &["model.hosts=400", "model.computation=light", "model.deliveries=singly", "model.deal=number"],
+        &[],
+        ["12.5s", "200s"],
+    ),
 ];
 
 impl Scenario {

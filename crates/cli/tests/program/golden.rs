@@ -29,6 +29,7 @@ const DIGESTS: &[(&str, &str)] = &[
     ("traffic-grid-small", "0b48d48786429db3"),
     ("ulb", "8874d658c79193f7"),
     ("vsb", "34369bd6297dc964"),
+    ("wireless", "0"),
 ];
 
 #[test]

@@ -22,7 +22,9 @@ impl Deal {
 /// The LPs of `wireless` among at most `federates` federates.
 pub(super) fn partition(wireless: &Wireless, deal: Deal, federates: u32) -> Partition {
     let (hosts, regions) = (wireless.hosts, wireless.grid.count());
-    let federates = federates.max(1);
+    if federates <= 1 {
+        return Partition::runs(hosts + regions, 1);
+    }
     match deal {
         Deal::Number => {
             let share =

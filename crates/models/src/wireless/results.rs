@@ -31,6 +31,8 @@ pub struct HostLine {
     pub pings: u32,
     /// Pings that it heard.
     pub heard: u64,
+    /// What it computed about them, added up.
+    pub computed: u64,
 }
 
 impl Output {
