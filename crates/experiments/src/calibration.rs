@@ -165,6 +165,73 @@ pub const CONSTANTS: &[Constant] = &[
         "ps",
         "one word of the shared page looked at: two or three cycles, and a line from the second-level cache for every 8 to 16 words",
     ),
+    constant(
+        "artis.host",
+        2_000,
+        "ns",
+        "a host moves and pings in a step: two events, of about half of psx.event each on a CPU with a higher clock",
+    ),
+    constant(
+        "artis.ping",
+        2_000,
+        "ns",
+        "a ping is handled by who hears it: an event, as psx.event; the paper calls this model computation intensive",
+    ),
+    constant(
+        "artis.copy",
+        500,
+        "ns",
+        "a small message put into shared memory or taken out, with its lock: some lines of cache go from CPU to CPU over the front-side bus",
+    ),
+    constant(
+        "artis.look",
+        1_000,
+        "ns",
+        "a system call on a Pentium 4 that looks for messages, or begins to wait",
+    ),
+    constant(
+        "artis.signal",
+        3_000,
+        "ns",
+        "waking another thread: a system call, and its place in the run queue",
+    ),
+    constant(
+        "artis.timed_wait",
+        2_000_000,
+        "ns",
+        "the shortest timed wait of a 2.6 kernel, which has 1000 ticks a second: to the tick after the next",
+    ),
+    constant("artis.decision", 700, "ns", "timer interrupt and scheduler: as psx.decision"),
+    constant(
+        "artis.switch",
+        2_500,
+        "ns",
+        "switch between threads, with a cold first-level cache after it: as psx.switch",
+    ),
+    constant("artis.migration", 3_000, "ns", "the other CPU's caches are cold: as psx.migration"),
+    constant("artis.page_write", 500, "ns", "as psx.page_write"),
+    constant("artis.slice", 100_000_000, "ns", "time slice of the O(1) scheduler of Linux 2.6"),
+    constant("artis.tick", 1_000_000, "ns", "1000 ticks a second in Linux 2.6"),
+    constant(
+        "artis.smt",
+        600,
+        "permille",
+        "two hyper-threads of a Pentium 4 together give about 1.2 of one alone (Bulpin and Pratt, 2004); Intel tells of 1.3 at best",
+    ),
+    constant(
+        "artis.send",
+        6_000,
+        "ns",
+        "a small TCP message: system call, stack and driver, some 17,000 cycles of a 2.8 GHz Pentium 4; without a hypervisor about half of cs.send",
+    ),
+    constant("artis.receive", 6_000, "ns", "the same on its way in"),
+    constant(
+        "artis.nic",
+        2_000,
+        "ns",
+        "driver and interrupt of a gigabit NIC, per packet: moderated interrupts come for several",
+    ),
+    constant("artis.byte", 1_000, "ps", "a byte copied with a cold cache: as cs.byte"),
 ];
 
 /// The values of all constants.

@@ -10,6 +10,12 @@ pub type Experiment = batch::Experiment<InProcess>;
 
 /// All of them.
 pub fn experiments() -> Vec<Experiment> {
-    [crate::psx::EXPERIMENTS, crate::nsx::EXPERIMENTS, crate::sg::EXPERIMENTS, crate::cs::EXPERIMENTS]
-        .concat()
+    [
+        crate::psx::EXPERIMENTS,
+        crate::nsx::EXPERIMENTS,
+        crate::sg::EXPERIMENTS,
+        crate::cs::EXPERIMENTS,
+        crate::artis::EXPERIMENTS,
+    ]
+    .concat()
 }

@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod artis;
 mod calibration;
 mod catalogue;
 mod cs;

@@ -131,6 +131,7 @@ impl MachineScenario {
             (policies::settings(&self.policy, kind)?, policies::settings(&self.dom0.settings, kind)?);
         let host = |part: &HostPart| HostSpec {
             smt: part.smt,
+            siblings: part.siblings,
             policy: PolicySpec { kind: kind.to_owned(), settings: policy.clone() },
             dom0_vcpus: self.dom0.vcpus,
             dom0_pins: self.dom0.pins.clone(),

@@ -57,4 +57,4 @@ pub use machine::{Ran, run, run_observed};
 pub use observer::Observer;
 pub use program::{Guest, Message, Op, Outgoing, ProcessId, Program, Wait};
 pub use report::{DomainReport, Ended, HostReport, Report};
-pub use spec::{DomainSpec, HostSpec, LinkSpec, MachineSpec, PolicySpec};
+pub use spec::{DomainSpec, HostSpec, LinkSpec, MachineSpec, PolicySpec, Siblings};

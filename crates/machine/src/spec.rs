@@ -28,8 +28,10 @@ pub struct HostSpec {
     pub name: String,
     /// Physical CPUs.
     pub pcpus: u32,
-    /// Whether PCPUs 0 and 1, 2 and 3, ... are siblings that share a core.
+    /// Whether two PCPUs each are siblings that share a core.
     pub smt: bool,
+    /// Which of them are, where some are.
+    pub siblings: Siblings,
     /// The hypervisor's scheduling policy.
     pub policy: PolicySpec,
     /// VCPUs of the privileged domain.
@@ -38,6 +40,29 @@ pub struct HostSpec {
     pub dom0_pins: Vec<u32>,
     /// Settings of the privileged domain under the policy.
     pub dom0_settings: Settings,
+}
+
+/// How PCPUs that share a core are numbered. Policies that take the first PCPU that idles spread VCPUs over cores only where
+/// siblings stand apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Siblings {
+    /// PCPUs 0 and 1, 2 and 3, ..., as Xen numbers them.
+    #[default]
+    Adjacent,
+    /// Those of the second half share the cores of the first half in its order, as the firmware of PCs numbers them.
+    Apart,
+}
+
+impl Siblings {
+    /// The PCPU that shares the core of `pcpu`, on a host of `pcpus` of them, an even number.
+    pub const fn of(self, pcpu: u32, pcpus: u32) -> u32 {
+        let half = pcpus / 2;
+        match self {
+            Self::Adjacent => pcpu ^ 1,
+            Self::Apart if pcpu < half => pcpu + half,
+            Self::Apart => pcpu - half,
+        }
+    }
 }
 
 /// A policy by name, with its settings.
@@ -73,6 +98,9 @@ pub struct DomainSpec {
     pub vcpus: u32,
     /// Where they are pinned, by VCPU; those beyond the end are not.
     pub pins: Vec<u32>,
+    /// Whether each process has a VCPU of its own, in their order, and no other. The domain is then an operating system on the
+    /// bare machine: its threads are the VCPUs, its scheduler is the host's policy.
+    pub threads: bool,
     /// Its settings under the host's policy.
     pub settings: Settings,
     /// Its processes.
@@ -93,6 +121,7 @@ impl HostSpec {
             name: name.into(),
             pcpus,
             smt: false,
+            siblings: Siblings::Adjacent,
             policy: PolicySpec { kind: kind.into(), settings: Settings::default() },
             dom0_vcpus: 1,
             dom0_pins: Vec::new(),
@@ -109,6 +138,7 @@ impl DomainSpec {
             host,
             vcpus: 1,
             pins: Vec::new(),
+            threads: false,
             settings: Settings::default(),
             processes,
             arrives_ns: 0,

@@ -8,14 +8,15 @@ use std::collections::VecDeque;
 use paceline_policy::{NewDomain, Policy, Settings};
 
 use crate::ids::{DomId, GuestId, HostId, PacketId, PcpuId, Span, VcpuId};
-use crate::{HostReport, ProcessId};
+use crate::{HostReport, ProcessId, Siblings};
 
 /// A host.
 #[derive(Debug)]
 pub struct Host {
     pub policy: Box<dyn Policy>,
     pub pcpus: Span<PcpuId>,
-    pub smt: bool,
+    /// How PCPUs share cores, if they do.
+    pub siblings: Option<Siblings>,
     /// The numbers under which the timers of the policy were last set.
     pub timers: Vec<u32>,
     /// Messages that wait for the privileged domain.
@@ -136,6 +137,8 @@ pub struct Guest {
     pub host: HostId,
     pub here: bool,
     pub background: bool,
+    /// Whether each process has a VCPU of its own.
+    pub threads: bool,
     /// How it comes, until it has.
     pub comer: Option<Comer>,
     pub vcpus: Span<VcpuId>,

@@ -3,7 +3,7 @@
 //! Invariant: names of hosts are unique, and links lead from one of them to another.
 
 use paceline_kernel::Time;
-use paceline_machine::{Costs, LinkSpec};
+use paceline_machine::{Costs, LinkSpec, Siblings};
 use paceline_scenario::{Scenario, ScenarioError, Section};
 
 const PCPUS_MAX: u32 = 4_096;
@@ -16,6 +16,7 @@ pub(super) struct HostPart {
     pub name: String,
     pub pcpus: u32,
     pub smt: bool,
+    pub siblings: Siblings,
 }
 
 /// The privileged domain, the same on every host.
@@ -94,8 +95,10 @@ pub(super) fn hosts(scenario: &mut Scenario) -> Result<Vec<HostPart>, ScenarioEr
             let problem = format!("{pcpus} PCPUs cannot be siblings two by two");
             return Err(section.refuse("pcpus", problem, "an even number where `smt` is true"));
         }
+        let numberings = [("adjacent", Siblings::Adjacent), ("apart", Siblings::Apart)];
+        let siblings = section.choice("siblings", &numberings, Some(Siblings::default()))?;
         section.finish()?;
-        hosts.push(HostPart { name, pcpus, smt });
+        hosts.push(HostPart { name, pcpus, smt, siblings });
     }
     Ok(hosts)
 }

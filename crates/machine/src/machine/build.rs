@@ -59,6 +59,10 @@ fn check_domain(domain: &DomainSpec, hosts: &[HostSpec]) -> Result<(), MachineEr
     if domain.vcpus == 0 {
         return Err(refused(format!("VCPUs of {name}"), 0, "at least 1"));
     }
+    if domain.threads && domain.vcpus as usize != domain.processes.len() {
+        let allowed = format!("one for each of its {} processes", domain.processes.len());
+        return Err(refused(format!("VCPUs of {name}, whose processes are threads"), domain.vcpus, allowed));
+    }
     if domain.processes.is_empty() {
         return Err(refused(format!("processes of {name}"), 0, "at least 1"));
     }
@@ -176,7 +180,7 @@ impl<'a> Machine<'a> {
             report: HostReport { name: spec.name, ..HostReport::default() },
             policy,
             pcpus,
-            smt: spec.smt,
+            siblings: spec.smt.then_some(spec.siblings),
             timers: Vec::new(),
             pending: 0,
             dom0,
@@ -220,6 +224,7 @@ impl<'a> Machine<'a> {
             host,
             here: false,
             background: spec.background,
+            threads: spec.threads,
             comer: Some(Comer { domain, settings: spec.settings }),
             vcpus,
             processes,

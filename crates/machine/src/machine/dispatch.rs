@@ -150,19 +150,20 @@ impl Machine<'_> {
 
     /// Speed of what runs on `pcpu`, in thousandths of a core.
     fn permille(&self, pcpu: PcpuId) -> u64 {
-        let own = &self.hosts[self.pcpus[pcpu].host];
-        let sibling = own.pcpus.at(own.pcpus.offset_of(pcpu) ^ 1);
-        let shared = own.smt && self.pcpus.get(sibling).is_some_and(|other| other.running.is_some());
+        let shared = self.sibling(pcpu).is_some_and(|other| self.pcpus[other].running.is_some());
         if shared { self.costs.smt_permille } else { 1_000 }
+    }
+
+    /// The PCPU that shares the core of `pcpu`, if one does.
+    fn sibling(&self, pcpu: PcpuId) -> Option<PcpuId> {
+        let own = &self.hosts[self.pcpus[pcpu].host];
+        let siblings = own.siblings?;
+        Some(own.pcpus.at(siblings.of(own.pcpus.offset_of(pcpu), own.pcpus.count())))
     }
 
     /// The sibling of `pcpu` has the core for itself from now on, or does not any more.
     fn sibling_changes(&mut self, pcpu: PcpuId) {
-        let own = &self.hosts[self.pcpus[pcpu].host];
-        if !own.smt {
-            return;
-        }
-        let sibling = own.pcpus.at(own.pcpus.offset_of(pcpu) ^ 1);
+        let Some(sibling) = self.sibling(pcpu) else { return };
         if let Some(vcpu) = self.pcpus[sibling].running
             && self.vcpus[vcpu].segment.is_some()
         {

@@ -48,7 +48,7 @@ impl Machine<'_> {
                 continue;
             };
             if self.vcpus[vcpu].quantum_ns == 0 {
-                if !self.guests[guest].ready.is_empty() {
+                if self.shares_vcpu(guest) {
                     self.rotate(vcpu, guest, process);
                     continue;
                 }
@@ -80,7 +80,15 @@ impl Machine<'_> {
 
     /// Puts the process that has been ready for longest on `vcpu`. Returns whether there is one.
     fn take_ready(&mut self, vcpu: VcpuId, guest: GuestId) -> bool {
-        let Some(process) = self.guests[guest].ready.pop_front() else { return false };
+        let own = &mut self.guests[guest];
+        let process = match own.threads {
+            false => own.ready.pop_front(),
+            true => {
+                let thread = own.processes.at(own.vcpus.offset_of(vcpu));
+                own.ready.iter().position(|ready| *ready == thread).and_then(|place| own.ready.remove(place))
+            }
+        };
+        let Some(process) = process else { return false };
         let own = &mut self.vcpus[vcpu];
         own.current = Some(process);
         own.quantum_ns = self.costs.guest_quantum_ns;
@@ -96,7 +104,7 @@ impl Machine<'_> {
     fn run_process(&mut self, vcpu: VcpuId, guest: GuestId, process: ProcessId) -> bool {
         let next = self.next_of(process, vcpu);
         // It may have woken others of its guest just now.
-        let others = !self.guests[guest].ready.is_empty();
+        let others = self.shares_vcpu(guest);
         let quantum_ns = if others { self.vcpus[vcpu].quantum_ns } else { u64::MAX };
         match next {
             Next::Run(work_ns) => self.begin(vcpu, Doing::Process, Some(work_ns.min(quantum_ns))),
@@ -113,6 +121,12 @@ impl Machine<'_> {
             }
         }
         false
+    }
+
+    /// Whether others of the guest are ready that could have a VCPU instead of who has it.
+    fn shares_vcpu(&self, guest: GuestId) -> bool {
+        let own = &self.guests[guest];
+        !own.threads && !own.ready.is_empty()
     }
 
     /// The process on `vcpu` goes to the end of those that are ready.
@@ -330,6 +344,10 @@ impl Machine<'_> {
         let own = &mut self.guests[guest];
         own.ready.push_back(process);
         let vcpus = own.vcpus;
+        if own.threads {
+            let thread = own.processes.offset_of(process);
+            return self.notify(vcpus.at(thread));
+        }
         let last = vcpus.at(last);
         let place = |vcpu: VcpuId| self.vcpus[vcpu].place;
         let looks = |vcpu: VcpuId| {

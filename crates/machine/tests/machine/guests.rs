@@ -1,6 +1,6 @@
 //! The scheduler of a guest: its processes on its VCPUs, by quanta, and the VCPUs it wakes for them.
 
-use paceline_machine::Wait;
+use paceline_machine::{DomainSpec, Wait, run};
 
 use crate::lab::{MS, US, domain, hog, host, ran, watched};
 use crate::script::{Act, Script};
@@ -180,4 +180,26 @@ fn who_is_alone_has_a_new_quantum_when_the_old_one_is_over() {
     spec.domains.push(domain("guest", &[&[BLOCK], &works]));
     // The second quantum began when the first was seen to be used up, at 1.2 ms.
     assert_eq!(Script::got_ns(&ran(spec), 0), [2_200 * US]);
+}
+
+#[test]
+fn threads_keep_their_vcpus_and_share_none() {
+    // Pinned to one PCPU each: the first thread has one for itself, and the others share one, though it is busy and the first
+    // one is not.
+    let mut spec = host(2);
+    let work = [Act::Sleep(100 * US), Act::Compute(MS)];
+    let guest = domain("guest", &[&[Act::Sleep(100 * US)], &work, &work]);
+    spec.domains.push(DomainSpec { threads: true, vcpus: 3, pins: vec![0, 1, 1], ..guest });
+    let ran = ran(spec);
+    let done: Vec<_> = (0..3).map(|process| Script::done_ns(&ran, process)).collect();
+    assert_eq!(done, [100 * US, 1_100 * US, 2_100 * US]);
+}
+
+#[test]
+fn threads_without_a_vcpu_each_are_refused() {
+    let mut spec = host(2);
+    let guest = domain("guest", &[&[Act::Sleep(US)], &[Act::Sleep(US)]]);
+    spec.domains.push(DomainSpec { threads: true, ..guest });
+    let error = run(spec).expect_err("one VCPU is too few");
+    assert!(error.to_string().contains("one for each of its 2 processes"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! Random machines that can be built again and again.
 
-use paceline_machine::{Costs, DomainSpec, HostSpec, LinkSpec, MachineSpec, Wait};
+use paceline_machine::{Costs, DomainSpec, HostSpec, LinkSpec, MachineSpec, Siblings, Wait};
 use paceline_policy::{Setting, Settings};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -13,6 +13,7 @@ use crate::script::{Act, repeated, script};
 pub struct HostPlan {
     pub pcpus: u32,
     pub smt: bool,
+    pub siblings: Siblings,
     pub dom0_vcpus: u32,
 }
 
@@ -23,6 +24,7 @@ pub struct DomainPlan {
     pub vcpus: u32,
     pub processes: u32,
     pub pin: Option<u32>,
+    pub threads: bool,
     pub arrives_ns: u64,
     pub leaves_ns: Option<u64>,
     pub background: bool,
@@ -53,6 +55,7 @@ impl Plan {
     pub fn spec(&self, kind: &str) -> MachineSpec {
         let host = |(number, plan): (usize, &HostPlan)| HostSpec {
             smt: plan.smt,
+            siblings: plan.siblings,
             dom0_vcpus: plan.dom0_vcpus,
             ..HostSpec::new(format!("host {number}"), plan.pcpus, kind)
         };
@@ -81,6 +84,7 @@ impl Plan {
             spec.domains.push(DomainSpec {
                 vcpus: plan.vcpus,
                 pins: plan.pin.into_iter().collect(),
+                threads: plan.threads,
                 arrives_ns: plan.arrives_ns,
                 leaves_ns: plan.leaves_ns,
                 background: plan.background,
@@ -132,9 +136,10 @@ fn costs() -> impl Strategy<Value = Costs> {
 }
 
 fn host() -> impl Strategy<Value = HostPlan> {
-    (1..=2u32, any::<bool>(), 1..=2u32).prop_map(|(cores, smt, dom0_vcpus)| {
+    (1..=2u32, any::<bool>(), any::<bool>(), 1..=2u32).prop_map(|(cores, smt, apart, dom0_vcpus)| {
         let pcpus = if smt { cores * 2 } else { cores + 1 };
-        HostPlan { pcpus, smt, dom0_vcpus }
+        let siblings = if apart { Siblings::Apart } else { Siblings::Adjacent };
+        HostPlan { pcpus, smt, siblings, dom0_vcpus }
     })
 }
 
@@ -166,7 +171,17 @@ fn empty(domains: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = Plan
             let host = host.index(hosts.len());
             let vcpus = vcpus.min(hosts[host].pcpus);
             let (arrives_ns, leaves_ns, background) = (0, None, false);
-            DomainPlan { host: host as u32, vcpus, processes, pin, arrives_ns, leaves_ns, background }
+            let threads = vcpus == processes;
+            DomainPlan {
+                host: host as u32,
+                vcpus,
+                processes,
+                pin,
+                threads,
+                arrives_ns,
+                leaves_ns,
+                background,
+            }
         });
         let domains: Vec<_> = domains.collect();
         let processes = domains.iter().map(|domain| domain.processes).sum::<u32>() as usize;

@@ -1,8 +1,8 @@
 //! Siblings that share a core: the speed of one changes exactly when the other one starts and stops.
 
-use paceline_machine::{MachineSpec, Wait};
+use paceline_machine::{DomainSpec, MachineSpec, Siblings, Wait};
 
-use crate::lab::{MS, US, host, pinned, ran, watched};
+use crate::lab::{MS, US, domain, host, pinned, ran, watched};
 use crate::script::{Act, Script};
 
 fn siblings(pcpus: u32) -> MachineSpec {
@@ -93,4 +93,39 @@ fn work_that_does_not_divide_evenly_is_done_in_full() {
     assert_eq!(shared, 22 * 1_000);
     let exact = MS + shared * 667 / 1_000;
     assert!((exact..exact + 2_000).contains(&Script::done_ns(&ran, 0)));
+}
+
+#[test]
+fn siblings_that_stand_apart_share_a_core_and_neighbours_do_not() {
+    let times = |pins: [u32; 2]| {
+        let mut spec = siblings(6);
+        spec.hosts[0].siblings = Siblings::Apart;
+        for pin in pins {
+            spec.domains.push(pinned("works", 0, pin, &[Act::Compute(100 * US)]));
+        }
+        ran(spec).report.at_ns
+    };
+    for [one, other] in [[0, 3], [1, 4], [5, 2]] {
+        assert_eq!(times([one, other]), 200 * US, "{one} and {other}");
+    }
+    for [one, other] in [[0, 1], [2, 3], [4, 5], [0, 5]] {
+        assert_eq!(times([one, other]), 100 * US, "{one} and {other}");
+    }
+}
+
+#[test]
+fn whoever_shares_a_core_with_whom_all_work_is_done_at_the_speed_that_siblings_have() {
+    // Two cores, four threads of equal work without pins: all PCPUs are busy to the end.
+    for numbering in [Siblings::Adjacent, Siblings::Apart] {
+        for permille in [500, 600, 625, 1_000] {
+            let mut spec = siblings(4);
+            spec.hosts[0].siblings = numbering;
+            spec.costs.smt_permille = permille;
+            let work = [Act::Compute(3 * MS)];
+            let domain = domain("threads", &[&work[..]; 4]);
+            spec.domains.push(DomainSpec { threads: true, vcpus: 4, ..domain });
+            let took_ns = ran(spec).report.at_ns;
+            assert_eq!(took_ns, (3 * MS * 1_000).div_ceil(permille), "{numbering:?}, {permille}");
+        }
+    }
 }

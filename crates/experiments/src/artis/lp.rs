@@ -1,0 +1,318 @@
+//! The LPs of the wireless model as programs of the machine, in the three runtimes of the ARTIS paper (section 5.2).
+//!
+//! What an LP does is a load, not the model itself: each step its hosts move and ping, in [`BATCHES`] batches; the pings that may
+//! be heard in other LPs are sent there, and those of others handled as they come; then it waits for the end of the step of
+//! all others. *Multi-threaded*: a main thread computes, a courier moves messages between the LPs, and a third thread, for
+//! the network, has nothing to do on one host. *Single-threaded*: one thread does it all, and looks for messages by `select`
+//! between batches.
+//!
+//! Invariants: messages of a batch are one message of the machine, whose costs are those of all its messages; all LPs do
+//! the same whatever the runtime, the scheduler and the machine: what differs is who does it, and who waits how.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use paceline_kernel::Rng;
+use paceline_machine::{Guest, Op, Outgoing, ProcessId, Program, Wait};
+
+/// Batches of a step.
+pub const BATCHES: u32 = 8;
+
+/// How the threads of an LP wait for each other, or that there is one only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runtime {
+    /// They look every so many nanoseconds.
+    TimedWait(u64),
+    /// They are woken.
+    Signals,
+    /// One thread does it all.
+    SingleThreaded,
+}
+
+impl Runtime {
+    /// Threads of an LP.
+    pub const fn threads(self) -> u32 {
+        match self {
+            Self::SingleThreaded => 1,
+            Self::TimedWait(_) | Self::Signals => 3,
+        }
+    }
+
+    /// What a thread does that has nothing to do.
+    const fn wait(self) -> Op {
+        match self {
+            Self::TimedWait(span_ns) => Op::Sleep(span_ns),
+            Self::Signals | Self::SingleThreaded => Op::Receive(Wait::Block),
+        }
+    }
+}
+
+/// What all LPs do. Times are CPU time in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// How many there are.
+    pub lps: u32,
+    /// How many steps they do.
+    pub steps: u32,
+    /// What an LP does for its own hosts in a step.
+    pub own_ns: f64,
+    /// Pings of an LP that it sends to each other LP in a step, by how far that is around the torus.
+    pub pings: Vec<f64>,
+    /// Handling the ping of another LP.
+    pub ping_ns: f64,
+    /// Putting a message into shared memory, or taking it out.
+    pub copy_ns: f64,
+    /// Looking for messages without waiting.
+    pub look_ns: u64,
+    /// Deviation of the work of a batch, of its mean.
+    pub spread: f64,
+    /// Whether threads tell the scheduler their LVT and when they wait.
+    pub told: bool,
+}
+
+/// Messages from one LP to another.
+#[derive(Clone, Copy, Debug)]
+struct Letter {
+    from: u32,
+    to: u32,
+    step: u32,
+    pings: f64,
+    /// The last of the step.
+    last: bool,
+}
+
+/// That there is nothing more to do.
+#[derive(Debug)]
+struct Stop;
+
+fn send(to: ProcessId, payload: Box<dyn Any + Send>) -> Op {
+    Op::Send(Outgoing { to, bytes: 0, payload })
+}
+
+/// The threads of all LPs, which are the processes from 0 on, those of an LP one after the other: main thread first.
+pub fn programs(load: &Load, runtime: Runtime) -> Vec<Box<dyn Program>> {
+    let load = Arc::new(load.clone());
+    let mut programs: Vec<Box<dyn Program>> = Vec::new();
+    for lp in 0..load.lps {
+        let common = Common { load: Arc::clone(&load), runtime, lp, queue: VecDeque::new(), tells: None };
+        let rng = Rng::new(1, lp.into());
+        programs.push(Box::new(Main {
+            common: common.clone(),
+            rng,
+            step: 0,
+            batch: 0,
+            ended: [0; 2],
+            stopped: false,
+        }));
+        if runtime.threads() > 1 {
+            programs
+                .push(Box::new(Courier { common: common.clone(), left: 2 * load.steps * (load.lps - 1) }));
+            programs.push(Box::new(Idler { common }));
+        }
+    }
+    programs
+}
+
+/// What all threads have.
+#[derive(Debug)]
+struct Common {
+    load: Arc<Load>,
+    runtime: Runtime,
+    lp: u32,
+    /// What it does next.
+    queue: VecDeque<Op>,
+    /// Whether it has said last that it waits.
+    tells: Option<bool>,
+}
+
+impl Clone for Common {
+    /// One that has nothing to do yet.
+    fn clone(&self) -> Self {
+        let Self { load, runtime, lp, .. } = self;
+        Self { load: Arc::clone(load), runtime: *runtime, lp: *lp, queue: VecDeque::new(), tells: None }
+    }
+}
+
+impl Common {
+    /// The main thread of an LP.
+    fn main(&self, lp: u32) -> ProcessId {
+        ProcessId(lp * self.runtime.threads())
+    }
+
+    /// Who takes messages to other LPs in: the courier, if there is one.
+    fn courier(&self, lp: u32) -> ProcessId {
+        ProcessId(self.main(lp).0 + u32::from(self.runtime.threads() > 1))
+    }
+
+    /// Says whether it waits, and at the start that a simulation goes on.
+    fn tell(&mut self, guest: &mut Guest<'_>, waits: bool) {
+        if !self.load.told || self.tells == Some(waits) {
+            return;
+        }
+        if self.tells.is_none() {
+            guest.flag_simulating(true);
+            guest.report_lvt(0);
+        }
+        guest.flag_waiting(waits);
+        self.tells = Some(waits);
+    }
+
+    fn report(&self, guest: &mut Guest<'_>, step: u32) {
+        if self.load.told {
+            guest.report_lvt(u64::from(step) * 1_000_000_000);
+        }
+    }
+
+    fn compute(&mut self, work_ns: f64) {
+        self.queue.push_back(Op::Compute(work_ns as u64));
+    }
+
+    /// Waits, after a look.
+    fn rest(&mut self, guest: &mut Guest<'_>) -> Op {
+        self.tell(guest, true);
+        self.queue.push_back(self.runtime.wait());
+        Op::Compute(self.load.look_ns)
+    }
+}
+
+/// The main thread, or the only one.
+#[derive(Debug)]
+struct Main {
+    common: Common,
+    rng: Rng,
+    step: u32,
+    batch: u32,
+    /// How many others have ended the step, for even and odd ones.
+    ended: [u32; 2],
+    stopped: bool,
+}
+
+impl Main {
+    /// Computes a batch, and sends what comes of it.
+    fn work(&mut self) {
+        let load = Arc::clone(&self.common.load);
+        let last = self.batch == BATCHES;
+        let mean_ns = load.own_ns / f64::from(BATCHES);
+        self.common.compute(self.rng.normal(mean_ns, mean_ns * load.spread).max(0.0));
+        let from = self.common.lp;
+        for (distance, pings) in (1..load.lps).zip(&load.pings) {
+            let to = (from + distance) % load.lps;
+            let letter = Letter { from, to, step: self.step, pings: pings / f64::from(BATCHES), last };
+            if letter.pings == 0.0 && !last {
+                continue;
+            }
+            let hand_over = if self.common.runtime.threads() > 1 { from } else { to };
+            // Its thread puts each message somewhere: for the courier, or for the other LP.
+            self.common.compute(letter.pings * load.copy_ns);
+            self.common.queue.push_back(send(self.common.courier(hand_over), Box::new(letter)));
+        }
+        if self.common.runtime.threads() == 1 {
+            self.common.compute(load.look_ns as f64);
+        }
+    }
+
+    /// Handles what has come.
+    fn read(&mut self, guest: &mut Guest<'_>) {
+        while let Some(message) = guest.take() {
+            let letter = message.payload.downcast::<Letter>().expect("main threads get letters only");
+            let load = &self.common.load;
+            let work_ns = letter.pings * (load.copy_ns + load.ping_ns);
+            self.ended[letter.step as usize % 2] += u32::from(letter.last);
+            self.common.compute(work_ns);
+        }
+    }
+}
+
+impl Program for Main {
+    fn next(&mut self, guest: &mut Guest<'_>) -> Op {
+        loop {
+            if let Some(op) = self.common.queue.pop_front() {
+                return op;
+            }
+            if self.step == self.common.load.steps {
+                if self.common.runtime.threads() > 1 && !std::mem::replace(&mut self.stopped, true) {
+                    return send(ProcessId(guest.me().0 + 2), Box::new(Stop));
+                }
+                return Op::Done;
+            }
+            self.common.tell(guest, false);
+            self.read(guest);
+            if self.batch < BATCHES {
+                self.batch += 1;
+                self.work();
+                continue;
+            }
+            let ended = &mut self.ended[self.step as usize % 2];
+            if *ended == self.common.load.lps - 1 {
+                (*ended, self.batch) = (0, 0);
+                self.step += 1;
+                self.common.report(guest, self.step);
+            } else if self.common.queue.is_empty() {
+                return self.common.rest(guest);
+            }
+        }
+    }
+
+    fn waits_for(&self) -> String {
+        format!("the end of step {} in other LPs", self.step)
+    }
+}
+
+/// The thread that moves messages between LPs through shared memory.
+#[derive(Debug)]
+struct Courier {
+    common: Common,
+    /// Ends of steps that are to be moved, of this LP and of the others.
+    left: u32,
+}
+
+impl Program for Courier {
+    fn next(&mut self, guest: &mut Guest<'_>) -> Op {
+        loop {
+            if let Some(op) = self.common.queue.pop_front() {
+                return op;
+            }
+            if self.left == 0 {
+                return Op::Done;
+            }
+            self.common.tell(guest, false);
+            let Some(message) = guest.take() else {
+                return self.common.rest(guest);
+            };
+            let letter = message.payload.downcast::<Letter>().expect("couriers get letters only");
+            self.left -= u32::from(letter.last);
+            let Letter { from, to, step, pings, last } = *letter;
+            let own = from == self.common.lp;
+            if own && last {
+                self.common.report(guest, step + 1);
+            }
+            let receiver = if own { self.common.courier(to) } else { self.common.main(to) };
+            self.common.compute(pings * self.common.load.copy_ns);
+            self.common.queue.push_back(send(receiver, letter));
+        }
+    }
+
+    fn waits_for(&self) -> String {
+        format!("{} ends of steps", self.left)
+    }
+}
+
+/// The thread for the network, from which nothing comes on one host.
+#[derive(Debug)]
+struct Idler {
+    common: Common,
+}
+
+impl Program for Idler {
+    fn next(&mut self, guest: &mut Guest<'_>) -> Op {
+        if let Some(op) = self.common.queue.pop_front() {
+            return op;
+        }
+        if guest.take().is_some() { Op::Done } else { self.common.rest(guest) }
+    }
+
+    fn waits_for(&self) -> String {
+        "the end of the run".into()
+    }
+}

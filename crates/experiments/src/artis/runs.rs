@@ -1,0 +1,200 @@
+//! Runs of the wireless model's load on the host of the ARTIS paper, a PC with two hyper-threaded CPUs.
+//!
+//! No hypervisor is simulated here but an operating system: all threads are VCPUs of one domain, and the policy is the kernel's
+//! scheduler. "Linux" stands for the kernels of 2005: time slices of 100 ms, ticks of 1 ms, who wakes goes first while it has
+//! used little time - the credit scheduler with these numbers. "Least LVT" is our PSX+.
+
+use std::collections::BTreeMap;
+
+use paceline_machine::{Costs, DomainSpec, HostSpec, MachineSpec, Siblings, run};
+use paceline_policy::Setting;
+
+use super::lp::{Load, Runtime, programs};
+use crate::Calibration;
+use crate::plan::{Cell, CellError, Measure, Results, Setup};
+
+/// Side of the torus, and range of a ping.
+const SIDE: f64 = 10_000.0;
+const RANGE: f64 = 250.0;
+/// Steps of a published run.
+const STEPS: u32 = 1_000;
+/// Part of the ping's disk that lies beyond a line which crosses it, on average over all distances of the host from the line:
+/// 2 / (3 pi).
+const BEYOND: f64 = 2.0 / (3.0 * std::f64::consts::PI);
+/// CPUs of a host.
+pub const CPUS: u32 = 2;
+
+/// Who runs next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduler {
+    /// As in 2005.
+    Linux,
+    /// Our own.
+    LeastLvt,
+}
+
+impl Scheduler {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Linux, Self::LeastLvt];
+
+    /// Its name in figures.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Linux => "Linux",
+            Self::LeastLvt => "least LVT",
+        }
+    }
+
+    /// A host under it.
+    pub fn host(self, name: &str, smt: bool, calibration: &Calibration) -> HostSpec {
+        let pcpus = if smt { 2 * CPUS } else { CPUS };
+        let kind = match self {
+            Self::Linux => "credit",
+            Self::LeastLvt => "psx-plus",
+        };
+        let mut host = HostSpec { smt, siblings: Siblings::Apart, ..HostSpec::new(name, pcpus, kind) };
+        if self == Self::Linux {
+            let settings = &mut host.policy.settings;
+            settings.set("slice", Setting::Nanos(calibration.get("artis.slice")));
+            settings.set("tick", Setting::Nanos(calibration.get("artis.tick")));
+        }
+        host
+    }
+}
+
+/// How hosts are dealt to LPs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dealing {
+    /// Whatever their places.
+    Scattered,
+    /// In strips of the torus.
+    Strips,
+}
+
+impl Dealing {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Scattered, Self::Strips];
+
+    /// Its name in figures.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Scattered => "scattered",
+            Self::Strips => "strips",
+        }
+    }
+}
+
+/// A run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// Of the LPs.
+    pub runtime: Runtime,
+    /// How many.
+    pub lps: u32,
+    /// Whether hyper-threading is on.
+    pub smt: bool,
+    /// Who runs next.
+    pub scheduler: Scheduler,
+    /// Who has which hosts.
+    pub dealing: Dealing,
+}
+
+/// What things cost on a host of the ARTIS paper.
+pub fn costs(calibration: &Calibration) -> Costs {
+    let get = |name: &str| calibration.get(name);
+    Costs {
+        decision_ns: get("artis.decision"),
+        switch_ns: get("artis.switch"),
+        migration_ns: get("artis.migration"),
+        page_write_ns: get("artis.page_write"),
+        loopback_ns: get("artis.signal"),
+        smt_permille: get("artis.smt"),
+        // A thread that goes on on its own VCPU is no switch.
+        guest_switch_ns: 0,
+        send_ns: get("artis.send"),
+        receive_ns: get("artis.receive"),
+        backend_ns: 0,
+        nic_ns: get("artis.nic"),
+        byte_ps: get("artis.byte"),
+        ..Costs::default()
+    }
+}
+
+/// How many other hosts hear a ping, on average.
+pub fn neighbours(hosts: u32) -> f64 {
+    f64::from(hosts) * std::f64::consts::PI * RANGE * RANGE / (SIDE * SIDE)
+}
+
+/// What the wireless model with so many hosts is for `lps` LPs.
+pub fn load(hosts: u32, lps: u32, steps: u32, dealing: Dealing, calibration: &Calibration) -> Load {
+    let get = |name: &str| calibration.get(name) as f64;
+    let (own_hosts, heard) = (f64::from(hosts) / f64::from(lps), neighbours(hosts));
+    // Pings by distance of the LP, and the receivers of one there.
+    let (pings, receivers) = match dealing {
+        Dealing::Scattered => {
+            let mean = heard / f64::from(lps);
+            let any = 1.0 - (-mean).exp();
+            (vec![own_hosts * any; lps as usize - 1], mean / any)
+        }
+        Dealing::Strips => {
+            let near = f64::from(hosts) * RANGE / SIDE;
+            let pings = (1..lps).map(|distance| {
+                let borders = u32::from(distance == 1) + u32::from(distance == lps - 1);
+                f64::from(borders) * near
+            });
+            (pings.collect(), heard * BEYOND)
+        }
+    };
+    let foreign = pings.iter().sum::<f64>() * receivers;
+    let own_ns = own_hosts * get("artis.host") + (own_hosts * heard - foreign) * get("artis.ping");
+    Load {
+        lps,
+        steps,
+        own_ns,
+        ping_ns: receivers * get("artis.ping"),
+        pings,
+        copy_ns: get("artis.copy"),
+        look_ns: calibration.get("artis.look"),
+        // The number of receivers of a batch's pings is that of a Poisson process.
+        spread: 1.0 / (own_hosts * heard / f64::from(super::lp::BATCHES)).sqrt(),
+        told: false,
+    }
+}
+
+impl Case {
+    /// Everything that decides the result but the steps.
+    pub fn key(self) -> String {
+        let Self { runtime, lps, smt, scheduler, dealing } = self;
+        format!("artis/{runtime:?}/{lps}lp/smt-{smt}/{}/{}", scheduler.name(), dealing.name())
+    }
+
+    /// Its cell.
+    pub fn cell(self, setup: &Setup) -> Cell {
+        let calibration = setup.calibration.clone();
+        let steps = if setup.quick { 40 } else { 400 };
+        let weight = f64::from(self.lps * steps);
+        let job = move || self.run(steps, &calibration);
+        Cell { key: self.key(), weight, alone: false, job: Box::new(job) }
+    }
+
+    /// Seconds of all steps of a published run.
+    pub fn seconds(self, results: &Results) -> Result<f64, CellError> {
+        results.seconds(&self.key())
+    }
+
+    fn run(self, steps: u32, calibration: &Calibration) -> Result<Measure, CellError> {
+        let mut load = load(6_000, self.lps, steps, self.dealing, calibration);
+        load.told = self.scheduler == Scheduler::LeastLvt;
+        let processes = programs(&load, self.runtime);
+        let mut spec = MachineSpec { costs: costs(calibration), ..MachineSpec::default() };
+        spec.hosts.push(self.scheduler.host("host", self.smt, calibration));
+        let vcpus = processes.len() as u32;
+        spec.domains.push(DomainSpec { threads: true, vcpus, ..DomainSpec::new("LPs", 0, processes) });
+        let ran = run(spec)?;
+        let seconds = ran.report.at_ns as f64 / 1e9 * f64::from(STEPS) / f64::from(steps);
+        let host = &ran.report.hosts[0];
+        let values =
+            BTreeMap::from([("switches", host.switches as f64), ("busy", host.busy_ns as f64 / 1e9)]);
+        Ok(Measure { seconds, values, ..Measure::default() })
+    }
+}

@@ -1,0 +1,238 @@
+//! Figures 1 to 3: run time over the number of LPs, for the three runtimes, with hyper-threading on and off.
+
+use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+
+use super::about;
+use super::lp::Runtime;
+use super::runs::{CPUS, Case, Dealing, Scheduler};
+use crate::plan::{CellError, Plan, Results, Setup};
+
+const LPS: std::ops::RangeInclusive<u32> = 1..=8;
+/// LPs beyond the CPUs may cost this much of the best run time under least LVT first.
+const ALLOWED: f64 = 1.10;
+/// A difference below this is none: the paper's intervals of confidence are within 5 % of the average.
+const EQUAL: f64 = 0.05;
+
+/// Figure 1.
+pub fn fig1(setup: &Setup) -> Plan {
+    plan(setup, 1)
+}
+
+/// Figure 2.
+pub fn fig2(setup: &Setup) -> Plan {
+    plan(setup, 2)
+}
+
+/// Figure 3.
+pub fn fig3(setup: &Setup) -> Plan {
+    plan(setup, 3)
+}
+
+fn runtimes(timed_ns: u64) -> [Runtime; 3] {
+    [Runtime::TimedWait(timed_ns), Runtime::Signals, Runtime::SingleThreaded]
+}
+
+const fn name(runtime: Runtime) -> &'static str {
+    match runtime {
+        Runtime::TimedWait(_) => "timed wait",
+        Runtime::Signals => "signals",
+        Runtime::SingleThreaded => "single-threaded",
+    }
+}
+
+fn plan(setup: &Setup, figure: usize) -> Plan {
+    let all = runtimes(setup.calibration.get("artis.timed_wait"));
+    let mut cells = Vec::new();
+    for runtime in all {
+        for dealing in Dealing::ALL {
+            for scheduler in Scheduler::ALL {
+                for smt in [false, true] {
+                    let case = |lps| Case { runtime, lps, smt, scheduler, dealing };
+                    cells.extend(LPS.map(|lps| case(lps).cell(setup)));
+                }
+            }
+        }
+    }
+    Plan { cells, judge: Box::new(move |results| judge(results, all, figure)) }
+}
+
+/// Seconds over the LPs.
+struct Curve(Vec<f64>);
+
+impl Curve {
+    fn at(&self, lps: u32) -> f64 {
+        self.0[(lps - 1) as usize]
+    }
+
+    fn best(&self) -> u32 {
+        LPS.min_by(|one, other| self.at(*one).total_cmp(&self.at(*other))).unwrap_or(1)
+    }
+
+    fn points(&self) -> Vec<(f64, f64)> {
+        LPS.map(|lps| (f64::from(lps), self.at(lps))).collect()
+    }
+
+    fn text(&self) -> String {
+        self.0.iter().map(|seconds| format!("{seconds:.0}")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn hyper_threading(smt: bool) -> &'static str {
+    if smt { "HT on" } else { "HT off" }
+}
+
+fn judge(results: &Results, all: [Runtime; 3], figure: usize) -> Result<Finding, CellError> {
+    let runtime = all[figure - 1];
+    let curve = |runtime, smt, scheduler, dealing| -> Result<Curve, CellError> {
+        let case = |lps| Case { runtime, lps, smt, scheduler, dealing };
+        Ok(Curve(LPS.map(|lps| case(lps).seconds(results)).collect::<Result<_, _>>()?))
+    };
+    let mut finding = Finding { about: vec![about()], ..Finding::default() };
+    let published = |smt| curve(runtime, smt, Scheduler::Linux, Dealing::Scattered);
+    let (off, on) = (published(false)?, published(true)?);
+    for (smt, curve) in [(false, &off), (true, &on)] {
+        finding.checks.push(Check {
+            what: format!("{}, {}: LPs of the best run time", name(runtime), hyper_threading(smt)),
+            published: format!("{CPUS}, as many as CPUs"),
+            ours: format!("{} ({} s with 1 to 8)", curve.best(), curve.text()),
+            must: format!("{CPUS}"),
+            holds: curve.best() == CPUS,
+        });
+    }
+    finding.checks.extend(hyper_threading_checks(figure, &off, &on));
+    if figure == 2 {
+        for smt in [false, true] {
+            let best = |runtime| -> Result<f64, CellError> {
+                let curve = curve(runtime, smt, Scheduler::Linux, Dealing::Scattered)?;
+                Ok(curve.at(curve.best()))
+            };
+            let times = [best(all[0])?, best(all[1])?, best(all[2])?];
+            finding.checks.push(Check {
+                what: format!(
+                    "best run times, {}: timed wait, signals, single-threaded",
+                    hyper_threading(smt)
+                ),
+                published: "signals best".into(),
+                ours: times.map(|seconds| format!("{seconds:.1} s")).join(", "),
+                must: "signals less than both others".into(),
+                holds: times[1] < times[0] && times[1] < times[2],
+            });
+        }
+    }
+    let columns = ["dealing", "scheduler", "HT", "1 LP", "2", "3", "4", "5", "6", "7", "8"];
+    let mut table = Table::new(format!("Run times of 1000 steps, {}, in seconds", name(runtime)), columns);
+    for dealing in Dealing::ALL {
+        let mut series = Vec::new();
+        for scheduler in Scheduler::ALL {
+            for smt in [false, true] {
+                let own = curve(runtime, smt, scheduler, dealing)?;
+                let mut row = vec![dealing.name().to_owned(), scheduler.name().into()];
+                row.push(if smt { "on" } else { "off" }.into());
+                row.extend(own.0.iter().map(|seconds| format!("{seconds:.1}")));
+                table.row(row);
+                let title = format!("{}, {}", scheduler.name(), hyper_threading(smt));
+                series.push(Series::ours(title, Kind::Lines, own.points()));
+                if scheduler == Scheduler::LeastLvt {
+                    let best = own.at(own.best());
+                    let most = (CPUS + 1..=*LPS.end()).map(|lps| own.at(lps) / best).fold(0.0, f64::max);
+                    finding.checks.push(Check {
+                        what: format!(
+                            "least LVT, {}, {}: more LPs than CPUs, times the best run time",
+                            dealing.name(),
+                            hyper_threading(smt)
+                        ),
+                        published: String::new(),
+                        ours: format!("{most:.2} at most"),
+                        must: format!("at most {ALLOWED:.2}"),
+                        holds: most <= ALLOWED,
+                    });
+                }
+            }
+        }
+        finding.figures.push(Figure {
+            title: format!("Figure {figure}: {}, hosts {}", name(runtime), dealing.name()),
+            caption: "Wall-clock time of 1000 steps with 6000 hosts; the paper's curves are plots, of which its text gives no numbers."
+                .into(),
+            x: Axis::linear("LPs", ""),
+            y: Axis::linear("run time", "s"),
+            series,
+        });
+    }
+    finding.tables.push(table);
+    finding.notes = notes();
+    Ok(finding)
+}
+
+/// What the paper says of hyper-threading in this figure.
+fn hyper_threading_checks(figure: usize, off: &Curve, on: &Curve) -> Vec<Check> {
+    let gain = |lps| off.at(lps) / on.at(lps) - 1.0;
+    let gains = |lps: &[u32]| {
+        let gains: Vec<_> = lps.iter().map(|lps| format!("{:+.0} %", 100.0 * gain(*lps))).collect();
+        format!("{} with {lps:?} LPs", gains.join(", "))
+    };
+    let check = |what: &str, published: &str, lps: &[u32], must: &str, holds| Check {
+        what: what.into(),
+        published: published.into(),
+        ours: gains(lps),
+        must: must.into(),
+        holds,
+    };
+    match figure {
+        1 => vec![
+            check(
+                "gain of HT with 2 LPs",
+                "slightly better",
+                &[2],
+                "no loss, and at most 30 %, Intel's best",
+                (0.0..=0.3).contains(&gain(2)),
+            ),
+            check(
+                "gain of HT with more LPs",
+                "overheads",
+                &[4, 6, 8],
+                "a loss",
+                [4, 6, 8].iter().all(|lps| gain(*lps) < 0.0),
+            ),
+        ],
+        2 => vec![check(
+            "gain of HT",
+            "always better",
+            &[2, 3, 4, 6, 8],
+            "never a loss, with 2 LPs or more",
+            (2..=8).all(|lps| gain(lps) >= 0.0),
+        )],
+        _ => vec![
+            check(
+                "gain of HT up to 4 LPs",
+                "not influential; a strange slowdown at 4",
+                &[2, 3, 4],
+                "within 5 %",
+                (2..=4).all(|lps| gain(lps).abs() <= EQUAL),
+            ),
+            check(
+                "gain of HT beyond 4 LPs",
+                "an overhead",
+                &[5, 6, 7, 8],
+                "a loss",
+                (5..=8).all(|lps| gain(lps) < 0.0),
+            ),
+        ],
+    }
+}
+
+fn notes() -> Vec<String> {
+    vec![
+        "\"Scattered\": LPs have hosts wherever these are, so that nearly every ping goes to every other LP; this is how the paper's \
+         text reads, and its \"overheads under the synchronization and data distribution management viewpoints\". \"Strips\": an LP \
+         has a strip of the torus, and only pings near its borders leave it."
+            .into(),
+        "Two siblings do 1.2 times the work of a core whatever they run, and nothing is lost in their common cache. So hyper-threading \
+         helps here wherever more than two threads have work, and moves the best number of LPs to where all four logical CPUs have \
+         work; the paper found no such gain without signals, and a loss in single-threaded LPs beyond 4, for which it gives no \
+         cause. To have that, a sibling would have to take more than it adds, which would be a constant made for the figure."
+            .into(),
+        "What more LPs than CPUs cost under least LVT first is mostly work that comes with them and that no scheduler can take away: \
+         messages to every other LP where hosts are scattered, and pings near borders where they are in strips."
+            .into(),
+    ]
+}
