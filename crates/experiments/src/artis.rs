@@ -3,9 +3,14 @@
 //! Figures 1 to 3 and 4 to 5 are runs of simulated machines, whose hosts are the paper's PCs: two CPUs with hyper-threading,
 //! which this machine has not. Figures 8 to 10 are measured in real time, one run at a time.
 
+mod frames;
+mod heaps;
 mod lp;
+mod marshalling;
+mod queues;
 mod runs;
 mod runtimes;
+mod turns;
 
 use crate::Experiment;
 
@@ -26,6 +31,31 @@ pub const EXPERIMENTS: &[Experiment] = &[
         title: "Single-threaded LPs: run time over LPs, HT on and off",
         plan: runtimes::fig3,
     },
+    Experiment {
+        name: "artis-fig4",
+        title: "Two hosts: run time with and without marshalling over the model's hosts",
+        plan: marshalling::fig4,
+    },
+    Experiment {
+        name: "artis-fig5",
+        title: "Two hosts: run time with and without marshalling over the MTU",
+        plan: marshalling::fig5,
+    },
+    Experiment {
+        name: "artis-fig8",
+        title: "A group of 1000 events in the Enhanced Heap and in a binary heap, over their sizes",
+        plan: heaps::plan,
+    },
+    Experiment {
+        name: "artis-fig9",
+        title: "The standard wireless model with the Enhanced Heap and a binary heap",
+        plan: queues::fig9,
+    },
+    Experiment {
+        name: "artis-fig10",
+        title: "The light wireless model with the Enhanced Heap and a binary heap",
+        plan: queues::fig10,
+    },
 ];
 
 /// What is said of figures 1 to 3.
@@ -34,4 +64,44 @@ fn about() -> String {
      sends pings to others, handles theirs and waits for the end of the step. A host with two CPUs whose threads are scheduled by \
      Linux as of 2005 or by least LVT first (PSX+)."
         .into()
+}
+
+#[cfg(test)]
+mod test {
+    use paceline_report::svg;
+
+    use super::*;
+    use crate::plan::{Measure, Results, Setup};
+
+    #[test]
+    fn runs_in_real_time_have_the_machine_to_themselves_and_others_do_not() {
+        for experiment in EXPERIMENTS {
+            let real = ["artis-fig8", "artis-fig9", "artis-fig10"].contains(&experiment.name);
+            let cells = (experiment.plan)(&Setup::default()).cells;
+            assert!(cells.iter().all(|cell| cell.alone == real), "{}", experiment.name);
+        }
+    }
+
+    #[test]
+    fn whatever_was_measured_is_judged_and_can_be_drawn() {
+        // More series than any cell has.
+        let measure = Measure {
+            seconds: 1.0,
+            values: [("work", 1.0), ("packets", 6.0)].into(),
+            series: vec![vec![(1.0, 1.0), (2.0, 1.5), (5.0, 2.0)]; 40],
+            ..Measure::default()
+        };
+        for experiment in EXPERIMENTS {
+            for quick in [false, true] {
+                let plan = (experiment.plan)(&Setup { quick, ..Setup::default() });
+                let measures = plan.cells.iter().map(|cell| (cell.key.clone(), Ok(measure.clone())));
+                let results = Results { measures: measures.collect() };
+                let finding = (plan.judge)(&results).expect("all cells have results");
+                let name = experiment.name;
+                assert!(finding.checks.len() > 1 && !finding.notes.is_empty(), "{name}");
+                assert!(!finding.figures.is_empty(), "{name}");
+                assert!(finding.figures.iter().all(|figure| svg(figure, name).is_ok()), "{name}");
+            }
+        }
+    }
 }

@@ -232,6 +232,25 @@ pub const CONSTANTS: &[Constant] = &[
         "driver and interrupt of a gigabit NIC, per packet: moderated interrupts come for several",
     ),
     constant("artis.byte", 1_000, "ps", "a byte copied with a cold cache: as cs.byte"),
+    constant(
+        "artis.latency",
+        30_000,
+        "ns",
+        "a crossed gigabit cable, and the NICs' interrupt moderation: as cs.latency",
+    ),
+    constant(
+        "artis.message_bytes",
+        64,
+        "bytes",
+        "a ping: time stamp, sender, receiver, kind and place, with the header of the runtime",
+    ),
+    constant("artis.marshal", 200, "ns", "a message copied into a frame or out of it, in the cache: no lock"),
+    constant(
+        "artis.frame_limit",
+        1_000_000,
+        "ns",
+        "a message waits in a frame for a tick of the kernel at most; the paper does not say how long",
+    ),
 ];
 
 /// The values of all constants.

@@ -1,21 +1,101 @@
-//! The experiments of the ARTIS paper.
+//! The experiments of the ARTIS paper that run on simulated machines, with few steps: that they run, and give the same whenever
+//! they do. Those that take real time are tested beside their code.
 
-use paceline_experiments::{Setup, experiments, reproduce};
+use std::collections::BTreeSet;
+
+use paceline_experiments::{Calibration, Experiment, Setup, experiments, reproduce};
+use paceline_report::{Finding, svg};
+
+fn own() -> Vec<Experiment> {
+    experiments().into_iter().filter(|experiment| experiment.name.starts_with("artis-")).collect()
+}
+
+fn findings(names: &[&str], workers: usize, calibration: Calibration) -> Vec<Finding> {
+    let all = own();
+    let chosen: Vec<_> = all.iter().filter(|experiment| names.contains(&experiment.name)).collect();
+    let setup = Setup { quick: true, calibration };
+    let findings = reproduce(&chosen, &setup, workers, &mut |_| {});
+    findings.into_iter().map(|finding| Finding { wall_seconds: 0.0, ..finding }).collect()
+}
+
+/// The run time in a cell, in seconds.
+fn seconds(name: &str, key: &str, calibration: Calibration) -> f64 {
+    let experiment = own().into_iter().find(|experiment| experiment.name == name);
+    let cells = (experiment.expect("it is in the list").plan)(&Setup { quick: true, calibration }).cells;
+    let cell = cells.into_iter().find(|cell| cell.key == key);
+    (cell.unwrap_or_else(|| panic!("{name} has {key}")).job)().expect("the machine runs").seconds
+}
 
 #[test]
-fn show() {
-    let all: Vec<_> = experiments().into_iter().filter(|experiment| experiment.name.starts_with("artis-")).collect();
-    let all: Vec<_> = all.iter().collect();
-    for finding in reproduce(&all, &Setup { quick: true, ..Setup::default() }, 2, &mut |_| {}) {
-        println!("{} {:.2}", finding.name, finding.wall_seconds);
-        for check in &finding.checks {
-            println!("  {} {} | {} | {}", check.holds, check.what, check.published, check.ours);
-        }
-        for table in &finding.tables {
-            println!("{:?}", table.columns());
-            for row in table.rows() {
-                println!("   {}", row.join(" "));
-            }
+fn all_are_there_and_their_runs_are_told_apart() {
+    let names: Vec<_> = own().iter().map(|experiment| experiment.name).collect();
+    let expected = ["artis-fig1", "artis-fig2", "artis-fig3", "artis-fig4", "artis-fig5"];
+    assert_eq!(names[..5], expected);
+    assert_eq!(names[5..], ["artis-fig8", "artis-fig9", "artis-fig10"]);
+    for quick in [false, true] {
+        let setup = Setup { quick, ..Setup::default() };
+        for experiment in own() {
+            let cells = (experiment.plan)(&setup).cells;
+            let keys: BTreeSet<_> = cells.iter().map(|cell| cell.key.as_str()).collect();
+            assert_eq!(keys.len(), cells.len(), "{}", experiment.name);
         }
     }
+}
+
+#[test]
+fn runs_of_machines_give_findings_that_can_be_drawn() {
+    let names = ["artis-fig1", "artis-fig2", "artis-fig3", "artis-fig4", "artis-fig5"];
+    for finding in findings(&names, 2, Calibration::default()) {
+        // One that cannot be run says so in its only check.
+        assert!(finding.checks.len() > 1, "{}: {:?}", finding.name, finding.checks);
+        assert!(!finding.about.is_empty() && !finding.notes.is_empty() && !finding.figures.is_empty());
+        for (number, figure) in finding.figures.iter().enumerate() {
+            let drawn = svg(figure, &format!("{}-{number}", finding.name));
+            assert!(drawn.is_ok_and(|drawn| drawn.starts_with("<svg")), "{}", figure.title);
+        }
+    }
+}
+
+#[test]
+fn runs_of_machines_give_the_same_on_any_number_of_workers() {
+    let of = |workers| findings(&["artis-fig4"], workers, Calibration::default());
+    assert_eq!(of(1), of(2));
+}
+
+#[test]
+fn one_lp_takes_the_time_of_its_work_whatever_the_runtime() {
+    // 6000 hosts, and 6000 * 6000 * pi * 250^2 / 10,000^2 pings that are heard, of 2 us each, in each of 1000 steps.
+    let hosts = 6_000.0f64;
+    let work = 2e-6 * 1_000.0 * (hosts + hosts * hosts * std::f64::consts::PI * 250.0 * 250.0 / 1e8);
+    for runtime in ["TimedWait(2000000)", "Signals", "SingleThreaded"] {
+        let key = format!("artis/{runtime}/1lp/smt-false/Linux/scattered");
+        let took = seconds("artis-fig1", &key, Calibration::default());
+        assert!((1.0..1.02).contains(&(took / work)), "{runtime}: {took} s for {work} s of work");
+    }
+}
+
+#[test]
+fn a_longer_timed_wait_takes_longer_and_signals_do_not_care() {
+    let longer = || Calibration::default().scaled("artis.timed_wait", 5, 1);
+    let key = |runtime: &str| format!("artis/{runtime}/2lp/smt-false/Linux/scattered");
+    let timed = |wait_ns: u64, calibration| {
+        seconds("artis-fig1", &key(&format!("TimedWait({wait_ns})")), calibration)
+    };
+    assert!(timed(10_000_000, longer()) > timed(2_000_000, Calibration::default()));
+    let signals = |calibration| seconds("artis-fig2", &key("Signals"), calibration);
+    assert_eq!(signals(longer()), signals(Calibration::default()));
+}
+
+#[test]
+fn marshalling_gains_by_what_a_packet_costs() {
+    let gain = |calibration: fn() -> Calibration| {
+        let time = |marshalling: bool| {
+            let key = format!("artis/two-hosts/3000/mtu1500/marshalling-{marshalling}");
+            seconds("artis-fig4", &key, calibration())
+        };
+        time(false) / time(true)
+    };
+    let cheap = || Calibration::default().scaled("artis.send", 1, 4).scaled("artis.receive", 1, 4);
+    let (full, less) = (gain(Calibration::default), gain(cheap));
+    assert!(full > less && less > 1.0, "{full} and {less}");
 }

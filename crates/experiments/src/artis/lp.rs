@@ -71,15 +71,32 @@ pub struct Load {
     pub told: bool,
 }
 
+impl Load {
+    /// CPU time of all LPs in a step, but for waiting and waking.
+    pub fn work_ns(&self, runtime: Runtime) -> f64 {
+        // A message is put somewhere, and taken out, by two threads, or by four.
+        let moves = match runtime {
+            Runtime::SingleThreaded => 2.0 * (self.copy_ns + self.look_ns as f64),
+            Runtime::TimedWait(_) | Runtime::Signals => 4.0 * self.copy_ns,
+        };
+        let pings = self.pings.iter().sum::<f64>();
+        f64::from(self.lps) * (self.own_ns + pings * (self.ping_ns + moves))
+    }
+}
+
 /// Messages from one LP to another.
 #[derive(Clone, Copy, Debug)]
-struct Letter {
-    from: u32,
-    to: u32,
-    step: u32,
-    pings: f64,
-    /// The last of the step.
-    last: bool,
+pub struct Letter {
+    /// The LP that sends them.
+    pub from: u32,
+    /// The one that they are for.
+    pub to: u32,
+    /// The step of which they are.
+    pub step: u32,
+    /// How many.
+    pub pings: f64,
+    /// Whether they are the last of the step.
+    pub last: bool,
 }
 
 /// That there is nothing more to do.
@@ -158,14 +175,23 @@ impl Common {
         self.tells = Some(waits);
     }
 
-    fn report(&self, guest: &mut Guest<'_>, step: u32) {
+    /// Says that so many batches of a step are done: a part of the step as long as they are of its batches.
+    fn report(&self, guest: &mut Guest<'_>, step: u32, batches: u32) {
         if self.load.told {
-            guest.report_lvt(u64::from(step) * 1_000_000_000);
+            guest.report_lvt((u64::from(step) * u64::from(BATCHES) + u64::from(batches)) * 125_000_000);
         }
     }
 
     fn compute(&mut self, work_ns: f64) {
         self.queue.push_back(Op::Compute(work_ns as u64));
+    }
+
+    /// What a message costs besides copying it.
+    fn socket_ns(&self) -> f64 {
+        match self.runtime {
+            Runtime::SingleThreaded => self.load.look_ns as f64,
+            Runtime::TimedWait(_) | Runtime::Signals => 0.0,
+        }
     }
 
     /// Waits, after a look.
@@ -202,9 +228,11 @@ impl Main {
             if letter.pings == 0.0 && !last {
                 continue;
             }
+            // `select` waits for descriptors only: without other threads messages go through sockets, with a system call each.
+            let put_ns = load.copy_ns + self.common.socket_ns();
             let hand_over = if self.common.runtime.threads() > 1 { from } else { to };
             // Its thread puts each message somewhere: for the courier, or for the other LP.
-            self.common.compute(letter.pings * load.copy_ns);
+            self.common.compute(letter.pings * put_ns);
             self.common.queue.push_back(send(self.common.courier(hand_over), Box::new(letter)));
         }
         if self.common.runtime.threads() == 1 {
@@ -217,7 +245,7 @@ impl Main {
         while let Some(message) = guest.take() {
             let letter = message.payload.downcast::<Letter>().expect("main threads get letters only");
             let load = &self.common.load;
-            let work_ns = letter.pings * (load.copy_ns + load.ping_ns);
+            let work_ns = letter.pings * (load.copy_ns + self.common.socket_ns() + load.ping_ns);
             self.ended[letter.step as usize % 2] += u32::from(letter.last);
             self.common.compute(work_ns);
         }
@@ -239,6 +267,7 @@ impl Program for Main {
             self.common.tell(guest, false);
             self.read(guest);
             if self.batch < BATCHES {
+                self.common.report(guest, self.step, self.batch);
                 self.batch += 1;
                 self.work();
                 continue;
@@ -247,7 +276,6 @@ impl Program for Main {
             if *ended == self.common.load.lps - 1 {
                 (*ended, self.batch) = (0, 0);
                 self.step += 1;
-                self.common.report(guest, self.step);
             } else if self.common.queue.is_empty() {
                 return self.common.rest(guest);
             }
@@ -285,7 +313,7 @@ impl Program for Courier {
             let Letter { from, to, step, pings, last } = *letter;
             let own = from == self.common.lp;
             if own && last {
-                self.common.report(guest, step + 1);
+                self.common.report(guest, step + 1, 0);
             }
             let receiver = if own { self.common.courier(to) } else { self.common.main(to) };
             self.common.compute(pings * self.common.load.copy_ns);

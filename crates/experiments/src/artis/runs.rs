@@ -171,7 +171,7 @@ impl Case {
     /// Its cell.
     pub fn cell(self, setup: &Setup) -> Cell {
         let calibration = setup.calibration.clone();
-        let steps = if setup.quick { 40 } else { 400 };
+        let steps = if setup.quick { 20 } else { 200 };
         let weight = f64::from(self.lps * steps);
         let job = move || self.run(steps, &calibration);
         Cell { key: self.key(), weight, alone: false, job: Box::new(job) }
@@ -193,8 +193,8 @@ impl Case {
         let ran = run(spec)?;
         let seconds = ran.report.at_ns as f64 / 1e9 * f64::from(STEPS) / f64::from(steps);
         let host = &ran.report.hosts[0];
-        let values =
-            BTreeMap::from([("switches", host.switches as f64), ("busy", host.busy_ns as f64 / 1e9)]);
+        let work = load.work_ns(self.runtime) * f64::from(STEPS) / 1e9;
+        let values = BTreeMap::from([("work", work), ("switches", host.switches as f64)]);
         Ok(Measure { seconds, values, ..Measure::default() })
     }
 }

@@ -119,6 +119,22 @@ fn judge(results: &Results, all: [Runtime; 3], figure: usize) -> Result<Finding,
             });
         }
     }
+    let mut most = 0.0f64;
+    for lps in CPUS + 1..=*LPS.end() {
+        let case =
+            Case { runtime, lps, smt: false, scheduler: Scheduler::LeastLvt, dealing: Dealing::Scattered };
+        let least = results.value(&case.key(), "work")? / f64::from(CPUS);
+        most = most.max(case.seconds(results)? / least);
+    }
+    finding.checks.push(Check {
+        what: format!(
+            "least LVT, scattered, HT off: LPs beyond {CPUS} CPUs, times what their work takes at least"
+        ),
+        published: String::new(),
+        ours: format!("{most:.2} at most"),
+        must: format!("at most {ALLOWED:.2}"),
+        holds: most <= ALLOWED,
+    });
     let columns = ["dealing", "scheduler", "HT", "1 LP", "2", "3", "4", "5", "6", "7", "8"];
     let mut table = Table::new(format!("Run times of 1000 steps, {}, in seconds", name(runtime)), columns);
     for dealing in Dealing::ALL {
@@ -134,10 +150,12 @@ fn judge(results: &Results, all: [Runtime; 3], figure: usize) -> Result<Finding,
                 series.push(Series::ours(title, Kind::Lines, own.points()));
                 if scheduler == Scheduler::LeastLvt {
                     let best = own.at(own.best());
-                    let most = (CPUS + 1..=*LPS.end()).map(|lps| own.at(lps) / best).fold(0.0, f64::max);
+                    // With hyper-threading there are twice as many, as threads see it.
+                    let cpus = if smt { 2 * CPUS } else { CPUS };
+                    let most = (cpus + 1..=*LPS.end()).map(|lps| own.at(lps) / best).fold(0.0, f64::max);
                     finding.checks.push(Check {
                         what: format!(
-                            "least LVT, {}, {}: more LPs than CPUs, times the best run time",
+                            "least LVT, {}, {}: LPs beyond {cpus} CPUs, times the best run time",
                             dealing.name(),
                             hyper_threading(smt)
                         ),

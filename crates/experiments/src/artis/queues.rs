@@ -1,0 +1,180 @@
+//! Figures 9 and 10: the wireless model, standard and light, with the base heap and the Enhanced Heap, over its hosts.
+
+use std::num::NonZero;
+
+use paceline_engine::{Protocol, QueueKind, Simulation};
+use paceline_models::wireless::{Computation, Deliveries, Wireless};
+use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+
+use super::turns::{Times, order};
+use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
+
+const HOSTS: [u32; 3] = [3_000, 6_000, 9_000];
+const MODELS: [(&str, Computation); 2] = [("standard", Computation::Standard), ("light", Computation::Light)];
+const QUEUES: [(&str, QueueKind); 3] = [
+    ("base heap", QueueKind::Heap),
+    ("Enhanced Heap", QueueKind::EnhancedHeap),
+    ("buckets", QueueKind::Bucket),
+];
+/// How the engine runs: one event after the other, or windows on many threads.
+const GEARS: [&str; 2] = ["sequential", "windows"];
+/// A gain below this is marginal, one above it clear.
+const MARGINAL: f64 = 0.10;
+
+/// Figure 9.
+pub fn fig9(setup: &Setup) -> Plan {
+    plan(setup, 0)
+}
+
+/// Figure 10.
+pub fn fig10(setup: &Setup) -> Plan {
+    plan(setup, 1)
+}
+
+fn threads() -> u32 {
+    std::thread::available_parallelism().map_or(1, NonZero::get) as u32
+}
+
+fn key(model: usize, hosts: u32) -> String {
+    format!("artis/queues/{}/{hosts}", MODELS[model].0)
+}
+
+fn plan(setup: &Setup, model: usize) -> Plan {
+    let (steps, turns) = if setup.quick { (3, 3) } else { (15, 7) };
+    let cells = HOSTS.iter().flat_map(|hosts| {
+        [0, 1].map(|model| Cell {
+            key: key(model, *hosts),
+            weight: f64::from(*hosts),
+            alone: true,
+            job: Box::new(move || measure(*hosts, steps, MODELS[model].1, turns)),
+        })
+    });
+    Plan { cells: cells.collect(), judge: Box::new(move |results| judge(results, model)) }
+}
+
+/// The series are by gear and queue.
+fn measure(hosts: u32, steps: u32, computation: Computation, turns: usize) -> Result<Measure, CellError> {
+    // Each ping that is heard is an event, as in the paper.
+    let network = Wireless::ad_hoc(hosts, steps, computation).deliver(Deliveries::Singly);
+    let ways = GEARS.len() * QUEUES.len();
+    let mut series = vec![Vec::new(); ways];
+    let mut first = None;
+    for turn in 0..=turns {
+        for way in order(turn, ways) {
+            let simulation = Simulation::new(network.clone()).queue(QUEUES[way % QUEUES.len()].1);
+            let simulation = match way / QUEUES.len() {
+                0 => simulation.protocol(Protocol::Sequential),
+                _ => simulation.protocol(Protocol::Window).threads(threads()),
+            };
+            let report = simulation.run().map_err(|error| CellError::Guests(error.to_string()))?;
+            let digest = *first.get_or_insert(report.digest);
+            if report.digest != digest {
+                let differ = format!("digests differ: {digest} and {}", report.digest);
+                return Err(CellError::Guests(differ));
+            }
+            if turn > 0 {
+                let seconds = report.wall.as_secs_f64() * 1_000.0 / f64::from(steps);
+                series[way].push((turn as f64, seconds));
+            }
+        }
+    }
+    Ok(Measure { series, digest: first.map(|digest| digest.value()), ..Measure::default() })
+}
+
+fn judge(results: &Results, model: usize) -> Result<Finding, CellError> {
+    let times = |model: usize, hosts: u32, gear: usize, queue: usize| -> Result<Times, CellError> {
+        Ok(Times::of(&results.get(&key(model, hosts))?.series[gear * QUEUES.len() + queue]))
+    };
+    // What the Enhanced Heap saves of the base heap's time, one event after the other.
+    let gains = |model: usize, gear: usize| -> Result<Vec<f64>, CellError> {
+        let gain =
+            |hosts: &u32| Ok(1.0 - times(model, *hosts, gear, 1)?.ratio(&times(model, *hosts, gear, 0)?));
+        HOSTS.iter().map(gain).collect()
+    };
+    let text = |gains: &[f64]| {
+        let gains: Vec<_> = gains.iter().map(|gain| format!("{:+.1} %", 100.0 * gain)).collect();
+        format!("{} with {HOSTS:?} hosts", gains.join(", "))
+    };
+    let (name, _) = MODELS[model];
+    let own = gains(model, 0)?;
+    let mut checks = Vec::new();
+    if model == 0 {
+        let light = gains(1, 0)?;
+        let most = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let smaller = own.iter().zip(&light).filter(|(standard, light)| standard < light).count();
+        checks.push(Check {
+            what: "standard: time saved by the Enhanced Heap, sequential".into(),
+            published: "marginal; a little advantage with 6000 hosts".into(),
+            ours: text(&own),
+            must: format!("at most {:.0} %", 100.0 * MARGINAL),
+            holds: most <= MARGINAL,
+        });
+        checks.push(Check {
+            what: "hosts at which the standard model saves less than the light one".into(),
+            published: "hidden by the computation".into(),
+            ours: format!("{smaller} of {}", HOSTS.len()),
+            must: "all".into(),
+            holds: smaller == HOSTS.len(),
+        });
+    } else {
+        checks.push(Check {
+            what: "light: time saved by the Enhanced Heap, sequential".into(),
+            published: "clear".into(),
+            ours: text(&own),
+            must: format!("more than {:.0} % with every number of hosts", 100.0 * MARGINAL),
+            holds: own.iter().all(|gain| *gain > MARGINAL),
+        });
+        checks.push(Check {
+            what: "light: how that changes from the fewest hosts to the most".into(),
+            published: "grows".into(),
+            ours: format!("{:+.1} points", 100.0 * (own[HOSTS.len() - 1] - own[0])),
+            must: "grows".into(),
+            holds: own[HOSTS.len() - 1] > own[0],
+        });
+    }
+    let columns = ["hosts", "run", "queue", "1000 steps (s)", "of base heap"];
+    let mut table = Table::new(format!("Run times of the {name} model"), columns);
+    let mut series = Vec::new();
+    for (gear, how) in GEARS.iter().enumerate() {
+        for (queue, (title, _)) in QUEUES.iter().enumerate() {
+            let mut points = Vec::new();
+            for hosts in HOSTS {
+                let (own, base) = (times(model, hosts, gear, queue)?, times(model, hosts, gear, 0)?);
+                let ratio = format!("{:.2}", own.ratio(&base));
+                table.row([hosts.to_string(), (*how).into(), (*title).into(), own.text(1.0), ratio]);
+                points.push((f64::from(hosts), own.median()));
+            }
+            series.push(Series::ours(format!("{title}, {how}"), Kind::Lines, points));
+        }
+    }
+    let about = format!(
+        "The wireless model in the engine, in real time: each ping that is heard is an event. \"Sequential\": one event after the other, \
+         the queue gives out the least; \"windows\": {} threads, the queue gives out all of a window at once. All queues take \
+         turns and give one digest; medians with the least and the most in brackets, scaled to 1000 steps.",
+        threads()
+    );
+    let figure = Figure {
+        title: format!("Figure {}: the {name} wireless model over its hosts", model + 9),
+        caption: "The paper's curves are plots, of which its text gives no numbers.".into(),
+        x: Axis::linear("hosts", ""),
+        y: Axis::linear("run time of 1000 steps", "s"),
+        series,
+    };
+    let windows = text(&gains(model, 1)?);
+    let notes = vec![
+        format!(
+            "In windows the Enhanced Heap saves {windows}: there the base heap still gives out one event after the other, and the \
+             Enhanced Heap whole lists."
+        ),
+        "Standard and light differ in what a host computes about each ping it hears: 100 and 10 rounds of a chain of multiplications."
+            .into(),
+    ];
+    Ok(Finding {
+        about: vec![about],
+        checks,
+        figures: vec![figure],
+        tables: vec![table],
+        notes,
+        ..Finding::default()
+    })
+}
