@@ -2,13 +2,10 @@
 //!
 //! `PACELINE_CASES` sets the number of random models (default 60), `PACELINE_SEED` the first.
 
-mod facts;
-mod mesh;
-
 use std::time::Duration;
 
-use facts::{assert_same, facts, setting};
-use mesh::{Hop, Mesh};
+use crate::facts::{assert_same, facts, setting};
+use crate::mesh::{Hop, Mesh};
 use paceline_engine::{
     Door, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideFederate, OutsideLps, Protocol, RunError,
     Simulation, Speculation, ThreadFederate,

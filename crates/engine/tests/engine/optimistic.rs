@@ -2,13 +2,8 @@
 //!
 //! `PACELINE_CASES` sets the number of cases (default 400), `PACELINE_SEED` the first.
 
-#![cfg(not(paceline_shuttle))]
-
-mod facts;
-mod mesh;
-
-use facts::{assert_same, facts, setting};
-use mesh::Mesh;
+use crate::facts::{assert_same, facts, setting};
+use crate::mesh::Mesh;
 use paceline_engine::{Optimistic, Protocol, QueueKind, Simulation, Speculation};
 use paceline_kernel::{Cancellation, GvtKind, Model, Rng, Rollbacks, Saving, TieBreak};
 

@@ -3,8 +3,6 @@
 //!
 //! The models have no lookahead, so that nothing is ever safe before GVT has passed it.
 
-#![cfg(not(paceline_shuttle))]
-
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

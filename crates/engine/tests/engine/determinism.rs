@@ -1,14 +1,12 @@
 //! Models that look at something they should not are caught and named; those that do not are not.
 
-mod mesh;
-
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use mesh::Mesh;
+use crate::mesh::Mesh;
 use paceline_engine::determinism::{Comparison, Difference, Different, Ended, Moment, Same, compare};
 use paceline_engine::{Monitor, Protocol, Simulation};
 use paceline_kernel::{Channels, Context, FaultKind, LpId, Model, Partition, TieBreak, Time};

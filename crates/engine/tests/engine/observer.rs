@@ -2,14 +2,11 @@
 //!
 //! `PACELINE_CASES` sets the number of random models (default 60), `PACELINE_SEED` the first.
 
-mod facts;
-mod mesh;
-
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use facts::{assert_same, facts, setting};
-use mesh::{Hop, Mesh};
+use crate::facts::{assert_same, facts, setting};
+use crate::mesh::{Hop, Mesh};
 use paceline_engine::{Observer, Pause, Protocol, Simulation, WindowOpened};
 use paceline_kernel::{LpId, Model, Rng, Time};
 

@@ -3,14 +3,11 @@
 //!
 //! `PACELINE_CASES` sets the number of random models (default 60 in each test), `PACELINE_SEED` the first.
 
-mod facts;
-mod mesh;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use facts::{Facts, assert_same, facts, setting};
-use mesh::Mesh;
+use crate::facts::{Facts, assert_same, facts, setting};
+use crate::mesh::Mesh;
 use paceline_engine::{
     CheckpointError, CheckpointFile, Checkpoints, Monitor, Protocol, QueueKind, RunError, Simulation,
 };

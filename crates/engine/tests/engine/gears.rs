@@ -1,9 +1,7 @@
 //! A federate driven by hand: whole windows or one event at a time, stopped and continued anywhere, in any order among
 //! federates, always gives the result of the sequential reference.
 
-mod mesh;
-
-use mesh::Mesh;
+use crate::mesh::Mesh;
 use paceline_engine::{Protocol, Simulation};
 use paceline_kernel::{
     BucketQueue, Digest, EnhancedHeap, EventQueue, Federate, Heap, Model, Outbox, Progress, Rng, Settings,

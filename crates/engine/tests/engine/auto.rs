@@ -3,13 +3,10 @@
 //!
 //! `PACELINE_CASES` sets the number of random models (default 150 in each test), `PACELINE_SEED` the first.
 
-mod facts;
-mod mesh;
-
 use std::collections::BTreeSet;
 
-use facts::{assert_same, facts, setting};
-use mesh::Mesh;
+use crate::facts::{assert_same, facts, setting};
+use crate::mesh::Mesh;
 use paceline_engine::{Protocol, Simulation};
 use paceline_kernel::{Balance, Model, Rng};
 

@@ -3,11 +3,8 @@
 //!
 //! `PACELINE_CASES` sets the number of random models (default 60 in each test), `PACELINE_SEED` the first.
 
-mod facts;
-mod mesh;
-
-use facts::{Facts, assert_same, facts, setting};
-use mesh::{Hop, Mesh};
+use crate::facts::{Facts, assert_same, facts, setting};
+use crate::mesh::{Hop, Mesh};
 use paceline_engine::{
     CheckpointFile, Checkpoints, EndedBy, Outside, Protocol, QueueKind, Reached, Run, RunError, SendError,
     Simulation, ThreadFederate,

@@ -1,11 +1,9 @@
 //! What the workers tell while they run: complete, in order, and without an effect on the result.
 
-mod mesh;
-
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use mesh::Mesh;
+use crate::mesh::Mesh;
 use paceline_engine::{Protocol, Record, RecordKind, Simulation, Speculation, TraceSink};
 use paceline_kernel::{Context, LpId, Model, Rng, Time};
 

@@ -3,11 +3,8 @@
 //!
 //! `PACELINE_CASES` sets the number of cases (default 600 in each test), `PACELINE_SEED` the first.
 
-mod facts;
-mod mesh;
-
-use facts::{assert_same, facts, setting};
-use mesh::Mesh;
+use crate::facts::{assert_same, facts, setting};
+use crate::mesh::Mesh;
 use paceline_engine::{Protocol, QueueKind, Simulation, Speculation};
 use paceline_kernel::{Model, Rng, TieBreak};
 

@@ -1,20 +1,12 @@
 //! The hard models of the bench `limits` under strict settings: memory budgets hold, and an `undo` that is wrong once is found
 //! there.
 
-#![cfg(not(paceline_shuttle))]
-
-#[path = "../benches/limits/hard.rs"]
+#[path = "../../benches/limits/hard.rs"]
 mod hard;
 
 use hard::{Hard, Kind};
 use paceline_engine::{Protocol, RunError, Simulation, Speculation};
 use paceline_kernel::{Cancellation, Context, Kept, LpId, Model, Saving, Time, TroubleKind, Undo, UndoFn};
-
-/// Sizes that the model takes from the bench.
-mod groups {
-    pub const LPS: u32 = 2_048;
-    pub const MESSAGES: u32 = 16;
-}
 
 /// By how much what is kept may exceed a budget.
 const MOST_OVER: f64 = 1.1;
@@ -85,7 +77,7 @@ impl Model for Forgetful {
     const UNDO: Option<UndoFn<Self>> = Some(Self::undo);
 
     fn lps(&self) -> u32 {
-        groups::LPS
+        crate::groups::LPS
     }
     fn lookahead(&self) -> Time {
         self.model.lookahead

@@ -1,0 +1,31 @@
+//! Runs of the engine, property by property: one program for all of them, as each would compile the engine for its models anew.
+#![cfg(not(paceline_shuttle))]
+
+#[path = "../facts/mod.rs"]
+mod facts;
+#[path = "../mesh/mod.rs"]
+mod mesh;
+
+mod auto;
+mod balance;
+mod determinism;
+mod digest;
+mod distances;
+mod gears;
+mod hard;
+mod legs;
+#[cfg(target_os = "linux")]
+mod lvt;
+mod observer;
+mod optimistic;
+mod outside;
+mod rules;
+mod steps;
+mod trace;
+mod trouble;
+
+/// Sizes that the hard models take from the bench `limits`.
+mod groups {
+    pub const LPS: u32 = 2_048;
+    pub const MESSAGES: u32 = 16;
+}
