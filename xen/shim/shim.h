@@ -3,7 +3,7 @@
  * Just enough of Xen to compile a plug-in on the development host. Names and meanings are Xen's; the bodies are the simplest
  * that do. See replay.c for what is done with it.
  *
- * To add a plug-in: write sched/NAME.c with REGISTER_SCHEDULER, and name it in crates/xen-lab/tests/replay/mod.rs, which compiles
+ * To add a plug-in: write sched/NAME.c with REGISTER_SCHEDULER, and name it in crates/xen-lab/tests/lab/replay/mod.rs, which compiles
  * all plug-ins with shim.c and replay.c into one program. Schedulers, and their runtime parameters, are found by their names.
  * What a plug-in needs of Xen that is not here yet comes here, or into shim.c if it has state.
  *

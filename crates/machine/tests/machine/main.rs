@@ -2,11 +2,13 @@
 
 mod comings;
 mod errors;
+mod federates;
 mod guests;
 mod hypervisor;
 mod lab;
 mod path;
 mod plan;
+mod programs;
 mod random;
 mod rings;
 mod script;

@@ -2,6 +2,7 @@
 
 mod cancels;
 mod deployment;
+mod expected;
 mod limits;
 mod profiles;
 mod refused;

@@ -1,11 +1,9 @@
 //! The plug-in `nsx` decides as its policy does: who runs, for how long, who is asked, and when its timers go off, over random
 //! operations. Its settings are random, but for `stagger`, which is off: tickers in Xen are resumed at whole multiples of the tick.
 
-mod replay;
-
+use crate::replay::{Plugin, decides_alike, survives};
 use paceline_policy::{Setting, Settings};
 use proptest::prelude::*;
-use replay::{Plugin, decides_alike, survives};
 
 fn nsx() -> impl Strategy<Value = Plugin> {
     let tick_us = prop_oneof![Just(30u64), Just(100), Just(1000), Just(30_000), 30u64..30_000];

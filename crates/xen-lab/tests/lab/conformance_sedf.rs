@@ -2,11 +2,9 @@
 //! refused, over random operations. The policies are told of every message that comes or is taken, the plug-ins only of those
 //! that come.
 
-mod replay;
-
+use crate::replay::{Plugin, decides_alike, survives};
 use paceline_policy::{Setting, Settings};
 use proptest::prelude::*;
-use replay::{Plugin, decides_alike, survives};
 
 fn plugin(name: &'static str) -> impl Strategy<Value = Plugin> {
     let quantum_us = prop_oneof![Just(500u64), Just(1), 1u64..20_000];

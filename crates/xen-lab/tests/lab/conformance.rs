@@ -1,11 +1,9 @@
 //! The plug-ins `psx` and `psxplus` decide as their policies do: who runs, for how long, who is asked, and when their timers go
 //! off, over random operations.
 
-mod replay;
-
+use crate::replay::{Plugin, decides_alike, survives};
 use paceline_policy::{Setting, Settings};
 use proptest::prelude::*;
-use replay::{Plugin, decides_alike, survives};
 
 fn psx() -> impl Strategy<Value = Plugin> {
     let tick_us = prop_oneof![Just(10u64), Just(300), Just(1000), 10u64..5000];

@@ -1,0 +1,12 @@
+//! The models run as a user would run them.
+
+mod bittorrent;
+mod chord;
+mod chord_federates;
+mod farm;
+mod interrupted;
+mod master_workers;
+mod mpi_damaged;
+mod mpi_trace;
+mod phold;
+mod traffic_modes;

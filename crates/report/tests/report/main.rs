@@ -1,0 +1,5 @@
+//! Findings as pages, JSON and traces.
+
+mod findings;
+mod page;
+mod wire;

@@ -1,0 +1,6 @@
+//! What the reader of scenarios accepts and refuses.
+
+mod fuzz;
+mod messages;
+mod parameters;
+mod tables;
