@@ -6,6 +6,7 @@ mod facts;
 #[path = "../mesh/mod.rs"]
 mod mesh;
 
+mod ahead;
 mod auto;
 mod balance;
 mod determinism;
@@ -19,6 +20,7 @@ mod lvt;
 mod observer;
 mod optimistic;
 mod outside;
+mod processes;
 mod rules;
 mod steps;
 mod trace;

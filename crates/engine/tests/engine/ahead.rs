@@ -5,15 +5,12 @@
 
 #![cfg(not(paceline_shuttle))]
 
-mod facts;
-mod mesh;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use facts::{assert_same, facts, setting};
-use mesh::{Hop, Mesh};
+use crate::facts::{assert_same, facts, setting};
+use crate::mesh::{Hop, Mesh};
 use paceline_engine::{
     Door, HandOver, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideFederate, OutsideLps, Permit,
     Protocol, RunError, Simulation, Speculation, Standing, ThreadFederate,

@@ -4,22 +4,19 @@
 //! The processes are threads here, joined by a transport in memory. `PACELINE_CASES` sets the number of random models (default 60),
 //! `PACELINE_SEED` the first.
 
-mod facts;
-mod mesh;
-
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use facts::{Facts, assert_same, facts, setting};
-use mesh::{Hop, Mesh};
+use crate::facts::{Facts, assert_same, facts, setting};
+use crate::mesh::{Hop, Mesh};
 use paceline_engine::{
     CheckpointFile, Checkpoints, Monitor, PeersError, PeersErrorKind, Protocol, QueueKind, Report, RunError,
     SendError, Simulation,
 };
 use paceline_kernel::{LpId, Model, Rng, TieBreak, Time};
-use paceline_transport::Memory;
+use paceline_transport::{Fault as MemoryFault, Memory, PeerErrorKind};
 
 type Outcome = Result<Report<<Mesh as Model>::Output>, RunError>;
 
@@ -284,4 +281,101 @@ fn an_event_from_outside_must_be_for_later_in_every_process() {
         Err(RunError::Failed)
     });
     assert_eq!(runs.len(), 2);
+}
+
+/// Where a fault strikes, and what it is.
+fn fault(rng: &mut Rng, processes: u32) -> MemoryFault {
+    let rank = rng.below(u64::from(processes)) as u32;
+    let other = (rank + 1 + rng.below(u64::from(processes - 1)) as u32) % processes;
+    match rng.below(4) {
+        0 => MemoryFault::Kill(rank),
+        1 => MemoryFault::Stop(rank, Duration::from_secs(1)),
+        2 => MemoryFault::Cut(rank, other),
+        _ => MemoryFault::Corrupt { from: rank, to: other, bit: None },
+    }
+}
+
+#[test]
+fn whatever_happens_to_a_process_all_end_and_the_last_checkpoint_leads_to_the_same_result() {
+    let folder = tempfile::tempdir().expect("a folder for checkpoints");
+    let mut struck = 0;
+    for seed in 0..setting("PACELINE_CASES", 50) {
+        let (mesh, mut rng) = (wide_one(seed), Rng::new(seed, 0x6661_756c));
+        let plain = || Simulation::new(mesh.clone()).until(mesh.until()).seed(seed);
+        let reference =
+            facts(plain().protocol(Protocol::Sequential).run().expect("the model keeps the rules"));
+        let all: Vec<_> = protocols().collect();
+        let mut way = Way::draw(all[rng.below(all.len() as u64) as usize], &mesh, &mut rng);
+        (way.processes, way.federates, way.threads) = (3, 6, vec![1, 2, 1]);
+        let what = way.what(seed);
+        let path = folder.path().join(format!("{seed}.checkpoint"));
+        let cut = Time::nanos(mesh.grain().as_nanos() * rng.below(20));
+        let (ends, fault, by) = (way.ends(), fault(&mut rng, 3), rng.below(3) as u32);
+        let outcomes = together(ends, |rank, end| {
+            let checkpoints = Checkpoints { path: path.clone(), every: Duration::ZERO, header: Vec::new() };
+            let run = way.simulation(plain(), rank).join(end.clone());
+            let run = if rank == 0 { run.checkpoint(checkpoints) } else { run };
+            let mut run = run.start()?;
+            run.run_until(cut)?;
+            run.checkpoint()?;
+            if rank == by {
+                end.inject(fault.clone());
+            }
+            run.run_until(Time::MAX)?;
+            run.finish()
+        });
+        for (rank, outcome) in outcomes.iter().enumerate() {
+            match outcome {
+                Ok(_) => {}
+                Err(RunError::Peers(PeersError { kind, .. })) => {
+                    struck += 1;
+                    assert!(
+                        matches!(kind, PeersErrorKind::Lost(_) | PeersErrorKind::Failed(_)),
+                        "{what}: {fault:?}: process {rank}: {kind}"
+                    );
+                }
+                Err(other) => panic!("{what}: {fault:?}: process {rank}: {other}"),
+            }
+        }
+        let resumed = plain().protocol(Protocol::Sequential).resume(world(&path, &mesh)).run();
+        match resumed {
+            Ok(report) => {
+                assert_same(&facts(report), &reference, &format!("{what}: resumed after {fault:?}"))
+            }
+            Err(RunError::PastHorizon { .. }) => {}
+            Err(other) => panic!("{what}: resumed after {fault:?}: {other}"),
+        }
+    }
+    assert!(struck > 0, "some runs were struck");
+}
+
+/// The next model from `seed` on that has lookahead and at least as many LPs as federates are wanted here.
+fn wide_one(seed: u64) -> Mesh {
+    let mut meshes = (0..).map(|step| Mesh::draw(seed + 1_000 * step, false));
+    meshes.find(|mesh| mesh.lps() >= 6).expect("some models have many LPs")
+}
+
+#[test]
+fn who_goes_away_ends_the_run_of_all() {
+    let mesh = wide();
+    for protocol in protocols() {
+        let runs = together(Memory::mesh(2), |rank, end| {
+            let run = Simulation::new(mesh.clone()).until(mesh.until()).protocol(protocol).federates(4);
+            let mut run = run.threads(1).join(end.clone()).start()?;
+            if rank == 1 {
+                end.inject(MemoryFault::Kill(0));
+            }
+            run.run_until(Time::MAX)?;
+            run.finish()
+        });
+        for (rank, run) in runs.iter().enumerate() {
+            let lost = |kind: &PeersErrorKind| {
+                matches!(kind, PeersErrorKind::Lost(PeerErrorKind::Gone) | PeersErrorKind::Failed(_))
+            };
+            assert!(
+                matches!(run, Err(RunError::Peers(PeersError { kind, .. })) if lost(kind)),
+                "{protocol:?}: process {rank}: {run:?}"
+            );
+        }
+    }
 }
