@@ -5,15 +5,15 @@
 //! stands between store and load on both sides: either the sleeper sees what was published, or the sender sees that it sleeps. Between
 //! its look and the sleep itself the word cannot be missed: the kernel compares it with `ASLEEP` before the thread sleeps.
 //!
-//! Under shuttle, which knows no futexes, a lock and a condition variable do the kernel's part.
+//! Under shuttle and loom, which know no futexes, a lock and a condition variable do the kernel's part.
 
 use std::time::Duration;
 
-#[cfg(not(paceline_shuttle))]
+#[cfg(not(any(paceline_shuttle, paceline_loom)))]
 use rustix::thread::futex;
 
 use crate::sync::{AtomicU32, Ordering, fence};
-#[cfg(paceline_shuttle)]
+#[cfg(any(paceline_shuttle, paceline_loom))]
 use crate::sync::{Condvar, Mutex, lock};
 
 const AWAKE: u32 = 0;
@@ -24,7 +24,7 @@ const ASLEEP: u32 = 1;
 #[repr(C)]
 pub(super) struct Bell {
     word: AtomicU32,
-    #[cfg(paceline_shuttle)]
+    #[cfg(any(paceline_shuttle, paceline_loom))]
     sleeper: (Mutex<()>, Condvar),
 }
 
@@ -54,27 +54,27 @@ impl Bell {
         }
     }
 
-    #[cfg(not(paceline_shuttle))]
+    #[cfg(not(any(paceline_shuttle, paceline_loom)))]
     fn wake(&self) {
         // The word lies in memory that is mapped here, so the call has no reason to fail.
         let _ = futex::wake(&self.word, futex::Flags::empty(), 1);
     }
 
     /// Sleeps until someone rings, or for `most`; possibly less.
-    #[cfg(not(paceline_shuttle))]
+    #[cfg(not(any(paceline_shuttle, paceline_loom)))]
     pub(super) fn sleep(&self, most: Duration) {
         let most = rustix::time::Timespec::try_from(most).ok();
         // Whether it rang, time is up or a signal came, the caller looks again.
         let _ = futex::wait(&self.word, futex::Flags::empty(), ASLEEP, most.as_ref());
     }
 
-    #[cfg(paceline_shuttle)]
+    #[cfg(any(paceline_shuttle, paceline_loom))]
     fn wake(&self) {
         drop(lock(&self.sleeper.0));
         self.sleeper.1.notify_all();
     }
 
-    #[cfg(paceline_shuttle)]
+    #[cfg(any(paceline_shuttle, paceline_loom))]
     pub(super) fn sleep(&self, _most: Duration) {
         let mut guard = lock(&self.sleeper.0);
         while self.word.load(Ordering::Acquire) == ASLEEP {

@@ -14,6 +14,8 @@
 //!   `refused`. A sequentially consistent fence stands between store and load on both sides, so that at least one of them sees what the
 //!   other has stored: either the producer finds the room, or the consumer finds the flag, clears it and wakes the producer.
 //!
+//! `tests/loom.rs` holds this and the doorbell against what the orders allow; `tests/shuttle.rs` tries interleavings of whole transports.
+//!
 //! The other side is not trusted: a count out of range or a header that does not fit is [`Damage`]. Bytes are copied out once, and only
 //! the copy is looked at, so that a process that changes them meanwhile gets a wrong checksum and nothing else.
 #![allow(unsafe_code)] // the bytes of a ring are shared with another process
