@@ -1,7 +1,7 @@
 //! Marshalling: records for one peer gather in a frame, which goes when it is large enough or old enough.
 //!
 //! One frame costs about the same whatever is in it, so many records in one cost less each; but a record that waits for others arrives
-//! later (reference 5, section 6). [`Gather`] weighs the two. It is pure: time is a parameter, and the caller sends.
+//! later (ARTIS paper, section 6). [`Gather`] weighs the two. It is pure: time is a parameter, and the caller sends.
 //!
 //! - *Size.* A frame holds up to a multiple of the path's unit, so that no unit goes half empty. By default the multiple follows the
 //!   rate of records: as many units as fill while 20 frames could be sent, so that sending takes a twentieth of the time at most.
