@@ -12,6 +12,7 @@
 //! processes write is checked before it is used, and copied before it is checked.
 
 mod bell;
+mod group;
 #[cfg(paceline_shuttle)]
 mod heap;
 mod link;
@@ -21,18 +22,15 @@ mod ring;
 #[cfg(all(test, not(paceline_shuttle)))]
 mod test;
 
-use std::io;
 #[cfg(not(paceline_shuttle))]
 use std::path::Path;
-use std::path::PathBuf;
 use std::time::Duration;
-
-use thiserror::Error;
 
 use crate::frame::HEADER_BYTES;
 use crate::sync::{Arc, AtomicBool, AtomicU32, Mutex, Ordering, try_lock};
 use crate::{Handed, PeerError, Transport};
 use bell::Bell;
+pub use group::{Group, SharedMemoryError};
 #[cfg(paceline_shuttle)]
 use heap::Region;
 use link::{Link, Watch};
@@ -56,95 +54,6 @@ const UNIT: usize = 4_096 - HEADER_BYTES;
 const ABSENT: u32 = 0;
 const JOINED: u32 = 1;
 const CLOSED: u32 = 2;
-
-/// Why links through shared memory cannot be had.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum SharedMemoryError {
-    /// The operating system refuses.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What it says.
-        source: io::Error,
-    },
-    /// The group cannot be.
-    #[error("{0}")]
-    Group(String),
-    /// Others than this user can open the file, or it is none.
-    #[error("{}: not a file that only this user can open", path.display())]
-    NotPrivate {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file belongs to another group, or another version wrote it.
-    #[error("{}: made by another version of this program, or for another group of processes", path.display())]
-    Differs {
-        /// The file.
-        path: PathBuf,
-    },
-    /// There is already a process of this rank, or there was one.
-    #[error("{}: there is already a process {rank}", path.display())]
-    Taken {
-        /// The file.
-        path: PathBuf,
-        /// The rank.
-        rank: u32,
-    },
-}
-
-/// The processes that share a file, and the size of its rings. All of them must give the same.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
-    ranks: u32,
-    members: Vec<u32>,
-    ring_bytes: usize,
-}
-
-impl Group {
-    /// Bytes that a ring may have.
-    pub const RING_BYTES: std::ops::RangeInclusive<usize> = 1 << 10..=1 << 28;
-
-    /// All processes of a run with that many, and rings of 256 KiB.
-    pub fn all(ranks: u32) -> Self {
-        Self { ranks, members: (0..ranks).collect(), ring_bytes: 256 << 10 }
-    }
-
-    /// Only these ranks: those on this host, in any order.
-    pub fn only(mut self, members: impl IntoIterator<Item = u32>) -> Self {
-        self.members = members.into_iter().collect();
-        self.members.sort_unstable();
-        self
-    }
-
-    /// The capacity of each ring in bytes, in [`Group::RING_BYTES`] and a power of two. A frame has at most a quarter of it.
-    pub fn ring_bytes(mut self, bytes: usize) -> Self {
-        self.ring_bytes = bytes;
-        self
-    }
-
-    /// The number of `rank` among the members.
-    fn member(&self, rank: u32) -> Result<usize, SharedMemoryError> {
-        let refuse = |why: String| Err(SharedMemoryError::Group(why));
-        if !Self::RING_BYTES.contains(&self.ring_bytes) || !self.ring_bytes.is_power_of_two() {
-            let (least, most) = (Self::RING_BYTES.start(), Self::RING_BYTES.end());
-            return refuse(format!(
-                "a ring has a power of two from {least} to {most} bytes, not {}",
-                self.ring_bytes
-            ));
-        }
-        if self.members.windows(2).any(|pair| pair[0] == pair[1]) {
-            return refuse(format!("a rank stands twice in {:?}", self.members));
-        }
-        if self.members.iter().any(|member| *member >= self.ranks) {
-            return refuse(format!("ranks are below {}, not {:?}", self.ranks, self.members));
-        }
-        self.members
-            .binary_search(&rank)
-            .or_else(|_| refuse(format!("process {rank} is none of {:?}", self.members)))
-    }
-}
 
 /// What a process says of itself in the shared memory. All zero at the beginning.
 #[derive(Debug, Default)]
