@@ -147,18 +147,31 @@ fn a_killed_process_is_found_by_all() {
     let end = SharedMemory::create(&file, 0, &group(3)).expect("a file can be made");
     let mut victim = start(1, "die 3", &file);
     let mut other = start(2, "survive 3", &file);
+    // The other one may find it sooner than this one does.
+    let mut found = false;
+    let mut hear = |from, frame: &[u8]| match from {
+        1 => {
+            assert_eq!(frame, b"last words");
+            victim.kill().expect("a child can be killed");
+        }
+        _ => {
+            assert_eq!(frame, b"found");
+            found = true;
+        }
+    };
     let lost = take(&end, |from, frame| {
-        assert_eq!((from, frame), (1, &b"last words"[..]));
-        victim.kill().expect("a child can be killed");
+        hear(from, frame);
         true
     });
     assert_eq!(lost, Some(PeerError::new(1, PeerErrorKind::Gone)));
     assert_eq!(end.send(1, b""), Err(PeerError::new(1, PeerErrorKind::Gone)));
-    let lost = take(&end, |from, frame| {
-        assert_eq!((from, frame), (2, &b"found"[..]));
-        false
-    });
-    assert_eq!(lost, None, "the other one goes on");
+    if !found {
+        let lost = take(&end, |from, frame| {
+            assert_eq!((from, frame), (2, &b"found"[..]));
+            false
+        });
+        assert_eq!(lost, None, "the other one goes on");
+    }
     assert!(other.wait().expect("a child ends").success());
     victim.wait().expect("a child ends");
 }
