@@ -21,7 +21,7 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!((header.sequence(), payload), (1, input));
     read(&frame);
     // Where, and how, the input itself says.
-    let place = input.iter().fold(0, |sum, byte| sum * 31 + usize::from(*byte)) % frame.len();
+    let place = input.iter().fold(0, |sum, byte| (sum * 31 + usize::from(*byte)) % frame.len());
     frame[place] ^= input.first().map_or(1, |byte| byte | 1);
     // A changed length may ask for bytes that never come.
     frame.resize(HEADER_BYTES + LIMIT, 0);
