@@ -101,6 +101,12 @@ impl<'a> Ring<'a> {
         self.control.tail.store(tail, Ordering::Release);
     }
 
+    /// Says that so much was read, as a consumer may that does not keep to the rules.
+    #[cfg(test)]
+    pub(super) fn claim_read(&self, head: u64) {
+        self.control.head.store(head, Ordering::Release);
+    }
+
     /// The bytes are about to be used. Shuttle sees atomics only, so there is one for it: it may switch threads here too.
     #[inline(always)]
     fn touch(&self) {

@@ -96,6 +96,26 @@ proptest! {
     }
 
     #[test]
+    fn a_peer_may_claim_to_have_read_anything(claim in prop_oneof![0..2_048_u64, any::<u64>()]) {
+        let (ends, _folder) = mesh(&Group::all(2).ring_bytes(1_024));
+        let frame = [1; 232];
+        for _ in 0..4 {
+            prop_assert_eq!(ends[0].send(1, &frame), Ok(Handed::Over));
+        }
+        ends[0].region.ring(0, 1).claim_read(claim);
+        match ends[0].send(1, &frame) {
+            Ok(Handed::Full) => prop_assert!(claim < 256),
+            Ok(Handed::Over) => prop_assert!((256..=1_024).contains(&claim)),
+            Err(error) => {
+                prop_assert!(claim > 1_024);
+                prop_assert!(ends[0].is_pending(), "it is to be reported");
+                prop_assert_eq!(frames(&ends[0]), Err(error));
+                prop_assert!(!ends[0].is_pending());
+            }
+        }
+    }
+
+    #[test]
     fn a_flipped_bit_is_found(bit in 0..8 * 40_usize) {
         let (ends, _folder) = mesh(&Group::all(2).ring_bytes(1_024));
         let mut bytes = Vec::new();
