@@ -127,6 +127,19 @@ proptest! {
 }
 
 #[test]
+fn more_than_the_ring_holds_is_damage() {
+    for (tail, whole) in [(40, true), (1_024 + 8, false), (u64::MAX, false)] {
+        let (ends, _folder) = mesh(&Group::all(2).ring_bytes(1_024));
+        let mut bytes = Vec::new();
+        crate::frame::encode(0, &[7; 16], &mut bytes).expect("16 bytes are few");
+        write_raw(&ends[1].region, 0, &bytes, tail);
+        let mut taken = 0;
+        let end = ends[1].receive(&mut |_, _| taken += 1);
+        assert_eq!((end.is_ok(), taken), (whole, i32::from(whole)), "{tail} bytes written");
+    }
+}
+
+#[test]
 fn a_member_of_a_part_reaches_the_part() {
     let (ends, folder) = mesh(&Group::all(9).only([7, 2]));
     assert_eq!((ends[0].rank(), ends[0].ranks(), ends[1].rank()), (2, 9, 7));
