@@ -2,9 +2,9 @@
 //! there.
 
 #[path = "../../benches/limits/hard.rs"]
-mod hard;
+mod limits;
 
-use hard::{Hard, Kind};
+use limits::{Hard, Kind};
 use paceline_engine::{Protocol, RunError, Simulation, Speculation};
 use paceline_kernel::{Cancellation, Context, Kept, LpId, Model, Saving, Time, TroubleKind, Undo, UndoFn};
 
