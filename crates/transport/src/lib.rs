@@ -13,17 +13,29 @@ mod error;
 pub mod frame;
 pub mod marshal;
 mod memory;
+#[cfg(all(target_os = "linux", not(paceline_shuttle)))]
+mod rendezvous;
+#[cfg(all(target_os = "linux", not(paceline_shuttle)))]
+mod secret;
 #[cfg(target_os = "linux")]
 mod shm;
 mod sync;
+#[cfg(all(target_os = "linux", not(paceline_shuttle)))]
+mod tcp;
 
 use std::fmt::Debug;
 use std::time::Duration;
 
 pub use error::{PeerError, PeerErrorKind};
 pub use memory::{Fault, Memory};
+#[cfg(all(target_os = "linux", not(paceline_shuttle)))]
+pub use rendezvous::{Coordinator, Mesh, Prefer, Refusal, RendezvousError, Settings, join};
+#[cfg(all(target_os = "linux", not(paceline_shuttle)))]
+pub use secret::{Secret, SecretError};
 #[cfg(target_os = "linux")]
 pub use shm::{Group, SharedMemory, SharedMemoryError};
+#[cfg(all(target_os = "linux", not(paceline_shuttle)))]
+pub use tcp::handshake::{HandshakeError, Security};
 
 /// What came of handing over a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

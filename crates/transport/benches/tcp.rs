@@ -1,0 +1,144 @@
+//! `cargo bench -p paceline-transport --bench tcp`: what messages of 32 bytes between two processes on loopback cost.
+//!
+//! Both processes send and receive at the same time, one thread each; a rate is what each of them receives. *One by one* has a message
+//! in each frame, *gathered* as many as a frame of 16 KiB holds. Latency is half a round trip, both sides sleeping in between.
+//! The kinds take turns in every round; medians over the rounds, with half the distance of the quartiles. `PACELINE_ROUNDS` sets how
+//! many rounds. This program starts itself again as the other process.
+
+use std::env;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use comfy_table::{Table, presets};
+use paceline_transport::{Coordinator, Handed, Mesh, Prefer, Secret, Security, Settings, Transport, join};
+
+/// Bytes of a message.
+const MESSAGE: usize = 32;
+
+/// Messages in a gathered frame.
+const GATHERED: usize = 512;
+
+/// Messages that are measured together.
+const MESSAGES: [usize; 2] = [200_000, 4_000_000];
+
+/// Round trips that are measured together.
+const TRIPS: usize = 2_000;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const ADDRESS: &str = "PACELINE_BENCH_ADDRESS";
+const KIND: &str = "PACELINE_BENCH_KIND";
+
+fn settings(kind: &str) -> Settings {
+    let settings = Settings::new(Secret::new(b"nothing of value here").expect("long enough"));
+    match kind {
+        "TCP" => settings.prefer(Prefer::Tcp).security(Security::Plain),
+        "TLS" => settings.prefer(Prefer::Tcp),
+        _ => settings.prefer(Prefer::SharedMemory),
+    }
+}
+
+/// Sends so many frames to the other process and takes in as many from it.
+fn exchange(mesh: &Mesh, frame: &[u8], frames: usize) {
+    let (mut sent, mut received, other) = (0, 0, 1 - mesh.rank());
+    while sent < frames || received < frames {
+        let mut busy = false;
+        // A few at a time, so that both directions go on.
+        for _ in 0..16.min(frames - sent) {
+            if mesh.send(other, frame).expect("it lives") == Handed::Full {
+                break;
+            }
+            sent += 1;
+            busy = true;
+        }
+        busy |= mesh.receive(&mut |_, _| received += 1).expect("it lives");
+        if !busy {
+            mesh.wait(PATIENCE);
+        }
+    }
+}
+
+/// Waits for one frame.
+fn take_one(mesh: &Mesh) {
+    let mut taken = 0;
+    while taken == 0 {
+        if !mesh.receive(&mut |_, _| taken += 1).expect("it lives") {
+            mesh.wait(PATIENCE);
+        }
+    }
+}
+
+/// Both sides of one round: seconds for the messages one by one, gathered, and for the round trips.
+fn round(mesh: &Mesh) -> [f64; 3] {
+    let seconds = |act: &mut dyn FnMut()| {
+        let start = Instant::now();
+        act();
+        start.elapsed().as_secs_f64()
+    };
+    let other = 1 - mesh.rank();
+    let frame = vec![7; MESSAGE * GATHERED];
+    let one_by_one = seconds(&mut || exchange(mesh, &frame[..MESSAGE], MESSAGES[0]));
+    let gathered = seconds(&mut || exchange(mesh, &frame, MESSAGES[1] / GATHERED));
+    let trips = seconds(&mut || {
+        for _ in 0..TRIPS {
+            if mesh.rank() == 0 {
+                assert_eq!(mesh.send(other, &frame[..MESSAGE]).expect("it lives"), Handed::Over);
+            }
+            take_one(mesh);
+            if mesh.rank() == 1 {
+                assert_eq!(mesh.send(other, &frame[..MESSAGE]).expect("it lives"), Handed::Over);
+            }
+        }
+    });
+    [one_by_one, gathered, trips]
+}
+
+/// The median, and half the distance of the quartiles.
+fn summary(mut rounds: Vec<f64>) -> String {
+    rounds.sort_by(f64::total_cmp);
+    let at = |part: usize| rounds[(rounds.len() - 1) * part / 4];
+    format!("{:.2} ± {:.2}", at(2), (at(3) - at(1)) / 2.0)
+}
+
+fn main() {
+    let rounds = env::var("PACELINE_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(9);
+    if let (Ok(address), Ok(kind)) = (env::var(ADDRESS), env::var(KIND)) {
+        let (mesh, _) = join(&*address, &settings(&kind)).expect("the bench waits");
+        (0..=rounds).for_each(|_| drop(round(&mesh)));
+        return mesh.close();
+    }
+    let kinds = ["TCP", "TLS", "shared memory"];
+    let pairs: Vec<(Mesh, Child)> = kinds
+        .map(|kind| {
+            let coordinator = Coordinator::listen("127.0.0.1:0", 2, &settings(kind)).expect("loopback");
+            let mut program = Command::new(env::current_exe().expect("it runs"));
+            program.env(ADDRESS, coordinator.address().to_string()).env(KIND, kind);
+            let other = program.spawn().expect("this program can be started");
+            (coordinator.gather(b"").expect("the other one comes"), other)
+        })
+        .into();
+    let mut times = vec![[const { Vec::new() }; 3]; kinds.len()];
+    for number in 0..=rounds {
+        for (kind, (mesh, _)) in pairs.iter().enumerate() {
+            let seconds = round(mesh);
+            // The first round warms up.
+            if number > 0 {
+                times[kind][0].push(MESSAGES[0] as f64 / seconds[0] / 1e6);
+                times[kind][1].push(MESSAGES[1] as f64 / seconds[1] / 1e6);
+                times[kind][2].push(seconds[2] / TRIPS as f64 / 2.0 * 1e6);
+            }
+        }
+    }
+    let mut table = Table::new();
+    table.load_preset(presets::ASCII_MARKDOWN);
+    table.set_header(["link", "one by one, M/s", "gathered, M/s", "latency, us"]);
+    for (kind, times) in kinds.iter().zip(times) {
+        table.add_row(std::iter::once((*kind).to_owned()).chain(times.map(summary)));
+    }
+    println!("{table}");
+    for (mesh, mut other) in pairs {
+        mesh.close();
+        drop(mesh);
+        assert!(other.wait().expect("it was started").success());
+    }
+}

@@ -1,0 +1,217 @@
+//! How the processes of a run find each other, and pick how each pair of them is joined.
+//!
+//! Rank 0, the [`Coordinator`], listens at an address; the others [`join`] it there. When all are there, it gives each a rank and the
+//! *charge* of the run, some bytes that mean nothing here. Processes of one host make shared memory ([`host`] says which can);
+//! every other pair has a TCP connection ([`gate`] takes them in). When every process has reached every other one, all get a [`Mesh`].
+//!
+//! Invariants: everything has a time limit. Who does not know the secret, speaks another version, or speaks nonsense, ends its own
+//! connection and holds up nobody. Nothing listens on other than loopback unless the caller named such an address: the
+//! coordinator listens where it is told, and the others at the address from which they reach it.
+//!
+//! ```
+//! use paceline_transport::{Coordinator, Secret, Settings, Transport, join};
+//!
+//! let settings = Settings::new(Secret::new(b"at least sixteen bytes")?);
+//! let coordinator = Coordinator::listen("127.0.0.1:0", 2, &settings)?;
+//! let address = coordinator.address();
+//! // In another process, as a rule.
+//! let other = std::thread::spawn(move || join(address, &settings).map(|(mesh, charge)| (mesh.rank(), charge)));
+//! let mesh = coordinator.gather(b"what to do")?;
+//! assert_eq!((mesh.rank(), mesh.ranks()), (0, 2));
+//! assert_eq!(other.join().expect("no panic")?, (1, b"what to do".to_vec()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod coordinator;
+mod gate;
+mod host;
+mod joining;
+mod mesh;
+mod message;
+mod sharing;
+#[cfg(test)]
+mod test;
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::tcp::handshake::{Credentials, HandshakeError, Security};
+use crate::tcp::tls::Identity;
+use crate::{Secret, SharedMemoryError};
+
+pub use coordinator::Coordinator;
+pub use joining::join;
+pub use mesh::Mesh;
+
+/// The most bytes of a charge.
+const CHARGE_LIMIT: usize = 64 << 20;
+
+/// The most processes of a run.
+const RANKS_LIMIT: u32 = 1 << 10;
+
+/// How pairs of processes are joined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prefer {
+    /// By shared memory where both are on the same host, by TCP elsewhere.
+    #[default]
+    Auto,
+    /// By shared memory, or not at all.
+    SharedMemory,
+    /// By TCP.
+    Tcp,
+}
+
+/// What a process has to be told to take part in a run. All processes of a run need the same secret and security; of the coordinator's
+/// and its own preference, each follows the one that is not [`Prefer::Auto`].
+#[derive(Clone, Debug)]
+pub struct Settings {
+    secret: Secret,
+    security: Security,
+    prefer: Prefer,
+    time_limit: Duration,
+    silence_limit: Duration,
+    unit: Option<usize>,
+    version: String,
+}
+
+impl Settings {
+    /// TLS, shared memory where it can be, a minute until all are there, and ten seconds without a sign of life.
+    pub fn new(secret: Secret) -> Self {
+        Self {
+            secret,
+            security: Security::Tls,
+            prefer: Prefer::Auto,
+            time_limit: Duration::from_secs(60),
+            silence_limit: Duration::from_secs(10),
+            unit: None,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    /// How TCP connections are secured.
+    pub fn security(mut self, security: Security) -> Self {
+        self.security = security;
+        self
+    }
+
+    /// How pairs of processes are joined.
+    pub fn prefer(mut self, prefer: Prefer) -> Self {
+        self.prefer = prefer;
+        self
+    }
+
+    /// How long all processes may take to find each other.
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = limit;
+        self
+    }
+
+    /// How long a process may give no sign of life before it is lost ([`crate::PeerErrorKind::Silent`]).
+    pub fn silence_limit(mut self, limit: Duration) -> Self {
+        self.silence_limit = limit;
+        self
+    }
+
+    /// What a packet on the way carries, in bytes, from 1000 to 9000, instead of what the system says of the path.
+    pub fn unit(mut self, bytes: usize) -> Self {
+        self.unit = Some(bytes);
+        self
+    }
+
+    /// What this process says its version is: that of this crate, unless told. Only equal versions work together.
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = version.into();
+        self
+    }
+
+    fn credentials(&self) -> Result<Credentials, RendezvousError> {
+        Ok(Credentials {
+            secret: self.secret.clone(),
+            security: self.security,
+            version: self.version.clone(),
+            identity: Identity::new().map_err(RendezvousError::Certificate)?,
+        })
+    }
+}
+
+/// A connection that was ended because it does not belong to the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Where it came from.
+    pub address: SocketAddr,
+    /// What was wrong.
+    pub error: HandshakeError,
+}
+
+/// Why the processes of a run did not find each other.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RendezvousError {
+    /// The system does not let this process listen.
+    #[error("cannot listen at {address}: {source}")]
+    Listen {
+        /// Where.
+        address: String,
+        /// What it says.
+        source: io::Error,
+    },
+    /// The connection to another process failed.
+    #[error("{address}: {error}")]
+    Connect {
+        /// Where it is, or was to be.
+        address: String,
+        /// What happened.
+        error: HandshakeError,
+    },
+    /// Not all came in time.
+    #[error("{present} of {ranks} processes are there after {limit:?}{}", refused(refusals))]
+    Missing {
+        /// How many came, this process among them.
+        present: u32,
+        /// How many were to come.
+        ranks: u32,
+        /// How long was waited.
+        limit: Duration,
+        /// Who came and was refused.
+        refusals: Vec<Refusal>,
+    },
+    /// A process was lost before the run began.
+    #[error("process {rank}: {error}")]
+    Peer {
+        /// Its rank.
+        rank: u32,
+        /// What happened.
+        error: HandshakeError,
+    },
+    /// The coordinator says that the run will not begin.
+    #[error("the coordinator ended the run before it began: {0}")]
+    Refused(String),
+    /// Shared memory was asked for and cannot be had.
+    #[error("no shared memory: {0}")]
+    NoSharedMemory(String),
+    /// No certificate could be made.
+    #[error("no certificate: {0}")]
+    Certificate(String),
+    /// The charge is too large.
+    #[error("a charge of {0} bytes, {CHARGE_LIMIT} are allowed")]
+    Charge(usize),
+    /// A run cannot have so many processes.
+    #[error("a run has from 1 to {RANKS_LIMIT} processes, not {0}")]
+    Ranks(u32),
+    /// The system refuses.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl From<SharedMemoryError> for RendezvousError {
+    fn from(error: SharedMemoryError) -> Self {
+        Self::NoSharedMemory(error.to_string())
+    }
+}
+
+fn refused(refusals: &[Refusal]) -> String {
+    refusals.iter().map(|refusal| format!("; refused {}: {}", refusal.address, refusal.error)).collect()
+}

@@ -1,0 +1,215 @@
+//! The process that the others join: rank 0.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Instant;
+
+use super::gate::Gate;
+use super::host::Host;
+use super::message::{self, Message, Run};
+use super::sharing::{groups, name, share};
+use super::{CHARGE_LIMIT, Mesh, Prefer, RANKS_LIMIT, RendezvousError, Settings};
+use crate::secret::random;
+use crate::tcp::FRAME_LIMIT;
+use crate::tcp::handshake::{HandshakeError, Security, is_loopback};
+use crate::tcp::link::Link;
+
+/// Listens for the processes of a run, and becomes rank 0 of it.
+#[derive(Debug)]
+pub struct Coordinator {
+    gate: Gate,
+    address: SocketAddr,
+    ranks: u32,
+    settings: Settings,
+}
+
+/// A process that has joined.
+#[derive(Debug)]
+struct Joined {
+    address: SocketAddr,
+    host: Option<Host>,
+    link: Link,
+}
+
+impl Coordinator {
+    /// Listens at `address` for the other processes of a run with `ranks` in all. Port 0 is any that is free.
+    pub fn listen(
+        address: impl ToSocketAddrs,
+        ranks: u32,
+        settings: &Settings,
+    ) -> Result<Self, RendezvousError> {
+        if !(1..=RANKS_LIMIT).contains(&ranks) {
+            return Err(RendezvousError::Ranks(ranks));
+        }
+        let address = address
+            .to_socket_addrs()?
+            .next()
+            .ok_or_else(|| io::Error::from(io::ErrorKind::AddrNotAvailable))?;
+        if settings.security == Security::Plain && !is_loopback(address) {
+            let error = HandshakeError::NotLoopback(address);
+            return Err(RendezvousError::Connect { address: address.to_string(), error });
+        }
+        let listen = |source| RendezvousError::Listen { address: address.to_string(), source };
+        let gate = Gate::new(address, settings.credentials()?).map_err(listen)?;
+        let address = gate.address()?;
+        Ok(Self { gate, address, ranks, settings: settings.clone() })
+    }
+
+    /// Where it listens: what the others are to join.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Waits for the others, gives each a rank and `charge`, and returns when all are joined to each other.
+    pub fn gather(mut self, charge: &[u8]) -> Result<Mesh, RendezvousError> {
+        if charge.len() > CHARGE_LIMIT {
+            return Err(RendezvousError::Charge(charge.len()));
+        }
+        let by = Instant::now() + self.settings.time_limit;
+        let joined = self.admit(by)?;
+        let begun = self.begin(&joined, charge, by);
+        if let Err(error) = &begun {
+            for other in &joined {
+                // Who is lost cannot be told.
+                let _ = message::send(&other.link, &Message::Refused(error.to_string()), by);
+            }
+        }
+        let shared = begun?;
+        let peer_links = joined.into_iter().zip(1..).filter(|(_, rank)| !shared.1.contains(rank));
+        let links = peer_links.map(|(joined, rank)| (rank, joined.link)).collect();
+        let refusals = self.gate.take_refusals();
+        Ok(Mesh::new(0, self.ranks, shared.0, links, &self.settings, refusals)?)
+    }
+
+    /// Waits until all have joined.
+    fn admit(&mut self, by: Instant) -> Result<Vec<Joined>, RendezvousError> {
+        let mut joined: Vec<Joined> = Vec::new();
+        loop {
+            if joined.len() as u32 + 1 == self.ranks {
+                // Who has gone away meanwhile makes room for another one.
+                joined.retain(|other| !other.link.has_ended());
+                if joined.len() as u32 + 1 == self.ranks {
+                    return Ok(joined);
+                }
+            }
+            match self.gate.next(by)? {
+                Some((_, link, Message::Join { address, host })) => {
+                    joined.push(Joined { address, host, link })
+                }
+                Some((from, ..)) => self.gate.refuse(from, HandshakeError::Unexpected("it does not join")),
+                None => {
+                    return Err(RendezvousError::Missing {
+                        present: joined.len() as u32 + 1,
+                        ranks: self.ranks,
+                        limit: self.settings.time_limit,
+                        refusals: self.gate.take_refusals(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Leads the others to the beginning of the run. The shared memory of rank 0, and the ranks it shares with.
+    fn begin(
+        &self,
+        joined: &[Joined],
+        charge: &[u8],
+        by: Instant,
+    ) -> Result<(Option<crate::SharedMemory>, Vec<u32>), RendezvousError> {
+        let others = || joined.iter().zip(1_u32..);
+        let send = |rank: u32, message: &Message| {
+            message::send(&joined[rank as usize - 1].link, message, by)
+                .map_err(|error| RendezvousError::Peer { rank, error })
+        };
+        let receive = |rank: u32| receive(&joined[rank as usize - 1].link, rank, by);
+
+        let run: Run = random().map_err(|error| io::Error::other(error.to_string()))?;
+        let addresses: Vec<_> =
+            std::iter::once(self.address).chain(joined.iter().map(|other| other.address)).collect();
+        let here = if self.settings.prefer == Prefer::Tcp { None } else { Host::here() };
+        let may_share = |host: &Option<Host>| host.clone().filter(|_| self.settings.prefer != Prefer::Tcp);
+        let hosts: Vec<_> =
+            std::iter::once(here).chain(joined.iter().map(|other| may_share(&other.host))).collect();
+        let groups = groups(&hosts);
+        let must_share = self.settings.prefer == Prefer::SharedMemory && self.ranks > 1;
+        if must_share && groups.iter().any(|group| group.len() as u32 != self.ranks) {
+            return Err(RendezvousError::NoSharedMemory("not all processes are on one host".to_owned()));
+        }
+
+        for (other, rank) in others() {
+            let group = groups[rank as usize].clone();
+            let name = name(&run, &group);
+            let charge_bytes = charge.len() as u64;
+            send(
+                rank,
+                &Message::Place { run, rank, addresses: addresses.clone(), group, name, charge_bytes },
+            )?;
+            for part in charge.chunks(FRAME_LIMIT) {
+                let sent = other.link.send_by(part, by).map_err(crate::tcp::handshake::io_error);
+                sent.map_err(|error| RendezvousError::Peer { rank, error })?;
+            }
+        }
+
+        let mut shared = None;
+        let leads = |rank: &u32| groups[*rank as usize].first() == Some(rank);
+        for leader in (0..self.ranks).filter(leads) {
+            let group = &groups[leader as usize];
+            let mut trouble = match leader {
+                0 => match share(0, self.ranks, group, &name(&run, group)) {
+                    Ok(made) => {
+                        shared = Some(made);
+                        None
+                    }
+                    Err(error) => Some(error),
+                },
+                _ => shared_by(receive(leader)?, leader)?,
+            };
+            if trouble.is_none() {
+                for member in &group[1..] {
+                    send(*member, &Message::Open)?;
+                }
+                for member in &group[1..] {
+                    trouble = shared_by(receive(*member)?, *member)?.or(trouble);
+                }
+            }
+            if let Some(trouble) = &trouble {
+                if must_share {
+                    return Err(RendezvousError::NoSharedMemory(trouble.clone()));
+                }
+                if leader == 0 {
+                    shared = None;
+                }
+            }
+            for member in group.iter().filter(|member| **member != 0) {
+                send(*member, &Message::Agreed(trouble.is_none()))?;
+            }
+        }
+
+        for rank in 1..self.ranks {
+            match receive(rank)? {
+                Message::Ready => {}
+                _ => return Err(unexpected(rank)),
+            }
+        }
+        for rank in 1..self.ranks {
+            send(rank, &Message::Go)?;
+        }
+        let with = if shared.is_some() { groups[0].clone() } else { Vec::new() };
+        Ok((shared.map(|(shared, _)| shared), with))
+    }
+}
+
+fn receive(link: &Link, rank: u32, by: Instant) -> Result<Message, RendezvousError> {
+    message::receive(link, by).map_err(|error| RendezvousError::Peer { rank, error })
+}
+
+fn shared_by(message: Message, rank: u32) -> Result<Option<String>, RendezvousError> {
+    match message {
+        Message::Shared(trouble) => Ok(trouble),
+        _ => Err(unexpected(rank)),
+    }
+}
+
+fn unexpected(rank: u32) -> RendezvousError {
+    RendezvousError::Peer { rank, error: HandshakeError::Unexpected("a message out of turn") }
+}

@@ -1,0 +1,141 @@
+//! The gate of a process: its listener, and the handshakes of those who have come.
+//!
+//! Each handshake has a thread and a time limit, so that nobody who says nothing, or slowly, holds up the others. Of more than
+//! [`AT_ONCE`] the oldest is ended: it is the one that has had the most time.
+//!
+//! Invariants: at most [`AT_ONCE`] handshakes at a time, and the first [`REFUSALS`] refusals are kept.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::time::Timespec;
+
+use super::Refusal;
+use super::message::{self, Message};
+use crate::tcp::handshake::{Credentials, HandshakeError, accept};
+use crate::tcp::link::Link;
+
+/// Handshakes at a time.
+const AT_ONCE: usize = 64;
+
+/// Refusals that are kept.
+pub(super) const REFUSALS: usize = 64;
+
+/// The time that a handshake may take.
+const TIME: Duration = Duration::from_secs(5);
+
+/// Somebody whose handshake has gone well, with the first message.
+pub(super) type Guest = (SocketAddr, Link, Message);
+
+type Outcome = (u64, SocketAddr, Result<(Link, Message), HandshakeError>);
+
+/// Takes in connections, and hands on those whose handshake has gone well.
+#[derive(Debug)]
+pub(super) struct Gate {
+    listener: TcpListener,
+    credentials: Credentials,
+    at_work: VecDeque<(u64, TcpStream)>,
+    count: u64,
+    sender: Sender<Outcome>,
+    /// An eventfd: there are outcomes.
+    bell: Arc<OwnedFd>,
+    outcomes: Receiver<Outcome>,
+    refusals: Vec<Refusal>,
+}
+
+impl Gate {
+    pub(super) fn new(address: SocketAddr, credentials: Credentials) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let (sender, outcomes) = channel();
+        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let (at_work, refusals) = (VecDeque::new(), Vec::new());
+        Ok(Self { listener, credentials, at_work, count: 0, sender, bell, outcomes, refusals })
+    }
+
+    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Who was refused, and why.
+    pub(super) fn take_refusals(&mut self) -> Vec<Refusal> {
+        std::mem::take(&mut self.refusals)
+    }
+
+    pub(super) fn refuse(&mut self, address: SocketAddr, error: HandshakeError) {
+        if self.refusals.len() < REFUSALS {
+            self.refusals.push(Refusal { address, error });
+        }
+    }
+
+    /// The next connection that belongs here, or none by `by`.
+    pub(super) fn next(&mut self, by: Instant) -> io::Result<Option<Guest>> {
+        loop {
+            while let Ok((number, address, outcome)) = self.outcomes.try_recv() {
+                self.at_work.retain(|(other, _)| *other != number);
+                match outcome {
+                    Ok((link, message)) => return Ok(Some((address, link, message))),
+                    Err(error) => self.refuse(address, error),
+                }
+            }
+            let left = by.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            match self.listener.accept() {
+                Ok((socket, address)) => self.begin(socket, address, by)?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let left = Timespec::try_from(left).map_err(io::Error::other)?;
+                    let sources = &mut [
+                        PollFd::new(&self.listener, PollFlags::IN),
+                        PollFd::new(&*self.bell, PollFlags::IN),
+                    ];
+                    // A signal ends it early, and nobody may have rung: then there is nothing yet.
+                    let _ = poll(sources, Some(&left));
+                    let _ = rustix::io::read(&*self.bell, &mut [0_u8; 8]);
+                }
+                // The other side has given up meanwhile.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn begin(&mut self, socket: TcpStream, address: SocketAddr, by: Instant) -> io::Result<()> {
+        if self.at_work.len() >= AT_ONCE
+            && let Some((_, oldest)) = self.at_work.pop_front()
+        {
+            // Its thread finds the end of the stream.
+            let _ = oldest.shutdown(Shutdown::Both);
+        }
+        let (number, sender, bell) = (self.count, self.sender.clone(), self.bell.clone());
+        self.count += 1;
+        self.at_work.push_back((number, socket.try_clone()?));
+        let credentials = self.credentials.clone();
+        let by = by.min(Instant::now() + TIME);
+        let thread = std::thread::Builder::new().name("handshake".to_owned());
+        thread.spawn(move || {
+            let outcome = accept(socket, &credentials, by);
+            let outcome = outcome.and_then(|link| message::receive(&link, by).map(|message| (link, message)));
+            // Where nobody waits for it any more, the connection ends here.
+            let _ = sender.send((number, address, outcome));
+            let _ = rustix::io::write(&*bell, &1_u64.to_ne_bytes());
+        })?;
+        Ok(())
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        for (_, socket) in &self.at_work {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! [`Mesh`]: one transport over shared memory and TCP.
+//!
+//! Where a process has links of both kinds, a thread that waits sleeps on the doorbell of the shared memory, the faster one, so that a
+//! sender there pays no system call more than without TCP. The helper thread of [`Tcp`] passes on what arrives by TCP: before each sleep
+//! it is asked to watch the sockets for one event, and rings the doorbell then. So it runs at most once for each sleep. An eventfd for both
+//! would be the other way; it would cost each sender by shared memory a system call where a look at a word does it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Refusal, Settings};
+use crate::tcp::Tcp;
+use crate::tcp::link::Link;
+use crate::{Handed, Path, PeerError, SharedMemory, Transport};
+
+/// The links of one process to all others, each of the kind that [`super::Prefer`] and the hosts give.
+#[derive(Debug)]
+pub struct Mesh {
+    rank: u32,
+    ranks: u32,
+    tcp: Option<Tcp>,
+    shared: Option<Arc<SharedMemory>>,
+    refusals: Vec<Refusal>,
+}
+
+impl Mesh {
+    pub(super) fn new(
+        rank: u32,
+        ranks: u32,
+        shared: Option<SharedMemory>,
+        links: Vec<(u32, Link)>,
+        settings: &Settings,
+        refusals: Vec<Refusal>,
+    ) -> io::Result<Self> {
+        let shared = shared.map(Arc::new);
+        // A run of one process has no links, but somebody has to be woken.
+        let needs_tcp = !links.is_empty() || shared.is_none();
+        let tcp = || Tcp::new(rank, ranks, links, settings.silence_limit, settings.unit);
+        let tcp = needs_tcp.then(tcp).transpose()?;
+        if let (Some(tcp), Some(shared)) = (&tcp, &shared) {
+            let shared = shared.clone();
+            tcp.on_arrival(Box::new(move || shared.wake()));
+        }
+        Ok(Self { rank, ranks, tcp, shared, refusals })
+    }
+
+    /// Who tried to take part while the processes were gathered and was refused: the first few, and why.
+    pub fn refusals(&self) -> &[Refusal] {
+        &self.refusals
+    }
+
+    fn kinds(&self) -> impl Iterator<Item = &dyn Transport> {
+        let shared = self.shared.as_deref().map(|shared| shared as &dyn Transport);
+        shared.into_iter().chain(self.tcp.as_ref().map(|tcp| tcp as &dyn Transport))
+    }
+
+    #[inline]
+    fn to(&self, rank: u32) -> &dyn Transport {
+        match (&self.tcp, &self.shared) {
+            (Some(tcp), Some(shared)) if !tcp.reaches(rank) => &**shared,
+            (Some(tcp), _) => tcp,
+            (None, Some(shared)) => &**shared,
+            (None, None) => unreachable!("a mesh has one kind of links at least"),
+        }
+    }
+}
+
+impl Transport for Mesh {
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn frame_limit(&self, to: u32) -> usize {
+        self.to(to).frame_limit(to)
+    }
+
+    fn unit(&self, to: u32) -> usize {
+        self.to(to).unit(to)
+    }
+
+    fn send(&self, to: u32, frame: &[u8]) -> Result<Handed, PeerError> {
+        self.to(to).send(to, frame)
+    }
+
+    fn receive(&self, take: &mut dyn FnMut(u32, &[u8])) -> Result<bool, PeerError> {
+        self.kinds().try_fold(false, |any, kind| Ok(any | kind.receive(take)?))
+    }
+
+    fn is_pending(&self) -> bool {
+        self.kinds().any(Transport::is_pending)
+    }
+
+    fn wait(&self, most: Duration) {
+        match (&self.tcp, &self.shared) {
+            (Some(tcp), Some(shared)) => {
+                if !tcp.is_worth_a_look() {
+                    tcp.arm();
+                    shared.wait(most);
+                }
+            }
+            (Some(tcp), None) => tcp.wait(most),
+            (None, Some(shared)) => shared.wait(most),
+            (None, None) => {}
+        }
+    }
+
+    fn wake(&self) {
+        match (&self.tcp, &self.shared) {
+            (_, Some(shared)) => shared.wake(),
+            (Some(tcp), None) => tcp.wake(),
+            (None, None) => {}
+        }
+    }
+
+    fn paths(&self) -> Vec<Path> {
+        let mut paths: Vec<_> = self.kinds().flat_map(Transport::paths).collect();
+        paths.sort_by_key(|path| path.peer);
+        paths
+    }
+
+    fn close(&self) {
+        self.kinds().for_each(Transport::close);
+    }
+}

@@ -1,0 +1,73 @@
+//! What the coordinator and the others say to each other. `docs/wire-format.md` describes it.
+//!
+//! Messages are frames in the postcard format; they come after the handshake, so from processes that know the secret.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use super::host::Host;
+use crate::tcp::handshake::{HandshakeError, io_error};
+use crate::tcp::link::Link;
+
+/// What tells one run from another.
+pub(super) type Run = [u8; 16];
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Message {
+    /// To the coordinator: a process wants to take part.
+    Join {
+        /// Where it listens for the others.
+        address: SocketAddr,
+        /// Where it runs, if it can and may share memory.
+        host: Option<Host>,
+    },
+    /// To one that has joined: its place.
+    Place {
+        /// The run.
+        run: Run,
+        /// Its rank.
+        rank: u32,
+        /// Where each process listens, by rank.
+        addresses: Vec<SocketAddr>,
+        /// The processes that share memory with it, itself among them, or none.
+        group: Vec<u32>,
+        /// The name of the shared memory.
+        name: String,
+        /// Bytes of the charge, which follows in frames of its own.
+        charge_bytes: u64,
+    },
+    /// To the coordinator: whether the shared memory was made or opened.
+    Shared(Option<String>),
+    /// From the coordinator: open the shared memory.
+    Open,
+    /// From the coordinator: whether all of the group could, and so use it.
+    Agreed(bool),
+    /// Between two processes of a run, from both sides: who it is.
+    Peer {
+        /// The run.
+        run: Run,
+        /// Its rank.
+        rank: u32,
+    },
+    /// To the coordinator: it has links to all others.
+    Ready,
+    /// From the coordinator: all have.
+    Go,
+    /// From the coordinator: the run will not begin.
+    Refused(String),
+}
+
+/// Sends a message, by `by`.
+pub(super) fn send(link: &Link, message: &Message, by: Instant) -> Result<(), HandshakeError> {
+    let bytes = postcard::to_stdvec(message).map_err(|error| HandshakeError::Io(error.to_string()))?;
+    link.send_by(&bytes, by).map_err(io_error)
+}
+
+/// Waits for a message until `by`.
+pub(super) fn receive(link: &Link, by: Instant) -> Result<Message, HandshakeError> {
+    let bytes = link.receive_by(by).map_err(io_error)?;
+    postcard::from_bytes(&bytes).map_err(|_| HandshakeError::Unexpected("no message of this version"))
+}

@@ -1,0 +1,299 @@
+//! [`Tcp`]: one TCP connection for each pair of processes, plain or with TLS.
+//!
+//! [`stream`] is the connection as bytes, [`buffer`] cuts them into frames, [`link`] is all that is kept of one peer, [`poller`] what is
+//! slept on, [`helper`] the thread that gives and finds signs of life, [`handshake`] how two processes find out that they belong to
+//! the same run. `docs/wire-format.md` describes what goes over the wire.
+//!
+//! What goes to a peer waits in a bounded buffer when the network is slow; later calls of `send`, `receive` and `wait` send on. A peer that
+//! ends is found by the end of its connection; one that is stopped or cut off by the absence of signs of life. What has arrived from a
+//! peer is taken in before its loss is reported.
+//!
+//! Invariants: one thread at a time takes in (a lock that is tried). A readiness that the system has told once is remembered by the link
+//! until reading has found nothing more. No call but `wait` sleeps, except that dropping a transport after [`Transport::close`] waits
+//! for the last bytes to leave, up to two seconds.
+
+mod buffer;
+pub(crate) mod handshake;
+mod helper;
+pub(crate) mod link;
+mod poller;
+mod socket;
+pub(crate) mod stream;
+#[cfg(test)]
+mod test;
+pub(crate) mod tls;
+
+use std::io;
+use std::ops::RangeInclusive;
+use std::sync::OnceLock;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::frame::HEADER_BYTES;
+use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering, lock, try_lock};
+use crate::{Handed, Path, PeerError, Transport};
+use link::Link;
+use poller::Poller;
+
+/// The most bytes of a frame.
+pub(crate) const FRAME_LIMIT: usize = (64 << 10) - HEADER_BYTES;
+
+/// The bytes of a path's MTU that make sense.
+const UNITS: RangeInclusive<usize> = 1_000..=9_000;
+
+/// How long sockets are not looked at before [`Transport::is_pending`] says that something could have come.
+const LOOK_EVERY: Duration = Duration::from_micros(20);
+
+/// The connections of one process to the others, or to some of them. [`crate::Coordinator`] and [`crate::join`] make them.
+/// Dropping it ends them; see [`Transport::close`].
+#[derive(Debug)]
+pub(crate) struct Tcp {
+    core: Arc<Core>,
+    helper: Option<JoinHandle<()>>,
+}
+
+/// What the threads of the process share.
+pub(crate) struct Core {
+    rank: u32,
+    /// By rank; none to those that are not reached this way.
+    links: Box<[Option<Link>]>,
+    poller: Poller,
+    /// There was a wake-up or an arrival since the last call of `wait`.
+    awake: AtomicBool,
+    /// Counts the calls of `receive`, and is held by the thread that takes in.
+    receiving: Mutex<usize>,
+    start: Instant,
+    /// Nanoseconds from `start` to the last look at the sockets.
+    looked_ns: AtomicU64,
+    time_limit: Duration,
+    unit: Option<usize>,
+    stopping: AtomicBool,
+    closed: AtomicBool,
+    on_arrival: OnceLock<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl Tcp {
+    /// Takes over connections, each with the rank of the peer. Peers have to give signs of life within `time_limit`.
+    pub(crate) fn new(
+        rank: u32,
+        ranks: u32,
+        connected: Vec<(u32, Link)>,
+        time_limit: Duration,
+        unit: Option<usize>,
+    ) -> io::Result<Self> {
+        let poller = Poller::new()?;
+        let mut links: Vec<_> = (0..ranks).map(|_| None).collect();
+        for (peer, link) in connected {
+            poller.add(peer, link.stream())?;
+            link.count_anew();
+            link.heard();
+            links[peer as usize] = Some(link);
+        }
+        let core = Arc::new(Core {
+            rank,
+            links: links.into(),
+            poller,
+            awake: AtomicBool::new(false),
+            receiving: Mutex::new(0),
+            start: Instant::now(),
+            looked_ns: AtomicU64::new(0),
+            time_limit,
+            unit: unit.map(|unit| unit.clamp(*UNITS.start(), *UNITS.end())),
+            stopping: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            on_arrival: OnceLock::new(),
+        });
+        let shared = core.clone();
+        let helper = std::thread::Builder::new().name("signs of life".to_owned());
+        let helper = helper.spawn(move || helper::run(&shared))?;
+        Ok(Self { core, helper: Some(helper) })
+    }
+
+    /// What the helper thread does at the first arrival after [`Tcp::arm`]. Once.
+    pub(crate) fn on_arrival(&self, action: Box<dyn Fn() + Send + Sync>) {
+        assert!(self.core.on_arrival.set(action).is_ok(), "it is said once what an arrival does");
+    }
+
+    /// A thread of this process is about to sleep on something else, and wants to be told of an arrival.
+    pub(crate) fn arm(&self) {
+        self.core.poller.arm();
+    }
+
+    /// Whether the thread that waits has to look: a frame that was refused has room, or something is to be taken in.
+    pub(crate) fn is_worth_a_look(&self) -> bool {
+        self.core.awake.swap(false, Ordering::AcqRel) || self.core.is_ready()
+    }
+
+    /// Whether `peer` is reached this way.
+    pub(crate) fn reaches(&self, peer: u32) -> bool {
+        self.core.links.get(peer as usize).is_some_and(Option::is_some)
+    }
+}
+
+impl Core {
+    fn links(&self) -> impl Iterator<Item = (u32, &Link)> {
+        self.links.iter().enumerate().filter_map(|(peer, link)| Some((peer as u32, link.as_ref()?)))
+    }
+
+    fn link(&self, to: u32) -> &Link {
+        let link = self.links.get(to as usize).and_then(Option::as_ref);
+        link.unwrap_or_else(|| panic!("a frame goes to another process of the run, not to {to}"))
+    }
+
+    /// Takes note of what has happened to the sockets, after sleeping up to `most` for it. Whether a thread that waits has to look.
+    fn look(&self, most: Duration) -> bool {
+        let mut worth = false;
+        self.poller.wait(most, |event| {
+            let Some(link) = &self.links[event.peer as usize] else {
+                return;
+            };
+            if event.is_readable {
+                link.note(event.is_ending);
+                worth = true;
+            }
+            if event.is_writable {
+                link.go_on();
+                worth |= link.has_room();
+            }
+        });
+        self.looked_ns.store(self.start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        worth
+    }
+
+    fn is_ready(&self) -> bool {
+        self.links().any(|(_, link)| link.is_pending())
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    fn wake(&self) {
+        if !self.awake.swap(true, Ordering::AcqRel) {
+            self.poller.wake();
+        }
+    }
+
+    /// Tells the thread that sleeps on something else.
+    fn pass_on(&self) {
+        if let Some(action) = self.on_arrival.get() {
+            self.look(Duration::ZERO);
+            action();
+        }
+    }
+}
+
+impl std::fmt::Debug for Core {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Core").field("rank", &self.rank).field("links", &self.links).finish_non_exhaustive()
+    }
+}
+
+impl Transport for Tcp {
+    fn rank(&self) -> u32 {
+        self.core.rank
+    }
+
+    fn ranks(&self) -> u32 {
+        self.core.links.len() as u32
+    }
+
+    fn frame_limit(&self, _to: u32) -> usize {
+        FRAME_LIMIT
+    }
+
+    fn unit(&self, to: u32) -> usize {
+        let path = || self.core.link(to).stream().segment_bytes().clamp(*UNITS.start(), *UNITS.end());
+        self.core.unit.unwrap_or_else(path) - HEADER_BYTES
+    }
+
+    fn send(&self, to: u32, frame: &[u8]) -> Result<Handed, PeerError> {
+        assert!(frame.len() <= FRAME_LIMIT, "a frame has at most {FRAME_LIMIT} bytes, not {}", frame.len());
+        self.core.link(to).push(frame).map_err(|kind| PeerError::new(to, kind))
+    }
+
+    fn receive(&self, take: &mut dyn FnMut(u32, &[u8])) -> Result<bool, PeerError> {
+        let core = &*self.core;
+        let Some(mut calls) = try_lock(&core.receiving) else {
+            return Ok(false);
+        };
+        *calls = calls.wrapping_add(1);
+        core.look(Duration::ZERO);
+        let (ranks, mut any) = (core.links.len(), false);
+        for turn in 0..ranks {
+            let peer = (turn + *calls) % ranks;
+            let Some(link) = core.links[peer].as_ref().filter(|link| link.is_pending()) else {
+                continue;
+            };
+            let some = link.pull(&mut |frame| take(peer as u32, frame));
+            any |= some.map_err(|kind| PeerError::new(peer as u32, kind))?;
+        }
+        if any {
+            core.awake.store(true, Ordering::Release);
+        }
+        Ok(any)
+    }
+
+    fn is_pending(&self) -> bool {
+        let looked = Duration::from_nanos(self.core.looked_ns.load(Ordering::Relaxed));
+        self.core.is_ready() || self.core.start.elapsed().saturating_sub(looked) > LOOK_EVERY
+    }
+
+    fn wait(&self, most: Duration) {
+        let core = &*self.core;
+        let start = Instant::now();
+        loop {
+            if self.is_worth_a_look() {
+                return;
+            }
+            let left = most.saturating_sub(start.elapsed());
+            if left.is_zero() || core.look(left) {
+                return core.awake.store(false, Ordering::Release);
+            }
+        }
+    }
+
+    fn wake(&self) {
+        self.core.wake();
+    }
+
+    fn paths(&self) -> Vec<Path> {
+        self.core.links().map(|(peer, link)| link.path(peer)).collect()
+    }
+
+    fn close(&self) {
+        if !self.core.closed.swap(true, Ordering::AcqRel) {
+            self.core.links().for_each(|(_, link)| link.notify(link::LEAVE));
+        }
+    }
+}
+
+impl Drop for Tcp {
+    /// Ends the helper thread and the connections. After a leave, waits a little for it to get through: a connection that is closed with
+    /// something unread is reset, which can take along what was sent last.
+    fn drop(&mut self) {
+        self.core.stopping.store(true, Ordering::Release);
+        self.core.poller.stop();
+        if let Some(helper) = self.helper.take() {
+            // It cannot panic but by a broken invariant, which has been reported then.
+            let _ = helper.join();
+        }
+        if !self.core.closed.load(Ordering::Acquire) {
+            return;
+        }
+        let by = Instant::now() + helper::linger(self.core.time_limit);
+        let _receiving = lock(&self.core.receiving);
+        for (_, link) in self.core.links() {
+            while !link.is_over() && !link.flush() && link.stream().wait(true, by).is_ok() {}
+            link.stream().finish();
+        }
+        for (_, link) in self.core.links() {
+            while !link.is_over() && !link.is_done() {
+                link.set_ready();
+                if matches!(link.pull(&mut |_| {}), Ok(false)) && link.stream().wait(false, by).is_err() {
+                    break;
+                }
+            }
+        }
+    }
+}
