@@ -1,22 +1,21 @@
 //! `cargo bench -p paceline-transport --bench tcp`: what messages of 32 bytes between two processes on loopback cost.
 //!
 //! Both processes send and receive at the same time, one thread each; a rate is what each of them receives. *One by one* has a message
-//! in each frame, *gathered* as many as a frame of 16 KiB holds. Latency is half a round trip, both sides sleeping in between.
+//! in each frame, *gathered* as many as [`Gather`] puts there with its default settings (the clock is read once for 16 messages). Latency is half a round trip, both sides sleeping in between.
 //! The kinds take turns in every round; medians over the rounds, with half the distance of the quartiles. `PACELINE_ROUNDS` sets how
 //! many rounds. This program starts itself again as the other process.
 
 use std::env;
+use std::hint::black_box;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use comfy_table::{Table, presets};
+use paceline_transport::marshal::{AddError, Gather, Marshalling, Reason, Records};
 use paceline_transport::{Coordinator, Handed, Mesh, Prefer, Secret, Security, Settings, Transport, join};
 
 /// Bytes of a message.
 const MESSAGE: usize = 32;
-
-/// Messages in a gathered frame.
-const GATHERED: usize = 512;
 
 /// Messages that are measured together.
 const MESSAGES: [usize; 2] = [200_000, 4_000_000];
@@ -58,6 +57,49 @@ fn exchange(mesh: &Mesh, frame: &[u8], frames: usize) {
     }
 }
 
+/// Sends so many messages gathered in frames to the other process, and takes in as many from it.
+fn exchange_gathered(mesh: &Mesh, messages: usize) {
+    let (mut sent, mut received, other) = (0, 0, 1 - mesh.rank());
+    let mut gather = Gather::new(Marshalling::default(), mesh.unit(other), mesh.frame_limit(other));
+    let start = Instant::now();
+    while sent < messages || received < messages || !gather.is_empty() {
+        let now_ns = start.elapsed().as_nanos() as u64;
+        let mut room = true;
+        for _ in 0..16.min(messages - sent) {
+            let full = match gather.add(&black_box([sent as u8; MESSAGE]), now_ns) {
+                Ok(_) => {
+                    sent += 1;
+                    None
+                }
+                Err(AddError::Full) => Some(Reason::Size),
+                Err(error) => panic!("32 bytes fit: {error}"),
+            };
+            if let Some(reason) = full.or_else(|| gather.due(now_ns)) {
+                room = gather.hand_over(reason, |frame| mesh.send(other, frame)).expect("it lives")
+                    == Handed::Over;
+                if !room {
+                    break;
+                }
+            }
+        }
+        if sent == messages && !gather.is_empty() {
+            room = gather.hand_over(Reason::Asked, |frame| mesh.send(other, frame)).expect("it lives")
+                == Handed::Over;
+        }
+        let mut any = false;
+        if !room || sent == messages || mesh.is_pending() {
+            any = mesh
+                .receive(&mut |_, frame| {
+                    received += Records::read(frame).expect("frames are whole").map(black_box).count()
+                })
+                .expect("it lives");
+        }
+        if !any && (!room || sent == messages) && received < messages {
+            mesh.wait(PATIENCE);
+        }
+    }
+}
+
 /// Waits for one frame.
 fn take_one(mesh: &Mesh) {
     let mut taken = 0;
@@ -76,17 +118,17 @@ fn round(mesh: &Mesh) -> [f64; 3] {
         start.elapsed().as_secs_f64()
     };
     let other = 1 - mesh.rank();
-    let frame = vec![7; MESSAGE * GATHERED];
-    let one_by_one = seconds(&mut || exchange(mesh, &frame[..MESSAGE], MESSAGES[0]));
-    let gathered = seconds(&mut || exchange(mesh, &frame, MESSAGES[1] / GATHERED));
+    let message = [7; MESSAGE];
+    let one_by_one = seconds(&mut || exchange(mesh, &message, MESSAGES[0]));
+    let gathered = seconds(&mut || exchange_gathered(mesh, MESSAGES[1]));
     let trips = seconds(&mut || {
         for _ in 0..TRIPS {
             if mesh.rank() == 0 {
-                assert_eq!(mesh.send(other, &frame[..MESSAGE]).expect("it lives"), Handed::Over);
+                assert_eq!(mesh.send(other, &message).expect("it lives"), Handed::Over);
             }
             take_one(mesh);
             if mesh.rank() == 1 {
-                assert_eq!(mesh.send(other, &frame[..MESSAGE]).expect("it lives"), Handed::Over);
+                assert_eq!(mesh.send(other, &message).expect("it lives"), Handed::Over);
             }
         }
     });

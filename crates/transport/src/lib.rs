@@ -13,6 +13,8 @@ mod error;
 pub mod frame;
 pub mod marshal;
 mod memory;
+#[cfg(all(feature = "mpi", not(paceline_shuttle)))]
+mod mpi;
 #[cfg(all(target_os = "linux", not(paceline_shuttle)))]
 mod rendezvous;
 #[cfg(all(target_os = "linux", not(paceline_shuttle)))]
@@ -28,6 +30,8 @@ use std::time::Duration;
 
 pub use error::{PeerError, PeerErrorKind};
 pub use memory::{Fault, Memory};
+#[cfg(all(feature = "mpi", not(paceline_shuttle)))]
+pub use mpi::{Mpi, MpiError, is_started_by_mpi};
 #[cfg(all(target_os = "linux", not(paceline_shuttle)))]
 pub use rendezvous::{Coordinator, Mesh, Prefer, Refusal, RendezvousError, Settings, join};
 #[cfg(all(target_os = "linux", not(paceline_shuttle)))]
