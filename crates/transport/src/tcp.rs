@@ -153,7 +153,11 @@ impl Core {
             }
             if event.is_writable {
                 link.go_on();
-                worth |= link.has_room();
+                if link.has_room() {
+                    // Also where this is not called to wait: the caller may be about to, with a frame that was refused.
+                    self.awake.store(true, Ordering::Release);
+                    worth = true;
+                }
             }
         });
         self.looked_ns.store(self.start.elapsed().as_nanos() as u64, Ordering::Relaxed);
