@@ -7,7 +7,8 @@
 
 use std::env;
 use std::hint::black_box;
-use std::process::{Child, Command};
+use std::io::{Read, Write, stdin, stdout};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use comfy_table::{Table, presets};
@@ -111,8 +112,10 @@ fn take_one(mesh: &Mesh) {
 }
 
 /// Both sides of one round: seconds for the messages one by one, gathered, and for the round trips.
-fn round(mesh: &Mesh) -> [f64; 3] {
-    let seconds = |act: &mut dyn FnMut()| {
+fn round(mesh: &Mesh, meet: &mut dyn FnMut()) -> [f64; 3] {
+    let mut seconds = |act: &mut dyn FnMut()| {
+        // Nothing of the next part may arrive before the last one is over.
+        meet();
         let start = Instant::now();
         act();
         start.elapsed().as_secs_f64()
@@ -147,24 +150,34 @@ fn main() {
     if let (Ok(address), Ok(kind)) = (env::var(ADDRESS), env::var(KIND)) {
         let (mesh, _) = join(&*address, &settings(&kind)).expect("the bench waits");
         for _ in 0..=rounds {
-            round(&mesh);
+            round(&mesh, &mut || {
+                stdin().read_exact(&mut [0]).expect("the bench lives");
+                stdout().write_all(b"\n").and_then(|()| stdout().flush()).expect("the bench lives");
+            });
         }
         return mesh.close();
     }
     let kinds = ["TCP", "TLS", "shared memory"];
-    let pairs: Vec<(Mesh, Child)> = kinds
+    let mut pairs: Vec<(Mesh, Child)> = kinds
         .map(|kind| {
             let coordinator = Coordinator::listen("127.0.0.1:0", 2, &settings(kind)).expect("loopback");
             let mut program = Command::new(env::current_exe().expect("it runs"));
-            program.env(ADDRESS, coordinator.address().to_string()).env(KIND, kind);
+            program
+                .env(ADDRESS, coordinator.address().to_string())
+                .env(KIND, kind)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped());
             let other = program.spawn().expect("this program can be started");
             (coordinator.gather(b"").expect("the other one comes"), other)
         })
         .into();
     let mut times = vec![[const { Vec::new() }; 3]; kinds.len()];
     for number in 0..=rounds {
-        for (kind, (mesh, _)) in pairs.iter().enumerate() {
-            let seconds = round(mesh);
+        for (kind, (mesh, child)) in pairs.iter_mut().enumerate() {
+            let seconds = round(mesh, &mut || {
+                child.stdin.as_mut().expect("piped").write_all(&[1]).expect("it lives");
+                child.stdout.as_mut().expect("piped").read_exact(&mut [0]).expect("it lives");
+            });
             // The first round warms up.
             if number > 0 {
                 times[kind][0].push(MESSAGES[0] as f64 / seconds[0] / 1e6);
