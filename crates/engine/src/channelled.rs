@@ -17,8 +17,7 @@ use paceline_kernel::{EventQueue, Federate, Links, Model, Outbox, Partition, Pro
 
 use crate::monitor::Halt;
 use crate::outcome::Outcome;
-use crate::outside::{Occupant, Outsiders, Seated, unseat};
-use crate::peers::Peers;
+use crate::outside::{Occupant, Outsiders, Seated, Start, unseat};
 use crate::pool::{BATCH, Board, Turn};
 use crate::ready::Ready;
 use crate::scaffold::{Ending, Scaffold};
@@ -77,14 +76,12 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
     pub(crate) fn new(
         simulation: &'a Simulation<M>,
         partition: &'a Partition,
-        seated: Seated<Federate<M, Q>, M, Q>,
+        seated: Seated<'a, Federate<M, Q>, M, Q>,
         links: Vec<Links>,
-        from: Time,
         until: Time,
-        workers: u32,
-        peers: Option<&'a Peers<M>>,
     ) -> Self {
-        let Seated { mut occupants, answers, idle } = seated;
+        let Seated { start, mut occupants, answers, idle } = seated;
+        let Start { least, workers, peers, .. } = start;
         let count = occupants.len();
         let pending = |occupant: &mut Occupant<Federate<M, Q>, M, Q>| match occupant {
             Occupant::Inside(federate) => federate.pending(),
@@ -93,7 +90,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         let alive = occupants.iter_mut().map(pending).sum::<usize>() as i64;
         let mut ready = Ready::new(count, workers as usize, simulation.model.lookahead());
         // What the first promises rest on. A federate that is far ahead has yet to say so to those who wait for it.
-        let from = from.min(until);
+        let from = least.min(until);
         let (mut status, mut lvts) = (vec![Status::Ready; count], vec![from; count]);
         for federate in 0..count as u32 {
             if peers.is_none_or(|peers| peers.owns(federate)) {
@@ -118,7 +115,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         };
         let on_demand = links.first().is_some_and(Links::on_demand);
         let seats = occupants.into_iter().zip(links).map(seat).collect();
-        let shared = Scaffold::new(simulation, partition, until, workers, state, idle, answers, peers);
+        let shared = Scaffold::new(simulation, partition, until, start, state, idle, answers);
         Self { shared, seats, alive: Apart(AtomicI64::new(alive)), on_demand }
     }
 

@@ -14,7 +14,7 @@ use crate::channelled::Channelled;
 use crate::cores;
 use crate::optimistic::Optimistic;
 use crate::outcome::Outcome;
-use crate::outside::{Outsiders, seat, timed};
+use crate::outside::{Outsiders, Start, seat, timed};
 use crate::peers::Peers;
 use crate::pool::{Board, Crew};
 use crate::seat::Federates;
@@ -56,15 +56,16 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
     let limited = outsiders.are_limited();
     // Nothing happens before this, in any process.
     let least = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX).min(outsiders.next());
-    let from = match peers {
+    let least = match peers {
         Some(peers) => peers.settle(least, None, |_| Ok(()))?.least,
         None => least,
     };
+    let start = Start { reached, least, workers: threads, peers };
     let windowed = |bounds, federates, outsiders: &mut Outsiders<M>, crew: &mut Crew| {
         let inside = |federate| federate;
-        let seated = seat(simulation, partition, federates, outsiders, reached, threads, peers, inside);
+        let seated = seat(simulation, partition, federates, outsiders, start, inside);
         timed(seated.answers.clone(), limited, || {
-            let board = Windowed::new(simulation, partition, seated, bounds, until, threads, peers);
+            let board = Windowed::new(simulation, partition, seated, bounds, until);
             work(simulation, threads, crew, &board)?;
             Ok(board.finish(outsiders))
         })
@@ -87,22 +88,20 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
             let optimism = simulation.speculation.optimism(model, mixed, partition.federates());
             let warp = |federate| Warp::new(federate, &optimism);
             outsiders.speculate(&optimism);
-            let seated = seat(simulation, partition, federates, outsiders, reached, threads, peers, warp);
-            let across = peers.map(|peers| (peers, from));
+            let seated = seat(simulation, partition, federates, outsiders, start, warp);
             timed(seated.answers.clone(), limited, || {
-                let board = Optimistic::new(simulation, until, width, partition, seated, threads, across);
+                let board = Optimistic::new(simulation, until, width, partition, seated);
                 work(simulation, threads, crew, &board)?;
                 Ok(board.finish(outsiders))
             })
         }
         Protocol::NullMessage | Protocol::NullMessageOnDemand => {
             let on_demand = protocol == Protocol::NullMessageOnDemand;
-            let links = Links::build(model, partition, on_demand, from)?;
+            let links = Links::build(model, partition, on_demand, least)?;
             let inside = |federate| federate;
-            let seated = seat(simulation, partition, federates, outsiders, reached, threads, peers, inside);
+            let seated = seat(simulation, partition, federates, outsiders, start, inside);
             timed(seated.answers.clone(), limited, || {
-                let board =
-                    Channelled::new(simulation, partition, seated, links, from, until, threads, peers);
+                let board = Channelled::new(simulation, partition, seated, links, until);
                 work(simulation, threads, crew, &board)?;
                 Ok(board.finish(outsiders))
             })

@@ -18,14 +18,13 @@ use paceline_kernel::{
 };
 
 use crate::chaos::Chaos;
-use crate::outside::{Occupant, Seated};
-use crate::peers::Peers;
+use crate::outside::{Occupant, Seated, Start};
 use crate::pool::{Board, Turn};
 use crate::scaffold::Scaffold;
 use crate::sync::{Apart, AtomicU32, Mutex, Ordering, lock};
 use crate::trace::Recorder;
 use crate::{RecordKind, Simulation};
-use state::{Stand, State};
+use state::{Elsewhere, Stand, State};
 
 /// Looks for a report before a worker runs something ahead that could soon be run safely: some microseconds.
 #[cfg(not(paceline_shuttle))]
@@ -75,28 +74,25 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
         until: Time,
         width: Option<Time>,
         partition: &'a Partition,
-        seated: Seated<Warp<M, Q>, M, Q>,
-        workers: u32,
-        peers: Option<(&'a Peers<M>, Time)>,
+        seated: Seated<'a, Warp<M, Q>, M, Q>,
     ) -> Self {
         let Simulation { model, speculation, .. } = simulation;
-        let Seated { mut occupants, answers, idle } = seated;
+        let Seated { start, mut occupants, answers, idle } = seated;
+        let Start { least, workers, peers, .. } = start;
         let floor = |occupant: &mut Member<M, Q>| match occupant {
             Occupant::Inside(warp) => warp.floor(),
             Occupant::Outside(proxy) => proxy.lvt(),
         };
         let floors: Vec<Time> = occupants.iter_mut().map(floor).collect();
         let window = MovingWindow::new(width.unwrap_or_else(|| model.lookahead()), floors.len() as u32);
-        let absent = |id| peers.is_some_and(|(peers, _)| !peers.owns(id));
-        let absent = (0..floors.len() as u32).map(absent).collect();
-        let (limit, slack) = (peers.map_or(Time::MAX, |(_, least)| least), model.lookahead());
-        let (workers, kind) = (workers as usize, speculation.gvt);
-        let state = State::new(kind, floors, workers, slack, window, until, limit, absent);
-        let (workers, peers) = (workers as u32, peers.map(|(peers, _)| peers));
+        let absent = (0..floors.len() as u32).map(|id| peers.is_some_and(|peers| !peers.owns(id)));
+        let elsewhere = Elsewhere { limit: peers.map_or(Time::MAX, |_| least), absent: absent.collect() };
+        let (kind, slack) = (speculation.gvt, model.lookahead());
+        let state = State::new(kind, floors, workers as usize, slack, window, until, elsewhere);
         let ahead_outside = occupants.iter_mut().filter_map(Occupant::proxy).any(|proxy| proxy.is_ahead());
         let seat = |own| Seat { warp: Apart(Mutex::new(own)), inbox: Apart(Mutex::new(Vec::new())) };
         Self {
-            shared: Scaffold::new(simulation, partition, until, workers, state, idle, answers, peers),
+            shared: Scaffold::new(simulation, partition, until, start, state, idle, answers),
             chaos: speculation.chaos,
             seats: occupants.into_iter().map(seat).collect(),
             reports: Apart(AtomicU32::new(0)),

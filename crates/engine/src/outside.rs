@@ -34,7 +34,7 @@ pub(crate) use answers::{Answer, Answers};
 pub use answers::{Door, Failure};
 pub use error::{OutsideError, OutsideErrorKind};
 pub use json::JsonFederate;
-pub(crate) use leg::{Outsiders, Seated, recall, seat, settle, timed, unseat};
+pub(crate) use leg::{Outsiders, Seated, Start, recall, seat, settle, timed, unseat};
 pub(crate) use proxy::{Asked, Heard, Occupant, Proxy};
 pub use thread::ThreadFederate;
 

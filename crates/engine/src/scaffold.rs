@@ -9,7 +9,7 @@ use paceline_kernel::{Model, Partition, Time};
 
 use crate::idle::Idle;
 use crate::monitor::Halt;
-use crate::outside::{Answer, Answers};
+use crate::outside::{Answer, Answers, Start};
 use crate::peers::Peers;
 use crate::pool::Turn;
 use crate::sync::{Apart, Mutex, MutexGuard, lock};
@@ -64,13 +64,13 @@ impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
         simulation: &'a Simulation<M>,
         partition: &'a Partition,
         until: Time,
-        workers: u32,
+        start: Start<'a, M>,
         state: S,
         idle: Arc<Idle>,
         answers: Option<Arc<Answers<M>>>,
-        peers: Option<&'a Peers<M>>,
     ) -> Self {
         let Simulation { model, monitor, .. } = simulation;
+        let Start { workers, peers, .. } = start;
         let useful = workers.min(crate::cores::available());
         let state = Apart(Mutex::new(state));
         Self { model, partition, until, monitor, useful, state, idle, answers, peers }

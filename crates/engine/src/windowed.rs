@@ -20,7 +20,6 @@ use paceline_kernel::{
 use crate::monitor::Halt;
 use crate::outcome::Outcome;
 use crate::outside::{Asked, Heard, Occupant, Outsiders, Seated, unseat};
-use crate::peers::Peers;
 use crate::pool::{BATCH, Board, Turn};
 use crate::ready::Ready;
 use crate::scaffold::{Ending, Ends, Scaffold};
@@ -129,13 +128,12 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
     pub(crate) fn new(
         simulation: &'a Simulation<M>,
         partition: &'a Partition,
-        seated: Seated<Federate<M, Q>, M, Q>,
+        seated: Seated<'a, Federate<M, Q>, M, Q>,
         bounds: Bounds,
         until: Time,
-        workers: u32,
-        peers: Option<&'a Peers<M>>,
     ) -> Self {
-        let Seated { mut occupants, answers, idle } = seated;
+        let Seated { start, mut occupants, answers, idle } = seated;
+        let workers = start.workers;
         let lvt = |occupant: &mut Occupant<Federate<M, Q>, M, Q>| match occupant {
             Occupant::Inside(federate) => federate.lvt(),
             Occupant::Outside(proxy) => proxy.lvt(),
@@ -145,7 +143,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         let ready = Ready::new(next.len(), workers as usize, slack);
         let state = State { bounds, ready, next, unfinished: 0, fault: None, ending: Ending::default() };
         let board = Self {
-            shared: Scaffold::new(simulation, partition, until, workers, state, idle, answers, peers),
+            shared: Scaffold::new(simulation, partition, until, start, state, idle, answers),
             observer: simulation.observer.as_ref().map(|observing| &*observing.observer),
             seats: occupants.into_iter().map(|occupant| Seat::new(occupant, ())).collect(),
         };

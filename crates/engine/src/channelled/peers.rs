@@ -92,10 +92,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Channelled<'_, M, Q> {
             let events = self.shared.monitor.events();
             peers.contribute(Contribution {
                 least,
+                halt,
                 passive,
                 empty,
                 counts,
-                halt,
                 events,
                 ..Contribution::default()
             });

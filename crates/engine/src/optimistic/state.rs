@@ -61,6 +61,14 @@ pub(crate) struct State {
     absent: Vec<bool>,
 }
 
+/// What is in other processes.
+pub(super) struct Elsewhere {
+    /// The least time of all processes; [`Time::MAX`] where there is only this one.
+    pub(super) limit: Time,
+    /// Whether each federate is there.
+    pub(super) absent: Vec<bool>,
+}
+
 /// What a worker reports of a federate.
 pub(super) struct Stand {
     pub(super) turn: WarpTurn,
@@ -78,9 +86,9 @@ impl State {
         slack: Time,
         window: MovingWindow,
         until: Time,
-        limit: Time,
-        absent: Vec<bool>,
+        elsewhere: Elsewhere,
     ) -> Self {
+        let Elsewhere { limit, absent } = elsewhere;
         let mut ready = Ready::new(floors.len(), workers, slack);
         for (federate, floor) in floors.iter().enumerate().filter(|(federate, _)| !absent[*federate]) {
             ready.push(federate as u32, *floor);

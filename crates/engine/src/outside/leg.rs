@@ -103,8 +103,28 @@ impl<M: Model> Outsiders<M> {
     }
 }
 
+/// How a leg begins.
+pub(crate) struct Start<'a, M: Model> {
+    /// Everything before this has happened.
+    pub(crate) reached: Time,
+    /// Nothing happens before this, in any process.
+    pub(crate) least: Time,
+    pub(crate) workers: u32,
+    /// The other processes, if there are any.
+    pub(crate) peers: Option<&'a Peers<M>>,
+}
+
+impl<M: Model> Clone for Start<'_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: Model> Copy for Start<'_, M> {}
+
 /// Who has the seats of a board.
-pub(crate) struct Seated<F, M: Model, Q> {
+pub(crate) struct Seated<'a, F, M: Model, Q> {
+    pub(crate) start: Start<'a, M>,
     pub(crate) occupants: Vec<Occupant<F, M, Q>>,
     /// Where the answers come in, if any federate is outside.
     pub(crate) answers: Option<Arc<Answers<M>>>,
@@ -112,18 +132,18 @@ pub(crate) struct Seated<F, M: Model, Q> {
     pub(crate) idle: Arc<Idle>,
 }
 
-/// All seats of a leg that begins at `reached`.
-pub(crate) fn seat<M: Model, Q: EventQueue<M::Event>, F>(
+/// All seats of a leg that begins like this.
+pub(crate) fn seat<'a, M: Model, Q: EventQueue<M::Event>, F>(
     simulation: &Simulation<M>,
     partition: &Partition,
     federates: Federates<M, Q>,
     outsiders: &mut Outsiders<M>,
-    reached: Time,
-    workers: u32,
-    peers: Option<&Peers<M>>,
+    start: Start<'a, M>,
     mut inside: impl FnMut(Federate<M, Q>) -> F,
-) -> Seated<F, M, Q> {
-    let idle = Arc::new(Idle::new(workers, peers.map(|peers| Arc::clone(peers.transport()))));
+) -> Seated<'a, F, M, Q> {
+    let Start { reached, workers, peers, .. } = start;
+    let transport = peers.map(|peers| Arc::clone(peers.transport()));
+    let idle = Arc::new(Idle::new(workers, transport));
     let speculates = outsiders.speculates.take();
     let mut present: Vec<_> = outsiders.all.extract_if(.., |(_, own)| own.takes_part(reached)).collect();
     let answers = (!present.is_empty()).then(|| Arc::new(Answers::new(Arc::clone(&idle))));
@@ -141,7 +161,7 @@ pub(crate) fn seat<M: Model, Q: EventQueue<M::Event>, F>(
             _ => Occupant::Inside(inside(federate)),
         });
     }
-    Seated { occupants, answers, idle }
+    Seated { start, occupants, answers, idle }
 }
 
 /// Has all proxies hear what is still to be answered; what they send goes to `outbox`.

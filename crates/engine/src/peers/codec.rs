@@ -51,17 +51,24 @@ type Events<M> = Vec<Event<<M as Model>::Event>>;
 /// What is left of some bytes, and what was read from them.
 type Read<'b, T> = Result<(T, &'b [u8]), postcard::Error>;
 type Written = Result<(), postcard::Error>;
+/// Adds a value to some bytes.
+type Write<T> = fn(&mut Vec<u8>, &T) -> Written;
+/// Reads a value from the front of some bytes.
+type Take<T> = for<'b> fn(&'b [u8]) -> Read<'b, T>;
+/// Anti-messages, each with the number of messages before it.
+type Antis<E> = Vec<(u32, Receipt<E>)>;
+type Outputs<M> = Vec<<M as Model>::Output>;
 
 /// How a model's events and parts are written and read.
 pub(crate) struct Codec<M: Model> {
-    write_events: fn(&mut Vec<u8>, &[Event<M::Event>]) -> Written,
-    read_events: for<'b> fn(&'b [u8]) -> Read<'b, Events<M>>,
-    write_antis: fn(&mut Vec<u8>, &[(u32, Receipt<M::Event>)]) -> Written,
-    read_antis: for<'b> fn(&'b [u8]) -> Read<'b, Vec<(u32, Receipt<M::Event>)>>,
-    pub(super) write_part: fn(&Part<M>) -> Result<Vec<u8>, postcard::Error>,
-    pub(super) read_part: fn(&[u8]) -> Result<Part<M>, postcard::Error>,
-    pub(super) write_outputs: fn(&Vec<M::Output>) -> Result<Vec<u8>, postcard::Error>,
-    pub(super) read_outputs: fn(&[u8]) -> Result<Vec<M::Output>, postcard::Error>,
+    write_events: Write<[Event<M::Event>]>,
+    read_events: Take<Events<M>>,
+    write_antis: Write<Antis<M::Event>>,
+    read_antis: Take<Antis<M::Event>>,
+    pub(super) write_part: Write<Part<M>>,
+    pub(super) read_part: Take<Part<M>>,
+    pub(super) write_outputs: Write<Outputs<M>>,
+    pub(super) read_outputs: Take<Outputs<M>>,
 }
 
 impl<M: Model> Codec<M>
@@ -72,14 +79,14 @@ where
 {
     pub(crate) fn new() -> Self {
         Self {
-            write_events: |out, events| put(out, events),
+            write_events: put,
             read_events: |bytes| postcard::take_from_bytes(bytes),
-            write_antis: |out, antis| put(out, antis),
+            write_antis: put,
             read_antis: |bytes| postcard::take_from_bytes(bytes),
-            write_part: |part| postcard::to_stdvec(part),
-            read_part: |bytes| postcard::from_bytes(bytes),
-            write_outputs: |outputs| postcard::to_stdvec(outputs),
-            read_outputs: |bytes| postcard::from_bytes(bytes),
+            write_part: put,
+            read_part: |bytes| postcard::take_from_bytes(bytes),
+            write_outputs: put,
+            read_outputs: |bytes| postcard::take_from_bytes(bytes),
         }
     }
 }

@@ -69,15 +69,17 @@ impl<M: Model> Peers<M> {
 
     /// Brings the parts of all processes together in that of rank 0.
     pub(crate) fn join(&self, part: Part<M>, partition: &Partition) -> Result<Joined<M>, RunError> {
-        let own = if self.rank() == 0 { Ok(Vec::new()) } else { (self.codec.write_part)(&part) };
-        let own = own.map_err(|error| self.unwritable(error))?;
+        let mut own = Vec::new();
+        if self.rank() != 0 {
+            (self.codec.write_part)(&mut own, &part).map_err(|error| self.unwritable(error))?;
+        }
         let all = self.bring(own)?;
         if self.rank() != 0 {
             return Ok(Joined::Own(part));
         }
         let mut parts = vec![part];
         for (rank, bytes) in (0..).zip(&all).skip(1) {
-            parts.push((self.codec.read_part)(bytes).map_err(|error| self.damaged(rank, error))?);
+            parts.push((self.codec.read_part)(bytes).map_err(|error| self.damaged(rank, error))?.0);
         }
         let what = || PeerErrorKind::Damaged("its part of the run is not the one it should have".into());
         let world = World::join(parts, partition);
@@ -86,12 +88,14 @@ impl<M: Model> Peers<M> {
 
     /// Brings `outputs` of all processes together in that of rank 0, in the order of ranks; the others keep their own.
     pub(crate) fn join_outputs(&self, outputs: Vec<M::Output>) -> Result<Vec<M::Output>, RunError> {
-        let own = if self.rank() == 0 { Ok(Vec::new()) } else { (self.codec.write_outputs)(&outputs) };
-        let own = own.map_err(|error| self.unwritable(error))?;
+        let mut own = Vec::new();
+        if self.rank() != 0 {
+            (self.codec.write_outputs)(&mut own, &outputs).map_err(|error| self.unwritable(error))?;
+        }
         let all = self.bring(own)?;
         let mut outputs = outputs;
         for (rank, bytes) in (0..).zip(&all).filter(|(_, bytes)| self.rank() == 0 && !bytes.is_empty()) {
-            outputs.extend((self.codec.read_outputs)(bytes).map_err(|error| self.damaged(rank, error))?);
+            outputs.extend((self.codec.read_outputs)(bytes).map_err(|error| self.damaged(rank, error))?.0);
         }
         Ok(outputs)
     }

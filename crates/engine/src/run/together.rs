@@ -71,12 +71,11 @@ pub(crate) fn terms<M: Model>(simulation: &Simulation<M>, threads: u32) -> Terms
     Terms { threads, equal: pairs.map(|(name, value)| (name.to_owned(), value)).to_vec() }
 }
 
-/// Joins the other processes, if there are any to join, and checks that all have the same settings. Gives the number of threads of
-/// each.
-pub(super) fn meet<M: Model>(
-    simulation: &Simulation<M>,
-    threads: u32,
-) -> Result<Option<(Peers<M>, Vec<u32>)>, RunError> {
+/// The processes of a run, and the number of threads of each.
+type Met<M> = (Peers<M>, Vec<u32>);
+
+/// Joins the other processes, if there are any to join, and checks that all have the same settings.
+pub(super) fn meet<M: Model>(simulation: &Simulation<M>, threads: u32) -> Result<Option<Met<M>>, RunError> {
     let Some(Joining { transport, codec }) = &simulation.joining else { return Ok(None) };
     let peers = Peers::new(Arc::clone(transport), codec());
     let own = terms(simulation, threads);
