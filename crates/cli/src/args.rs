@@ -14,6 +14,8 @@ use paceline_engine::MOST_THREADS;
 use crate::lvt::arguments::{LVT_EXAMPLES, LvtCommand};
 use crate::network::arguments::{NETWORK_EXAMPLES, NetworkArguments};
 #[cfg(target_os = "linux")]
+use crate::together::{JOIN_EXAMPLES, JoinArguments, TogetherArguments};
+#[cfg(target_os = "linux")]
 use crate::xen::arguments::{XEN_EXAMPLES, XenCommand};
 #[cfg(target_os = "linux")]
 pub use pace::PaceArguments;
@@ -45,6 +47,10 @@ pub enum Command {
     /// Resumes a run from its last checkpoint
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(ResumeArguments),
+    /// Takes part in a run that a process on this or another host has started
+    #[cfg(target_os = "linux")]
+    #[command(after_help = JOIN_EXAMPLES)]
+    Join(JoinArguments),
     /// Shows how far a run has come, or changes its number of threads
     #[command(subcommand, after_help = CTL_EXAMPLES)]
     Ctl(CtlCommand),
@@ -90,7 +96,9 @@ Examples:
   paceline run scenarios/phold.toml --set run.protocol=null-message --set run.threads=2
   paceline run scenarios/phold.toml --set model.lps=65536 --set run.until=30s --json
   paceline run scenarios/ringtown.toml --out results
-  paceline run scenarios/phold.toml --set run.until=20s --trace phold.perfetto-trace";
+  paceline run scenarios/phold.toml --set run.until=20s --trace phold.perfetto-trace
+  paceline run scenarios/phold.toml --processes 4 --set run.threads=1
+  paceline run scenarios/phold.toml --hosts hosts --listen 10.0.0.1:7000 --secret run.secret";
 
 const RESUME_EXAMPLES: &str = "\
 A run whose scenario says run.checkpoint = \"10s\" writes NAME.checkpoint every ten seconds,
@@ -244,6 +252,11 @@ pub struct RunArguments {
     #[command(flatten)]
     pub scenario: ScenarioArguments,
 
+    /// In which processes.
+    #[cfg(target_os = "linux")]
+    #[command(flatten)]
+    pub together: TogetherArguments,
+
     /// What to write and print.
     #[command(flatten)]
     pub results: ResultArguments,
@@ -311,6 +324,11 @@ pub struct ResumeArguments {
     /// KEY is any key of [run] except run.seed and run.ties, since these determine the result.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
+
+    /// In which processes.
+    #[cfg(target_os = "linux")]
+    #[command(flatten)]
+    pub together: TogetherArguments,
 
     /// What to write and print.
     #[command(flatten)]

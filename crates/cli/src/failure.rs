@@ -29,6 +29,12 @@ pub enum Failure {
     Processes(Box<paceline_processes::RunError>),
     /// A checkpoint cannot be resumed.
     Resume(String),
+    /// Another process says what has gone wrong.
+    #[cfg(target_os = "linux")]
+    Silent,
+    /// The processes of a run do not find each other.
+    #[cfg(target_os = "linux")]
+    Together(String),
     /// A run in progress cannot be reached.
     Ctl(String),
     /// An LVT page cannot be read any more.
@@ -97,6 +103,10 @@ impl Failure {
             }
             Self::Processes(error) => eprintln!("error: {error}"),
             #[cfg(target_os = "linux")]
+            Self::Silent => {}
+            #[cfg(target_os = "linux")]
+            Self::Together(problem) => eprintln!("error: {problem}"),
+            #[cfg(target_os = "linux")]
             Self::Lvt(error) => eprintln!("error: {error}"),
             Self::Results(problem) => eprintln!("error: the results do not add up: {problem}"),
             Self::Different(path, different) => {
@@ -139,6 +149,7 @@ impl Failure {
                 RunError::Fault(_)
                 | RunError::Trouble(_)
                 | RunError::Threads(_)
+                | RunError::Peers(_)
                 | RunError::Checkpoint(_) => ExitCode::from(1),
                 _ => ExitCode::from(2),
             },
@@ -159,7 +170,7 @@ impl Failure {
                 ExitCode::from(1)
             }
             #[cfg(target_os = "linux")]
-            Self::Lvt(_) => ExitCode::from(1),
+            Self::Lvt(_) | Self::Silent | Self::Together(_) => ExitCode::from(1),
             #[cfg(target_os = "linux")]
             Self::Xen(paceline_xen_lab::LabError::Skipped(_)) => ExitCode::from(77),
             #[cfg(target_os = "linux")]
@@ -188,6 +199,12 @@ fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
         other => other.to_string(),
     };
     match (error, checkpoint) {
+        (RunError::Peers(_), Some(path)) => {
+            let path = path.display();
+            format!(
+                "{told}\nThe checkpoint {path} is complete; `paceline resume {path}` continues from it, with any number of processes"
+            )
+        }
         (RunError::Fault(_) | RunError::Trouble(_), Some(path)) => {
             let path = path.display();
             format!(

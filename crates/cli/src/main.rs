@@ -35,6 +35,8 @@ mod settings;
 mod stdout;
 mod summary;
 mod text;
+#[cfg(target_os = "linux")]
+mod together;
 mod trace;
 #[cfg(target_os = "linux")]
 mod xen;
@@ -50,6 +52,8 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Resume(arguments) => resume::resume(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Join(arguments) => together::join(&arguments),
         Command::Ctl(command) => ctl::ctl(&command),
         #[cfg(target_os = "linux")]
         Command::Lvt(command) => lvt::lvt(&command),

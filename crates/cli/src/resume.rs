@@ -25,7 +25,10 @@ pub fn resume(arguments: &ResumeArguments) -> Result<(), Failure> {
     })?;
     source.overrides.extend(arguments.overrides.iter().cloned());
     let loaded = source.load()?;
-    run::carry_out(&source, loaded, Some(file), &arguments.results)
+    #[cfg(target_os = "linux")]
+    return run::in_processes(&source, loaded, Some(file), &arguments.results, &arguments.together);
+    #[cfg(not(target_os = "linux"))]
+    run::carry_out(&source, loaded, Some(file), &arguments.results, None)
 }
 
 /// Whether an override is of a key that decides the result of a run.

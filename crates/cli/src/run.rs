@@ -1,10 +1,12 @@
 //! `paceline run`: a scenario from the first key to the last file.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use paceline_engine::{CheckpointFile, Checkpoints, Monitor, Protocol};
+use paceline_engine::{CheckpointFile, Checkpoints, Monitor, Protocol, Report, RunError};
 use paceline_models::results::{ResultFile, Results, RunFacts, Summary};
+use paceline_transport::Transport;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -19,6 +21,8 @@ use crate::progress::Progress;
 use crate::settings::RunSettings;
 use crate::stdout;
 use crate::summary::Finished;
+#[cfg(target_os = "linux")]
+use crate::together::{self, Together, TogetherArguments};
 use crate::trace::Trace;
 
 /// Runs a scenario.
@@ -28,8 +32,65 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         return processes::run(&source, &arguments.results);
     }
     let loaded = source.load()?;
-    carry_out(&source, loaded, None, &arguments.results)
+    #[cfg(target_os = "linux")]
+    return in_processes(&source, loaded, None, &arguments.results, &arguments.together);
+    #[cfg(not(target_os = "linux"))]
+    carry_out(&source, loaded, None, &arguments.results, None)
 }
+
+/// Runs what was loaded out of `source`, from the start or from a checkpoint, in as many processes as the arguments say. A run that
+/// loses a process starts again from its last checkpoint, as often as they say.
+#[cfg(target_os = "linux")]
+pub fn in_processes(
+    source: &Source,
+    loaded: Loaded,
+    resumed: Option<CheckpointFile>,
+    results: &ResultArguments,
+    arguments: &TogetherArguments,
+) -> Result<(), Failure> {
+    let (mut loaded, mut resumed, mut left) = (loaded, resumed, arguments.restarts);
+    loop {
+        let joined = match together::begin(arguments, source, resumed.as_ref())? {
+            Some(joined) if !joined.leads() => return take_part(loaded, resumed, joined),
+            joined => joined,
+        };
+        let ran = carry_out(source, loaded, resumed, results, joined);
+        match ran {
+            Err(Failure::Run(error, Some(path))) if left > 0 && matches!(*error, RunError::Peers(_)) => {
+                left -= 1;
+                eprintln!("{error}\nResuming from {}; restarts left: {left}", path.display());
+                let file = CheckpointFile::open(&path).map_err(|error| Failure::Resume(error.to_string()))?;
+                (loaded, resumed) = (source.load()?, Some(file));
+            }
+            ran => return ran,
+        }
+    }
+}
+
+/// Takes part in a run of which another process shows the progress and the results.
+#[cfg(target_os = "linux")]
+pub fn take_part(loaded: Loaded, resumed: Option<CheckpointFile>, joined: Together) -> Result<(), Failure> {
+    let Loaded { model, settings, .. } = loaded;
+    let monitor = Monitor::new();
+    stop_on_signal(&monitor)?;
+    let transport = Some(Arc::clone(&joined.transport));
+    let how = How { settings, checkpoints: None, resumed, monitor, transport, trace: None };
+    let ran = match model {
+        AnyModel::Phold(phold) => report(phold, how).map(drop),
+        AnyModel::Traffic(traffic) => report(traffic, how).map(drop),
+        AnyModel::Wireless(network) => report(network, how).map(drop),
+    };
+    joined.dismiss();
+    match ran {
+        // Rank 0 says it.
+        Err(Failure::Run(error, _)) if matches!(*error, RunError::Peers(_)) => Err(Failure::Silent),
+        ran => ran,
+    }
+}
+
+/// The other processes of a run.
+#[cfg(not(target_os = "linux"))]
+pub type Together = std::convert::Infallible;
 
 /// Runs what was loaded out of `source`, from the start or from a checkpoint.
 pub fn carry_out(
@@ -37,6 +98,7 @@ pub fn carry_out(
     loaded: Loaded,
     resumed: Option<CheckpointFile>,
     results: &ResultArguments,
+    joined: Option<Together>,
 ) -> Result<(), Failure> {
     let Loaded { scenario, kind, model, settings } = loaded;
     let checkpoints = checkpoints(source, &settings, resumed.as_ref(), results)?;
@@ -51,12 +113,21 @@ pub fn carry_out(
     let wanted = !results.json && !results.quiet;
     let progress = Progress::start(&monitor, settings.until, wanted);
     let names = (kind.name(), scenario);
-    let how = How { settings, checkpoints, resumed, monitor, progress, trace: trace.as_ref() };
-    let (finished, files) = match model {
-        AnyModel::Phold(phold) => execute(phold, names, how)?,
-        AnyModel::Traffic(traffic) => execute(traffic, names, how)?,
-        AnyModel::Wireless(network) => execute(network, names, how)?,
+    #[cfg(target_os = "linux")]
+    let transport = joined.as_ref().map(|joined| Arc::clone(&joined.transport));
+    #[cfg(not(target_os = "linux"))]
+    let transport = None;
+    let how = How { settings, checkpoints, resumed, monitor, transport, trace: trace.as_ref() };
+    let ran = match model {
+        AnyModel::Phold(phold) => execute(phold, names, how, progress),
+        AnyModel::Traffic(traffic) => execute(traffic, names, how, progress),
+        AnyModel::Wireless(network) => execute(network, names, how, progress),
     };
+    #[cfg(target_os = "linux")]
+    joined.into_iter().for_each(Together::dismiss);
+    #[cfg(not(target_os = "linux"))]
+    drop(joined);
+    let (finished, files) = ran?;
     drop(control);
     let mut written = match output {
         Some(output) => write(output, &finished, files)?,
@@ -102,7 +173,8 @@ struct How<'t> {
     checkpoints: Option<Checkpoints>,
     resumed: Option<CheckpointFile>,
     monitor: Monitor,
-    progress: Progress,
+    /// To the other processes, if there are any.
+    transport: Option<Arc<dyn Transport>>,
     trace: Option<&'t Trace>,
 }
 
@@ -111,13 +183,34 @@ fn execute<M: Results>(
     model: M,
     names: (&'static str, String),
     how: How<'_>,
+    progress: Progress,
 ) -> Result<(Finished, Vec<ResultFile>), Failure>
 where
     M::State: Serialize + DeserializeOwned,
     M::Event: Serialize + DeserializeOwned,
     M::Output: Serialize + DeserializeOwned,
 {
-    let How { settings, checkpoints, resumed, monitor, progress, trace } = how;
+    let settings = how.settings.clone();
+    let ran = report(model, how);
+    drop(progress);
+    let (mut report, model) = ran?;
+    if let Some(reason) = &report.unpaced {
+        eprintln!("warning: threads of this run are not paced: {reason}");
+    }
+    let outputs = std::mem::take(&mut report.outputs);
+    let facts = RunFacts { events: report.events, end_time: report.end_time };
+    let Summary { lines, files } = model.results(outputs, &facts).map_err(Failure::Results)?;
+    Ok((Finished::new(names, settings, &report, lines), files))
+}
+
+/// The run itself.
+fn report<M: Results>(model: M, how: How<'_>) -> Result<(Report<M::Output>, M), Failure>
+where
+    M::State: Serialize + DeserializeOwned,
+    M::Event: Serialize + DeserializeOwned,
+    M::Output: Serialize + DeserializeOwned,
+{
+    let How { settings, checkpoints, resumed, monitor, transport, trace } = how;
     if settings.may_speculate() {
         panics::keep_silent();
     }
@@ -136,17 +229,12 @@ where
     if let Some(world) = world {
         simulation = simulation.resume(world);
     }
-    let ran = simulation.run_keeping_model();
-    drop(progress);
-    let checkpoint = || written.and_then(Written::file).or(from);
-    let (mut report, model) = ran.map_err(|error| Failure::Run(error.into(), checkpoint()))?;
-    if let Some(reason) = &report.unpaced {
-        eprintln!("warning: threads of this run are not paced: {reason}");
+    if let Some(transport) = transport {
+        simulation = simulation.join(transport);
     }
-    let outputs = std::mem::take(&mut report.outputs);
-    let facts = RunFacts { events: report.events, end_time: report.end_time };
-    let Summary { lines, files } = model.results(outputs, &facts).map_err(Failure::Results)?;
-    Ok((Finished::new(names, settings, &report, lines), files))
+    let ran = simulation.run_keeping_model();
+    let checkpoint = || written.and_then(Written::file).or(from);
+    ran.map_err(|error| Failure::Run(error.into(), checkpoint()))
 }
 
 /// Watches whether a run writes a checkpoint.

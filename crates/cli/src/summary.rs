@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use paceline_engine::{Balancing, Protocol, Report, Tried};
 use paceline_kernel::Time;
+use paceline_transport::Path;
 use serde_json::{Map, Value, json};
 
 use crate::memory;
@@ -26,6 +27,8 @@ pub struct Finished {
     groups: u32,
     tried: Vec<Tried>,
     threads: u32,
+    processes: u32,
+    paths: Vec<Path>,
     lps: u32,
     events: u64,
     resumed_events: u64,
@@ -61,6 +64,8 @@ impl Finished {
             groups: report.groups,
             tried: report.tried.clone(),
             threads: report.threads,
+            processes: report.processes,
+            paths: report.paths.clone(),
             lps: report.lps,
             events: report.events,
             resumed_events: report.resumed_events,
@@ -126,6 +131,8 @@ impl Finished {
             "groups": self.groups,
             "tried": self.tried.iter().map(tried).collect::<Vec<_>>(),
             "threads": self.threads,
+            "processes": self.processes,
+            "links": self.paths.iter().map(link).collect::<Vec<_>>(),
             "lps": self.lps,
             "events_committed": self.events,
             "events_resumed": self.resumed_events,
@@ -225,6 +232,10 @@ impl Finished {
             ("federates", federates),
             ("threads", text::count(self.threads.into())),
         ]);
+        if self.processes > 1 {
+            rows.push(("processes", text::count(self.processes.into())));
+            rows.push(("links", links(&self.paths)));
+        }
         if let Some(bytes) = self.peak_memory_bytes {
             rows.push(("peak memory", text::bytes(bytes)));
         }
@@ -279,4 +290,31 @@ pub fn label(name: &str, value: &Value) -> (String, String) {
         other => other.to_string(),
     };
     (name.replace('_', " "), format!("{value} {unit}").trim_end().to_owned())
+}
+
+/// A link to another process, for programs.
+fn link(path: &Path) -> Value {
+    json!({
+        "process": path.peer,
+        "kind": path.kind,
+        "frames_sent": path.frames_sent,
+        "bytes_sent": path.bytes_sent,
+        "frames_received": path.frames_received,
+        "bytes_received": path.bytes_received,
+    })
+}
+
+/// The links of the first process to all others, by kind.
+fn links(paths: &[Path]) -> String {
+    let mut kinds: Vec<&str> = paths.iter().map(|path| path.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let of = |kind: &&str| {
+        let paths = || paths.iter().filter(|path| path.kind == *kind);
+        let sum = |count: fn(&Path) -> u64| paths().map(count).sum::<u64>();
+        let bytes = sum(|path| path.bytes_sent + path.bytes_received);
+        let frames = sum(|path| path.frames_sent + path.frames_received);
+        format!("{kind} to {}: {} frames, {}", paths().count(), text::count(frames), text::bytes(bytes))
+    };
+    kinds.iter().map(of).collect::<Vec<_>>().join("; ")
 }

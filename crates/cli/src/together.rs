@@ -1,0 +1,119 @@
+//! Runs of several processes: `paceline run --processes N`, `paceline join ADDRESS`, and runs that mpirun or srun starts.
+//!
+//! The process that a user starts is rank 0. It starts the others here or, by ssh, on other hosts; each of them is a `paceline join`
+//! that is told by rank 0 what to run. Rank 0 alone shows progress, writes files and prints the summary.
+//!
+//! Invariants: a secret never stands on a command line or in the environment; whatever ends rank 0, the processes that it has started end
+//! too, since they lose it.
+
+mod arguments;
+mod workers;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use paceline_engine::CheckpointFile;
+use paceline_transport::{Coordinator, Prefer, Secret, Security, Settings, Transport};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::loaded::Source;
+use crate::run;
+pub use arguments::{JOIN_EXAMPLES, JoinArguments, TogetherArguments};
+use workers::Workers;
+
+/// What rank 0 tells the others to run.
+#[derive(Debug, Serialize, Deserialize)]
+struct Charge {
+    source: Source,
+    /// The checkpoint from which the run is resumed.
+    resumed: Option<PathBuf>,
+}
+
+/// How this process joins the others of a run; nothing where it runs alone.
+pub struct Together {
+    /// To all other processes.
+    pub transport: Arc<dyn Transport>,
+    /// Those that this process has started.
+    workers: Option<Workers>,
+}
+
+impl Together {
+    /// Whether this process shows progress and prints the summary.
+    pub fn leads(&self) -> bool {
+        self.transport.rank() == 0
+    }
+
+    /// Leaves the run, and waits for the processes that this one has started.
+    pub fn dismiss(self) {
+        let Self { transport, workers } = self;
+        transport.close();
+        drop((transport, workers));
+    }
+}
+
+/// Joins the processes that the arguments ask for, or that MPI has started; none if this one runs alone.
+pub fn begin(
+    arguments: &TogetherArguments,
+    source: &Source,
+    resumed: Option<&CheckpointFile>,
+) -> Result<Option<Together>, Failure> {
+    #[cfg(feature = "mpi")]
+    if paceline_transport::is_started_by_mpi() {
+        let mpi = paceline_transport::Mpi::begin().map_err(|error| Failure::Together(error.to_string()))?;
+        return Ok((mpi.ranks() > 1).then(|| Together { transport: Arc::new(mpi), workers: None }));
+    }
+    let hosts = arguments.hosts()?;
+    let processes = arguments.processes.unwrap_or(1) + hosts.iter().map(|host| host.processes).sum::<u32>();
+    if processes <= 1 {
+        return Ok(None);
+    }
+    let failed = |error: &dyn std::fmt::Display| Failure::Together(error.to_string());
+    let folder = std::path::absolute(&source.folder).map_err(|error| failed(&error))?;
+    let resumed = resumed.map(|file| std::path::absolute(file.path())).transpose();
+    let charge = Charge {
+        source: Source { folder, ..source.clone() },
+        resumed: resumed.map_err(|error| failed(&error))?,
+    };
+    let charge = serde_json::to_vec(&charge).map_err(|error| failed(&error))?;
+    let words = arguments.secret_words()?;
+    let settings = settings(&words, arguments.link, arguments.silence)?;
+    let coordinator = Coordinator::listen(arguments.listen.as_str(), processes, &settings)
+        .map_err(|error| failed(&error))?;
+    let here = arguments.started_here();
+    let workers = Workers::start(coordinator.address(), here, &hosts, &words, arguments)?;
+    if workers.len() + 1 < processes {
+        let address = coordinator.address();
+        eprintln!("Waiting for {} more: paceline join {address}", processes - 1 - workers.len());
+    }
+    let mesh = coordinator.gather(&charge).map_err(|error| failed(&error))?;
+    Ok(Some(Together { transport: Arc::new(mesh), workers: Some(workers) }))
+}
+
+fn settings(words: &[u8], link: arguments::Link, silence: std::time::Duration) -> Result<Settings, Failure> {
+    let secret = Secret::new(words).map_err(|error| Failure::Together(error.to_string()))?;
+    let prefer = match link {
+        arguments::Link::Auto => Prefer::Auto,
+        arguments::Link::SharedMemory => Prefer::SharedMemory,
+        arguments::Link::Tcp => Prefer::Tcp,
+    };
+    Ok(Settings::new(secret).security(Security::Tls).prefer(prefer).silence_limit(silence))
+}
+
+/// `paceline join`: takes part in a run as rank 0 tells.
+pub fn join(arguments: &JoinArguments) -> Result<(), Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::Together(error.to_string());
+    let words = arguments.secret_words()?;
+    let settings = settings(&words, arguments.link, arguments.silence)?;
+    let (mesh, charge) =
+        paceline_transport::join(arguments.address.as_str(), &settings).map_err(|error| failed(&error))?;
+    let charge: Charge = serde_json::from_slice(&charge).map_err(|error| failed(&error))?;
+    let Charge { mut source, resumed } = charge;
+    if let Some(threads) = arguments.threads {
+        source.overrides.push(format!("run.threads={threads}"));
+    }
+    let resumed = resumed.map(|path| CheckpointFile::open(&path)).transpose();
+    let resumed = resumed.map_err(|error| failed(&error))?;
+    let together = Together { transport: Arc::new(mesh), workers: None };
+    run::take_part(source.load()?, resumed, together)
+}

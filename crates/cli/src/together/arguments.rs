@@ -1,0 +1,176 @@
+//! The arguments of runs of several processes.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use paceline_engine::MOST_THREADS;
+
+use crate::duration;
+use crate::failure::Failure;
+
+pub const JOIN_EXAMPLES: &str = "\
+What is to be run is told by the process that listens at ADDRESS: `paceline run --processes`.
+Files that the scenario names must be at the same place on every host.
+
+Exit status: 0 when the run ended; 1 for a failure while running, or when the run cannot be joined.
+
+Examples:
+  paceline join 10.0.0.1:7000 --secret run.secret
+  paceline join 10.0.0.1:7000 --secret run.secret --threads 16";
+
+/// Bytes of a secret that is made for one run.
+const SECRET_BYTES: usize = 32;
+
+/// How two processes of one run reach each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Link {
+    /// Shared memory on one host, TCP between hosts
+    Auto,
+    /// Shared memory only
+    SharedMemory,
+    /// TCP only
+    Tcp,
+}
+
+/// A host that takes part, and with how many processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// As ssh knows it.
+    pub name: String,
+    pub processes: u32,
+}
+
+/// The arguments of `run` and `resume` for several processes.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Several processes")]
+pub struct TogetherArguments {
+    /// Runs it in so many processes on this host, each with as many threads as run.threads says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub processes: Option<u32>,
+
+    /// Also starts processes on the hosts in FILE, by ssh
+    ///
+    /// A line is a host and, unless it is one, the number of processes: `node7 2`. The program and the secret must be there
+    /// under the same names.
+    #[arg(long, value_name = "FILE", requires_all = ["secret", "listen"])]
+    pub hosts: Option<PathBuf>,
+
+    /// Waits for processes that others start by `paceline join`, instead of starting any
+    #[arg(long, requires_all = ["processes", "secret"], conflicts_with = "hosts")]
+    pub wait: bool,
+
+    /// Where the first process listens for the others; on other than loopback only if this says so
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub listen: String,
+
+    /// The file with the secret by which the processes know each other; one is made for the run unless told
+    #[arg(long, value_name = "FILE")]
+    pub secret: Option<PathBuf>,
+
+    /// How two processes reach each other
+    #[arg(long, value_enum, value_name = "LINK", default_value_t = Link::Auto)]
+    pub link: Link,
+
+    /// How long a process may give no sign of life before the run ends
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::duration)]
+    pub silence: Duration,
+
+    /// Starts again from the last checkpoint when a process is lost, at most so many times
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub restarts: u32,
+}
+
+impl TogetherArguments {
+    /// The hosts in the file, if there is one.
+    pub fn hosts(&self) -> Result<Vec<Host>, Failure> {
+        let Some(path) = &self.hosts else { return Ok(Vec::new()) };
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::Option(format!("--hosts {}: {error}", path.display())))?;
+        let lines = (1..).zip(text.lines());
+        let lines = lines.map(|(number, line)| (number, line.split('#').next().unwrap_or("").trim()));
+        lines.filter(|(_, line)| !line.is_empty()).map(|(number, line)| host(path, number, line)).collect()
+    }
+
+    /// How many processes this one starts on its own host.
+    pub fn started_here(&self) -> u32 {
+        if self.wait { 0 } else { self.processes.unwrap_or(1) - 1 }
+    }
+
+    /// What stands in the file, or words for this run alone.
+    pub fn secret_words(&self) -> Result<Vec<u8>, Failure> {
+        match &self.secret {
+            Some(path) => read_secret(path),
+            None => random_words(),
+        }
+    }
+}
+
+fn host(path: &std::path::Path, number: usize, line: &str) -> Result<Host, Failure> {
+    let mut words = line.split_whitespace();
+    let (name, count, rest) = (words.next(), words.next(), words.next());
+    let processes =
+        count.map_or(Some(1), |count| count.parse().ok().filter(|count| (1..=1024).contains(count)));
+    match (name, processes, rest) {
+        (Some(name), Some(processes), None) if !name.starts_with('-') => {
+            Ok(Host { name: name.to_owned(), processes })
+        }
+        _ => Err(Failure::Option(format!(
+            "{}:{number}: {line:?}; allowed: a host and, unless it is 1, a number of processes up to 1024",
+            path.display()
+        ))),
+    }
+}
+
+/// Checks that nobody else can read the file, and reads it.
+fn read_secret(path: &std::path::Path) -> Result<Vec<u8>, Failure> {
+    let refuse = |error: &dyn std::fmt::Display| Failure::Option(format!("--secret {error}"));
+    paceline_transport::Secret::from_file(path).map_err(|error| refuse(&error))?;
+    let words = std::fs::read(path).map_err(|error| refuse(&format!("{}: {error}", path.display())))?;
+    Ok(words.trim_ascii().to_vec())
+}
+
+fn random_words() -> Result<Vec<u8>, Failure> {
+    let mut words = vec![0; SECRET_BYTES];
+    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut words));
+    read.map_err(|error| Failure::Together(format!("the system gives no random bytes: {error}")))?;
+    Ok(words)
+}
+
+/// The arguments of `join`.
+#[derive(Args, Debug)]
+pub struct JoinArguments {
+    /// Where the first process of the run listens
+    #[arg(value_name = "ADDRESS")]
+    pub address: String,
+
+    /// The file with the secret by which the processes know each other; - reads it from standard input
+    #[arg(long, value_name = "FILE")]
+    pub secret: PathBuf,
+
+    /// Worker threads of this process, instead of what the scenario says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
+    pub threads: Option<u32>,
+
+    /// How two processes reach each other
+    #[arg(long, value_enum, value_name = "LINK", default_value_t = Link::Auto)]
+    pub link: Link,
+
+    /// How long a process may give no sign of life before the run ends
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::duration)]
+    pub silence: Duration,
+}
+
+impl JoinArguments {
+    /// What stands in the file or comes by standard input.
+    pub fn secret_words(&self) -> Result<Vec<u8>, Failure> {
+        if self.secret.as_os_str() != "-" {
+            return read_secret(&self.secret);
+        }
+        let mut words = Vec::new();
+        let read = std::io::stdin().take(1 << 12).read_to_end(&mut words);
+        read.map_err(|error| Failure::Option(format!("--secret -: {error}")))?;
+        Ok(words)
+    }
+}

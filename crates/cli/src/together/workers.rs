@@ -1,0 +1,92 @@
+//! The processes that rank 0 starts: more of this program here, and by ssh on other hosts.
+//!
+//! Invariant: each that was started is waited for; one that does not end by itself within the limit is killed.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::TogetherArguments;
+use super::arguments::Host;
+use crate::failure::Failure;
+
+/// How long processes may take to end after the run has.
+const LINGER: Duration = Duration::from_secs(10);
+
+/// See the module.
+pub struct Workers {
+    children: Vec<Child>,
+}
+
+impl Workers {
+    /// Starts as many processes `here`, and those on `hosts`; they join at `address`.
+    pub fn start(
+        address: SocketAddr,
+        here: u32,
+        hosts: &[Host],
+        words: &[u8],
+        arguments: &TogetherArguments,
+    ) -> Result<Self, Failure> {
+        let mut workers = Self { children: Vec::new() };
+        let program = std::env::current_exe()
+            .map_err(|error| Failure::Together(format!("the path of this program: {error}")))?;
+        let link = clap::ValueEnum::to_possible_value(&arguments.link)
+            .map_or(String::new(), |link| link.get_name().to_owned());
+        let silence = format!("{}ms", arguments.silence.as_millis());
+        let options = ["--link", &link, "--silence", &silence];
+        for _ in 0..here {
+            let mut command = Command::new(&program);
+            command.arg("join").arg(address.to_string()).args(["--secret", "-"]).args(options);
+            workers.spawn(command, Some(words), "more of this program")?;
+        }
+        for host in hosts {
+            for _ in 0..host.processes {
+                let mut command = Command::new("ssh");
+                command.args(["-o", "BatchMode=yes", "--", &host.name, "paceline", "join"]);
+                command.arg(address.to_string()).args(["--secret", "-"]).args(options);
+                workers.spawn(command, Some(words), &format!("ssh {}", host.name))?;
+            }
+        }
+        Ok(workers)
+    }
+
+    fn spawn(&mut self, mut command: Command, words: Option<&[u8]>, what: &str) -> Result<(), Failure> {
+        let failed = |error: std::io::Error| Failure::Together(format!("cannot start {what}: {error}"));
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = command.spawn().map_err(failed)?;
+        let written = child.stdin.take().zip(words).map(|(mut input, words)| input.write_all(words));
+        self.children.push(child);
+        written.transpose().map(drop).map_err(failed)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u32 {
+        self.children.len() as u32
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        let by = Instant::now() + LINGER;
+        for child in &mut self.children {
+            wait_until(child, by);
+            // One that has ended is not there any more.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Waits for a process to end, at most until `by`.
+fn wait_until(child: &Child, by: Instant) {
+    let Some(pid) = Pid::from_raw(child.id() as i32) else { return };
+    // A system that cannot tell has it killed.
+    let Ok(ended) = pidfd_open(pid, PidfdFlags::empty()) else { return };
+    let left = by.saturating_duration_since(Instant::now());
+    let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+    let _ = poll(&mut [PollFd::new(&ended, PollFlags::IN)], Some(&timeout));
+}
