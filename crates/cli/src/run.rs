@@ -73,7 +73,7 @@ pub fn take_part(loaded: Loaded, resumed: Option<CheckpointFile>, joined: Togeth
     let Loaded { model, settings, .. } = loaded;
     let monitor = Monitor::new();
     stop_on_signal(&monitor)?;
-    let transport = Some(Arc::clone(&joined.transport));
+    let transport = Some(joined.link());
     let how = How { settings, checkpoints: None, resumed, monitor, transport, trace: None };
     let ran = match model {
         AnyModel::Phold(phold) => report(phold, how).map(drop),
@@ -114,7 +114,7 @@ pub fn carry_out(
     let progress = Progress::start(&monitor, settings.until, wanted);
     let names = (kind.name(), scenario);
     #[cfg(target_os = "linux")]
-    let transport = joined.as_ref().map(|joined| Arc::clone(&joined.transport));
+    let transport = joined.as_ref().map(Together::link);
     #[cfg(not(target_os = "linux"))]
     let transport = None;
     let how = How { settings, checkpoints, resumed, monitor, transport, trace: trace.as_ref() };
@@ -173,13 +173,13 @@ struct How<'t> {
     checkpoints: Option<Checkpoints>,
     resumed: Option<CheckpointFile>,
     monitor: Monitor,
-    /// To the other processes, if there are any.
-    transport: Option<Arc<dyn Transport>>,
+    /// To the other processes, if there are any, and how long one may be silent.
+    transport: Option<(Arc<dyn Transport>, Duration)>,
     trace: Option<&'t Trace>,
 }
 
 /// The run itself, and what the model says of it.
-fn execute<M: Results>(
+fn execute<M: Results + 'static>(
     model: M,
     names: (&'static str, String),
     how: How<'_>,
@@ -204,7 +204,7 @@ where
 }
 
 /// The run itself.
-fn report<M: Results>(model: M, how: How<'_>) -> Result<(Report<M::Output>, M), Failure>
+fn report<M: Results + 'static>(model: M, how: How<'_>) -> Result<(Report<M::Output>, M), Failure>
 where
     M::State: Serialize + DeserializeOwned,
     M::Event: Serialize + DeserializeOwned,
@@ -229,8 +229,8 @@ where
     if let Some(world) = world {
         simulation = simulation.resume(world);
     }
-    if let Some(transport) = transport {
-        simulation = simulation.join(transport);
+    if let Some((transport, silence)) = transport {
+        simulation = simulation.join(transport).silence_limit(silence);
     }
     let ran = simulation.run_keeping_model();
     let checkpoint = || written.and_then(Written::file).or(from);

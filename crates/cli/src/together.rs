@@ -11,6 +11,7 @@ mod workers;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use paceline_engine::CheckpointFile;
 use paceline_transport::{Coordinator, Prefer, Secret, Security, Settings, Transport};
@@ -34,6 +35,7 @@ struct Charge {
 pub struct Together {
     /// To all other processes.
     pub transport: Arc<dyn Transport>,
+    silence: Duration,
     /// Those that this process has started.
     workers: Option<Workers>,
 }
@@ -44,9 +46,14 @@ impl Together {
         self.transport.rank() == 0
     }
 
+    /// How the other processes are reached, and how long one may be silent.
+    pub fn link(&self) -> (Arc<dyn Transport>, Duration) {
+        (Arc::clone(&self.transport), self.silence)
+    }
+
     /// Leaves the run, and waits for the processes that this one has started.
     pub fn dismiss(self) {
-        let Self { transport, workers } = self;
+        let Self { transport, workers, .. } = self;
         transport.close();
         drop((transport, workers));
     }
@@ -61,7 +68,11 @@ pub fn begin(
     #[cfg(feature = "mpi")]
     if paceline_transport::is_started_by_mpi() {
         let mpi = paceline_transport::Mpi::begin().map_err(|error| Failure::Together(error.to_string()))?;
-        return Ok((mpi.ranks() > 1).then(|| Together { transport: Arc::new(mpi), workers: None }));
+        return Ok((mpi.ranks() > 1).then(|| Together {
+            transport: Arc::new(mpi),
+            silence: arguments.silence,
+            workers: None,
+        }));
     }
     let hosts = arguments.hosts()?;
     let processes = arguments.processes.unwrap_or(1) + hosts.iter().map(|host| host.processes).sum::<u32>();
@@ -87,7 +98,8 @@ pub fn begin(
         eprintln!("Waiting for {} more: paceline join {address}", processes - 1 - workers.len());
     }
     let mesh = coordinator.gather(&charge).map_err(|error| failed(&error))?;
-    Ok(Some(Together { transport: Arc::new(mesh), workers: Some(workers) }))
+    let (transport, silence) = (Arc::new(mesh), arguments.silence);
+    Ok(Some(Together { transport, silence, workers: Some(workers) }))
 }
 
 fn settings(words: &[u8], link: arguments::Link, silence: std::time::Duration) -> Result<Settings, Failure> {
@@ -114,6 +126,6 @@ pub fn join(arguments: &JoinArguments) -> Result<(), Failure> {
     }
     let resumed = resumed.map(|path| CheckpointFile::open(&path)).transpose();
     let resumed = resumed.map_err(|error| failed(&error))?;
-    let together = Together { transport: Arc::new(mesh), workers: None };
+    let together = Together { transport: Arc::new(mesh), silence: arguments.silence, workers: None };
     run::take_part(source.load()?, resumed, together)
 }

@@ -87,11 +87,12 @@ impl Idle {
         // worker read it.
         while sleepers.stack.contains(&worker) && self.epoch() == seen {
             sleepers = match listens {
-                Some(_) if self.has_arrived() => break,
                 Some(transport) => {
                     drop(sleepers);
                     transport.wait(NAP);
-                    lock(&self.sleepers)
+                    sleepers = lock(&self.sleepers);
+                    // Whatever has ended the sleep, the worker looks what there is.
+                    break;
                 }
                 None => self.wakes[worker].wait(sleepers).unwrap_or_else(std::sync::PoisonError::into_inner),
             };

@@ -14,6 +14,7 @@ mod collect;
 mod error;
 mod outgoing;
 mod owners;
+mod pulse;
 mod rounds;
 
 use std::collections::VecDeque;
@@ -30,6 +31,7 @@ pub(crate) use collect::{Joined, Terms};
 pub use error::{PeersError, PeersErrorKind};
 use outgoing::Outgoing;
 use owners::owners;
+pub(crate) use pulse::Pulse;
 use rounds::Rounds;
 pub(crate) use rounds::{Contribution, Counts, outcome};
 
@@ -45,6 +47,8 @@ struct Arrived<M: Model> {
     messages: VecDeque<(u32, Message<M>)>,
     /// By process: the beginning of a message whose rest has not arrived.
     partial: Vec<Vec<u8>>,
+    /// By process: frames that have arrived.
+    frames: Vec<u64>,
     error: Option<PeersError>,
 }
 
@@ -89,7 +93,8 @@ impl<M: Model> Peers<M> {
     /// The processes that `transport` joins, before they have federates.
     pub(crate) fn new(transport: Arc<dyn Transport>, codec: Codec<M>) -> Self {
         let ranks = transport.ranks() as usize;
-        let arrived = Arrived { messages: VecDeque::new(), partial: vec![Vec::new(); ranks], error: None };
+        let (partial, frames) = (vec![Vec::new(); ranks], vec![0; ranks]);
+        let arrived = Arrived { messages: VecDeque::new(), partial, frames, error: None };
         Self {
             outgoing: (0..ranks).map(|_| Apart(Mutex::new(Outgoing::default()))).collect(),
             rounds: Mutex::new(Rounds::new(transport.rank(), transport.ranks())),
@@ -202,7 +207,11 @@ impl<M: Model> Peers<M> {
     }
 
     fn send_off(&self, rank: u32, outgoing: &mut Outgoing) {
-        if let Err(error) = outgoing.send_off(rank, &*self.transport, || self.drain()) {
+        let goes_on = || {
+            self.drain();
+            lock(&self.arrived).error.is_none()
+        };
+        if let Err(error) = outgoing.send_off(rank, &*self.transport, goes_on) {
             self.note(error.into());
         }
     }
@@ -216,14 +225,18 @@ impl<M: Model> Peers<M> {
     /// Takes in what has arrived, to be handled later.
     fn drain(&self) {
         let mut arrived = lock(&self.arrived);
-        let Arrived { messages, partial, error } = &mut *arrived;
+        let Arrived { messages, partial, frames, error } = &mut *arrived;
         if error.is_some() {
             return;
         }
         let mut damaged = None;
         let received = self.transport.receive(&mut |from, frame| {
+            frames[from as usize] += 1;
             let partial = &mut partial[from as usize];
             let read = codec::read_frame(partial, frame, |record| {
+                if codec::is_alive(record) {
+                    return Ok(());
+                }
                 messages.push_back((
                     from,
                     self.codec.read(record, &self.partition, self.transport.rank(), &self.owners)?,
@@ -240,6 +253,11 @@ impl<M: Model> Peers<M> {
         if let Err(lost) = received {
             error.get_or_insert(lost.into());
         }
+    }
+
+    /// How many frames have come from the process `rank`.
+    fn frames_from(&self, rank: u32) -> u64 {
+        lock(&self.arrived).frames[rank as usize]
     }
 
     /// Whether something may have arrived, or gone wrong.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use paceline_kernel::{Balance, Model, TieBreak, Time, World};
 use paceline_transport::Transport;
@@ -120,6 +121,7 @@ pub struct Simulation<M: Model> {
     pub(crate) outside: Vec<(u32, Outside<M>)>,
     pub(crate) publishing: Publishing,
     pub(crate) joining: Option<Joining<M>>,
+    pub(crate) silence: Option<Duration>,
     pub(crate) checkpoints: Option<(Checkpoints, Codec<M>)>,
     pub(crate) resumed: Option<World<M>>,
     /// In tests: a leg ends after this many events.
@@ -186,6 +188,7 @@ impl<M: Model> Simulation<M> {
             outside: Vec::new(),
             publishing: Publishing::default(),
             joining: None,
+            silence: None,
         }
     }
 
@@ -388,11 +391,24 @@ impl<M: Model> Simulation<M> {
     /// ```
     pub fn join(mut self, transport: Arc<dyn Transport>) -> Self
     where
+        M: 'static,
         M::State: Serialize + DeserializeOwned,
         M::Event: Serialize + DeserializeOwned,
         M::Output: Serialize + DeserializeOwned,
     {
-        self.joining = Some(Joining { transport, codec: peers::Codec::new });
+        let (codec, pulse) = (peers::Codec::new, peers::Pulse::start);
+        self.joining = Some(Joining { transport, codec, limit: self.silence, pulse });
+        self
+    }
+
+    /// With other processes: one from which nothing has come for `limit` is lost, and ends the run of all
+    /// ([`crate::PeersErrorKind::Lost`]). Each gives a sign of life every quarter of it. Unless said, only the transport decides
+    /// who is lost.
+    pub fn silence_limit(mut self, limit: Duration) -> Self {
+        self.silence = Some(limit);
+        if let Some(joining) = &mut self.joining {
+            joining.limit = Some(limit);
+        }
         self
     }
 

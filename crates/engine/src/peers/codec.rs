@@ -21,6 +21,7 @@ const PROMISE: u8 = 3;
 const REQUEST: u8 = 4;
 const CONTRIBUTION: u8 = 5;
 const FAILED: u8 = 6;
+const ALIVE: u8 = 7;
 
 /// What another process has sent.
 pub(super) enum Message<M: Model> {
@@ -220,6 +221,16 @@ pub(super) fn failed(out: &mut Vec<u8>, what: &str) -> Written {
     out.push(FAILED);
     out.extend_from_slice(what.as_bytes());
     Ok(())
+}
+
+/// A sign of life.
+pub(super) fn alive(out: &mut Vec<u8>) -> Written {
+    out.push(ALIVE);
+    Ok(())
+}
+
+pub(super) fn is_alive(message: &[u8]) -> bool {
+    message == [ALIVE]
 }
 
 /// Calls `each` with every message that ends in `frame`; `partial` keeps the beginning of one that does not.

@@ -4,7 +4,7 @@
 //! frames are pieces of one sequence of bytes.
 //!
 //! Invariant: what is sent off leaves in the order in which it was added; whoever waits for room takes in what arrives meanwhile, so that
-//! two processes that send to each other never wait for each other.
+//! two processes that send to each other never wait for each other, and nobody waits once the run has gone wrong.
 
 use std::thread;
 use std::time::Duration;
@@ -46,18 +46,37 @@ impl Outgoing {
         self.bytes.len() >= UNITS * unit
     }
 
-    /// Sends off all that waits; calls `meanwhile` where there is no room for it.
+    /// Sends a sign of life, unless something waits or there is no room: then others see anyway that this process is there.
+    pub(super) fn give_sign(
+        &mut self,
+        rank: u32,
+        transport: &dyn Transport,
+        sign: impl FnOnce(&mut Vec<u8>) -> Result<(), postcard::Error>,
+    ) -> Result<(), PeerError> {
+        if self.bytes.is_empty() && self.record(sign).is_ok() {
+            let sent = transport.send(rank, &self.bytes);
+            self.bytes.clear();
+            sent.map(drop)?;
+        }
+        Ok(())
+    }
+
+    /// Sends off all that waits. Where there is no room for it, `goes_on` is asked again and again whether it is still worth it; what is not
+    /// is lost.
     pub(super) fn send_off(
         &mut self,
         rank: u32,
         transport: &dyn Transport,
-        mut meanwhile: impl FnMut(),
+        mut goes_on: impl FnMut() -> bool,
     ) -> Result<(), PeerError> {
         let limit = transport.frame_limit(rank);
         for frame in self.bytes.chunks(limit) {
             let mut tries = 0;
             while transport.send(rank, frame)? == Handed::Full {
-                meanwhile();
+                if !goes_on() {
+                    self.bytes.clear();
+                    return Ok(());
+                }
                 tries += 1;
                 pause(tries);
             }

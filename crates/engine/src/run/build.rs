@@ -1,5 +1,6 @@
 //! From settings to federates, threads, and a run that is ready for its first event.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use paceline_kernel::{
@@ -8,7 +9,7 @@ use paceline_kernel::{
 
 use super::course::{Course, Sums};
 use super::real_time::Lateness;
-use super::together;
+use super::together::{self, Joining};
 use crate::auto::{Auto, Groups, Way};
 use crate::balance::Balancer;
 use crate::monitor::MOST_THREADS;
@@ -109,7 +110,11 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
     if let Some((peers, threads)) = &mut peers {
         peers.assign(&partition, threads)?;
     }
-    let peers = peers.map(|(peers, _)| peers);
+    let peers = peers.map(|(peers, _)| Arc::new(peers));
+    let pulse = match (&peers, &simulation.joining) {
+        (Some(peers), Some(Joining { limit: Some(limit), pulse, .. })) => Some(pulse(peers, *limit)?),
+        _ => None,
+    };
     let is_present = |federate| peers.as_ref().is_none_or(|peers| peers.owns(federate));
     let settings = Settings { seed: *seed, ties: *ties, window: way.window(model) };
     let resumed_events = resumed.as_ref().map_or(0, World::events);
@@ -140,6 +145,7 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
     let steward = Steward::start(monitor, every, look, decision, follows.then_some(threads))?;
     let mut course = Course {
         time: past.last,
+        pulse,
         peers,
         least: Time::ZERO,
         dealt,

@@ -20,7 +20,7 @@ use crate::balance::Balancer;
 use crate::monitor::Halt;
 use crate::observer::Observing;
 use crate::outside::Outsiders;
-use crate::peers::Peers;
+use crate::peers::{Peers, Pulse};
 use crate::pool::Crew;
 use crate::seat::Federates;
 use crate::steward::Steward;
@@ -65,8 +65,10 @@ impl Sums {
 pub(super) struct Course<M: Model, Q> {
     /// The simulated time reached.
     pub(super) time: Time,
+    /// Lets the other processes know that this one is there.
+    pub(super) pulse: Option<Pulse>,
     /// The other processes, if there are any.
-    pub(super) peers: Option<Peers<M>>,
+    pub(super) peers: Option<Arc<Peers<M>>>,
     /// The time of the next event in any process, after the last call.
     pub(super) least: Time,
     /// Decides how the run is executed, where that is left open.
@@ -115,7 +117,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         self.called = Instant::now();
         let halt = self.legs(simulation, until);
         self.sums.wall += self.called.elapsed();
-        let halt = halt.map_err(|error| together::told(self.peers.as_ref(), error))?;
+        let halt = halt.map_err(|error| together::told(self.peers.as_deref(), error))?;
         let own = self.own_lvt();
         self.least = self.least_of_all(own)?;
         let reached = self.lvt();
@@ -163,7 +165,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             let (protocol, width) = (self.way.protocol, self.width);
             let plan = leg::Plan { protocol, reached, until: leg_until, width, distances, workers };
             let Self { partition, outsiders, crew, peers, .. } = self;
-            let outcome = leg::run(simulation, plan, partition, federates, outsiders, crew, peers.as_ref())?;
+            let outcome =
+                leg::run(simulation, plan, partition, federates, outsiders, crew, peers.as_deref())?;
             self.federates = outcome.federates;
             self.width = outcome.width.or(self.width);
             self.sums.legs += 1;
@@ -348,6 +351,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         let pending = self.pending();
         let Self {
             time,
+            pulse,
             peers,
             dealt,
             auto,
@@ -384,6 +388,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             (digest, events, last, pending) = (all.digest, all.events, all.last, all.pending as usize);
             sums.take(all);
             outputs = peers.join_outputs(outputs)?;
+            drop(pulse);
             peers.transport().close();
         }
         let ended_by = match pending {

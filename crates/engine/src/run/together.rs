@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use paceline_kernel::{Balance, Digest, EventQueue, Model, Part, Rollbacks, Time, World};
 use paceline_transport::Transport;
@@ -13,13 +13,16 @@ use serde::{Deserialize, Serialize};
 
 use super::course::Course;
 use crate::monitor::Halt;
-use crate::peers::{Codec, Joined, Peers, PeersError, PeersErrorKind, Terms};
+use crate::peers::{Codec, Joined, Peers, PeersError, PeersErrorKind, Pulse, Terms};
 use crate::{Protocol, RunError, Simulation};
 
 /// How a run joins other processes, from its settings until it starts.
 pub(crate) struct Joining<M: Model> {
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) codec: fn() -> Codec<M>,
+    /// How long a process may be silent.
+    pub(crate) limit: Option<Duration>,
+    pub(crate) pulse: fn(&Arc<Peers<M>>, Duration) -> Result<Pulse, RunError>,
 }
 
 impl<M: Model> fmt::Debug for Joining<M> {
@@ -76,7 +79,7 @@ type Met<M> = (Peers<M>, Vec<u32>);
 
 /// Joins the other processes, if there are any to join, and checks that all have the same settings.
 pub(super) fn meet<M: Model>(simulation: &Simulation<M>, threads: u32) -> Result<Option<Met<M>>, RunError> {
-    let Some(Joining { transport, codec }) = &simulation.joining else { return Ok(None) };
+    let Some(Joining { transport, codec, .. }) = &simulation.joining else { return Ok(None) };
     let peers = Peers::new(Arc::clone(transport), codec());
     let own = terms(simulation, threads);
     let all = peers.exchange(&own)?;
