@@ -31,6 +31,7 @@ pub fn check(arguments: &ScenarioArguments, events: u64) -> Result<(), Failure> 
         (AnyModel::Phold(one), AnyModel::Phold(other)) => compare(one, other, &how),
         (AnyModel::Traffic(one), AnyModel::Traffic(other)) => compare(one, other, &how),
         (AnyModel::Wireless(one), AnyModel::Wireless(other)) => compare(one, other, &how),
+        (AnyModel::Csma(one), AnyModel::Csma(other)) => compare(one, other, &how),
         _ => return Err(Failure::Changed(arguments.scenario.clone())),
     };
     drop(progress);

@@ -6,6 +6,7 @@ use paceline_kernel::{Model, Time};
 use paceline_models::phold::Phold;
 use paceline_models::traffic::Traffic;
 use paceline_models::wireless::Wireless;
+use paceline_models::wireless_csma::Csma;
 use paceline_scenario::{Scenario, ScenarioError};
 use serde::{Deserialize, Serialize};
 
@@ -21,11 +22,13 @@ pub enum Kind {
     Traffic,
     /// A wireless ad hoc network.
     Wireless,
+    /// A wireless network with losses.
+    Csma,
 }
 
 impl Kind {
     /// All of them, with the name used in scenario files and a line about each.
-    pub const ALL: [(Self, &'static str, &'static str); 3] = [
+    pub const ALL: [(Self, &'static str, &'static str); 4] = [
         (Self::Phold, "phold", "messages travel among LPs: the synthetic benchmark of the field"),
         (
             Self::Traffic,
@@ -33,6 +36,7 @@ impl Kind {
             "vehicles on a grid or a city's roads, with lights and full roads if wanted",
         ),
         (Self::Wireless, "wireless", "hosts of an ad hoc network move about and ping all within range"),
+        (Self::Csma, "wireless-csma", "the same with path loss and CSMA/CA: hosts find routes by flooding"),
     ];
 
     /// The name used in scenario files.
@@ -60,6 +64,8 @@ pub enum AnyModel {
     Traffic(Traffic),
     /// A wireless ad hoc network.
     Wireless(Wireless),
+    /// A wireless network with losses.
+    Csma(Csma),
 }
 
 /// A scenario as it was given, with all that is needed to read it again: what a checkpoint holds of it.
@@ -140,12 +146,14 @@ fn load(mut scenario: Scenario, name: String) -> Result<Loaded, ScenarioError> {
         Kind::Phold => AnyModel::Phold(Phold::from_section(&mut section)?),
         Kind::Traffic => AnyModel::Traffic(Traffic::from_section(&mut section, settings.seed)?),
         Kind::Wireless => AnyModel::Wireless(Wireless::from_section(&mut section, settings.seed)?),
+        Kind::Csma => AnyModel::Csma(Csma::from_section(&mut section, settings.seed)?),
     };
     section.finish()?;
     match &model {
         AnyModel::Phold(phold) => settings.check(&run, phold),
         AnyModel::Traffic(traffic) => settings.check(&run, traffic),
         AnyModel::Wireless(network) => settings.check(&run, network),
+        AnyModel::Csma(network) => settings.check(&run, network),
     }?;
     run.finish()?;
     Ok(Loaded { scenario: name, kind, model, settings })
@@ -158,6 +166,7 @@ impl AnyModel {
             Self::Phold(phold) => phold.lps(),
             Self::Traffic(traffic) => traffic.lps(),
             Self::Wireless(network) => network.lps(),
+            Self::Csma(network) => network.lps(),
         }
     }
 
@@ -167,6 +176,7 @@ impl AnyModel {
             Self::Phold(phold) => phold.lookahead(),
             Self::Traffic(traffic) => traffic.lookahead(),
             Self::Wireless(network) => network.lookahead(),
+            Self::Csma(network) => network.lookahead(),
         }
     }
 
@@ -176,6 +186,7 @@ impl AnyModel {
             Self::Phold(phold) => phold.partition(federates),
             Self::Traffic(traffic) => traffic.partition(federates),
             Self::Wireless(network) => network.partition(federates),
+            Self::Csma(network) => network.partition(federates),
         };
         partition.federates()
     }

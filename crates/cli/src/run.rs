@@ -79,6 +79,7 @@ pub fn take_part(loaded: Loaded, resumed: Option<CheckpointFile>, joined: Togeth
         AnyModel::Phold(phold) => report(phold, how).map(drop),
         AnyModel::Traffic(traffic) => report(traffic, how).map(drop),
         AnyModel::Wireless(network) => report(network, how).map(drop),
+        AnyModel::Csma(network) => report(network, how).map(drop),
     };
     joined.dismiss();
     match ran {
@@ -122,6 +123,7 @@ pub fn carry_out(
         AnyModel::Phold(phold) => execute(phold, names, how, progress),
         AnyModel::Traffic(traffic) => execute(traffic, names, how, progress),
         AnyModel::Wireless(network) => execute(network, names, how, progress),
+        AnyModel::Csma(network) => execute(network, names, how, progress),
     };
     #[cfg(target_os = "linux")]
     joined.into_iter().for_each(Together::dismiss);

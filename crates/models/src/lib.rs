@@ -1,5 +1,5 @@
 //! The models that come with Paceline: PHOLD, the synthetic benchmark of the field, and road traffic on generated grids
-//! and real networks; and models of processes: Chord, BitTorrent, a farm of workers that fail, master and workers, replayed MPI programs.
+//! and real networks, wireless ad hoc networks; and models of processes: Chord, BitTorrent, a farm of workers that fail, master and workers, replayed MPI programs.
 
 #![forbid(unsafe_code)]
 
@@ -13,3 +13,4 @@ pub mod phold;
 pub mod results;
 pub mod traffic;
 pub mod wireless;
+pub mod wireless_csma;

@@ -30,13 +30,13 @@
 //! `space`: places on the torus; `trace`: motion from files; `host` and `region`: the LPs; `event`: their messages; `deal`: which
 //! federate has which LP; `settings`: scenarios; `results`: what comes out.
 
-mod deal;
+pub(crate) mod deal;
 mod event;
 mod host;
-mod region;
+pub(crate) mod region;
 mod results;
-mod settings;
-mod space;
+pub(crate) mod settings;
+pub(crate) mod space;
 pub mod trace;
 
 use std::sync::Arc;
@@ -45,6 +45,7 @@ use paceline_kernel::{Context, LpId, Model, Partition, Rng, Time};
 use serde::{Deserialize, Serialize};
 
 pub use deal::Deal;
+use deal::Places;
 pub use event::WirelessEvent;
 pub use host::{Host, compute};
 pub use region::Region;
@@ -172,15 +173,7 @@ impl Wireless {
 
     /// With the first places drawn from `seed`.
     pub fn place(mut self, seed: u64) -> Self {
-        self.starts = match &self.motion {
-            Motion::Random { .. } => {
-                let mut rng = Rng::new(seed, START_STREAM);
-                (0..self.hosts).map(|_| Space::draw_point(&mut rng)).collect()
-            }
-            Motion::Traced(trace) => {
-                (0..self.hosts).map(|host| trace.place(self.space, host, Time::ZERO)).collect()
-            }
-        };
+        self.starts = starts(&self.motion, self.space, self.hosts, seed);
         self
     }
 
@@ -215,6 +208,17 @@ impl Wireless {
     }
 }
 
+/// Where each host is at first: as a trace says, else drawn from `seed`.
+pub(crate) fn starts(motion: &Motion, space: Space, hosts: u32, seed: u64) -> Arc<[Point]> {
+    match motion {
+        Motion::Random { .. } => {
+            let mut rng = Rng::new(seed, START_STREAM);
+            (0..hosts).map(|_| Space::draw_point(&mut rng)).collect()
+        }
+        Motion::Traced(trace) => (0..hosts).map(|host| trace.place(space, host, Time::ZERO)).collect(),
+    }
+}
+
 /// What an LP remembers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Entity {
@@ -238,7 +242,8 @@ impl Model for Wireless {
     }
 
     fn partition(&self, federates: u32) -> Partition {
-        deal::partition(self, self.deal, federates)
+        let places = Places { hosts: self.hosts, grid: self.grid, starts: &self.starts };
+        deal::partition(&places, self.deal, federates)
     }
 
     fn init(&self, lp: LpId, cx: &mut Context<Self>) -> Entity {

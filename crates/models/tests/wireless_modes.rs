@@ -6,6 +6,7 @@ use paceline_engine::{Protocol, QueueKind, Simulation};
 use paceline_kernel::{Balance, Model, TieBreak, Time};
 use paceline_models::results::{Results, RunFacts};
 use paceline_models::wireless::{Computation, Deal, Deliveries, Wireless};
+use paceline_models::wireless_csma::Csma;
 use paceline_scenario::Scenario;
 use serde_json::Value;
 
@@ -132,5 +133,24 @@ fn mistakes_are_told_with_what_is_allowed() {
             error.contains("allowed: ") && error.starts_with("w.toml") || error.contains("nowhere"),
             "{error}"
         );
+    }
+}
+
+fn lossy() -> Csma {
+    let text = "[model]\nhosts = 40\nside = 500\nrange = 125\nrequest_every = \"50ms\"\nstep = \"7ms\"\nspeed = 60\nwindow = 7\n";
+    let mut scenario = Scenario::parse("c.toml", text, Path::new(""), &[]).expect("good TOML");
+    let mut section = scenario.section("model").expect("a table");
+    let model = Csma::from_section(&mut section, 1).unwrap_or_else(|error| panic!("{}", error.one_line()));
+    section.finish().expect("all keys are read");
+    model
+}
+
+#[test]
+fn frames_that_collide() {
+    all_agree(lossy, Time::millis(25));
+    let (_, lines, _) = outcome(Simulation::new(lossy()).until(Time::millis(500)));
+    for name in ["collisions", "missed_while_sending", "frames_resent", "requests_answered"] {
+        let count = lines.iter().find(|(line, _)| *line == name).and_then(|(_, value)| value.as_u64());
+        assert!(count > Some(0), "no {name}: {lines:?}");
     }
 }

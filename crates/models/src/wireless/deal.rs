@@ -2,7 +2,7 @@
 
 use paceline_kernel::{LpId, Partition};
 
-use super::Wireless;
+use super::region::RegionGrid;
 use super::space::Point;
 
 /// How LPs are dealt to federates.
@@ -19,9 +19,18 @@ impl Deal {
     pub const ALL: [(&'static str, Self); 2] = [("position", Self::Position), ("number", Self::Number)];
 }
 
-/// The LPs of `wireless` among at most `federates` federates.
-pub(super) fn partition(wireless: &Wireless, deal: Deal, federates: u32) -> Partition {
-    let (hosts, regions) = (wireless.hosts, wireless.grid.count());
+/// Where the LPs of a network are: hosts first, then regions.
+#[derive(Debug)]
+pub(crate) struct Places<'a> {
+    pub hosts: u32,
+    pub grid: RegionGrid,
+    /// Where each host is at first.
+    pub starts: &'a [Point],
+}
+
+/// The LPs at `places` among at most `federates` federates.
+pub(crate) fn partition(places: &Places<'_>, deal: Deal, federates: u32) -> Partition {
+    let (hosts, regions) = (places.hosts, places.grid.count());
     if federates <= 1 {
         return Partition::runs(hosts + regions, 1);
     }
@@ -35,7 +44,9 @@ pub(super) fn partition(wireless: &Wireless, deal: Deal, federates: u32) -> Part
             Partition::table(&owner)
         }
         Deal::Position => {
-            let place = |lp: u32| if lp < hosts { wireless.start(lp) } else { middle(wireless, lp - hosts) };
+            let place = |lp: u32| {
+                if lp < hosts { places.starts[lp as usize] } else { middle(places.grid, lp - hosts) }
+            };
             let lps = hosts + regions;
             let mut sorted: Vec<(u64, u32)> = (0..lps).map(|lp| (along_curve(place(lp)), lp)).collect();
             sorted.sort_unstable();
@@ -49,9 +60,9 @@ pub(super) fn partition(wireless: &Wireless, deal: Deal, federates: u32) -> Part
     }
 }
 
-fn middle(wireless: &Wireless, region: u32) -> Point {
-    let half = (1u32 << 31) / wireless.grid.per_side;
-    let corner = wireless.grid.corner(region);
+fn middle(grid: RegionGrid, region: u32) -> Point {
+    let half = (1u32 << 31) / grid.per_side;
+    let corner = grid.corner(region);
     Point { x: corner.x.wrapping_add(half), y: corner.y.wrapping_add(half) }
 }
 

@@ -1,0 +1,148 @@
+//! A host: its state, its motion, and which part handles which event.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use paceline_kernel::{Context, Time};
+use serde::{Deserialize, Serialize};
+
+use super::event::{CsmaEvent, Frame};
+use super::medium_access::{Backoff, Reception};
+use super::routing::Heard;
+use super::{Csma, Motion};
+use crate::wireless::space::{Point, Velocity};
+
+/// What a host has done and seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Tally {
+    /// Frames sent, acknowledgements too.
+    pub sent: u64,
+    /// Of these, frames sent again as no acknowledgement came.
+    pub resent: u64,
+    /// Frames of others that were strong enough to be read.
+    pub in_range: u64,
+    /// Of these, frames received.
+    pub received: u64,
+    /// Of these, frames lost as another one overlapped.
+    pub collided: u64,
+    /// Of these, frames that began while the host was sending.
+    pub missed: u64,
+    /// Frames given up after the last try.
+    pub given_up: u64,
+    /// Frames for which the queue had no room.
+    pub overflowed: u64,
+    /// Requests made, and answered.
+    pub asked: u64,
+    /// Of these, answered.
+    pub answered: u64,
+    /// From a request to its answer, all together.
+    pub waited_ns: u64,
+    /// How many of the routes found have so many hops.
+    pub hops: Vec<u64>,
+}
+
+/// What a host remembers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CsmaHost {
+    /// Where it is.
+    pub(crate) at: Point,
+    pub(super) velocity: Velocity,
+    /// Moves to go before direction and speed are drawn anew.
+    pub(super) moves_left: u32,
+    /// Frames to send, the one in hand first.
+    pub(super) queue: VecDeque<Frame>,
+    pub(super) backoff: Option<Backoff>,
+    /// Backoffs and transmissions so far, so that what was set for an earlier one is known to be over.
+    pub(super) backoffs: u32,
+    pub(super) transmissions: u32,
+    /// The transmission whose acknowledgement is awaited.
+    pub(super) awaits: Option<u32>,
+    pub(super) retries: u32,
+    pub(super) window: u32,
+    pub(super) sends_until: Time,
+    pub(super) busy_until: Time,
+    pub(super) reception: Option<Reception>,
+    /// The latest request of each origin, and who passed it on first.
+    pub(super) heard: BTreeMap<u32, Heard>,
+    /// Own requests so far, and when the last one was made, until it is answered.
+    pub(super) requests: u32,
+    pub(super) asked_at: Option<Time>,
+    pub(crate) tally: Tally,
+}
+
+impl CsmaHost {
+    /// A host at its first place.
+    pub(super) fn new(network: &Csma, number: u32, cx: &mut Context<'_, Csma>) -> Self {
+        let mut host = Self {
+            at: network.starts[number as usize],
+            velocity: Velocity { x: 0, y: 0 },
+            moves_left: 0,
+            queue: VecDeque::new(),
+            backoff: None,
+            backoffs: 0,
+            transmissions: 0,
+            awaits: None,
+            retries: 0,
+            window: network.access.window_least,
+            sends_until: Time::ZERO,
+            busy_until: Time::ZERO,
+            reception: None,
+            heard: BTreeMap::new(),
+            requests: 0,
+            asked_at: None,
+            tally: Tally::default(),
+        };
+        host.draw_motion(network, cx);
+        cx.send(network.region_lp(host.at), Time::ZERO, CsmaEvent::Enter { host: number, at: host.at });
+        cx.schedule(network.step, CsmaEvent::Move);
+        host.schedule_request(network, cx);
+        host
+    }
+
+    /// The memory that a copy takes beside the entity, in bytes, about.
+    pub(super) fn bytes(&self) -> usize {
+        let heard = self.heard.len() * size_of::<(u32, Heard)>();
+        size_of::<Self>() + heard + self.queue.len() * size_of::<Frame>() + self.tally.hops.len() * 8
+    }
+
+    pub(super) fn handle(&mut self, network: &Csma, event: &CsmaEvent, cx: &mut Context<'_, Csma>) {
+        match event {
+            CsmaEvent::Signal { frame, power } => self.notice(network, *frame, *power, cx),
+            CsmaEvent::Received => self.end_reception(network, cx),
+            CsmaEvent::Attempt { backoff } => self.attempt(network, *backoff, cx),
+            CsmaEvent::SendingEnds => self.end_sending(network, cx),
+            CsmaEvent::Acknowledge { receiver } => self.acknowledge(network, *receiver, cx),
+            CsmaEvent::AckTimeout { transmission } => self.time_out(network, *transmission, cx),
+            CsmaEvent::Move => self.advance(network, cx),
+            CsmaEvent::Ask => self.ask(network, cx),
+            event => unreachable!("{event:?} is for regions: nobody sends it to a host"),
+        }
+    }
+
+    fn draw_motion(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
+        if let Motion::Random { speed, redraw_steps } = network.motion {
+            self.velocity = network.space.draw_velocity(cx.rng(), speed);
+            self.moves_left = 1 + cx.rng().below(u64::from(redraw_steps)) as u32;
+        }
+    }
+
+    /// Moves, and tells the regions of the old and the new place.
+    fn advance(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
+        let (own, before) = (cx.lp().0, network.region_lp(self.at));
+        match &network.motion {
+            Motion::Random { .. } => {
+                self.at = self.at.moved(self.velocity);
+                self.moves_left -= 1;
+                if self.moves_left == 0 {
+                    self.draw_motion(network, cx);
+                }
+            }
+            Motion::Traced(trace) => self.at = trace.place(network.space, own, cx.now()),
+        }
+        let (after, delay) = (network.region_lp(self.at), network.half_slot());
+        if after != before {
+            cx.send(before, delay, CsmaEvent::Leave { host: own });
+        }
+        cx.send(after, delay, CsmaEvent::Enter { host: own, at: self.at });
+        cx.schedule(network.step, CsmaEvent::Move);
+    }
+}

@@ -1,0 +1,215 @@
+//! CSMA/CA, as the distributed coordination function of IEEE 802.11 does it, without RTS and CTS.
+//!
+//! A host with a frame to send waits until the medium has been idle for DIFS and then counts down a random number of slots, in which
+//! no signal may be noticed; whatever is left of them when one is noticed is counted down after it. A frame for one host is
+//! acknowledged; if it is not, it is sent again out of a window of twice as many slots, up to a number of times.
+//!
+//! At a receiver a frame is lost if another one overlaps, unless it is stronger by the capture margin, or if the receiver
+//! sends itself. Signals too weak to be read make the medium busy, and collide too.
+//!
+//! Invariants: there is a backoff, a frame being sent or an awaited acknowledgement as long as frames wait, and never two of the three for
+//! one frame; what was scheduled for an earlier backoff or transmission does nothing.
+
+use paceline_kernel::{Context, Time};
+use serde::{Deserialize, Serialize};
+
+use super::event::{Body, CsmaEvent, EVERYBODY, Frame};
+use super::{Csma, CsmaHost};
+
+/// A countdown before a frame is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Backoff {
+    /// When the slots begin to count.
+    counts_from: Time,
+    slots: u32,
+}
+
+/// A frame that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Reception {
+    frame: Frame,
+    power: i32,
+    ends: Time,
+    /// It can be read up to now.
+    readable: bool,
+}
+
+impl CsmaHost {
+    /// Puts a frame in the queue.
+    pub(super) fn enqueue(&mut self, network: &Csma, frame: Frame, cx: &mut Context<'_, Csma>) {
+        if self.queue.len() == network.access.queue {
+            self.tally.overflowed += 1;
+            return;
+        }
+        self.queue.push_back(frame);
+        if self.queue.len() == 1 {
+            self.back_off(network, cx);
+        }
+    }
+
+    /// Begins the countdown for the first frame of the queue.
+    fn back_off(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
+        let slots = cx.rng().below(u64::from(self.window) + 1) as u32;
+        self.count_down(network, slots, cx);
+    }
+
+    fn count_down(&mut self, network: &Csma, slots: u32, cx: &mut Context<'_, Csma>) {
+        let idle = cx.now().max(self.busy_until).max(self.sends_until);
+        let counts_from = idle.saturating_add(network.access.difs());
+        let attempt = counts_from
+            .saturating_add(Time::nanos(network.access.slot.as_nanos().saturating_mul(u64::from(slots))));
+        self.backoff = Some(Backoff { counts_from, slots });
+        self.backoffs = self.backoffs.wrapping_add(1);
+        cx.schedule(attempt - cx.now(), CsmaEvent::Attempt { backoff: self.backoffs });
+    }
+
+    /// The medium is busy from now on: the countdown stops.
+    fn suspend(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
+        if let Some(Backoff { counts_from, slots }) = self.backoff {
+            let counted = cx.now().saturating_sub(counts_from).as_nanos() / network.access.slot.as_nanos();
+            self.count_down(network, slots - slots.min(u32::try_from(counted).unwrap_or(slots)), cx);
+        }
+    }
+
+    /// The countdown is over, if it has not been suspended.
+    pub(super) fn attempt(&mut self, network: &Csma, backoff: u32, cx: &mut Context<'_, Csma>) {
+        if self.backoff.is_none() || backoff != self.backoffs {
+            return;
+        }
+        let Some(frame) = self.queue.front().copied() else { return };
+        self.backoff = None;
+        self.transmissions = self.transmissions.wrapping_add(1);
+        self.tally.resent += u64::from(self.retries > 0);
+        self.send(network, frame, cx);
+        if frame.receiver != EVERYBODY {
+            self.awaits = Some(self.transmissions);
+        }
+    }
+
+    fn send(&mut self, network: &Csma, frame: Frame, cx: &mut Context<'_, Csma>) {
+        let airtime = airtime(network, &frame);
+        self.sends_until = cx.now().saturating_add(airtime);
+        self.tally.sent += 1;
+        if let Some(reception) = &mut self.reception {
+            // It hears itself only.
+            self.tally.missed += u64::from(reception.readable);
+            reception.readable = false;
+        }
+        let (from, half) = (self.at, network.half_slot());
+        network.grid.in_reach(from, |region| {
+            let to = paceline_kernel::LpId(network.hosts + region);
+            cx.send(to, half, CsmaEvent::Sent { frame, from });
+        });
+        if frame.body != Body::Acknowledgement {
+            cx.schedule(airtime, CsmaEvent::SendingEnds);
+        }
+    }
+
+    /// A frame of the queue has been sent.
+    pub(super) fn end_sending(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
+        match self.awaits {
+            Some(transmission) => {
+                cx.schedule(network.access.patience(), CsmaEvent::AckTimeout { transmission });
+            }
+            None => self.next_frame(network, cx),
+        }
+    }
+
+    fn next_frame(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
+        self.queue.pop_front();
+        (self.retries, self.window, self.awaits) = (0, network.access.window_least, None);
+        if !self.queue.is_empty() {
+            self.back_off(network, cx);
+        }
+    }
+
+    /// No acknowledgement has come, if this is the transmission that waits for one.
+    pub(super) fn time_out(&mut self, network: &Csma, transmission: u32, cx: &mut Context<'_, Csma>) {
+        if self.awaits != Some(transmission) {
+            return;
+        }
+        self.awaits = None;
+        if self.retries == network.access.retries {
+            self.tally.given_up += 1;
+            return self.next_frame(network, cx);
+        }
+        self.retries += 1;
+        self.window = (self.window * 2 + 1).min(network.access.window_most);
+        self.back_off(network, cx);
+    }
+
+    /// Acknowledges a frame, unless it is sending.
+    pub(super) fn acknowledge(&mut self, network: &Csma, receiver: u32, cx: &mut Context<'_, Csma>) {
+        if self.sends_until > cx.now() {
+            return;
+        }
+        self.send(network, Frame { sender: cx.lp().0, receiver, body: Body::Acknowledgement }, cx);
+        self.suspend(network, cx);
+    }
+
+    /// A frame begins to be noticed.
+    pub(super) fn notice(&mut self, network: &Csma, frame: Frame, power: i32, cx: &mut Context<'_, Csma>) {
+        let now = cx.now();
+        let ends = now.saturating_add(airtime(network, &frame));
+        self.busy_until = self.busy_until.max(ends);
+        self.suspend(network, cx);
+        let in_range = power >= network.radio.sensitivity;
+        self.tally.in_range += u64::from(in_range);
+        if self.sends_until > now {
+            self.tally.missed += u64::from(in_range);
+            return;
+        }
+        let current = self.reception.filter(|reception| reception.ends > now);
+        let margin = network.radio.capture;
+        let survives = current.is_none_or(|current| power >= current.power.saturating_add(margin));
+        if let Some(current) = current {
+            if current.power >= power.saturating_add(margin) {
+                // The one that was there drowns it.
+                self.tally.collided += u64::from(in_range);
+                return;
+            }
+            self.tally.collided += u64::from(current.readable);
+            if !survives && current.ends >= ends {
+                // Both are lost; what ends last is remembered, as it makes others collide.
+                self.tally.collided += u64::from(in_range);
+                self.reception = Some(Reception { readable: false, ..current });
+                return;
+            }
+        }
+        self.tally.collided += u64::from(in_range && !survives);
+        self.reception = Some(Reception { frame, power, ends, readable: in_range && survives });
+        cx.schedule(ends - now, CsmaEvent::Received);
+    }
+
+    /// A frame ends that has begun to arrive.
+    pub(super) fn end_reception(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
+        let Some(reception) = self.reception.take_if(|reception| reception.ends == cx.now()) else { return };
+        if !reception.readable {
+            return;
+        }
+        let Frame { sender, receiver, body } = reception.frame;
+        self.tally.received += 1;
+        if receiver != EVERYBODY && receiver != cx.lp().0 {
+            return;
+        }
+        match body {
+            Body::Acknowledgement => {
+                if self.awaits.is_some() && self.queue.front().is_some_and(|frame| frame.receiver == sender) {
+                    self.next_frame(network, cx);
+                }
+            }
+            Body::Request { .. } => self.route(network, sender, body, cx),
+            Body::Reply { .. } => {
+                cx.schedule(network.access.sifs, CsmaEvent::Acknowledge { receiver: sender });
+                self.route(network, sender, body, cx);
+            }
+        }
+    }
+}
+
+fn airtime(network: &Csma, frame: &Frame) -> Time {
+    match frame.body {
+        Body::Acknowledgement => network.access.ack_airtime,
+        Body::Request { .. } | Body::Reply { .. } => network.access.airtime,
+    }
+}

@@ -1,0 +1,77 @@
+//! What a run of the network with losses leaves behind, and what is shown of it.
+
+use std::io::{self, Write};
+
+use paceline_kernel::Time;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Csma, Tally};
+use crate::results::{Results, RunFacts, Summary};
+use crate::wireless::space::{Point, Space};
+
+/// What one federate leaves behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CsmaOutput {
+    /// Each host, where it is, and what it has done.
+    pub hosts: Vec<(u32, Point, Tally)>,
+}
+
+impl Results for Csma {
+    fn results(&self, outputs: Vec<CsmaOutput>, _: &RunFacts) -> Result<Summary, String> {
+        let mut hosts: Vec<_> = outputs.into_iter().flat_map(|output| output.hosts).collect();
+        hosts.sort_unstable();
+        let sum = |of: fn(&Tally) -> u64| hosts.iter().map(|(_, _, tally)| of(tally)).sum::<u64>();
+        let (sent, in_range, received) =
+            (sum(|tally| tally.sent), sum(|tally| tally.in_range), sum(|tally| tally.received));
+        let (collided, missed) = (sum(|tally| tally.collided), sum(|tally| tally.missed));
+        if received + collided + missed > in_range {
+            return Err(format!(
+                "frames from nowhere: {received} received, {collided} collided and {missed} missed of {in_range}"
+            ));
+        }
+        let mut summary = Summary::default();
+        summary.line("hosts", self.hosts);
+        summary.line("frames_sent", sent);
+        summary.line("frames_resent", sum(|tally| tally.resent));
+        summary.line("frames_given_up", sum(|tally| tally.given_up));
+        summary.line("frames_without_room", sum(|tally| tally.overflowed));
+        summary.line("deliveries", received);
+        summary.line("collisions", collided);
+        summary.line("missed_while_sending", missed);
+        if sent > 0 {
+            summary.line("neighbours_mean", in_range as f64 / sent as f64);
+        }
+        let (asked, answered) = (sum(|tally| tally.asked), sum(|tally| tally.answered));
+        summary.line("requests", asked);
+        summary.line("requests_answered", answered);
+        let longest = hosts.iter().map(|(_, _, tally)| tally.hops.len()).max().unwrap_or(0);
+        let hops: Vec<u64> = (0..longest)
+            .map(|hops| hosts.iter().filter_map(|(_, _, tally)| tally.hops.get(hops)).sum())
+            .collect();
+        if answered > 0 {
+            let all: u64 = hops.iter().zip(0..).map(|(count, hops)| count * hops).sum();
+            summary.line("hops_mean", all as f64 / answered as f64);
+            let mean = Time::nanos(sum(|tally| tally.waited_ns) / answered);
+            summary.line("answer_mean_s", mean.as_secs_f64());
+        }
+        summary.line("hops_histogram", hops.into_iter().map(Value::from).collect::<Vec<_>>());
+        let space = self.space;
+        summary.file("hosts.csv", move |to| write_hosts(to, &hosts, space));
+        Ok(summary)
+    }
+}
+
+fn write_hosts(to: &mut dyn Write, hosts: &[(u32, Point, Tally)], space: Space) -> io::Result<()> {
+    writeln!(to, "host,x,y,sent,resent,in_range,received,collided,missed,given_up,asked,answered")?;
+    for (host, at, tally) in hosts {
+        let (x, y) = (space.units(at.x), space.units(at.y));
+        let Tally { sent, resent, in_range, received, collided, missed, given_up, asked, answered, .. } =
+            tally;
+        writeln!(
+            to,
+            "{host},{x:.3},{y:.3},{sent},{resent},{in_range},{received},{collided},{missed},{given_up},{asked},{answered}"
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! Routes found by flooding, as AODV finds them (Perkins and Royer, 1999).
+//!
+//! A request goes to everybody in range, who pass on the first copy of it, up to a number of hops. Its target answers to whoever
+//! passed it on; the answer goes back hop by hop, in frames for one host. Nobody answers for the target, and routes
+//! are not used for anything else: what is studied is how they are found.
+
+use paceline_kernel::{Context, Time};
+use serde::{Deserialize, Serialize};
+
+use super::event::{Body, CsmaEvent, EVERYBODY, Frame};
+use super::{Csma, CsmaHost};
+
+/// What is known of the latest request of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Heard {
+    number: u32,
+    /// Who passed it on.
+    from: u32,
+}
+
+impl CsmaHost {
+    /// The next request comes after an exponential time.
+    pub(super) fn schedule_request(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
+        let mean_ns = network.request_every.as_nanos() as f64;
+        let delay = Time::nanos(cx.rng().exponential(mean_ns) as u64);
+        cx.schedule(delay.max(Time::nanos(1)), CsmaEvent::Ask);
+    }
+
+    /// Asks for the way to a host drawn from all others. A request that is not answered yet never will be: only the latest counts.
+    pub(super) fn ask(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
+        let own = cx.lp().0;
+        let other = cx.rng().below(u64::from(network.hosts - 1)) as u32;
+        let target = other + u32::from(other >= own);
+        self.requests += 1;
+        self.asked_at = Some(cx.now());
+        self.tally.asked += 1;
+        let body = Body::Request { origin: own, target, number: self.requests, hops: 1 };
+        self.enqueue(network, Frame { sender: own, receiver: EVERYBODY, body }, cx);
+        self.schedule_request(network, cx);
+    }
+
+    /// Takes in a request or a reply that `sender` has sent or passed on.
+    pub(super) fn route(&mut self, network: &Csma, sender: u32, body: Body, cx: &mut Context<'_, Csma>) {
+        let own = cx.lp().0;
+        match body {
+            Body::Request { origin, target, number, hops } => {
+                let is_known = self.heard.get(&origin).is_some_and(|heard| heard.number >= number);
+                if origin == own || is_known {
+                    return;
+                }
+                self.heard.insert(origin, Heard { number, from: sender });
+                if target == own {
+                    let body = Body::Reply { origin, number, hops };
+                    self.enqueue(network, Frame { sender: own, receiver: sender, body }, cx);
+                } else if hops < network.hop_limit {
+                    let body = Body::Request { origin, target, number, hops: hops + 1 };
+                    self.enqueue(network, Frame { sender: own, receiver: EVERYBODY, body }, cx);
+                }
+            }
+            Body::Reply { origin, number, .. } if origin != own => {
+                // A newer request has taken its place: the answer is of no use any more.
+                if let Some(heard) = self.heard.get(&origin).filter(|heard| heard.number == number) {
+                    self.enqueue(network, Frame { sender: own, receiver: heard.from, body }, cx);
+                }
+            }
+            Body::Reply { number, hops, .. } => {
+                if number == self.requests
+                    && let Some(asked_at) = self.asked_at.take()
+                {
+                    self.tally.answered += 1;
+                    self.tally.waited_ns += (cx.now() - asked_at).as_nanos();
+                    if self.tally.hops.len() <= usize::from(hops) {
+                        self.tally.hops.resize(usize::from(hops) + 1, 0);
+                    }
+                    self.tally.hops[usize::from(hops)] += 1;
+                }
+            }
+            Body::Acknowledgement => {}
+        }
+    }
+}
