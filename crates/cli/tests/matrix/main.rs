@@ -122,3 +122,8 @@ fn wireless() {
 fn wireless_with_pings_singly() {
     agrees("Wireless, pings singly");
 }
+
+#[test]
+fn wireless_with_losses() {
+    agrees("Wireless with losses");
+}

@@ -29,7 +29,7 @@ const fn scenario(
 }
 
 /// All of them.
-pub const SCENARIOS: [Scenario; 12] = [
+pub const SCENARIOS: [Scenario; 13] = [
     scenario("BLB", "blb", &[], &[], ["100s", "1000s"]),
     scenario("ULB", "ulb", &[], &[], ["100s", "1000s"]),
     scenario("HLB", "hlb", &[], &[], ["2.2s", "8s"]),
@@ -65,6 +65,19 @@ pub const SCENARIOS: [Scenario; 12] = [
         &["model.hosts=400", "model.computation=light", "model.deliveries=singly", "model.deal=number"],
         &[],
         ["12.5s", "200s"],
+    ),
+    scenario(
+        "Wireless with losses",
+        "wireless-csma",
+        &[
+            "model.hosts=60",
+            "model.side=600",
+            "model.range=150",
+            "model.request_every=20ms",
+            "model.step=10ms",
+        ],
+        &[],
+        ["30ms", "200ms"],
     ),
 ];
 

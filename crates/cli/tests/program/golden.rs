@@ -30,6 +30,7 @@ const DIGESTS: &[(&str, &str)] = &[
     ("ulb", "8874d658c79193f7"),
     ("vsb", "34369bd6297dc964"),
     ("wireless", "0"),
+    ("wireless-csma", "0"),
 ];
 
 #[test]
