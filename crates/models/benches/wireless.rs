@@ -176,7 +176,7 @@ fn table_migration(options: &Options) {
                 let network =
                     Wireless::ad_hoc(9000, options.steps, computation).deliver(deliveries).deal(deal);
                 let mut rates = [const { Vec::new() }; 3];
-                let mut shown = [const { String::new() }; 3];
+                let mut shown: [String; 3] = std::array::from_fn(|_| " | ".into());
                 for round in 0..options.rounds {
                     for nth in 0..3 {
                         let which = (round + nth) % 3;
