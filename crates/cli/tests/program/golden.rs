@@ -29,8 +29,8 @@ const DIGESTS: &[(&str, &str)] = &[
     ("traffic-grid-small", "0b48d48786429db3"),
     ("ulb", "8874d658c79193f7"),
     ("vsb", "34369bd6297dc964"),
-    ("wireless", "0"),
-    ("wireless-csma", "0"),
+    ("wireless", "fefc74bd0b807833"),
+    ("wireless-csma", "66b1b4772a58b688"),
 ];
 
 #[test]
