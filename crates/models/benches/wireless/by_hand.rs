@@ -90,7 +90,7 @@ impl ByHand {
     }
 
     fn sort(&mut self) {
-        let column = |coordinate: u32| (u64::from(coordinate) * CELLS as u64 >> 32) as usize;
+        let column = |coordinate: u32| ((u64::from(coordinate) * CELLS as u64) >> 32) as usize;
         let cell = |at: &Point| column(at.y) * CELLS + column(at.x);
         self.first.fill(0);
         for at in &self.at {

@@ -23,7 +23,7 @@ pub(crate) struct RegionGrid {
 
 impl RegionGrid {
     fn column(self, x: u32) -> u32 {
-        (u64::from(x) * u64::from(self.per_side) >> 32) as u32
+        ((u64::from(x) * u64::from(self.per_side)) >> 32) as u32
     }
 
     /// The number of regions.
@@ -174,7 +174,7 @@ impl CellList {
                             // Written in any case: whether it stays would be an unpredictable branch.
                             heard[count] = other.host;
                             let hears = hearer.at.distance_squared(other.at) <= reach;
-                            count += usize::from(hears & (other.host != hearer.host));
+                            count += usize::from(hears) * usize::from(other.host != hearer.host);
                         }
                     }
                     tell(hearer.host, &heard[..count]);
