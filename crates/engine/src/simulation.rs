@@ -72,7 +72,7 @@ impl Protocol {
 pub enum QueueKind {
     /// Binary heap, the readable reference.
     Heap,
-    /// One heap node per distinct time (ARTIS paper, section 7).
+    /// Lists of simultaneous events, in runs of ascending times, in a heap (after the ARTIS paper, section 7).
     EnhancedHeap,
     /// Buckets of simulated time; the fastest for windows.
     #[default]
@@ -86,7 +86,7 @@ impl QueueKind {
         (
             Self::EnhancedHeap,
             "enhanced-heap",
-            "one heap node per distinct time, with the events of that time",
+            "a heap of ascending times, with a list of the events of each: for time steps and constant delays",
         ),
         (Self::Bucket, "bucket", "buckets of simulated time: the fastest, and the default"),
     ];

@@ -32,7 +32,7 @@ impl Recent {
     /// The place of `at`.
     #[inline(always)]
     pub(super) fn entry(&mut self, at: Instant) -> &mut Entry {
-        // Multiplicative hashing (Knuth, volume 3, section 6.4) of time and depth.
+        // Multiplicative hashing (Knuth, 1998, section 6.4) of time and depth.
         let hash = ((at >> 16) as u64).wrapping_add(at as u64 & 0xffff).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let place = (hash >> (64 - self.0.len().ilog2())) as usize;
         &mut self.0[place]
