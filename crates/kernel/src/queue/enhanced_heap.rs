@@ -10,7 +10,7 @@
 //! with a constant delay, cost O(1) both ways too. Only an instant that fits behind no run becomes a node of its own, at the
 //! cost of a binary heap of 16-byte keys.
 //!
-//! Invariants: `runs` has one key for each run, that of its first list; every list is in one run; `opened` is sorted by instants, the
+//! Invariants: `least` and `runs` have one key for each run, that of its first list, the least of all in `least`; every list is in one run; `opened` is sorted by instants, the
 //! least last, and its events ascending; what is remembered of lists (`Recent`) is checked when it is used, so that a list that
 //! was forgotten costs a second list for its instant, and never an order.
 
@@ -23,7 +23,6 @@ mod test;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::VecDeque;
-use std::collections::binary_heap::PeekMut;
 
 use self::lists::{Instant, Lists, NEVER, NONE, instant};
 use self::recent::Recent;
@@ -33,7 +32,10 @@ use crate::{Event, EventQueue, Time};
 /// A heap of runs of instants, each with the list of its simultaneous events.
 #[derive(Debug)]
 pub struct EnhancedHeap<E> {
-    /// Of each run, its first instant and the list of that.
+    /// Of the run that is first, its first instant and the list of that; [`EMPTY`] where there is no run. It goes on for long
+    /// in most cases, so it is not in the heap.
+    least: Key,
+    /// The same of the other runs.
     runs: BinaryHeap<Reverse<Key>>,
     lists: Lists<E>,
     recent: Recent,
@@ -54,8 +56,11 @@ struct Opened<E> {
 /// An instant above the 32 bits of a list: one comparison of two words.
 type Key = u128;
 
-fn key(at: Instant, list: u32) -> Key {
-    at << 32 | Key::from(list)
+/// No run.
+const EMPTY: Key = key(NEVER, NONE);
+
+const fn key(at: Instant, list: u32) -> Key {
+    at << 32 | list as Key
 }
 
 fn time(at: Instant) -> Time {
@@ -65,6 +70,7 @@ fn time(at: Instant) -> Time {
 impl<E> Default for EnhancedHeap<E> {
     fn default() -> Self {
         Self {
+            least: EMPTY,
             runs: BinaryHeap::new(),
             lists: Lists::default(),
             recent: Recent::default(),
@@ -79,7 +85,7 @@ impl<E> Default for EnhancedHeap<E> {
 impl<E> EnhancedHeap<E> {
     /// The first instant of all runs.
     fn first(&self) -> Instant {
-        self.runs.peek().map_or(NEVER, |Reverse(key)| key >> 32)
+        self.least >> 32
     }
 
     /// The first instant of those that are opened.
@@ -87,19 +93,34 @@ impl<E> EnhancedHeap<E> {
         self.opened.last().map_or(NEVER, |opened| opened.at)
     }
 
-    /// Takes the first list out of the heap, whose run goes on with the next one: its first event, and the queue of the others.
+    /// Takes the first list, whose run goes on with the next one: its first event, and the queue of the others.
     #[inline(always)]
     fn take_list(&mut self) -> (Event<E>, Option<u32>) {
-        let mut top = self.runs.peek_mut().expect("there is a run");
-        let list = top.0 as u32;
-        match self.lists.later(list) {
-            NONE => {
-                PeekMut::pop(top);
-                self.tails.forget(list);
+        let list = self.least as u32;
+        let (event, others, next) = self.lists.take(list);
+        if next == NONE {
+            self.tails.forget(list);
+            self.least = self.runs.pop().map_or(EMPTY, |Reverse(key)| key);
+        } else {
+            self.least = key(self.lists.at(next).expect("a run has lists only"), next);
+            if let Some(mut top) = self.runs.peek_mut()
+                && top.0 < self.least
+            {
+                std::mem::swap(&mut top.0, &mut self.least);
             }
-            next => *top = Reverse(key(self.lists.at(next).expect("a run has lists only"), next)),
         }
-        self.lists.take(list)
+        (event, others)
+    }
+
+    /// A run begins.
+    #[inline(always)]
+    fn begin(&mut self, mut run: Key) {
+        if run < self.least {
+            std::mem::swap(&mut run, &mut self.least);
+        }
+        if run != EMPTY {
+            self.runs.push(Reverse(run));
+        }
     }
 
     /// Takes all lists of the first instant, `at`: gives out their event where there is one only, and opens the instant where there
@@ -166,7 +187,7 @@ impl<E: Send> EventQueue<E> for EnhancedHeap<E> {
         recent.set(at, list);
         self.recent.fit(self.lists.slots());
         match self.tails.place(at, list) {
-            NONE => self.runs.push(Reverse(key(at, list))),
+            NONE => self.begin(key(at, list)),
             tail => self.lists.go_on(tail, list),
         }
     }

@@ -76,12 +76,12 @@ impl<E> Lists<E> {
         self.slots.len()
     }
 
-    /// Takes a list out: its first event, and the queue of the others, if there are any.
+    /// Takes a list out: its first event, the queue of the others, if there are any, and the list after it in its run.
     #[inline(always)]
-    pub(super) fn take(&mut self, list: u32) -> (Event<E>, Option<u32>) {
+    pub(super) fn take(&mut self, list: u32) -> (Event<E>, Option<u32>, u32) {
         let free = std::mem::replace(&mut self.free, list);
         match std::mem::replace(&mut self.slots[list as usize], Slot::Free(free)) {
-            Slot::Used { others, first, .. } => (first, (others != NONE).then_some(others)),
+            Slot::Used { others, later, first } => (first, (others != NONE).then_some(others), later),
             Slot::Free(_) => unreachable!("a list has a used slot"),
         }
     }
@@ -99,15 +99,6 @@ impl<E> Lists<E> {
         match self.slots.get(list as usize) {
             Some(Slot::Used { first, .. }) => Some(instant(first)),
             _ => None,
-        }
-    }
-
-    /// The list after `list` in its run.
-    #[inline(always)]
-    pub(super) fn later(&self, list: u32) -> u32 {
-        match self.slots[list as usize] {
-            Slot::Used { later, .. } => later,
-            Slot::Free(_) => unreachable!("a list has a used slot"),
         }
     }
 
