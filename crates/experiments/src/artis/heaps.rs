@@ -11,10 +11,11 @@ use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
 
 use super::turns::{Times, order};
 use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
+use crate::sample::median;
 
 const GROUP: u64 = 1_000;
-/// Groups of one measurement.
-const GROUPS: u32 = 20;
+/// Groups of one measurement, whose medians count: what else runs disturbs a few of them.
+const GROUPS: usize = 21;
 /// The first time of those that a queue is filled with, and their distance.
 const FILL_START_NS: u64 = 1 << 40;
 const FILL_STEP_NS: u64 = 1_000;
@@ -66,7 +67,7 @@ fn filled<'a, Q: EventQueue<()> + 'a>(size: u64) -> Timed<'a> {
     // What the queue has put off is done.
     queue.least_time();
     Box::new(move |group| {
-        let mut spans = [0.0; 2];
+        let mut spans = [const { Vec::new() }; 2];
         for _ in 0..GROUPS {
             let start = Instant::now();
             group.iter().for_each(|event| queue.push(event.clone()));
@@ -74,10 +75,10 @@ fn filled<'a, Q: EventQueue<()> + 'a>(size: u64) -> Timed<'a> {
             group.iter().for_each(|_| {
                 black_box(queue.pop(Time::MAX));
             });
-            spans[0] += (between - start).as_secs_f64();
-            spans[1] += between.elapsed().as_secs_f64();
+            spans[0].push((between - start).as_secs_f64());
+            spans[1].push(between.elapsed().as_secs_f64());
         }
-        spans.map(|seconds| seconds / f64::from(GROUPS))
+        spans.map(|seconds| median(&seconds))
     })
 }
 
@@ -121,7 +122,7 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
         ..Finding::default()
     };
     let columns =
-        ["queue", "group", "size", "insert (us)", "extract (us)", "both (us)", "of base heap, same group"];
+        ["queue, group", "size", "insert (us)", "extract (us)", "both (us)", "of base heap, same group"];
     let mut table = Table::new("Microseconds for a group of 1000", columns);
     let mut curves = vec![Vec::new(); QUEUES.len() * MANNERS.len()];
     let (mut of_burst, mut of_linear) = (Vec::new(), Vec::new());
@@ -134,7 +135,7 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
                 curves[queue * MANNERS.len() + manner]
                     .push((10f64.powi(exponent as i32), 1e6 * both.median()));
                 let texts = [&insert, &extract, &both].map(|times| times.text(1e6));
-                let mut row = vec![(*name).to_owned(), (*group).into(), format!("10^{exponent}")];
+                let mut row = vec![format!("{name}, {group}"), format!("10^{exponent}")];
                 row.extend(texts);
                 row.push(format!("{:.2}", both.ratio(&base(manner))));
                 table.row(row);

@@ -249,8 +249,13 @@ fn notes() -> Vec<String> {
          work; the paper found no such gain without signals, and a loss in single-threaded LPs beyond 4, for which it gives no \
          cause. To have that, a sibling would have to take more than it adds, which would be a constant made for the figure."
             .into(),
-        "What more LPs than CPUs cost under least LVT first is mostly work that comes with them and that no scheduler can take away: \
-         messages to every other LP where hosts are scattered, and pings near borders where they are in strips."
+        "What more LPs than CPUs cost under least LVT first is, where hosts are scattered, work that comes with them and that no \
+         scheduler can take away: messages to every other LP. Compared with what that work takes at least, it is kept within the limit. In \
+         strips it is what is left at the end of a step, up to an eighth of an LP's part since it tells its LVT with every batch, while the other CPU has nothing to do: most with 3 \
+         LPs on 2 CPUs."
+            .into(),
+        "Assumed, since the paper does not say: in the single-threaded runtime messages go through sockets, for `select` waits for \
+         descriptors only. Without these system calls it would be the fastest runtime: nothing is handed from thread to thread."
             .into(),
     ]
 }
