@@ -50,29 +50,29 @@ pub fn plan(setup: &Setup) -> Plan {
     }
 }
 
-fn events(times_ns: impl Iterator<Item = u64>) -> Vec<Event<()>> {
-    let event =
-        |(number, at_ns)| Event::from_outside(TieBreak::Fixed, number, Time::nanos(at_ns), LpId(0), ());
-    (0..).zip(times_ns).map(event).collect()
+fn event(number: u64, at_ns: u64) -> Event<()> {
+    Event::from_outside(TieBreak::Fixed, number, Time::nanos(at_ns), LpId(0), ())
 }
 
-/// Seconds that a filled queue takes to insert a group, and to extract it.
-type Timed<'a> = Box<dyn FnMut(&[Event<()>]) -> [f64; 2] + 'a>;
+/// Seconds that a filled queue takes to insert a group of times so far apart in nanoseconds, and to extract it.
+type Timed<'a> = Box<dyn FnMut(u64) -> [f64; 2] + 'a>;
 
 fn filled<'a, Q: EventQueue<()> + 'a>(size: u64) -> Timed<'a> {
     let mut queue = Q::with_window(Time::ZERO);
     // Scattered over the range, so that it is not filled in order.
     let times = (0..size).map(|number| FILL_START_NS + number * 7_919 % size * FILL_STEP_NS);
-    events(times).into_iter().for_each(|event| queue.push(event));
+    (0..).zip(times).for_each(|(number, at_ns)| queue.push(event(number, at_ns)));
     // What the queue has put off is done.
     queue.least_time();
-    Box::new(move |group| {
+    Box::new(move |step_ns| {
         let mut spans = [const { Vec::new() }; 2];
         for _ in 0..GROUPS {
             let start = Instant::now();
-            group.iter().for_each(|event| queue.push(event.clone()));
+            // Events are made here: read from an array, they might be 4 KiB from where they are written, which some CPUs take for
+            // the same place.
+            (0..GROUP).for_each(|number| queue.push(event(number, FILL_STEP_NS + number * step_ns)));
             let between = Instant::now();
-            group.iter().for_each(|_| {
+            (0..GROUP).for_each(|_| {
                 black_box(queue.pop(Time::MAX));
             });
             spans[0].push((between - start).as_secs_f64());
@@ -86,13 +86,13 @@ fn filled<'a, Q: EventQueue<()> + 'a>(size: u64) -> Timed<'a> {
 fn measure(size: u64, turns: usize) -> Measure {
     let mut queues =
         [filled::<Heap<()>>(size), filled::<EnhancedHeap<()>>(size), filled::<BucketQueue<()>>(size)];
-    let groups = [events((0..GROUP).map(|_| 1_000)), events((1..=GROUP).map(|step| step * 1_000))];
+    let steps_ns = [0, FILL_STEP_NS];
     let ways = QUEUES.len() * MANNERS.len();
     let mut series = vec![Vec::new(); 2 * ways];
     // The first turn does not count: what it meets is cold.
     for turn in 0..=turns {
         for way in order(turn, ways) {
-            let spans = queues[way / MANNERS.len()](&groups[way % MANNERS.len()]);
+            let spans = queues[way / MANNERS.len()](steps_ns[way % MANNERS.len()]);
             if turn > 0 {
                 for (part, seconds) in spans.into_iter().enumerate() {
                     series[2 * way + part].push((turn as f64, seconds));

@@ -2,7 +2,7 @@
 
 use paceline_experiments::compare::{agreements, compare};
 use paceline_experiments::scenario::MachineScenario;
-use paceline_machine::{MachineSpec, Observer};
+use paceline_machine::{MachineSpec, Observer, Siblings};
 use paceline_policy::{Setting, Settings};
 use paceline_scenario::{Scenario, ScenarioError};
 
@@ -125,4 +125,20 @@ fn comparing_is_running_alone_one_after_the_other() {
         assert_eq!(outcome.as_ref().unwrap().report, alone.report, "{kind}");
     }
     assert!(agreements(&compared).is_empty(), "EP has no model");
+}
+
+#[test]
+fn a_host_says_how_its_siblings_are_numbered() {
+    let host = |keys: &str| {
+        let text = format!(
+            "[policy]\nkind = \"round-robin\"\n[host]\npcpus = 4\nsmt = true\n{keys}\n[[domain]]\nname = \"ep\"\nworkload = \"ep\"\n"
+        );
+        read(&text).and_then(|scenario| scenario.spec("round-robin")).map(|mut spec| spec.hosts.remove(0))
+    };
+    let siblings = |keys: &str| host(keys).expect("it is well-formed").siblings;
+    assert_eq!(siblings(""), Siblings::Adjacent);
+    assert_eq!(siblings("siblings = \"adjacent\""), Siblings::Adjacent);
+    assert_eq!(siblings("siblings = \"apart\""), Siblings::Apart);
+    let error = host("siblings = \"twins\"").expect_err("there is no such numbering");
+    assert!(error.to_string().contains("twins"), "{error}");
 }
