@@ -131,7 +131,7 @@ fn comparing_is_running_alone_one_after_the_other() {
 fn a_host_says_how_its_siblings_are_numbered() {
     let host = |keys: &str| {
         let text = format!(
-            "[policy]\nkind = \"round-robin\"\n[host]\npcpus = 4\nsmt = true\n{keys}\n[[domain]]\nname = \"ep\"\nworkload = \"ep\"\n"
+            "[policy]\nkind = \"round-robin\"\n[host]\npcpus = 4\nsmt = true\n{keys}\n[[domain]]\nname = \"ep\"\nworkload = \"ep\"\nclass = \"S\"\n"
         );
         read(&text).and_then(|scenario| scenario.spec("round-robin")).map(|mut spec| spec.hosts.remove(0))
     };
