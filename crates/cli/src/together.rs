@@ -2,6 +2,7 @@
 //!
 //! The process that a user starts is rank 0. It starts the others here or, by ssh, on other hosts; each of them is a `paceline join`
 //! that is told by rank 0 what to run. Rank 0 alone shows progress, writes files and prints the summary.
+//! `docs/clusters.md` is the chapter for users.
 //!
 //! Invariants: a secret never stands on a command line or in the environment; whatever ends rank 0, the processes that it has started end
 //! too, since they lose it.

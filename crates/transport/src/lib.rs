@@ -4,7 +4,7 @@
 //! Frames between two processes arrive complete, once, and in the order in which they were sent; between different pairs there is no order.
 //!
 //! [`SharedMemory`] joins processes of one host, [`Memory`] threads of one process in tests, with faults on demand. [`mod@frame`] is what
-//! goes over any path, [`marshal`] gathers small records in frames.
+//! goes over any path, [`marshal`] gathers small records in frames. `docs/clusters.md` is for users of runs of several processes.
 //!
 //! Invariants: nothing here waits without bound unless asked to ([`Transport::wait`]); a peer that is lost is reported once with the
 //! reason, and never takes the process down.
