@@ -152,7 +152,9 @@ fn wake_ups_and_arrivals_end_a_wait() {
 
 #[test]
 fn a_full_link_refuses_and_loses_nothing() {
-    let ranks = vec![ours().security(Security::Plain).prefer(Prefer::Tcp); 2];
+    // Signs of life come so seldom that none ends the wait.
+    let settings = ours().security(Security::Plain).prefer(Prefer::Tcp).silence_limit(10 * PATIENCE);
+    let ranks = vec![settings; 2];
     let end = Barrier::new(2);
     run(&ranks, |mesh, _| {
         if mesh.rank() == 0 {
