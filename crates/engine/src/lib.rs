@@ -11,6 +11,7 @@ mod cores;
 mod crowd;
 pub mod determinism;
 mod idle;
+mod kinds;
 mod leg;
 mod lvt;
 mod monitor;
@@ -35,6 +36,7 @@ mod windowed;
 pub use auto::Tried;
 pub use balance::Balancing;
 pub use checkpoint::{CheckpointError, CheckpointFile, Checkpoints};
+pub use kinds::{Protocol, QueueKind};
 pub use monitor::{MOST_THREADS, Monitor, ThreadsError};
 pub use observer::{Observer, Pause, WindowOpened};
 pub use outside::{
@@ -44,6 +46,6 @@ pub use outside::{
 pub use peers::{PeersError, PeersErrorKind};
 pub use report::{EndedBy, Report, RunError};
 pub use run::{Lateness, Reached, Run, SendError, Sender, Sent, Stepped, default_federates};
-pub use simulation::{Protocol, QueueKind, Simulation};
+pub use simulation::Simulation;
 pub use speculation::{Optimistic, Speculation};
 pub use trace::{Record, RecordKind, TraceSink};

@@ -6,6 +6,7 @@
 mod between;
 mod build;
 mod course;
+mod end;
 mod real_time;
 mod step;
 mod together;

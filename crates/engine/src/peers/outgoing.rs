@@ -26,7 +26,7 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Adds a message, unless it cannot be encoded.
+    /// Adds a message, unless it cannot be encoded, or is longer than its length can say.
     pub(super) fn record(
         &mut self,
         encode: impl FnOnce(&mut Vec<u8>) -> Result<(), postcard::Error>,
@@ -37,7 +37,10 @@ impl Outgoing {
             self.bytes.truncate(start);
             return Err(error);
         }
-        let length = (self.bytes.len() - start - LENGTH_BYTES) as u32;
+        let Ok(length) = u32::try_from(self.bytes.len() - start - LENGTH_BYTES) else {
+            self.bytes.truncate(start);
+            return Err(postcard::Error::SerializeBufferFull);
+        };
         self.bytes[start..start + LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
         Ok(())
     }

@@ -7,7 +7,8 @@ use paceline_kernel::{
     Activity, Balance, EventQueue, Federate, Model, Partition, Past, Settings, Time, World,
 };
 
-use super::course::{Course, Sums};
+use super::course::Course;
+use super::end::Sums;
 use super::real_time::Lateness;
 use super::together::{self, Joining};
 use crate::auto::{Auto, Groups, Way};

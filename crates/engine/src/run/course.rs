@@ -10,11 +10,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use paceline_kernel::{Distances, EventQueue, Federate, Model, Partition, Past, Rollbacks, Settings, Time};
+use paceline_kernel::{Distances, EventQueue, Federate, Model, Partition, Past, Settings, Time};
 
 use super::build::grouped;
+use super::end::Sums;
 use super::real_time::{Lateness, Tie};
-use super::together::{self, Results};
+use super::together;
 use crate::auto::{Auto, Stretch, Way};
 use crate::balance::Balancer;
 use crate::monitor::Halt;
@@ -24,42 +25,7 @@ use crate::peers::{Peers, Pulse};
 use crate::pool::Crew;
 use crate::seat::Federates;
 use crate::steward::Steward;
-use crate::{EndedBy, Pause, Protocol, RecordKind, Report, RunError, Simulation, cores, leg};
-
-/// What the legs of a run add up to.
-#[derive(Debug, Default)]
-pub(super) struct Sums {
-    /// Real time spent in the run; not what passed between the calls of its owner.
-    pub(super) wall: Duration,
-    legs: u64,
-    threads: u32,
-    windows: u64,
-    null_messages: u64,
-    rollbacks: Option<Rollbacks>,
-    gvt_rounds: u64,
-    gvt_steps: u64,
-    gvt_lag_ns: u128,
-    pub(super) checkpoints: u64,
-    pub(super) checkpoints_wall: Duration,
-}
-
-impl Sums {
-    /// What this process adds to the counts of all.
-    fn results(&self) -> Results {
-        let Self { null_messages, threads, ref rollbacks, .. } = *self;
-        Results { null_messages, threads, rollbacks: rollbacks.clone(), ..Results::default() }
-    }
-
-    /// The counts of all processes.
-    fn take(&mut self, all: Results) {
-        (self.null_messages, self.threads, self.rollbacks) = (all.null_messages, all.threads, all.rollbacks);
-    }
-
-    /// Of a run that took so long to build.
-    pub(super) fn since(start: Instant) -> Self {
-        Self { wall: start.elapsed(), ..Self::default() }
-    }
-}
+use crate::{Pause, Protocol, RecordKind, RunError, Simulation, cores, leg};
 
 /// See the module.
 pub(super) struct Course<M: Model, Q> {
@@ -341,95 +307,5 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         self.sums.checkpoints_wall += start.elapsed();
         recorder.slice(RecordKind::Checkpoint, None, start_ns, reached, 0);
         Ok(())
-    }
-
-    /// Ends the run where it is.
-    pub(super) fn finish(mut self, simulation: &Simulation<M>) -> Result<Report<M::Output>, RunError> {
-        let Simulation { model, protocol, until, .. } = simulation;
-        let start = Instant::now();
-        let reached = self.lvt();
-        let pending = self.pending();
-        let Self {
-            time,
-            pulse,
-            peers,
-            dealt,
-            auto,
-            steward,
-            balancer,
-            federates,
-            outsiders,
-            past,
-            resumed_events,
-            tie,
-            lateness,
-            sums,
-            ..
-        } = self;
-        steward.finish()?;
-        let balancing = balancer.map(|balancer| balancer.finish(&federates));
-        let groups = federates.len() as u32;
-        let Past { mut digest, mut events, mut last, mut outputs, .. } = past;
-        for federate in federates {
-            if federate.members().next().is_none() {
-                continue;
-            }
-            let finished = federate.finish(model);
-            digest.join(finished.digest);
-            events += finished.events;
-            last = last.max(finished.last);
-            outputs.push(finished.output);
-        }
-        let mut pending = pending;
-        let mut sums = sums;
-        if let Some(peers) = &peers {
-            let own = Results { digest, events, last, pending: pending as u64, ..sums.results() };
-            let all = together::add_up(peers.exchange(&own)?);
-            (digest, events, last, pending) = (all.digest, all.events, all.last, all.pending as usize);
-            sums.take(all);
-            outputs = peers.join_outputs(outputs)?;
-            drop(pulse);
-            peers.transport().close();
-        }
-        let ended_by = match pending {
-            _ if reached < *until => EndedBy::Interrupted,
-            0 if reached == Time::MAX => EndedBy::NoEvents,
-            _ => EndedBy::Horizon,
-        };
-        let end_time = match ended_by {
-            EndedBy::Horizon => *until,
-            EndedBy::NoEvents => last,
-            EndedBy::Interrupted => time,
-        };
-        Ok(Report {
-            protocol: *protocol,
-            processes: peers.as_ref().map_or(1, |peers| peers.transport().ranks()),
-            paths: peers.as_ref().map(|peers| peers.transport().paths()).unwrap_or_default(),
-            federates: dealt.federates(),
-            groups,
-            tried: auto.map(Auto::finish).unwrap_or_default(),
-            threads: sums.threads,
-            lps: model.lps(),
-            events,
-            resumed_events,
-            wall: sums.wall + start.elapsed(),
-            digest,
-            end_time,
-            ended_by,
-            windows: sums.windows,
-            null_messages: sums.null_messages,
-            rollbacks: sums.rollbacks,
-            gvt_rounds: sums.gvt_rounds,
-            gvt_steps: sums.gvt_steps,
-            gvt_lag: Time::nanos((sums.gvt_lag_ns / u128::from(sums.gvt_rounds.max(1))) as u64),
-            legs: sums.legs,
-            checkpoints: sums.checkpoints,
-            checkpoints_wall: sums.checkpoints_wall,
-            balancing,
-            lateness: tie.map(|_| lateness),
-            dropped: outsiders.dropped(),
-            unpaced: None,
-            outputs,
-        })
     }
 }

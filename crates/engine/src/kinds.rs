@@ -1,0 +1,84 @@
+//! The kinds of protocol and of event queue that a run can have, with their names.
+//!
+//! Invariant: every kind is in its list `ALL`, by which the program names, reads and lists it.
+
+/// The synchronization protocol of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Protocol {
+    /// The protocol that a short trial of the model itself finds fastest; it may change during the run.
+    Auto,
+    /// One queue, one event after the other: the reference.
+    Sequential,
+    /// A barrier after every fixed step of simulated time.
+    TimeStep,
+    /// A barrier after every window that opens at the earliest event and is as wide as the lookahead (LBTS). Where the
+    /// channels of the model declare longer lookaheads, each federate goes as far as its distance from the others allows
+    /// ([`paceline_kernel::Distances::worth`]).
+    Window,
+    /// Chandy-Misra-Bryant: every channel promises how far ahead it is silent.
+    NullMessage,
+    /// The same, but promises without events are made only where a federate waits for them.
+    NullMessageOnDemand,
+    /// Time Warp: federates run ahead and roll back.
+    Optimistic,
+    /// Time Warp in which some LPs never handle what could be rolled back.
+    Mixed,
+}
+
+impl Protocol {
+    /// All of them, with the name used in scenario files and a line about each.
+    pub const ALL: [(Self, &'static str, &'static str); 8] = [
+        (Self::Auto, "auto", "whatever a short trial of the model finds fastest: the default"),
+        (Self::Sequential, "sequential", "one queue, one event after the other: the reference"),
+        (Self::TimeStep, "time-step", "a barrier after every fixed step of simulated time"),
+        (Self::Window, "window", "a barrier after every lookahead-wide window from the earliest event"),
+        (Self::NullMessage, "null-message", "Chandy-Misra-Bryant: channels promise how far they are silent"),
+        (Self::NullMessageOnDemand, "null-message-on-demand", "the same, promises only to those who wait"),
+        (Self::Optimistic, "optimistic", "Time Warp: federates run ahead and roll back"),
+        (Self::Mixed, "mixed", "Time Warp in which some LPs never handle what could be rolled back"),
+    ];
+
+    /// The name used in scenario files.
+    pub fn name(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(protocol, ..)| *protocol == self);
+        found.expect("every protocol is listed").1
+    }
+
+    /// Whether federates may run ahead and roll back.
+    pub(crate) fn speculates(self) -> bool {
+        matches!(self, Self::Optimistic | Self::Mixed)
+    }
+}
+
+/// The event queue of a federate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum QueueKind {
+    /// Binary heap, the readable reference.
+    Heap,
+    /// Lists of simultaneous events, in runs of ascending times, in a heap (after the ARTIS paper, section 7).
+    EnhancedHeap,
+    /// Buckets of simulated time; the fastest for windows.
+    #[default]
+    Bucket,
+}
+
+impl QueueKind {
+    /// All of them, with the name used in scenario files and a line about each.
+    pub const ALL: [(Self, &'static str, &'static str); 3] = [
+        (Self::Heap, "heap", "binary heap: the reference"),
+        (
+            Self::EnhancedHeap,
+            "enhanced-heap",
+            "a heap of ascending times, with a list of the events of each: for time steps and constant delays",
+        ),
+        (Self::Bucket, "bucket", "buckets of simulated time: the fastest, and the default"),
+    ];
+
+    /// The name used in scenario files.
+    pub fn name(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(kind, ..)| *kind == self);
+        found.expect("every queue is listed").1
+    }
+}

@@ -1,0 +1,139 @@
+//! The end of a run: what its legs add up to, and the report.
+//!
+//! Invariant: where a run has several processes, the counts in the report of each are those of all.
+
+use std::time::{Duration, Instant};
+
+use paceline_kernel::{EventQueue, Model, Past, Rollbacks, Time};
+
+use super::course::Course;
+use super::together::{self, Results};
+use crate::auto::Auto;
+use crate::{EndedBy, Report, RunError, Simulation};
+
+/// What the legs of a run add up to.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    /// Real time spent in the run; not what passed between the calls of its owner.
+    pub(super) wall: Duration,
+    pub(super) legs: u64,
+    pub(super) threads: u32,
+    pub(super) windows: u64,
+    pub(super) null_messages: u64,
+    pub(super) rollbacks: Option<Rollbacks>,
+    pub(super) gvt_rounds: u64,
+    pub(super) gvt_steps: u64,
+    pub(super) gvt_lag_ns: u128,
+    pub(super) checkpoints: u64,
+    pub(super) checkpoints_wall: Duration,
+}
+
+impl Sums {
+    /// What this process adds to the counts of all.
+    fn results(&self) -> Results {
+        let Self { null_messages, threads, ref rollbacks, .. } = *self;
+        Results { null_messages, threads, rollbacks: rollbacks.clone(), ..Results::default() }
+    }
+
+    /// The counts of all processes.
+    fn take(&mut self, all: Results) {
+        (self.null_messages, self.threads, self.rollbacks) = (all.null_messages, all.threads, all.rollbacks);
+    }
+
+    /// Of a run that took so long to build.
+    pub(super) fn since(start: Instant) -> Self {
+        Self { wall: start.elapsed(), ..Self::default() }
+    }
+}
+
+impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
+    /// Ends the run where it is.
+    pub(super) fn finish(mut self, simulation: &Simulation<M>) -> Result<Report<M::Output>, RunError> {
+        let Simulation { model, protocol, until, .. } = simulation;
+        let start = Instant::now();
+        let reached = self.lvt();
+        let pending = self.pending();
+        let Self {
+            time,
+            pulse,
+            peers,
+            dealt,
+            auto,
+            steward,
+            balancer,
+            federates,
+            outsiders,
+            past,
+            resumed_events,
+            tie,
+            lateness,
+            sums,
+            ..
+        } = self;
+        steward.finish()?;
+        let balancing = balancer.map(|balancer| balancer.finish(&federates));
+        let groups = federates.len() as u32;
+        let Past { mut digest, mut events, mut last, mut outputs, .. } = past;
+        for federate in federates {
+            if federate.members().next().is_none() {
+                continue;
+            }
+            let finished = federate.finish(model);
+            digest.join(finished.digest);
+            events += finished.events;
+            last = last.max(finished.last);
+            outputs.push(finished.output);
+        }
+        let mut pending = pending;
+        let mut sums = sums;
+        if let Some(peers) = &peers {
+            let own = Results { digest, events, last, pending: pending as u64, ..sums.results() };
+            let all = together::add_up(peers.exchange(&own)?);
+            (digest, events, last, pending) = (all.digest, all.events, all.last, all.pending as usize);
+            sums.take(all);
+            outputs = peers.join_outputs(outputs)?;
+            drop(pulse);
+            peers.transport().close();
+        }
+        let ended_by = match pending {
+            _ if reached < *until => EndedBy::Interrupted,
+            0 if reached == Time::MAX => EndedBy::NoEvents,
+            _ => EndedBy::Horizon,
+        };
+        let end_time = match ended_by {
+            EndedBy::Horizon => *until,
+            EndedBy::NoEvents => last,
+            EndedBy::Interrupted => time,
+        };
+        Ok(Report {
+            protocol: *protocol,
+            processes: peers.as_ref().map_or(1, |peers| peers.transport().ranks()),
+            paths: peers.as_ref().map(|peers| peers.transport().paths()).unwrap_or_default(),
+            federates: dealt.federates(),
+            groups,
+            tried: auto.map(Auto::finish).unwrap_or_default(),
+            threads: sums.threads,
+            lps: model.lps(),
+            events,
+            resumed_events,
+            wall: sums.wall + start.elapsed(),
+            digest,
+            end_time,
+            ended_by,
+            windows: sums.windows,
+            null_messages: sums.null_messages,
+            rollbacks: sums.rollbacks,
+            gvt_rounds: sums.gvt_rounds,
+            gvt_steps: sums.gvt_steps,
+            gvt_lag: Time::nanos((sums.gvt_lag_ns / u128::from(sums.gvt_rounds.max(1))) as u64),
+            legs: sums.legs,
+            checkpoints: sums.checkpoints,
+            checkpoints_wall: sums.checkpoints_wall,
+            balancing,
+            lateness: tie.map(|_| lateness),
+            dropped: outsiders.dropped(),
+            unpaced: None,
+            outputs,
+        })
+    }
+}
