@@ -154,8 +154,14 @@ ensure_component() {
     return 1
 }
 
-# ensure_mpi: Open MPI and MPICH with their compilers, for the tests of `paceline pace`. Where they are missing and may not be
-# installed, it says so, and those tests are skipped.
+# has_libclang: whether there is a libclang, by which bindings to an MPI library are made.
+has_libclang() {
+    [ -n "${LIBCLANG_PATH:-}" ] || compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null ||
+        compgen -G '/usr/lib/*/libclang*.so*' >/dev/null || compgen -G '/usr/lib64/libclang*.so*' >/dev/null
+}
+
+# ensure_mpi: Open MPI and MPICH with their compilers, for the tests of `paceline pace`, and libclang, for runs of several processes
+# under MPI. Where they are missing and may not be installed, it says so, and those tests are skipped.
 ensure_mpi() {
     local library packages=()
     for library in openmpi mpich; do
@@ -167,7 +173,8 @@ ensure_mpi() {
         fi
     done
     command -v make >/dev/null || packages+=(make)
+    has_libclang || packages+=(libclang-dev)
     [ ${#packages[@]} = 0 ] || apt_install "${packages[@]}" || {
-        say "Tests of pacing under MPI are skipped where ${packages[*]} would be needed, which could not be installed from here."
+        say "Tests under MPI are skipped where ${packages[*]} would be needed, which could not be installed from here."
     }
 }

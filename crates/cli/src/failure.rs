@@ -145,7 +145,8 @@ impl Failure {
         match self {
             // The reader of the output has closed it, as in `paceline list | head -1`.
             Self::Print(reason) if reason.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-            Self::Run(error, _) => match **error {
+            Self::Run(error, _) => match &**error {
+                RunError::Peers(error) if error.is_mistake() => ExitCode::from(2),
                 RunError::Fault(_)
                 | RunError::Trouble(_)
                 | RunError::Threads(_)
@@ -199,7 +200,7 @@ fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
         other => other.to_string(),
     };
     match (error, checkpoint) {
-        (RunError::Peers(_), Some(path)) => {
+        (RunError::Peers(error), Some(path)) if error.is_lost() => {
             let path = path.display();
             format!(
                 "{told}\nThe checkpoint {path} is complete; `paceline resume {path}` continues from it, with any number of processes"

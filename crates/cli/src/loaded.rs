@@ -109,6 +109,12 @@ impl Source {
         self.file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 
+    /// The same, for a process that has another current folder.
+    pub fn for_elsewhere(&self) -> std::io::Result<Self> {
+        let here = std::env::current_dir()?;
+        Ok(Self { folder: here.join(&self.folder), ..self.clone() })
+    }
+
     /// The scenario, section by section.
     pub fn open(&self) -> Result<Scenario, ScenarioError> {
         Scenario::parse(&self.file.display().to_string(), &self.text, &self.folder, &self.overrides)

@@ -28,7 +28,7 @@ pub fn resume(arguments: &ResumeArguments) -> Result<(), Failure> {
     #[cfg(target_os = "linux")]
     return run::in_processes(&source, loaded, Some(file), &arguments.results, &arguments.together);
     #[cfg(not(target_os = "linux"))]
-    run::carry_out(&source, loaded, Some(file), &arguments.results, None)
+    run::carry_out(&source, loaded, Some(file), &arguments.results, None, run::watched()?)
 }
 
 /// Whether an override is of a key that decides the result of a run.

@@ -29,13 +29,15 @@ use crate::trace::Trace;
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let source = Source::read(&arguments.scenario)?;
     if source.is_of_processes()? {
+        #[cfg(target_os = "linux")]
+        arguments.together.refuse_for_actors()?;
         return processes::run(&source, &arguments.results);
     }
     let loaded = source.load()?;
     #[cfg(target_os = "linux")]
     return in_processes(&source, loaded, None, &arguments.results, &arguments.together);
     #[cfg(not(target_os = "linux"))]
-    carry_out(&source, loaded, None, &arguments.results, None)
+    carry_out(&source, loaded, None, &arguments.results, None, watched()?)
 }
 
 /// Runs what was loaded out of `source`, from the start or from a checkpoint, in as many processes as the arguments say. A run that
@@ -49,14 +51,21 @@ pub fn in_processes(
     arguments: &TogetherArguments,
 ) -> Result<(), Failure> {
     let (mut loaded, mut resumed, mut left) = (loaded, resumed, arguments.restarts);
+    // A program can watch for signals only once; those that come before the first run begins end it at once.
+    let mut monitor = None;
     loop {
-        let joined = match together::begin(arguments, source, resumed.as_ref())? {
-            Some(joined) if !joined.leads() => return take_part(loaded, resumed, joined),
+        let joined = together::begin(arguments, source, resumed.as_ref())?;
+        let monitor = match &monitor {
+            Some(monitor) => Monitor::clone(monitor),
+            None => monitor.insert(watched()?).clone(),
+        };
+        let joined = match joined {
+            Some(joined) if !joined.leads() => return take_part(loaded, resumed, joined, monitor),
             joined => joined,
         };
-        let ran = carry_out(source, loaded, resumed, results, joined);
+        let ran = carry_out(source, loaded, resumed, results, joined, monitor.clone());
         match ran {
-            Err(Failure::Run(error, Some(path))) if left > 0 && matches!(*error, RunError::Peers(_)) => {
+            Err(Failure::Run(error, Some(path))) if left > 0 && is_lost(&error) && !monitor.stopped() => {
                 left -= 1;
                 eprintln!("{error}\nResuming from {}; restarts left: {left}", path.display());
                 let file = CheckpointFile::open(&path).map_err(|error| Failure::Resume(error.to_string()))?;
@@ -69,10 +78,13 @@ pub fn in_processes(
 
 /// Takes part in a run of which another process shows the progress and the results.
 #[cfg(target_os = "linux")]
-pub fn take_part(loaded: Loaded, resumed: Option<CheckpointFile>, joined: Together) -> Result<(), Failure> {
+pub fn take_part(
+    loaded: Loaded,
+    resumed: Option<CheckpointFile>,
+    joined: Together,
+    monitor: Monitor,
+) -> Result<(), Failure> {
     let Loaded { model, settings, .. } = loaded;
-    let monitor = Monitor::new();
-    stop_on_signal(&monitor)?;
     let transport = Some(joined.link());
     let how = How { settings, checkpoints: None, resumed, monitor, transport, trace: None };
     let ran = match model {
@@ -83,10 +95,18 @@ pub fn take_part(loaded: Loaded, resumed: Option<CheckpointFile>, joined: Togeth
     };
     joined.dismiss();
     match ran {
-        // Rank 0 says it.
-        Err(Failure::Run(error, _)) if matches!(*error, RunError::Peers(_)) => Err(Failure::Silent),
+        // Rank 0 says it, unless it is rank 0 that is lost.
+        Err(Failure::Run(error, _)) if matches!(&*error, RunError::Peers(error) if error.rank != 0 || !error.is_lost()) => {
+            Err(Failure::Silent)
+        }
         ran => ran,
     }
+}
+
+/// Whether a run has ended because a process of it cannot be reached any more.
+#[cfg(target_os = "linux")]
+fn is_lost(error: &RunError) -> bool {
+    matches!(error, RunError::Peers(error) if error.is_lost())
 }
 
 /// The other processes of a run.
@@ -100,11 +120,10 @@ pub fn carry_out(
     resumed: Option<CheckpointFile>,
     results: &ResultArguments,
     joined: Option<Together>,
+    monitor: Monitor,
 ) -> Result<(), Failure> {
     let Loaded { scenario, kind, model, settings } = loaded;
     let checkpoints = checkpoints(source, &settings, resumed.as_ref(), results)?;
-    let monitor = Monitor::new();
-    stop_on_signal(&monitor)?;
     let output = results.out.as_deref().map(Output::open).transpose()?;
     let trace = results.trace.as_deref().map(|path| Trace::open(path, &scenario)).transpose()?;
     let control = Control::open(&scenario, &monitor, settings.protocol != Protocol::Sequential);
@@ -161,10 +180,7 @@ fn checkpoints(
         (None, None) => name,
     };
     // The run may be resumed from another folder.
-    let folder = std::path::absolute(&source.folder)
-        .or_else(|_| std::env::current_dir())
-        .map_err(|reason| Failure::Write(path.clone(), reason))?;
-    let source = Source { folder, ..source.clone() };
+    let source = source.for_elsewhere().map_err(|reason| Failure::Write(path.clone(), reason))?;
     let header = serde_json::to_vec(&source).map_err(|error| Failure::Write(path.clone(), error.into()))?;
     Ok(Some(Checkpoints { path, every, header }))
 }
@@ -276,6 +292,13 @@ fn write(mut output: Output, finished: &Finished, files: Vec<ResultFile>) -> Res
 pub fn files_line(written: &[PathBuf]) -> String {
     let names: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
     if names.is_empty() { String::new() } else { format!("\nWritten: {}\n", names.join(", ")) }
+}
+
+/// A handle on a run that the first signal to end stops.
+pub fn watched() -> Result<Monitor, Failure> {
+    let monitor = Monitor::new();
+    stop_on_signal(&monitor)?;
+    Ok(monitor)
 }
 
 /// The first signal to end (Ctrl-C, termination) stops the run; another one ends the program, unless it comes with the

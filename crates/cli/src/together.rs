@@ -81,15 +81,15 @@ pub fn begin(
         return Ok(None);
     }
     let failed = |error: &dyn std::fmt::Display| Failure::Together(error.to_string());
-    let folder = std::path::absolute(&source.folder).map_err(|error| failed(&error))?;
     let resumed = resumed.map(|file| std::path::absolute(file.path())).transpose();
     let charge = Charge {
-        source: Source { folder, ..source.clone() },
+        source: source.for_elsewhere().map_err(|error| failed(&error))?,
         resumed: resumed.map_err(|error| failed(&error))?,
     };
     let charge = serde_json::to_vec(&charge).map_err(|error| failed(&error))?;
     let words = arguments.secret_words()?;
-    let settings = settings(&words, arguments.link, arguments.silence)?;
+    let settings =
+        settings(&words, arguments.link)?.silence_limit(arguments.silence).time_limit(arguments.within);
     let coordinator = Coordinator::listen(arguments.listen.as_str(), processes, &settings)
         .map_err(|error| failed(&error))?;
     let here = arguments.started_here();
@@ -103,21 +103,22 @@ pub fn begin(
     Ok(Some(Together { transport, silence, workers: Some(workers) }))
 }
 
-fn settings(words: &[u8], link: arguments::Link, silence: std::time::Duration) -> Result<Settings, Failure> {
+fn settings(words: &[u8], link: arguments::Link) -> Result<Settings, Failure> {
     let secret = Secret::new(words).map_err(|error| Failure::Together(error.to_string()))?;
     let prefer = match link {
         arguments::Link::Auto => Prefer::Auto,
         arguments::Link::SharedMemory => Prefer::SharedMemory,
         arguments::Link::Tcp => Prefer::Tcp,
     };
-    Ok(Settings::new(secret).security(Security::Tls).prefer(prefer).silence_limit(silence))
+    Ok(Settings::new(secret).security(Security::Tls).prefer(prefer))
 }
 
 /// `paceline join`: takes part in a run as rank 0 tells.
 pub fn join(arguments: &JoinArguments) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::Together(error.to_string());
     let words = arguments.secret_words()?;
-    let settings = settings(&words, arguments.link, arguments.silence)?;
+    let settings =
+        settings(&words, arguments.link)?.silence_limit(arguments.silence).time_limit(arguments.within);
     let (mesh, charge) =
         paceline_transport::join(arguments.address.as_str(), &settings).map_err(|error| failed(&error))?;
     let charge: Charge = serde_json::from_slice(&charge).map_err(|error| failed(&error))?;
@@ -128,5 +129,5 @@ pub fn join(arguments: &JoinArguments) -> Result<(), Failure> {
     let resumed = resumed.map(|path| CheckpointFile::open(&path)).transpose();
     let resumed = resumed.map_err(|error| failed(&error))?;
     let together = Together { transport: Arc::new(mesh), silence: arguments.silence, workers: None };
-    run::take_part(source.load()?, resumed, together)
+    run::take_part(source.load()?, resumed, together, run::watched()?)
 }

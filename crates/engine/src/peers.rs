@@ -50,6 +50,8 @@ struct Arrived<M: Model> {
     /// By process: frames that have arrived.
     frames: Vec<u64>,
     error: Option<PeersError>,
+    /// Whether workers know of the error.
+    is_told: bool,
 }
 
 /// Messages of a kind, since the run began.
@@ -94,7 +96,7 @@ impl<M: Model> Peers<M> {
     pub(crate) fn new(transport: Arc<dyn Transport>, codec: Codec<M>) -> Self {
         let ranks = transport.ranks() as usize;
         let (partial, frames) = (vec![Vec::new(); ranks], vec![0; ranks]);
-        let arrived = Arrived { messages: VecDeque::new(), partial, frames, error: None };
+        let arrived = Arrived { messages: VecDeque::new(), partial, frames, error: None, is_told: false };
         Self {
             outgoing: (0..ranks).map(|_| Apart(Mutex::new(Outgoing::default()))).collect(),
             rounds: Mutex::new(Rounds::new(transport.rank(), transport.ranks())),
@@ -225,7 +227,7 @@ impl<M: Model> Peers<M> {
     /// Takes in what has arrived, to be handled later.
     fn drain(&self) {
         let mut arrived = lock(&self.arrived);
-        let Arrived { messages, partial, frames, error } = &mut *arrived;
+        let Arrived { messages, partial, frames, error, .. } = &mut *arrived;
         if error.is_some() {
             return;
         }
@@ -267,7 +269,8 @@ impl<M: Model> Peers<M> {
     }
 
     /// Handles what has arrived, unless another thread does so now: contributions by itself, all else by `handle`. Says whether there
-    /// was anything. Errors, once all else is handled: a process is lost; or it has said that it could not continue.
+    /// was anything. Errors, once all else is handled, and told once, so that workers come to an end: a process is lost; or it has said
+    /// that it could not continue.
     pub(crate) fn hear(
         &self,
         mut handle: impl FnMut(Delivery<M>) -> Result<(), RunError>,
@@ -275,11 +278,15 @@ impl<M: Model> Peers<M> {
         let Ok(_handling) = self.handling.try_lock() else { return Ok(false) };
         self.drain();
         let mut any = false;
-        while let Some((from, message)) = self.next()? {
-            self.handle(from, message, &mut handle)?;
+        loop {
+            match self.next() {
+                Ok(Some((from, message))) => self.handle(from, message, &mut handle)?,
+                Ok(None) => return Ok(any),
+                Err(_) if std::mem::replace(&mut lock(&self.arrived).is_told, true) => return Ok(any),
+                Err(error) => return Err(error),
+            }
             any = true;
         }
-        Ok(any)
     }
 
     /// The next message, and who has sent it.

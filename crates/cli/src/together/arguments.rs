@@ -73,6 +73,10 @@ pub struct TogetherArguments {
     #[arg(long, value_enum, value_name = "LINK", default_value_t = Link::Auto)]
     pub link: Link,
 
+    /// How long the processes may take to find each other
+    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = duration::duration)]
+    pub within: Duration,
+
     /// How long a process may give no sign of life before the run ends
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::duration)]
     pub silence: Duration,
@@ -91,6 +95,16 @@ impl TogetherArguments {
         let lines = (1..).zip(text.lines());
         let lines = lines.map(|(number, line)| (number, line.split('#').next().unwrap_or("").trim()));
         lines.filter(|(_, line)| !line.is_empty()).map(|(number, line)| host(path, number, line)).collect()
+    }
+
+    /// Refuses several processes of the operating system for models of simulated processes.
+    pub fn refuse_for_actors(&self) -> Result<(), Failure> {
+        if self.processes.unwrap_or(1) > 1 || self.hosts.is_some() {
+            let problem = "--processes and --hosts: a model of simulated processes runs in one process; \
+                           allowed: models of LPs";
+            return Err(Failure::Option(problem.to_owned()));
+        }
+        Ok(())
     }
 
     /// How many processes this one starts on its own host.
@@ -131,11 +145,13 @@ fn read_secret(path: &std::path::Path) -> Result<Vec<u8>, Failure> {
     Ok(words.trim_ascii().to_vec())
 }
 
+/// Random bytes as text, which white space at its ends does not change.
 fn random_words() -> Result<Vec<u8>, Failure> {
-    let mut words = vec![0; SECRET_BYTES];
-    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut words));
+    let mut bytes = [0; SECRET_BYTES];
+    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
     read.map_err(|error| Failure::Together(format!("the system gives no random bytes: {error}")))?;
-    Ok(words)
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    Ok(digits.map(|digit| b"0123456789abcdef"[usize::from(digit)]).collect())
 }
 
 /// The arguments of `join`.
@@ -157,6 +173,10 @@ pub struct JoinArguments {
     #[arg(long, value_enum, value_name = "LINK", default_value_t = Link::Auto)]
     pub link: Link,
 
+    /// How long the processes may take to find each other
+    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = duration::duration)]
+    pub within: Duration,
+
     /// How long a process may give no sign of life before the run ends
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::duration)]
     pub silence: Duration,
@@ -171,6 +191,6 @@ impl JoinArguments {
         let mut words = Vec::new();
         let read = std::io::stdin().take(1 << 12).read_to_end(&mut words);
         read.map_err(|error| Failure::Option(format!("--secret -: {error}")))?;
-        Ok(words)
+        Ok(words.trim_ascii().to_vec())
     }
 }

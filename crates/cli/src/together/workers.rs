@@ -14,12 +14,11 @@ use super::TogetherArguments;
 use super::arguments::Host;
 use crate::failure::Failure;
 
-/// How long processes may take to end after the run has.
-const LINGER: Duration = Duration::from_secs(10);
-
 /// See the module.
 pub struct Workers {
     children: Vec<Child>,
+    /// How long they may take to end after the run has: as long as they may take to notice that.
+    linger: Duration,
 }
 
 impl Workers {
@@ -31,13 +30,14 @@ impl Workers {
         words: &[u8],
         arguments: &TogetherArguments,
     ) -> Result<Self, Failure> {
-        let mut workers = Self { children: Vec::new() };
+        let mut workers = Self { children: Vec::new(), linger: arguments.silence };
         let program = std::env::current_exe()
             .map_err(|error| Failure::Together(format!("the path of this program: {error}")))?;
         let link = clap::ValueEnum::to_possible_value(&arguments.link)
             .map_or(String::new(), |link| link.get_name().to_owned());
         let silence = format!("{}ms", arguments.silence.as_millis());
-        let options = ["--link", &link, "--silence", &silence];
+        let within = format!("{}ms", arguments.within.as_millis());
+        let options = ["--link", &link, "--silence", &silence, "--within", &within];
         for _ in 0..here {
             let mut command = Command::new(&program);
             command.arg("join").arg(address.to_string()).args(["--secret", "-"]).args(options);
@@ -71,7 +71,7 @@ impl Workers {
 
 impl Drop for Workers {
     fn drop(&mut self) {
-        let by = Instant::now() + LINGER;
+        let by = Instant::now() + self.linger;
         for child in &mut self.children {
             wait_until(child, by);
             // One that has ended is not there any more.

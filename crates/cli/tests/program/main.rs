@@ -3,6 +3,7 @@
 mod bad_input;
 mod control;
 mod determinism;
+mod faults;
 mod golden;
 #[cfg(target_os = "linux")]
 mod lvt;
@@ -16,6 +17,7 @@ mod protocols;
 mod reproduce;
 mod resume;
 mod run;
+mod together;
 mod trace;
 
 use std::path::Path;

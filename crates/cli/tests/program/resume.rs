@@ -34,7 +34,7 @@ checkpoint = "2ms"
 "#;
 
 /// The files that a run leaves in its folder, but its checkpoint.
-fn results(out: &Path) -> Vec<(String, Vec<u8>)> {
+pub fn results(out: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(out).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = entries
         .filter(|path| path.extension().is_none_or(|end| end != "checkpoint"))

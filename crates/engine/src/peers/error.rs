@@ -54,6 +54,17 @@ impl PeersError {
     pub(crate) fn new(rank: u32, kind: PeersErrorKind) -> Self {
         Self { rank, kind }
     }
+
+    /// Whether the process cannot be reached any more, as opposed to a mistake, or a failure of which it could still tell.
+    pub fn is_lost(&self) -> bool {
+        matches!(self.kind, PeersErrorKind::Lost(_))
+    }
+
+    /// Whether the run was refused before it began, since its settings do not fit.
+    pub fn is_mistake(&self) -> bool {
+        use PeersErrorKind::{Differs, Idle, Unsupported};
+        matches!(self.kind, Differs { .. } | Unsupported(_) | Idle { .. })
+    }
 }
 
 impl From<PeerError> for PeersError {

@@ -1,0 +1,233 @@
+//! Runs of several processes: the same digest and files as those of one, however the processes reach each other; and mistakes.
+//!
+//! By default one run for each protocol and kind of link; with PACELINE_MATRIX=full every combination.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::resume::results;
+use crate::{paceline, stderr};
+
+/// How long anything here may take at most, on a machine that does much else.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+const PHOLD: &str = "[model]\nkind = \"phold\"\nlps = 64\nmessages_per_lp = 4\n[run]\nuntil = \"40s\"\n";
+
+const ROADS: &str = "[model]\nkind = \"traffic\"\ngrid = 8\nrate = 5\n[run]\nuntil = \"30min\"\n";
+
+const WIRELESS: &str =
+    "[model]\nkind = \"wireless\"\nhosts = 80\nsteps = 8\nside = 2000\nregions = 4\n[run]\n";
+
+const MODELS: [(&str, &str); 3] = [("phold.toml", PHOLD), ("roads.toml", ROADS), ("wireless.toml", WIRELESS)];
+
+const PROTOCOLS: [&str; 6] =
+    ["time-step", "window", "null-message", "null-message-on-demand", "optimistic", "mixed"];
+
+/// A folder with all models.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    MODELS.iter().for_each(|(name, text)| fs::write(folder.path().join(name), text).unwrap());
+    folder
+}
+
+/// A file with a secret that nobody else can read.
+pub fn secret(folder: &Path, name: &str, words: &str) {
+    fs::write(folder.join(name), words).unwrap();
+    fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+/// Waits until there is something, at most [`PATIENCE`].
+pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(start.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The program in a folder, whose output goes into files: what it leaves running holds up nobody.
+pub struct Started {
+    pub child: Child,
+    name: String,
+    folder: std::path::PathBuf,
+}
+
+impl Started {
+    pub fn new(folder: &Path, name: &str, arguments: &[&str]) -> Self {
+        let file = |end: &str| fs::File::create(folder.join(format!("{name}.{end}"))).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
+        command.current_dir(folder).args(arguments).env("XDG_RUNTIME_DIR", folder).stdin(Stdio::null());
+        let child = command.stdout(file("out")).stderr(file("err")).spawn().unwrap();
+        Self { child, name: name.to_owned(), folder: folder.to_owned() }
+    }
+
+    fn read(&self, end: &str) -> String {
+        fs::read_to_string(self.folder.join(format!("{}.{end}", self.name))).unwrap()
+    }
+
+    pub fn stderr(&self) -> String {
+        self.read("err")
+    }
+
+    pub fn summary(&self) -> Value {
+        serde_json::from_str(&self.read("out")).unwrap_or_else(|error| panic!("{error}: {}", self.stderr()))
+    }
+
+    /// Its exit status; none if a signal ended it.
+    pub fn status(&mut self) -> Option<i32> {
+        let what = format!("{} ends", self.name);
+        until(&what, || self.child.try_wait().unwrap()).code()
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // A test that fails leaves nothing.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn json(folder: &Path, arguments: &[&str]) -> Value {
+    let output = paceline(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn digests_are_those_of_one_process() {
+    let folder = folder();
+    let reference = MODELS.map(|(name, _)| {
+        let summary = json(folder.path(), &["run", name, "--json", "--set", "run.protocol=sequential"]);
+        assert!(summary["events_committed"].as_u64() > Some(1000), "{summary}");
+        (summary["digest"].clone(), summary["results"].clone())
+    });
+    let is_full = std::env::var("PACELINE_MATRIX").is_ok_and(|matrix| matrix == "full");
+    let links = [("shared-memory", "shared memory"), ("tcp", "TLS")];
+    let mut number = 0;
+    for (protocol, (link, kind)) in PROTOCOLS.iter().flat_map(|protocol| links.map(|link| (protocol, link))) {
+        number += 1;
+        let mut combination = 0;
+        for (model, processes, threads) in (0..MODELS.len())
+            .flat_map(|model| [2, 4, 1].map(|processes| (model, processes)))
+            .flat_map(|(model, processes)| [1, 2].map(|threads| (model, processes, threads)))
+        {
+            combination += 1;
+            if !is_full && combination - 1 != number * 7 % 18 {
+                continue;
+            }
+            let count = processes.to_string();
+            let settings = [format!("run.protocol={protocol}"), format!("run.threads={threads}")];
+            let arguments = ["run", MODELS[model].0, "--json", "--processes", &count, "--link", link];
+            let sets = ["--set", &settings[0], "--set", &settings[1], "--set", "run.federates=8"];
+            let summary = json(folder.path(), &[&arguments[..], &sets].concat());
+            let name = format!("{} {processes} x {threads} {protocol} {link}", MODELS[model].0);
+            assert_eq!(
+                (&summary["digest"], &summary["results"]),
+                (&reference[model].0, &reference[model].1),
+                "{name}"
+            );
+            assert_eq!(summary["processes"], processes, "{name}");
+            let kinds: Vec<_> =
+                summary["links"].as_array().unwrap().iter().map(|link| &link["kind"]).collect();
+            assert_eq!(kinds, vec![kind; processes - 1], "{name}");
+        }
+    }
+}
+
+#[test]
+fn files_are_those_of_one_process() {
+    let folder = folder();
+    for (name, _) in MODELS {
+        for (out, processes) in [("one", "1"), ("three", "3")] {
+            let arguments = ["run", name, "--quiet", "--out", out, "--processes", processes];
+            let output = paceline(folder.path(), &arguments);
+            assert!(output.status.success(), "{}", stderr(&output));
+        }
+        let [one, three] = ["one", "three"].map(|out| results(&folder.path().join(out)));
+        assert!(!one.is_empty() && one == three, "{name}: the same files, to the byte");
+    }
+}
+
+#[test]
+fn processes_that_are_started_by_hand_take_part() {
+    let folder = folder();
+    let one = json(folder.path(), &["run", "phold.toml", "--json"]);
+    secret(folder.path(), "secret", "sixteen bytes and more\n");
+    secret(folder.path(), "other", "other sixteen bytes and more\n");
+    let arguments = ["run", "phold.toml", "--json", "--processes", "3", "--wait", "--secret", "secret"];
+    let mut first = Started::new(folder.path(), "first", &arguments);
+    let address = until("it says where to join", || {
+        assert!(first.child.try_wait().unwrap().is_none(), "it waits: {}", first.stderr());
+        let told = first.stderr();
+        let line = told.lines().find(|line| line.starts_with("Waiting for 2 more"))?.to_owned();
+        told.ends_with('\n').then(|| line.rsplit(' ').next().unwrap().to_owned())
+    });
+    let join = |name: &str, secret: &str| {
+        Started::new(folder.path(), name, &["join", &address, "--secret", secret, "--threads", "1"])
+    };
+    let mut stranger = join("stranger", "other");
+    assert_eq!(stranger.status(), Some(1));
+    let told = stranger.stderr();
+    assert!(told.lines().count() == 1 && told.starts_with("error: ") && told.contains("secret"), "{told}");
+    let mut others = [join("second", "secret"), join("third", "secret")];
+    assert_eq!(first.status(), Some(0), "{}", first.stderr());
+    for other in &mut others {
+        assert_eq!((other.status(), other.stderr()), (Some(0), String::new()));
+    }
+    let summary = first.summary();
+    assert_eq!((&summary["digest"], &summary["processes"]), (&one["digest"], &3.into()));
+}
+
+/// Asserts that it ends with this status and one line that has all these parts.
+#[track_caller]
+fn assert_told(folder: &Path, arguments: &[&str], status: i32, parts: &[&str]) {
+    let output = paceline(folder, arguments);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {told}");
+    let last = told.lines().last().unwrap_or_default();
+    assert!(last.starts_with("error: "), "{arguments:?}: {told}");
+    let lines = told.lines().filter(|line| !line.starts_with("Waiting for")).count();
+    assert!(lines == 1 && parts.iter().all(|part| last.contains(part)), "{arguments:?}: {told}");
+}
+
+#[test]
+fn mistakes_are_told_in_one_line() {
+    let folder = folder();
+    let path = folder.path();
+    let phold = |more: &[&'static str]| [&["run", "phold.toml", "--processes", "3"], more].concat();
+    let few = phold(&["--set", "run.federates=2"]);
+    assert_told(path, &few, 2, &["nothing to run", "2 federates for 3 processes"]);
+    let alone = phold(&["--set", "run.protocol=sequential"]);
+    assert_told(path, &alone, 2, &["cannot have the sequential protocol"]);
+    secret(path, "secret", "sixteen bytes and more");
+    secret(path, "short", "fifteen bytes..");
+    fs::write(path.join("open"), "sixteen bytes and more").unwrap();
+    fs::set_permissions(path.join("open"), fs::Permissions::from_mode(0o644)).unwrap();
+    assert_told(path, &phold(&["--secret", "open"]), 2, &["open", "644", "chmod 600"]);
+    assert_told(path, &phold(&["--secret", "nowhere"]), 2, &["--secret", "nowhere"]);
+    assert_told(path, &phold(&["--secret", "short"]), 2, &["from 16 to 4096 bytes, not 15"]);
+    fs::write(path.join("hosts"), "# the cluster\nnode1 2\nnode2 many\n").unwrap();
+    let hosts = phold(&["--hosts", "hosts", "--secret", "secret", "--listen", "127.0.0.1:0"]);
+    assert_told(path, &hosts, 2, &["hosts:3", "node2 many", "allowed:"]);
+    let missing = phold(&["--hosts", "none", "--secret", "secret", "--listen", "127.0.0.1:0"]);
+    assert_told(path, &missing, 2, &["--hosts none"]);
+    let nobody = phold(&["--wait", "--secret", "secret", "--within", "50ms"]);
+    assert_told(path, &nobody, 1, &["1 of 3 processes are there after 50ms"]);
+    // Nobody listens there: the port is kept from others, and not listened at.
+    let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = port.local_addr().unwrap().to_string();
+    assert_told(path, &["join", &address, "--secret", "secret", "--within", "50ms"], 1, &[&address]);
+    let ring = "[model]\nkind = \"chord\"\npeers = 4\n[network]\nlatency = \"20ms\"\n[run]\nuntil = \"1s\"\n";
+    fs::write(path.join("ring.toml"), ring).unwrap();
+    assert_told(path, &["run", "ring.toml", "--processes", "2"], 2, &["--processes", "one process"]);
+}
