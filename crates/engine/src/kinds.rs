@@ -57,7 +57,7 @@ impl Protocol {
 pub enum QueueKind {
     /// Binary heap, the readable reference.
     Heap,
-    /// Lists of simultaneous events, in runs of ascending times, in a heap (after the ARTIS paper, section 7).
+    /// Lists of simultaneous events, in runs of ascending times, in a heap (ARTIS paper, section 7).
     EnhancedHeap,
     /// Buckets of simulated time; the fastest for windows.
     #[default]

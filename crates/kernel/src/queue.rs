@@ -1,7 +1,7 @@
 //! Event queues behind one trait.
 //!
 //! [`Heap`] is the readable reference and the oracle of the others; [`EnhancedHeap`] keeps lists of simultaneous events
-//! in runs of ascending times (after the ARTIS paper, section 7); [`BucketQueue`] hands out whole windows at the cost of an append and a read per event.
+//! in runs of ascending times (ARTIS paper, section 7); [`BucketQueue`] hands out whole windows at the cost of an append and a read per event.
 //! All give the same events in the same total order; they differ in cost only.
 
 mod bucket;

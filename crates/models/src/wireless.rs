@@ -1,4 +1,4 @@
-//! A wireless ad hoc network: the benchmark of the ARTIS paper (reference 5 of the project, section 5.1).
+//! A wireless ad hoc network: the benchmark of the ARTIS framework (ARTIS paper, section 5.1).
 //!
 //! Hosts move about on a torus. In each time step every host sends a ping to all hosts within range, and computes something about
 //! every ping that it hears. The network has no losses; `wireless_csma` has.
