@@ -158,15 +158,14 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
             return self.close_together(state);
         }
         let least = state.next.iter().copied().min().unwrap_or(Time::MAX);
-        let next = state.next.clone();
-        self.open(state, least, &next)
+        self.open(state, least, None)
     }
 
-    /// Opens the next window, or ends the run. Of all processes, `least` is the time of the least event, `next` that of each
-    /// federate. Says for how many workers there is work.
-    fn open(&self, state: &mut State, least: Time, next: &[Time]) -> u32 {
+    /// Opens the next window, or ends the run. Of all processes, `least` is the time of the least event; so is `next` by federate, unless
+    /// this process has them all. Says for how many workers there is work.
+    fn open(&self, state: &mut State, least: Time, next: Option<&[Time]>) -> u32 {
         self.shared.monitor.advance(least.min(self.shared.until), 0);
-        if !state.bounds.open(least, next, self.shared.until) {
+        if !state.bounds.open(least, next.unwrap_or(&state.next), self.shared.until) {
             state.ending.over = true;
             return 0;
         }

@@ -59,7 +59,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Windowed<'_, M, Q> {
                 }
             }
         }
-        self.open(state, least, &next)
+        self.open(state, least, Some(&next))
     }
 
     /// Takes in what other processes have sent. Says whether there was anything.
