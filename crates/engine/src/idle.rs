@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use paceline_transport::Transport;
 
+use crate::cores;
 use crate::sync::{Apart, AtomicU32, Condvar, Mutex, Ordering, lock};
 
 /// Looks at the epoch before a worker goes to sleep: some microseconds, about what waking it up would cost.
@@ -45,11 +46,15 @@ pub(crate) struct Idle {
     wakes: Vec<Condvar>,
     /// How the other processes of the run are reached, if there are any.
     transport: Option<Arc<dyn Transport>>,
+    /// Looks before a worker goes to sleep: none where processes outnumber the cores, since another one could run meanwhile.
+    spins: u32,
 }
 
 impl Idle {
     pub(crate) fn new(workers: u32, transport: Option<Arc<dyn Transport>>) -> Self {
+        let crowded = transport.as_ref().is_some_and(|own| own.ranks() > cores::available());
         Self {
+            spins: if crowded { 0 } else { SPINS },
             transport,
             epoch: Apart(AtomicU32::new(0)),
             spinning: Apart(AtomicU32::new(0)),
@@ -66,7 +71,7 @@ impl Idle {
     /// Lets `worker` wait until the epoch is no longer `seen`.
     pub(crate) fn wait(&self, worker: usize, seen: u32) {
         self.spinning.fetch_add(1, Ordering::SeqCst);
-        for _ in 0..SPINS {
+        for _ in 0..self.spins {
             if self.epoch() != seen || self.has_arrived() {
                 self.spinning.fetch_sub(1, Ordering::SeqCst);
                 return;
