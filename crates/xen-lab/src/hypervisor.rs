@@ -203,6 +203,6 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let error = check_sources(folder.path()).expect_err("it is empty");
         assert!(error.is_mistake());
-        assert!(error.to_string().contains("there is no include in it"), "{error}");
+        assert!(error.to_string().contains("it contains no include"), "{error}");
     }
 }

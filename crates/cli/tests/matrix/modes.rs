@@ -49,6 +49,17 @@ impl fmt::Display for Mode {
     }
 }
 
+impl Mode {
+    /// The same for a model that has no `undo`: its states are copied.
+    pub fn without_undo(self) -> Self {
+        let copies = |ahead: Ahead| Ahead {
+            saving: if ahead.saving == "undo" { "copy" } else { ahead.saving },
+            ..ahead
+        };
+        Self { ahead: self.ahead.map(copies), ..self }
+    }
+}
+
 fn sequential(queue: &'static str) -> Mode {
     Mode { protocol: "sequential", federates: 1, threads: 1, queue, ahead: None }
 }

@@ -12,6 +12,8 @@ pub struct Scenario {
     city: &'static [(&'static str, &'static str)],
     /// Horizons of the sample and of the whole matrix.
     until: [&'static str; 2],
+    /// Whether the model takes its events back itself.
+    pub undoes: bool,
 }
 
 const ANAHEIM: &[(&str, &str)] = &[("network", "Anaheim_net.tntp"), ("trips", "Anaheim_trips.tntp")];
@@ -25,7 +27,14 @@ const fn scenario(
     city: &'static [(&'static str, &'static str)],
     until: [&'static str; 2],
 ) -> Scenario {
-    Scenario { name, file, settings, city, until }
+    Scenario { name, file, settings, city, until, undoes: true }
+}
+
+impl Scenario {
+    /// The same of a model without `undo`.
+    const fn without_undo(self) -> Self {
+        Self { undoes: false, ..self }
+    }
 }
 
 /// All of them.
@@ -58,14 +67,16 @@ pub const SCENARIOS: [Scenario; 13] = [
         ["5min", "1h"],
     ),
     scenario("Chicago Sketch", "chicago-sketch", &["model.demand=0.2"], CHICAGO, ["5min", "4h"]),
-    scenario("Wireless", "wireless", &["model.hosts=600", "model.computation=light"], &[], ["12.3s", "300s"]),
+    scenario("Wireless", "wireless", &["model.hosts=600", "model.computation=light"], &[], ["12.3s", "300s"])
+        .without_undo(),
     scenario(
         "Wireless, pings singly",
         "wireless",
         &["model.hosts=400", "model.computation=light", "model.deliveries=singly", "model.deal=number"],
         &[],
         ["12.5s", "200s"],
-    ),
+    )
+    .without_undo(),
     scenario(
         "Wireless with losses",
         "wireless-csma",
@@ -78,7 +89,8 @@ pub const SCENARIOS: [Scenario; 13] = [
         ],
         &[],
         ["30ms", "200ms"],
-    ),
+    )
+    .without_undo(),
 ];
 
 impl Scenario {
