@@ -120,7 +120,7 @@ fn one_message_says_which_run_there_is() {
     let mut second = start(folder.path(), &[&endless[..], &["--set", "run.protocol=sequential"]].concat());
     let pids = [first.id().to_string(), second.id().to_string()];
     refused(&["threads", "2"], &["several runs", "--pid", &pids[0], &pids[1], "(long)"]);
-    refused(&["status", "--pid", "1"], &["process 1 is no run", &pids[0]]);
+    refused(&["status", "--pid", "1"], &["process 1 is not a run", &pids[0]]);
     refused(&["threads", "2", "--pid", &pids[1]], &["sequential", "one thread"]);
     assert!(ctl(folder.path(), &["threads", "2", "--pid", &pids[0]]).status.success());
     for threads in ["0", "4097", "many"] {
