@@ -5,7 +5,7 @@
 //! `PACELINE_SEED` the first.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
@@ -311,6 +311,8 @@ fn whatever_happens_to_a_process_all_end_and_the_last_checkpoint_leads_to_the_sa
         let path = folder.path().join(format!("{seed}.checkpoint"));
         let cut = Time::nanos(mesh.grain().as_nanos() * rng.below(20));
         let (ends, fault, by) = (way.ends(), fault(&mut rng, 3), rng.below(3) as u32);
+        // Rank 0 has the checkpoint before anything goes wrong.
+        let written = Barrier::new(3);
         let outcomes = together(ends, |rank, end| {
             let checkpoints = Checkpoints { path: path.clone(), every: Duration::ZERO, header: Vec::new() };
             let run = way.simulation(plain(), rank).join(end.clone());
@@ -318,6 +320,7 @@ fn whatever_happens_to_a_process_all_end_and_the_last_checkpoint_leads_to_the_sa
             let mut run = run.start()?;
             run.run_until(cut)?;
             run.checkpoint()?;
+            written.wait();
             if rank == by {
                 end.inject(fault.clone());
             }
