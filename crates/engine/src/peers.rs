@@ -3,14 +3,16 @@
 //! To the board of a protocol a federate of another process is a seat that nobody here sits in: what is sent to it goes to its process
 //! ([`outgoing`](self::outgoing)), and what comes from there is delivered into the inboxes of the seats here. What all processes have to
 //! know to go on - the least time of all, whether one of them wants to pause, whether anything is left - they tell each other in
-//! *rounds*: each contributes once ([`Contribution`]), and a round is complete where the contributions of all have arrived
-//! ([`rounds`](self::rounds)). No process waits in a round: whoever is free takes in what arrives.
+//! *rounds*: each contributes once ([`Contribution`]), and a round is complete where all have contributed and all that was sent before has
+//! arrived ([`rounds`](self::rounds)). No process waits in a round: whoever is free takes in what arrives.
 //!
-//! Invariants: from one process to another everything arrives in the order in which it was sent, so whoever has received a contribution has
-//! received what was sent before it; messages are handled by one thread at a time, in their order; between two legs nothing is under way.
+//! Invariants: from one process to another everything arrives in the order in which it was sent; messages are handled by one thread at a
+//! time, in their order; between two legs nothing is under way.
 
+mod agree;
 mod codec;
 mod collect;
+mod contribution;
 mod error;
 mod outgoing;
 mod owners;
@@ -28,12 +30,12 @@ use paceline_transport::{PeerErrorKind, Transport};
 pub(crate) use codec::Codec;
 use codec::Message;
 pub(crate) use collect::{Joined, Terms};
+pub(crate) use contribution::{Contribution, Counts};
 pub use error::{PeersError, PeersErrorKind};
 use outgoing::Outgoing;
 use owners::owners;
 pub(crate) use pulse::Pulse;
 use rounds::Rounds;
-pub(crate) use rounds::{Contribution, Counts, outcome};
 
 use crate::RunError;
 use crate::sync::{Apart, AtomicU64, Mutex, Ordering, lock};
@@ -80,6 +82,17 @@ pub(crate) struct Peers<M: Model> {
 impl<M: Model> fmt::Debug for Peers<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Peers").field("transport", &self.transport).finish_non_exhaustive()
+    }
+}
+
+/// Why a delivery cannot be handled: whoever sent it cannot have been right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Misfit(pub(crate) String);
+
+impl Misfit {
+    /// Of a message that another protocol would have.
+    pub(crate) fn protocol() -> Self {
+        Self("a message that does not fit the protocol".into())
     }
 }
 
@@ -142,16 +155,16 @@ impl<M: Model> Peers<M> {
         self.owners[federate as usize] == self.transport.rank()
     }
 
-    /// Sends what is in `events` to a federate of another process.
+    /// Sends what is in `events` to a federate of another process, which will look for it once the round is complete.
     pub(crate) fn send_events(&self, to: u32, events: &mut Vec<Event<M::Event>>) {
         self.events.sent.fetch_add(events.len() as u64, Ordering::SeqCst);
-        self.append(self.owners[to as usize], |out| self.codec.events(out, to, events));
+        self.append(self.owners[to as usize], false, |out, round| self.codec.events(out, round, to, events));
         events.clear();
     }
 
     /// Sends messages and anti-messages to a federate of another process.
     pub(crate) fn send_mail(&self, to: u32, mail: &mut Mail<M::Event>) {
-        self.append(self.owners[to as usize], |out| self.codec.mail(out, to, mail));
+        self.append(self.owners[to as usize], true, |out, round| self.codec.mail(out, round, to, mail));
         mail.events.clear();
         mail.antis.clear();
     }
@@ -161,20 +174,21 @@ impl<M: Model> Peers<M> {
         let Promise { to, slot, clock, .. } = promise;
         self.others.sent.fetch_add(1, Ordering::SeqCst);
         self.events.sent.fetch_add(events.len() as u64, Ordering::SeqCst);
-        self.append(self.owners[to as usize], |out| self.codec.promise(out, to, slot, clock, events));
+        let encode = |out: &mut Vec<u8>, round| self.codec.promise(out, round, (to, slot, clock), events);
+        self.append(self.owners[to as usize], true, encode);
         events.clear();
     }
 
     /// Asks federate `to` of another process for a promise to `from`.
     pub(crate) fn send_request(&self, to: u32, from: u32) {
         self.others.sent.fetch_add(1, Ordering::SeqCst);
-        self.append(self.owners[to as usize], |out| codec::request(out, to, from));
+        self.append(self.owners[to as usize], true, |out, round| codec::request(out, round, to, from));
     }
 
     /// Tells all that this process cannot continue, and why.
     pub(crate) fn tell_failure(&self, what: &str) {
         for rank in self.others_of(self.rank()) {
-            self.append(rank, |out| codec::failed(out, what));
+            self.record(rank, |out| codec::failed(out, what));
         }
         self.flush();
     }
@@ -189,31 +203,47 @@ impl<M: Model> Peers<M> {
         (0..self.transport.ranks()).filter(move |rank| *rank != own)
     }
 
-    /// Adds a message for the process `rank`; a full frame goes at once.
-    fn append(&self, rank: u32, encode: impl FnOnce(&mut Vec<u8>) -> Result<(), postcard::Error>) {
+    /// Adds a message for the process `rank`; a full frame goes at once, and wakes its receiver only if it `wakes`.
+    fn append(
+        &self,
+        rank: u32,
+        wakes: bool,
+        encode: impl FnOnce(&mut Vec<u8>, u8) -> Result<(), postcard::Error>,
+    ) {
         let mut outgoing = lock(&self.outgoing[rank as usize]);
-        if let Err(error) = outgoing.record(encode) {
-            self.note(PeersError::new(self.rank(), PeersErrorKind::Unwritable(error.to_string())));
-        }
+        self.look_at(outgoing.message(encode));
         if outgoing.is_full(self.transport.unit(rank)) {
-            self.send_off(rank, &mut outgoing);
+            self.send_off(rank, wakes, &mut outgoing);
+        }
+    }
+
+    /// Adds something of no round for the process `rank`.
+    fn record(&self, rank: u32, encode: impl FnOnce(&mut Vec<u8>) -> Result<(), postcard::Error>) {
+        self.look_at(lock(&self.outgoing[rank as usize]).record(encode));
+    }
+
+    fn look_at(&self, written: Result<(), postcard::Error>) {
+        if let Err(error) = written {
+            self.note(PeersError::new(self.rank(), PeersErrorKind::Unwritable(error.to_string())));
         }
     }
 
     /// Sends everything that waits.
     pub(crate) fn flush(&self) {
         for rank in self.others_of(self.rank()) {
-            let mut outgoing = lock(&self.outgoing[rank as usize]);
-            self.send_off(rank, &mut outgoing);
+            self.send_off(rank, true, &mut lock(&self.outgoing[rank as usize]));
         }
     }
 
-    fn send_off(&self, rank: u32, outgoing: &mut Outgoing) {
+    fn send_off(&self, rank: u32, wakes: bool, outgoing: &mut Outgoing) {
+        if outgoing.is_empty() {
+            return;
+        }
         let goes_on = || {
             self.drain();
             lock(&self.arrived).error.is_none()
         };
-        if let Err(error) = outgoing.send_off(rank, &*self.transport, goes_on) {
+        if let Err(error) = outgoing.send_off(rank, &*self.transport, wakes, goes_on) {
             self.note(error.into());
         }
     }
@@ -273,7 +303,7 @@ impl<M: Model> Peers<M> {
     /// that it could not continue.
     pub(crate) fn hear(
         &self,
-        mut handle: impl FnMut(Delivery<M>) -> Result<(), RunError>,
+        mut handle: impl FnMut(Delivery<M>) -> Result<(), Misfit>,
     ) -> Result<bool, RunError> {
         let Ok(_handling) = self.handling.try_lock() else { return Ok(false) };
         self.drain();
@@ -302,15 +332,23 @@ impl<M: Model> Peers<M> {
         &self,
         from: u32,
         message: Message<M>,
-        handle: &mut impl FnMut(Delivery<M>) -> Result<(), RunError>,
+        handle: &mut impl FnMut(Delivery<M>) -> Result<(), Misfit>,
     ) -> Result<(), RunError> {
-        let delivery = match message {
-            Message::Contribution(contribution) => {
-                lock(&self.rounds).put(from, contribution);
-                return Ok(());
+        let (delivery, round) = match message {
+            Message::Up(all) => {
+                let actions = lock(&self.rounds).up(from, all);
+                return self.act(from, actions);
+            }
+            Message::Down(all) => {
+                let actions = lock(&self.rounds).down(from, all);
+                return self.act(from, actions);
+            }
+            Message::Ask(round) => {
+                let actions = lock(&self.rounds).ask(from, round);
+                return self.act(from, actions);
             }
             Message::Failed(what) => return Err(PeersError::new(from, PeersErrorKind::Failed(what)).into()),
-            Message::Delivery(delivery) => delivery,
+            Message::Delivery(delivery, of) => (delivery, of),
         };
         let (events, others) = match &delivery {
             Delivery::Events { events, .. } => (events.len() as u64, 0),
@@ -318,79 +356,15 @@ impl<M: Model> Peers<M> {
             Delivery::Request { .. } => (0, 1),
             Delivery::Mail { .. } => (0, 0),
         };
-        handle(delivery)?;
+        handle(delivery).map_err(|Misfit(what)| self.damaged(from, what))?;
+        lock(&self.rounds).received(round);
         self.events.received.fetch_add(events, Ordering::SeqCst);
         self.others.received.fetch_add(others, Ordering::SeqCst);
         Ok(())
     }
 
-    /// Contributes to the round that is open, after all that was sent before.
-    pub(crate) fn contribute(&self, contribution: Contribution) {
-        for rank in self.others_of(self.rank()) {
-            self.append(rank, |out| codec::contribution(out, &contribution));
-        }
-        lock(&self.rounds).put(self.rank(), contribution);
-        self.flush();
-    }
-
-    /// The same; what is extra is for the process `to` only.
-    fn contribute_to(&self, contribution: Contribution, to: u32) {
-        let plain = Contribution { extra: Vec::new(), ..contribution.clone() };
-        for rank in self.others_of(self.rank()) {
-            let own = if rank == to { &contribution } else { &plain };
-            self.append(rank, |out| codec::contribution(out, own));
-        }
-        lock(&self.rounds).put(self.rank(), contribution);
-        self.flush();
-    }
-
-    /// Whether this process has contributed to the round that is open.
-    pub(crate) fn has_contributed(&self) -> bool {
-        lock(&self.rounds).has(self.rank())
-    }
-
-    /// Whether another process has contributed to the round that is open.
-    pub(crate) fn is_asked(&self) -> bool {
-        lock(&self.rounds).has_any()
-    }
-
-    /// The contributions of all processes by rank, if the round is complete; then the next one is open.
-    pub(crate) fn complete(&self) -> Option<Vec<Contribution>> {
-        lock(&self.rounds).complete()
-    }
-
-    /// Contributes, and waits until all have: for the owner of the run, between legs and at their ends.
-    pub(crate) fn agree(
-        &self,
-        contribution: Contribution,
-        handle: impl FnMut(Delivery<M>) -> Result<(), RunError>,
-    ) -> Result<Vec<Contribution>, RunError> {
-        self.contribute(contribution);
-        self.await_round(handle)
-    }
-
-    /// What a process sends after its contribution to the round, later contributions among it, stays for later.
-    fn await_round(
-        &self,
-        mut handle: impl FnMut(Delivery<M>) -> Result<(), RunError>,
-    ) -> Result<Vec<Contribution>, RunError> {
-        let _handling = lock(&self.handling);
-        let mut later = Vec::new();
-        loop {
-            if let Some(all) = self.complete() {
-                let messages = &mut lock(&self.arrived).messages;
-                later.into_iter().rev().for_each(|message| messages.push_front(message));
-                return Ok(all);
-            }
-            self.drain();
-            match self.next()? {
-                Some((from, message)) if !message.is_failure() && lock(&self.rounds).has(from) => {
-                    later.push((from, message));
-                }
-                Some((from, message)) => self.handle(from, message, &mut handle)?,
-                None if self.is_pending() => {}
-                None => self.transport.wait(NAP),
-            }
-        }
+    /// The error of the process `rank`, which has sent what it cannot have sent.
+    pub(crate) fn damaged(&self, rank: u32, what: impl fmt::Display) -> RunError {
+        PeersError::new(rank, PeersErrorKind::Lost(PeerErrorKind::Damaged(what.to_string()))).into()
     }
 }

@@ -40,6 +40,19 @@ impl<M: Model> Part<M> {
         Self { federates: parts, pending, past }
     }
 
+    /// Whether it is what a process has that `owns` some federates of `partition`: always, unless it was read from somewhere.
+    pub fn fits(&self, partition: &Partition, owns: impl Fn(u32) -> bool) -> bool {
+        let mut own = vec![false; partition.federates() as usize];
+        let is_right = |(id, lps): &(u32, Vec<Lp<M::State>>)| {
+            own.get_mut(*id as usize).is_some_and(|seen| !std::mem::replace(seen, true))
+                && owns(*id)
+                && lps.len() == partition.members(*id).len()
+        };
+        self.federates.iter().all(is_right)
+            && (0..partition.federates()).zip(own).all(|(id, seen)| seen == owns(id))
+            && self.pending.iter().all(|event| event.to().0 < partition.lps())
+    }
+
     /// The federates again; those of other processes are absent. What was committed is not in them.
     pub fn deal<Q: EventQueue<M::Event>>(
         self,
@@ -50,7 +63,7 @@ impl<M: Model> Part<M> {
         let mut federates: Vec<Federate<M, Q>> =
             (0..partition.federates()).map(|id| Federate::absent(model, settings, id)).collect();
         for (id, lps) in self.federates {
-            let queue = Q::with_window(settings.window);
+            let queue = Q::with_settings(settings);
             federates[id as usize] = Federate::with_lps(model, partition, settings, id, lps, queue);
         }
         for event in self.pending {
@@ -100,7 +113,7 @@ impl<O> Past<O> {
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     /// Federate `id` of the partition, where its LPs are in another process.
     pub fn absent(model: &M, settings: Settings, id: u32) -> Self {
-        Self::with_members(model, settings, id, &[], Vec::new(), Q::with_window(settings.window))
+        Self::with_members(model, settings, id, &[], Vec::new(), Q::with_settings(settings))
     }
 
     /// All federates of `partition`, those present here with the messages that LPs of any process send at the start delivered. Every

@@ -87,6 +87,12 @@ pub trait Transport: Send + Sync + Debug {
     /// is lost, that is the error, at every call; what it can no longer take because it has taken leave is dropped.
     fn send(&self, to: u32, frame: &[u8]) -> Result<Handed, PeerError>;
 
+    /// Hands over a frame as [`Transport::send`] does, but need not wake a receiver that sleeps: it takes the frame in when something
+    /// else has woken it. For what is of no use to it before that.
+    fn send_quietly(&self, to: u32, frame: &[u8]) -> Result<Handed, PeerError> {
+        self.send(to, frame)
+    }
+
     /// Calls `take` with the sender and the bytes of each frame that has arrived, in the order of each sender, up to some number of
     /// frames a call. Of several threads that call at the same time only one takes anything in. Says whether there was any. A lost peer is
     /// the error of one call, after all that has arrived from it; frames may have been taken in before the error, and the others go on.

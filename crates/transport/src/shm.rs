@@ -185,6 +185,38 @@ impl SharedMemory {
         self.region.ring(member, self.member)
     }
 
+    /// Writes a frame into the ring of `to`, who is woken if it sleeps and the frame `wakes`, or there is no room for it.
+    fn push(&self, to: u32, frame: &[u8], wakes: bool) -> Result<Handed, PeerError> {
+        let limit = self.frame_limit(to);
+        assert!(frame.len() <= limit, "a frame has at most {limit} bytes, not {}", frame.len());
+        let member = self.other(to);
+        let (link, post) = (&self.links[member], self.region.post(member));
+        if let Some(kind) = link.lost() {
+            return Err(PeerError::new(to, kind));
+        }
+        match link.push(self.to(member), frame) {
+            Ok(true) => {
+                if wakes {
+                    post.bell.ring();
+                }
+                Ok(Handed::Over)
+            }
+            // Who has taken leave and is gone takes nothing in, and nothing it misses.
+            Ok(false) if post.state.load(Ordering::Acquire) == CLOSED && !self.region.is_alive(member) => {
+                Ok(Handed::Over)
+            }
+            Ok(false) => {
+                // It may sleep on frames that were not to wake it.
+                post.bell.ring();
+                Ok(Handed::Full)
+            }
+            Err(damage) => {
+                link.lose(damage.clone());
+                Err(PeerError::new(to, damage))
+            }
+        }
+    }
+
     /// Whether `wait` is over.
     fn is_worth_a_look(&self) -> bool {
         self.awake.swap(false, Ordering::AcqRel)
@@ -211,28 +243,11 @@ impl Transport for SharedMemory {
     }
 
     fn send(&self, to: u32, frame: &[u8]) -> Result<Handed, PeerError> {
-        let limit = self.frame_limit(to);
-        assert!(frame.len() <= limit, "a frame has at most {limit} bytes, not {}", frame.len());
-        let member = self.other(to);
-        let (link, post) = (&self.links[member], self.region.post(member));
-        if let Some(kind) = link.lost() {
-            return Err(PeerError::new(to, kind));
-        }
-        match link.push(self.to(member), frame) {
-            Ok(true) => {
-                post.bell.ring();
-                Ok(Handed::Over)
-            }
-            // Who has taken leave and is gone takes nothing in, and nothing it misses.
-            Ok(false) if post.state.load(Ordering::Acquire) == CLOSED && !self.region.is_alive(member) => {
-                Ok(Handed::Over)
-            }
-            Ok(false) => Ok(Handed::Full),
-            Err(damage) => {
-                link.lose(damage.clone());
-                Err(PeerError::new(to, damage))
-            }
-        }
+        self.push(to, frame, true)
+    }
+
+    fn send_quietly(&self, to: u32, frame: &[u8]) -> Result<Handed, PeerError> {
+        self.push(to, frame, false)
     }
 
     fn receive(&self, take: &mut dyn FnMut(u32, &[u8])) -> Result<bool, PeerError> {

@@ -12,12 +12,11 @@
 use std::sync::atomic::Ordering;
 
 use paceline_kernel::{EventQueue, Model, Time};
-use paceline_transport::PeerErrorKind;
 
 use super::state::{Standing, State};
 use super::{Channelled, Desk};
 use crate::RunError;
-use crate::peers::{Contribution, Counts, Delivery, Peers, PeersError, PeersErrorKind, outcome};
+use crate::peers::{Contribution, Counts, Delivery, Misfit, Peers};
 use crate::sync::lock;
 
 impl<M: Model, Q: EventQueue<M::Event>> Channelled<'_, M, Q> {
@@ -49,19 +48,20 @@ impl<M: Model, Q: EventQueue<M::Event>> Channelled<'_, M, Q> {
     }
 
     /// Puts a delivery into the inbox of its federate; those for which it matters are touched.
-    pub(super) fn deliver(&self, delivery: Delivery<M>, touched: &mut Vec<u32>) -> Result<(), RunError> {
-        let damaged = |to: u32| {
-            let what = format!("a message for federate {to} that does not fit the protocol");
-            PeersError::new(
-                self.shared.peers.map_or(0, Peers::rank),
-                PeersErrorKind::Lost(PeerErrorKind::Damaged(what)),
-            )
-        };
+    pub(super) fn deliver(&self, delivery: Delivery<M>, touched: &mut Vec<u32>) -> Result<(), Misfit> {
         match delivery {
             Delivery::Promise { to, slot, clock, events } => {
                 let on_demand = !events.is_empty() && self.on_demand;
-                if slot as usize >= lock(&self.seats[to as usize].inbox).extra.clocks.len() {
-                    return Err(damaged(to).into());
+                let promised = lock(&self.seats[to as usize].inbox).extra.clocks.get(slot as usize).copied();
+                let Some(promised) = promised else {
+                    return Err(Misfit(format!(
+                        "a promise on channel {slot} to federate {to}, which is not there"
+                    )));
+                };
+                if events.iter().any(|event| event.time() < promised) {
+                    return Err(Misfit(format!(
+                        "an event for federate {to} before the last promise, {promised}"
+                    )));
                 }
                 self.accept(to, slot, clock, events, touched);
                 if on_demand {
@@ -72,7 +72,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Channelled<'_, M, Q> {
                 lock(&self.seats[to as usize].inbox).extra.requests.push(from);
                 touched.push(to);
             }
-            Delivery::Events { to, .. } | Delivery::Mail { to, .. } => return Err(damaged(to).into()),
+            Delivery::Events { .. } | Delivery::Mail { .. } => return Err(Misfit::protocol()),
         }
         Ok(())
     }
@@ -89,16 +89,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Channelled<'_, M, Q> {
             state.quiet.stood = Some(standing);
             let Standing { passive, empty, counts, halt } = standing;
             let least = state.lvts.iter().copied().min().unwrap_or(Time::MAX);
-            let events = self.shared.monitor.events();
-            peers.contribute(Contribution {
-                least,
-                halt,
-                passive,
-                empty,
-                counts,
-                events,
-                ..Contribution::default()
-            });
+            let own = Contribution { least, halt, passive, empty, counts, ..Contribution::default() };
+            peers.contribute_and_ask(own);
         }
         let Some(all) = peers.complete() else { return contributes };
         self.conclude(state, &all);
@@ -131,27 +123,18 @@ impl<M: Model, Q: EventQueue<M::Event>> Channelled<'_, M, Q> {
     }
 
     /// What a round comes to.
-    fn conclude(&self, state: &mut State, all: &[Contribution]) {
-        let (_, halt) = outcome(all);
-        let counts: Vec<Counts> = all.iter().map(|own| own.counts).collect();
-        let even = |sum: fn(&Counts) -> (u64, u64)| {
-            let (sent, received) =
-                counts.iter().map(sum).fold((0, 0), |all, own| (all.0 + own.0, all.1 + own.1));
-            sent == received
-        };
-        let events = even(|counts| counts.events);
-        let passive = all.iter().all(|own| own.passive) && events && even(|counts| counts.others);
-        let empty = all.iter().all(|own| own.empty) && events;
-        let same = |known: &Vec<Counts>| {
-            let pairs = || known.iter().zip(&counts);
-            pairs().all(|(then, now)| then.events == now.events && (empty || then.others == now.others))
-        };
-        let over = (passive || empty) && state.quiet.calm.as_ref().is_some_and(same);
+    fn conclude(&self, state: &mut State, all: &Contribution) {
+        let counts = all.counts;
+        let events = counts.events_are_even();
+        let passive = all.passive && events && counts.others_are_even();
+        let empty = all.empty && events;
+        let same = |then: Counts| then.events == counts.events && (empty || then.others == counts.others);
+        let over = (passive || empty) && state.quiet.calm.is_some_and(same);
         state.quiet.calm = (passive || empty).then_some(counts);
         if over {
             self.shared.end(state, None);
-        } else if halt.is_some() {
-            self.shared.end(state, halt);
+        } else if all.halt.is_some() {
+            self.shared.end(state, all.halt);
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct Quiet {
     /// How this process stood when it contributed last.
     pub(super) stood: Option<Standing>,
     /// The counts of all processes in the last round, if nothing was left by them.
-    pub(super) calm: Option<Vec<Counts>>,
+    pub(super) calm: Option<Counts>,
 }
 
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 //!
 //! In each round a process contributes the least of its floors and of what it has sent since its last contribution. The least of all is GVT,
 //! which no process exceeds. A message that is under way when its sender contributes was sent since the contribution before - else the
-//! receiver has taken it in before it could contribute - so it is counted by its sender, and by its receiver from then on. A message that
-//! is sent after the sender's contribution and taken in before the receiver's comes from an event that was counted itself (Mattern, 1993).
+//! receiver has taken it in, since the round before was complete - so it is counted by its sender, and by its receiver from then on. A
+//! message that is sent after the sender's contribution and taken in before the receiver's comes from an event that was counted itself (Mattern, 1993).
 //! No process waits in a round; one that is kept from its core holds up nothing but GVT.
 //!
 //! Invariants: what has been sent is appended to its process's frames before it is reported, and reported before the contribution
@@ -15,9 +15,8 @@ use super::state::State;
 use super::{Desk, Optimistic};
 use crate::RunError;
 use crate::monitor::Halt;
-use crate::peers::{Contribution, Delivery, Peers, PeersError, PeersErrorKind, outcome};
+use crate::peers::{Contribution, Delivery, Misfit, Peers};
 use crate::sync::lock;
-use paceline_transport::PeerErrorKind;
 
 /// What this process has said in rounds, and what it has to say in the next.
 #[derive(Debug)]
@@ -40,8 +39,12 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
     pub(super) fn hear_peers(&self, desk: &mut Desk<M::Event>) -> bool {
         let Some(peers) = self.shared.peers else { return false };
         let heard = peers.hear(|delivery| {
-            let (to, mail) = mail_of(peers, delivery)?;
+            let (to, mail) = mail_of(delivery)?;
             let least = least(&mail);
+            let limit = lock(&self.shared.state).gvt.limit();
+            if least < limit {
+                return Err(Misfit(format!("a message for {least}, before GVT, {limit}")));
+            }
             lock(&self.seats[to as usize].inbox).push(mail);
             lock(&self.shared.state).delivered(to, least);
             Ok(())
@@ -77,19 +80,25 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
                 let halt = self.shared.monitor.halt();
                 let least = state.gvt.own_least().min(state.across.sent);
                 state.across = Shared { sent: Time::MAX, told: least, told_halt: halt.is_some() };
-                let events = self.shared.monitor.events();
-                peers.contribute(Contribution { least, halt, events, ..Contribution::default() });
+                peers.contribute_and_ask(Contribution { least, halt, ..Contribution::default() });
                 any = true;
             }
             let Some(all) = peers.complete() else { return any };
             any = true;
-            let (least, halt) = outcome(&all);
-            if state.agreed(least) {
+            let limit = state.gvt.limit();
+            if all.least < limit {
+                let what = format!("it is at {}, before GVT, {limit}", all.least);
+                let error = peers.damaged(all.slowest, what);
+                state.ending.error.get_or_insert(error);
+                self.shared.end(state, Some(Halt::Stop));
+                return true;
+            }
+            if state.agreed(all.least) {
                 let gvt = state.gvt.value().min(self.shared.until);
                 self.shared.monitor.advance(gvt, 0);
                 desk.recorder.gvt(gvt);
             }
-            match halt {
+            match all.halt {
                 _ if state.ending.over => self.shared.idle.wake_all(),
                 Some(halt) => self.shared.end(state, Some(halt)),
                 None => {}
@@ -113,7 +122,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
         halt: Option<Halt>,
     ) -> Result<(), RunError> {
         let settled = peers.settle(Time::MAX, halt, |delivery| {
-            let (to, mail) = mail_of(peers, delivery)?;
+            let (to, mail) = mail_of(delivery)?;
             inboxes[to as usize].push(mail);
             Ok(())
         });
@@ -127,12 +136,9 @@ fn least<E>(mail: &Mail<E>) -> Time {
 }
 
 /// The mail that a process has sent, and for which federate.
-fn mail_of<M: Model>(peers: &Peers<M>, delivery: Delivery<M>) -> Result<(u32, Mail<M::Event>), RunError> {
+fn mail_of<M: Model>(delivery: Delivery<M>) -> Result<(u32, Mail<M::Event>), Misfit> {
     match delivery {
         Delivery::Mail { to, mail } => Ok((to, mail)),
-        _ => {
-            let what = "a message that does not fit the protocol".into();
-            Err(PeersError::new(peers.rank(), PeersErrorKind::Lost(PeerErrorKind::Damaged(what))).into())
-        }
+        _ => Err(Misfit::protocol()),
     }
 }

@@ -1,7 +1,7 @@
 //! Messages between the processes of a run, as bytes.
 //!
-//! A message is its length (4 bytes, little-endian), its kind (1 byte) and its content in the postcard format. Events are encoded by
-//! plain functions that are made where the model is known to be serializable, so that only runs of several processes need such a model.
+//! A message is its length (4 bytes, little-endian), its kind and the round in which it was sent (1 byte), and its content in the postcard
+//! format. Events are encoded by plain functions that are made where the model is known to be serializable, so that only runs of several processes need such a model.
 //! `docs/wire-format.md` describes the format for other programs.
 //!
 //! Invariant: whatever has arrived, reading it ends in a message that is fit to be handled here or in an error, never in a panic: every
@@ -13,36 +13,42 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::outgoing::LENGTH_BYTES;
+use super::rounds::COLOURS;
 use super::{Contribution, Delivery};
 
 const EVENTS: u8 = 1;
 const MAIL: u8 = 2;
 const PROMISE: u8 = 3;
 const REQUEST: u8 = 4;
-const CONTRIBUTION: u8 = 5;
-const FAILED: u8 = 6;
-const ALIVE: u8 = 7;
+const UP: u8 = 5;
+const DOWN: u8 = 6;
+const ASK: u8 = 7;
+const FAILED: u8 = 8;
+const ALIVE: u8 = 9;
+/// The kind is in these bits, above them the round modulo [`COLOURS`].
+const KIND_BITS: u32 = 4;
 
 /// What another process has sent.
 pub(super) enum Message<M: Model> {
-    Delivery(Delivery<M>),
-    Contribution(Contribution),
+    /// Something for a federate here, and the round in which it was sent.
+    Delivery(Delivery<M>, u8),
+    /// What it and all below it have said in a round.
+    Up(Contribution),
+    /// What all have come to in a round.
+    Down(Contribution),
+    /// It asks for a contribution to the round of this number.
+    Ask(u64),
     /// It cannot continue.
     Failed(String),
-}
-
-impl<M: Model> Message<M> {
-    /// Whether a process says that it cannot continue.
-    pub(super) fn is_failure(&self) -> bool {
-        matches!(self, Self::Failed(_))
-    }
 }
 
 impl<M: Model> std::fmt::Debug for Message<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Delivery(_) => "Delivery",
-            Self::Contribution(_) => "Contribution",
+            Self::Delivery(..) => "Delivery",
+            Self::Up(_) => "Up",
+            Self::Down(_) => "Down",
+            Self::Ask(_) => "Ask",
             Self::Failed(_) => "Failed",
         })
     }
@@ -129,13 +135,19 @@ struct Heading {
 }
 
 impl<M: Model> Codec<M> {
-    pub(super) fn events(&self, out: &mut Vec<u8>, to: u32, events: &[Event<M::Event>]) -> Written {
-        head(out, EVENTS, to, 0, Time::ZERO)?;
+    pub(super) fn events(
+        &self,
+        out: &mut Vec<u8>,
+        round: u8,
+        to: u32,
+        events: &[Event<M::Event>],
+    ) -> Written {
+        head(out, EVENTS, round, to, 0, Time::ZERO)?;
         (self.write_events)(out, events)
     }
 
-    pub(super) fn mail(&self, out: &mut Vec<u8>, to: u32, mail: &Mail<M::Event>) -> Written {
-        head(out, MAIL, to, 0, Time::ZERO)?;
+    pub(super) fn mail(&self, out: &mut Vec<u8>, round: u8, to: u32, mail: &Mail<M::Event>) -> Written {
+        head(out, MAIL, round, to, 0, Time::ZERO)?;
         (self.write_events)(out, &mail.events)?;
         (self.write_antis)(out, &mail.antis)
     }
@@ -143,12 +155,11 @@ impl<M: Model> Codec<M> {
     pub(super) fn promise(
         &self,
         out: &mut Vec<u8>,
-        to: u32,
-        slot: u32,
-        clock: Time,
+        round: u8,
+        (to, slot, clock): (u32, u32, Time),
         events: &[Event<M::Event>],
     ) -> Written {
-        head(out, PROMISE, to, slot, clock)?;
+        head(out, PROMISE, round, to, slot, clock)?;
         (self.write_events)(out, events)
     }
 
@@ -161,11 +172,15 @@ impl<M: Model> Codec<M> {
         owners: &[u32],
     ) -> Result<Message<M>, String> {
         let damaged = |error: postcard::Error| error.to_string();
-        let (&kind, content) = message.split_first().ok_or("an empty message")?;
+        let (&first, content) = message.split_first().ok_or("an empty message")?;
+        let (kind, round) = (first & ((1 << KIND_BITS) - 1), first >> KIND_BITS);
+        if usize::from(round) >= COLOURS {
+            return Err(format!("a message of round {round}"));
+        }
         match kind {
-            CONTRIBUTION => {
-                return Ok(Message::Contribution(postcard::from_bytes(content).map_err(damaged)?));
-            }
+            UP => return Ok(Message::Up(postcard::from_bytes(content).map_err(damaged)?)),
+            DOWN => return Ok(Message::Down(postcard::from_bytes(content).map_err(damaged)?)),
+            ASK => return Ok(Message::Ask(postcard::from_bytes(content).map_err(damaged)?)),
             FAILED => return Ok(Message::Failed(String::from_utf8_lossy(content).into_owned())),
             _ => {}
         }
@@ -177,14 +192,14 @@ impl<M: Model> Codec<M> {
             if slot as usize >= owners.len() {
                 return Err(format!("a request of federate {slot}, which is not there"));
             }
-            return Ok(Message::Delivery(Delivery::Request { to, from: slot }));
+            return Ok(Message::Delivery(Delivery::Request { to, from: slot }, round));
         }
         let (events, rest) = (self.read_events)(content).map_err(damaged)?;
         let strays = |event: &Event<M::Event>| !belongs(event.to(), to, partition);
         if events.iter().any(strays) {
             return Err(format!("an event for another federate than {to}"));
         }
-        Ok(Message::Delivery(match kind {
+        let delivery = match kind {
             EVENTS => Delivery::Events { to, events },
             PROMISE => Delivery::Promise { to, slot, clock, events },
             MAIL => {
@@ -195,7 +210,8 @@ impl<M: Model> Codec<M> {
                 Delivery::Mail { to, mail: Mail { events, antis } }
             }
             other => return Err(format!("a message of kind {other}")),
-        }))
+        };
+        Ok(Message::Delivery(delivery, round))
     }
 }
 
@@ -203,18 +219,28 @@ fn belongs(lp: LpId, federate: u32, partition: &Partition) -> bool {
     lp.0 < partition.lps() && partition.place(lp).0 == federate
 }
 
-fn head(out: &mut Vec<u8>, kind: u8, to: u32, slot: u32, clock: Time) -> Written {
-    out.push(kind);
+fn head(out: &mut Vec<u8>, kind: u8, round: u8, to: u32, slot: u32, clock: Time) -> Written {
+    out.push(kind | round << KIND_BITS);
     put(out, &Heading { to, slot, clock })
 }
 
-pub(super) fn request(out: &mut Vec<u8>, to: u32, from: u32) -> Written {
-    head(out, REQUEST, to, from, Time::ZERO)
+pub(super) fn request(out: &mut Vec<u8>, round: u8, to: u32, from: u32) -> Written {
+    head(out, REQUEST, round, to, from, Time::ZERO)
 }
 
-pub(super) fn contribution(out: &mut Vec<u8>, contribution: &Contribution) -> Written {
-    out.push(CONTRIBUTION);
-    put(out, contribution)
+pub(super) fn up(out: &mut Vec<u8>, all: &Contribution) -> Written {
+    out.push(UP);
+    put(out, all)
+}
+
+pub(super) fn down(out: &mut Vec<u8>, all: &Contribution) -> Written {
+    out.push(DOWN);
+    put(out, all)
+}
+
+pub(super) fn ask(out: &mut Vec<u8>, round: u64) -> Written {
+    out.push(ASK);
+    put(out, &round)
 }
 
 pub(super) fn failed(out: &mut Vec<u8>, what: &str) -> Written {

@@ -4,11 +4,10 @@
 //! Invariant: all processes call the same of these in the same order.
 
 use paceline_kernel::{Model, Part, Partition, Time, World};
-use paceline_transport::PeerErrorKind;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Contribution, Delivery, Peers, PeersError, PeersErrorKind, rounds};
+use super::{Contribution, Delivery, Misfit, Peers, PeersError, PeersErrorKind};
 use crate::RunError;
 use crate::monitor::Halt;
 
@@ -34,37 +33,24 @@ impl<M: Model> Peers<M> {
         &self,
         least: Time,
         halt: Option<Halt>,
-        handle: impl FnMut(Delivery<M>) -> Result<(), RunError>,
+        handle: impl FnMut(Delivery<M>) -> Result<(), Misfit>,
     ) -> Result<Settled, RunError> {
         let all = self.agree(Contribution { least, halt, ..Contribution::default() }, handle)?;
-        let (least, halt) = rounds::outcome(&all);
-        Ok(Settled { least, halt })
+        Ok(Settled { least: all.least, halt: all.halt })
     }
 
     /// Tells all processes `own`, and gives what each has told, by rank.
     pub(crate) fn exchange<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<Vec<T>, RunError> {
         let extra = postcard::to_stdvec(own).expect("numbers and texts can be serialized");
-        let contribution = Contribution { least: Time::MAX, extra, ..Contribution::default() };
-        let all = self.agree(contribution, |_| Err(self.stray()))?;
-        let read = |(rank, own): (u32, &Contribution)| {
-            postcard::from_bytes(&own.extra).map_err(|error| self.damaged(rank, error))
+        let all = self.bring(extra, false)?;
+        let read = |(rank, own): (u32, &Vec<u8>)| {
+            postcard::from_bytes(own).map_err(|error| self.damaged(rank, error))
         };
         (0..).zip(&all).map(read).collect()
     }
 
-    /// The error of a message between two legs, where none may come.
-    fn stray(&self) -> RunError {
-        let what = "a message arrived while the run stood still".into();
-        PeersError::new(self.rank(), PeersErrorKind::Lost(PeerErrorKind::Damaged(what))).into()
-    }
-
     fn unwritable(&self, error: postcard::Error) -> RunError {
         PeersError::new(self.rank(), PeersErrorKind::Unwritable(error.to_string())).into()
-    }
-
-    fn damaged(&self, rank: u32, error: postcard::Error) -> RunError {
-        let kind = PeersErrorKind::Lost(PeerErrorKind::Damaged(error.to_string()));
-        PeersError::new(rank, kind).into()
     }
 
     /// Brings the parts of all processes together in that of rank 0.
@@ -73,17 +59,20 @@ impl<M: Model> Peers<M> {
         if self.rank() != 0 {
             (self.codec.write_part)(&mut own, &part).map_err(|error| self.unwritable(error))?;
         }
-        let all = self.bring(own)?;
+        let all = self.bring(own, true)?;
         if self.rank() != 0 {
             return Ok(Joined::Own(part));
         }
         let mut parts = vec![part];
         for (rank, bytes) in (0..).zip(&all).skip(1) {
-            parts.push((self.codec.read_part)(bytes).map_err(|error| self.damaged(rank, error))?.0);
+            let part = (self.codec.read_part)(bytes).map_err(|error| self.damaged(rank, error))?.0;
+            if !part.fits(partition, |federate| self.owners[federate as usize] == rank) {
+                return Err(self.damaged(rank, "its part of the run is not the one that it should have"));
+            }
+            parts.push(part);
         }
-        let what = || PeerErrorKind::Damaged("its part of the run is not the one it should have".into());
         let world = World::join(parts, partition);
-        world.map(Joined::Whole).ok_or_else(|| PeersError::new(1, PeersErrorKind::Lost(what())).into())
+        world.map(Joined::Whole).ok_or_else(|| self.damaged(0, "the parts of the run do not make a whole"))
     }
 
     /// Brings `outputs` of all processes together in that of rank 0, in the order of ranks; the others keep their own.
@@ -92,7 +81,7 @@ impl<M: Model> Peers<M> {
         if self.rank() != 0 {
             (self.codec.write_outputs)(&mut own, &outputs).map_err(|error| self.unwritable(error))?;
         }
-        let all = self.bring(own)?;
+        let all = self.bring(own, true)?;
         let mut outputs = outputs;
         for (rank, bytes) in (0..).zip(&all).filter(|(_, bytes)| self.rank() == 0 && !bytes.is_empty()) {
             outputs.extend((self.codec.read_outputs)(bytes).map_err(|error| self.damaged(rank, error))?.0);
@@ -100,17 +89,21 @@ impl<M: Model> Peers<M> {
         Ok(outputs)
     }
 
-    /// Brings bytes to the process of rank 0: those of all by rank, in the others only empty ones.
-    fn bring(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, RunError> {
-        let contribution = Contribution { least: Time::MAX, extra: own, ..Contribution::default() };
-        let all = self.agree_to(contribution, 0)?;
-        Ok(all.into_iter().map(|own| own.extra).collect())
-    }
-
-    /// A round in which only the process `to` gets the extra of the others.
-    fn agree_to(&self, contribution: Contribution, to: u32) -> Result<Vec<Contribution>, RunError> {
-        self.contribute_to(contribution, to);
-        self.await_round(|_| Err(self.stray()))
+    /// Brings bytes of all processes together, by rank: in all, or only in that of rank 0, where the others get their own number of
+    /// empty ones.
+    fn bring(&self, own: Vec<u8>, gathers: bool) -> Result<Vec<Vec<u8>>, RunError> {
+        let extra = vec![(self.rank(), own)];
+        let contribution = Contribution { extra, gathers, ..Contribution::default() };
+        let stray = |_| Err(Misfit("a message arrived while the run stood still".into()));
+        let all = self.agree(contribution, stray)?.extra;
+        let ranks = self.transport.ranks();
+        if gathers && self.rank() != 0 {
+            return Ok(vec![Vec::new(); ranks as usize]);
+        }
+        if !(0..ranks).eq(all.iter().map(|(rank, _)| *rank)) {
+            return Err(self.damaged(0, "what all processes say was lost on the way"));
+        }
+        Ok(all.into_iter().map(|(_, bytes)| bytes).collect())
     }
 }
 

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use paceline_transport::{Handed, PeerError, Transport};
 
+use super::rounds::COLOURS;
+
 /// Bytes of the length in front of each message.
 pub(super) const LENGTH_BYTES: usize = 4;
 /// Frames are gathered up to this many units of the path.
@@ -23,10 +25,30 @@ const LONGEST_PAUSE: Duration = Duration::from_micros(200);
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     bytes: Vec<u8>,
+    /// The round in which messages are sent now, modulo [`COLOURS`], and how many have been.
+    round: u8,
+    sent: u64,
 }
 
 impl Outgoing {
-    /// Adds a message, unless it cannot be encoded, or is longer than its length can say.
+    /// Adds a message of the round in which it is sent: `encode` gets that. The same as [`Outgoing::record`] otherwise.
+    pub(super) fn message(
+        &mut self,
+        encode: impl FnOnce(&mut Vec<u8>, u8) -> Result<(), postcard::Error>,
+    ) -> Result<(), postcard::Error> {
+        let round = self.round;
+        self.record(|out| encode(out, round))?;
+        self.sent += 1;
+        Ok(())
+    }
+
+    /// From now on messages are of the next round. Gives how many were sent in the last one.
+    pub(super) fn next_round(&mut self) -> u64 {
+        self.round = (self.round + 1) % COLOURS as u8;
+        std::mem::take(&mut self.sent)
+    }
+
+    /// Adds something that is of no round, unless it cannot be encoded, or is longer than its length can say.
     pub(super) fn record(
         &mut self,
         encode: impl FnOnce(&mut Vec<u8>) -> Result<(), postcard::Error>,
@@ -64,18 +86,27 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Sends off all that waits. Where there is no room for it, `goes_on` is asked again and again whether it is still worth it; what is not
+    /// Whether nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Sends off all that waits; the receiver is woken for it only if it `wakes`. Where there is no room for it, `goes_on` is asked again and again whether it is still worth it; what is not
     /// is lost.
     pub(super) fn send_off(
         &mut self,
         rank: u32,
         transport: &dyn Transport,
+        wakes: bool,
         mut goes_on: impl FnMut() -> bool,
     ) -> Result<(), PeerError> {
         let limit = transport.frame_limit(rank);
+        let send = |frame| {
+            if wakes { transport.send(rank, frame) } else { transport.send_quietly(rank, frame) }
+        };
         for frame in self.bytes.chunks(limit) {
             let mut tries = 0;
-            while transport.send(rank, frame)? == Handed::Full {
+            while send(frame)? == Handed::Full {
                 if !goes_on() {
                     self.bytes.clear();
                     return Ok(());

@@ -1,86 +1,222 @@
-//! Rounds: what all processes tell each other to go on, one contribution each.
+//! Rounds: what all processes tell each other to go on.
 //!
-//! Contributions of a process arrive in their order, so no round needs a number. A process may be one round ahead of another, since it
-//! cannot complete a round that the other has not contributed to.
+//! Processes form a tree with that of rank 0 at its root. Each contributes to a round once; a process passes up what it and those below
+//! it have said when all of them have, and the root sends down what all have come to. So a round takes two messages for each process but
+//! one, however many there are.
 //!
-//! Invariant: a list holds the contributions of its process to the round that is open and later ones, in their order.
+//! A round also says that messages have arrived: each process counts what it has sent to each other one between two of its
+//! contributions, and a round is complete in a process only when it has received as many messages of that round as all have sent to it.
+//! Every message says in which round it was sent.
+//!
+//! Some protocols contribute only where they have news. What asks others to contribute too goes through the tree before the round is
+//! complete.
+//!
+//! The type here is pure: it says what is to be sent ([`Action`]), and [`Peers`](super::Peers) sends it.
+//!
+//! Invariants: messages between two processes arrive in their order; no process is two rounds ahead of another, since the round between
+//! them needs both.
 
-use std::collections::VecDeque;
+#[cfg(test)]
+mod test;
 
-use paceline_kernel::Time;
-use serde::{Deserialize, Serialize};
+use super::Contribution;
 
-use crate::monitor::Halt;
+/// The most processes directly below one.
+const FAN_OUT: u32 = 32;
 
-/// Messages sent to other processes and received from them, since the run began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Counts {
-    /// Events.
-    pub(crate) events: (u64, u64),
-    /// Promises and requests.
-    pub(crate) others: (u64, u64),
+/// Rounds that messages can be of at the same time in one process, and one more: round numbers go with messages modulo this.
+pub(super) const COLOURS: usize = 4;
+
+/// What is to be sent to a neighbour in the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// What this process and all below it have said.
+    Up(u32, Contribution),
+    /// What all have come to.
+    Down(u32, Contribution),
+    /// It is to contribute to the round of this number.
+    Ask(u32, u64),
 }
 
-/// What a process says in a round.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Contribution {
-    /// Nothing that it has still to run, and nothing that it has sent since its last contribution, is before this.
-    pub(crate) least: Time,
-    /// It asks all to halt.
-    pub(crate) halt: Option<Halt>,
-    /// Of its federates that have anything to do, and of those in other processes that it has sent anything to, the least time: where
-    /// windows differ by federate.
-    pub(crate) next: Vec<(u32, Time)>,
-    /// Under null messages: it has nothing to run and nothing to promise.
-    pub(crate) passive: bool,
-    /// Under null messages: it has no events.
-    pub(crate) empty: bool,
-    pub(crate) counts: Counts,
-    /// Events that it has committed.
-    pub(crate) events: u64,
-    /// Whatever else the owners of the run have to agree on, in the postcard format.
-    pub(crate) extra: Vec<u8>,
-}
-
-/// The least time of all, and whether all are to halt.
-pub(crate) fn outcome(all: &[Contribution]) -> (Time, Option<Halt>) {
-    let least = all.iter().map(|own| own.least).min().unwrap_or(Time::MAX);
-    let halts = || all.iter().filter_map(|own| own.halt);
-    let halt = halts().find(|halt| *halt == Halt::Stop).or_else(|| halts().next());
-    (least, halt)
-}
-
-/// See the module.
+/// Rounds as one process sees them.
 #[derive(Debug)]
-pub(crate) struct Rounds {
+pub(super) struct Rounds {
     rank: u32,
-    lists: Vec<VecDeque<Contribution>>,
+    /// The number of the round that is open: of those that are complete here.
+    open: u64,
+    /// Rounds that this process has contributed to.
+    contributed: u64,
+    /// What it has said in the round that is open, until that has been passed on.
+    own: Option<Contribution>,
+    /// By process below this one, in the order of ranks: what it has said in the round that is open, or once that has been passed on, in
+    /// the next one.
+    below: Vec<(u32, Option<Contribution>)>,
+    /// What all have come to in the round that is open, though messages of it may be missing.
+    result: Option<Contribution>,
+    /// Messages received of a round, by its number modulo [`COLOURS`].
+    received: [u64; COLOURS],
+    /// Rounds that this process has been asked to contribute to, and has asked others to.
+    asked: u64,
+}
+
+/// The process above `rank` in the tree.
+fn parent(rank: u32) -> Option<u32> {
+    rank.checked_sub(1).map(|before| before / FAN_OUT)
+}
+
+/// Whether `rank` is `top` or below it.
+fn is_below(mut rank: u32, top: u32) -> bool {
+    while rank > top {
+        rank = parent(rank).expect("only rank 0 has nothing above it");
+    }
+    rank == top
 }
 
 impl Rounds {
     pub(super) fn new(rank: u32, ranks: u32) -> Self {
-        Self { rank, lists: vec![VecDeque::new(); ranks as usize] }
+        let first = rank.saturating_mul(FAN_OUT).saturating_add(1);
+        let below = (first..first.saturating_add(FAN_OUT)).take_while(|below| *below < ranks);
+        Self {
+            rank,
+            open: 0,
+            contributed: 0,
+            own: None,
+            below: below.map(|rank| (rank, None)).collect(),
+            result: None,
+            received: [0; COLOURS],
+            asked: 0,
+        }
     }
 
-    pub(super) fn put(&mut self, rank: u32, contribution: Contribution) {
-        self.lists[rank as usize].push_back(contribution);
+    /// The processes next to this one in the tree.
+    pub(super) fn neighbours(&self) -> impl Iterator<Item = u32> {
+        parent(self.rank).into_iter().chain(self.below.iter().map(|(rank, _)| *rank))
     }
 
-    /// Whether the process `rank` has contributed to the round that is open.
-    pub(super) fn has(&self, rank: u32) -> bool {
-        !self.lists[rank as usize].is_empty()
+    /// Whether this process has contributed to the round that is open.
+    pub(super) fn has_contributed(&self) -> bool {
+        self.contributed > self.open
     }
 
-    /// Whether any process but this one has.
-    pub(super) fn has_any(&self) -> bool {
-        (0..).zip(&self.lists).any(|(rank, list)| rank != self.rank && !list.is_empty())
+    /// Whether another process wants this one to contribute to the round that is open.
+    pub(super) fn is_asked(&self) -> bool {
+        self.asked > self.open
     }
 
-    /// The round that is open, if it is complete.
-    pub(super) fn complete(&mut self) -> Option<Vec<Contribution>> {
-        if self.lists.iter().any(VecDeque::is_empty) {
+    /// Whether a message of the round `colour` (modulo [`COLOURS`]) belongs to the round that is open, rather than to a later one.
+    pub(super) fn is_open(&self, colour: u8) -> bool {
+        self.open % COLOURS as u64 == u64::from(colour)
+    }
+
+    /// A message of a round has been received.
+    pub(super) fn received(&mut self, colour: u8) {
+        self.received[colour as usize % COLOURS] += 1;
+    }
+
+    /// This process says `own`. It has not contributed to the round that is open.
+    pub(super) fn contribute(&mut self, own: Contribution) -> Vec<Action> {
+        assert!(!self.has_contributed(), "a process contributes once to a round");
+        self.contributed += 1;
+        let asks = own.asks;
+        self.own = Some(own);
+        let mut actions = self.pass_on();
+        if asks {
+            self.spread(self.open, self.rank, &mut actions);
+        }
+        actions
+    }
+
+    /// The process `from` and all below it have said `all`. None if it may not say so.
+    pub(super) fn up(&mut self, from: u32, all: Contribution) -> Option<Vec<Action>> {
+        let round = self.waiting();
+        let (_, said) = self.below.iter_mut().find(|(rank, _)| *rank == from)?;
+        if said.is_some() {
             return None;
         }
-        self.lists.iter_mut().map(VecDeque::pop_front).collect()
+        let asks = all.asks;
+        *said = Some(all);
+        let mut actions = self.pass_on();
+        if asks {
+            self.spread(round, from, &mut actions);
+        }
+        Some(actions)
+    }
+
+    /// The process `from` says what all have come to. None if it may not say so.
+    pub(super) fn down(&mut self, from: u32, all: Contribution) -> Option<Vec<Action>> {
+        let waits = self.waiting() > self.open && self.result.is_none();
+        (parent(self.rank) == Some(from) && waits).then(|| self.conclude(all))
+    }
+
+    /// The process `from` asks for a contribution to `round`. None if it may not.
+    pub(super) fn ask(&mut self, from: u32, round: u64) -> Option<Vec<Action>> {
+        let is_neighbour = self.neighbours().any(|rank| rank == from);
+        if !is_neighbour || round > self.open + 1 {
+            return None;
+        }
+        let mut actions = Vec::new();
+        self.spread(round, from, &mut actions);
+        Some(actions)
+    }
+
+    /// What all have come to in the round that is open, if it is complete; then the next one is open.
+    pub(super) fn complete(&mut self) -> Option<Contribution> {
+        let colour = (self.open % COLOURS as u64) as usize;
+        let expected = self.result.as_ref()?.sent_to(self.rank);
+        if self.received[colour] < expected {
+            return None;
+        }
+        self.received[colour] = 0;
+        self.open += 1;
+        self.result.take()
+    }
+
+    /// The round in which nothing has been passed on yet.
+    fn waiting(&self) -> u64 {
+        self.open + u64::from(self.has_contributed() && self.own.is_none())
+    }
+
+    /// Passes on what this process and those below it have said, if all have.
+    fn pass_on(&mut self) -> Vec<Action> {
+        if self.own.is_none() || self.below.iter().any(|(_, said)| said.is_none()) {
+            return Vec::new();
+        }
+        let mut all = self.own.take().expect("it was looked at");
+        for said in self.below.iter_mut().filter_map(|(_, said)| said.take()) {
+            all.join(said);
+        }
+        match parent(self.rank) {
+            Some(parent) => vec![Action::Up(parent, all)],
+            None => self.conclude(all),
+        }
+    }
+
+    /// Notes what all have come to, and passes it down.
+    fn conclude(&mut self, all: Contribution) -> Vec<Action> {
+        let down = |rank: u32| Contribution {
+            sent: all.sent.iter().copied().filter(|(to, _)| is_below(*to, rank)).collect(),
+            extra: if all.gathers { Vec::new() } else { all.extra.clone() },
+            next: all.next.clone(),
+            ..all
+        };
+        let actions = self.below.iter().map(|(rank, _)| Action::Down(*rank, down(*rank))).collect();
+        self.result = Some(all);
+        actions
+    }
+
+    /// Asks the neighbours that have not contributed to `round`, but for `from`, unless they were asked before.
+    fn spread(&mut self, round: u64, from: u32, actions: &mut Vec<Action>) {
+        if round < self.asked {
+            return;
+        }
+        self.asked = round + 1;
+        if round < self.waiting() {
+            return;
+        }
+        // What they have said is of the round in which this process has passed nothing on.
+        let silent = |said: &Option<Contribution>| said.is_none() || round > self.waiting();
+        let below = self.below.iter().filter(|(_, said)| silent(said)).map(|(rank, _)| *rank);
+        let next = parent(self.rank).into_iter().chain(below).filter(|rank| *rank != from);
+        actions.extend(next.map(|rank| Action::Ask(rank, round)));
     }
 }

@@ -4,13 +4,13 @@
 //! Of a federate in another process, `next` is the least time of what has been sent to it since the last contribution: the sender counts
 //! a message that the receiver may not have taken in when it contributes itself.
 //!
-//! Invariants: a process contributes after it has sent all messages of the window; what arrives from a process that has opened the
-//! next window already is for after that window here.
+//! Invariants: a process contributes after it has sent all messages of the window; a window opens when all of them have arrived; what
+//! arrives from a process that has opened the next window already is for after that window here.
 
 use paceline_kernel::{EventQueue, Model, Time};
 
 use super::{Bounds, Desk, State, Windowed};
-use crate::peers::{Contribution, Delivery, Peers, outcome};
+use crate::peers::{Contribution, Delivery, Misfit, Peers};
 use crate::sync::lock;
 
 impl<M: Model, Q: EventQueue<M::Event>> Windowed<'_, M, Q> {
@@ -38,41 +38,46 @@ impl<M: Model, Q: EventQueue<M::Event>> Windowed<'_, M, Q> {
                 *sent = Time::MAX;
             }
         }
-        let (halt, events) = (self.shared.monitor.halt(), self.shared.monitor.events());
-        Contribution { least, halt, next, events, ..Contribution::default() }
+        Contribution { least, halt: self.shared.monitor.halt(), next, ..Contribution::default() }
     }
 
     /// Opens the next window, or ends the leg, if all processes are through with this one. Says for how many workers there is work.
     fn try_open(&self, state: &mut State, peers: &Peers<M>) -> u32 {
         let Some(all) = peers.complete() else { return 0 };
-        let (least, halt) = outcome(&all);
-        if halt.is_some() && least < self.shared.until {
-            self.shared.end(state, halt);
+        if all.halt.is_some() && all.least < self.shared.until {
+            self.shared.end(state, all.halt);
             return 0;
         }
         let mut next = Vec::new();
         if matches!(state.bounds, Bounds::ByDistance(_)) {
             next.resize(state.next.len(), Time::MAX);
-            for (federate, time) in all.iter().flat_map(|own| &own.next) {
-                if let Some(known) = next.get_mut(*federate as usize) {
-                    *known = (*known).min(*time);
+            for (federate, time) in all.next {
+                if let Some(known) = next.get_mut(federate as usize) {
+                    *known = time;
                 }
             }
         }
-        self.open(state, least, Some(&next))
+        self.open(state, all.least, Some(&next))
     }
 
     /// Takes in what other processes have sent. Says whether there was anything.
     pub(super) fn hear_peers(&self, desk: &mut Desk<M::Event>) -> bool {
         let Some(peers) = self.shared.peers else { return false };
         let heard = peers.hear(|delivery| {
-            if let Delivery::Events { to, mut events } = delivery {
-                let least = events.iter().map(paceline_kernel::Event::time).min().unwrap_or(Time::MAX);
-                self.seats[to as usize].post(&mut events, &mut desk.spare);
-                let mut state = lock(&self.shared.state);
-                let next = &mut state.next[to as usize];
-                *next = (*next).min(least);
+            let Delivery::Events { to, mut events } = delivery else {
+                return Err(Misfit::protocol());
+            };
+            let least = events.iter().map(paceline_kernel::Event::time).min().unwrap_or(Time::MAX);
+            let mut state = lock(&self.shared.state);
+            if least < state.bounds.of(to) {
+                return Err(Misfit(format!(
+                    "an event for federate {to} at {least}, in a window that is open"
+                )));
             }
+            let next = &mut state.next[to as usize];
+            *next = (*next).min(least);
+            drop(state);
+            self.seats[to as usize].post(&mut events, &mut desk.spare);
             Ok(())
         });
         match heard {

@@ -87,6 +87,10 @@ impl Transport for Mesh {
         self.to(to).send(to, frame)
     }
 
+    fn send_quietly(&self, to: u32, frame: &[u8]) -> Result<Handed, PeerError> {
+        self.to(to).send_quietly(to, frame)
+    }
+
     fn receive(&self, take: &mut dyn FnMut(u32, &[u8])) -> Result<bool, PeerError> {
         self.kinds().try_fold(false, |any, kind| Ok(any | kind.receive(take)?))
     }

@@ -1,0 +1,111 @@
+//! How the processes of a run agree: what [`Rounds`](super::rounds::Rounds) says is sent, and what arrives for it is handed to it.
+//!
+//! Invariant: a message is of the round that its sender contributes to next, from the moment at which it waits to be sent.
+
+use paceline_kernel::Model;
+
+use super::codec::Message;
+use super::rounds::Action;
+use super::{Contribution, Delivery, Misfit, NAP, Peers, codec};
+use crate::RunError;
+use crate::sync::lock;
+
+impl<M: Model> Peers<M> {
+    /// Sends what follows from what the process `from` has said in a round; none if it may not have said so.
+    pub(super) fn act(&self, from: u32, actions: Option<Vec<Action>>) -> Result<(), RunError> {
+        let Some(actions) = actions else {
+            return Err(self.damaged(from, "what it says is not of the round that is open"));
+        };
+        for action in actions {
+            let to = match action {
+                Action::Up(to, all) => {
+                    self.record(to, |out| codec::up(out, &all));
+                    to
+                }
+                Action::Down(to, all) => {
+                    self.record(to, |out| codec::down(out, &all));
+                    to
+                }
+                Action::Ask(to, round) => {
+                    self.record(to, |out| codec::ask(out, round));
+                    to
+                }
+            };
+            self.send_off(to, true, &mut lock(&self.outgoing[to as usize]));
+        }
+        Ok(())
+    }
+
+    /// Contributes to the round that is open, where others contribute by themselves.
+    pub(crate) fn contribute(&self, contribution: Contribution) {
+        self.say(contribution, false);
+    }
+
+    /// Contributes to the round that is open, and asks the others to contribute too.
+    pub(crate) fn contribute_and_ask(&self, contribution: Contribution) {
+        self.say(contribution, true);
+    }
+
+    fn say(&self, mut own: Contribution, asks: bool) {
+        (own.asks, own.slowest) = (asks, self.rank());
+        for rank in self.others_of(self.rank()) {
+            let sent = lock(&self.outgoing[rank as usize]).next_round();
+            if sent > 0 {
+                own.sent.push((rank, sent));
+            }
+        }
+        // Whoever contributes by itself looks for messages once it knows what all have come to; by then they must be there. To neighbours they
+        // go together with what follows.
+        let is_neighbour = |rank: u32| lock(&self.rounds).neighbours().any(|neighbour| neighbour == rank);
+        let (near, far): (Vec<u32>, Vec<u32>) =
+            self.others_of(self.rank()).partition(|rank| is_neighbour(*rank));
+        let send_off = |rank: u32| self.send_off(rank, asks, &mut lock(&self.outgoing[rank as usize]));
+        far.into_iter().for_each(send_off);
+        let actions = lock(&self.rounds).contribute(own);
+        self.act(self.rank(), Some(actions)).expect("there are actions");
+        near.into_iter().for_each(send_off);
+    }
+
+    /// Whether this process has contributed to the round that is open.
+    pub(crate) fn has_contributed(&self) -> bool {
+        lock(&self.rounds).has_contributed()
+    }
+
+    /// Whether another process wants this one to contribute to the round that is open.
+    pub(crate) fn is_asked(&self) -> bool {
+        lock(&self.rounds).is_asked()
+    }
+
+    /// What all processes have come to, if the round is complete; then the next one is open.
+    pub(crate) fn complete(&self) -> Option<Contribution> {
+        lock(&self.rounds).complete()
+    }
+
+    /// Contributes, and waits until all have: for the owner of the run, between legs and at their ends. What a process sends after its
+    /// contribution stays for later.
+    pub(crate) fn agree(
+        &self,
+        contribution: Contribution,
+        mut handle: impl FnMut(Delivery<M>) -> Result<(), Misfit>,
+    ) -> Result<Contribution, RunError> {
+        self.contribute(contribution);
+        let _handling = lock(&self.handling);
+        let mut later = Vec::new();
+        loop {
+            if let Some(all) = self.complete() {
+                let messages = &mut lock(&self.arrived).messages;
+                later.into_iter().rev().for_each(|message| messages.push_front(message));
+                return Ok(all);
+            }
+            self.drain();
+            match self.next()? {
+                Some((from, Message::Delivery(delivery, round))) if !lock(&self.rounds).is_open(round) => {
+                    later.push((from, Message::Delivery(delivery, round)));
+                }
+                Some((from, message)) => self.handle(from, message, &mut handle)?,
+                None if self.is_pending() => {}
+                None => self.transport.wait(NAP),
+            }
+        }
+    }
+}
