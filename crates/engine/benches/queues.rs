@@ -48,7 +48,7 @@ impl Model for Source {
 fn events(times: Vec<Time>) -> Vec<Event<()>> {
     let model = Source { times };
     let partition = Partition::runs(2, 2);
-    let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::ZERO };
+    let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::ZERO, ..Settings::default() };
     let mut outbox = Outbox::new(2);
     Federate::<_, Heap<()>>::start(&model, &partition, settings, 0, &mut outbox)
         .expect("first events go anywhere");

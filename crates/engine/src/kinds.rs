@@ -2,6 +2,8 @@
 //!
 //! Invariant: every kind is in its list `ALL`, by which the program names, reads and lists it.
 
+use paceline_kernel::HeapKind;
+
 /// The synchronization protocol of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -75,6 +77,14 @@ impl QueueKind {
         ),
         (Self::Bucket, "bucket", "buckets of simulated time: the fastest, and the default"),
     ];
+
+    /// Which heap it is, if it is one.
+    pub(crate) fn heap(self) -> HeapKind {
+        match self {
+            Self::EnhancedHeap => HeapKind::Enhanced,
+            Self::Heap | Self::Bucket => HeapKind::Binary,
+        }
+    }
 
     /// The name used in scenario files.
     pub fn name(self) -> &'static str {

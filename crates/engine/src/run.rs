@@ -13,7 +13,7 @@ mod together;
 
 use std::sync::Arc;
 
-use paceline_kernel::{BucketQueue, EnhancedHeap, Heap, LpId, Model, Time};
+use paceline_kernel::{AnyHeap, BucketQueue, LpId, Model, Time};
 use thiserror::Error;
 
 pub use build::default_federates;
@@ -71,8 +71,7 @@ pub enum SendError {
 
 /// The legs of a run, with its kind of queue.
 enum Legs<M: Model> {
-    Heap(Course<M, Heap<M::Event>>),
-    EnhancedHeap(Course<M, EnhancedHeap<M::Event>>),
+    Heap(Course<M, AnyHeap<M::Event>>),
     Bucket(Course<M, BucketQueue<M::Event>>),
 }
 
@@ -81,7 +80,6 @@ macro_rules! each {
     ($legs:expr, $course:ident => $act:expr) => {
         match $legs {
             Legs::Heap($course) => $act,
-            Legs::EnhancedHeap($course) => $act,
             Legs::Bucket($course) => $act,
         }
     };
@@ -153,8 +151,9 @@ impl<M: Model> Run<M> {
         simulation.tracing.begin();
         simulation.publishing.begin();
         let legs = match simulation.queue {
-            QueueKind::Heap => Legs::Heap(build::build(&simulation, resumed, outsiders)?),
-            QueueKind::EnhancedHeap => Legs::EnhancedHeap(build::build(&simulation, resumed, outsiders)?),
+            QueueKind::Heap | QueueKind::EnhancedHeap => {
+                Legs::Heap(build::build(&simulation, resumed, outsiders)?)
+            }
             QueueKind::Bucket => Legs::Bucket(build::build(&simulation, resumed, outsiders)?),
         };
         Ok(Self { simulation, legs, entrance: Arc::default(), failed: false })

@@ -40,7 +40,7 @@ pub use partition::Partition;
 pub use protocol::{
     DistanceWindows, Distances, Effort, Gvt, GvtKind, LinkError, Links, MovingWindow, Promise, Windows,
 };
-pub use queue::{BucketQueue, EnhancedHeap, EventQueue, Heap};
+pub use queue::{AnyHeap, BucketQueue, EnhancedHeap, EventQueue, Heap, HeapKind};
 pub use rng::Rng;
 pub use shown::same_lines;
 pub use time::Time;

@@ -4,6 +4,7 @@
 //! in runs of ascending times (ARTIS paper, section 7); [`BucketQueue`] hands out whole windows at the cost of an append and a read per event.
 //! All give the same events in the same total order; they differ in cost only.
 
+mod any_heap;
 mod bucket;
 mod chunks;
 mod enhanced_heap;
@@ -11,11 +12,12 @@ mod heap;
 #[cfg(test)]
 mod test;
 
+pub use any_heap::{AnyHeap, HeapKind};
 pub use bucket::BucketQueue;
 pub use enhanced_heap::EnhancedHeap;
 pub use heap::Heap;
 
-use crate::{Event, Time};
+use crate::{Event, Settings, Time};
 
 /// A set of pending events.
 ///
@@ -28,6 +30,14 @@ use crate::{Event, Time};
 pub trait EventQueue<E>: Send {
     /// An empty queue for a federate whose windows are about `window` wide ([`Time::ZERO`] where there are none).
     fn with_window(window: Time) -> Self;
+
+    /// An empty queue for a federate of a run with these settings.
+    fn with_settings(settings: Settings) -> Self
+    where
+        Self: Sized,
+    {
+        Self::with_window(settings.window)
+    }
 
     /// Takes in an event. Any time is allowed, also before events already given out.
     fn push(&mut self, event: Event<E>);

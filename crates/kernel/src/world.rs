@@ -101,7 +101,7 @@ impl<M: Model> World<M> {
             parts[partition.place(crate::LpId(lp as u32)).0 as usize].push(content);
         }
         let deal = |(id, lps)| {
-            let queue = Q::with_window(settings.window);
+            let queue = Q::with_settings(settings);
             if is_present(id as u32) {
                 Federate::with_lps(model, partition, settings, id as u32, lps, queue)
             } else {

@@ -230,7 +230,7 @@ fn loads_are_the_time_that_events_take_not_their_number() {
     let ticks = Arc::new(AtomicU64::new(0));
     let model = Ticking(Arc::clone(&ticks));
     let partition = model.partition(4);
-    let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::secs(1) };
+    let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::secs(1), ..Settings::default() };
     let mut federates =
         Federate::<Ticking, BucketQueue<()>>::build(&model, &partition, settings).expect("no rule is broken");
     for federate in &mut federates {

@@ -170,7 +170,7 @@ fn cases(zero: bool) -> Rollbacks {
         let mesh = Mesh::draw(case, zero);
         let mut rng = Rng::new(case, 0x7761_7270);
         let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(case) };
-        let settings = Settings { seed: case, ties, window: mesh.lookahead() };
+        let settings = Settings { seed: case, ties, window: mesh.lookahead(), ..Settings::default() };
         let until = mesh.until();
         let reference = sequential(&mesh, settings, until);
         for saving in [Saving::Copy, Saving::Periodic, Saving::Undo] {
@@ -229,7 +229,8 @@ fn nobody_runs_away_while_gvt_stands_still_and_the_budget_holds() {
         if mesh.lps() < 2 {
             continue;
         }
-        let settings = Settings { seed: case, ties: TieBreak::Fixed, window: mesh.lookahead() };
+        let settings =
+            Settings { seed: case, ties: TieBreak::Fixed, window: mesh.lookahead(), ..Settings::default() };
         let partition = mesh.partition(2);
         let mut federates =
             Federate::<Mesh, Heap<Hop>>::build(&mesh, &partition, settings).expect("keeps the rules");
@@ -267,7 +268,8 @@ fn the_times_of_a_federate_are_the_least_of_its_lps() {
     for case in 0..100 {
         let mesh = Mesh::draw(case, false);
         let mut rng = Rng::new(case, 0x7469_6d65);
-        let settings = Settings { seed: case, ties: TieBreak::Fixed, window: mesh.lookahead() };
+        let settings =
+            Settings { seed: case, ties: TieBreak::Fixed, window: mesh.lookahead(), ..Settings::default() };
         let partition = mesh.partition(1 + rng.below(u64::from(mesh.lps())) as u32);
         let mut federates =
             Federate::<Mesh, Heap<Hop>>::build(&mesh, &partition, settings).expect("keeps the rules");

@@ -117,7 +117,8 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
         _ => None,
     };
     let is_present = |federate| peers.as_ref().is_none_or(|peers| peers.owns(federate));
-    let settings = Settings { seed: *seed, ties: *ties, window: way.window(model) };
+    let settings =
+        Settings { seed: *seed, ties: *ties, window: way.window(model), heap: simulation.queue.heap() };
     let resumed_events = resumed.as_ref().map_or(0, World::events);
     if protocol.speculates() || *protocol == Protocol::Auto {
         simulation.speculation.check(model, dealt.largest())?;

@@ -12,7 +12,8 @@ fn drive<Q: EventQueue<<Mesh as Model>::Event>>(case: u64) -> (Digest, u64) {
     let mesh = Mesh::draw(case, false);
     let mut rng = Rng::new(case, 0x6765_6172);
     let partition = mesh.partition(1 + rng.below(u64::from(mesh.lps())) as u32);
-    let settings = Settings { seed: case, ties: TieBreak::Fixed, window: mesh.lookahead() };
+    let settings =
+        Settings { seed: case, ties: TieBreak::Fixed, window: mesh.lookahead(), ..Settings::default() };
     let mut federates =
         Federate::<Mesh, Q>::build(&mesh, &partition, settings).expect("the model keeps the rules");
     let mut outbox = Outbox::new(partition.federates());

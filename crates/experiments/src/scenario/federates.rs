@@ -130,7 +130,8 @@ impl Federates {
             let problem = format!("{lps} LPs cannot be dealt to {processes} federates");
             return Err(section.refuse("count", problem, format!("at most {}", partition.federates())));
         }
-        let settings = Settings { seed, ties: TieBreak::Fixed, window: model.lookahead() };
+        let window = model.lookahead();
+        let settings = Settings { seed, ties: TieBreak::Fixed, window, ..Settings::default() };
         federates(Arc::clone(model), partition, settings, self.guests.clone(), first).map_err(|error| {
             let (key, allowed) = match &error {
                 FederatesError::NoLookahead => {

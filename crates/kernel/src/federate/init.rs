@@ -3,10 +3,10 @@
 use super::{Batch, Cancelled, Federate, Place};
 use crate::context::{LpCore, Rules};
 use crate::world::Lp;
-use crate::{Context, Digest, EventQueue, Fault, LpId, Model, Outbox, Partition, TieBreak, Time};
+use crate::{Context, Digest, EventQueue, Fault, HeapKind, LpId, Model, Outbox, Partition, TieBreak, Time};
 
 /// What all federates of a run have in common besides the model.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
     /// Seed of all random streams.
     pub seed: u64,
@@ -14,6 +14,8 @@ pub struct Settings {
     pub ties: TieBreak,
     /// How wide the windows will be; zero for one event at a time. Only a hint to the queue.
     pub window: Time,
+    /// Which heap, where the queue is an [`AnyHeap`](crate::AnyHeap).
+    pub heap: HeapKind,
 }
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
@@ -39,7 +41,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let members = partition.members(id);
         let rules = rules(model, settings);
         let (mut sent, mut fault) = (Vec::new(), None);
-        let (mut lps, mut queue) = (Vec::with_capacity(members.len()), Q::with_window(settings.window));
+        let (mut lps, mut queue) = (Vec::with_capacity(members.len()), Q::with_settings(settings));
         for &lp in &members {
             let mut cx = Context::new(model, &rules, lp, LpCore::default(), &mut sent, &mut fault);
             let state = model.init(lp, &mut cx);

@@ -90,7 +90,7 @@ enum Driver<M: Model> {
 ///
 /// let model = Arc::new(Pair);
 /// let partition = Arc::new(model.partition(2));
-/// let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: model.lookahead() };
+/// let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: model.lookahead(), ..Settings::default() };
 /// let guests = GuestSettings {
 ///     until: Time::secs(100),
 ///     reduction: Reduction::Butterfly,

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 type Federates<M> = Vec<Federate<M, BucketQueue<<M as Model>::Event>>>;
 
 fn settings<M: Model>(model: &M) -> Settings {
-    Settings { seed: 5, ties: TieBreak::Fixed, window: model.lookahead() }
+    Settings { seed: 5, ties: TieBreak::Fixed, window: model.lookahead(), ..Settings::default() }
 }
 
 /// Runs everything before `until`.

@@ -6,7 +6,8 @@ use paceline_models::phold::{Destination, Phold};
 /// Drives one federate per part and gives back (events run, events that left their part).
 fn drive(phold: &Phold, parts: u32, until: Time) -> (u64, u64) {
     let partition = Partition::runs(phold.lps, parts);
-    let settings = Settings { seed: 5, ties: TieBreak::Fixed, window: phold.lookahead };
+    let settings =
+        Settings { seed: 5, ties: TieBreak::Fixed, window: phold.lookahead, ..Settings::default() };
     let mut federates =
         Federate::<_, BucketQueue<()>>::build(phold, &partition, settings).expect("PHOLD keeps the rules");
     let population: u64 = (0..phold.lps).map(|lp| phold.messages(lp)).sum();

@@ -120,7 +120,8 @@ mod test {
 
     #[test]
     fn packets_hold_what_was_sent_in_its_order() {
-        let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::secs(1) };
+        let settings =
+            Settings { seed: 1, ties: TieBreak::Fixed, window: Time::secs(1), ..Settings::default() };
         let mut outbox = Outbox::new(2);
         Federate::<_, Heap<u64>>::start(&Counts, &Partition::runs(2, 2), settings, 0, &mut outbox)
             .expect("it keeps the rules");

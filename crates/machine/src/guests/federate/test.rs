@@ -151,7 +151,7 @@ fn case(
 ) -> (Outcome<<Mesh as Model>::Output>, Vec<Seen>) {
     let mesh = Arc::new(Mesh::draw(number, zero));
     let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(number) };
-    let settings = Settings { seed: number, ties, window: mesh.lookahead() };
+    let settings = Settings { seed: number, ties, window: mesh.lookahead(), ..Settings::default() };
     let partition = Arc::new(mesh.partition(1 + rng.below(u64::from(mesh.lps())) as u32));
     let guests = draw(rng, &mesh, sync);
     let what = format!("case {number}: {guests:?}, {} federates", partition.federates());

@@ -71,7 +71,7 @@ pub fn drive(model: &Traffic, until: Time) -> (Output, Vec<Stop>) {
 /// Runs `model` up to `until`, one event after the other.
 pub fn run<M: Model>(model: &M, until: Time) -> M::Output {
     let partition = Partition::runs(model.lps(), 1);
-    let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::ZERO };
+    let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::ZERO, ..Settings::default() };
     let built = Federate::<M, Heap<M::Event>>::build(model, &partition, settings);
     let mut federate = built.expect("the start breaks no rule").remove(0);
     let mut outbox = paceline_kernel::Outbox::new(1);
