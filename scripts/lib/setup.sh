@@ -50,7 +50,7 @@ apt_install() {
     say "Installing $* ..."
     log=$(mktemp)
     if ! as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y --no-install-recommends --no-remove "$@" >"$log" 2>&1 </dev/null; then
+        apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends --no-remove "$@" >"$log" 2>&1 </dev/null; then
         tail -n 15 "$log" >&2
         rm -f "$log"
         return 1

@@ -44,12 +44,12 @@ fn psxplus() -> impl Strategy<Value = Plugin> {
 
 #[test]
 fn psxplus_decides_as_its_policy() {
-    decides_alike(2000, psxplus());
+    decides_alike(psxplus());
 }
 
 #[test]
 fn psx_decides_as_its_policy() {
-    decides_alike(2000, psx());
+    decides_alike(psx());
 }
 
 #[test]

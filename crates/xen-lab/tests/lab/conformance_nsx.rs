@@ -33,7 +33,7 @@ fn nsx() -> impl Strategy<Value = Plugin> {
 
 #[test]
 fn nsx_decides_as_its_policy() {
-    decides_alike(2000, nsx());
+    decides_alike(nsx());
 }
 
 #[test]

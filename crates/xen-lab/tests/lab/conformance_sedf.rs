@@ -20,17 +20,17 @@ fn plugin(name: &'static str) -> impl Strategy<Value = Plugin> {
 
 #[test]
 fn sedf_decides_as_its_policy() {
-    decides_alike(2000, plugin("sedf"));
+    decides_alike(plugin("sedf"));
 }
 
 #[test]
 fn csde_decides_as_its_policy() {
-    decides_alike(2000, plugin("csde"));
+    decides_alike(plugin("csde"));
 }
 
 #[test]
 fn csdd_decides_as_its_policy() {
-    decides_alike(2000, plugin("csdd"));
+    decides_alike(plugin("csdd"));
 }
 
 #[test]
