@@ -37,7 +37,8 @@ fn the_readme_shows_the_example_that_is_compiled() {
 
 #[test]
 fn every_place_that_a_page_names_exists() {
-    let folders = ["crates/", "fuzz/", "scenarios/", "scripts/", ".ci/"];
+    let folders =
+        ["crates/", "docs/", "examples/", "fuzz/", "linux/", "python/", "scenarios/", "scripts/", "xen/"];
     for page in ["README.md", "ARCHITECTURE.md"] {
         let text = read(page);
         let places =

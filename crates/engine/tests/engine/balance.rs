@@ -37,7 +37,7 @@ impl Case {
     /// A run under `protocol` and otherwise any settings that pauses often, with a description.
     fn run(&mut self, protocol: Protocol) -> (Simulation<Mesh>, String) {
         let rng = &mut self.rng;
-        let queue = QueueKind::ALL[rng.below(3) as usize].0;
+        let queue = QueueKind::ALL[rng.below(QueueKind::ALL.len() as u64) as usize].0;
         let federates = 2 + rng.below(u64::from(self.mesh.lps()) - 1) as u32;
         let (threads, events) = ([1, 2, 8][rng.below(3) as usize], 1 + rng.below(20));
         let speculation = speculation(rng, self.mesh.lps());

@@ -20,7 +20,7 @@ fn agree(case: u64, zero: bool, protocols: &[Protocol]) {
         .expect("the model keeps the rules");
     let reference = facts(reference);
     for protocol in protocols {
-        let queue = QueueKind::ALL[rng.below(3) as usize].0;
+        let queue = QueueKind::ALL[rng.below(QueueKind::ALL.len() as u64) as usize].0;
         let federates = 1 + rng.below(u64::from(mesh.lps())) as u32;
         let threads = [1, 1, 2, 3, 8][rng.below(5) as usize];
         // Half of the runs with workers that dawdle.

@@ -40,7 +40,7 @@ fn cases(zero: bool) -> Rollbacks {
             if zero && protocol == Protocol::Mixed {
                 continue;
             }
-            let queue = QueueKind::ALL[rng.below(3) as usize].0;
+            let queue = QueueKind::ALL[rng.below(QueueKind::ALL.len() as u64) as usize].0;
             let federates = 1 + rng.below(u64::from(mesh.lps())) as u32;
             let threads = [1, 2, 2, 3, 8][rng.below(5) as usize];
             let speculation = speculation(&mut rng, mesh.lps());

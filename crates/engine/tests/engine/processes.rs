@@ -62,7 +62,7 @@ impl Way {
             processes,
             federates: processes + rng.below(1 + most) as u32,
             threads: (0..processes).map(|_| 1 + rng.below(3) as u32).collect(),
-            queue: QueueKind::ALL[rng.below(3) as usize].0,
+            queue: QueueKind::ALL[rng.below(QueueKind::ALL.len() as u64) as usize].0,
             leg_events: rng.chance(0.3).then(|| 1 + rng.below(30)),
             cuts,
             network: rng.chance(0.7).then(|| rng.u64()),
