@@ -35,7 +35,7 @@ pub const CONSTANTS: &[Constant] = &[
         "psx.send",
         6_000,
         "ns",
-        "a small TCP message out of a paravirtual guest: system call, stack, front-end (Cherkasova and Gardner, 2005: tens of thousands of cycles a packet over all sides)",
+        "a small TCP message out of a paravirtual guest: system call, stack, front-end (an estimate: tens of thousands of cycles a packet over all sides)",
     ),
     constant("psx.receive", 6_000, "ns", "the same on its way in, with the virtual interrupt"),
     constant(

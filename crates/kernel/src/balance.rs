@@ -7,7 +7,7 @@
 //! sampled: the messages pending at a look show which LPs send to each other. Both are gathered over several looks, and each
 //! look halves the weight of the earlier ones.
 //!
-//! [`improve`] changes a table of owners by the measured loads and messages (ARTIS paper, section 2, names both as the goals
+//! [`improve`] changes a table of owners by the measured loads and messages (ARTIS paper, section 3, names both as the goals
 //! of a partition that adapts while a run goes on). Invariants: the same input gives the same table; no federate becomes empty;
 //! the largest load of a federate never rises above what is allowed by [`LOAD_SLACK`] or [`TALK_SLACK`], or what it was.
 

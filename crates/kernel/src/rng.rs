@@ -1,6 +1,6 @@
 //! Random numbers that belong to one LP, count their draws and therefore run backwards as well as forwards.
 //!
-//! A draw is a pure function of (seed, LP, number of the draw): the mixing function of wyhash (Wang Yi, 2019), two
+//! A draw is a pure function of (seed, LP, number of the draw): the mixing function of wyhash (Wang Yi, 2019, in its form since 2020), two
 //! 64 x 64 -> 128 bit multiplications. Streams of different LPs do not depend on each other, and nothing depends on
 //! which thread or federate runs the LP. To undo `n` draws is to subtract `n` from the counter.
 //!

@@ -45,8 +45,9 @@ pub struct Costs {
 }
 
 impl Default for Costs {
-    /// Round figures for a server of 2010: tens of kilocycles a packet a side (Cherkasova and Gardner, 2005, cited
-    /// by the co-scheduling thesis), some microseconds a switch with its cold cache.
+    /// Estimates for a server of 2010: tens of thousands of cycles a packet over all sides, some microseconds a switch with its cold
+    /// cache. Cherkasova and Gardner (2005, cited by the co-scheduling thesis) measured which share of a core such packets take, not how
+    /// many cycles each.
     fn default() -> Self {
         Self {
             decision_ns: 500,

@@ -112,10 +112,10 @@ fn cited(part: &str) -> Option<String> {
     let by_author = part.split_once(", ").is_some_and(|(first, _)| first.starts_with(char::is_uppercase));
     let is_year = |word: &str| word.len() == 4 && (word.starts_with("19") || word.starts_with("20"));
     let words: Vec<&str> = part.split(' ').collect();
-    let year = words.iter().position(|word| is_year(word.trim_end_matches(',')));
+    let year = words.iter().position(|word| is_year(word.trim_end_matches([',', ':'])));
     let is_name = |word: &&str| word.starts_with(char::is_uppercase) || ["and", "et", "al.,"].contains(word);
     if let Some(year) = year.filter(|year| by_author && words[..*year].iter().all(is_name)) {
-        return Some(words[..=year].join(" ").trim_end_matches(',').to_owned());
+        return Some(words[..=year].join(" ").trim_end_matches([',', ':']).to_owned());
     }
     let (name, place) = part.split_once(", section")?;
     let is_place = place

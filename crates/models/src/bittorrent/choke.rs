@@ -1,4 +1,5 @@
-//! Which peers a peer serves: the choke algorithm (Cohen, 2003, section 3).
+//! Which peers a peer serves: the choke algorithm (Cohen, 2003, section 3), with the later rule for
+//! seeds (Legout et al., 2005).
 //!
 //! In every round a peer that downloads unchokes those that are fastest to it, and one more drawn from the others, the optimistic
 //! unchoke, another one after every third round. A peer that has the whole file serves those whose turn is longest ago.

@@ -1,4 +1,5 @@
-//! What a peer has of the file, and which piece it downloads next: the piece selection of BitTorrent (Cohen, 2003, section 2.4).
+//! What a peer has of the file, and which piece it downloads next: the piece selection of BitTorrent (Cohen, 2003, section 2.4; that the
+//! first four pieces are drawn at random: Legout et al., 2005).
 //!
 //! Invariant: the downloads of a piece are those that have begun and not ended; whoever completes a piece ends all of them.
 
