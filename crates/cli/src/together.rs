@@ -78,6 +78,13 @@ pub fn begin(
     let hosts = arguments.hosts()?;
     let processes = arguments.processes.unwrap_or(1) + hosts.iter().map(|host| host.processes).sum::<u32>();
     if processes <= 1 {
+        #[cfg(not(feature = "mpi"))]
+        if let Some(ranks) = ranks_of_launcher() {
+            return Err(Failure::Together(format!(
+                "started {ranks} times, by mpirun or srun, but this program was built without MPI: build it with `--features mpi`, or start \
+                 one process with `--processes {ranks}`"
+            )));
+        }
         return Ok(None);
     }
     let failed = |error: &dyn std::fmt::Display| Failure::Together(error.to_string());
@@ -90,10 +97,13 @@ pub fn begin(
     let words = arguments.secret_words()?;
     let settings =
         settings(&words, arguments.link)?.silence_limit(arguments.silence).time_limit(arguments.within);
-    let coordinator = Coordinator::listen(arguments.listen.as_str(), processes, &settings)
+    let mut coordinator = Coordinator::listen(arguments.listen.as_str(), processes, &settings)
         .map_err(|error| failed(&error))?;
     let here = arguments.started_here();
     let workers = Workers::start(coordinator.address(), here, &hosts, &words, arguments)?;
+    for (end, what) in workers.ends() {
+        coordinator.watch(end, what);
+    }
     if workers.len() + 1 < processes {
         let address = coordinator.address();
         eprintln!("Waiting for {} more: paceline join {address}", processes - 1 - workers.len());
@@ -101,6 +111,13 @@ pub fn begin(
     let mesh = coordinator.gather(&charge).map_err(|error| failed(&error))?;
     let (transport, silence) = (Arc::new(mesh), arguments.silence);
     Ok(Some(Together { transport, silence, workers: Some(workers) }))
+}
+
+/// How many processes an MPI launcher has started, if it has started this one and it is not the only one.
+#[cfg(not(feature = "mpi"))]
+fn ranks_of_launcher() -> Option<u32> {
+    let number = |name| std::env::var(name).ok().and_then(|value| value.parse::<u32>().ok());
+    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"].into_iter().find_map(number).filter(|ranks| *ranks > 1)
 }
 
 fn settings(words: &[u8], link: arguments::Link) -> Result<Settings, Failure> {

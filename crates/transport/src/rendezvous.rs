@@ -178,6 +178,9 @@ pub enum RendezvousError {
         /// Who came and was refused.
         refusals: Vec<Refusal>,
     },
+    /// A process that was watched ([`Coordinator::watch`]) ended before all had joined.
+    #[error("{0} ended before it had joined the run")]
+    Ended(String),
     /// A process was lost before the run began.
     #[error("process {rank}: {error}")]
     Peer {

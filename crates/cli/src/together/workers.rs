@@ -4,6 +4,7 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,8 @@ use crate::failure::Failure;
 
 /// See the module.
 pub struct Workers {
-    children: Vec<Child>,
+    /// Each with what it is.
+    children: Vec<(Child, String)>,
     /// How long they may take to end after the run has: as long as they may take to notice that.
     linger: Duration,
 }
@@ -41,14 +43,14 @@ impl Workers {
         for _ in 0..here {
             let mut command = Command::new(&program);
             command.arg("join").arg(address.to_string()).args(["--secret", "-"]).args(options);
-            workers.spawn(command, Some(words), "more of this program")?;
+            workers.spawn(command, Some(words), "a process of this program")?;
         }
         for host in hosts {
             for _ in 0..host.processes {
                 let mut command = Command::new("ssh");
                 command.args(["-o", "BatchMode=yes", "--", &host.name, "paceline", "join"]);
                 command.arg(address.to_string()).args(["--secret", "-"]).args(options);
-                workers.spawn(command, Some(words), &format!("ssh {}", host.name))?;
+                workers.spawn(command, Some(words), &format!("ssh to {}", host.name))?;
             }
         }
         Ok(workers)
@@ -59,8 +61,13 @@ impl Workers {
         command.stdin(Stdio::piped()).stdout(Stdio::null());
         let mut child = command.spawn().map_err(failed)?;
         let written = child.stdin.take().zip(words).map(|(mut input, words)| input.write_all(words));
-        self.children.push(child);
+        self.children.push((child, what.to_owned()));
         written.transpose().map(drop).map_err(failed)
+    }
+
+    /// For each of them, what becomes readable when it ends, and what it is.
+    pub fn ends(&self) -> impl Iterator<Item = (OwnedFd, String)> {
+        self.children.iter().filter_map(|(child, what)| Some((end_of(child)?, what.clone())))
     }
 
     /// How many there are.
@@ -72,7 +79,7 @@ impl Workers {
 impl Drop for Workers {
     fn drop(&mut self) {
         let by = Instant::now() + self.linger;
-        for child in &mut self.children {
+        for (child, _) in &mut self.children {
             wait_until(child, by);
             // One that has ended is not there any more.
             let _ = child.kill();
@@ -81,11 +88,15 @@ impl Drop for Workers {
     }
 }
 
+/// What becomes readable when a process ends.
+fn end_of(child: &Child) -> Option<OwnedFd> {
+    pidfd_open(Pid::from_raw(child.id() as i32)?, PidfdFlags::empty()).ok()
+}
+
 /// Waits for a process to end, at most until `by`.
 fn wait_until(child: &Child, by: Instant) {
-    let Some(pid) = Pid::from_raw(child.id() as i32) else { return };
     // A system that cannot tell has it killed.
-    let Ok(ended) = pidfd_open(pid, PidfdFlags::empty()) else { return };
+    let Some(ended) = end_of(child) else { return };
     let left = by.saturating_duration_since(Instant::now());
     let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
     let _ = poll(&mut [PollFd::new(&ended, PollFlags::IN)], Some(&timeout));

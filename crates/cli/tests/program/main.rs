@@ -5,6 +5,7 @@ mod control;
 mod determinism;
 mod faults;
 mod golden;
+mod hosts;
 #[cfg(target_os = "linux")]
 mod lvt;
 mod machine;

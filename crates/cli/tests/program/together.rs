@@ -116,7 +116,7 @@ fn digests_are_those_of_one_process() {
     let ways = PROTOCOLS.iter().flat_map(|protocol| links.map(|link| (protocol, link)));
     for (number, (protocol, (link, kind))) in ways.enumerate() {
         // The first twelve are those of two and four processes; by default each of them is run once.
-        let combinations = [2, 4, 1]
+        let combinations = [2, 4, 1, 8]
             .into_iter()
             .flat_map(|processes| [0, 1, 2].map(|model| (model, processes)))
             .flat_map(|(model, processes)| [1, 2].map(|threads| (model, processes, threads)));

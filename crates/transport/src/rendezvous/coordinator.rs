@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use super::gate::Gate;
@@ -58,6 +59,12 @@ impl Coordinator {
     /// Where it listens: what the others are to join.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Ends [`Coordinator::gather`] with [`RendezvousError::Ended`] if `end` becomes readable while it waits for others to join: a pidfd of a
+    /// process that was started to join, as a rule. `what` names that process.
+    pub fn watch(&mut self, end: OwnedFd, what: impl Into<String>) {
+        self.gate.watch(end, what.into());
     }
 
     /// Waits for the others, gives each a rank and `charge`, and returns when all are joined to each other.

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::time::Timespec;
 
-use super::Refusal;
 use super::message::{self, Message};
+use super::{Refusal, RendezvousError};
 use crate::tcp::handshake::{Credentials, HandshakeError, accept};
 use crate::tcp::link::Link;
 
@@ -47,6 +47,8 @@ pub(super) struct Gate {
     bell: Arc<OwnedFd>,
     outcomes: Receiver<Outcome>,
     refusals: Vec<Refusal>,
+    /// What ends the wait when it becomes readable, and what that is.
+    watched: Vec<(OwnedFd, String)>,
 }
 
 impl Gate {
@@ -55,8 +57,8 @@ impl Gate {
         listener.set_nonblocking(true)?;
         let (sender, outcomes) = channel();
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let (at_work, refusals) = (VecDeque::new(), Vec::new());
-        Ok(Self { listener, credentials, at_work, count: 0, sender, bell, outcomes, refusals })
+        let (at_work, refusals, watched) = (VecDeque::new(), Vec::new(), Vec::new());
+        Ok(Self { listener, credentials, at_work, count: 0, sender, bell, outcomes, refusals, watched })
     }
 
     pub(super) fn address(&self) -> io::Result<SocketAddr> {
@@ -74,8 +76,13 @@ impl Gate {
         }
     }
 
+    /// From now on, [`Gate::next`] ends when `end` becomes readable.
+    pub(super) fn watch(&mut self, end: OwnedFd, what: String) {
+        self.watched.push((end, what));
+    }
+
     /// The next connection that belongs here, or none by `by`.
-    pub(super) fn next(&mut self, by: Instant) -> io::Result<Option<Guest>> {
+    pub(super) fn next(&mut self, by: Instant) -> Result<Option<Guest>, RendezvousError> {
         loop {
             while let Ok((number, address, outcome)) = self.outcomes.try_recv() {
                 self.at_work.retain(|(other, _)| *other != number);
@@ -92,18 +99,23 @@ impl Gate {
                 Ok((socket, address)) => self.begin(socket, address, by)?,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     let left = Timespec::try_from(left).map_err(io::Error::other)?;
-                    let sources = &mut [
+                    let mut sources = vec![
                         PollFd::new(&self.listener, PollFlags::IN),
                         PollFd::new(&*self.bell, PollFlags::IN),
                     ];
+                    sources.extend(self.watched.iter().map(|(end, _)| PollFd::new(end, PollFlags::IN)));
                     // A signal ends it early, and nobody may have rung: then there is nothing yet.
-                    let _ = poll(sources, Some(&left));
+                    let _ = poll(&mut sources, Some(&left));
+                    let ended = sources[2..].iter().position(|end| !end.revents().is_empty());
+                    if let Some(ended) = ended {
+                        return Err(RendezvousError::Ended(self.watched[ended].1.clone()));
+                    }
                     let _ = rustix::io::read(&*self.bell, &mut [0_u8; 8]);
                 }
                 // The other side has given up meanwhile.
                 Err(error)
                     if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
-                Err(error) => return Err(error),
+                Err(error) => return Err(error.into()),
             }
         }
     }
