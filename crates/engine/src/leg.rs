@@ -15,7 +15,7 @@ use crate::cores;
 use crate::optimistic::Optimistic;
 use crate::outcome::Outcome;
 use crate::outside::{Outsiders, Start, seat, timed};
-use crate::peers::Peers;
+use crate::peers::{Misfit, Peers};
 use crate::pool::{Board, Crew};
 use crate::seat::Federates;
 use crate::windowed::{Bounds, Windowed};
@@ -57,7 +57,7 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
     // Nothing happens before this, in any process.
     let least = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX).min(outsiders.next());
     let least = match peers {
-        Some(peers) => peers.settle(least, None, |_| Ok(()))?.least,
+        Some(peers) => peers.settle(least, None, Misfit::stray)?.least,
         None => least,
     };
     let start = Start { reached, least, workers: threads, peers };
@@ -66,7 +66,7 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
         let seated = seat(simulation, partition, federates, outsiders, start, inside);
         timed(seated.answers.clone(), limited, || {
             let board = Windowed::new(simulation, partition, seated, bounds, until);
-            work(simulation, threads, crew, &board)?;
+            work(simulation, start, crew, &board)?;
             Ok(board.finish(outsiders))
         })
     };
@@ -91,7 +91,7 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
             let seated = seat(simulation, partition, federates, outsiders, start, warp);
             timed(seated.answers.clone(), limited, || {
                 let board = Optimistic::new(simulation, until, width, partition, seated);
-                work(simulation, threads, crew, &board)?;
+                work(simulation, start, crew, &board)?;
                 Ok(board.finish(outsiders))
             })
         }
@@ -102,24 +102,25 @@ pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
             let seated = seat(simulation, partition, federates, outsiders, start, inside);
             timed(seated.answers.clone(), limited, || {
                 let board = Channelled::new(simulation, partition, seated, links, until);
-                work(simulation, threads, crew, &board)?;
+                work(simulation, start, crew, &board)?;
                 Ok(board.finish(outsiders))
             })
         }
     }
 }
 
-/// Lets `threads` workers work on `board`.
+/// Lets workers work on `board`.
 fn work<'a, M: Model>(
     simulation: &'a Simulation<M>,
-    threads: u32,
+    start: Start<'_, M>,
     crew: &mut Crew,
     board: &impl Board<'a>,
 ) -> Result<(), RunError> {
     let Simulation { pin, tracing, publishing, monitor, .. } = simulation;
-    crew.work(board, threads as usize, tracing, publishing, simulation.speculation.chaos, |worker| {
+    let (workers, before) = (start.workers as usize, start.peers.map_or(0, Peers::threads_before));
+    crew.work(board, workers, tracing, publishing, simulation.speculation.chaos, |worker| {
         monitor.workers().push(cores::leader());
-        if *pin { cores::pin(worker) } else { Ok(()) }
+        if *pin { cores::pin(before as usize + worker) } else { Ok(()) }
     })
 }
 

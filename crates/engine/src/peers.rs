@@ -70,6 +70,8 @@ pub(crate) struct Peers<M: Model> {
     partition: Partition,
     /// Which process has each federate.
     owners: Vec<u32>,
+    /// Threads of the processes of lower ranks.
+    threads_before: u32,
     outgoing: Vec<Apart<Mutex<Outgoing>>>,
     arrived: Apart<Mutex<Arrived<M>>>,
     /// Whoever has it handles what has arrived.
@@ -93,6 +95,11 @@ impl Misfit {
     /// Of a message that another protocol would have.
     pub(crate) fn protocol() -> Self {
         Self("a message that does not fit the protocol".into())
+    }
+
+    /// Of a message between two legs, where none may come.
+    pub(crate) fn stray<M: Model>(_: Delivery<M>) -> Result<(), Self> {
+        Err(Self("a message arrived while the run stood still".into()))
     }
 }
 
@@ -121,6 +128,7 @@ impl<M: Model> Peers<M> {
             codec,
             partition: Partition::runs(0, 1),
             owners: Vec::new(),
+            threads_before: 0,
         }
     }
 
@@ -133,12 +141,18 @@ impl<M: Model> Peers<M> {
             return Err(PeersError::new(federates, PeersErrorKind::Idle { federates, ranks }));
         }
         (self.partition, self.owners) = (partition.clone(), owners(federates, threads));
+        self.threads_before = threads.iter().take(self.rank() as usize).sum();
         Ok(())
     }
 
     /// The error of a request of `what`.
     pub(crate) fn cannot(&self, what: &'static str) -> PeersError {
         PeersError::new(self.rank(), PeersErrorKind::Unsupported(what))
+    }
+
+    /// Threads of the processes of lower ranks: where threads are pinned, those of this process come after them.
+    pub(crate) fn threads_before(&self) -> u32 {
+        self.threads_before
     }
 
     /// The rank of this process.

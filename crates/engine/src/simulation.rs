@@ -187,7 +187,7 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Pins worker threads to cores, one after the other.
+    /// Pins worker threads to cores, one after the other; where the run has several processes, in the order of their ranks.
     pub fn pin(mut self, pin: bool) -> Self {
         self.pin = pin;
         self

@@ -12,8 +12,7 @@ use paceline_transport::Transport;
 use serde::{Deserialize, Serialize};
 
 use super::course::Course;
-use crate::monitor::Halt;
-use crate::peers::{Codec, Joined, Peers, PeersError, PeersErrorKind, Pulse, Terms};
+use crate::peers::{Codec, Joined, Misfit, Peers, PeersError, PeersErrorKind, Pulse, Terms};
 use crate::{Protocol, RunError, Simulation};
 
 /// How a run joins other processes, from its settings until it starts.
@@ -128,7 +127,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
     /// The least time of all processes, of which `own` is that of this one.
     pub(super) fn least_of_all(&self, own: Time) -> Result<Time, RunError> {
         match &self.peers {
-            Some(peers) => Ok(peers.settle(own, None, |_| Ok(()))?.least),
+            Some(peers) => Ok(peers.settle(own, None, Misfit::stray)?.least),
             None => Ok(own),
         }
     }
@@ -136,9 +135,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
     /// Whether any process says so.
     pub(super) fn any(&self, own: bool) -> Result<bool, RunError> {
         match &self.peers {
-            Some(peers) => {
-                Ok(peers.settle(Time::MAX, own.then_some(Halt::Pause), |_| Ok(()))?.halt.is_some())
-            }
+            Some(peers) => Ok(peers.exchange(&own)?.contains(&true)),
             None => Ok(own),
         }
     }
