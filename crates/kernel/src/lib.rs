@@ -15,6 +15,7 @@ mod fault;
 mod federate;
 mod model;
 mod outbox;
+mod outputs;
 mod part;
 mod partition;
 mod protocol;
@@ -35,6 +36,7 @@ pub use federate::{
 };
 pub use model::{Channels, LpId, Model, Undo, UndoFn};
 pub use outbox::{Mail, Outbox, Receipt};
+pub use outputs::Outputs;
 pub use part::Part;
 pub use partition::Partition;
 pub use protocol::{

@@ -25,6 +25,7 @@ pub(crate) struct Lp<S> {
 
 /// What a run has committed before its federates were dealt; the default for a run that starts.
 #[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(bound(serialize = "O: Serialize", deserialize = "O: Deserialize<'de>"))]
 pub struct Past<O> {
     /// Over the events committed.
     pub digest: Digest,
@@ -33,6 +34,7 @@ pub struct Past<O> {
     /// The time of the latest of them.
     pub last: Time,
     /// What the model has written, in parts.
+    #[serde(deserialize_with = "crate::outputs::read")]
     pub outputs: Vec<O>,
     /// Events that have come from outside, whether they have happened or not.
     pub injected: u64,

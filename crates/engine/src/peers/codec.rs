@@ -64,7 +64,7 @@ type Write<T> = fn(&mut Vec<u8>, &T) -> Written;
 type Take<T> = for<'b> fn(&'b [u8]) -> Read<'b, T>;
 /// Anti-messages, each with the number of messages before it.
 type Antis<E> = Vec<(u32, Receipt<E>)>;
-type Outputs<M> = Vec<<M as Model>::Output>;
+type Outputs<M> = paceline_kernel::Outputs<<M as Model>::Output>;
 
 /// How a model's events and parts are written and read.
 pub(crate) struct Codec<M: Model> {

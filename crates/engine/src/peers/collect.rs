@@ -3,7 +3,7 @@
 //!
 //! Invariant: all processes call the same of these in the same order.
 
-use paceline_kernel::{Model, Part, Partition, Time, World};
+use paceline_kernel::{Model, Outputs, Part, Partition, Time, World};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -77,16 +77,17 @@ impl<M: Model> Peers<M> {
 
     /// Brings `outputs` of all processes together in that of rank 0, in the order of ranks; the others keep their own.
     pub(crate) fn join_outputs(&self, outputs: Vec<M::Output>) -> Result<Vec<M::Output>, RunError> {
+        let mut outputs = Outputs(outputs);
         let mut own = Vec::new();
         if self.rank() != 0 {
             (self.codec.write_outputs)(&mut own, &outputs).map_err(|error| self.unwritable(error))?;
         }
         let all = self.bring(own, true)?;
-        let mut outputs = outputs;
         for (rank, bytes) in (0..).zip(&all).filter(|(_, bytes)| self.rank() == 0 && !bytes.is_empty()) {
-            outputs.extend((self.codec.read_outputs)(bytes).map_err(|error| self.damaged(rank, error))?.0);
+            let (more, _) = (self.codec.read_outputs)(bytes).map_err(|error| self.damaged(rank, error))?;
+            outputs.0.extend(more.0);
         }
-        Ok(outputs)
+        Ok(outputs.0)
     }
 
     /// Brings bytes of all processes together, by rank: in all, or only in that of rank 0, where the others get their own number of
@@ -94,8 +95,7 @@ impl<M: Model> Peers<M> {
     fn bring(&self, own: Vec<u8>, gathers: bool) -> Result<Vec<Vec<u8>>, RunError> {
         let extra = vec![(self.rank(), own)];
         let contribution = Contribution { extra, gathers, ..Contribution::default() };
-        let stray = |_| Err(Misfit("a message arrived while the run stood still".into()));
-        let all = self.agree(contribution, stray)?.extra;
+        let all = self.agree(contribution, Misfit::stray)?.extra;
         let ranks = self.transport.ranks();
         if gathers && self.rank() != 0 {
             return Ok(vec![Vec::new(); ranks as usize]);

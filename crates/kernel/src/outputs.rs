@@ -1,0 +1,70 @@
+//! Lists of what models leave behind, as they are read from files and from other processes.
+//!
+//! A list of values that take no bytes, such as `()`, says only how long it is: a damaged length would be counted up one by one, for
+//! years. Invariant: reading a list takes a time that what was written, or [`MOST`], bounds.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// The most outputs that a list may have: a run has one of each federate and each time that its federates were dealt.
+const MOST: usize = 1 << 28;
+
+/// What a model has left behind, in parts.
+///
+/// ```
+/// use paceline_kernel::Outputs;
+/// let own = Outputs(vec![(), ()]);
+/// let bytes = postcard::to_stdvec(&own)?;
+/// assert_eq!(postcard::from_bytes::<Outputs<()>>(&bytes)?.0.len(), 2);
+/// # Ok::<(), postcard::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(bound(serialize = "O: Serialize", deserialize = "O: Deserialize<'de>"))]
+pub struct Outputs<O>(#[serde(deserialize_with = "read")] pub Vec<O>);
+
+/// Reads a list of outputs.
+pub(crate) fn read<'de, D: Deserializer<'de>, O: Deserialize<'de>>(from: D) -> Result<Vec<O>, D::Error> {
+    struct List<O>(PhantomData<O>);
+
+    impl<'de, O: Deserialize<'de>> Visitor<'de> for List<O> {
+        type Value = Vec<O>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a list of at most {MOST} outputs")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<O>, A::Error> {
+            let told = list.size_hint().unwrap_or(0);
+            if told > MOST {
+                return Err(A::Error::invalid_length(told, &self));
+            }
+            let mut outputs = Vec::new();
+            while let Some(output) = list.next_element()? {
+                if outputs.len() >= MOST {
+                    return Err(A::Error::invalid_length(MOST + 1, &self));
+                }
+                outputs.push(output);
+            }
+            Ok(outputs)
+        }
+    }
+
+    from.deserialize_seq(List(PhantomData))
+}
+
+#[cfg(test)]
+mod test {
+    use super::Outputs;
+
+    /// The length of a list of nothing can be anything, and is not counted up.
+    #[test]
+    fn a_list_of_nothing_is_as_long_as_can_be() {
+        let written = postcard::to_stdvec(&Outputs(vec![(); 5])).unwrap();
+        assert_eq!(postcard::from_bytes::<Outputs<()>>(&written).unwrap().0.len(), 5);
+        let damaged = postcard::to_stdvec(&(1_u64 << 60)).unwrap();
+        assert!(postcard::from_bytes::<Outputs<()>>(&damaged).is_err());
+    }
+}
