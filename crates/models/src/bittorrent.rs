@@ -1,12 +1,12 @@
 //! BitTorrent (Cohen, 2003; BEP 3):
 //! a swarm of peers that share a file, as SimGrid's example of that name has it.
 //!
-//! A tracker tells each peer of at most 50 others, to which it connects. Peers download the pieces of the file from each other,
-//! block by block: at first pieces drawn at random, then the rarest first, and in the end game the last ones from several at
-//! once. Every 10 s each peer decides whom it serves: those that are fastest to it and one more; a seed, which has the whole
-//! file, all in turn. Beyond the example, in which a peer unchokes one other a round, a peer serves several as Cohen has it,
-//! peers may leave, and blocks that another peer was faster with are cancelled on their way. A message that a link or a host
-//! loses is not sent again.
+//! A tracker tells each peer of at most 50 others, and the peer connects to them. Peers download the pieces of the file from each
+//! other, block by block. A peer first picks pieces at random, then the rarest first; in the end game it downloads the last pieces
+//! from several peers at once. Every 10 s each peer decides which peers it serves: those that send to it fastest, and one more. A
+//! seed, which has the whole file, serves all peers in turn. Unlike in the example, where a peer unchokes one other peer per round,
+//! a peer serves several peers (as in Cohen's paper), peers may leave, and blocks in transit are cancelled when another peer has
+//! delivered them first. A message that a link or a host loses is not sent again.
 //!
 //! Invariants: a peer serves at most [`Bittorrent::slots`] others and one more; it sends only pieces that it has.
 
@@ -27,10 +27,10 @@ use paceline_processes::{Process, Simulation};
 
 pub use message::{Blocks, Content, Message};
 
-/// From one decision whom to serve to the next.
+/// The time between two decisions on which peers to serve.
 pub const ROUND: Time = Time::secs(10);
 
-/// The BitTorrent model and its parameters. The defaults of the file are those of SimGrid's example.
+/// The BitTorrent model and its parameters. Their defaults are those of SimGrid's example.
 ///
 /// ```
 /// use paceline_kernel::Time;
@@ -49,9 +49,9 @@ pub const ROUND: Time = Time::secs(10);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bittorrent {
-    /// Peers in all, at least one.
+    /// The number of peers, at least one.
     pub peers: u32,
-    /// Those of them that have the whole file from the start: the first ones.
+    /// How many peers have the whole file from the start. They are the peers with the lowest numbers.
     pub seeds: u32,
     /// Pieces of the file, at least one.
     pub pieces: u32,
@@ -59,15 +59,15 @@ pub struct Bittorrent {
     pub blocks: u32,
     /// Bytes of a block.
     pub block_bytes: f64,
-    /// Peers that a peer serves at a time; it serves one more, the optimistic unchoke.
+    /// The number of peers that a peer serves at a time, besides the optimistic unchoke.
     pub slots: u32,
-    /// Each peer comes at a time of its own, drawn between 0 and this one.
+    /// Each peer starts at a time of its own, drawn between 0 and this time.
     pub starts: Time,
-    /// When the seeds leave; never where there is none.
+    /// When the seeds leave; `None`: never.
     pub seeds_leave: Option<Time>,
-    /// How long a peer that has completed the file serves others; to the end where there is none.
+    /// How long a peer that has completed the file goes on serving others; `None`: to the end of the run.
     pub linger: Option<Time>,
-    /// Whether every piece that was sent or completed is kept ([`Outcome::observed`]).
+    /// Whether to record every piece that a peer completes or begins to send ([`Outcome::observed`]).
     pub observe: bool,
 }
 
@@ -116,10 +116,11 @@ pub enum Action {
     },
 }
 
-/// What all peers together have done. It grows while the simulation runs; nothing of it depends on who adds first.
+/// What all peers together have done. It grows while the simulation runs; the totals do not depend on the order in which peers add
+/// to them.
 #[derive(Debug)]
 pub struct Outcome {
-    /// By peer: when it completed the file, in nanoseconds; none as [`u64::MAX`].
+    /// By peer: when it completed the file, in nanoseconds; [`u64::MAX`] if it has not.
     completed_ns: Vec<AtomicU64>,
     messages: AtomicU64,
     blocks_sent: AtomicU64,
@@ -140,7 +141,7 @@ impl Outcome {
         }
     }
 
-    /// When leechers completed the file, the first one first.
+    /// The times at which leechers completed the file, in ascending order.
     pub fn completions(&self) -> Vec<Time> {
         let times = self.completed_ns.iter().map(|ns| Time::nanos(ns.load(Ordering::Relaxed)));
         let mut completions: Vec<Time> = times.filter(|time| *time < Time::MAX).collect();
@@ -158,17 +159,17 @@ impl Outcome {
         self.blocks_sent.load(Ordering::Relaxed)
     }
 
-    /// Blocks that came to a peer that had them.
+    /// Blocks received by a peer that already had them.
     pub fn duplicate_blocks(&self) -> u64 {
         self.duplicate_blocks.load(Ordering::Relaxed)
     }
 
-    /// The most peers that a peer served at a time.
+    /// The largest number of peers that one peer served at a time.
     pub fn most_unchoked(&self) -> u64 {
         self.most_unchoked.load(Ordering::Relaxed)
     }
 
-    /// What peers did, in the order of time, where it is kept.
+    /// The recorded actions of all peers, in the order of time; empty unless [`Bittorrent::observe`] is set.
     pub fn observed(&self) -> Vec<Observed> {
         let mut observed = self.observed.lock().unwrap_or_else(PoisonError::into_inner).clone();
         observed.sort_unstable();
@@ -187,7 +188,7 @@ impl Outcome {
     }
 }
 
-/// What all peers share, and none changes.
+/// What all peers share; read-only during the run.
 #[derive(Debug)]
 struct Shared {
     swarm: Bittorrent,
@@ -200,7 +201,7 @@ impl Bittorrent {
         self.peers
     }
 
-    /// Adds the tracker and the peers, dealt round to `hosts` hosts. When peers come is drawn from `seed`.
+    /// Adds the tracker and the peers, dealt round-robin to `hosts` hosts. Start times of peers are drawn from `seed`.
     pub fn spawn<N: Network>(
         &self,
         simulation: &mut Simulation<Message, N>,

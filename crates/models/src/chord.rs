@@ -1,12 +1,13 @@
 //! Chord (Stoica et al., 2001), as SimGrid's example of that name has it: the workload of the SimGrid report.
 //!
-//! Peers stand on a ring of keys; the one that follows a key holds it. Each peer keeps its neighbours on the ring and a table of
-//! fingers, peers that are 1, 2, 4, ... keys ahead. From time to time it stabilizes (asks its successor who is before that one),
-//! mends a finger, looks whether its predecessor is still there, and looks up a key drawn from all. Here a peer is one process
-//! with one mailbox, which serves the others while it waits for answers of its own. Beyond the classical example a peer
-//! keeps several successors, so that it survives when the first is gone.
+//! Peers have places on a ring of keys; the first peer at or after a key holds it. Each peer keeps its neighbours on the ring and a
+//! table of fingers: the peers that are 1, 2, 4, ... keys ahead. Periodically a peer stabilizes (asks its successor for its
+//! predecessor), refreshes a finger, checks whether its predecessor is alive, and looks up a key drawn uniformly. Here a peer is
+//! one process with one mailbox; it serves other peers while it waits for answers of its own. Unlike the original example, a peer
+//! keeps several successors, so that it survives the loss of the first one.
 //!
-//! Invariant: a peer knows of others only what it was told; the sorted ring ([`Ring`]) is for warm starts and for checks.
+//! Invariant: a peer knows of other peers only what messages have told it; the sorted ring ([`Ring`]) is for warm starts and for
+//! checks.
 
 mod message;
 mod node;
@@ -24,12 +25,12 @@ use paceline_processes::{Process, Simulation};
 pub use message::Message;
 pub use ring::Ring;
 
-/// When the peers do what they do from time to time.
+/// When peers begin their periodic work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Starts {
-    /// Each begins at a time of its own, drawn within the period.
+    /// Each peer begins at a time of its own, drawn within the period.
     Spread,
-    /// All at once, as SimGrid's example does: the largest rounds.
+    /// All at once, as in SimGrid's example: this gives the largest rounds.
     Lockstep,
 }
 
@@ -52,33 +53,33 @@ pub enum Starts {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chord {
-    /// Peers, at least one.
+    /// The number of peers, at least one.
     pub peers: u32,
     /// Bits of a key, at most 62; the ring has at least twice as many keys as peers.
     pub bits: u32,
-    /// From one stabilization to the next.
+    /// The period of stabilization.
     pub stabilize: Time,
-    /// From one mended finger to the next.
+    /// The period of refreshing a finger.
     pub fix_fingers: Time,
-    /// From one look at the predecessor to the next.
+    /// The period of checking the predecessor.
     pub check_predecessor: Time,
-    /// From one lookup to the next.
+    /// The period of lookups.
     pub lookup: Time,
-    /// After how long without an answer a lookup is given up, and one who joins tries again.
+    /// The time limit for answers: after it a lookup is abandoned, and a joining peer tries again.
     pub patience: Time,
-    /// When the first of all that happens.
+    /// When each of these periods begins.
     pub starts: Starts,
     /// Size of a message.
     pub bytes: f64,
-    /// The share of peers that are not there from the start but join, one after the other, in the first half of `churn`.
+    /// The share of peers that are not on the ring at the start but join, one after the other, in the first half of `churn`.
     pub join: f64,
-    /// The share of peers that leave during `churn`, half of them without a word.
+    /// The share of peers that leave during `churn`, half of them without telling their neighbours.
     pub leave: f64,
-    /// Until when peers join and leave.
+    /// The end of the time in which peers join and leave.
     pub churn: Time,
     /// Work for each message: this many steps of a multiplication chain, about one nanosecond each.
     pub work_ns: u64,
-    /// Whether every answered lookup is kept ([`Outcome::observed`]).
+    /// Whether to record every answered lookup ([`Outcome::observed`]).
     pub observe: bool,
 }
 
@@ -106,15 +107,16 @@ impl Default for Chord {
 /// A lookup that was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Observed {
-    /// When it was begun.
+    /// When the lookup began.
     pub begun: Time,
     /// The key.
     pub key: u64,
-    /// The peer that holds it, as the one who asked was told.
+    /// The peer that holds it, according to the answer.
     pub holder: u32,
 }
 
-/// What all peers together have done. It grows while the simulation runs; sums do not depend on who adds first.
+/// What all peers together have done. It grows while the simulation runs; sums do not depend on the order in which peers add to
+/// them.
 #[derive(Debug, Default)]
 pub struct Outcome {
     lookups: AtomicU64,
@@ -134,12 +136,12 @@ impl Outcome {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// How often a lookup was passed on, on average.
+    /// The mean number of times that a lookup was passed on.
     pub fn mean_hops(&self) -> f64 {
         self.hops.load(Ordering::Relaxed) as f64 / (self.answered() as f64).max(1.0)
     }
 
-    /// The lookups that were answered, in order, where they are kept.
+    /// The recorded answered lookups, sorted; empty unless [`Chord::observe`] is set.
     pub fn observed(&self) -> Vec<Observed> {
         let mut observed = self.observed.lock().unwrap_or_else(PoisonError::into_inner).clone();
         observed.sort_unstable();
@@ -147,16 +149,16 @@ impl Outcome {
     }
 }
 
-/// What a peer's life is to be.
+/// When a peer joins and leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Life {
-    /// When it joins; none where it is there from the start.
+    /// When it joins; `None` if it is on the ring from the start.
     joins: Option<Time>,
-    /// When it leaves, and whether it says so.
+    /// When it leaves, and whether it tells its neighbours.
     leaves: Option<(Time, bool)>,
 }
 
-/// What all peers share, and none changes.
+/// What all peers share; read-only during the run.
 #[derive(Debug)]
 struct Shared {
     chord: Chord,
@@ -171,7 +173,7 @@ impl Chord {
         Ring::draw(self.peers, self.bits, seed)
     }
 
-    /// Which peers are there once nobody joins or leaves any more.
+    /// The peers that remain on the ring after all joins and leaves.
     pub fn survivors(&self, seed: u64) -> Vec<u32> {
         let lives = self.lives(seed);
         (0..self.peers).filter(|peer| lives[*peer as usize].leaves.is_none()).collect()
@@ -185,7 +187,7 @@ impl Chord {
             let (joins, leaves) = (at(0, churn_ns / 2), at(churn_ns / 2, churn_ns));
             let (one, other, says) = (at(0, 1 << 30), at(0, 1 << 30), at(0, 2));
             let drawn = |time: Time, share: f64| (time.as_nanos() as f64) < share * f64::from(1 << 30);
-            // The first peer stays: it is the one that others join by.
+            // Peer 0 stays: other peers join through it.
             Life {
                 joins: (peer > 0 && drawn(one, self.join)).then_some(joins),
                 leaves: (peer > 0 && drawn(other, self.leave)).then_some((leaves, says == Time::ZERO)),
@@ -194,7 +196,7 @@ impl Chord {
         (0..self.peers).map(&mut life).collect()
     }
 
-    /// Adds the peers, dealt round to `hosts` hosts. What they do is drawn from `seed`.
+    /// Adds the peers, dealt round-robin to `hosts` hosts. Their random choices are drawn from `seed`.
     pub fn spawn<N: Network>(
         &self,
         simulation: &mut Simulation<Message, N>,

@@ -1,12 +1,12 @@
-//! A farm: a master hands out tasks to workers, on hosts that fail and come back. The first example of every simulator of
-//! distributed applications (Casanova et al., 2014), with failures.
+//! A farm: a master hands out tasks to workers on hosts that fail and are repaired. It is the usual first example of a simulator of
+//! distributed applications (Casanova et al., 2014), with failures added.
 //!
-//! Workers tell the master that they wait for a task, and send results. Their hosts fail after times drawn from an exponential
-//! distribution, are repaired after times drawn from another one, and their workers start again with them. The master stands on
-//! a host that does not fail. It hears of a lost task by a message that fails, by the worker that starts again, or because no
-//! result has come within a time limit, and hands the task to another worker.
+//! Workers tell the master when they are idle, and send results. The hosts of workers fail after exponentially distributed times
+//! and are repaired after exponentially distributed times; a worker restarts with its host. The master runs on a host that does not
+//! fail. The master learns that a task is lost when its message fails, when its worker restarts, or when no result has arrived
+//! within a time limit. It then hands the task to another worker.
 //!
-//! Invariant: each task is done exactly once in the result, whatever fails; a result that comes again is only counted.
+//! Invariant: each task counts as done exactly once, whatever fails; a duplicate result is only counted.
 
 mod assignments;
 mod failures;
@@ -22,7 +22,7 @@ use paceline_network::{HostId, Network};
 use paceline_processes::{Process, Simulation};
 use thiserror::Error;
 
-/// Bytes of a message from a worker: that it waits, or a result.
+/// Bytes of a message from a worker: that it is idle, or a result.
 pub const ANSWER_BYTES: f64 = 100.0;
 
 /// The farm and its parameters.
@@ -45,26 +45,26 @@ pub const ANSWER_BYTES: f64 = 100.0;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Farm {
-    /// Workers, at least one.
+    /// The number of workers, at least one.
     pub workers: u32,
-    /// Tasks.
+    /// The number of tasks.
     pub tasks: u32,
     /// Flops of a task.
     pub flops: f64,
-    /// Bytes of a task on its way to a worker.
+    /// Bytes of the message that takes a task to a worker.
     pub bytes: f64,
-    /// After how long without a result a task is handed to another worker. A task that takes longer on its way is never done.
+    /// The time after which a task without a result is handed to another worker. A task whose transfer takes longer is never done.
     pub limit: Time,
-    /// How hosts of workers fail; they do not where there is none.
+    /// How the workers' hosts fail; `None`: they do not.
     pub failing: Option<Failing>,
 }
 
 /// How hosts fail: the means of two exponential distributions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failing {
-    /// From the start of a host, or its return, to its next failure.
+    /// Mean time from a host's start or repair to its next failure.
     pub between_failures: Time,
-    /// From a failure to the host's return.
+    /// Mean time from a failure to the host's repair.
     pub repair: Time,
 }
 
@@ -77,44 +77,44 @@ impl Default for Farm {
 /// Why a farm cannot be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FarmError {
-    /// The master needs a host that no worker is on.
+    /// There is no host for workers beside the master's.
     #[error("a farm on {0} hosts; at least 2 are needed, one for the master and one for workers")]
     Hosts(u32),
 }
 
-/// The messages between a worker and the master.
+/// The messages between the workers and the master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// A worker waits for a task.
+    /// A worker is idle.
     Ready {
         /// Which worker.
         worker: u32,
     },
-    /// A worker has done a task, and waits for the next one.
+    /// A worker has done a task, and is idle.
     Done {
         /// Which worker.
         worker: u32,
         /// Which task.
         task: u32,
     },
-    /// A task to be done.
+    /// A task to do.
     Task {
         /// Which.
         task: u32,
     },
 }
 
-/// What has been done. It grows while the simulation runs; nothing of it depends on who adds first.
+/// What has been done. It grows while the simulation runs; the totals do not depend on the order in which processes add to them.
 #[derive(Debug)]
 pub struct Outcome {
-    /// By task: when its first result came, in nanoseconds; none as [`u64::MAX`].
+    /// By task: when its first result arrived, in nanoseconds; [`u64::MAX`] if none has.
     done_ns: Vec<AtomicU64>,
     tasks_done: AtomicU64,
     tasks_reassigned: AtomicU64,
     duplicate_results: AtomicU64,
     failures: AtomicU64,
     lost_ns: AtomicU64,
-    /// When a host failed last, for workers that end by that.
+    /// When a host last failed, for the workers that this failure ends.
     failed_ns: AtomicU64,
 }
 
@@ -131,7 +131,7 @@ impl Outcome {
         }
     }
 
-    /// By task: when its first result came to the master.
+    /// By task: when its first result arrived at the master.
     pub fn results(&self) -> Vec<Option<Time>> {
         let times = self.done_ns.iter().map(|ns| Time::nanos(ns.load(Ordering::Relaxed)));
         times.map(|time| Some(time).filter(|time| *time < Time::MAX)).collect()
@@ -142,12 +142,12 @@ impl Outcome {
         self.tasks_done.load(Ordering::Relaxed)
     }
 
-    /// How often a task was given up as lost, to be handed out again.
+    /// How often a task was given up as lost and queued again.
     pub fn tasks_reassigned(&self) -> u64 {
         self.tasks_reassigned.load(Ordering::Relaxed)
     }
 
-    /// Results of tasks that were done already.
+    /// Results of tasks that were already done.
     pub fn duplicate_results(&self) -> u64 {
         self.duplicate_results.load(Ordering::Relaxed)
     }
@@ -157,13 +157,13 @@ impl Outcome {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// The time that workers had computed on tasks when their hosts failed.
+    /// The computing time spent on tasks that was lost when hosts failed.
     pub fn lost(&self) -> Time {
         Time::nanos(self.lost_ns.load(Ordering::Relaxed))
     }
 }
 
-/// What all processes of a farm share, and none changes.
+/// What all processes of a farm share; read-only during the run.
 #[derive(Debug)]
 struct Shared {
     farm: Farm,
@@ -176,18 +176,18 @@ impl Farm {
         u64::from(self.workers)
     }
 
-    /// On how many of `hosts` hosts there are workers.
+    /// The number of hosts with workers, out of `hosts` hosts.
     fn hosts_of_workers(&self, hosts: u32) -> u32 {
         self.workers.min(hosts.saturating_sub(1))
     }
 
-    /// How many processes there are on `hosts` hosts from the start: the master, the workers, and one for each host that fails.
+    /// The number of processes on `hosts` hosts at the start: the master, the workers, and one for each host that fails.
     pub fn processes(&self, hosts: u32) -> u32 {
         let failing = if self.failing.is_some() { self.hosts_of_workers(hosts) } else { 0 };
         1 + self.workers + failing
     }
 
-    /// Adds the master, on host 0, and the workers, dealt round to the others of `hosts` hosts. The run ends with the master.
+    /// Adds the master on host 0, and the workers, dealt round-robin to the other hosts. The run ends when the master ends.
     pub fn spawn<N: Network>(
         &self,
         simulation: &mut Simulation<Message, N>,

@@ -1,9 +1,9 @@
 //! A mailbox of one process, with several receives open at a time.
 //!
-//! A message flows once it has a receiver. Somebody to whom many send keeps several receives open, so that their messages flow
-//! side by side, as they do to a permanent receiver in SimGrid.
+//! A message's transfer starts once it has a receiver. A process that many others send to keeps several receives open, so that
+//! their messages are transferred concurrently, as with a permanent receiver in SimGrid.
 //!
-//! Invariant: messages are taken in the order in which they were sent, also where a later one arrives first.
+//! Invariant: messages are taken in the order in which they were sent, even if a later one arrives first.
 
 use std::collections::VecDeque;
 
@@ -27,13 +27,13 @@ impl<P: Send + 'static> Inbox<P> {
         self.open.front_mut().expect("there is a receive for each that is over")
     }
 
-    /// Opens a receive instead of the oldest one.
+    /// Replaces the oldest receive with a new one.
     pub(crate) fn renew(&mut self, cx: &Process<P>) {
         self.open.push_back(cx.start_receive(self.mailbox));
         self.open.pop_front();
     }
 
-    /// Waits for the next message until `until`; none where that has come.
+    /// Waits for the next message until `until`; `None` if that time has come.
     pub(crate) async fn next(&mut self, cx: &Process<P>, until: Time) -> Option<P> {
         loop {
             let outcome = self.front().wait_within(cx, until.saturating_sub(cx.now())).await;
@@ -41,7 +41,7 @@ impl<P: Send + 'static> Inbox<P> {
                 return None;
             }
             self.renew(cx);
-            // Whose sender has given it up has no message.
+            // A failed or cancelled send leaves no message.
             if let Ok(Some(message)) = outcome {
                 return Some(message);
             }

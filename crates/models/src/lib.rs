@@ -1,5 +1,6 @@
-//! The models that come with Paceline: PHOLD, the synthetic benchmark of the field, and road traffic on generated grids
-//! and real networks, wireless ad hoc networks; and models of processes: Chord, BitTorrent, a farm of workers that fail, master and workers, replayed MPI programs.
+//! The models that come with Paceline: PHOLD (the field's synthetic benchmark), road traffic on generated grids and real networks,
+//! and wireless ad hoc networks; and models of processes: Chord, BitTorrent, a farm of workers that fail, master and workers, and
+//! replayed MPI programs.
 
 #![forbid(unsafe_code)]
 

@@ -1,10 +1,10 @@
 //! Master and workers, the program of SimGrid's tutorial ("Simulating Distributed Algorithms"), placed on a platform by a
-//! deployment file: a master deals computations to workers in turn, and tells each to stop when all are dealt.
+//! deployment file: a master deals computations to workers in turn, and tells each worker to stop when all are dealt.
 //!
-//! Two functions are known. `master TASKS FLOPS BYTES WORKER...` sends so many tasks of so many bytes, of FLOPS flops each, to the
-//! mailboxes named, one after the other. `worker` receives from the mailbox that has the name of its host, and computes. A task
-//! that a failure of a host or link stops is lost, and counted; a worker whose word to stop is lost waits on, and a run that ends
-//! so names it.
+//! Two functions are known. `master TASKS FLOPS BYTES WORKER...` sends TASKS tasks of BYTES bytes and FLOPS flops each to the named
+//! mailboxes in turn. `worker` receives from the mailbox that has the name of its host, and computes. A task that is stopped by a
+//! failure of a host or link is lost, and counted. A worker whose stop message is lost waits on; a run that ends like this names
+//! it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use paceline_kernel::Time;
 use paceline_network::{Actor, Deployment, HostId, Network, OnFailure, Platform, ReadError};
 use paceline_processes::{Process, Simulation};
 
-/// A message: a computation of so many flops, or the word to stop.
+/// A message: a computation of this many flops, or `None` to stop.
 pub type Task = Option<f64>;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +60,7 @@ pub struct MasterWorkers {
     actors: Vec<Placed>,
 }
 
-/// What became of the tasks.
+/// What happened to the tasks.
 #[derive(Debug, Default)]
 pub struct Outcome {
     done: AtomicU64,
@@ -73,14 +73,14 @@ impl Outcome {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// Tasks that did not reach a worker, because a host or a link was off.
+    /// Tasks that did not reach a worker because a host or a link was off.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 }
 
 impl MasterWorkers {
-    /// Reads a deployment of the two functions on a platform. `name` is the file's name for messages.
+    /// Reads a deployment of these two functions on a platform. `name` is the file's name for messages.
     pub fn read(name: &str, text: &str, platform: &Platform) -> Result<Self, ReadError> {
         let Deployment { actors } = Deployment::read(name, text, platform)?;
         if actors.is_empty() {
@@ -104,12 +104,12 @@ impl MasterWorkers {
         Ok(Self { actors: actors.iter().map(place).collect::<Result<_, _>>()? })
     }
 
-    /// How many processes there are.
+    /// The number of processes.
     pub fn actors(&self) -> u32 {
         self.actors.len() as u32
     }
 
-    /// Adds them all.
+    /// Adds all processes.
     pub fn spawn<N: Network>(&self, simulation: &mut Simulation<Task, N>) -> Arc<Outcome> {
         let outcome = Arc::new(Outcome::default());
         for placed in &self.actors {
@@ -134,12 +134,12 @@ impl Role {
     }
 }
 
-/// What is wrong, and what is allowed.
+/// What is wrong, and what is allowed instead.
 type Mistake = (String, &'static str);
 
 const FUNCTIONS: &str = "master with arguments TASKS FLOPS BYTES WORKER..., or worker without arguments";
 
-/// What an actor is to do.
+/// The role of an actor.
 fn role(actor: &Actor, platform: &Platform) -> Result<Role, Mistake> {
     let Actor { function, arguments, host, .. } = actor;
     if actor.kill.is_some() {
@@ -180,7 +180,7 @@ async fn live(cx: Process<Task>, placed: Arc<Placed>, outcome: Arc<Outcome>) {
                 }
             }
             for worker in workers {
-                // Who does not hear it waits on, and is named at the end.
+                // A worker that does not receive this waits on; the end of the run names it.
                 let _ = cx.send(worker.as_str(), None, 0.0).await;
             }
         }
@@ -190,7 +190,7 @@ async fn live(cx: Process<Task>, placed: Arc<Placed>, outcome: Arc<Outcome>) {
                     outcome.done.fetch_add(1, Ordering::Relaxed);
                 }
                 Ok(None) => return,
-                // The master counts what did not come.
+                // The master counts tasks that do not arrive.
                 Ok(Some(_)) | Err(_) => {}
             }
         },

@@ -1,12 +1,11 @@
-//! MPI programs, replayed from time-independent traces (Desprez et al., 2011): what each rank computed and
-//! whom it told how much, without any time. How long it takes is what the platform says.
+//! MPI programs, replayed from time-independent traces (Desprez et al., 2011). A trace records what each rank computed and how much
+//! it sent to which rank, without times; the platform determines how long that takes.
 //!
-//! The format is that of SimGrid's replay: a line for each action, `RANK ACTION ARGUMENTS`, of all ranks in one file or each
-//! rank in its own. A rank is a process. Messages of less than [`EAGER_BYTES`] bytes do not make their sender wait, larger ones
-//! do. Broadcast and reduction go along binomial trees, barrier and reduction to all by recursive doubling, the exchange of all
-//! with all in pairs.
+//! The format is that of SimGrid's replay: one line per action, `RANK ACTION ARGUMENTS`. All ranks are in one file, or each rank
+//! has its own. A rank is a process. A sender does not wait for messages below [`EAGER_BYTES`] bytes; it waits for larger ones.
+//! Broadcast and reduction use binomial trees, barrier and all-reduce recursive doubling, all-to-all pairwise exchange.
 //!
-//! Invariant: ranks meet in collective actions in the same order; where they do not, the run ends in a deadlock that names them.
+//! Invariant: ranks meet in collective actions in the same order; if they do not, the run ends in a deadlock that names them.
 
 mod collectives;
 mod reader;
@@ -29,7 +28,7 @@ pub const EAGER_BYTES: f64 = 65_536.0;
 pub enum Action {
     /// Computes so many flops.
     Compute(f64),
-    /// Sends, and waits where the message is large.
+    /// Sends; waits if the message is large.
     Send(Message),
     /// Receives.
     Receive(Message),
@@ -37,9 +36,9 @@ pub enum Action {
     StartSend(Message),
     /// Begins to receive.
     StartReceive(Message),
-    /// Waits for what was begun: the latest with these ranks and tag, or the latest of all.
+    /// Waits for an action that was begun: the latest one with this sender, receiver and tag, or the latest of all.
     Wait(Option<(u32, u32, u32)>),
-    /// Waits for all that was begun.
+    /// Waits for all actions that were begun.
     WaitAll,
     /// Waits for all ranks.
     Barrier,
@@ -47,7 +46,7 @@ pub enum Action {
     Broadcast {
         /// Bytes.
         bytes: f64,
-        /// Who has them.
+        /// The rank that sends.
         root: u32,
     },
     /// All others send this number of bytes to `root`; then each rank computes.
@@ -56,10 +55,10 @@ pub enum Action {
         bytes: f64,
         /// Flops after that.
         flops: f64,
-        /// Who gets the result.
+        /// The rank that gets the result.
         root: u32,
     },
-    /// A reduction whose result all get.
+    /// A reduction whose result all ranks get.
     ReduceAll {
         /// Bytes of each rank.
         bytes: f64,
@@ -84,7 +83,7 @@ pub struct Message {
     pub bytes: f64,
 }
 
-/// What all ranks do.
+/// The actions of all ranks.
 ///
 /// ```
 /// use paceline_processes::Simulation;
@@ -105,19 +104,19 @@ pub struct MpiTrace {
     ranks: Vec<Vec<Action>>,
 }
 
-/// When the ranks have come to their ends.
+/// When each rank has finished.
 #[derive(Debug)]
 pub struct Outcome(Vec<AtomicU64>);
 
 impl Outcome {
-    /// By rank; zero where it has not come to its end.
+    /// By rank; zero if it has not finished.
     pub fn ends(&self) -> Vec<Time> {
         self.0.iter().map(|end_ns| Time::nanos(end_ns.load(Ordering::Relaxed))).collect()
     }
 }
 
 impl MpiTrace {
-    /// What rank after rank does.
+    /// A trace from the actions of each rank.
     pub fn new(ranks: Vec<Vec<Action>>) -> Self {
         Self { ranks }
     }
@@ -127,12 +126,12 @@ impl MpiTrace {
         self.ranks.len() as u32
     }
 
-    /// What a rank does.
+    /// The actions of a rank.
     pub fn actions(&self, rank: u32) -> &[Action] {
         &self.ranks[rank as usize]
     }
 
-    /// Adds the ranks, dealt round to `hosts` hosts.
+    /// Adds the ranks, dealt round-robin to `hosts` hosts.
     pub fn spawn<N: Network>(&self, simulation: &mut Simulation<(), N>, hosts: u32) -> Arc<Outcome> {
         let outcome = Arc::new(Outcome(self.ranks.iter().map(|_| AtomicU64::new(0)).collect()));
         let ranks = self.ranks();

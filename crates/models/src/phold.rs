@@ -1,8 +1,8 @@
 //! PHOLD (Fujimoto, 1990), as the PSX paper uses it: a fixed population of messages that LPs pass around.
 //!
-//! An LP that receives a message works for a while and sends one on, to happen after the lookahead and an exponential
-//! time. Two laws say where it goes. Groups belong to the model, not to the partition, so that the result does not depend
-//! on the number of federates.
+//! An LP that receives a message works for a while and sends one on, with a delay of the lookahead plus an exponential time. There
+//! are two laws for its destination. Groups belong to the model, not to the partition, so that the result does not depend on the
+//! number of federates.
 
 mod settings;
 
@@ -10,17 +10,17 @@ use std::hint::black_box;
 
 use paceline_kernel::{Channels, Context, Kept, LpId, Model, Partition, Time, Undo, UndoFn};
 
-/// Where a message goes.
+/// How the destination of a message is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Destination {
-    /// With probability `remote` to an LP drawn uniformly from all, else to its sender.
+    /// With probability `remote` an LP drawn uniformly from all, else the LP that sends it.
     Any {
         /// The probability.
         remote: f64,
     },
-    /// With probability `locality` to an LP of the sender's group, else to one of another group; uniformly in both cases.
+    /// With probability `locality` an LP of the sender's group, else one of another group; uniform in both cases.
     Group {
-        /// Groups, each an equal run of LPs.
+        /// The number of groups; each is an equally long run of LPs.
         groups: u32,
         /// The probability.
         locality: f64,
@@ -44,9 +44,9 @@ pub enum Destination {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phold {
-    /// Logical processes.
+    /// The number of logical processes.
     pub lps: u32,
-    /// Initial messages per LP; the fractions are dealt to the first LPs.
+    /// Initial messages per LP. If it is a fraction, the first LPs get one message more.
     pub messages_per_lp: f64,
     /// The least delay of a message.
     pub lookahead: Time,
@@ -59,7 +59,7 @@ pub struct Phold {
 }
 
 impl Phold {
-    /// How many messages `lp` starts with: all of them are dealt round-robin.
+    /// The number of messages that `lp` starts with; all messages are dealt round-robin.
     pub fn messages(&self, lp: u32) -> u64 {
         let total = (f64::from(self.lps) * self.messages_per_lp).round() as u64;
         total / u64::from(self.lps) + u64::from(u64::from(lp) < total % u64::from(self.lps))
@@ -111,7 +111,7 @@ impl Model for Phold {
         self.lookahead
     }
 
-    /// Groups without messages between them are known to be apart.
+    /// Declares no channels between groups that never exchange messages.
     fn channels(&self, lp: LpId) -> Channels {
         match self.destination {
             Destination::Group { groups, locality } if groups > 1 && locality >= 1.0 => {

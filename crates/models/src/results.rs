@@ -1,14 +1,14 @@
-//! What a model says of a finished run: lines for the summary, and files for those who asked for them.
+//! The results of a finished run: lines for the summary, and files for users that ask for them.
 //!
-//! Invariant: everything in here follows from the model and its outputs alone, so that it is the same, to the byte, under
-//! every protocol, partition and number of threads. Outputs come one a federate; a model joins and sorts them.
+//! Invariant: results depend on the model and its outputs only, so they are the same, byte for byte, under every protocol,
+//! partition and number of threads. There is one output per federate; a model joins and sorts them.
 
 use std::io::{self, Write};
 
 use paceline_kernel::{Model, Time};
 use serde_json::Value;
 
-/// What every run knows besides the model's outputs, whatever its mode.
+/// What is known of every run besides the model's outputs, in every mode.
 #[derive(Clone, Copy, Debug)]
 pub struct RunFacts {
     /// Events committed.
@@ -17,13 +17,13 @@ pub struct RunFacts {
     pub end_time: Time,
 }
 
-/// A model that has something to say in the end.
+/// A model that reports results at the end of a run.
 pub trait Results: Model {
-    /// Joins the outputs of all federates. The error names what does not add up, such as vehicles that got lost.
+    /// Joins the outputs of all federates. The error says which totals do not match, for example when vehicles are missing.
     fn results(&self, outputs: Vec<Self::Output>, facts: &RunFacts) -> Result<Summary, String>;
 }
 
-/// A model's results, in the order in which they are shown.
+/// A model's results, in the order in which they are displayed.
 #[derive(Debug, Default)]
 pub struct Summary {
     /// Names and values. A name is in snake_case with its unit last: `mean_travel_s`, `distance_km`.
@@ -38,7 +38,7 @@ impl Summary {
         self.lines.push((name, value.into()));
     }
 
-    /// Adds a file that `write` will fill if it is wanted.
+    /// Adds a file; `write` fills it if the user wants it.
     pub fn file(
         &mut self,
         name: &'static str,

@@ -1,8 +1,9 @@
 //! Which peers a peer serves: the choke algorithm (Cohen, 2003, section 3), with the later rule for
 //! seeds (Legout et al., 2005).
 //!
-//! In every round a peer that downloads unchokes those that are fastest to it, and one more drawn from the others, the optimistic
-//! unchoke, another one after every third round. A peer that has the whole file serves those whose turn is longest ago.
+//! In every round a peer that is still downloading unchokes the peers that send to it fastest. It also unchokes one peer drawn from
+//! the others (the optimistic unchoke); it draws a new one every three rounds. A peer that has the whole file serves the peers that
+//! it has not served for the longest time.
 //!
 //! Invariant: only interested peers are unchoked, and at most `slots` + 1 of them.
 
@@ -10,17 +11,17 @@ use std::cmp::Reverse;
 
 use paceline_kernel::{Rng, Time};
 
-/// Rounds that an optimistic unchoke lasts.
+/// The number of rounds that an optimistic unchoke lasts.
 const OPTIMISTIC_ROUNDS: u32 = 3;
 
-/// A peer that is interested.
+/// A peer that is interested in our pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     /// Its number.
     pub(super) peer: u32,
-    /// How much it has sent lately.
+    /// Its recent average of bytes sent to us per round.
     pub(super) rate: u64,
-    /// The last round in which it was unchoked; zero where it never was.
+    /// The last round in which it was unchoked; zero if never.
     pub(super) served: Time,
 }
 
@@ -34,12 +35,12 @@ pub(super) struct Choker {
 }
 
 impl Choker {
-    /// Unchokes `slots` peers, and one more.
+    /// For a peer that unchokes `slots` peers and one more.
     pub(super) fn new(slots: u32) -> Self {
         Self { slots: slots as usize, left: 0, optimistic: None }
     }
 
-    /// Who is unchoked from now on, in the order of numbers. `complete` says whether this peer has the whole file.
+    /// Decides which peers are unchoked from now on, sorted by number. `complete`: this peer has the whole file.
     pub(super) fn round(
         &mut self,
         complete: bool,

@@ -1,6 +1,6 @@
-//! What a peer knows of another one that it is connected to.
+//! What a peer knows of another peer that it is connected to.
 //!
-//! Invariant: pieces are asked for only over a connection whose other side has sent its bitfield.
+//! Invariant: a peer requests pieces only over a connection on which the other side has sent its bitfield.
 
 use paceline_kernel::Time;
 use paceline_processes::Activity;
@@ -9,13 +9,13 @@ use super::message::Message;
 
 /// See the module.
 pub(super) struct Connection {
-    /// The pieces that the other side has; empty until it has said so.
+    /// The pieces that the other side has; empty until its bitfield has arrived.
     pub(super) remote: Box<[bool]>,
-    /// Of them, how many are missing here.
+    /// How many of those pieces this peer still needs.
     pub(super) wanted: u32,
     /// Whether this side has sent its own bitfield.
     pub(super) bitfield_sent: bool,
-    /// Whether this side has said that it is interested, and the other one.
+    /// Whether this side has told the other side that it is interested, and the other side this one.
     pub(super) am_interested: bool,
     pub(super) peer_interested: bool,
     /// Whether this side refuses to serve the other one, and the other one this side.
@@ -27,14 +27,14 @@ pub(super) struct Connection {
     pub(super) upload: Option<(u32, Activity<Message>)>,
     /// Bytes received since the last round.
     received: u64,
-    /// Bytes received a round, lately.
+    /// Recent average of bytes received per round.
     pub(super) rate: u64,
     /// The last round in which the other side was unchoked.
     pub(super) served: Time,
 }
 
 impl Connection {
-    /// Neither side has said anything.
+    /// A connection on which neither side has sent anything.
     pub(super) fn new() -> Self {
         Self {
             remote: Box::default(),
@@ -62,17 +62,17 @@ impl Connection {
         self.remote.get(piece as usize) == Some(&true)
     }
 
-    /// Whether a piece could be downloaded and none is.
+    /// Whether a piece could be downloaded from the other side, and no download is under way.
     pub(super) fn is_idle(&self) -> bool {
         !self.peer_choking && self.wanted > 0 && self.download.is_none()
     }
 
-    /// So many bytes have come.
+    /// Counts bytes received.
     pub(super) fn receive(&mut self, bytes: u64) {
         self.received += bytes;
     }
 
-    /// A round is over: the latest one counts half.
+    /// Ends a round: the new rate is the mean of the old rate and the bytes of this round.
     pub(super) fn end_round(&mut self) {
         self.rate = u64::midpoint(self.rate, std::mem::take(&mut self.received));
     }

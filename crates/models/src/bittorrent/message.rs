@@ -1,6 +1,6 @@
 //! The messages between the peers of a swarm and its tracker, and their sizes.
 
-/// Bytes of a question to the tracker, as a client's HTTP request has them about.
+/// Bytes of a query to the tracker: about the size of a client's HTTP request.
 const QUERY_BYTES: f64 = 100.0;
 /// Bytes of a peer in the tracker's answer (BEP 23).
 const ADDRESS_BYTES: f64 = 6.0;
@@ -8,28 +8,28 @@ const ADDRESS_BYTES: f64 = 6.0;
 /// A message of the swarm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The peer that sends it; the number of peers where it is the tracker.
+    /// The sending peer; the number of peers stands for the tracker.
     pub sender: u32,
     /// What it says.
     pub content: Content,
 }
 
-/// What a message says (BEP 3). Between peers, but for those that name the tracker.
+/// The content of a message (BEP 3). All messages are between peers, except those that name the tracker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// To the tracker: who else is there?
+    /// To the tracker: asks for other peers.
     Query,
     /// To the tracker: the sender leaves the swarm.
     Stopped,
-    /// From the tracker: peers drawn from those it knows.
+    /// From the tracker: peers drawn from those that it knows.
     Peers(Box<[u32]>),
     /// Opens a connection, or accepts one.
     Handshake,
     /// Which pieces the sender has.
     Bitfield(Box<[bool]>),
-    /// The receiver has a piece that the sender misses.
+    /// The receiver has a piece that the sender needs.
     Interested,
-    /// It has none any more.
+    /// The receiver has no piece any more that the sender needs.
     NotInterested,
     /// The sender answers no requests from now on.
     Choke,
@@ -40,7 +40,7 @@ pub enum Content {
         /// Which.
         piece: u32,
     },
-    /// Asks for blocks.
+    /// A request for blocks.
     Request(Blocks),
     /// The blocks.
     Piece(Blocks),
@@ -53,7 +53,7 @@ pub enum Content {
     Close,
 }
 
-/// Blocks of a piece, one after the other.
+/// A run of consecutive blocks of one piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
     /// The piece.
@@ -65,8 +65,7 @@ pub struct Blocks {
 }
 
 impl Content {
-    /// Its size, where a block has `block_bytes`; that of messages between peers as measured (Legout et al.,
-    /// 2005).
+    /// Its size, if a block has `block_bytes` bytes. Sizes of messages between peers are as measured by Legout et al. (2005).
     pub fn bytes(&self, block_bytes: f64) -> f64 {
         match self {
             Self::Query | Self::Stopped => QUERY_BYTES,

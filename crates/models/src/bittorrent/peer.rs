@@ -1,7 +1,7 @@
 //! The life of a peer: it asks the tracker for others, connects to them, downloads what they have, and serves them.
 //!
-//! Invariants: over a connection at most one piece is downloaded, which `pieces` knows; the other side of a connection is told of
-//! every change of interest, choking and pieces.
+//! Invariants: at most one piece is downloaded over a connection, and `pieces` counts that download; the other side of a connection
+//! is told of every change of interest, choking and pieces.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,10 +18,10 @@ use super::pieces::Pieces;
 use super::{Action, Bittorrent, ROUND, Shared};
 use crate::inbox::Inbox;
 
-/// Messages that a peer receives at a time.
+/// The number of messages that a peer receives at a time.
 const OPEN_RECEIVES: usize = 16;
 
-/// A peer at work.
+/// The state of a running peer.
 struct Peer {
     cx: Process<Message>,
     shared: Arc<Shared>,
@@ -33,7 +33,7 @@ struct Peer {
     leaves: Time,
 }
 
-/// The process of peer `number`, which is there from `start` on.
+/// The process of peer `number`, which starts at `start`.
 pub(super) async fn run(cx: Process<Message>, number: u32, start: Time, shared: Arc<Shared>) {
     cx.sleep_until(start).await;
     let Bittorrent { seeds, pieces, blocks, slots, seeds_leave, .. } = shared.swarm;
@@ -75,20 +75,20 @@ impl Peer {
         self.cx.send_detached(u64::from(to), message, bytes);
     }
 
-    /// Sends the same to all that know which pieces this peer has.
+    /// Sends `content` to every peer that has received our bitfield.
     fn send_to_all(&self, content: &Content) {
         let informed = self.connections.iter().filter(|(_, connection)| connection.bitfield_sent);
         informed.for_each(|(other, _)| self.send(*other, content.clone()));
     }
 
-    /// Does what a message says.
+    /// Handles a message.
     fn handle(&mut self, from: u32, content: Content) {
         match content {
             Content::Peers(peers) => return peers.iter().for_each(|other| self.connect(*other)),
             Content::Handshake => return self.accept_handshake(from),
             _ => {}
         }
-        // Whoever has closed the connection is not heard any more.
+        // Ignore messages from a peer that has closed the connection.
         let Some(connection) = self.connections.get_mut(&from) else { return };
         match content {
             Content::Bitfield(remote) if !connection.is_open() => {
@@ -119,7 +119,7 @@ impl Peer {
             }
             Content::Request(blocks) => self.upload(from, blocks),
             Content::Piece(blocks) => self.receive(from, blocks),
-            // What has arrived meanwhile is not stopped by that.
+            // Blocks that have already arrived are not affected.
             Content::Cancel { piece } => {
                 connection.upload = connection.upload.take().filter(|(own, _)| *own != piece);
             }
@@ -128,7 +128,7 @@ impl Peer {
         }
     }
 
-    /// Opens a connection to another peer, if there is none.
+    /// Opens a connection to another peer unless there is one.
     fn connect(&mut self, other: u32) {
         if let Entry::Vacant(place) = self.connections.entry(other) {
             place.insert(Connection::new());
@@ -154,7 +154,7 @@ impl Peer {
         }
     }
 
-    /// Tells another peer whether it has something that is missing here, if that has changed.
+    /// Tells another peer whether we are interested in its pieces, if that has changed.
     fn tell_interest(&mut self, to: u32) {
         let Some(connection) = self.connections.get_mut(&to) else { return };
         let is_interested = connection.wanted > 0;
@@ -163,7 +163,7 @@ impl Peer {
         }
     }
 
-    /// Begins to download a piece from another peer, if that serves this one, and is not doing so.
+    /// Begins to download a piece from another peer, if it has unchoked us and no download from it is under way.
     fn download(&mut self, from: u32) {
         let Some(connection) = self.connections.get_mut(&from).filter(|connection| connection.is_idle())
         else {
@@ -177,7 +177,7 @@ impl Peer {
         }
     }
 
-    /// A piece that was being downloaded is to be had elsewhere, or is complete.
+    /// Called when a piece may be downloaded from another connection, or is complete: starts a download on every idle connection.
     fn download_from_all(&mut self) {
         let idle = self.connections.iter().filter(|(_, connection)| connection.is_idle());
         let idle: Vec<u32> = idle.map(|(other, _)| *other).collect();
@@ -190,7 +190,7 @@ impl Peer {
         }
     }
 
-    /// Sends blocks to another peer, if it is served and the piece is there.
+    /// Sends blocks to another peer, if we serve it and have the piece.
     fn upload(&mut self, to: u32, blocks: Blocks) {
         let is_served = self.connections.get(&to).is_some_and(|connection| !connection.am_choking);
         if !is_served || !self.pieces.has(blocks.piece) {
@@ -215,7 +215,7 @@ impl Peer {
         }
     }
 
-    /// Blocks have come.
+    /// Handles blocks that have arrived.
     fn receive(&mut self, from: u32, blocks: Blocks) {
         let Some(connection) = self.connections.get_mut(&from) else { return };
         let Blocks { piece, count, .. } = blocks;
@@ -229,7 +229,7 @@ impl Peer {
         }
     }
 
-    /// A piece is complete, by blocks that have come from `from`.
+    /// A piece is complete; its last blocks came from `from`.
     fn complete(&mut self, from: u32, piece: u32) {
         self.cx.record(u64::from(piece));
         let now = self.cx.now();
@@ -260,7 +260,7 @@ impl Peer {
         }
     }
 
-    /// Decides again whom to serve. Who is connected to nobody asks the tracker once more.
+    /// Decides again which peers to serve. A peer without the whole file and without open connections asks the tracker again.
     fn round(&mut self) {
         let now = self.cx.now();
         self.next_round = now.saturating_add(ROUND);
@@ -290,7 +290,7 @@ impl Peer {
         }
     }
 
-    /// Leaves the swarm, and says so.
+    /// Leaves the swarm, and tells the connected peers and the tracker.
     fn leave(&mut self) {
         self.connections.keys().for_each(|other| self.send(*other, Content::Close));
         self.send(self.shared.swarm.tracker(), Content::Stopped);

@@ -1,15 +1,15 @@
-//! What a peer has of the file, and which piece it downloads next: the piece selection of BitTorrent (Cohen, 2003, section 2.4; that the
-//! first four pieces are drawn at random: Legout et al., 2005).
+//! The pieces that a peer has, and which piece it downloads next: the piece selection of BitTorrent (Cohen, 2003, section 2.4;
+//! that the first four pieces are drawn at random: Legout et al., 2005).
 //!
-//! Invariant: the downloads of a piece are those that have begun and not ended; whoever completes a piece ends all of them.
+//! Invariant: the downloads counted for a piece are those that have begun and not ended; completing a piece ends all of them.
 
 use paceline_kernel::Rng;
 
 use super::message::Blocks;
 
-/// With fewer pieces than this the next one is drawn at random.
+/// A peer with fewer complete pieces than this draws the next piece at random.
 pub(super) const RANDOM_FIRST: u32 = 4;
-/// Blocks asked for at a time.
+/// Blocks per request.
 const BLOCKS_REQUESTED: u32 = 2;
 
 /// See the module.
@@ -17,7 +17,7 @@ const BLOCKS_REQUESTED: u32 = 2;
 pub(super) struct Pieces {
     /// Blocks of a piece.
     blocks: u32,
-    /// Whether each block is there, piece after piece.
+    /// Whether this peer has each block, piece after piece.
     there: Vec<bool>,
     /// By piece: blocks that are missing.
     missing: Vec<u32>,
@@ -30,7 +30,7 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    /// A file of `pieces` pieces with `blocks` blocks each, with all of it there or nothing.
+    /// A file of `pieces` pieces of `blocks` blocks each; this peer has either all of it or nothing.
     pub(super) fn new(pieces: u32, blocks: u32, complete: bool) -> Self {
         let each = pieces as usize;
         Self {
@@ -43,12 +43,12 @@ impl Pieces {
         }
     }
 
-    /// Whether a piece is complete. One beyond the file is not.
+    /// Whether this peer has the whole piece; false for a piece beyond the end of the file.
     pub(super) fn has(&self, piece: u32) -> bool {
         self.missing.get(piece as usize) == Some(&0)
     }
 
-    /// Whether the whole file is there.
+    /// Whether this peer has the whole file.
     pub(super) fn is_complete(&self) -> bool {
         self.owned as usize == self.missing.len()
     }
@@ -58,42 +58,42 @@ impl Pieces {
         self.missing.iter().map(|missing| *missing == 0).collect()
     }
 
-    /// Of the pieces that `remote` has, how many are missing here.
+    /// How many of the pieces in `remote` this peer still needs.
     pub(super) fn wanted(&self, remote: &[bool]) -> u32 {
         self.missing.iter().zip(remote).map(|(missing, has)| u32::from(*missing > 0 && *has)).sum()
     }
 
-    /// A connected peer has these pieces.
+    /// A peer that has the pieces `remote` has connected.
     pub(super) fn connected(&mut self, remote: &[bool]) {
         self.copies.iter_mut().zip(remote).for_each(|(copies, has)| *copies += u32::from(*has));
     }
 
-    /// A connected peer has gone, with these pieces.
+    /// A peer that has the pieces `remote` has disconnected.
     pub(super) fn disconnected(&mut self, remote: &[bool]) {
         self.copies.iter_mut().zip(remote).for_each(|(copies, has)| *copies -= u32::from(*has));
     }
 
-    /// A connected peer has this piece, too, from now on.
+    /// A connected peer has completed this piece.
     pub(super) fn copied(&mut self, piece: u32) {
         self.copies[piece as usize] += 1;
     }
 
-    /// A connection begins to download a piece.
+    /// A connection has begun to download a piece.
     pub(super) fn begin(&mut self, piece: u32) {
         self.downloads[piece as usize] += 1;
     }
 
-    /// A connection downloads a piece no longer.
+    /// A connection no longer downloads a piece.
     pub(super) fn end(&mut self, piece: u32) {
         self.downloads[piece as usize] -= 1;
     }
 
-    /// Whether some connection downloads a piece.
+    /// Whether any connection is downloading a piece.
     pub(super) fn is_downloaded(&self, piece: u32) -> bool {
         self.downloads[piece as usize] > 0
     }
 
-    /// Blocks have come. Gives how many of them were missing.
+    /// Adds blocks that have arrived. Returns how many of them were missing.
     pub(super) fn add(&mut self, blocks: Blocks) -> u32 {
         let start = blocks.piece as usize * self.blocks as usize + blocks.first as usize;
         let before = self.missing[blocks.piece as usize];
@@ -105,7 +105,7 @@ impl Pieces {
         before - after
     }
 
-    /// The blocks of a piece to ask for next: the first ones that are missing; none where it is complete.
+    /// The blocks of a piece to request next: the first ones that are missing; `None` if the piece is complete.
     pub(super) fn next_blocks(&self, piece: u32) -> Option<Blocks> {
         let start = piece as usize * self.blocks as usize;
         let there = &self.there[start..start + self.blocks as usize];
@@ -114,9 +114,9 @@ impl Pieces {
         Some(Blocks { piece, first: first as u32, count: run.count() as u32 })
     }
 
-    /// The piece to download next from a peer that has the pieces `remote`. Of those that nobody is downloading: one that was
-    /// begun; else with fewer than [`RANDOM_FIRST`] pieces any of them; else one that the fewest connected peers have. Where
-    /// every missing piece is being downloaded (the end game), any missing one.
+    /// The piece to download next from a peer that has the pieces `remote`. Among pieces that are not being downloaded it takes, in
+    /// this order: one that was begun; with fewer than [`RANDOM_FIRST`] complete pieces, any one; one that the fewest connected
+    /// peers have. If every missing piece of the file is being downloaded (the end game), it takes any missing one.
     pub(super) fn pick(&self, remote: &[bool], rng: &mut Rng) -> Option<u32> {
         let wanted = (0..self.missing.len()).filter(|piece| self.missing[*piece] > 0 && remote[*piece]);
         let free = wanted.clone().filter(|piece| self.downloads[*piece] == 0);
@@ -145,7 +145,7 @@ fn drawn(mut pieces: impl Iterator<Item = usize> + Clone, rng: &mut Rng) -> Opti
 mod test {
     use super::*;
 
-    /// A peer in the middle of its download, and what a peer it is connected to has.
+    /// A peer in the middle of its download, and the pieces of a peer that it is connected to.
     fn drawn_state(seed: u64) -> (Pieces, Vec<bool>, Rng) {
         let mut rng = Rng::new(seed, 1);
         let (count, blocks) = (1 + rng.below(20) as u32, 1 + rng.below(4) as u32);
@@ -204,7 +204,7 @@ mod test {
     #[test]
     fn the_first_pieces_are_drawn_from_all() {
         let mut pieces = Pieces::new(10, 1, false);
-        // One piece is the rarest, and not the only one to be drawn.
+        // Piece 0 is the rarest, but the first pieces are drawn from all pieces.
         pieces.connected(&[true; 10]);
         (1..10).for_each(|piece| pieces.copied(piece));
         let mut rng = Rng::new(3, 3);

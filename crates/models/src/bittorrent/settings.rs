@@ -1,4 +1,4 @@
-//! A swarm out of a scenario's `[model]`.
+//! Reads a swarm from a scenario's `[model]`.
 
 use std::ops::RangeInclusive;
 
@@ -16,7 +16,7 @@ const MOST_BLOCKS: u64 = 1 << 24;
 
 impl Bittorrent {
     /// Reads the keys `peers`, `seeds` (1), `pieces` (10), `blocks` (5), `block_bytes` (16384), `slots` (3), `starts` ("0s"),
-    /// `seeds_leave` (never), `linger` (for ever). In brackets what holds where a key lacks. The key `kind` is left to the caller.
+    /// `seeds_leave` (never), `linger` (for ever). Defaults are in brackets. The key `kind` is left to the caller.
     pub fn from_section(section: &mut Section) -> Result<Self, ScenarioError> {
         let default = Self::default();
         let peers = within(section, "peers", None, PEERS, |peers| format!("a swarm of {peers} peers"))?;
@@ -56,7 +56,7 @@ impl Bittorrent {
     }
 }
 
-/// A number of `allowed`; `default` where the key lacks, and where there is no default it must be there.
+/// A number within `allowed`. If the key is missing, it is `default`; without a default the key is required.
 fn within(
     section: &mut Section,
     key: &str,

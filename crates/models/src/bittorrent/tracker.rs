@@ -10,9 +10,9 @@ use paceline_processes::Process;
 use super::message::{Content, Message};
 use crate::inbox::Inbox;
 
-/// The most peers that the tracker tells of.
+/// The most peers in one answer of the tracker.
 const TOLD: usize = 50;
-/// Questions that the tracker receives at a time.
+/// The number of queries that the tracker receives at a time.
 const OPEN_RECEIVES: usize = 64;
 
 /// The process of the tracker, whose mailbox is `number`.
@@ -64,7 +64,7 @@ impl Known {
         self.places.insert(self.peers[other], other);
     }
 
-    /// Some of those it knows, all different and none of them `asker`.
+    /// Draws peers from those that it knows, all different, without `asker`.
     fn draw(&mut self, asker: u32, rng: &mut Rng) -> Box<[u32]> {
         let mut drawn = Vec::new();
         for place in 0..self.peers.len() {

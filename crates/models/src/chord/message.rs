@@ -1,74 +1,74 @@
 //! The messages between peers.
 
-/// Peers whose number this is are not there.
+/// A number that stands for "no peer".
 pub(super) const NOBODY: u32 = u32::MAX;
-/// Successors that a peer knows.
+/// The number of successors that a peer knows.
 pub(super) const SUCCESSORS: usize = 4;
 
 /// A message of one peer to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// Who holds this key? Passed on until somebody knows.
+    /// Asks which peer holds this key. Passed on until a peer knows.
     Find {
         /// The key.
         key: u64,
-        /// Who wants to know.
+        /// The peer that asks.
         asker: u32,
-        /// Its number among the questions of the asker.
+        /// The number of this question among those of the asker.
         request: u32,
-        /// How often it was passed on.
+        /// How often the question was passed on.
         hops: u32,
     },
-    /// The answer, straight to who asked.
+    /// The answer, sent directly to the asker.
     Found {
         /// The question's number.
         request: u32,
-        /// Who holds the key.
+        /// The peer that holds the key.
         holder: u32,
         /// How often the question was passed on.
         hops: u32,
     },
-    /// Which peers are before and after you on the ring?
+    /// Asks for the receiver's neighbours on the ring.
     Neighbours {
-        /// Who wants to know.
+        /// The peer that asks.
         asker: u32,
     },
-    /// The answer.
+    /// The answer to `Neighbours`.
     AreNeighbours {
-        /// Who answers.
+        /// The peer that answers.
         peer: u32,
-        /// Who is before it.
+        /// The peer before it.
         predecessor: u32,
-        /// Who is after it.
+        /// The peers after it.
         successors: [u32; SUCCESSORS],
     },
-    /// I might be the one before you.
+    /// The sender may be the receiver's predecessor.
     Notify {
-        /// Who says so.
+        /// The sender.
         peer: u32,
     },
-    /// Are you still there?
+    /// Asks whether the receiver is alive.
     Ping {
-        /// Who wants to know.
+        /// The peer that asks.
         asker: u32,
     },
-    /// Yes.
+    /// The answer to `Ping`.
     Pong {
-        /// Who answers.
+        /// The peer that answers.
         peer: u32,
     },
-    /// I go; your successor was me.
+    /// The sender, which was the receiver's successor, leaves.
     NewSuccessor {
-        /// Who goes.
+        /// The peer that leaves.
         instead_of: u32,
-        /// Who is your successor now.
+        /// The receiver's new successor.
         peer: u32,
     },
-    /// I go; your predecessor was me.
+    /// The sender, which was the receiver's predecessor, leaves.
     NewPredecessor {
-        /// Who goes.
+        /// The peer that leaves.
         instead_of: u32,
-        /// Who is your predecessor now.
+        /// The receiver's new predecessor.
         peer: u32,
     },
 }

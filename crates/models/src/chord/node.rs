@@ -1,6 +1,6 @@
-//! What a peer knows, and what it answers from that.
+//! What a peer knows of the ring, and how it answers questions from that.
 //!
-//! Invariant: the first successor is somebody once the peer is on the ring, if only itself.
+//! Invariant: once a peer is on the ring, its first successor is a peer, possibly itself.
 
 use super::message::{Message, NOBODY, SUCCESSORS};
 use super::ring::Ring;
@@ -12,22 +12,22 @@ pub(super) struct Node {
     pub(super) place: u64,
     pub(super) predecessor: u32,
     pub(super) successors: [u32; SUCCESSORS],
-    /// The first peer that is 1, 2, 4, ... keys ahead, where it is known.
+    /// For 1, 2, 4, ... keys ahead, the first peer at or after that key, if known.
     fingers: Box<[u32]>,
     next_finger: u32,
 }
 
-/// What becomes of a question.
+/// How a question proceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// This peer holds the key.
+    /// This peer holds the key: the question is answered.
     Holder(u32),
-    /// This peer knows better.
+    /// The question is to be passed on to this peer.
     Next(u32),
 }
 
 impl Node {
-    /// Knows nobody.
+    /// A peer that knows no other peer.
     pub(super) fn alone(ring: &Ring, peer: u32) -> Self {
         let fingers = vec![NOBODY; ring.bits() as usize].into();
         let mut successors = [NOBODY; SUCCESSORS];
@@ -35,7 +35,7 @@ impl Node {
         Self { peer, place: ring.place(peer), predecessor: NOBODY, successors, fingers, next_finger: 0 }
     }
 
-    /// Knows all it can, where `there` are on the ring, in the order of places.
+    /// A peer with complete neighbours and fingers; `there` are the peers on the ring, sorted by place.
     pub(super) fn warm(ring: &Ring, peer: u32, there: &[u32]) -> Self {
         let mut node = Self::alone(ring, peer);
         let own = there.partition_point(|other| ring.place(*other) < node.place);
@@ -55,13 +55,13 @@ impl Node {
         self.successors[0]
     }
 
-    /// Who holds `key`, or who is to be asked.
+    /// The peer that holds `key`, or the peer to ask next.
     pub(super) fn way(&self, ring: &Ring, key: u64) -> Way {
         let successor = self.successor();
         if successor == self.peer || ring.is_up_to(key, self.place, ring.place(successor)) {
             return Way::Holder(successor);
         }
-        // Fingers beyond the key are of no use; the farthest before it is.
+        // Fingers beyond the key are useless; the farthest one before the key is best.
         let distance = ring.distance(self.place, key);
         let highest = if distance == 0 { ring.bits() - 1 } else { distance.ilog2() };
         let known = self.fingers[..=highest as usize].iter().rev().copied();
@@ -70,7 +70,7 @@ impl Node {
         Way::Next(known.into_iter().find(before).unwrap_or(successor))
     }
 
-    /// The finger to mend next, with the key that it is for.
+    /// The finger to refresh next, and the key that it stands for.
     pub(super) fn finger_to_mend(&mut self, ring: &Ring) -> (u32, u64) {
         self.next_finger = (self.next_finger + 1) % ring.bits();
         (self.next_finger, ring.ahead(self.place, 1 << self.next_finger))
@@ -80,7 +80,7 @@ impl Node {
         self.fingers[finger as usize] = peer;
     }
 
-    /// `peer` is the first ahead from now on.
+    /// `peer` is the first successor from now on.
     pub(super) fn set_successor(&mut self, peer: u32) {
         if peer != self.successor() {
             self.successors.rotate_right(1);
@@ -88,12 +88,12 @@ impl Node {
         }
     }
 
-    /// The first successor is gone: the next one takes its place, in the end the peer itself.
+    /// The first successor is lost: the next one replaces it; the peer itself does if there is none.
     pub(super) fn lose_successor(&mut self) {
         self.forget(self.successor());
     }
 
-    /// `gone` is nobody to ask any more.
+    /// Removes `gone` from the successors, the fingers and the predecessor.
     pub(super) fn forget(&mut self, gone: u32) {
         let mut kept = [NOBODY; SUCCESSORS];
         let others = self.successors.iter().copied().filter(|peer| *peer != gone && *peer != NOBODY);
@@ -108,20 +108,20 @@ impl Node {
         }
     }
 
-    /// What it says of its neighbours.
+    /// The message that reports its neighbours.
     pub(super) fn neighbours(&self) -> Message {
         let Self { peer, predecessor, successors, .. } = *self;
         Message::AreNeighbours { peer, predecessor, successors }
     }
 
-    /// Its successor `peer` has said who its neighbours are.
+    /// Takes in the neighbours that its successor `peer` has reported.
     pub(super) fn learn(&mut self, ring: &Ring, peer: u32, predecessor: u32, successors: [u32; SUCCESSORS]) {
         if peer != self.successor() {
             return;
         }
         self.successors[1..].copy_from_slice(&successors[..SUCCESSORS - 1]);
         if let Some(own) = self.successors[1..].iter().position(|other| *other == self.peer) {
-            // The list has come round.
+            // The list has gone round the whole ring.
             self.successors[1 + own..].fill(NOBODY);
         }
         let nearer = |other: u32| ring.is_between(ring.place(other), self.place, ring.place(peer));
@@ -130,7 +130,7 @@ impl Node {
         }
     }
 
-    /// `peer` says that it is the one before.
+    /// `peer` has notified us that it may be our predecessor.
     pub(super) fn notified(&mut self, ring: &Ring, peer: u32) {
         let known = self.predecessor;
         if known == NOBODY || ring.is_between(ring.place(peer), ring.place(known), self.place) {

@@ -1,4 +1,4 @@
-//! The life of a peer: one process that serves others while it waits.
+//! The life of a peer: one process that serves other peers while it waits.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::message::{Message, NOBODY};
 use super::node::{Node, Way};
 use super::{Observed, Shared, Starts};
 
-/// What a peer does from time to time.
+/// The periodic tasks of a peer, and its departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chore {
     Stabilize,
@@ -21,7 +21,7 @@ enum Chore {
     Leave,
 }
 
-/// What it asked a question for.
+/// The purpose of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
     Join,
@@ -29,7 +29,7 @@ enum Reason {
     Lookup(u64),
 }
 
-/// A question that is open.
+/// A question without an answer yet.
 #[derive(Clone, Copy, Debug)]
 struct Question {
     request: u32,
@@ -37,20 +37,20 @@ struct Question {
     asked: Time,
 }
 
-/// A peer at work.
+/// The state of a running peer.
 struct Peer {
     cx: Process<Message>,
     shared: Arc<Shared>,
     node: Node,
-    /// When each chore is next.
+    /// When each chore is next due.
     due: [(Time, Chore); 5],
     open: Vec<Question>,
     asked: u32,
-    /// Whether the successor, and the predecessor, still owe an answer.
+    /// The successor and the predecessor, if they still owe an answer; else [`NOBODY`].
     awaited: (u32, u32),
 }
 
-/// The process of peer `number`; `there` are on the ring from the start, in the order of places.
+/// The process of peer `number`; `there` are the peers on the ring from the start, sorted by place.
 pub(super) async fn run(cx: Process<Message>, number: u32, shared: Arc<Shared>, there: Arc<Vec<u32>>) {
     let joins = shared.lives[number as usize].joins;
     let mailbox = u64::from(number);
@@ -98,7 +98,7 @@ impl Peer {
         Self { cx, shared, node, due, open: Vec::new(), asked: 0, awaited: (NOBODY, NOBODY) }
     }
 
-    /// The next chore, and when.
+    /// The chore that is due next, and when.
     fn next(&self) -> (Time, Chore) {
         *self.due.iter().min_by_key(|(at, _)| *at).expect("there are chores")
     }
@@ -107,7 +107,7 @@ impl Peer {
         self.cx.send_detached(u64::from(to), message, self.shared.chord.bytes);
     }
 
-    /// Asks who holds `key`: itself first, and whoever knows better then.
+    /// Finds the peer that holds `key`: consults the own tables first, then asks the next peer.
     fn ask(&mut self, key: u64, reason: Reason) {
         let request = self.asked;
         self.asked = self.asked.wrapping_add(1);
@@ -120,7 +120,7 @@ impl Peer {
         }
     }
 
-    /// Asks the first peer for a place on the ring, until there is one.
+    /// Asks peer 0 for a place on the ring until it has one.
     async fn join(&mut self, mailbox: u64) {
         while self.node.successor() == self.node.peer {
             let request = self.asked;
@@ -138,7 +138,7 @@ impl Peer {
         }
     }
 
-    /// A question is answered.
+    /// Handles the answer to a question.
     fn found(&mut self, request: u32, holder: u32, hops: u32) {
         let Some(place) = self.open.iter().position(|question| question.request == request) else { return };
         let Question { reason, asked, .. } = self.open.swap_remove(place);
@@ -158,7 +158,7 @@ impl Peer {
         }
     }
 
-    /// Does what a message asks for.
+    /// Handles a message.
     fn serve(&mut self, message: Message) {
         let mut chain = u64::from(self.asked);
         for _ in 0..self.shared.chord.work_ns {
@@ -203,7 +203,7 @@ impl Peer {
         }
     }
 
-    /// Does a chore, which is due again after its period.
+    /// Does a chore and schedules it again after its period.
     fn work(&mut self, chore: Chore) {
         let chord = &self.shared.chord;
         let period = match chore {
@@ -221,7 +221,7 @@ impl Peer {
         let own = self.node.peer;
         match chore {
             Chore::Stabilize => {
-                // Who has not answered since the last time is gone.
+                // A successor that has not answered since the last stabilization is gone.
                 if self.awaited.0 != NOBODY && self.awaited.0 == self.node.successor() {
                     self.node.lose_successor();
                 }
@@ -256,7 +256,7 @@ impl Peer {
         }
     }
 
-    /// Leaves, and says so to its neighbours if it is one who does.
+    /// Leaves the ring; tells its neighbours if it is a peer that does so.
     fn leave(&mut self) {
         let Node { peer: instead_of, predecessor, .. } = self.node;
         let says = self.shared.lives[instead_of as usize].leaves.is_some_and(|(_, says)| says);

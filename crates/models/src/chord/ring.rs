@@ -6,18 +6,18 @@ use std::collections::BTreeSet;
 
 use paceline_kernel::Rng;
 
-/// The peers' places.
+/// The places of all peers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ring {
     mask: u64,
-    /// By peer.
+    /// The place of each peer.
     places: Vec<u64>,
-    /// Peers by place.
+    /// The peers, sorted by place.
     order: Vec<u32>,
 }
 
 impl Ring {
-    /// Draws a place for each of `peers` peers among keys of `bits` bits, or of as many as give each peer two keys.
+    /// Draws a place for each of `peers` peers among keys of `bits` bits. Uses more bits where needed for two keys per peer.
     pub(super) fn draw(peers: u32, bits: u32, seed: u64) -> Self {
         let least = u64::from(peers).next_power_of_two().ilog2() + 1;
         let keys = 1u64 << bits.clamp(least, 62);
@@ -43,12 +43,12 @@ impl Ring {
         self.mask.count_ones()
     }
 
-    /// Where a peer stands.
+    /// The place of a peer.
     pub fn place(&self, peer: u32) -> u64 {
         self.places[peer as usize]
     }
 
-    /// Peers by place.
+    /// The peers, sorted by place.
     pub fn order(&self) -> &[u32] {
         &self.order
     }
@@ -63,18 +63,18 @@ impl Ring {
         to.wrapping_sub(from) & self.mask
     }
 
-    /// Whether going ahead from `from` one comes by `key` before `to`; the whole ring where both are the same.
+    /// Whether `key` lies strictly between `from` and `to`, going ahead; if `from` and `to` are equal, any other key does.
     pub(super) fn is_between(&self, key: u64, from: u64, to: u64) -> bool {
         let (way, whole) = (self.distance(from, key), self.distance(from, to));
         way > 0 && (whole == 0 || way < whole)
     }
 
-    /// The same, or `key` is `to`.
+    /// Like [`Ring::is_between`], but `to` is included.
     pub(super) fn is_up_to(&self, key: u64, from: u64, to: u64) -> bool {
         key == to || self.is_between(key, from, to)
     }
 
-    /// Who of `there`, which is in the order of places and not empty, holds `key`: the first at it or ahead of it.
+    /// The peer of `there` (sorted by place, not empty) that holds `key`: the first one at the key or ahead of it.
     pub fn holder(&self, key: u64, there: &[u32]) -> u32 {
         let place = there.partition_point(|peer| self.place(*peer) < key);
         there[if place == there.len() { 0 } else { place }]

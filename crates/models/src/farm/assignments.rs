@@ -1,6 +1,7 @@
-//! Which worker does which task: the state of the master, without its messages.
+//! The assignment of tasks to workers: the master's state without its messages.
 //!
-//! Invariants: a task that is not done waits to be handed out, or is assigned to exactly one worker; a worker has at most one task.
+//! Invariants: a task that is not done either waits in the queue or is assigned to exactly one worker; a worker has at most one
+//! task.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -9,11 +10,11 @@ use paceline_kernel::Time;
 /// What the master knows of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// It has not been heard of since it was given up.
+    /// It has no task, and has not said that it is idle.
     Silent,
-    /// It waits for a task.
+    /// It is idle.
     Idle,
-    /// It has a task, and its result is waited for until then.
+    /// It has this task; the master waits for the result until this time.
     Assigned(u32, Time),
 }
 
@@ -24,17 +25,17 @@ pub(super) struct Assignments {
     done: Vec<bool>,
     /// Tasks that are not done.
     left: usize,
-    /// Tasks to be handed out; one that was done meanwhile is passed over.
+    /// Tasks to hand out. A task that has been done meanwhile is skipped.
     waiting: VecDeque<u32>,
     states: Vec<State>,
-    /// Idle workers, in the order in which they have said so.
+    /// Idle workers, in the order in which they became idle.
     idle: VecDeque<u32>,
-    /// Time limits of assigned workers, the next one first.
+    /// The time limits of assigned workers, earliest first.
     limits: BTreeSet<(Time, u32)>,
 }
 
 impl Assignments {
-    /// Nothing is done, and no worker has said anything.
+    /// The start: no task is done, and no worker has sent anything.
     pub(super) fn new(tasks: u32, workers: u32) -> Self {
         Self {
             done: vec![false; tasks as usize],
@@ -51,17 +52,17 @@ impl Assignments {
         self.left == 0
     }
 
-    /// When the next time limit is over.
+    /// The earliest time limit.
     pub(super) fn next_limit(&self) -> Time {
         self.limits.first().map_or(Time::MAX, |(limit, _)| *limit)
     }
 
-    /// A worker whose time limit is over at `now`.
+    /// A worker whose time limit has expired at `now`.
     pub(super) fn late(&self, now: Time) -> Option<u32> {
         self.limits.first().filter(|(limit, _)| *limit <= now).map(|(_, worker)| *worker)
     }
 
-    /// Gives an idle worker a task, until `limit`. Says which worker and which task, where there are both.
+    /// Assigns a task to an idle worker until `limit`. Returns the worker and the task; `None` if either is lacking.
     pub(super) fn assign(&mut self, limit: Time) -> Option<(u32, u32)> {
         while self.waiting.front().is_some_and(|task| self.done[*task as usize]) {
             self.waiting.pop_front();
@@ -74,7 +75,7 @@ impl Assignments {
         Some((worker, task))
     }
 
-    /// A worker that has no task waits for one.
+    /// A worker is idle. Ignored if the worker has a task or is known to be idle.
     pub(super) fn ready(&mut self, worker: u32) {
         if self.states[worker as usize] == State::Silent {
             self.states[worker as usize] = State::Idle;
@@ -82,7 +83,7 @@ impl Assignments {
         }
     }
 
-    /// A result has come from a worker. Says whether it is the first one of its task.
+    /// A result has arrived from a worker. Returns whether it is the first one of its task.
     pub(super) fn finish(&mut self, worker: u32, task: u32) -> bool {
         let is_first = !std::mem::replace(&mut self.done[task as usize], true);
         self.left -= usize::from(is_first);
@@ -92,14 +93,14 @@ impl Assignments {
         is_first
     }
 
-    /// A worker does not do its task any more, which is handed out before all others. Says whether there was one to be done.
+    /// A worker has lost its task, which goes to the front of the queue. Returns whether there was a task that is not done yet.
     pub(super) fn lose(&mut self, worker: u32) -> bool {
         let Some(task) = self.release(worker).filter(|task| !self.done[*task as usize]) else { return false };
         self.waiting.push_front(task);
         true
     }
 
-    /// The task that a worker had; it is silent from now on.
+    /// Takes a worker's task from it; the worker is silent from now on.
     fn release(&mut self, worker: u32) -> Option<u32> {
         let State::Assigned(task, limit) = self.states[worker as usize] else { return None };
         self.states[worker as usize] = State::Silent;

@@ -1,6 +1,6 @@
-//! What has a host fail and come back.
+//! The process that makes a host fail and come back.
 //!
-//! Invariant: it runs on a host that does not fail, and does not keep the run from ending.
+//! Invariant: it runs on a host that does not fail, and does not keep the run from ending (it is a daemon).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,7 +24,7 @@ pub(super) async fn run(cx: Process<Message>, host: HostId, failing: Failing, ou
     }
 }
 
-/// A span from the exponential distribution of this mean; not zero, so that time goes on.
+/// An exponentially distributed time with this mean; at least 1 ns, so that time advances.
 fn drawn(cx: &Process<Message>, mean: Time) -> Time {
     let seconds = cx.draw(|rng| rng.exponential(mean.as_secs_f64()));
     Time::from_secs_f64(seconds).max(Time::nanos(1))

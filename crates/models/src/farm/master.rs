@@ -1,7 +1,8 @@
-//! The master: it hands a task to each worker that waits, until it has the result of every one.
+//! The master: it hands a task to each idle worker until it has the results of all tasks.
 //!
-//! A task is lost if the message with it fails, if its worker starts again after that has arrived, or if its result has not come
-//! in time. A worker that has lost a task says that it waits once it does, so that nobody is waited for without end.
+//! A task is lost if its message fails, if its worker restarts after the message has arrived, or if its result does not arrive
+//! within the time limit. A worker that has lost its task reports that it is idle as soon as it is, so the master waits for no
+//! worker forever.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,13 +21,13 @@ pub(super) async fn run(cx: Process<Message>, shared: Arc<Shared>) {
     let (farm, outcome) = (&shared.farm, &shared.outcome);
     let mut assignments = Assignments::new(farm.tasks, farm.workers);
     let mut inbox = Inbox::open(&cx, farm.master(), MOST_OPEN_RECEIVES.min(farm.workers as usize));
-    // Tasks on their way, with the worker that each is for.
+    // Tasks in transit, each with its worker.
     let mut sending: Vec<(u32, Activity<Message>)> = Vec::new();
     while !assignments.is_over() {
         while let Some((worker, task)) = assignments.assign(cx.now().saturating_add(farm.limit)) {
             sending.push((worker, cx.start_send(u64::from(worker), Message::Task { task }, farm.bytes)));
         }
-        // Tasks that have arrived come before what their workers say after that.
+        // Tasks come first in the list: an arrived task is handled before what its worker sends after that.
         let mut open: Vec<&mut Activity<Message>> = sending.iter_mut().map(|(_, task)| task).collect();
         open.push(inbox.front());
         let limit = assignments.next_limit().saturating_sub(cx.now());
@@ -40,7 +41,7 @@ pub(super) async fn run(cx: Process<Message>, shared: Arc<Shared>) {
                 let message = inbox.front().wait(&cx).await;
                 inbox.renew(&cx);
                 match message {
-                    // A task that is still on its way comes to the worker that has started again.
+                    // If a task is in transit to a worker that has restarted, the worker will still get it.
                     Ok(Some(Message::Ready { worker })) if !sending.iter().any(|(to, _)| *to == worker) => {
                         let again = u64::from(assignments.lose(worker));
                         outcome.tasks_reassigned.fetch_add(again, Ordering::Relaxed);
@@ -62,7 +63,7 @@ pub(super) async fn run(cx: Process<Message>, shared: Arc<Shared>) {
             Err(_) => lost = assignments.late(cx.now()),
         }
         if let Some(worker) = lost {
-            // One that has not arrived is given up.
+            // A task still in transit is cancelled.
             sending.retain(|(to, _)| *to != worker);
             outcome.tasks_reassigned.fetch_add(u64::from(assignments.lose(worker)), Ordering::Relaxed);
         }

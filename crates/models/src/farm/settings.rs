@@ -1,4 +1,4 @@
-//! A farm out of a scenario's `[model]`.
+//! Reads a farm from a scenario's `[model]`.
 
 use paceline_kernel::Time;
 use paceline_scenario::{ScenarioError, Section};
@@ -10,7 +10,7 @@ const MOST_TASKS: u32 = 100_000_000;
 
 impl Farm {
     /// Reads the keys `workers`, `tasks` (1000), `flops` (1e9), `bytes` (1e6), `limit` ("100s"), `between_failures` (hosts do not
-    /// fail) and `repair` ("60s"). In brackets what holds where a key lacks. The key `kind` is left to the caller.
+    /// fail) and `repair` ("60s"). Defaults are in brackets. The key `kind` is left to the caller.
     pub fn from_section(section: &mut Section) -> Result<Self, ScenarioError> {
         let default = Self::default();
         let workers = section.required("workers")?;
@@ -45,7 +45,7 @@ impl Farm {
     }
 }
 
-/// A duration above zero; `default` where the key lacks.
+/// A duration above zero; `default` if the key is missing.
 fn span(section: &mut Section, key: &str, default: Option<Time>) -> Result<Option<Time>, ScenarioError> {
     match section.optional(key)? {
         Some(Time::ZERO) => {

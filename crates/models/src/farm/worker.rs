@@ -1,6 +1,6 @@
-//! A worker: it says that it waits, does what it is given, and sends the result.
+//! A worker: it reports that it is idle, computes the tasks it is given, and sends the results.
 //!
-//! Invariant: whenever it waits for a task, the master has been told since the last one.
+//! Invariant: whenever it waits for a task, it has told the master so since its last task.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,18 +10,18 @@ use paceline_processes::Process;
 
 use super::{ANSWER_BYTES, Message, Shared};
 
-/// After how long a message that has failed is sent again.
+/// The delay before a message that has failed is sent again.
 const RETRY: Time = Time::secs(1);
-/// The worker does not compute.
+/// Stands for "not computing".
 const IDLE: u64 = u64::MAX;
 
-/// The process of worker `worker`. It starts again with its host.
+/// The process of worker `worker`. It restarts with its host.
 pub(super) async fn run(cx: Process<Message>, worker: u32, shared: Arc<Shared>) {
     // The run ends with the master.
     cx.daemonize();
     let begun_ns = Arc::new(AtomicU64::new(IDLE));
     let (begun, outcome) = (Arc::clone(&begun_ns), Arc::clone(&shared.outcome));
-    // Its host has failed: whoever had it fail has said when.
+    // This runs when the host fails; the process that made it fail has stored the time.
     cx.on_exit(move || {
         let failed_ns = outcome.failed_ns.load(Ordering::Relaxed);
         outcome.lost_ns.fetch_add(failed_ns.saturating_sub(begun.load(Ordering::Relaxed)), Ordering::Relaxed);

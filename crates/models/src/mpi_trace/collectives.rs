@@ -1,6 +1,6 @@
 //! Collective actions, by the algorithms of MPI libraries (Thakur, Rabenseifner and Gropp, 2005).
 //!
-//! Invariant: who is told something hears it in the same action, and once.
+//! Invariant: every message that a rank sends within a collective action is received in the same action, exactly once.
 
 use paceline_processes::Failure;
 
@@ -17,7 +17,7 @@ impl Rank<'_> {
         (self.own + self.ranks - root) % self.ranks
     }
 
-    /// Along a binomial tree, from the root.
+    /// Along a binomial tree from the root.
     pub(super) async fn broadcast(&self, bytes: f64, root: u32) -> Result<(), Failure> {
         let place = self.place(root);
         let mut bit = 1;
@@ -53,8 +53,8 @@ impl Rank<'_> {
         Ok(())
     }
 
-    /// By recursive doubling: a reduction whose result all get, and with no bytes a barrier. Where the number of ranks is no
-    /// power of two, the first ranks go in pairs, of which one stands for both.
+    /// By recursive doubling: a reduction whose result all ranks get; with zero bytes, a barrier. If the number of ranks is not a
+    /// power of two, the first ranks form pairs, and one rank of each pair acts for both.
     pub(super) async fn double(&self, bytes: f64) -> Result<(), Failure> {
         let power = 1 << self.ranks.ilog2();
         let pairs = self.ranks - power;
@@ -77,7 +77,7 @@ impl Rank<'_> {
         if paired { self.tell(self.own - 1, bytes).await } else { Ok(()) }
     }
 
-    /// In as many steps as there are others, each with another pair.
+    /// Pairwise exchange: one step for each other rank, and in each step different partners.
     pub(super) async fn exchange(&self, bytes: f64) -> Result<(), Failure> {
         for step in 1..self.ranks {
             let to = (self.own + step) % self.ranks;

@@ -1,7 +1,7 @@
 //! Reads time-independent traces.
 //!
-//! A file holds lines `RANK ACTION ARGUMENTS`, or the names of such files, a line each. What is not known is refused with file and
-//! line. Invariant: no text makes the reader panic, and every rank named in an action is there.
+//! A file holds lines `RANK ACTION ARGUMENTS`, or the names of such files, one per line. Anything unknown is refused with file and
+//! line. Invariant: no text makes the reader panic, and every rank that an action names exists.
 
 use thiserror::Error;
 
@@ -9,7 +9,7 @@ use super::{Action, Message, MpiTrace};
 
 /// The most ranks.
 const MOST_RANKS: usize = 1 << 16;
-/// Actions that are known, for messages.
+/// The known actions, for messages.
 const KNOWN: &str = "init, finalize, comm_size, compute, send, recv, isend, irecv, wait, waitall, barrier, bcast, reduce, allreduce, alltoall";
 
 /// A mistake in a trace.
@@ -22,7 +22,7 @@ pub struct TraceError {
     pub line: usize,
     /// What is wrong.
     pub problem: String,
-    /// What could stand there.
+    /// What is allowed there.
     pub allowed: String,
 }
 
@@ -39,7 +39,7 @@ impl Line<'_> {
         TraceError { file, line, problem: problem.into(), allowed: allowed.into() }
     }
 
-    /// The argument at `place`, counted from 0, which must be there.
+    /// The argument at `place`, counted from 0; it is required.
     fn number(&self, place: usize, what: &str) -> Result<f64, TraceError> {
         let Some(word) = self.words.get(2 + place) else {
             return Err(
@@ -54,7 +54,7 @@ impl Line<'_> {
 
     fn whole(&self, place: usize, what: &str) -> Result<u32, TraceError> {
         let number = self.number(place, what)?;
-        // The greatest is for collective actions.
+        // The greatest `u32` is the tag of collective actions.
         if number.fract() == 0.0 && number < f64::from(u32::MAX) {
             return Ok(number as u32);
         }
@@ -65,7 +65,7 @@ impl Line<'_> {
         if self.words.len() > 2 + place { self.whole(place, what).map(Some) } else { Ok(None) }
     }
 
-    /// Bytes of an element: of the type at `place`, else `default`.
+    /// Bytes of an element of the data type at `place`; `default` if there is no argument.
     fn element(&self, place: usize, default: f64) -> Result<f64, TraceError> {
         Ok(match self.optional(place, "a data type")? {
             None => default,
@@ -82,12 +82,12 @@ impl Line<'_> {
         Ok(Message { other: self.whole(0, "a rank")?, tag: self.whole(1, "a tag")?, bytes })
     }
 
-    /// What is to be done; none for what takes no time. `element` is the size of an element where no type is said.
+    /// The action; `None` for an action that takes no time. `element` is the element size where the line names no type.
     fn action(&self, element: &mut f64) -> Result<Option<Action>, TraceError> {
         let name = self.words[1].to_ascii_lowercase();
         Ok(Some(match name.as_str() {
             "init" => {
-                // SimGrid: sizes are in doubles where anything stands behind it.
+                // SimGrid: sizes are in doubles if `init` has any argument.
                 *element = if self.words.len() > 2 { 8.0 } else { 1.0 };
                 return Ok(None);
             }
@@ -123,7 +123,7 @@ impl Line<'_> {
     }
 }
 
-/// The ranks that an action names, beside its own.
+/// The ranks that an action names besides its own.
 fn named(action: &Action) -> [Option<u32>; 2] {
     match action {
         Action::Send(message)
@@ -137,7 +137,7 @@ fn named(action: &Action) -> [Option<u32>; 2] {
 }
 
 impl MpiTrace {
-    /// Reads a trace: `name` stands for it in messages, `others` gives the text of a file that it names.
+    /// Reads a trace. `name` is its name in messages; `others` returns the text of a file that the trace names.
     pub fn read(
         name: &str,
         text: &str,
@@ -168,13 +168,13 @@ impl MpiTrace {
     }
 }
 
-/// Ranks that an action names, with where that was.
+/// A rank that an action names, and the place of that action.
 type Named = (u32, String, usize);
 
 #[derive(Default)]
 struct Reading {
     ranks: Vec<Vec<Action>>,
-    /// By rank: the size of an element where no type is said.
+    /// By rank: the element size where a line names no type.
     elements: Vec<f64>,
     named: Option<Named>,
 }
@@ -213,8 +213,8 @@ impl Reading {
         let ranks = self.ranks.len();
         match self.named {
             Some((other, file, line)) if other as usize >= ranks => {
-                let allowed = format!("a rank below {ranks}, as many as do something");
-                Err(TraceError { file, line, problem: format!("rank {other} is not there"), allowed })
+                let allowed = format!("a rank below {ranks}, the number of ranks with actions");
+                Err(TraceError { file, line, problem: format!("there is no rank {other}"), allowed })
             }
             _ if ranks == 0 => {
                 let (file, problem) = (name.to_owned(), "a trace without ranks".to_owned());

@@ -1,4 +1,4 @@
-//! A rank at work.
+//! Replays the actions of one rank.
 
 use paceline_processes::{Activity, Failure, Process};
 
@@ -17,7 +17,7 @@ pub(super) struct Rank<'c> {
     cx: &'c Process<()>,
     pub(super) own: u32,
     pub(super) ranks: u32,
-    /// What was begun; none for what needs no wait.
+    /// Actions begun and not waited for; the activity is `None` where no wait is needed.
     open: Vec<(Ends, Option<Activity<()>>)>,
 }
 
@@ -31,10 +31,10 @@ impl<'c> Rank<'c> {
         u64::from(from) << (RANK_BITS + 32) | u64::from(to) << 32 | u64::from(tag)
     }
 
-    /// Does one action after the other. A message that does not arrive, because a link or host has gone, is passed over.
+    /// Performs the actions in order. An action that fails because a link or host is down is skipped.
     pub(super) async fn replay(&mut self, actions: &[Action]) {
         for action in actions {
-            // How it failed enters the digest with the time at which it did.
+            // The failure and its time enter the digest.
             let _: Result<(), Failure> = self.act(*action).await;
         }
     }

@@ -1,4 +1,4 @@
-//! PHOLD out of a scenario's `[model]`, and what it says in the end.
+//! Reads PHOLD from a scenario's `[model]`, and reports its results.
 
 use paceline_kernel::Time;
 use paceline_scenario::{ScenarioError, Section};
@@ -16,7 +16,7 @@ enum Law {
 
 impl Phold {
     /// Reads the keys `lps`, `messages_per_lp` (1), `lookahead` ("1s"), `mean` ("1s"), `work_ns` (0), `destination`
-    /// ("any" or "group"); then `remote` (0.25), or `groups` and `locality`. In brackets what holds where a key lacks.
+    /// ("any" or "group"); then `remote` (0.25), or `groups` and `locality`. Defaults are in brackets.
     /// The key `kind` is left to the caller.
     pub fn from_section(section: &mut Section) -> Result<Self, ScenarioError> {
         let lps = section.required("lps")?;
