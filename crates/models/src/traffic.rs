@@ -1,41 +1,41 @@
 //! Road traffic: the SCATTER-OPT benchmark of the PSX paper, on a generated grid or on the networks of real cities.
 //!
-//! An LP is a node: an intersection, a source, a sink or a zone. An event is mostly a vehicle that reaches a stop line.
-//! A vehicle crosses its node in `crossing`, which is the model's lookahead, and then drives along the next road in the
-//! road's free-flow time. Lights and full roads make it wait; without both, its trip takes exactly its shortest
-//! route's time, however many others there are.
+//! An LP is a node: an intersection, a source, a sink or a zone. Most events are vehicles that reach a stop line. A vehicle crosses
+//! its node in `crossing`, which is the model's lookahead, and then drives along the next road in the road's free-flow time. Lights
+//! and full roads make it wait; without both, its trip takes exactly its shortest route's time, whatever the number of other
+//! vehicles.
 //!
 //! # Parameters (`[model]`, kind = "traffic")
 //!
 //! | key | default | meaning |
 //! |---|---|---|
-//! | `grid` | | generate a grid of that many intersections a side, from 1 to 512 |
+//! | `grid` | | generate a grid with this number of intersections a side, from 1 to 512 |
 //! | `block`, `speed`, `lanes` | 1 km, 50, 1 | of each road of the grid: length (`length_unit`), km/h, lanes |
 //! | `rate` | 10 | vehicles an hour from each source to each sink of the grid |
 //! | `network`, `trips` | | TNTP files to read instead, seen from the scenario's folder |
 //! | `length_unit` | "km" | "km", "m", "mi" or "ft" |
 //! | `time_unit` | "min" | of the TNTP network: "min", "s", "h" or "0.01h" |
 //! | `lanes` | capacity / 1800, rounded up | of each road of the TNTP network |
-//! | `demand` | 1 | factor on all trips; what remains of a vehicle is drawn |
-//! | `period` | "1h" | departures are uniform over it |
-//! | `crossing` | "1s" | time at every node driven through; the lookahead |
+//! | `demand` | 1 | factor on all trips; fractions of vehicles are drawn |
+//! | `period` | "1h" | departures are uniformly distributed over this time |
+//! | `crossing` | "1s" | time to cross a node on the way; the lookahead |
 //! | `lights` | false | traffic lights where a node has approaches of both groups |
 //! | `cycle`, `green`, `red` | "8s", "4s", "4s" | of the first group; the second has green while the first has red |
-//! | `offset` | "0s" | how much later the cycle starts per column and row of the grid, or per node number of a city |
+//! | `offset` | "0s" | by how much the cycle starts later for each column and row of the grid, or for each node number of a city |
 //! | `headway` | "1s" | between two vehicles that leave a lane under a light |
-//! | `storage` | false | roads hold length x lanes / `spacing` vehicles, at least one; a full road blocks who wants in |
-//! | `spacing` | 7.5 | metres that a standing vehicle takes |
+//! | `storage` | false | roads hold length x lanes / `spacing` vehicles, at least one; vehicles wait to enter a full road |
+//! | `spacing` | 7.5 | length of road that a standing vehicle takes, in metres |
 //!
-//! In results, nodes of TNTP files keep their numbers, from 1; nodes of the grid are numbered from 0, as `grid.rs` tells.
+//! In results, nodes of TNTP files keep their numbers, from 1; nodes of the grid are numbered from 0, as described in `grid.rs`.
 //!
-//! Generated are the vehicles that departed before the end of the run. Each of them has arrived or is on the road: driving
-//! or crossing, at a stop line, or at its origin, waiting for room on its first road.
+//! A vehicle is *generated* when it departs before the end of the run. Each generated vehicle has arrived or is on the road:
+//! driving or crossing, at a stop line, or at its origin, waiting for room on its first road.
 //!
 //! # Where things are
 //!
-//! Input: `grid` or `tntp` make a `network` and trips; `routes` and `demand` make the tables that a run only
-//! reads; `settings` reads the scenario. At work: `event`, `node`, `lights`, `partition`; `scene` is what a node sees of the
-//! simulation, and `undo` takes events back in optimistic runs, by reverse computation. Afterwards: `output`, `results`.
+//! Input: `grid` or `tntp` make a `network` and trips; `routes` and `demand` make tables that are read-only during the run;
+//! `settings` reads the scenario. Event handling: `event`, `node`, `lights`, `partition`; `scene` is a node's interface to the
+//! simulation; `undo` undoes events in optimistic runs, by reverse computation. Results: `output`, `results`.
 
 mod demand;
 mod event;
@@ -82,27 +82,27 @@ pub struct Traffic {
     rules: Rules,
     /// When the light cycle starts at each node.
     shifts: Vec<Time>,
-    /// Vehicles that each road holds.
+    /// The number of vehicles that fit on each road.
     room: Vec<u32>,
 }
 
-/// What shape the network has: how to number and to deal its nodes.
+/// The kind of network: it determines how nodes are numbered and partitioned.
 #[derive(Clone, Copy, Debug)]
 enum Layout {
     Grid(Grid),
     City,
 }
 
-/// What holds at every node.
+/// The rules for all nodes.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     crossing: Time,
     lights: Option<Lights>,
-    /// By how much the light cycle of a node starts later than its neighbour's.
+    /// The difference between the starts of the light cycle at neighbouring nodes.
     offset: Time,
     /// Roads can be full.
     storage: bool,
-    /// What a standing vehicle takes of a lane, in millimetres; above zero.
+    /// The length of a lane that a standing vehicle takes, in millimetres; above zero.
     vehicle_mm: u64,
 }
 
@@ -141,7 +141,7 @@ impl Traffic {
         })
     }
 
-    /// The first moment from `at` on when the light lets vehicles cross from `road`.
+    /// The earliest time from `at` on when the light lets vehicles cross from `road`.
     fn may_cross(&self, road: &Road, at: Time) -> Time {
         let green = |lights: &Lights| lights.next_green(road.signal, self.shifts[road.to as usize], at);
         self.rules.lights.as_ref().map_or(at, green)
@@ -152,7 +152,7 @@ impl Traffic {
         self.rules.lights.as_ref().filter(|_| road.signal != Signal::None)
     }
 
-    /// The number of vehicles that the scenario's trips have become.
+    /// The number of vehicles drawn from the scenario's trips.
     pub fn vehicles(&self) -> u32 {
         self.demand.vehicles()
     }
@@ -173,7 +173,7 @@ impl Model for Traffic {
         self.rules.crossing
     }
 
-    /// Vehicles go to the ends of the node's exits; word of free places goes to the starts of its approaches.
+    /// Vehicles are sent to the heads of the node's exits; notices of free places to the tails of its approaches.
     fn channels(&self, lp: LpId) -> Channels {
         let crossing = self.rules.crossing;
         let mut least = BTreeMap::new();

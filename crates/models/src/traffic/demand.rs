@@ -1,19 +1,19 @@
-//! Who drives when: vehicles drawn from trip numbers, and the order in which each origin lets them go.
+//! Which vehicle departs when: vehicles drawn from trip numbers, and the order in which each origin releases them.
 //!
-//! A number of trips is scaled; its whole part gives vehicles for certain, the fraction one more with that probability.
-//! Departures are uniform over a period. Every (origin, destination) has a random stream of its own, so neither depends
-//! on the other pairs of the table. Vehicles are numbered by (origin, destination, draw); each origin lets its vehicles go
-//! by (departure, number). Nothing here changes during a run: an origin's state is a cursor into its list.
+//! A number of trips is scaled; its whole part is the number of certain vehicles, its fraction the probability of one more.
+//! Departures are uniform over a period. Every (origin, destination) pair has its own random stream, so its vehicles do not depend
+//! on the other pairs of the table. Vehicles are numbered by (origin, destination, draw); each origin releases its vehicles by
+//! (departure, number). Nothing here changes during a run: an origin's state is a cursor into its list.
 
 use paceline_kernel::{Rng, Time};
 
 use super::network::Network;
 use super::routes::{MAX_TABLE, Routes};
 
-/// Vehicles of a run at most; they take about 16 bytes each.
+/// The most vehicles of a run; each takes about 16 bytes.
 pub(crate) const MAX_VEHICLES: u32 = 50_000_000;
 
-/// The target of a vehicle that is where it wants to be when it departs.
+/// The target of a vehicle whose origin is its destination.
 pub(crate) const AT_HOME: u32 = u32::MAX;
 
 /// Trips from one node to another; nodes count from 0.
@@ -21,18 +21,18 @@ pub(crate) const AT_HOME: u32 = u32::MAX;
 pub(crate) struct Trips {
     pub origin: u32,
     pub destination: u32,
-    /// How many in the period; not negative, finite.
+    /// The number of trips in the period; finite and not negative.
     pub number: f64,
 }
 
-/// How trips become vehicles.
+/// How vehicles are drawn from trips.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draw {
     /// Factor on all numbers of trips.
     pub scale: f64,
-    /// Departures are before this.
+    /// All departures are before this time.
     pub period: Time,
-    /// Time at every node driven through.
+    /// The time to cross a node on the way.
     pub crossing: Time,
     /// Seed of the run.
     pub seed: u64,
@@ -41,11 +41,11 @@ pub(crate) struct Draw {
 /// Why trips cannot become vehicles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Undrawable {
-    /// There is no route for the trips of this index.
+    /// The trips with this index have no route.
     Unconnected(usize),
     /// This many vehicles are more than [`MAX_VEHICLES`].
     TooMany(f64),
-    /// The routes of this many nodes to this many destinations do not fit the table.
+    /// The table of routes has no room for this many nodes and destinations.
     TooWide(u32, usize),
 }
 
@@ -116,7 +116,7 @@ impl Demand {
         self.pair_of.len() as u32
     }
 
-    /// Origin, destination and route of a vehicle.
+    /// The origin, destination and shortest route of a vehicle.
     #[inline]
     pub fn pair(&self, vehicle: u32) -> &Pair {
         &self.pairs[self.pair_of[vehicle as usize] as usize]
@@ -128,15 +128,15 @@ impl Demand {
         self.departs[vehicle as usize]
     }
 
-    /// The vehicle that `origin` lets go after `gone` others.
+    /// The next vehicle of `origin` after it has released `gone` vehicles.
     #[inline]
     pub fn next(&self, origin: u32, gone: u32) -> Option<u32> {
         let place = self.first[origin as usize] + gone;
         (place < self.first[origin as usize + 1]).then(|| self.order[place as usize])
     }
 
-    /// For each node, how many vehicles start there, pass it or arrive: the events that it will have, lights and full
-    /// roads aside; and one more, so that no node counts for nothing.
+    /// For each node: the vehicles that start there, pass it or arrive, plus one, so that no node has a load of zero. Apart from
+    /// lights and full roads this is the number of events of the node.
     pub fn loads(&self, network: &Network, routes: &Routes) -> Vec<u64> {
         let mut vehicles = vec![0; self.pairs.len()];
         for pair in &self.pair_of {
@@ -156,7 +156,7 @@ impl Demand {
     }
 }
 
-/// The pairs of `trips` one for one, and the routes to all their destinations.
+/// One pair for each element of `trips`, and the routes to all their destinations.
 fn pairs(network: &Network, trips: &[Trips], crossing: Time) -> Result<(Vec<Pair>, Routes), Undrawable> {
     let travels = |trips: &Trips| trips.number > 0.0 && trips.origin != trips.destination;
     let mut targets: Vec<u32> =

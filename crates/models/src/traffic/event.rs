@@ -14,9 +14,9 @@ pub enum TrafficEvent {
         /// Where it goes, as a number among all destinations.
         target: u32,
     },
-    /// It is time to let vehicles go that start here.
+    /// It is time to release vehicles that start here.
     Depart,
-    /// The light of this approach is green, and the vehicle before is gone.
+    /// The light of this approach is green, and the headway to the previous vehicle is over.
     Wake {
         /// Place among the node's approaches.
         approach: u16,
@@ -28,5 +28,5 @@ pub enum TrafficEvent {
     },
 }
 
-/// No road at all: the vehicle never leaves its origin.
+/// Stands for "no road": the vehicle never leaves its origin.
 pub const NO_ROAD: u32 = u32::MAX;

@@ -1,12 +1,11 @@
-//! The generated network of the VSB scenario (PSX paper, section 4.2): a square grid of intersections, joined by roads in
-//! both directions; sources on its left and right, sinks on its top and bottom, each with one road to or from the
-//! intersection it lies at.
+//! The generated network of the VSB scenario (PSX paper, section 4.2): a square grid of intersections, joined by roads in both
+//! directions; sources at its left and right, sinks at its top and bottom, each with one road to or from the adjacent intersection.
 //!
-//! Node numbers: intersections row by row from the left, first the rows 0, 2, 4, ... from the top, then the rows 1, 3, 5,
-//! ...; then sources (left side from the top, then the right side); then sinks (top from the left, then the bottom). The
-//! two halves are there for the routes: all blocks are alike, so nearly every route is a tie, which goes to the lower
-//! number. With plain row by row numbers every trip to the top would take the border column up and the top row along, and
-//! the evacuation would last more than a day. So it takes the nearest even row along and then its sink's column.
+//! Node numbers: intersections row by row from the left, first the rows 0, 2, 4, ... from the top, then the rows 1, 3, 5, ...; then
+//! sources (left side from the top, then the right side); then sinks (top from the left, then the bottom). Even rows come first
+//! because of the routes: all blocks are alike, so nearly every route is a tie, which goes to the lower number. If rows were
+//! numbered in order, every trip to the top would drive up the border column and along the top row, and the evacuation would last
+//! more than a day. With these numbers a trip drives along the nearest even row and then along its sink's column.
 //!
 //! Roads that run north or south form one light group of their intersection, those that run east or west the other.
 
@@ -15,10 +14,10 @@ use paceline_kernel::Time;
 use super::demand::Trips;
 use super::network::{Network, RoadSpec};
 
-/// Intersections along a side at most.
+/// The most intersections along a side.
 pub(crate) const MAX_SIDE: u32 = 512;
 
-/// All roads of a grid are alike.
+/// A grid; all its roads are alike.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     /// Intersections along a side, from 1 to [`MAX_SIDE`].
@@ -62,7 +61,7 @@ impl Grid {
         self.inner() + 2 * self.side..self.inner() + 4 * self.side
     }
 
-    /// How many columns and rows an intersection is away from the top left.
+    /// The distance of an intersection from the top left, in columns plus rows.
     pub fn steps(self, node: u32) -> u32 {
         let (row, column) = self.place(node);
         if node < self.inner() { row + column } else { 0 }

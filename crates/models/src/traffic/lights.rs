@@ -1,29 +1,30 @@
-//! Traffic lights: which group of approaches may cross when, by arithmetic alone.
+//! Traffic lights: which group of approaches may cross when, computed arithmetically without events.
 //!
-//! A cycle is `green` and then `red`, as the first group sees it; the second group has green during that red. Invariant:
-//! at any moment exactly one of the two groups may cross, and both may within every cycle.
+//! As seen by the first group, a cycle is `green` and then `red`; the second group has green during that red. Invariant: at any
+//! time exactly one of the two groups may cross, and both may within every cycle.
 
 use paceline_kernel::Time;
 
 use super::network::Signal;
 
-/// The plan that all lights of a run follow.
+/// The timing of all lights of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lights {
     /// Green and red together; above zero.
     pub cycle: Time,
     /// How long the first group has green; above zero and below the cycle.
     pub green: Time,
-    /// The time between two vehicles that leave a lane.
+    /// The time between two vehicles that leave the same lane.
     pub headway: Time,
 }
 
 impl Lights {
-    /// The first moment from `at` on when an approach has green; `shift`, below the cycle, is when the node's cycle starts.
+    /// The earliest time from `at` on when an approach has green; `shift`, which is below the cycle, is when the node's cycle
+    /// starts.
     #[inline]
     pub fn next_green(&self, signal: Signal, shift: Time, at: Time) -> Time {
         let (cycle, green) = (self.cycle.as_nanos(), self.green.as_nanos());
-        // Both terms are below the cycle, which is below half the clock.
+        // Both terms are below the cycle, which is below half the largest time: the sum cannot overflow.
         let phase = (at.as_nanos() % cycle + cycle - shift.as_nanos()) % cycle;
         let wait = match signal {
             Signal::None => 0,
@@ -41,7 +42,7 @@ impl Lights {
         Time::nanos(shift as u64)
     }
 
-    /// The time between two vehicles that leave an approach of `lanes` lanes.
+    /// The time between two vehicles that leave an approach with `lanes` lanes.
     pub fn spacing(&self, lanes: u32) -> Time {
         Time::nanos(self.headway.as_nanos() / u64::from(lanes))
     }

@@ -1,11 +1,11 @@
-//! The road network: nodes, directed roads between them, and which approach of a node has its green when.
+//! The road network: nodes, directed roads between them, and the light group of each approach.
 //!
-//! Invariants: roads are sorted by (tail, head, order given), so those that leave a node are a run of road numbers (its
-//! *exits*, counted from 0); those that reach a node are its *approaches*, in the order of their numbers.
+//! Invariants: roads are sorted by (tail, head, order given), so the roads that leave a node are a run of road numbers (its
+//! *exits*, counted from 0); the roads that reach a node are its *approaches*, in the order of their numbers.
 
 use paceline_kernel::Time;
 
-/// Roads that may leave one node, and reach one node, at most.
+/// The most roads that may leave or reach one node.
 pub(crate) const MAX_DEGREE: usize = 65_000;
 
 /// A road as an input describes it; nodes count from 0.
@@ -16,14 +16,14 @@ pub(crate) struct RoadSpec {
     pub free_flow: Time,
     pub length_mm: u64,
     pub lanes: u32,
-    /// Which of the two light groups of its head it belongs to; `None` to alternate in the order of road numbers.
+    /// The light group of its head that it belongs to; `None` to alternate in the order of road numbers.
     pub group: Option<u8>,
 }
 
 /// When vehicles may leave an approach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// All approaches of the node are of one kind: no light is needed.
+    /// No light is needed: all approaches of the node are in one group.
     None,
     /// Green at the start of the cycle.
     First,
@@ -58,8 +58,8 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// A network of `nodes` nodes, of which those below `first_through` are not driven through. The error is a node with
-    /// more than [`MAX_DEGREE`] exits or approaches.
+    /// A network of `nodes` nodes; routes do not pass through those below `first_through`. The error is a node with more than
+    /// [`MAX_DEGREE`] exits or approaches.
     pub fn new(nodes: u32, first_through: u32, mut specs: Vec<RoadSpec>) -> Result<Self, u32> {
         specs.sort_by_key(|road| (road.from, road.to)); // stable: parallel roads keep their order
         let first_exit = starts(nodes, specs.iter().map(|road| road.from));
@@ -95,7 +95,7 @@ impl Network {
         Ok(network)
     }
 
-    /// A light makes sense only where both groups have an approach.
+    /// Removes lights from nodes where only one group has approaches.
     fn drop_needless_lights(&mut self) {
         for node in 0..self.nodes() {
             let numbers = self.approaches(node).to_vec();
@@ -148,7 +148,7 @@ impl Network {
     }
 }
 
-/// For each of `nodes` groups the number of items in the groups before it, and at the end the number of all.
+/// For each of `nodes` groups the number of items in the groups before it; at the end the total.
 fn starts(nodes: u32, items: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut first = vec![0; nodes as usize + 1];
     for node in items {

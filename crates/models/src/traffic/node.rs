@@ -1,18 +1,18 @@
-//! A node at work: an intersection, a source, a sink or a zone. Its state, and what it does with each event.
+//! The event handling of a node (an intersection, a source, a sink or a zone), and its state.
 //!
-//! A vehicle that reaches a stop line has arrived if it wants to be here. Else it crosses, once it is first on its approach,
-//! has green, and there is room on the road it takes next; it counts as being on that road from the moment it starts to
-//! cross. Roads are first in, first out. A node counts the vehicles on the roads that leave it; the node at the far end
-//! tells it of each that is gone, one crossing later.
+//! A vehicle that reaches a stop line has arrived if this node is its destination. Otherwise it crosses as soon as it is first on
+//! its approach, has green, and there is room on the road that it takes next; it counts as being on that road from the moment it
+//! starts to cross. Roads are first in, first out. A node counts the vehicles on the roads that leave it; the node at the far end
+//! reports each vehicle that has left the road, one crossing later.
 //!
-//! Invariants. An approach without a queue is `Idle`. With one, its first vehicle waits either for the light (`Light`,
-//! exactly one wake-up is under way) or for room (`Room`). As long as anybody waits for room on a road, it is full: a
-//! place that becomes free goes at once to whoever has waited longest, and is kept for a vehicle that has to wait for
-//! its green first (`promised`). Hence no vehicle starves as long as the road ahead moves.
+//! Invariants. An approach without a queue is `Idle`. If it has a queue, its first vehicle waits either for the light (`Light`,
+//! exactly one wake-up is scheduled) or for room (`Room`). As long as any vehicle waits for room on a road, the road is full: a
+//! place that becomes free goes at once to the vehicle that has waited longest, and is reserved (`promised`) if that vehicle must
+//! first wait for green. Hence no vehicle starves as long as the road ahead moves.
 //!
-//! Every event can be taken back (`undo`): what a step destroys, it keeps. An optimistic run also has events happen that
-//! will never have happened, so nothing here fails in whatever order they come: word of a free place can come before the
-//! vehicle that takes it.
+//! Every event can be undone (`undo`): a step keeps whatever it overwrites. An optimistic run also handles events that are later
+//! cancelled, so every function here must work for any order of events: a notice of a free place can arrive before the vehicle that
+//! takes it.
 
 use std::collections::VecDeque;
 
@@ -26,14 +26,14 @@ use super::network::Road;
 use super::scene::Scene;
 use super::undo::{self, Served, Taker, pack};
 
-/// What a node remembers.
+/// The state of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Node {
-    /// Vehicles that started here.
+    /// Vehicles that started here and were released.
     pub(crate) gone: u32,
     /// One for each road that reaches the node.
     pub(crate) approaches: Box<[Approach]>,
-    /// One for each road that leaves it; none at all if roads have room without limit.
+    /// One for each road that leaves the node; empty if roads have unlimited room.
     pub(crate) exits: Box<[Exit]>,
 }
 
@@ -44,7 +44,7 @@ impl Node {
         Self { gone: 0, approaches, exits: vec![Exit::default(); exits].into() }
     }
 
-    /// The memory that a copy takes, in bytes.
+    /// The memory that a copy of the state takes, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let queued = self.approaches.iter().map(|approach| approach.queue.len()).sum::<usize>();
         let starting = self.exits.iter().map(|exit| exit.starting.len()).sum::<usize>();
@@ -52,14 +52,14 @@ impl Node {
         size_of::<Self>() + ends + (queued + starting) * size_of::<Waiting>()
     }
 
-    /// A place on the road of an exit is taken. Nothing to count where roads have room without limit.
+    /// Takes a place on the road of an exit. Does nothing if roads have unlimited room.
     pub(super) fn occupy(&mut self, exit: u16) {
         if let Some(exit) = self.exits.get_mut(usize::from(exit)) {
             exit.occupied = exit.occupied.wrapping_add(1);
         }
     }
 
-    /// A place on the road of an exit is free.
+    /// Frees a place on the road of an exit.
     pub(super) fn vacate(&mut self, exit: u16) {
         if let Some(exit) = self.exits.get_mut(usize::from(exit)) {
             exit.occupied = exit.occupied.wrapping_sub(1);
@@ -72,16 +72,16 @@ impl Node {
 pub(crate) struct Approach {
     /// Vehicles at the stop line, the first in front.
     pub queue: VecDeque<Waiting>,
-    /// When the next vehicle may follow the one before.
+    /// The earliest time at which the next vehicle may follow the previous one.
     pub ready: Time,
     pub waits_for: WaitsFor,
-    /// A place on the next road is kept for the first vehicle.
+    /// A place on the next road is reserved for the first vehicle.
     pub promised: bool,
     /// Vehicles that left the road.
     pub passed: u32,
-    /// The longest queue there was.
+    /// The greatest length of the queue so far.
     pub longest: u32,
-    /// Time that vehicles waited at the stop line, all together.
+    /// The total time that vehicles have waited at the stop line.
     pub waited_ns: u128,
 }
 
@@ -97,13 +97,13 @@ pub(crate) enum WaitsFor {
 /// The start of a road that leaves the node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Exit {
-    /// Vehicles on the road, those that still cross the node and promised places included.
+    /// Vehicles on the road, including those that still cross the node and reserved places.
     pub occupied: u32,
     /// Vehicles that start their trip here and wait for room.
     pub starting: VecDeque<Waiting>,
 }
 
-/// A vehicle that waits.
+/// A waiting vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Waiting {
     pub vehicle: u32,
@@ -111,7 +111,7 @@ pub(crate) struct Waiting {
     pub since: Time,
 }
 
-/// A node in the middle of an event.
+/// A node that is handling an event.
 pub(crate) struct Desk<'a, S> {
     pub traffic: &'a Traffic,
     pub node: &'a mut Node,
@@ -119,7 +119,7 @@ pub(crate) struct Desk<'a, S> {
 }
 
 impl<S: Scene> Desk<'_, S> {
-    /// Does what an event asks for.
+    /// Handles an event.
     pub fn handle(&mut self, event: TrafficEvent) {
         match event {
             TrafficEvent::Arrive { vehicle, road, target } => self.arrive(vehicle, road, target),
@@ -133,9 +133,9 @@ impl<S: Scene> Desk<'_, S> {
         self.cx.lp().0
     }
 
-    /// Releases all vehicles that are due: a vehicle is let go one crossing before it departs, so that the message about it is
-    /// sent as early as the lookahead demands. Then asks to be woken for the next.
-    /// At the start of the run those who depart within the first crossing go.
+    /// Releases all vehicles that are due, and schedules the release of the next one. A vehicle is released one crossing before it
+    /// departs, because the lookahead requires its message to be sent that early. At the start of the run all vehicles that depart
+    /// within the first crossing are released.
     pub fn depart(&mut self) {
         let (here, now, crossing) = (self.here(), self.cx.now(), self.traffic.rules.crossing);
         let demand = &self.traffic.demand;
@@ -199,7 +199,7 @@ impl<S: Scene> Desk<'_, S> {
         approach.longest = approach.longest.max(approach.queue.len() as u32);
     }
 
-    /// Lets vehicles of an approach cross until one has to wait.
+    /// Lets vehicles of an approach cross until one has to wait. Keeps what undoing needs.
     fn serve(&mut self, number: u16) {
         let Approach { promised, waits_for, .. } = self.node.approaches[usize::from(number)];
         let crossed = self.let_cross(number);
@@ -209,7 +209,7 @@ impl<S: Scene> Desk<'_, S> {
         self.cx.keep(Served { here: self.here(), crossed, promised, waits_for }.word());
     }
 
-    /// Lets vehicles of an approach cross until one has to wait, and says how many did.
+    /// Lets vehicles of an approach cross until one has to wait. Returns how many crossed.
     #[inline(always)]
     fn let_cross(&mut self, number: u16) -> u32 {
         let (here, now) = (self.here(), self.cx.now());
@@ -272,7 +272,7 @@ impl<S: Scene> Desk<'_, S> {
         self.cx.send(LpId(ahead.to), delay.saturating_add(ahead.free_flow), event);
     }
 
-    /// A vehicle has left the road of an exit: the place goes to whoever has waited for it longest.
+    /// A vehicle has left the road of an exit: the place goes to the vehicle that has waited for it longest.
     fn space(&mut self, exit: u16) {
         let here = self.here();
         self.node.vacate(exit);

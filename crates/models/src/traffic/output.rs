@@ -1,7 +1,7 @@
-//! What a traffic run leaves behind, federate by federate, and the files made of it.
+//! The output of a traffic run, per federate, and the files written from it.
 //!
-//! Arrivals are recorded at commit, roads and vehicles on the road when the run ends. Joined and sorted, they are the same
-//! whatever the partition. Times are written as exact decimals.
+//! Arrivals are recorded when they are committed; roads and vehicles on the road are recorded when the run ends. Joined and sorted,
+//! the output is the same under every partition. Times are written as exact decimals.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -12,18 +12,19 @@ use serde::{Deserialize, Serialize};
 use super::demand::Demand;
 use super::network::Network;
 
-/// What one federate leaves behind.
+/// The output of one federate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Output {
     pub(crate) arrivals: Vec<Arrival>,
     pub(crate) roads: Vec<RoadUse>,
-    /// Vehicles that have departed; first those that their origins have let go, which happens one crossing earlier.
+    /// Vehicles that have departed. Before `join` these are the released vehicles; a vehicle is released one crossing before it
+    /// departs.
     pub(crate) generated: u64,
-    /// When the vehicles between two nodes departed.
+    /// The departure times of vehicles between two nodes.
     pub(crate) driving: Vec<Time>,
     /// Vehicles at a stop line.
     pub(crate) queued: u64,
-    /// When those departed, or will, who wait at their origin for room on their first road.
+    /// The departure times (past or future) of vehicles that wait at their origin for room on their first road.
     pub(crate) starting: Vec<Time>,
 }
 
@@ -34,7 +35,7 @@ pub(crate) struct Arrival {
     pub at: Time,
 }
 
-/// What happened at the end of a road.
+/// The traffic at the end of a road.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct RoadUse {
     pub road: u32,
@@ -44,8 +45,8 @@ pub(crate) struct RoadUse {
 }
 
 impl Output {
-    /// Joins the outputs of all federates, in an order that does not depend on them. Vehicles that were let go, but would
-    /// depart at the `end` of the run or later, have not been generated.
+    /// Joins the outputs of all federates, in an order that does not depend on the partition. Vehicles that were released but
+    /// depart at the `end` of the run or later are not counted as generated.
     pub(crate) fn join(outputs: Vec<Self>, end: Time) -> Self {
         let mut all = Self::default();
         for output in outputs {
@@ -72,7 +73,7 @@ impl Output {
 }
 
 impl RoadUse {
-    /// The mean time from the start of the road to the moment its end is left.
+    /// The mean time from entering the road to leaving it at its end.
     pub(crate) fn mean_time(&self, network: &Network) -> Option<Time> {
         let mean = self.waited_ns.checked_div(u128::from(self.passed))?;
         let waited = Time::nanos(u64::try_from(mean).unwrap_or(u64::MAX));
@@ -80,7 +81,7 @@ impl RoadUse {
     }
 }
 
-/// Seconds with as many decimals as it takes.
+/// Seconds with as many decimals as needed.
 struct Seconds(Time);
 
 impl fmt::Display for Seconds {
@@ -93,7 +94,7 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// One line for every vehicle that has arrived; nodes count from `first_number`.
+/// Writes one line for every vehicle that has arrived; nodes count from `first_number`.
 pub(crate) fn write_trips(
     to: &mut dyn Write,
     arrivals: &[Arrival],
@@ -117,7 +118,7 @@ pub(crate) fn write_trips(
     Ok(())
 }
 
-/// One line for every road, in the order of their numbers. The mean time is empty where no vehicle has left the road.
+/// Writes one line for every road, in the order of road numbers. The mean time is empty if no vehicle has left the road.
 pub(crate) fn write_links(
     to: &mut dyn Write,
     roads: &[RoadUse],

@@ -1,10 +1,10 @@
-//! Which federate gets which node: neighbours together, work equal.
+//! The partition of nodes: neighbours together, loads balanced.
 //!
-//! Every function deals all nodes to exactly the federates asked for, from 1 to as many as there are nodes. In a grid,
-//! sizes of regions differ by at most one row, source and sink. In a city, where some nodes see a thousand times the
-//! vehicles of others, the vehicles are made equal: the largest load is the least that cuts of the same order can have.
-//! Nodes that are joined by roads without a length in time, such as a zone and its access to the network, stay together where
-//! there are enough others: a message along such a road takes no more than the lookahead, along other roads far more.
+//! Every function distributes all nodes over exactly the requested number of federates, from 1 up to the number of nodes. In a
+//! grid, the sizes of parts differ by at most one row, source and sink. In a city, some nodes see a thousand times the vehicles of
+//! others; there the numbers of vehicles are balanced: the largest load is the least that cuts of the same node order can achieve.
+//! Nodes joined by roads that take no time, such as a zone and its access to the network, stay together if there are enough groups:
+//! a message along such a road has no delay beyond the lookahead, along other roads far more.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use paceline_kernel::{Partition, Time};
 use super::grid::Grid;
 use super::network::Network;
 
-/// Strips of whole rows; tiles where there are more federates than rows. Sources and sinks are dealt in equal runs.
+/// Strips of whole rows; tiles if there are more federates than rows. Sources and sinks are distributed in equal runs.
 pub(crate) fn grid(grid: Grid, federates: u32) -> Partition {
     let federates = federates.max(1);
     if federates > grid.inner() {
@@ -29,7 +29,7 @@ pub(crate) fn grid(grid: Grid, federates: u32) -> Partition {
         tiles(grid, &mut nodes, 0, federates, &mut owner);
     }
     for source in grid.sources() {
-        // Left and right alike, so that a strip's sources lie at its own rows.
+        // The same for left and right, so that the sources of a strip are at its own rows.
         owner[source as usize] = share((source - grid.inner()) % grid.side, grid.side, federates);
     }
     for sink in grid.sinks() {
@@ -38,7 +38,7 @@ pub(crate) fn grid(grid: Grid, federates: u32) -> Partition {
     Partition::table(&owner)
 }
 
-/// The part of `parts` that item `item` of `items` belongs to, in equal runs.
+/// The part of `parts` that item `item` of `items` belongs to, for equal runs.
 fn share(item: u32, items: u32, parts: u32) -> u32 {
     (u64::from(item) * u64::from(parts) / u64::from(items)) as u32
 }
@@ -71,8 +71,8 @@ fn extent(nodes: &[u32], coordinate: impl Fn(u32) -> u32) -> u32 {
     most.zip(least).map_or(0, |(most, least)| most - least)
 }
 
-/// Runs of a breadth-first search that starts at the lowest node and takes roads both ways; `loads` is what each node has
-/// to do.
+/// Cuts a breadth-first order of the nodes into runs. The search starts at the lowest node and follows roads in both directions;
+/// `loads` is the load of each node.
 pub(crate) fn city(network: &Network, loads: &[u64], federates: u32) -> Partition {
     let nodes = network.nodes();
     let federates = federates.clamp(1, nodes.max(1));
@@ -98,13 +98,13 @@ pub(crate) fn city(network: &Network, loads: &[u64], federates: u32) -> Partitio
     Partition::table(&owner)
 }
 
-/// Cuts `loads` into runs that come to at most `most`, one for each federate, each as long as it can be. Gives the
-/// federate of each load, or nothing if there are too few federates.
+/// Cuts `loads` into one run for each federate, each as long as possible with a sum of at most `most`. Returns the federate of each
+/// load, or `None` if there are too few federates.
 fn cut(loads: &[u64], federates: u32, most: u64) -> Option<Vec<u32>> {
     let mut owner = Vec::with_capacity(loads.len());
     let (mut federate, mut load) = (0, 0);
     for (place, own) in loads.iter().enumerate() {
-        // Nobody goes empty: the federates still to come need a load each.
+        // No federate stays empty: each of the remaining federates needs a load.
         let to_come = (federates - 1 - federate) as usize;
         if place > 0 && (load + own > most || loads.len() - place <= to_come) {
             (federate, load) = (federate + 1, 0);
@@ -118,7 +118,7 @@ fn cut(loads: &[u64], federates: u32, most: u64) -> Option<Vec<u32>> {
     Some(owner)
 }
 
-/// All nodes in the order in which the search comes to them; those joined by roads without a length in time as a group.
+/// All nodes in the order of the search; nodes joined by roads that take no time form one group.
 fn breadth_first(network: &Network) -> Vec<Vec<u32>> {
     let mut order = Vec::with_capacity(network.nodes() as usize);
     let mut found = VecDeque::new();

@@ -1,4 +1,4 @@
-//! The summary of a traffic run, and the proof that no vehicle got lost.
+//! The summary of a traffic run, and the check that no vehicle is missing.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl Results for Traffic {
 }
 
 impl Traffic {
-    /// Where the vehicles are.
+    /// Reports where the vehicles are.
     fn count(&self, all: &Output, summary: &mut Summary) {
         summary.line("vehicles_scheduled", self.demand.vehicles());
         summary.line("vehicles_generated", all.generated);
@@ -37,7 +37,7 @@ impl Traffic {
         summary.line("vehicles_waiting_to_start", all.starting.len());
     }
 
-    /// How the trips went that are over, and which road was the busiest.
+    /// Reports on the completed trips and the busiest road.
     fn measure(&self, all: &Output, summary: &mut Summary) {
         let (mut travel_ns, mut free_flow_ns, mut length_mm) = (0u128, 0u128, 0u128);
         for arrival in &all.arrivals {
@@ -74,7 +74,7 @@ impl Traffic {
         summary.file("links.csv", move |to| write_links(to, &all.roads, &network, first_number));
     }
 
-    /// The number that people give to node 0: TNTP files count from 1, the grid from 0.
+    /// The number of the first node in files: TNTP files count from 1, the grid from 0.
     fn first_number(&self) -> u32 {
         match self.layout {
             Layout::Grid(_) => 0,

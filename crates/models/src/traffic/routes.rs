@@ -1,9 +1,9 @@
 //! Shortest routes: for every destination with demand, the exit that each node takes towards it.
 //!
-//! A route's cost is its free-flow time plus one crossing at every node driven through, in whole nanoseconds. Dijkstra's
-//! algorithm runs backwards from the destination. Among exits of equal cost the one to the lower node number wins, then
-//! the one given first. Invariant: a node's exit leads to a node that was settled before it, so no route has a loop, not
-//! even over roads that take no time; only there may a tie go to the higher number.
+//! A route's cost is its free-flow time plus one crossing at every node on the way, in whole nanoseconds. Dijkstra's algorithm runs
+//! backwards from the destination. Among exits of equal cost the one to the lower node number wins, then the one given first.
+//! Invariant: a node's exit leads to a node that was settled before it, so no route has a loop, not even over roads that take no
+//! time; only on such roads may a tie go to the higher number.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,13 +12,13 @@ use paceline_kernel::Time;
 
 use super::network::Network;
 
-/// Entries that the table of exits may have at most (1 GiB of memory).
+/// The most entries of the table of exits (1 GiB of memory).
 pub(crate) const MAX_TABLE: u64 = 1 << 29;
 
 const NOWHERE: u16 = u16::MAX;
 const NO_ROAD: u32 = u32::MAX;
 
-/// The exit towards every destination, for every node.
+/// For every node, the exit towards every destination.
 #[derive(Clone, Debug)]
 pub(crate) struct Routes {
     targets: Vec<u32>,
@@ -26,7 +26,8 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Routes to `targets` (ascending); `visit` sees each target's tree. Node-major: an LP's row stays in the cache.
+    /// Computes the routes to `targets` (ascending); `visit` is called with each target's tree. The table is node-major: an LP's
+    /// row stays in the cache.
     pub fn build(
         network: &Network,
         crossing: Time,
@@ -45,13 +46,13 @@ impl Routes {
         Self { targets, exits }
     }
 
-    /// The node that is target number `target`.
+    /// The destination node of the target with number `target`.
     #[inline]
     pub fn destination(&self, target: u32) -> u32 {
         self.targets[target as usize]
     }
 
-    /// The exit of `node` towards a target that can be reached from it.
+    /// The exit of `node` towards a target, which must be reachable from it.
     #[inline]
     pub fn exit(&self, node: u32, target: u32) -> u16 {
         let exit = self.exits[node as usize * self.targets.len() + target as usize];
@@ -70,14 +71,14 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Room for a tree over `nodes` nodes.
+    /// An empty tree over `nodes` nodes.
     pub fn new(nodes: u32) -> Self {
         let nodes = nodes as usize;
         let (cost, road, settled) = (vec![u64::MAX; nodes], vec![NO_ROAD; nodes], vec![false; nodes]);
         Self { cost, road, settled, frontier: BinaryHeap::new() }
     }
 
-    /// Grows the tree of `destination`; what was there is forgotten.
+    /// Computes the tree of `destination`; overwrites the previous tree.
     pub fn grow(&mut self, network: &Network, crossing: Time, destination: u32) {
         self.cost.fill(u64::MAX);
         self.road.fill(NO_ROAD);
@@ -96,7 +97,7 @@ impl Tree {
         }
     }
 
-    /// Offers the way through the settled `node`, which costs `onward` from its stop lines, to those before it.
+    /// Relaxes the roads that reach the settled `node`; the cost from their stop lines on is `onward`.
     fn reach(&mut self, network: &Network, node: u32, onward: u64) {
         for number in network.approaches(node) {
             let road = network.road(*number);
@@ -117,7 +118,7 @@ impl Tree {
         }
     }
 
-    /// Time and length of the route from `origin`, which is not the destination; `None` where there is none.
+    /// Time and length of the route from `origin`, which is not the destination; `None` if there is no route.
     pub fn route(&self, network: &Network, origin: u32) -> Option<(Time, u64)> {
         let mut road = self.road[origin as usize];
         if road == NO_ROAD {

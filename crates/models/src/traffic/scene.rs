@@ -1,10 +1,10 @@
-//! What a node sees of the simulation while it handles an event: the kernel's context, or a test in its place.
+//! A node's interface to the simulation while it handles an event: the kernel's context, or a test double.
 
 use paceline_kernel::{Context, LpId, Model, Time};
 
 use super::event::TrafficEvent;
 
-/// Who the node is, what time it is, and where messages and kept words go. As the functions of [`Context`].
+/// A subset of the functions of [`Context`]: the LP, the time, messages, and words kept for undoing.
 pub(crate) trait Scene {
     /// The node that handles the event.
     fn lp(&self) -> LpId;
@@ -15,7 +15,7 @@ pub(crate) trait Scene {
     /// Sends `event` to `to`, to happen after `delay`.
     fn send(&mut self, to: LpId, delay: Time, event: TrafficEvent);
 
-    /// Keeps a word for taking the event back.
+    /// Keeps a word for undoing the event.
     fn keep(&mut self, word: u64);
 
     /// Sends `event` to the node itself, to happen after `delay`.

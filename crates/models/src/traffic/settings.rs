@@ -1,7 +1,7 @@
 //! Reads the `[model]` section of a traffic scenario and builds the model from it.
 //!
-//! Keys of the grid and of TNTP files exclude each other: a key that the chosen input does not use is unknown. Every
-//! number is bounded before anything is built from it, so that no scenario runs out of memory or clock by mistake.
+//! Keys of the grid and of TNTP files exclude each other: a key that the chosen input does not use is unknown. Every number is
+//! checked against a bound before anything is built from it, so that no scenario exhausts memory or the range of times by mistake.
 
 use std::ops::Range;
 use std::path::Path;
@@ -25,16 +25,16 @@ const MAX_CYCLE: Time = Time::secs(86_400);
 const MAX_PERIOD: Time = Time::secs(366 * 86_400);
 const MAX_CROSSING: Time = Time::secs(86_400);
 
-/// What the model is built of besides its rules.
+/// What the model is built from, besides its rules.
 struct Input {
     network: Network,
     layout: Layout,
     trips: Vec<Trips>,
-    /// Where trips that cannot be made are to be complained about.
+    /// The trip file, to report trips that cannot be made.
     source: Option<TripFile>,
 }
 
-/// A trip table's text, for messages.
+/// The text of a trip table, for error messages.
 struct TripFile {
     name: String,
     text: String,
@@ -126,7 +126,7 @@ fn read_lights(section: &mut Section) -> Result<Option<Lights>, ScenarioError> {
     } else {
         "red"
     };
-    // Whatever is not given follows from the rest; half the cycle is green unless said.
+    // Missing values follow from the given ones; green defaults to half the cycle.
     let (cycle, green, red) = match (cycle, green, red) {
         (Some(cycle), Some(green), Some(red)) => (cycle, green, red),
         (Some(cycle), Some(green), None) => (cycle, green, cycle.saturating_sub(green)),
@@ -177,7 +177,7 @@ fn read_grid(section: &mut Section, side: u32, period: Time) -> Result<Input, Sc
 
 fn read_files(roads: &Path, trips: &Path, units: Units) -> Result<Input, ScenarioError> {
     let read = |path: &Path| match std::fs::read(path) {
-        // Comments may be in any encoding; whatever is read is ASCII.
+        // Comments may be in any encoding; everything that is read is ASCII.
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(reason) => Err(ScenarioError::unreadable(path, &reason)),
     };

@@ -1,4 +1,4 @@
-//! Properties of the whole model, on random worlds: whoever fails prints the seed of the world.
+//! Properties of the whole model on random worlds; a failure prints the world's seed.
 
 mod drive;
 mod journeys;

@@ -1,9 +1,9 @@
 //! Reads road networks and trip tables in TNTP format ("Transportation Networks for Research").
 //!
-//! Tolerant of form: white space, line ends, comments (`~`), order of metadata, a missing `;` at the end of a line, more
-//! columns than needed. Strict about sense: a file that was cut, contradicts itself or describes what cannot be is refused
-//! with the place of the mistake. Invariant: no text makes a reader panic, and none is accepted from which anything that
-//! is read has been cut off, as far as the file says how much there should be (NUMBER OF LINKS, TOTAL OD FLOW).
+//! Tolerant of form: white space, line ends, comments (`~`), order of metadata, a missing `;` at the end of a line, more columns
+//! than needed. Strict about content: a truncated or contradictory file, or one with impossible values, is refused with the place
+//! of the mistake. Invariant: no text makes a reader panic; no file is accepted from which anything that is read has been cut off,
+//! as far as the file says how much there should be (NUMBER OF LINKS, TOTAL OD FLOW).
 
 mod network;
 mod text;

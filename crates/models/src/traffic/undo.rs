@@ -1,20 +1,20 @@
-//! Takes events back: reverse computation (Carothers, Perumalla and Fujimoto, 1999), as SCATTER-OPT has it (Yoginath and
-//! Perumalla, 2008; cited by the PSX paper).
+//! Undoes events: reverse computation (Carothers, Perumalla and Fujimoto, 1999), as in SCATTER-OPT (Yoginath and Perumalla, 2008;
+//! cited by the PSX paper).
 //!
-//! Each function here takes back what the function of the same name in `node` did, the last step first. Messages are none
-//! of its business. Most steps are computed back: a counter is counted down, the last of a queue leaves it. What a step
-//! destroys it keeps, as words:
+//! Each function here undoes the function of the same name in `node`, last step first. It does not deal with messages. Most steps
+//! are reversed by computation: a counter is decremented, the last element is removed from a queue. What a step overwrites, it
+//! keeps in words:
 //!
 //! | step | keeps, in this order |
 //! |---|---|
-//! | `depart` | the node and how many vehicles it let go |
-//! | `arrive`, where vehicles can wait | what `serve` keeps, if it was called; the longest queue before, and whether it was |
-//! | `serve` | what each `cross` keeps; if there was any, the time; then [`Served`] |
-//! | `cross` | where there is a light, when the next vehicle could follow before; the vehicle ([`keep`]) |
-//! | `space` | what `serve` keeps, or the vehicle that starts, if there is one; [`Taker`] |
+//! | `depart` | the node and how many vehicles it released |
+//! | `arrive`, where vehicles can wait | what `serve` keeps, if it was called; the longest queue before, and whether `serve` was called |
+//! | `serve` | what each `cross` keeps; the time, if any vehicle crossed; then [`Served`] |
+//! | `cross` | if there is a light, the earlier value of `ready`; the vehicle ([`keep`]) |
+//! | `space` | what `serve` keeps, or the vehicle that starts, or nothing; [`Taker`] |
 //!
-//! Invariant: all this holds in any state that any sequence of events leads to, also one that only an optimistic run
-//! meets, before it learns better.
+//! Invariant: this holds in every state that any sequence of events can reach, including states that occur only temporarily in an
+//! optimistic run.
 
 use paceline_kernel::{Kept, Time};
 
@@ -30,11 +30,11 @@ use super::scene::Scene;
 pub(super) struct Served {
     /// The node.
     pub here: u32,
-    /// Vehicles that crossed: fewer than 2^29, as there are vehicles.
+    /// Vehicles that crossed: fewer than 2^29, as a run has fewer vehicles.
     pub crossed: u32,
-    /// Whether the first of them had a place promised.
+    /// Whether a place was reserved for the first of them.
     pub promised: bool,
-    /// What that one waited for.
+    /// What the first of them waited for.
     pub waits_for: WaitsFor,
 }
 
@@ -54,7 +54,7 @@ impl Served {
     }
 }
 
-/// Who got the place that became free on a road.
+/// The vehicle that got the place that became free on a road.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taker {
     Nobody,
@@ -82,7 +82,7 @@ impl Taker {
     }
 }
 
-/// Two numbers in a word.
+/// Packs two numbers into a word.
 pub(super) fn pack(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
@@ -97,13 +97,13 @@ pub(super) fn keep(scene: &mut impl Scene, waiting: Waiting) {
     scene.keep(pack(waiting.vehicle, waiting.target));
 }
 
-/// The vehicle kept.
+/// Restores a kept vehicle.
 fn kept(words: &mut Kept<'_>) -> Waiting {
     let (vehicle, target) = unpack(words.word());
     Waiting { vehicle, target, since: Time::nanos(words.word()) }
 }
 
-/// A node that takes back the latest event it has handled.
+/// A node that undoes the latest event it has handled.
 pub(crate) struct Undoing<'a, 'k> {
     pub traffic: &'a Traffic,
     pub node: &'a mut Node,
@@ -111,7 +111,7 @@ pub(crate) struct Undoing<'a, 'k> {
 }
 
 impl Undoing<'_, '_> {
-    /// Takes `event` back.
+    /// Undoes `event`.
     pub fn handle(&mut self, event: TrafficEvent) {
         match event {
             TrafficEvent::Arrive { road, target, .. } => self.arrive(road, target),
@@ -133,7 +133,7 @@ impl Undoing<'_, '_> {
         }
     }
 
-    /// A vehicle starts only once: it waits for room, behind all others, or it has entered its road.
+    /// A vehicle starts only once: it either waits for room, last in the queue, or has entered its road.
     fn start(&mut self, here: u32, vehicle: u32, target: u32) {
         let exit = self.traffic.routes.exit(here, target);
         match self.node.exits.get_mut(usize::from(exit)).map(|own| &mut own.starting) {
@@ -179,7 +179,7 @@ impl Undoing<'_, '_> {
         (approach.promised, approach.waits_for) = (promised, waits_for);
     }
 
-    /// Gives the target of the vehicle, which is the first of its approach again.
+    /// Returns the target of the vehicle, which is the first of its approach again.
     fn cross(&mut self, number: u16, road: &Road, now: Time) -> u32 {
         let first = kept(self.kept);
         let approach = &mut self.node.approaches[usize::from(number)];

@@ -1,4 +1,4 @@
-//! A sequential run that writes down every vehicle that comes to a stop line, and that keeps to one wake-up at a time.
+//! A sequential run that records every vehicle at every stop line, and checks that an approach is never woken twice at one time.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct Watched<'a>(&'a Traffic);
 impl Model for Watched<'_> {
     type State = Node;
     type Event = TrafficEvent;
-    /// What traffic leaves behind, the stops, and when each approach was last woken.
+    /// The model's output, the stops, and when each approach was last woken.
     type Output = (Output, Vec<Stop>, BTreeMap<(LpId, u16), Time>);
 
     fn lps(&self) -> u32 {
@@ -61,7 +61,7 @@ impl Model for Watched<'_> {
     }
 }
 
-/// Runs `model` up to `until`. The stops are sorted by vehicle; those of one are in the order in which they happened.
+/// Runs `model` up to `until`. The stops are sorted by vehicle; the stops of one vehicle are in the order of time.
 pub fn drive(model: &Traffic, until: Time) -> (Output, Vec<Stop>) {
     let (output, mut stops, _) = run(&Watched(model), until);
     stops.sort_by_key(|stop| stop.vehicle);
@@ -80,18 +80,18 @@ pub fn run<M: Model>(model: &M, until: Time) -> M::Output {
     federate.finish(model).output
 }
 
-/// A vehicle's way from one road onto the next.
+/// A vehicle that crosses from one road onto the next.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossing {
     pub road: u32,
     pub next: u32,
-    /// At the stop line since.
+    /// When it reached the stop line.
     pub came: Time,
-    /// Started to cross.
+    /// When it started to cross.
     pub went: Time,
 }
 
-/// All crossings that came to an end, in the order in which they started.
+/// All crossings whose vehicle has reached its next stop line, in the order in which they started.
 pub fn crossings(model: &Traffic, stops: &[Stop]) -> Vec<Crossing> {
     let road = |number| -> &Road { model.network.road(number) };
     let same = stops.windows(2).filter(|two| two[0].vehicle == two[1].vehicle);

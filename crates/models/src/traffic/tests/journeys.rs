@@ -1,4 +1,4 @@
-//! Vehicles: none gets lost, and without lights and storage all take exactly their shortest route's time.
+//! No vehicle gets lost, and without lights and storage every trip takes exactly its shortest route's time.
 
 use paceline_kernel::{Model, Time};
 
@@ -113,7 +113,7 @@ fn every_road_has_its_line_in_the_order_of_its_ends() {
     }
 }
 
-/// A decimal number of seconds in nanoseconds, without a float in between.
+/// Converts a decimal number of seconds to nanoseconds without floating point.
 fn nanos(decimal: &str) -> u64 {
     let (whole, fraction) = decimal.split_once('.').unwrap_or((decimal, ""));
     format!("{whole}{fraction:0<9}").parse().expect("at most nine decimals")

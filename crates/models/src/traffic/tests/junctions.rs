@@ -1,4 +1,4 @@
-//! What lights and full roads do, checked from the log of stop lines alone.
+//! The effects of lights and full roads, checked from the log of stops alone.
 
 use paceline_kernel::{Model, Time};
 
@@ -9,11 +9,11 @@ use crate::traffic::network::Signal;
 
 const WORLDS: u64 = 600;
 
-/// Whether the light lets vehicles off `road` at `at`: the definition, told without the model's arithmetic.
+/// Whether the light lets vehicles off `road` at `at`: the definition, without the model's arithmetic.
 fn green(model: &Traffic, road: u32, at: Time) -> bool {
     let Some(lights) = &model.rules.lights else { return true };
     let road = model.network.road(road);
-    // The node's cycle has started `offset` times the node's number late, and again every cycle since and before.
+    // The node's cycle starts `offset` times the node's number late, and repeats in both directions of time.
     let late = model.rules.offset.as_nanos() * u64::from(road.to);
     let phase =
         (i128::from(at.as_nanos()) - i128::from(late)).rem_euclid(i128::from(lights.cycle.as_nanos()));
@@ -72,7 +72,7 @@ fn roads_never_hold_more_than_their_room() {
     for seed in 0..WORLDS {
         let model = world(seed, seed % 2 == 0, true, seed % 3 == 0);
         let (_, stops) = drive(&model, Time::MAX);
-        // +1 when a vehicle starts to cross onto a road, or its first road begins; -1 when it leaves the road.
+        // +1 when a vehicle starts to cross onto a road or enters its first road; -1 when it leaves the road.
         let mut changes = Vec::new();
         for (place, stop) in stops.iter().enumerate() {
             let first = place == 0 || stops[place - 1].vehicle != stop.vehicle;
@@ -95,7 +95,7 @@ fn roads_never_hold_more_than_their_room() {
         for (at, road, change) in changes {
             occupied[road as usize] += change;
             let room = i64::from(model.room[road as usize]);
-            // Roads without length: a vehicle may come and go within the instant, in either order.
+            // On roads that take no time a vehicle may enter and leave at one time, in either order.
             assert!(occupied[road as usize] <= room, "seed {seed}: road {road} is overfull at {at}");
             full += u32::from(occupied[road as usize] == room);
         }
@@ -120,7 +120,8 @@ fn a_free_place_goes_to_whoever_has_waited_longest() {
         let (_, stops) = drive(&model, Time::MAX);
         let all = crossings(&model, &stops);
         for (place, first) in all.iter().enumerate() {
-            // When it became the first of its approach. Of two that came and went at once, either may have been the first.
+            // When the vehicle became the first of its approach. If two vehicles reached and left the stop line at the same times,
+            // either may have been first.
             let ahead = |other: &Crossing| (other.went, other.came) <= (first.went, first.came);
             let others = all.iter().enumerate().filter(|(number, _)| *number != place);
             let before =

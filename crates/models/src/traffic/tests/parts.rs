@@ -1,4 +1,4 @@
-//! Partitions: complete, balanced, loads told truly, and neighbours together.
+//! Partitions are complete and balanced, loads are correct, and neighbours stay together.
 
 use paceline_kernel::{LpId, Partition, Rng, Time};
 
@@ -43,7 +43,7 @@ fn tiles_are_compact() {
                 let least = places.iter().map(coordinate).min().expect("every tile has an intersection");
                 1 + places.iter().map(coordinate).max().expect("as above") - least
             };
-            // A square has 2 sqrt(n) rows and columns together; cuts through a row may add one on either side.
+            // A square of n intersections has 2 sqrt(n) rows and columns together; cuts through a row may add one on either side.
             let around = f64::from(span(|place| place.0) + span(|place| place.1));
             let most = 2.5 * (places.len() as f64).sqrt() + 2.0;
             assert!(
@@ -72,7 +72,7 @@ fn the_published_grid_gives_every_federate_equal_sources_and_sinks() {
     }
 }
 
-/// The least largest load of runs of `loads`, none of them empty: the definition, by dynamic programming.
+/// The smallest possible largest load when `loads` is cut into nonempty runs: the definition, by dynamic programming.
 fn least_largest(loads: &[u64], federates: usize) -> u64 {
     let mut largest = vec![u64::MAX; loads.len() + 1];
     largest[0] = 0;
@@ -94,7 +94,7 @@ fn cities_are_dealt_in_regions_of_equal_load() {
         let network = network(&mut rng, 25, false, false);
         let most = [1, 10, 1_000_000][rng.below(3) as usize];
         let loads: Vec<u64> = (0..network.nodes()).map(|_| 1 + rng.below(most)).collect();
-        // One node a federate: the order in which nodes are dealt.
+        // One node per federate shows the order in which nodes are distributed.
         let single = partition::city(&network, &loads, network.nodes());
         let order: Vec<LpId> = (0..network.nodes()).flat_map(|federate| single.members(federate)).collect();
         let ordered: Vec<u64> = order.iter().map(|lp| loads[lp.index()]).collect();
@@ -115,7 +115,7 @@ fn nodes_without_time_between_them_stay_together() {
     for seed in 0..200 {
         let network = network(&mut Rng::new(seed, 3), 25, false, true);
         let none: Vec<_> = network.roads().iter().filter(|road| road.free_flow == Time::ZERO).collect();
-        // Each node's group, by its least node.
+        // Each node's group, named by its lowest node.
         let mut group: Vec<u32> = (0..network.nodes()).collect();
         for _ in 0..network.nodes() {
             for road in &none {

@@ -1,4 +1,4 @@
-//! The `[model]` section: what it builds, and what it says of mistakes.
+//! The `[model]` section: what is built from it, and the error messages.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,8 @@ fn ties_do_not_send_the_published_evacuation_through_one_street() {
     let model = read("grid = 16").expect("all the rest has defaults");
     let (output, _) = drive(&model, Time::MAX);
     let most = output.roads.iter().map(|used| used.passed).max().expect("there are roads");
-    // Each row has two sources and each column two sinks; a street may carry two such rows, not the whole side.
+    // Each row has two sources and each column two sinks; a street may carry the trips of two such rows, but not those of the whole
+    // side.
     let per_source = model.vehicles() / 32;
     assert!(most <= 4 * per_source, "{most} vehicles on one road, {per_source} from each source");
 }
@@ -95,7 +96,7 @@ fn two_of_cycle_green_and_red_give_the_third() {
 const ROADS: &str = "<NUMBER OF ZONES> 2\n<NUMBER OF NODES> 3\n<FIRST THRU NODE> 3\n<NUMBER OF LINKS> 2\n\
     <END OF METADATA>\n 1 3 1800 1 2 ;\n 3 2 1800 1 2 ;\n";
 
-/// Writes a network and trips into a folder of their own.
+/// Writes a network and trips into a temporary folder.
 fn folder(name: &str, roads: &str, trips: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("paceline-traffic-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder");
@@ -141,7 +142,7 @@ fn mistakes_in_files_name_file_line_and_what_is_allowed() {
     }
 }
 
-/// Sample cities, if they are at hand.
+/// The folder of sample cities, if it is available.
 fn cities() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let folder = std::env::var_os("PACELINE_DATA").map_or(beside, PathBuf::from).join("tntp");

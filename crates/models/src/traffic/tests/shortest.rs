@@ -1,4 +1,4 @@
-//! Routes against Bellman and Ford.
+//! Routes compared with the Bellman-Ford algorithm.
 
 use paceline_kernel::{Rng, Time};
 
@@ -60,7 +60,7 @@ fn routes_are_shortest_pass_no_closed_zone_and_end() {
     }
 }
 
-/// Walks a route: every step is on a shortest way, to the lowest node among those, and it arrives.
+/// Walks a route and checks that it arrives and that each step is on a shortest route, to the lowest such node.
 fn walk(
     network: &Network,
     crossing: Time,

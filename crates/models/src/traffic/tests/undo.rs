@@ -1,7 +1,7 @@
-//! Whatever a node does can be taken back: in real runs, and in orders of events that only an optimistic run meets.
+//! Everything that a node does can be undone: in real runs, and in orders of events that occur in optimistic runs only.
 //!
-//! A [`History`] drives one node and remembers what every event found and did. At random moments it has the latest events
-//! undone, one by one, compares, and has them happen again.
+//! A [`History`] drives one node and records the state before every event and its effects. At random times it undoes the latest
+//! events one by one, compares the states, and handles the events again.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::AddAssign;
@@ -16,10 +16,10 @@ use crate::traffic::node::{Desk, Node, Waiting};
 use crate::traffic::scene::Scene;
 use crate::traffic::{Traffic, TrafficEvent};
 
-/// Events that a history remembers at most; more are forgotten, half of them at a time.
+/// The most events that a history remembers; when there are more, it forgets the older half.
 const REMEMBERED: usize = 64;
 
-/// What a node tells the world while it handles an event.
+/// The calls a node makes while it handles an event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Play {
     lp: LpId,
@@ -43,7 +43,7 @@ impl Scene for Play {
     }
 }
 
-/// An event that happened: what it was, the node before it, and what came of it.
+/// A handled event: the event, the node's state before it, and its effects.
 #[derive(Clone, Debug, Hash)]
 struct Done {
     event: TrafficEvent,
@@ -51,7 +51,7 @@ struct Done {
     play: Play,
 }
 
-/// How often something was undone that takes a turn of its own.
+/// How often events of each kind that needs its own undo code were undone.
 #[derive(Clone, Copy, Debug, Default, Hash)]
 struct Tally {
     arrivals: u32,
@@ -61,9 +61,9 @@ struct Tally {
     crossings: u32,
     /// Events that let several vehicles cross.
     platoons: u32,
-    /// Waited for their first road, and then entered it.
+    /// A vehicle waited for room on its first road, and then entered it.
     started: u32,
-    /// A place was promised to a vehicle, and later taken.
+    /// A place was reserved for a vehicle, and later taken.
     promised: u32,
     longest: u32,
 }
@@ -83,7 +83,7 @@ impl AddAssign for Tally {
 }
 
 impl Tally {
-    /// Counts what lies between two states.
+    /// Counts what changed between two states.
     fn count(&mut self, event: TrafficEvent, before: &Node, after: &Node) {
         match event {
             TrafficEvent::Arrive { .. } => self.arrivals += 1,
@@ -133,7 +133,7 @@ impl History {
         (Self { node, done: Vec::new(), handled: 0, undone: Tally::default() }, play)
     }
 
-    /// Has an event happen; now and then, takes back the latest and has them happen again.
+    /// Handles an event; now and then undoes the latest events and handles them again.
     fn handle(&mut self, model: &Traffic, lp: LpId, now: Time, event: TrafficEvent) -> Play {
         if self.done.len() == REMEMBERED {
             self.done.drain(..REMEMBERED / 2);
@@ -178,13 +178,13 @@ fn hash(node: &Node) -> u64 {
     hasher.finish()
 }
 
-/// Traffic whose nodes go back and forth all the time.
+/// Traffic whose nodes undo and redo events all the time.
 struct Restless<'a>(&'a Traffic);
 
 impl Model for Restless<'_> {
     type State = History;
     type Event = TrafficEvent;
-    /// What was undone, and the events as they really happened.
+    /// The counts of undone events, and the events in the order in which they were finally handled.
     type Output = (Tally, Vec<(LpId, Time, TrafficEvent)>);
 
     fn lps(&self) -> u32 {
@@ -210,7 +210,7 @@ impl Model for Restless<'_> {
     }
 }
 
-/// A small network; every second one with lights, and most with roads that can be full.
+/// A small network; every second one has lights, and in most roads can be full.
 fn small(seed: u64) -> Traffic {
     world(seed, seed.is_multiple_of(2), !seed.is_multiple_of(5), seed.is_multiple_of(3))
 }
@@ -247,7 +247,7 @@ fn events_in_any_order_are_taken_back_exactly() {
         let (_, events) = run(&Restless(&model), Time::MAX);
         let mut rng = Rng::new(seed, 3);
         for lp in (0..model.lps()).map(LpId) {
-            // The node's own events: some never happen, some twice, and some earlier or later than they should.
+            // The node's own events: some are dropped, some duplicated, and some come earlier or later than they should.
             let disorder_ns = [1, 2_000_000_000, 60_000_000_000][rng.below(3) as usize];
             let mut wrong: Vec<(Time, TrafficEvent)> = Vec::new();
             for (_, at, event) in events.iter().filter(|(to, ..)| *to == lp) {

@@ -15,8 +15,8 @@ pub fn pick(rng: &mut Rng, least: u64, most: u64) -> u64 {
     least + rng.below(most - least + 1)
 }
 
-/// A network of up to `most` nodes with many ties; some of its zones may not be driven through. With `forward`, roads lead
-/// only from lower to higher numbers.
+/// A network of up to `most` nodes with many ties; some of its zones may not be driven through. If `forward`, roads lead only from
+/// lower to higher numbers.
 pub fn network(rng: &mut Rng, most: u64, forward: bool, zero_times: bool) -> Network {
     let nodes = pick(rng, 2, most);
     let zones = pick(rng, 1, nodes);
@@ -59,7 +59,7 @@ pub fn trips(rng: &mut Rng, network: &Network, crossing: Time, most: u64) -> Vec
 /// A model on a random network.
 pub fn world(seed: u64, lights: bool, storage: bool, forward: bool) -> Traffic {
     let mut rng = Rng::new(seed, 0);
-    // Without time at intersections, roads that take none may lead in circles: routes must not.
+    // If crossing takes no time, roads that take no time may form circles; routes must not.
     let crossing = Time::nanos(pick(&mut rng, 0, 3) * SECOND / 2);
     let network = network(&mut rng, 12, forward, true);
     let trips = trips(&mut rng, &network, crossing, 12);

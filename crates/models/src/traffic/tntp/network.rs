@@ -1,8 +1,8 @@
 //! Reads `*_net.tntp`: one road a record.
 //!
-//! Columns: tail, head, capacity (vehicles an hour), length, free-flow time; more may follow and are not read. Lanes are not
-//! in the file: there are as many as the capacity fills at 1800 vehicles an hour and lane, and at least one. Without
-//! `<FIRST THRU NODE>` it is 1: every node may be driven through.
+//! Columns: tail, head, capacity (vehicles an hour), length, free-flow time; further columns are ignored. The file does not give
+//! lanes: their number is the capacity divided by 1800 vehicles an hour and lane, rounded up, at least one. Without `<FIRST THRU
+//! NODE>` it is 1: every node may be driven through.
 
 use paceline_kernel::Time;
 
@@ -10,9 +10,9 @@ use super::Flaw;
 use super::text::{Header, Word, lines, words};
 use crate::traffic::network::{Network, RoadSpec};
 
-/// What a lane carries in an hour.
+/// The capacity of a lane in vehicles an hour.
 const LANE_CAPACITY: f64 = 1800.0;
-/// More than any city has.
+/// More nodes than any city has.
 const MAX_NODES: u32 = 2_000_000;
 /// Columns that are read.
 const COLUMNS: usize = 5;
@@ -20,18 +20,18 @@ const COLUMNS: usize = 5;
 const MAX_TIME_S: f64 = 30.0 * 86_400.0;
 const MAX_LENGTH_M: f64 = 40_075_000.0;
 
-/// What the numbers of a file mean; the file does not say.
+/// The units of a file, which the file does not state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Units {
     /// Seconds in a unit of free-flow time.
     pub time_s: f64,
     /// Metres in a unit of length.
     pub length_m: f64,
-    /// Lanes of every road, where they are not to follow from its capacity.
+    /// Lanes of every road; `None` to derive them from its capacity.
     pub lanes: Option<u32>,
 }
 
-/// The network, and its number of zones (the nodes from 0 on that trips may start and end at).
+/// Reads the network and its number of zones (the nodes, from 0 on, where trips may start and end).
 pub(crate) fn read_network(text: &str, units: Units) -> Result<(Network, u32), Flaw> {
     let header = Header::read(text)?;
     let nodes = header.count("NUMBER OF NODES", 1, MAX_NODES)?;
@@ -52,7 +52,7 @@ pub(crate) fn read_network(text: &str, units: Units) -> Result<(Network, u32), F
                 let problem = format!("more roads than <NUMBER OF LINKS>, which is {promised}");
                 return Err(Flaw::new(whole, problem, format!("{promised} records")));
             }
-            // Without a `;` or a line end a cut may have gone through the last column itself.
+            // If the record is not closed by `;` or a line end, its last column itself may be truncated.
             let expected = *columns.get_or_insert(fields.len());
             let cut = !closed && (fields.len() == COLUMNS || fields.len() < expected);
             if fields.len() < COLUMNS || cut {

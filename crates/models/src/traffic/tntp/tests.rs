@@ -1,4 +1,4 @@
-//! The readers against damaged files: nothing makes them panic, nothing cut is taken for whole.
+//! The readers on damaged files: they never panic, and they accept no truncated file as complete.
 
 use paceline_kernel::Rng;
 
@@ -40,7 +40,7 @@ fn every_node_may_be_driven_through_unless_the_file_says_otherwise() {
     }
 }
 
-/// What a reader got out of a network, for comparison.
+/// What a reader reads from a network, for comparison.
 fn content(text: &str) -> Option<String> {
     read_network(text, UNITS).ok().map(|(network, zones)| format!("{zones} {:?}", network.roads()))
 }

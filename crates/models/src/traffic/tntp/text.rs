@@ -1,10 +1,10 @@
-//! What both kinds of TNTP file share: metadata in angle brackets, comments, words with their places.
+//! What the readers of both kinds of TNTP file share: metadata in angle brackets, comments, words with their positions.
 
 use std::ops::Range;
 
 use super::Flaw;
 
-/// A piece of the file and its place.
+/// A piece of the file and its position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word<'a> {
     pub text: &'a str,
@@ -118,7 +118,7 @@ impl<'a> Header<'a> {
         self.end
     }
 
-    /// The value of `name`, if it is given; twice is a mistake.
+    /// The value of `name`, if it is given; giving it twice is a mistake.
     pub fn get(&self, name: &str) -> Result<Option<Word<'a>>, Flaw> {
         let mut found = self.entries.iter().filter(|(key, _)| key == name).map(|(_, value)| *value);
         let first = found.next();
@@ -128,7 +128,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The whole number of `name`, which must be given.
+    /// The whole number given for `name`, which is required.
     pub fn count(&self, name: &str, least: u32, most: u32) -> Result<u32, Flaw> {
         if self.get(name)?.is_none() {
             let problem = format!("the metadata does not give <{name}>");
@@ -137,7 +137,7 @@ impl<'a> Header<'a> {
         self.count_or(name, least, least, most)
     }
 
-    /// The whole number of `name`, or `default` where it is not given.
+    /// The whole number given for `name`, or `default`.
     pub fn count_or(&self, name: &str, default: u32, least: u32, most: u32) -> Result<u32, Flaw> {
         match self.get(name)? {
             Some(value) => value.count(&format!("<{name}>"), least, most),

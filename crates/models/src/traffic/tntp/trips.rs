@@ -7,17 +7,17 @@ use super::Flaw;
 use super::text::{Header, Word, clip, lines, words};
 use crate::traffic::demand::Trips;
 
-/// Trips sorted by (origin, destination), and where in the file each stands.
+/// Trips sorted by (origin, destination), and the position of each in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TripTable {
     pub trips: Vec<Trips>,
     pub places: Vec<Range<usize>>,
 }
 
-/// Trips and where they stand.
+/// Trips and their position in the file.
 type Placed = (Trips, Range<usize>);
 
-/// A word, or what stands between words.
+/// A word, or a separator between words.
 #[derive(Clone, Copy, Debug)]
 enum Token<'a> {
     Word(Word<'a>),
@@ -28,7 +28,7 @@ enum Token<'a> {
 
 const GRAMMAR: &str = "\"Origin 1\" and after it pairs such as \"2 : 13.5;\"";
 
-/// The trips between zones, of which there are `zones`.
+/// Reads the trips between `zones` zones.
 pub(crate) fn read_trips(text: &str, zones: u32) -> Result<TripTable, Flaw> {
     let header = Header::read(text)?;
     let total = header.get("TOTAL OD FLOW")?;
@@ -88,7 +88,7 @@ fn skip_line_ends<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) {
     while tokens.next_if(|token| matches!(token, Token::LineEnd)).is_some() {}
 }
 
-/// The word that has to follow `before`.
+/// The word that must follow `before`.
 fn operand<'a>(
     text: &str,
     tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>,
@@ -102,7 +102,7 @@ fn operand<'a>(
     }
 }
 
-/// After a number comes a `;` or the end of the line; the end of the file may be a cut through the number.
+/// A number must be followed by `;` or the end of the line; at the end of the file the number itself may be truncated.
 fn closed<'a>(
     text: &str,
     tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>,
@@ -136,8 +136,8 @@ fn tokens(text: &str, from: usize) -> Vec<Token<'_>> {
     tokens
 }
 
-/// Fewer trips than the file says there are: its end is missing. The total may be rounded to the digits it is given with.
-/// More trips do no harm: some published totals are out of date.
+/// Refuses fewer trips than the file's total: its end is missing. The total may be rounded to the digits given. More trips are
+/// accepted: some published totals are out of date.
 fn check_total(text: &str, total: Word, sum: f64) -> Result<(), Flaw> {
     let stated = total.amount("<TOTAL OD FLOW>")?;
     let slack = last_digit(total.text) / 2.0 + stated * 1e-9;
@@ -157,7 +157,7 @@ fn last_digit(number: &str) -> f64 {
     10f64.powi(exponent.saturating_sub(places).clamp(-300, 300))
 }
 
-/// In order; the same pair twice is a mistake.
+/// Sorts the trips; the same pair twice is a mistake.
 fn sorted(mut found: Vec<Placed>) -> Result<TripTable, Flaw> {
     found.sort_by_key(|(trips, place)| (trips.origin, trips.destination, place.start));
     let twice = found
