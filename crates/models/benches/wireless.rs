@@ -1,14 +1,14 @@
-//! `cargo bench -p paceline-models --bench wireless [-- TABLE ... [--steps N] [--rounds N]]`: the wireless network beside a loop
-//! written by hand, and what moving hosts between federates brings.
+//! `cargo bench -p paceline-models --bench wireless [-- TABLE ... [--steps N] [--rounds N]]`: compares the wireless network with a
+//! loop written by hand, and measures the gain from moving hosts between federates.
 //!
-//! - `loop`: on one thread, sequentially and in windows, beside the loop of `wireless/by_hand.rs`: 3000, 6000 and 9000 hosts, standard and
-//!   light computation. All three must count the same pings, and add up the same results of the computation.
+//! - `loop`: on one thread, sequentially and in windows, compared with the loop of `wireless/by_hand.rs`: 3000, 6000 and 9000 hosts, standard and
+//!   light computation. All three must count the same pings and compute the same sum.
 //! - `queues`: the same network, sequentially, with each event queue, pings delivered together and singly.
-//! - `migration`: two threads and two federates, hosts dealt by number: nothing moves, by load, by load and messages.
+//! - `migration`: two threads and two federates, hosts dealt by number, balanced in three ways: not at all, by load, by load and messages.
 //!
-//! Everything in one table is measured in one go, interleaved; medians, with the least and the greatest in brackets where it is a
-//! ratio. Runs on one thread are measured by the time that the process had a core, so that others on the machine do not count; it
-//! comes in hundredths of a second. Without a table all are made.
+//! All variants in one table are measured together, interleaved. The tables hold medians; ratios also have the least and the
+//! greatest value in brackets. Runs on one thread are measured in CPU time of the process, so that other processes do not count;
+//! its resolution is a hundredth of a second. Without arguments all tables are made.
 
 #[path = "wireless/by_hand.rs"]
 mod by_hand;
@@ -22,7 +22,7 @@ const HOSTS: [u32; 3] = [3000, 6000, 9000];
 const COMPUTATIONS: [(&str, Computation); 2] =
     [("standard", Computation::Standard), ("light", Computation::Light)];
 
-/// What is measured, and how thoroughly.
+/// The tables to measure, and the number of steps and rounds.
 #[derive(Debug)]
 struct Options {
     tables: Vec<String>,
@@ -48,7 +48,7 @@ impl Options {
     }
 }
 
-/// What a run counts.
+/// The totals of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Counted {
     deliveries: u64,
@@ -61,7 +61,7 @@ fn counted(report: &Report<Output>) -> Counted {
     Counted { deliveries, computed: lines.fold(0, |sum, line| sum.wrapping_add(line.computed)) }
 }
 
-/// The time that this process has had a core, in seconds.
+/// The CPU time that this process has used, in seconds.
 fn cpu_s() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("this bench needs Linux");
     let (_, fields) = stat.rsplit_once(')').expect("the name is in brackets");
@@ -89,7 +89,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Median, least and greatest of the ratios of two columns, round by round.
+/// Median, least and greatest of the ratios of two columns, computed round by round.
 fn ratio(of: &[f64], to: &[f64]) -> String {
     let ratios: Vec<f64> = of.iter().zip(to).map(|(of, to)| of / to).collect();
     let least = ratios.iter().copied().fold(f64::MAX, f64::min);

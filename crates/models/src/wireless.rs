@@ -1,7 +1,7 @@
 //! A wireless ad hoc network: the benchmark of the ARTIS framework (ARTIS paper, section 5.1).
 //!
-//! Hosts move about on a torus. In each time step every host sends a ping to all hosts within range, and computes something about
-//! every ping that it hears. The network has no losses; `wireless_csma` has.
+//! Hosts move about on a torus. In each time step every host sends a ping to all hosts within range, and does a computation for
+//! every ping that it hears. The network has no losses; `wireless_csma` has them.
 //!
 //! # What the paper says, and what was chosen
 //!
@@ -9,26 +9,27 @@
 //! |---|---|---|
 //! | area, range | torus of 10,000 x 10,000, 250 | the same |
 //! | hosts, steps | 3000, 6000, 9000; 1000 steps | the same |
-//! | motion | random, greatest speed 10, "unpredictable and uncorrelated" | direction uniform, speed uniform from 0 to 10 a step, drawn anew after 1 to `redraw` steps, uniform. The paper does not say when, nor from what speeds: 50 steps on average keep most neighbours over a step and none over a run |
-//! | start | not said | uniform, as the motion keeps it |
-//! | a ping | constant bit rate, a broadcast | one each step, to all within range at that instant |
-//! | computation | "computation intensive"; light: about a tenth of it | 100 and 10 rounds of a multiplication chain a delivered ping, about a nanosecond each |
+//! | motion | random, greatest speed 10, "unpredictable and uncorrelated" | direction uniform, speed uniform from 0 to 10 a step; both are redrawn after 1 to `redraw` steps (uniform). The paper states neither the times nor the distribution of speeds: with 50 steps on average most neighbours remain over a step and none over a run |
+//! | start | not said | uniform, which the motion preserves |
+//! | a ping | constant bit rate, a broadcast | one in each step, to all hosts within range at that time |
+//! | computation | "computation intensive"; light: about a tenth of it | 100 and 10 rounds of a multiplication chain for each delivered ping, about a nanosecond a round |
 //!
 //! # LPs
 //!
-//! An LP is a host or a *region*, one of equal squares that the torus is cut into. A step has two halves, of which each takes the lookahead:
-//! a host sends its place to the region that it is in, and to those within range; each region then finds out who hears whom, and
-//! sends each of its hosts the list of those it hears. That is two events a host and step, and one more for each further region in reach.
-//! With `deliveries = "singly"` every ping that is heard is an event, as in the paper, and a step has three parts.
+//! An LP is a host or a *region*, one of the equal squares that the torus is cut into. A step has two halves, each as long as the
+//! lookahead: first a host sends its place to the region that it is in and to the other regions within range; then each region
+//! finds out which hosts hear each other, and sends each of its hosts the list of those that it hears. That is two events per host
+//! and step, and one more for each further region in reach. With `deliveries = "singly"` every ping that is heard is an event, as
+//! in the paper, and a step has three parts.
 //!
-//! A host exchanges messages with the regions around it only, so that federates exchange less if a host shares a federate with its region.
-//! As hosts move, that changes: with `run.balance = "load+communication"` hosts move to the federate they exchange most messages with,
-//! as in the paper's adaptive runs (Bononi, D'Angelo and Donatiello, 2003).
+//! A host exchanges messages only with the regions around it, so federates exchange fewer messages if a host is in the same
+//! federate as its region. As hosts move, this changes: with `run.balance = "load+communication"` hosts move to the federate with
+//! which they exchange most messages, as in the paper's adaptive runs (Bononi, D'Angelo and Donatiello, 2003).
 //!
 //! # Where things are
 //!
-//! `space`: places on the torus; `trace`: motion from files; `host` and `region`: the LPs; `event`: their messages; `deal`: which
-//! federate has which LP; `settings`: scenarios; `results`: what comes out.
+//! `space`: places on the torus; `trace`: motion from files; `host` and `region`: the LPs; `event`: their messages; `deal`: the
+//! partition; `settings`: scenarios; `results`: the output.
 
 pub(crate) mod deal;
 mod event;
@@ -54,29 +55,29 @@ pub use results::{HostLine, Output};
 pub use space::{Point, Space};
 use trace::Trace;
 
-/// Hosts at most.
+/// The most hosts of a network.
 pub const MOST_HOSTS: u32 = 1 << 24;
 /// The side of the paper's torus.
 const SIDE: f64 = 10_000.0;
 /// The paper's range.
 const RANGE: f64 = 250.0;
-/// The paper's greatest speed, in units a step.
+/// The greatest speed in the paper, in units a step.
 const SPEED: f64 = 10.0;
-/// Direction and speed are drawn anew after at most so many steps.
+/// Direction and speed are redrawn after at most this many steps.
 const REDRAW_STEPS: u32 = 100;
-/// Regions a side.
+/// Regions along a side of the torus.
 const REGIONS: u32 = 4;
-/// A stream of random numbers that no LP has: for the first places.
+/// The stream of random numbers for the initial places; no LP uses it.
 const START_STREAM: u64 = 1 << 40;
 
-/// How much a host computes about a ping that it hears.
+/// How much a host computes for each ping that it hears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Computation {
     /// The paper's "computation intensive" model: 100 rounds.
     Standard,
     /// Its light model: 10 rounds.
     Light,
-    /// So many rounds, about a nanosecond each.
+    /// This many rounds, about a nanosecond each.
     Rounds(u32),
 }
 
@@ -91,10 +92,10 @@ impl Computation {
     }
 }
 
-/// How a host gets the pings that it hears.
+/// How the pings that a host hears are delivered to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deliveries {
-    /// All of a step in one event, which also tells the host that the next step is due.
+    /// All pings of a step in one event, which also tells the host that the next step is due.
     Together,
     /// Each in an event of its own.
     Singly,
@@ -103,7 +104,7 @@ pub enum Deliveries {
 /// How hosts move.
 #[derive(Clone, Debug)]
 pub(crate) enum Motion {
-    /// In a direction and at a speed that are drawn anew now and then.
+    /// In a direction and at a speed that are redrawn now and then.
     Random {
         /// The greatest speed, in units a step.
         speed: f64,
@@ -136,7 +137,7 @@ pub struct Wireless {
     /// The time from one ping to the next.
     pub(crate) step: Time,
     pub(crate) lookahead: Time,
-    /// Of [`compute`], for each ping heard.
+    /// Rounds of [`compute`] for each ping heard.
     pub(crate) rounds: u32,
     pub(crate) space: Space,
     pub(crate) grid: RegionGrid,
@@ -148,8 +149,8 @@ pub struct Wireless {
 }
 
 impl Wireless {
-    /// The network of the ARTIS paper with this many hosts, of which each sends `steps` pings, one a second. Panics unless there are
-    /// from 1 to [`MOST_HOSTS`] hosts.
+    /// The network of the ARTIS paper with this many hosts, each of which sends `steps` pings, one a second. Panics unless there
+    /// are from 1 to [`MOST_HOSTS`] hosts.
     pub fn ad_hoc(hosts: u32, steps: u32, computation: Computation) -> Self {
         assert!((1..=MOST_HOSTS).contains(&hosts), "from 1 to {MOST_HOSTS} hosts: {hosts}");
         let space = Space::new(SIDE);
@@ -171,13 +172,13 @@ impl Wireless {
         network.deliver(Deliveries::Together).place(1)
     }
 
-    /// With the first places drawn from `seed`.
+    /// Draws the initial places from `seed`.
     pub fn place(mut self, seed: u64) -> Self {
         self.starts = starts(&self.motion, self.space, self.hosts, seed);
         self
     }
 
-    /// With pings delivered in this way.
+    /// Sets how pings are delivered.
     pub fn deliver(mut self, deliveries: Deliveries) -> Self {
         let parts = match deliveries {
             Deliveries::Together => 2,
@@ -187,18 +188,18 @@ impl Wireless {
         self
     }
 
-    /// With LPs dealt to federates in this way.
+    /// Sets how LPs are dealt to federates.
     pub fn deal(mut self, deal: Deal) -> Self {
         self.deal = deal;
         self
     }
 
-    /// The number of hosts: the LPs below it are hosts, the others regions.
+    /// The number of hosts. The LPs with lower numbers are hosts, the others regions.
     pub fn hosts(&self) -> u32 {
         self.hosts
     }
 
-    /// Where a host is at first.
+    /// The initial place of a host.
     pub fn start(&self, host: u32) -> Point {
         self.starts[host as usize]
     }
@@ -208,7 +209,7 @@ impl Wireless {
     }
 }
 
-/// Where each host is at first: as a trace says, else drawn from `seed`.
+/// The initial place of each host: from the trace if there is one, else drawn from `seed`.
 pub(crate) fn starts(motion: &Motion, space: Space, hosts: u32, seed: u64) -> Arc<[Point]> {
     match motion {
         Motion::Random { .. } => {
@@ -219,12 +220,12 @@ pub(crate) fn starts(motion: &Motion, space: Space, hosts: u32, seed: u64) -> Ar
     }
 }
 
-/// What an LP remembers.
+/// The state of an LP.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Entity {
-    /// It is a host.
+    /// The LP is a host.
     Host(Host),
-    /// It is a region.
+    /// The LP is a region.
     Region(Region),
 }
 

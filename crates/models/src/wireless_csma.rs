@@ -1,19 +1,20 @@
 //! A wireless ad hoc network in which frames are lost: path loss with shadowing, medium access by CSMA/CA, and routes found by flooding.
 //!
-//! Hosts move as in [`wireless`](crate::wireless), or as a trace says. Now and then a host asks for a route to another one: the request
-//! floods the network up to a number of hops, and the answer comes back along the way that the first copy took as AODV
-//! does it (Perkins and Royer, 1999). Every frame goes through a queue, carrier sense and backoff, and can be lost at a receiver.
+//! Hosts move as in [`wireless`](crate::wireless), or along a trace. At random times a host requests a route to another host: the
+//! request floods the network up to a number of hops, and the reply travels back along the path of the first copy, as in AODV
+//! (Perkins and Royer, 1999). Every frame goes through a queue, carrier sense and backoff, and can be lost at a receiver.
 //!
 //! # LPs
 //!
-//! An LP is a host or a region, as in `wireless`. A frame takes half a slot from its sender to the regions around, and half from a region
-//! to the hosts in it that notice it: together one slot, which is what sensing a carrier takes (hosts that begin in the same slot do
-//! not notice each other). Half a slot is the lookahead. A region knows where its own hosts are, as told at their last move.
+//! An LP is a host or a region, as in `wireless`. A frame takes half a slot from its sender to the regions around, and half a slot
+//! from a region to the hosts in it that detect it. Together this is one slot, the time to sense a carrier (hosts that begin in the
+//! same slot do not detect each other). The lookahead is half a slot. A region knows the places of its own hosts as of their last
+//! moves.
 //!
 //! # Parts
 //!
-//! `radio`: who notices a frame, how strongly; `host`: state and events of a host; `medium_access`: carrier sense, backoff, collisions,
-//! acknowledgements; `routing`: requests and replies; `settings`, `results`.
+//! `radio`: which hosts detect a frame, and its power there; `host`: state and events of a host; `medium_access`: carrier sense,
+//! backoff, collisions, acknowledgements; `routing`: requests and replies; `settings`, `results`.
 
 mod event;
 mod host;
@@ -42,17 +43,17 @@ use crate::wireless::space::{Point, Space};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Access {
     pub slot: Time,
-    /// Between a frame and its acknowledgement.
+    /// The time between a frame and its acknowledgement.
     pub sifs: Time,
-    /// How long a frame and an acknowledgement are on the air.
+    /// The durations of a frame and of an acknowledgement.
     pub airtime: Time,
     pub ack_airtime: Time,
-    /// The first and the greatest contention window, in slots.
+    /// The initial and the greatest contention window, in slots.
     pub window_least: u32,
     pub window_most: u32,
-    /// How often a frame that is not acknowledged is sent again.
+    /// How many times a frame without an acknowledgement is sent again.
     pub retries: u32,
-    /// Frames that wait at a host, at most.
+    /// The most frames in a host's queue.
     pub queue: usize,
 }
 
@@ -62,7 +63,7 @@ impl Access {
         self.sifs.saturating_add(self.slot).saturating_add(self.slot)
     }
 
-    /// From the end of a frame to when its acknowledgement must be there: it comes and goes through a region.
+    /// The time limit for the acknowledgement after the end of a frame; frame and acknowledgement each travel through a region.
     pub fn patience(&self) -> Time {
         let slots = Time::nanos(self.slot.as_nanos() * 3);
         slots.saturating_add(self.sifs).saturating_add(self.ack_airtime)
@@ -76,7 +77,7 @@ pub struct Csma {
     pub(crate) space: Space,
     pub(crate) grid: RegionGrid,
     pub(crate) motion: Motion,
-    /// From one move to the next.
+    /// The time between two moves.
     pub(crate) step: Time,
     pub(crate) access: Access,
     pub(crate) radio: Radio,
@@ -97,12 +98,12 @@ impl Csma {
     }
 }
 
-/// What an LP remembers.
+/// The state of an LP.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CsmaEntity {
-    /// It is a host.
+    /// The LP is a host.
     Host(Box<CsmaHost>),
-    /// It is a region: the hosts in it, by number.
+    /// The LP is a region; its hosts are sorted by number.
     Region(Residents),
 }
 
@@ -118,12 +119,12 @@ impl Residents {
         }
     }
 
-    /// Nothing happens if it is not there: in a run that runs ahead it may leave before it comes.
+    /// Does nothing if the host is not here: in an optimistic run it may leave before it enters.
     fn leave(&mut self, host: u32) {
         self.0.retain(|resident| resident.host != host);
     }
 
-    /// Tells all hosts here that notice a frame.
+    /// Sends a signal to each host here that detects the frame.
     fn pass_on(&self, network: &Csma, frame: Frame, from: Point, cx: &mut Context<'_, Csma>) {
         let (reach, half) = (u64::from(network.grid.range), network.half_slot());
         for resident in &self.0 {

@@ -1,4 +1,4 @@
-//! The wireless network gives one digest and the same results in every mode of the engine, and what it says is so.
+//! The wireless network gives the same digest and results in every mode of the engine, and its results are correct.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use paceline_models::wireless_csma::Csma;
 use paceline_scenario::Scenario;
 use serde_json::Value;
 
-/// Digest, and everything that the results and their files say.
+/// Digest and all results including the files.
 fn outcome<M: Model + Results>(simulation: Simulation<M>) -> (String, Vec<(&'static str, Value)>, String) {
     let (report, model) = simulation.run_keeping_model().expect("the model keeps the rules");
     let facts = RunFacts { events: report.events, end_time: report.end_time };
@@ -83,7 +83,7 @@ fn neighbours_are_as_many_as_the_density_says() {
     let (_, lines, _) = outcome(Simulation::new(Wireless::ad_hoc(3000, 5, Computation::Rounds(0))));
     let mean = lines.iter().find(|(name, _)| *name == "neighbours_mean").expect("there are neighbours");
     let expected = 2999.0 * std::f64::consts::PI * 250.0 * 250.0 / 1e8;
-    // Of the 4.5 million pairs, whoever hears is drawn once: five standard deviations of the mean of one step.
+    // Each of the 4.5 million pairs is drawn independently: the limit is five standard deviations of the mean of one step.
     let limit = 5.0 * (2.0 * expected / 3000.0_f64).sqrt();
     let found = mean.1.as_f64().expect("a number");
     assert!((found - expected).abs() < limit, "{found} neighbours instead of {expected}");
@@ -102,13 +102,13 @@ fn a_file_says_how_hosts_move() {
     let folder = std::env::temp_dir().join(format!("paceline-wireless-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for a file");
     let file = folder.join("three.movements");
-    // The second host passes the first one; the third is far away, as seen without a way round.
+    // The second host passes the first one; the third is far away, and no shorter way leads around the torus.
     std::fs::write(&file, "0 0 0\n0 -40 0 8 40 0\n0 1000 0\n").expect("a file");
     let text =
         format!("[model]\ntrace = {file:?}\nformat = \"bonnmotion\"\nrange = 10\nsteps = 9\nrounds = 0\n");
     let (_, lines, files) = outcome(Simulation::new(read(&text).expect("a good scenario")));
     std::fs::remove_dir_all(&folder).expect("it can be removed");
-    // It is within 10 at -10, 0 and 10.
+    // It is within 10 of the first host at -10, 0 and 10.
     assert!(lines.contains(&("deliveries", 6.into())), "{lines:?}");
     assert!(files.contains("\n2,1040.000,0.000,9,0"), "{files}");
 }

@@ -1,8 +1,8 @@
-//! The network as one would write it without an engine: arrays, and a cell list made anew in every step.
+//! The network as one would write it without an engine: arrays, and a cell list rebuilt in every step.
 //!
-//! In each step every host moves, the hosts are sorted by cells of the range's width (counting sort), and for every host those in the nine cells around
-//! it are compared with it by the square of the distance; for each within range the host's computation is done at once. Random
-//! numbers, coordinates and the computation are the library's: the same results are compared.
+//! In each step every host moves, and the hosts are sorted into cells as wide as the range (counting sort). Every host is compared
+//! with the hosts in the nine cells around it by the square of the distance; for each host within range the computation is done at
+//! once. Random numbers, coordinates and the computation are the library's, so both sides compute the same results.
 
 use std::f64::consts::TAU;
 
@@ -13,9 +13,9 @@ const SIDE: f64 = 10_000.0;
 const RANGE: f64 = 250.0;
 const SPEED: f64 = 10.0;
 const REDRAW_STEPS: u64 = 100;
-/// Cells a side: as wide as the range.
+/// Cells along a side; a cell is as wide as the range.
 const CELLS: usize = 40;
-/// The seed of runs unless said.
+/// The seed of the runs.
 const SEED: u64 = 1;
 
 /// All hosts.
@@ -28,13 +28,13 @@ pub struct ByHand {
     rng: Vec<Rng>,
     heard: Vec<u64>,
     computed: Vec<u64>,
-    /// Where each cell begins in `sorted`, and one more.
+    /// Index in `sorted` of the first host of each cell; at the end the total.
     first: Vec<u32>,
     sorted: Vec<(u32, Point)>,
 }
 
 impl ByHand {
-    /// Starts as `network` does, with a computation of `rounds` rounds.
+    /// Starts with the hosts of `network`, and a computation of `rounds` rounds.
     pub fn new(network: &Wireless, rounds: u32) -> Self {
         let hosts = network.hosts();
         let mut run = Self {
@@ -58,12 +58,12 @@ impl ByHand {
         self.heard.iter().sum()
     }
 
-    /// The results of all computations, added up.
+    /// The sum of the results of all computations.
     pub fn computed(&self) -> u64 {
         self.computed.iter().fold(0, |sum, result| sum.wrapping_add(*result))
     }
 
-    /// The step of this number, from 1: moves, but in the first, and delivers all pings.
+    /// Performs step `number`, counted from 1: moves (except in the first step) and delivers all pings.
     pub fn step(&mut self, number: u32) {
         if number > 1 {
             (0..self.at.len()).for_each(|host| self.advance(host));

@@ -1,4 +1,4 @@
-//! Which federate has which LP at first.
+//! The initial partition: which federate has which LP.
 
 use paceline_kernel::{LpId, Partition};
 
@@ -8,9 +8,9 @@ use super::space::Point;
 /// How LPs are dealt to federates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deal {
-    /// LPs that are near each other at first to one federate.
+    /// LPs that are initially near each other go to one federate.
     Position,
-    /// Hosts by number, which has nothing to do with where they are, and regions by number: as the adaptive runs of ARTIS begin.
+    /// Hosts by number, regardless of their places, and regions by number: as the adaptive runs of ARTIS begin.
     Number,
 }
 
@@ -19,16 +19,16 @@ impl Deal {
     pub const ALL: [(&'static str, Self); 2] = [("position", Self::Position), ("number", Self::Number)];
 }
 
-/// Where the LPs of a network are: hosts first, then regions.
+/// The places of the LPs of a network: hosts first, then regions.
 #[derive(Debug)]
 pub(crate) struct Places<'a> {
     pub hosts: u32,
     pub grid: RegionGrid,
-    /// Where each host is at first.
+    /// The initial place of each host.
     pub starts: &'a [Point],
 }
 
-/// The LPs at `places` among at most `federates` federates.
+/// Deals the LPs at `places` to at most `federates` federates.
 pub(crate) fn partition(places: &Places<'_>, deal: Deal, federates: u32) -> Partition {
     let (hosts, regions) = (places.hosts, places.grid.count());
     if federates <= 1 {
@@ -66,7 +66,8 @@ fn middle(grid: RegionGrid, region: u32) -> Point {
     Point { x: corner.x.wrapping_add(half), y: corner.y.wrapping_add(half) }
 }
 
-/// A number that is near for places that are near, most often: the coordinates' bits by turns (Morton, 1966).
+/// The place's number in Morton order: the bits of the coordinates interleaved (Morton, 1966). Near places mostly have near
+/// numbers.
 fn along_curve(at: Point) -> u64 {
     let spread =
         |coordinate: u32| (0..32).fold(0, |all, bit| all | u64::from(coordinate >> bit & 1) << (2 * bit));

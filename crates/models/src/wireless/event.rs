@@ -1,4 +1,4 @@
-//! What hosts and regions tell each other.
+//! The messages between hosts and regions.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,14 +9,14 @@ use super::space::Point;
 pub enum WirelessEvent {
     /// To a host: time to move, and to send the next ping.
     Step,
-    /// To a region: a host is here, in it or within range of it, and pings.
+    /// To a region: a host in it, or within range of it, pings.
     Ping {
         /// The host.
         host: u32,
         /// Where it is.
         at: Point,
     },
-    /// To a region, from itself: all pings of the step are here.
+    /// To a region, from itself: all pings of the step have arrived.
     Match,
     /// To a host: the hosts whose pings it hears in this step. Also time to move and to ping, see [`Deliveries::Together`].
     ///
@@ -24,9 +24,9 @@ pub enum WirelessEvent {
     HeardAll(Box<[u32]>),
     /// To a host: it hears one ping.
     Heard {
-        /// Who sent it.
+        /// Its sender.
         from: u32,
-        /// For the first ping of a step, how many there are in it; 0 for the others.
+        /// For the first ping of a step, the number of pings in that step; 0 for the others.
         of: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! A host at work: it moves, pings, and computes something about every ping it hears.
+//! The event handling of a host: it moves, pings, and does a computation for every ping that it hears.
 
 use paceline_kernel::{Context, Time};
 use serde::{Deserialize, Serialize};
@@ -7,26 +7,26 @@ use super::event::WirelessEvent;
 use super::space::{Point, Velocity};
 use super::{Motion, Wireless};
 
-/// What a host remembers.
+/// The state of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Host {
     /// Where it is.
     pub(crate) at: Point,
     pub(crate) velocity: Velocity,
-    /// Steps to go before direction and speed are drawn anew.
+    /// Steps until direction and speed are redrawn.
     pub(crate) steps_left: u32,
     /// Pings sent.
     pub(crate) pings: u32,
     /// Pings heard.
     pub(crate) heard: u64,
-    /// What was computed about them, added up.
+    /// The sum of the results computed for the pings heard.
     pub(crate) computed: u64,
 }
 
-/// What a host computes about a ping: `rounds` steps of a multiplication chain, about a nanosecond each.
+/// The computation for a ping: `rounds` steps of a multiplication chain, about a nanosecond each.
 ///
-/// The sum of the results over all pings that a host hears is part of its state, hence of the digest: nothing of it can be left
-/// out, and the order of pings does not matter.
+/// The sum of the results over all pings that a host hears is part of its state, hence of the digest: the compiler cannot optimize
+/// the computation away, and the order of pings does not matter.
 #[inline]
 pub fn compute(receiver: u32, sender: u32, step: u32, rounds: u32) -> u64 {
     let mut value = (u64::from(receiver) << 32 | u64::from(sender)) ^ u64::from(step) << 16;
@@ -37,7 +37,7 @@ pub fn compute(receiver: u32, sender: u32, step: u32, rounds: u32) -> u64 {
 }
 
 impl Host {
-    /// A host at its first place.
+    /// A host at its initial place.
     pub(crate) fn new(wireless: &Wireless, number: u32, cx: &mut Context<'_, Wireless>) -> Self {
         let mut host = Self {
             at: wireless.start(number),
@@ -64,7 +64,7 @@ impl Host {
         self.steps_left = 1 + cx.rng().below(u64::from(redraw_steps)) as u32;
     }
 
-    /// Takes in a ping of the current step.
+    /// Handles a ping of the current step.
     #[inline(always)]
     pub(crate) fn hear(&mut self, wireless: &Wireless, own: u32, from: u32) {
         self.heard += 1;
@@ -72,7 +72,7 @@ impl Host {
         self.computed = self.computed.wrapping_add(result);
     }
 
-    /// Moves on, but for the first step, and pings, unless all pings were sent.
+    /// Moves (except in the first step) and pings; does nothing after the last ping.
     pub(crate) fn step(&mut self, wireless: &Wireless, cx: &mut Context<'_, Wireless>) {
         if self.pings == wireless.steps {
             return;

@@ -1,8 +1,9 @@
-//! A region: it takes the pings of the hosts in and around it, finds out who hears whom, and tells them.
+//! A region: it collects the pings of the hosts in and around it, finds out which hosts hear each other, and tells its hosts.
 //!
-//! Invariants: a host is *in* the one region that has its place, and *in reach* of all regions that hold a place within range of it, as far
-//! as the square around it tells. Only the region that a host is in tells it what it hears. A region is at least as wide as the
-//! range, and there are at least two a side, so that whatever is in reach is met the short way round and once.
+//! Invariants: a host is *in* the one region that contains its place, and *in reach* of all regions that intersect the square of
+//! the range around its place. Only the region that a host is in tells it what it hears. A region is at least as wide as the range,
+//! and there are at least two along a side, so that every host in reach is met exactly once, over the shortest distance on the
+//! torus.
 
 use paceline_kernel::Context;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ use paceline_kernel::LpId;
 /// The torus, cut into equal squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RegionGrid {
-    /// Regions a side, at least two.
+    /// Regions along a side, at least two.
     pub per_side: u32,
     /// The range in ticks; at most the width of a region and a quarter of the side.
     pub range: u32,
@@ -31,18 +32,18 @@ impl RegionGrid {
         self.per_side * self.per_side
     }
 
-    /// The region that has this place.
+    /// The region that contains this place.
     pub fn region(self, at: Point) -> u32 {
         self.column(at.y) * self.per_side + self.column(at.x)
     }
 
-    /// The place with the least coordinates of a region.
+    /// The place in a region with the least coordinates.
     pub fn corner(self, region: u32) -> Point {
         let least = |column: u32| ((u64::from(column) << 32).div_ceil(u64::from(self.per_side))) as u32;
         Point { x: least(region % self.per_side), y: least(region / self.per_side) }
     }
 
-    /// Every region that a ping from `at` may reach, each once.
+    /// Calls a function once for every region that a ping from `at` may reach.
     #[inline]
     pub fn in_reach(self, at: Point, mut found: impl FnMut(u32)) {
         let ((columns, width), (rows, height)) = (self.reach(at.x), self.reach(at.y));
@@ -53,7 +54,7 @@ impl RegionGrid {
         }
     }
 
-    /// The columns from the range before `x` to the range after it.
+    /// The columns that intersect the range around `x`, and their number.
     #[inline]
     fn reach(self, x: u32) -> ([u32; 3], usize) {
         let own = self.column(x);
@@ -78,14 +79,14 @@ pub(crate) struct Pinger {
     pub at: Point,
 }
 
-/// What a region remembers: who has pinged in this step.
+/// The state of a region: the hosts that have pinged in this step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Region {
     pub(crate) pingers: Vec<Pinger>,
 }
 
 impl Region {
-    /// Takes in a ping. The first of a step sees to it that all are matched in the end of its instant.
+    /// Takes in a ping. The first ping of a step schedules the matching at the end of the current instant.
     pub(crate) fn ping(&mut self, pinger: Pinger, cx: &mut Context<'_, Wireless>) {
         if self.pingers.is_empty() {
             cx.schedule(paceline_kernel::Time::ZERO, WirelessEvent::Match);
@@ -93,7 +94,7 @@ impl Region {
         self.pingers.push(pinger);
     }
 
-    /// Tells all hosts in the region what they hear.
+    /// Tells each host in the region which pings it hears.
     pub(crate) fn match_all(&mut self, wireless: &Wireless, own: u32, cx: &mut Context<'_, Wireless>) {
         let pingers = std::mem::take(&mut self.pingers);
         let delay = wireless.lookahead;
@@ -112,12 +113,12 @@ impl Region {
     }
 }
 
-/// Hosts in and around a region, sorted by cells that are as wide as the range or wider.
+/// Hosts in and around a region, sorted by cells at least as wide as the range.
 struct CellList {
     grid: RegionGrid,
     region: u32,
     per_side: usize,
-    /// Where the hosts of each cell begin, row by row, and one more.
+    /// Index in `sorted` of the first host of each cell, row by row; at the end the total.
     first: Vec<u32>,
     sorted: Vec<Pinger>,
 }
@@ -128,7 +129,7 @@ impl CellList {
         let (base_x, base_y) = (corner.x.wrapping_sub(grid.range), corner.y.wrapping_sub(grid.range));
         let width = (1u64 << 32).div_ceil(u64::from(grid.per_side)) + 2 * u64::from(grid.range);
         let per_side = (width / u64::from(grid.range)).max(1);
-        // Rounded up, so that the last place is still in the last cell.
+        // Rounded up, so that the last place is in the last cell.
         let cell = width.div_ceil(per_side) as u32;
         let per_side = per_side as usize;
         let of = |pinger: &Pinger| {
@@ -171,7 +172,7 @@ impl CellList {
                         let start = self.first[near * self.per_side + left] as usize;
                         let end = self.first[near * self.per_side + right] as usize;
                         for other in &self.sorted[start..end] {
-                            // Written in any case: whether it stays would be an unpredictable branch.
+                            // Write first and advance `count` conditionally: a branch on `hears` would be unpredictable.
                             heard[count] = other.host;
                             let hears = hearer.at.distance_squared(other.at) <= reach;
                             count += usize::from(hears) * usize::from(other.host != hearer.host);

@@ -1,4 +1,4 @@
-//! What a run of the network leaves behind, federate by federate, and what is shown of it.
+//! The output of a run of the network, per federate, and the results shown.
 
 use std::io::{self, Write};
 
@@ -9,18 +9,18 @@ use super::space::{Point, Space};
 use super::{Deliveries, Wireless};
 use crate::results::{Results, RunFacts, Summary};
 
-/// What one federate leaves behind.
+/// The output of one federate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
     /// Pings heard.
     pub deliveries: u64,
-    /// How many times a host heard that many pings in a step.
+    /// By number of pings: how many times a host heard that many pings in a step.
     pub neighbours: Vec<u64>,
-    /// The hosts when the run ended.
+    /// The state of each host when the run ended.
     pub hosts: Vec<HostLine>,
 }
 
-/// A host when the run has ended.
+/// A host at the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HostLine {
     /// Its number.
@@ -31,18 +31,18 @@ pub struct HostLine {
     pub pings: u32,
     /// Pings that it heard.
     pub heard: u64,
-    /// What it computed about them, added up.
+    /// The sum of the results that it computed for them.
     pub computed: u64,
 }
 
 impl Output {
-    /// A host has heard this many pings in a step.
+    /// Counts a host that has heard this many pings in a step, and these deliveries.
     pub(super) fn count(&mut self, heard: usize) {
         self.deliveries += heard as u64;
         self.count_hearer(heard);
     }
 
-    /// The same, whose deliveries are counted one by one.
+    /// Like `count`, for pings whose deliveries are counted one by one.
     pub(super) fn count_hearer(&mut self, heard: usize) {
         if self.neighbours.len() <= heard {
             self.neighbours.resize(heard + 1, 0);
@@ -75,7 +75,7 @@ impl Results for Wireless {
         let pings: u64 = all.hosts.iter().map(|line| u64::from(line.pings)).sum();
         let told = all.neighbours.iter().sum::<u64>();
         if self.deliveries == Deliveries::Singly && told < pings {
-            // Nobody tells a host that it has heard nothing.
+            // With single deliveries a host that hears nothing gets no event.
             all.neighbours.resize(all.neighbours.len().max(1), 0);
             all.neighbours[0] += pings - told;
         }

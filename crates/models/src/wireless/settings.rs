@@ -1,4 +1,4 @@
-//! The network out of a scenario's `[model]`.
+//! Reads the network from a scenario's `[model]`.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use super::trace::{Format, Trace};
 use super::{Computation, Deal, Deliveries, MOST_HOSTS, Motion, Space, Wireless};
 use super::{RANGE, REDRAW_STEPS, REGIONS, SIDE, SPEED};
 
-/// Rounds of computation a ping, at most.
+/// The most rounds of computation for a ping.
 const MOST_ROUNDS: u32 = 1_000_000;
 
 impl Wireless {
     /// Reads the keys `hosts`, `steps` (1000), `step` ("1s"), `side` (10000), `range` (250), `speed` (10), `redraw` (100 steps),
-    /// `computation` ("standard", "light") or `rounds`, `deliveries` ("together", "singly"), `regions` a side (4), `deal` ("position",
-    /// "number"); instead of `hosts`, `side`, `speed` and `redraw` also `trace`, a file, and its `format`. In brackets what
-    /// holds where a key is missing. First places are drawn from `seed`. The key `kind` is left to the caller.
+    /// `computation` ("standard", "light") or `rounds`, `deliveries` ("together", "singly"), `regions` along a side (4), `deal`
+    /// ("position", "number"); instead of `hosts`, `side`, `speed` and `redraw` also `trace`, a file, and its `format`. Defaults
+    /// are in brackets. Initial places are drawn from `seed`. The key `kind` is left to the caller.
     pub fn from_section(section: &mut Section, seed: u64) -> Result<Self, ScenarioError> {
         let steps = at_least_one(section, "steps", 1000, u32::MAX)?;
         let step = section.or("step", Time::secs(1))?;
@@ -60,7 +60,7 @@ impl Wireless {
     }
 }
 
-/// Reads how many hosts there are, where, and how they move.
+/// Reads the number of hosts, the torus, and how hosts move.
 pub(crate) fn read_motion(section: &mut Section, range: f64) -> Result<(u32, Space, Motion), ScenarioError> {
     let Some(file) = section.file("trace")? else {
         let hosts = section.required("hosts")?;
@@ -86,7 +86,7 @@ pub(crate) fn read_motion(section: &mut Section, range: f64) -> Result<(u32, Spa
     Ok((trace.hosts(), trace.space(range), Motion::Traced(Arc::new(trace))))
 }
 
-/// Reads into how many regions a side the torus is cut; as many as fit, at most, unless said.
+/// Reads the number of regions along a side of the torus; the default is limited to the number that fits.
 pub(crate) fn read_grid(
     section: &mut Section,
     space: Space,

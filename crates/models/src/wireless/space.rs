@@ -1,7 +1,8 @@
 //! The plane that hosts move on: a torus whose side is 2^32 ticks.
 //!
-//! Invariants: coordinates wrap as 32-bit integers do, so that a move and a difference need no test for the border, and no
-//! result depends on how a processor rounds. A plane with borders is a torus that is larger than the plane by the range.
+//! Invariants: coordinates wrap around like 32-bit integers, so that moves and differences need no test for the border, and no
+//! result depends on how a processor rounds. A plane with borders is represented by a torus that is larger than the plane by the
+//! range.
 
 use std::f64::consts::TAU;
 
@@ -28,7 +29,7 @@ pub(crate) struct Velocity {
 }
 
 impl Point {
-    /// The square of the distance to `other` the short way round, in square ticks.
+    /// The square of the distance to `other` over the shortest way on the torus, in square ticks.
     #[inline(always)]
     pub fn distance_squared(self, other: Self) -> u64 {
         let square = |one: u32, other: u32| {
@@ -62,9 +63,9 @@ impl Space {
         self.side
     }
 
-    /// The ticks of a length. Longer than the side or negative: as if walked round.
+    /// The ticks of a length; lengths beyond the side and negative ones wrap around.
     pub fn ticks(self, length: f64) -> u32 {
-        // By way of 64 bits: a conversion to fewer would not wrap.
+        // Converted through 64 bits: a direct conversion to `u32` would not wrap.
         libm::round(length / self.side * TICKS) as i64 as u32
     }
 
@@ -73,7 +74,7 @@ impl Space {
         f64::from(ticks) / TICKS * self.side
     }
 
-    /// The distance of two places, in units.
+    /// The distance between two places, in units.
     pub fn distance(self, one: Point, other: Point) -> f64 {
         libm::sqrt(one.distance_squared(other) as f64) / TICKS * self.side
     }
@@ -123,7 +124,7 @@ mod test {
             sum_x += f64::from(velocity.x) * 10_000.0 / TICKS;
             sum_y += f64::from(velocity.y) * 10_000.0 / TICKS;
         }
-        // The deviation of a component is 10 / sqrt(6); five standard deviations of the mean.
+        // A component's standard deviation is 10 / sqrt(6); the limit is five standard deviations of the mean.
         let limit = 5.0 * 10.0 / 6f64.sqrt() / f64::from(DRAWS).sqrt();
         let (mean_x, mean_y) = (sum_x / f64::from(DRAWS), sum_y / f64::from(DRAWS));
         assert!(mean_x.abs() < limit && mean_y.abs() < limit, "{mean_x}, {mean_y}");

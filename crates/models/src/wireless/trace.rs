@@ -1,11 +1,11 @@
-//! Movements of hosts from files of other tools.
+//! Movements of hosts, read from files of other tools.
 //!
-//! Two formats: the movement commands of ns-2 that its tool `setdest`, BonnMotion and SUMO write ([`Format::Setdest`]), and
-//! BonnMotion's own ([`Format::BonnMotion`]). Both become a list of *waypoints* a host: where it is at what time. Between two
-//! of them a host moves straight and evenly; before the first and after the last it stays.
+//! Two formats: the movement commands of ns-2 as written by its tool `setdest`, by BonnMotion and by SUMO ([`Format::Setdest`]),
+//! and BonnMotion's own format ([`Format::BonnMotion`]). Both become a list of *waypoints* per host: its place at certain times.
+//! Between two waypoints a host moves in a straight line at constant speed; before the first and after the last it stands still.
 //!
-//! Invariants: no text makes a reader panic; what is not understood is refused with file, line and column, and what is allowed. The
-//! memory needed is bounded by the length of the file, and that by [`MOST_BYTES`].
+//! Invariants: no text makes a reader panic; anything not understood is refused with file, line and column, and with what is
+//! allowed. The memory needed is bounded by the length of the file, which is bounded by [`MOST_BYTES`].
 
 mod bonnmotion;
 mod setdest;
@@ -21,9 +21,9 @@ use paceline_scenario::ScenarioError;
 use super::MOST_HOSTS;
 use super::space::{Point, Space};
 
-/// A file may have so many bytes.
+/// The most bytes of a file.
 pub const MOST_BYTES: u64 = 256 << 20;
-/// A coordinate is at most so far from zero.
+/// The greatest absolute value of a coordinate.
 const FARTHEST: f64 = 1e7;
 /// The latest time in a file.
 const LATEST_S: f64 = 1e8;
@@ -33,7 +33,7 @@ const LATEST_S: f64 = 1e8;
 pub enum Format {
     /// ns-2: `$node_(0) set X_ 10.0` and `$ns_ at 1.5 "$node_(0) setdest 20.0 30.0 2.5"`.
     Setdest,
-    /// BonnMotion's `.movements`: a line a host of `time x y` and so on.
+    /// BonnMotion's `.movements`: one line per host, with repeated `time x y`.
     BonnMotion,
 }
 
@@ -50,7 +50,7 @@ struct Flaw {
     allowed: String,
 }
 
-/// Where a host is when.
+/// A host's place at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Waypoint {
     at_ns: u64,
@@ -70,7 +70,7 @@ struct Waypoint {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     hosts: Vec<Vec<Waypoint>>,
-    /// The least coordinates of all waypoints, and how far they reach from there.
+    /// The least coordinates of all waypoints, and the extent of all waypoints from there.
     least: (f64, f64),
     extent: f64,
 }
@@ -87,7 +87,7 @@ impl Trace {
             let allowed = format!("at most {MOST_BYTES} bytes");
             return Err(ScenarioError::in_file(&name, "", 0..0, "the file is too long", allowed));
         }
-        // Comments may be in any encoding; whatever is read is ASCII.
+        // Comments may be in any encoding; everything that is read is ASCII.
         Self::read(&name, &String::from_utf8_lossy(&bytes), format)
     }
 
@@ -129,9 +129,9 @@ impl Trace {
         }
     }
 
-    /// A torus that none of these hosts can look across with this range.
+    /// A torus so large that no host is within `range` of another one across the border.
     pub(crate) fn space(&self, range: f64) -> Space {
-        // A little more than needed, as places are rounded.
+        // A little more than needed, because places are rounded.
         Space::new((self.extent + range).max(4.0 * range) * 1.001)
     }
 
@@ -142,13 +142,13 @@ impl Trace {
     }
 }
 
-/// On the straight way between two waypoints, of which the second is later than `now`.
+/// The place at `now` on the straight line between two waypoints, of which the second is later than `now`.
 fn between(before: Waypoint, after: Waypoint, now: u64) -> (f64, f64) {
     let share = (now - before.at_ns) as f64 / (after.at_ns - before.at_ns) as f64;
     (before.x + (after.x - before.x) * share, before.y + (after.y - before.y) * share)
 }
 
-/// A word of the text, and the bytes it takes there.
+/// A word of the text, and its position in bytes.
 #[derive(Clone, Debug)]
 struct Word<'t> {
     text: &'t str,
@@ -164,7 +164,7 @@ impl Word<'_> {
         let found = self.text.parse::<f64>().ok().filter(|number| (least..=most).contains(number));
         let refuse =
             || self.refuse(format!("`{}` as {what}", self.text), format!("a number from {least} to {most}"));
-        // No negative zero.
+        // Turns -0 into +0.
         found.map(|number| number + 0.0).ok_or_else(refuse)
     }
 
@@ -172,13 +172,13 @@ impl Word<'_> {
         self.number("a coordinate", -FARTHEST, FARTHEST)
     }
 
-    /// A time in seconds, in nanoseconds.
+    /// Parses a time in seconds; returns nanoseconds.
     fn time_ns(&self) -> Result<u64, Flaw> {
         Ok(libm::round(self.number("a time in seconds", 0.0, LATEST_S)? * 1e9) as u64)
     }
 }
 
-/// The lines of a text that are neither empty nor comments, word by word; quotes separate words too.
+/// The lines of a text that are neither empty nor comments, split into words; quotes separate words too.
 fn lines(text: &str) -> impl Iterator<Item = Vec<Word<'_>>> {
     let base = text.as_ptr() as usize;
     text.lines().filter_map(move |line| {

@@ -1,42 +1,42 @@
-//! Frames, and what hosts and regions tell each other and themselves.
+//! Frames, and the messages of hosts and regions to each other and to themselves.
 
 use serde::{Deserialize, Serialize};
 
 use crate::wireless::Point;
 
-/// To all who hear it, in place of a receiver.
+/// The receiver of a frame for all hosts.
 pub(crate) const EVERYBODY: u32 = u32::MAX;
 
 /// A frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {
-    /// Who sends it.
+    /// The sending host.
     pub sender: u32,
-    /// Who is to take it, or `u32::MAX` for all.
+    /// The receiving host, or `u32::MAX` for all.
     pub receiver: u32,
-    /// What is in it.
+    /// The content.
     pub body: Body,
 }
 
-/// What is in a frame.
+/// The content of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Body {
-    /// Who knows the way from `origin` to `target`?
+    /// Requests a route from `origin` to `target`.
     Request {
-        /// Who wants to know.
+        /// The host that requests the route.
         origin: u32,
-        /// To whom.
+        /// The host at the other end.
         target: u32,
-        /// Which of the origin's requests it is.
+        /// The number of this request among those of the origin.
         number: u32,
         /// Hops so far, this one included.
         hops: u8,
     },
-    /// The way from `origin` to its target is known.
+    /// Replies that there is a route from `origin` to its target.
     Reply {
-        /// Who wants to know.
+        /// The host that requested the route.
         origin: u32,
-        /// Which of the origin's requests it answers.
+        /// The number of the request among those of the origin.
         number: u32,
         /// Hops from the origin to the target.
         hops: u8,
@@ -48,11 +48,11 @@ pub enum Body {
 /// A message of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CsmaEvent {
-    /// To a region: a host is in it, here.
+    /// To a region: a host is in it, at this place.
     Enter {
         /// The host.
         host: u32,
-        /// Where it is.
+        /// Its place.
         at: Point,
     },
     /// To a region: a host has left it.
@@ -64,37 +64,37 @@ pub enum CsmaEvent {
     Sent {
         /// The frame.
         frame: Frame,
-        /// Where its sender is.
+        /// The sender's place.
         from: Point,
     },
-    /// To a host: a frame begins to be noticed.
+    /// To a host: a frame that it detects begins.
     Signal {
         /// The frame.
         frame: Frame,
-        /// How strong it is, in hundredths of dBm.
+        /// Its power at the receiver, in hundredths of dBm.
         power: i32,
     },
-    /// To a host, from itself: the frame that it is receiving ends.
+    /// To a host, from itself: the frame being received ends.
     Received,
-    /// From itself: the backoff is over, if it is still this one.
+    /// From itself: the backoff is over, unless it has been replaced by a newer one.
     Attempt {
         /// The number of the backoff.
         backoff: u32,
     },
-    /// From itself: the frame that it sends has ended.
+    /// From itself: the frame being sent has ended.
     SendingEnds,
     /// From itself: it is time to acknowledge a frame.
     Acknowledge {
-        /// To whom.
+        /// The host that sent the frame.
         receiver: u32,
     },
-    /// From itself: no acknowledgement has come, if it still waits for this one.
+    /// From itself: the time limit for the acknowledgement of this transmission is over.
     AckTimeout {
         /// The number of the transmission.
         transmission: u32,
     },
     /// From itself: time to move.
     Move,
-    /// From itself: time to ask for a route.
+    /// From itself: time to request a route.
     Ask,
 }

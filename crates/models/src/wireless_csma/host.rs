@@ -1,4 +1,4 @@
-//! A host: its state, its motion, and which part handles which event.
+//! A host: its state, its motion, and the dispatch of its events.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,66 +11,66 @@ use super::routing::Heard;
 use super::{Csma, Motion};
 use crate::wireless::space::{Point, Velocity};
 
-/// What a host has done and seen.
+/// Counts of what a host has done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Tally {
-    /// Frames sent, acknowledgements too.
+    /// Frames sent, including acknowledgements.
     pub sent: u64,
-    /// Of these, frames sent again as no acknowledgement came.
+    /// Of these, frames sent again because no acknowledgement came.
     pub resent: u64,
-    /// Frames of others that were strong enough to be read.
+    /// Frames of other hosts that were strong enough to be decoded.
     pub in_range: u64,
     /// Of these, frames received.
     pub received: u64,
-    /// Of these, frames lost as another one overlapped.
+    /// Of these, frames lost because another one overlapped.
     pub collided: u64,
-    /// Of these, frames that began while the host was sending.
+    /// Of these, frames lost because the host was sending, or began to send before their end.
     pub missed: u64,
     /// Frames given up after the last try.
     pub given_up: u64,
     /// Frames for which the queue had no room.
     pub overflowed: u64,
-    /// Requests made, and answered.
+    /// Requests made.
     pub asked: u64,
     /// Of these, answered.
     pub answered: u64,
-    /// From a request to its answer, all together.
+    /// The total time from requests to their replies.
     pub waited_ns: u64,
-    /// How many of the routes found have so many hops.
+    /// By number of hops: how many routes were found.
     pub hops: Vec<u64>,
 }
 
-/// What a host remembers.
+/// The state of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CsmaHost {
     /// Where it is.
     pub(crate) at: Point,
     pub(super) velocity: Velocity,
-    /// Moves to go before direction and speed are drawn anew.
+    /// Moves until direction and speed are redrawn.
     pub(super) moves_left: u32,
-    /// Frames to send, the one in hand first.
+    /// Frames to send; the first one is being sent or waits to be.
     pub(super) queue: VecDeque<Frame>,
     pub(super) backoff: Option<Backoff>,
-    /// Backoffs and transmissions so far, so that what was set for an earlier one is known to be over.
+    /// The number of backoffs and of transmissions so far; identifies events that were scheduled for an earlier one.
     pub(super) backoffs: u32,
     pub(super) transmissions: u32,
-    /// The transmission whose acknowledgement is awaited.
+    /// The transmission whose acknowledgement the host waits for.
     pub(super) awaits: Option<u32>,
     pub(super) retries: u32,
     pub(super) window: u32,
     pub(super) sends_until: Time,
     pub(super) busy_until: Time,
     pub(super) reception: Option<Reception>,
-    /// The latest request of each origin, and who passed it on first.
+    /// The latest request of each origin, and the host from which its first copy came.
     pub(super) heard: BTreeMap<u32, Heard>,
-    /// Own requests so far, and when the last one was made, until it is answered.
+    /// The number of own requests so far; and when the last one was made, until it is answered.
     pub(super) requests: u32,
     pub(super) asked_at: Option<Time>,
     pub(crate) tally: Tally,
 }
 
 impl CsmaHost {
-    /// A host at its first place.
+    /// A host at its initial place.
     pub(super) fn new(network: &Csma, number: u32, cx: &mut Context<'_, Csma>) -> Self {
         let mut host = Self {
             at: network.starts[number as usize],
@@ -98,7 +98,7 @@ impl CsmaHost {
         host
     }
 
-    /// The memory that a copy takes beside the entity, in bytes, about.
+    /// The approximate memory that a copy of the state takes, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let heard = self.heard.len() * size_of::<(u32, Heard)>();
         size_of::<Self>() + heard + self.queue.len() * size_of::<Frame>() + self.tally.hops.len() * 8
@@ -125,7 +125,7 @@ impl CsmaHost {
         }
     }
 
-    /// Moves, and tells the regions of the old and the new place.
+    /// Moves, and tells the regions of its old and its new place.
     fn advance(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
         let (own, before) = (cx.lp().0, network.region_lp(self.at));
         match &network.motion {

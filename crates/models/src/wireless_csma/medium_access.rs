@@ -1,14 +1,15 @@
-//! CSMA/CA, as the distributed coordination function of IEEE 802.11 does it, without RTS and CTS.
+//! CSMA/CA as in the distributed coordination function of IEEE 802.11, without RTS and CTS.
 //!
-//! A host with a frame to send waits until the medium has been idle for DIFS and then counts down a random number of slots, in which
-//! no signal may be noticed; whatever is left of them when one is noticed is counted down after it. A frame for one host is
-//! acknowledged; if it is not, it is sent again out of a window of twice as many slots, up to a number of times.
+//! A host with a frame to send waits until the medium has been idle for DIFS, and then counts down a random number of slots. A
+//! signal detected meanwhile suspends the countdown, which resumes with the remaining slots after the signal. A frame to one host
+//! is acknowledged; without an acknowledgement it is sent again, up to a number of times, each time with a contention window of
+//! twice as many slots.
 //!
-//! At a receiver a frame is lost if another one overlaps, unless it is stronger by the capture margin, or if the receiver
-//! sends itself. Signals too weak to be read make the medium busy, and collide too.
+//! A receiver loses a frame if another one overlaps, unless the frame is stronger by the capture margin, or if the receiver sends
+//! meanwhile. Signals too weak to be decoded make the medium busy, and collide too.
 //!
-//! Invariants: there is a backoff, a frame being sent or an awaited acknowledgement as long as frames wait, and never two of the three for
-//! one frame; what was scheduled for an earlier backoff or transmission does nothing.
+//! Invariants: as long as frames are queued, the host has a backoff, sends a frame or waits for an acknowledgement, and never two
+//! of these for the same frame; events scheduled for an earlier backoff or transmission do nothing.
 
 use paceline_kernel::{Context, Time};
 use serde::{Deserialize, Serialize};
@@ -19,23 +20,23 @@ use super::{Csma, CsmaHost};
 /// A countdown before a frame is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Backoff {
-    /// When the slots begin to count.
+    /// When the countdown of slots begins.
     counts_from: Time,
     slots: u32,
 }
 
-/// A frame that arrives.
+/// A frame that is being received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Reception {
     frame: Frame,
     power: i32,
     ends: Time,
-    /// It can be read up to now.
+    /// So far, the frame can be decoded.
     readable: bool,
 }
 
 impl CsmaHost {
-    /// Puts a frame in the queue.
+    /// Appends a frame to the queue.
     pub(super) fn enqueue(&mut self, network: &Csma, frame: Frame, cx: &mut Context<'_, Csma>) {
         if self.queue.len() == network.access.queue {
             self.tally.overflowed += 1;
@@ -47,7 +48,7 @@ impl CsmaHost {
         }
     }
 
-    /// Begins the countdown for the first frame of the queue.
+    /// Begins the backoff for the first frame of the queue.
     fn back_off(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
         let slots = cx.rng().below(u64::from(self.window) + 1) as u32;
         self.count_down(network, slots, cx);
@@ -63,7 +64,7 @@ impl CsmaHost {
         cx.schedule(attempt - cx.now(), CsmaEvent::Attempt { backoff: self.backoffs });
     }
 
-    /// The medium is busy from now on: the countdown stops.
+    /// The medium is busy from now on: suspends the countdown.
     fn suspend(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
         if let Some(Backoff { counts_from, slots }) = self.backoff {
             let counted = cx.now().saturating_sub(counts_from).as_nanos() / network.access.slot.as_nanos();
@@ -71,7 +72,7 @@ impl CsmaHost {
         }
     }
 
-    /// The countdown is over, if it has not been suspended.
+    /// Sends the first frame of the queue, unless this backoff has been replaced.
     pub(super) fn attempt(&mut self, network: &Csma, backoff: u32, cx: &mut Context<'_, Csma>) {
         if self.backoff.is_none() || backoff != self.backoffs {
             return;
@@ -91,7 +92,7 @@ impl CsmaHost {
         self.sends_until = cx.now().saturating_add(airtime);
         self.tally.sent += 1;
         if let Some(reception) = &mut self.reception {
-            // It hears itself only.
+            // While sending, a host receives nothing.
             self.tally.missed += u64::from(reception.readable);
             reception.readable = false;
         }
@@ -105,7 +106,7 @@ impl CsmaHost {
         }
     }
 
-    /// A frame of the queue has been sent.
+    /// A frame of the queue has been sent completely.
     pub(super) fn end_sending(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
         match self.awaits {
             Some(transmission) => {
@@ -123,7 +124,7 @@ impl CsmaHost {
         }
     }
 
-    /// No acknowledgement has come, if this is the transmission that waits for one.
+    /// The time limit of this transmission is over: if its acknowledgement is missing, sends the frame again or gives it up.
     pub(super) fn time_out(&mut self, network: &Csma, transmission: u32, cx: &mut Context<'_, Csma>) {
         if self.awaits != Some(transmission) {
             return;
@@ -138,7 +139,7 @@ impl CsmaHost {
         self.back_off(network, cx);
     }
 
-    /// Acknowledges a frame, unless it is sending.
+    /// Acknowledges a frame, unless the host is sending.
     pub(super) fn acknowledge(&mut self, network: &Csma, receiver: u32, cx: &mut Context<'_, Csma>) {
         if self.sends_until > cx.now() {
             return;
@@ -147,7 +148,7 @@ impl CsmaHost {
         self.suspend(network, cx);
     }
 
-    /// A frame begins to be noticed.
+    /// A frame that this host detects begins.
     pub(super) fn notice(&mut self, network: &Csma, frame: Frame, power: i32, cx: &mut Context<'_, Csma>) {
         let now = cx.now();
         let ends = now.saturating_add(airtime(network, &frame));
@@ -164,13 +165,13 @@ impl CsmaHost {
         let survives = current.is_none_or(|current| power >= current.power.saturating_add(margin));
         if let Some(current) = current {
             if current.power >= power.saturating_add(margin) {
-                // The one that was there drowns it.
+                // The frame that came first is so strong that it is not disturbed.
                 self.tally.collided += u64::from(in_range);
                 return;
             }
             self.tally.collided += u64::from(current.readable);
             if !survives && current.ends >= ends {
-                // Both are lost; what ends last is remembered, as it makes others collide.
+                // Both frames are lost. Keep the one that ends last, because it makes others collide.
                 self.tally.collided += u64::from(in_range);
                 self.reception = Some(Reception { readable: false, ..current });
                 return;
@@ -181,7 +182,7 @@ impl CsmaHost {
         cx.schedule(ends - now, CsmaEvent::Received);
     }
 
-    /// A frame ends that has begun to arrive.
+    /// The frame being received ends.
     pub(super) fn end_reception(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
         let Some(reception) = self.reception.take_if(|reception| reception.ends == cx.now()) else { return };
         if !reception.readable {

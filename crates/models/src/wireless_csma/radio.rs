@@ -1,17 +1,17 @@
 //! How strongly a frame is received: log-distance path loss with log-normal shadowing (Rappaport, 2002).
 //!
-//! Invariants: the loss between two hosts is the same in both directions and during the whole run, apart from the distance; its
-//! shadowing depends on the seed and the pair only, whoever computes it first. Powers are whole hundredths of dBm.
+//! Invariants: apart from the distance, the loss between two hosts is the same in both directions and throughout the run; its
+//! shadowing depends only on the seed and the pair, not on which host computes it first. Powers are whole hundredths of dBm.
 
 use paceline_kernel::Rng;
 
-/// Stronger losses than at this distance are not computed: hosts are not nearer, in units.
+/// The least distance used, in units; hosts that are nearer have the loss at this distance.
 const NEAREST: f64 = 1.0;
 
 /// The radio of all hosts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Radio {
-    /// What a frame is sent with, in dBm.
+    /// The sending power, in dBm.
     pub power_dbm: f64,
     /// The loss at a distance of one unit, in dB.
     pub loss_db: f64,
@@ -21,16 +21,16 @@ pub struct Radio {
     pub shadowing_db: f64,
     /// The seed of the shadowing.
     pub seed: u64,
-    /// The least power at which a frame can be read, in hundredths of dBm.
+    /// The least power at which a frame can be decoded, in hundredths of dBm.
     pub sensitivity: i32,
-    /// The least power at which it is noticed.
+    /// The least power at which a frame is detected, in hundredths of dBm.
     pub carrier_sense: i32,
-    /// By how much a frame must be stronger than another to be read all the same, in hundredths of dB.
+    /// By how much a frame must be stronger than an overlapping one to be decoded, in hundredths of dB.
     pub capture: i32,
 }
 
 impl Radio {
-    /// What `receiver` gets of a frame of `sender` at this distance, in hundredths of dBm.
+    /// The power at which `receiver` gets a frame of `sender` at this distance, in hundredths of dBm.
     pub fn power(&self, sender: u32, receiver: u32, distance: f64) -> i32 {
         let loss = self.loss_db + 10.0 * self.exponent * libm::log10(distance.max(NEAREST));
         libm::round((self.power_dbm - loss + self.shadowing(sender, receiver)) * 100.0) as i32
@@ -39,7 +39,7 @@ impl Radio {
     /// The shadowing between two hosts, in dB.
     fn shadowing(&self, one: u32, other: u32) -> f64 {
         let pair = u64::from(one.min(other)) << 32 | u64::from(one.max(other));
-        // A stream a pair. That LPs use some of these streams too does no harm: they have other seeds.
+        // Each pair has its own stream. LPs use some of the same stream numbers, but with other seeds.
         Rng::new(self.seed ^ 0x5368_6164_6f77, pair).normal(0.0, self.shadowing_db)
     }
 }
@@ -71,7 +71,7 @@ mod test {
         }
         let mean = sum / f64::from(PAIRS);
         let deviation = (squares / f64::from(PAIRS) - mean * mean).sqrt();
-        // Five standard deviations of each estimate.
+        // Limits: five standard deviations of each estimate.
         assert!(mean.abs() < 5.0 * 6.0 / f64::from(PAIRS).sqrt(), "{mean}");
         assert!((deviation - 6.0).abs() < 5.0 * 6.0 / (2.0 * f64::from(PAIRS)).sqrt(), "{deviation}");
     }

@@ -1,4 +1,4 @@
-//! What a run of the network with losses leaves behind, and what is shown of it.
+//! The output of a run of the network with losses, and the results shown.
 
 use std::io::{self, Write};
 
@@ -10,10 +10,10 @@ use super::{Csma, Tally};
 use crate::results::{Results, RunFacts, Summary};
 use crate::wireless::space::{Point, Space};
 
-/// What one federate leaves behind.
+/// The output of one federate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CsmaOutput {
-    /// Each host, where it is, and what it has done.
+    /// Each host, its place, and its counts.
     pub hosts: Vec<(u32, Point, Tally)>,
 }
 

@@ -1,8 +1,8 @@
-//! Routes found by flooding, as AODV finds them (Perkins and Royer, 1999).
+//! Routes found by flooding, as in AODV (Perkins and Royer, 1999).
 //!
-//! A request goes to everybody in range, who pass on the first copy of it, up to a number of hops. Its target answers to whoever
-//! passed it on; the answer goes back hop by hop, in frames for one host. Nobody answers for the target, and routes
-//! are not used for anything else: what is studied is how they are found.
+//! A request goes to all hosts in range, which pass on its first copy, up to a number of hops. The target sends a reply to the host
+//! from which it got the request; the reply goes back hop by hop, in frames to one host each. Only the target replies, and routes
+//! are not used for anything else: the object of study is how routes are found.
 
 use paceline_kernel::{Context, Time};
 use serde::{Deserialize, Serialize};
@@ -10,23 +10,23 @@ use serde::{Deserialize, Serialize};
 use super::event::{Body, CsmaEvent, EVERYBODY, Frame};
 use super::{Csma, CsmaHost};
 
-/// What is known of the latest request of a host.
+/// What a host knows of the latest request of another host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Heard {
     number: u32,
-    /// Who passed it on.
+    /// The host from which its first copy came.
     from: u32,
 }
 
 impl CsmaHost {
-    /// The next request comes after an exponential time.
+    /// Schedules the next request, after an exponentially distributed time.
     pub(super) fn schedule_request(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
         let mean_ns = network.request_every.as_nanos() as f64;
         let delay = Time::nanos(cx.rng().exponential(mean_ns) as u64);
         cx.schedule(delay.max(Time::nanos(1)), CsmaEvent::Ask);
     }
 
-    /// Asks for the way to a host drawn from all others. A request that is not answered yet never will be: only the latest counts.
+    /// Requests a route to a host drawn from all others. Abandons an earlier request without an answer: only the latest counts.
     pub(super) fn ask(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
         let own = cx.lp().0;
         let other = cx.rng().below(u64::from(network.hosts - 1)) as u32;
@@ -39,7 +39,7 @@ impl CsmaHost {
         self.schedule_request(network, cx);
     }
 
-    /// Takes in a request or a reply that `sender` has sent or passed on.
+    /// Handles a request or a reply that `sender` has sent or passed on.
     pub(super) fn route(&mut self, network: &Csma, sender: u32, body: Body, cx: &mut Context<'_, Csma>) {
         let own = cx.lp().0;
         match body {
@@ -58,7 +58,7 @@ impl CsmaHost {
                 }
             }
             Body::Reply { origin, number, .. } if origin != own => {
-                // A newer request has taken its place: the answer is of no use any more.
+                // A reply to an outdated request is dropped.
                 if let Some(heard) = self.heard.get(&origin).filter(|heard| heard.number == number) {
                     self.enqueue(network, Frame { sender: own, receiver: heard.from, body }, cx);
                 }

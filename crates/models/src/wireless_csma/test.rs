@@ -1,11 +1,11 @@
-//! Small networks whose outcome can be told by hand.
+//! Small networks whose outcome can be predicted by hand.
 
 use paceline_kernel::Time;
 use paceline_scenario::Scenario;
 
 use super::*;
 
-/// A network whose hosts stand still in a row, `gap` units apart; frames can be read at 100 units.
+/// A network whose hosts stand still in a row, `gap` units apart; frames can be decoded up to 100 units away.
 fn row(hosts: u32, gap: u32, keys: &str) -> (Csma, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let lines: Vec<String> = (0..hosts).map(|host| format!("0 {} 0\n", host * gap)).collect();
@@ -33,14 +33,14 @@ fn sum(tallies: &[Tally], of: fn(&Tally) -> u64) -> u64 {
     tallies.iter().map(of).sum()
 }
 
-/// In a row, frames reach the next host only: a route has as many hops as the hosts are apart.
+/// In a row, frames reach the next host only: the hops of a route equal the hosts' distance in the row.
 #[test]
 fn routes_in_a_row_have_as_many_hops_as_hosts_are_apart() {
     let (network, _folder) = row(5, 90, "");
     let network = Csma { request_every: Time::secs(2), ..network };
     let tallies = run(network, 400);
     let (asked, answered) = (sum(&tallies, |tally| tally.asked), sum(&tallies, |tally| tally.answered));
-    // Hosts that are two apart do not notice each other: some frames collide.
+    // Hosts two apart do not detect each other: some frames collide.
     assert!(asked > 500 && answered * 2 > asked, "{answered} of {asked}");
     for (host, tally) in tallies.iter().enumerate() {
         let farthest = host.max(4 - host);
@@ -57,7 +57,7 @@ fn requests_end_at_the_hop_limit() {
     assert!(tallies.iter().all(|tally| tally.hops.len() <= 3));
 }
 
-/// Two hosts alone: nothing is lost but what both begin to send in one slot.
+/// Two hosts alone: a frame is lost only if both begin to send in one slot.
 #[test]
 fn two_hosts_in_range_hear_each_other() {
     let (network, _folder) = row(2, 50, "");
@@ -67,7 +67,7 @@ fn two_hosts_in_range_hear_each_other() {
     assert_eq!(sum(&tallies, |tally| tally.collided), 0, "there is no third one");
 }
 
-/// The outer two do not notice each other, and keep the one between them from hearing either when they send at once.
+/// The outer two hosts do not detect each other; if both send at once, the host between them receives neither frame.
 #[test]
 fn hidden_hosts_collide_and_those_that_sense_each_other_do_so_less() {
     let dense = |gap| {
@@ -80,7 +80,7 @@ fn hidden_hosts_collide_and_those_that_sense_each_other_do_so_less() {
     assert!(hidden > 0.1 && sensed < hidden / 2.0, "hidden {hidden}, sensed {sensed}");
 }
 
-/// Replies are for one host, and collide here now and then.
+/// Replies go to one host each, and sometimes collide here.
 #[test]
 fn frames_for_one_host_are_sent_again_as_often_as_allowed() {
     let counts = |retries: &str| {

@@ -1,4 +1,5 @@
-//! BitTorrent: whoever can have the whole file gets it, the rules of the swarm hold, and nothing of how it is run changes it.
+//! BitTorrent: every peer that can get the whole file gets it, the rules of the swarm hold, and the result does not depend on the
+//! way it is run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use paceline_processes::{ContextKind, EndedBy, Report, Rounds, Simulation};
 
 const HOSTS: u32 = 9;
 
-/// How a swarm is run.
+/// The way a swarm is run.
 #[derive(Clone, Copy)]
 struct Way {
     seed: u64,
@@ -33,7 +34,7 @@ fn run(swarm: &Bittorrent, way: Way) -> (Report, Arc<Outcome>) {
     (world.run().unwrap_or_else(|error| panic!("{error}")), outcome)
 }
 
-/// A swarm as `seed` draws it, with a seed that stays.
+/// A swarm drawn from `seed`, with a seed that stays.
 fn drawn(seed: u64) -> Bittorrent {
     let mut rng = Rng::new(seed, 99);
     let peers = 2 + rng.below(30) as u32;
@@ -70,7 +71,7 @@ fn with_a_seed_every_leecher_completes_and_the_rules_hold() {
     }
 }
 
-/// Where all come at the same time, whom a peer serves changes every 10 s.
+/// If all peers start at the same time, the peers served by a peer change only every 10 s.
 fn assert_few_are_served_between_rounds(swarm: &Bittorrent, outcome: &Outcome) {
     let mut served: BTreeMap<(u32, u64), BTreeSet<u32>> = BTreeMap::new();
     for Observed { at, action, peer } in outcome.observed() {
@@ -125,7 +126,7 @@ fn a_file_that_nobody_has_whole_any_more_is_completed_by_nobody() {
             .collect();
         sent.len() as u32
     };
-    // The seed has served somebody when it leaves, and has not given every piece.
+    // The seed has served some peers when it leaves, but has not sent every piece.
     let leaves = Time::secs(25);
     assert!((1..whole.pieces).contains(&pieces_there(leaves)), "{}", pieces_there(leaves));
     for linger in [None, Some(Time::ZERO)] {
@@ -203,14 +204,14 @@ fn over_links_that_are_shared_a_larger_swarm_takes_little_longer_and_blocks_are_
         world.run().unwrap_or_else(|error| panic!("{error}"));
         let completions = outcome.completions();
         assert_eq!(completions.len() as u32, peers - 1);
-        // In the end game several peers send the same blocks: some are stopped on their way, some come twice.
+        // In the end game several peers send the same blocks: some are cancelled in transit, some arrive twice.
         let needed = u64::from(peers - 1) * u64::from(swarm.pieces) * u64::from(swarm.blocks);
         assert!(
             outcome.duplicate_blocks() > 0 && outcome.blocks_sent() > needed + outcome.duplicate_blocks()
         );
         completions[completions.len() - 1].as_secs_f64()
     };
-    // One after the other from the seed alone, 4 times as many leechers would take 4 times as long.
+    // If the leechers were served by the seed alone, 4 times as many would take 4 times as long.
     let (few, many) = (last(10), last(40));
     assert!(many < 2.0 * few, "{few} s for 9 leechers, {many} s for 39");
 }

@@ -1,5 +1,5 @@
-//! Chord against the sorted ring: whoever joins and leaves, lookups come to the right peer once the ring has had time to settle;
-//! and threads change nothing.
+//! Chord compared with the sorted ring: however peers join and leave, lookups find the right peer once the ring has had time to
+//! settle; and the number of threads changes nothing.
 
 use paceline_kernel::{Rng, Time};
 use paceline_models::chord::{Chord, Message, Outcome, Starts};
@@ -13,7 +13,7 @@ fn run(chord: &Chord, seed: u64, until: Time, threads: usize) -> (Report, std::s
     (world.run().unwrap_or_else(|error| panic!("{error}")), outcome)
 }
 
-/// A small ring that mends itself fast, as `seed` draws it.
+/// A small ring drawn from `seed`, with short periods.
 fn drawn(seed: u64) -> Chord {
     let mut rng = Rng::new(seed, 77);
     Chord {
@@ -49,7 +49,7 @@ fn lookups_come_to_the_right_peer_once_the_ring_has_settled() {
             let holder = ring.holder(observed.key, &there);
             assert_eq!(observed.holder, holder, "seed {seed}: {observed:?} of {} peers", there.len());
         }
-        // Each of them looks up every two seconds; the last ones may still be on their way.
+        // Each peer looks up a key every two seconds; the last answers may not have arrived yet.
         let wanted = survivors.len() * 24;
         assert!(late.len() >= wanted, "seed {seed}: {} lookups answered, of {wanted} at least", late.len());
         checked += late.len();

@@ -1,4 +1,4 @@
-//! Chord on federates: peers on hosts of different federates find each other as on one core.
+//! Chord on several federates: peers on hosts of different federates give the same results as on one core.
 
 use paceline_kernel::Time;
 use paceline_models::chord::{Chord, Starts};

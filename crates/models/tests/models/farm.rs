@@ -1,5 +1,5 @@
-//! The farm: whatever fails, each task is done exactly once; without failures it takes as long as it must; and nothing of how it is
-//! run changes it.
+//! The farm: whatever fails, each task is done exactly once; without failures the run takes exactly the expected time; and the
+//! result does not depend on the way it is run.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use paceline_processes::{ContextKind, EndedBy, Report, Rounds, Simulation};
 
 const LATENCY_S: f64 = 0.25;
 
-/// How a farm is run.
+/// The way a farm is run.
 #[derive(Clone, Copy)]
 struct Way {
     seed: u64,
@@ -28,7 +28,7 @@ fn run(farm: &Farm, way: Way) -> (Report, Arc<Outcome>) {
     (world.run().unwrap_or_else(|error| panic!("{error}")), outcome)
 }
 
-/// A farm as `seed` draws it: hosts that fail seldom or in the middle of every second task, time limits that workers keep or not.
+/// A farm drawn from `seed`: hosts that fail seldom or in the middle of every second task; time limits that workers meet or miss.
 fn drawn(seed: u64) -> (Farm, Way) {
     let mut rng = Rng::new(seed, 41);
     let mut span = |from: u64, to: u64| Time::millis(from + rng.below(to - from));
@@ -79,7 +79,7 @@ fn without_failures_it_ends_when_it_must() {
         let farm = Farm { workers, tasks, flops: 3e9, ..Farm::default() };
         let way = Way { seed: 1, hosts: workers + 1, threads: 1, context: ContextKind::Future };
         let (report, outcome) = run(&farm, way);
-        // A worker says that it waits; then for each of its tasks, that comes, is computed, and the result goes back.
+        // A worker reports that it is idle; then, for each of its tasks: transfer, computation, and transfer of the result.
         let turns = f64::from(tasks.div_ceil(workers));
         let seconds = LATENCY_S + turns * (LATENCY_S + 3.0 + LATENCY_S);
         assert_eq!(report.end_time, Time::from_secs_f64(seconds), "{tasks} tasks for {workers} workers");
@@ -104,7 +104,7 @@ fn time_that_is_lost_is_what_was_computed_when_a_host_failed() {
         ..Farm::default()
     };
     let (report, outcome) = run(&farm, Way { seed: 5, hosts: 2, threads: 1, context: ContextKind::Future });
-    // One worker: each failure in a task costs what was computed of it, and what is done costs 5 s a task.
+    // One worker: the busy time is 5 s for each task done, plus the lost part of each failed computation.
     let (busy_s, end_s) = (50.0 * 5.0 + outcome.lost().as_secs_f64(), report.end_time.as_secs_f64());
     let failures = outcome.failures() as f64;
     assert!(
@@ -113,13 +113,13 @@ fn time_that_is_lost_is_what_was_computed_when_a_host_failed() {
         outcome.lost()
     );
     assert!(busy_s + 50.0 * 2.0 * LATENCY_S <= end_s, "{busy_s} s of {end_s} s");
-    // What is left is repairs, of 1 s each, and a few messages after each of them.
+    // The rest is repairs of 1 s each, and a few messages after each of them.
     assert!(end_s - busy_s < 50.0 * 2.0 * LATENCY_S + failures * 3.0, "{busy_s} s of {end_s} s");
 }
 
 #[test]
 fn messages_that_a_link_loses_are_sent_again() {
-    // The cable of one of two workers is off for 0.3 s of every 3.7 s; tasks take 1 s on their way and are computed in 2 s.
+    // The link to one of two workers is off for 0.3 s of every 3.7 s; a task is transferred in 1 s and computed in 2 s.
     let change = |k: u32| format!("{} 0\n{} 1\n", 3.0 + 3.7 * f64::from(k), 3.3 + 3.7 * f64::from(k));
     let times: String = (0..200).map(change).collect();
     let platform = format!(
@@ -138,7 +138,7 @@ fn messages_that_a_link_loses_are_sent_again() {
     let report = world.run().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((outcome.tasks_done(), report.ended_by), (40, EndedBy::Processes));
     assert!(outcome.tasks_reassigned() > 2, "{} tasks were lost on their way", outcome.tasks_reassigned());
-    // Both work: one alone would take 120 s.
+    // Both workers contribute: one alone would take 120 s.
     assert!((Time::secs(60)..Time::secs(110)).contains(&report.end_time), "{}", report.end_time);
 }
 

@@ -1,5 +1,5 @@
-//! Runs of the models can be stopped between two events: written down, read back and dealt anew they end the same. PHOLD's
-//! events can be taken back as well; for traffic that is shown beside its source.
+//! Runs of the models can be interrupted between two events: saved, restored and dealt to other federates, they end the same.
+//! PHOLD's events can be undone as well; for traffic this is tested beside its source.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ fn settings<M: Model>(model: &M) -> Settings {
     Settings { seed: 5, ties: TieBreak::Fixed, window: model.lookahead(), ..Settings::default() }
 }
 
-/// Runs everything before `until`.
+/// Runs all events before `until`.
 fn drive<M: Model>(model: &M, federates: &mut Federates<M>, partition: &Partition, until: Time) {
     let mut outbox = Outbox::new(partition.federates());
     let mut windows = Windows::lookahead(model.lookahead());
@@ -49,7 +49,8 @@ fn finish<M: Model>(
     (past.digest, past.events, past.outputs)
 }
 
-/// A run to `until` that is written down at each of `stops`, as text, and goes on in a number of federates of its own.
+/// A run to `until` that is saved as text and restored at each of `stops`; each stop gives the number of federates to continue
+/// with.
 fn interrupted<M>(model: &M, stops: &[(Time, u32)], until: Time) -> (Digest, u64, Vec<M::Output>)
 where
     M: Model<State: Serialize + DeserializeOwned, Event: Serialize + DeserializeOwned>,

@@ -1,11 +1,11 @@
-//! Master and workers: the time that SimGrid gives its tutorial's program, and what is lost when hosts fail.
+//! Master and workers: the run time that SimGrid gives for its tutorial's program, and the tasks lost when hosts fail.
 
 use paceline_kernel::Time;
 use paceline_models::master_workers::{MasterWorkers, Outcome};
 use paceline_network::{FlowModel, Platform, read};
 use paceline_processes::{Report, RunError, Simulation};
 
-/// A cluster of five hosts; `more` is beside it in its zone.
+/// A cluster of five hosts; `more` is added to its zone.
 fn cluster(more: &str) -> Platform {
     let text = format!(
         r#"<platform version="4.1"><zone id="all" routing="Full">
@@ -16,7 +16,7 @@ fn cluster(more: &str) -> Platform {
     read("cluster.xml", &text, &mut |_| Err("there are no other files".into())).unwrap()
 }
 
-/// A master on `node-0` with so many tasks for `workers`, which come back with their hosts.
+/// A master on `node-0` with this many tasks for `workers`, which restart with their hosts.
 fn program(platform: &Platform, tasks: u32, workers: &[&str]) -> MasterWorkers {
     let named: String = workers.iter().map(|worker| format!("<argument value=\"{worker}\"/>")).collect();
     let placed = workers
@@ -50,7 +50,7 @@ fn it_takes_the_time_that_simgrid_says() {
 
 #[test]
 fn what_a_host_that_fails_has_is_lost_and_it_goes_on_when_it_is_back() {
-    // A task takes half a second; the second worker is away while it computes its first one.
+    // A task takes half a second; the second worker's host fails while it computes its first task.
     let platform = cluster(
         r#"<trace id="away">0.4 0
              10 1</trace> <trace_connect kind="HOST_AVAIL" trace="away" element="node-2"/>"#,

@@ -1,13 +1,13 @@
-//! Damaged MPI traces: they are read or refused with a line, and what is read can be replayed to an end or a typed error.
+//! Damaged MPI traces are read, or refused with a line; what is read can be replayed to its end or to a typed error.
 
 use paceline_kernel::Rng;
 use paceline_models::mpi_trace::{MpiTrace, TraceError};
 use paceline_network::{FlowModel, Flows, read};
 use paceline_processes::Simulation;
 
-/// Damaged versions.
+/// The number of damaged versions.
 const VERSIONS: u64 = 6000;
-/// Ranks of a trace that is replayed.
+/// A trace with more ranks than this is not replayed.
 const RANKS_MAX: u32 = 64;
 
 const SEED: &str = "0 init\n1 init\n2 init 0\n# a remark\n0 compute 2e9\n0 send 1 0 1e6\n1 recv 0 0 1e6\n1 isend 2 3 100 1\n\
@@ -43,7 +43,7 @@ const PLATFORM: &str = "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\
     <route src=\"a\" dst=\"b\"><link_ctn id=\"l\"/></route><route src=\"a\" dst=\"a\"><link_ctn id=\"l\"/></route>\
     <route src=\"b\" dst=\"b\"><link_ctn id=\"l\"/></route></zone></platform>";
 
-/// The seed with some words, lines and bytes changed.
+/// An intact trace with some words, lines and bytes changed.
 fn damaged(rng: &mut Rng) -> String {
     let mut lines: Vec<Vec<&str>> = SEED.lines().map(|line| line.split(' ').collect()).collect();
     for _ in 0..=rng.below(3) {

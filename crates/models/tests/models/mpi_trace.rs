@@ -1,5 +1,5 @@
-//! Replayed MPI traces: times that follow from the trace alone where the network takes equally long for all, what collective
-//! actions mean, and what is refused.
+//! Replayed MPI traces: run times that follow from the trace alone if all messages take equally long, the meaning of collective
+//! actions, and refused traces.
 
 use paceline_kernel::Time;
 use paceline_models::mpi_trace::{Action, EAGER_BYTES, Message, MpiTrace};
@@ -31,7 +31,7 @@ fn message(other: u32) -> Message {
     Message { other, tag: 7, bytes: 100.0 }
 }
 
-/// EP of the NAS benchmarks, as it is: all compute, then three reductions to all.
+/// EP of the NAS benchmarks: computation, then three all-reduce operations.
 fn ep(ranks: u32, ms: u64) -> String {
     let mut text = String::new();
     for rank in 0..ranks {
@@ -66,7 +66,7 @@ fn lu_sweeps_over_the_ranks_as_a_front() {
             for x in 0..WIDTH {
                 let (own, ms) = (rank(x, y), 20 + (x * 7 + y * 3 + sweep) as u64);
                 let mut line = |action: String| text += &format!("{own} {action}\n");
-                // A message flows once its receiver is there.
+                // A message's transfer starts once its receiver is ready.
                 let mut start = expected[y][x];
                 if y > 0 {
                     line(format!("recv {} {sweep} 400", rank(x, y - 1)));
@@ -103,7 +103,7 @@ fn nobody_leaves_a_barrier_or_a_reduction_to_all_before_the_last_has_come() {
             let each = |rank| vec![flops(if rank == late { 900 } else { 1 + u64::from(rank) }), action];
             let ends = ends((0..ranks).map(each).collect());
             assert!(ends.iter().all(|end| *end >= Time::millis(900)), "{ranks} ranks: {ends:?}");
-            // A doubling takes a delay, a pair two more.
+            // Each doubling step takes one delay; the ranks in pairs take two more.
             let most = 900 + DELAY_MS * (u64::from(ranks.ilog2()) + 2);
             assert!(ends.iter().all(|end| *end <= Time::millis(most)), "{ranks} ranks: {ends:?}");
         }
@@ -141,7 +141,7 @@ fn large_messages_keep_their_sender_and_small_ones_do_not() {
     let arrives = Time::millis(500 + DELAY_MS);
     assert_eq!(times(EAGER_BYTES - 1.0), [Time::ZERO, arrives]);
     assert_eq!(times(EAGER_BYTES), [arrives, arrives]);
-    // What was begun is waited for by its tag, the latest where none is said, or all of it.
+    // Wait takes the action with the given tag; without a tag the latest one; wait-all takes all.
     let large = Message { bytes: EAGER_BYTES, ..message(1) };
     let begun = vec![Action::StartSend(large), flops(100), Action::Wait(Some((0, 1, 7)))];
     let waits = ends(vec![begun, vec![Action::StartReceive(message(0)), flops(100), Action::WaitAll]]);
@@ -161,7 +161,7 @@ fn ranks_that_do_not_meet_are_named() {
 fn traces_are_one_file_or_several_and_mistakes_have_their_line() {
     let one = "# a comment\n0 init 1\n1 init\n\n0 SEND 1 0 5\n1 recv 0 0 5 3\n0 wait\n1 waitAll\n0 bcast 5e2 1 0\n1 reduce 2 3 1\n";
     let trace = MpiTrace::read("one.txt", one, &mut |_| Err("no".into())).unwrap();
-    // Doubles where something stands behind init, bytes else; shorts where that is said.
+    // Elements are doubles if init has an argument, else bytes; with data type 3 they are shorts.
     assert_eq!(trace.actions(0)[0], Action::Send(Message { other: 1, tag: 0, bytes: 40.0 }));
     assert_eq!(trace.actions(1)[0], Action::Receive(Message { other: 0, tag: 0, bytes: 10.0 }));
     assert_eq!(trace.actions(0)[2], Action::Broadcast { bytes: 4000.0, root: 1 });

@@ -1,9 +1,9 @@
-//! PHOLD keeps its population and sends where its law says.
+//! PHOLD keeps its population, and its destinations follow the chosen law.
 
 use paceline_kernel::{BucketQueue, Federate, Model, Outbox, Partition, Settings, TieBreak, Time, Windows};
 use paceline_models::phold::{Destination, Phold};
 
-/// Drives one federate per part and gives back (events run, events that left their part).
+/// Drives one federate per part. Returns (events run, events sent to other parts).
 fn drive(phold: &Phold, parts: u32, until: Time) -> (u64, u64) {
     let partition = Partition::runs(phold.lps, parts);
     let settings =
@@ -33,7 +33,7 @@ fn phold(destination: Destination) -> Phold {
     Phold { lps: 103, messages_per_lp: 3.5, lookahead, mean, work_ns: 0, destination }
 }
 
-/// Fails unless `hits` of `all` is what `probability` gives, to five standard deviations.
+/// Fails unless `hits` out of `all` agrees with `probability` to within five standard deviations.
 fn expect_share(hits: u64, all: u64, probability: f64) {
     let deviation = (probability * (1.0 - probability) / all as f64).sqrt();
     let share = hits as f64 / all as f64;
@@ -54,7 +54,7 @@ fn messages_stay_in_their_group_as_often_as_the_locality_says() {
 fn remote_messages_go_to_anybody() {
     let phold = phold(Destination::Any { remote: 0.4 });
     let (events, left) = drive(&phold, 103, Time::secs(200));
-    // One LP a part: of the remote ones, one in 103 comes back to its sender.
+    // One LP per part: of the remote messages, one in 103 goes to its own sender.
     expect_share(left, events, 0.4 * 102.0 / 103.0);
 }
 

@@ -1,4 +1,4 @@
-//! Road traffic gives one digest and the same files, to the byte, in every mode of the engine.
+//! Road traffic gives the same digest and byte-identical files in every mode of the engine.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ fn model(text: &str) -> Traffic {
     model
 }
 
-/// Digest, events, and everything that the results and their files say.
+/// Digest, events, and all results including the files.
 fn outcome(
     text: &str,
     until: Time,

@@ -1,5 +1,5 @@
-//! BonnMotion's own format (`.movements`): one line a host, of `time x y` again and again. The host is at (x, y) at that
-//! time; where it rests, the place is repeated. Lines with `#` in front are comments.
+//! BonnMotion's own format (`.movements`): one line per host, with repeated `time x y`. The host is at (x, y) at that time; while
+//! it rests, the place is repeated. Lines with `#` in front are comments.
 
 use super::{Flaw, MOST_HOSTS, Waypoint, lines};
 

@@ -1,12 +1,12 @@
-//! Movement commands of ns-2: where hosts are at first, and when they set out for where, how fast.
+//! Movement commands of ns-2: the initial places of hosts, and when each host starts to move where and how fast.
 //!
-//! Known: `$node_(N) set X_ V` (Y_, Z_ too, of which heights are not used), `$ns_ at T "$node_(N) setdest X Y SPEED"`,
-//! `$ns_ at T "$node_(N) set X_ V"`, which is a jump. `$god_` lines, which hold path lengths, are passed over, as are comments.
-//! A host that gets a new destination on its way turns from where it is; one with a speed of zero stops there.
+//! Known commands: `$node_(N) set X_ V` (also Y_, and Z_, which is ignored), `$ns_ at T "$node_(N) setdest X Y SPEED"`, and `$ns_
+//! at T "$node_(N) set X_ V"`, which is a jump. `$god_` lines, which hold path lengths, and comments are skipped. A moving host
+//! that gets a new destination turns at its current place; one with a speed of zero stops there.
 
 use super::{FARTHEST, Flaw, MOST_HOSTS, Waypoint, Word, between, lines};
 
-/// What a host is told.
+/// A command to a host.
 #[derive(Clone, Copy, Debug)]
 enum Command {
     SetX(f64),
@@ -19,9 +19,9 @@ enum Command {
 struct Orders {
     x: Option<f64>,
     y: Option<f64>,
-    /// By time in nanoseconds.
+    /// Commands with their times in nanoseconds.
     timed: Vec<(u64, Command)>,
-    /// Where the host is first named, for messages.
+    /// Where the host is first named, for error messages.
     named: std::ops::Range<usize>,
 }
 
@@ -77,7 +77,7 @@ fn host(word: &Word<'_>) -> Result<usize, Flaw> {
     known.map(|number| number as usize).ok_or_else(|| word.refuse(format!("host `{number}`"), allowed()))
 }
 
-/// The command in `words`, of which the first is the host; none for a height.
+/// The command in `words`, of which the first is the host; `None` for a height.
 fn command(words: &[Word<'_>], timed: bool) -> Result<Option<Command>, Flaw> {
     match words {
         [_, set, axis, value] if set.text == "set" => {
@@ -102,7 +102,7 @@ fn command(words: &[Word<'_>], timed: bool) -> Result<Option<Command>, Flaw> {
     }
 }
 
-/// Where a host with these commands is when.
+/// The waypoints of a host with these commands.
 fn waypoints(number: usize, orders: &Orders) -> Result<Vec<Waypoint>, Flaw> {
     let (Some(x), Some(y)) = (orders.x, orders.y) else {
         let problem = format!("host {number} has no place at first");
@@ -114,7 +114,7 @@ fn waypoints(number: usize, orders: &Orders) -> Result<Vec<Waypoint>, Flaw> {
     commands.sort_by_key(|(time_ns, _)| *time_ns);
     let mut here = Waypoint { at_ns: 0, x, y };
     let mut waypoints = vec![here];
-    // Where the host is on its way to, and when it gets there.
+    // The host's destination and when it arrives there.
     let mut target: Option<Waypoint> = None;
     for (now, command) in commands {
         if let Some(there) = target {
@@ -132,7 +132,7 @@ fn waypoints(number: usize, orders: &Orders) -> Result<Vec<Waypoint>, Flaw> {
             waypoints.push(here);
         }
         match command {
-            // On its way it goes on from the new place to the destination, in the time it would have needed.
+            // After a jump on the way, the host still reaches its destination at the same time as before.
             Command::SetX(x) => here.x = x,
             Command::SetY(y) => here.y = y,
             Command::SetDestination { x, y, speed } => {

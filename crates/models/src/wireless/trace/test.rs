@@ -1,4 +1,4 @@
-//! Good files are read as they mean, damaged ones are refused with a place.
+//! Well-formed files are read correctly; damaged ones are refused with a position.
 
 use super::*;
 use paceline_kernel::Rng;
@@ -22,12 +22,12 @@ fn setdest_commands_move_hosts_as_ns_2_does() {
         (1, 0.0, (0.0, 0.0)),
         (1, 2.0, (0.0, 0.0)),
         (1, 4.0, (20.0, 0.0)),
-        // A new destination on the way: from (50, 0) on.
+        // A new destination on the way: the host turns at (50, 0).
         (1, 7.0, (50.0, 0.0)),
         (1, 8.0, (50.0, 20.0)),
         (1, 9.0, (50.0, 40.0)),
         (1, 100.0, (50.0, 40.0)),
-        // A speed of zero stops, and a set place is a jump.
+        // A speed of zero stops the host, and a set place is a jump.
         (0, 19.9, (10.0, 20.0)),
         (0, 20.0, (15.0, 20.0)),
     ] {
