@@ -1,15 +1,15 @@
-//! `cargo bench -p paceline-network --bench flows`: how fast the flow-level network is, at both of its extremes.
+//! `cargo bench -p paceline-network --bench flows`: the speed of the flow-level network in its two extreme cases.
 //!
-//! *Sparse*: tiny messages between the hosts of a flat cluster, of which only a few are on their way at any instant, as in a
-//! peer-to-peer simulation. *Dense*: many random flows that start together and share the links of a fat tree or a torus,
-//! until all have ended. Every round runs all workloads, one after the other; `PACELINE_ROUNDS` says how many rounds (5).
-//! The last column is the simulated time of the last end: the same workload must come to the same time.
+//! *Sparse*: tiny messages between the hosts of a flat cluster, only a few in transit at a time, as in a peer-to-peer simulation.
+//! *Dense*: many random flows that start together and share the links of a fat tree or a torus until all have ended. Every round
+//! runs all workloads, one after the other; `PACELINE_ROUNDS` sets the number of rounds (5). The last column is the simulated time
+//! of the last end: it must be the same in every run of a workload.
 
 use std::time::Instant;
 
 use paceline_network::{FlowModel, Flows, HostId, Network, Platform, read};
 
-/// A platform of one cluster of so many hosts.
+/// A platform of one cluster with this many hosts.
 fn cluster(hosts: u32, shape: &str) -> Platform {
     let text = format!(
         r#"<platform version="4.1"><cluster id="c" prefix="n" suffix="" radical="0-{}" speed="1Gf" bw="125MBps"
@@ -19,7 +19,7 @@ fn cluster(hosts: u32, shape: &str) -> Platform {
     read("bench.xml", &text, &mut |_| Err("there are no other files".into())).expect("a good platform")
 }
 
-/// Random numbers that every run and every program can repeat (SplitMix64).
+/// Reproducible random numbers that other programs can generate too (SplitMix64).
 struct Random(u64);
 
 impl Random {
@@ -30,7 +30,7 @@ impl Random {
         (mixed ^ (mixed >> 31)) % end
     }
 
-    /// Two hosts that are not the same.
+    /// Two different hosts.
     fn pair(&mut self, hosts: u32) -> (HostId, HostId) {
         let from = self.below(hosts.into()) as u32;
         let step = 1 + self.below(u64::from(hosts) - 1) as u32;
@@ -38,7 +38,7 @@ impl Random {
     }
 }
 
-/// Messages of 10 bytes, one every 200 us: about three are on their way at any instant.
+/// Messages of 10 bytes, one every 200 us: about three are in transit at a time.
 fn sparse(platform: &Platform, messages: u32) -> f64 {
     let mut network = Flows::new(platform, FlowModel::CM02);
     let (mut random, hosts, mut last, mut ended) = (Random(1), platform.hosts().len() as u32, 0.0, 0);

@@ -1,14 +1,14 @@
-//! The constant network: every transfer takes equally long, whatever its size and however many there are.
+//! The constant network: every transfer takes the same time, whatever its size and the number of other transfers.
 //!
-//! It is the reference of what a [`Network`] does, and the model to take where the network does not matter. SimGrid's
-//! model of that name takes 1 s.
+//! It is the reference implementation of [`Network`], and the model to use if the network does not matter. SimGrid's model of that
+//! name takes 1 s.
 
 use std::collections::VecDeque;
 
 use crate::network::{Ended, Network, TransferId};
 use crate::{HostId, RouteError};
 
-/// A network on which every transfer takes equally long.
+/// A network on which every transfer takes the same time.
 ///
 /// ```
 /// use paceline_network::{Constant, HostId, Network};
@@ -24,12 +24,12 @@ pub struct Constant {
     seconds: f64,
     now: f64,
     started: u32,
-    /// Ends to come; in order, as all take equally long.
+    /// Pending ends; in the order of time, as all transfers take the same time.
     open: VecDeque<Ended>,
 }
 
 impl Constant {
-    /// A network on which transfers take so many seconds (finite, not negative).
+    /// A network on which a transfer takes this many seconds (finite, not negative).
     pub fn new(seconds: f64) -> Self {
         assert!(seconds.is_finite() && seconds >= 0.0, "a duration is finite and not negative: {seconds}");
         Self { seconds, now: 0.0, started: 0, open: VecDeque::new() }

@@ -1,10 +1,10 @@
-//! What can be wrong with a platform file, and with a transfer on a platform.
+//! The errors of platform files, and of transfers on a platform.
 
 use std::ops::Range;
 
 use thiserror::Error;
 
-/// A mistake in a platform file or in a profile that it names: where, what, and what is allowed instead.
+/// A mistake in a platform file or in a profile that it names: its place, the problem, and what is allowed instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file}:{line}:{column}: {problem}; allowed: {allowed}")]
 pub struct ReadError {
@@ -20,7 +20,7 @@ pub struct ReadError {
     pub allowed: String,
 }
 
-/// A mistake at a range of bytes of a text that the reader knows, without the name of the file.
+/// A mistake at a range of bytes of the text being read, without the name of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Flaw {
     pub at: Range<usize>,
@@ -33,14 +33,14 @@ impl Flaw {
         Self { at, problem: problem.into(), allowed: allowed.into() }
     }
 
-    /// The same with the place as people count it.
+    /// Adds the file's name, the line and the column.
     pub(crate) fn place(self, file: &str, text: &str) -> ReadError {
         let before = &text.as_bytes()[..self.at.start.min(text.len())];
         let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
         ReadError {
             file: file.to_owned(),
             line: 1 + before.iter().filter(|byte| **byte == b'\n').count(),
-            // Continuation bytes of UTF-8 start no character.
+            // Continuation bytes of UTF-8 do not start a character.
             column: 1 + before[start..].iter().filter(|byte| **byte & 0xc0 != 0x80).count(),
             problem: shown(&self.problem),
             allowed: shown(&self.allowed),
@@ -48,10 +48,10 @@ impl Flaw {
     }
 }
 
-/// The most characters of a part of a message.
+/// The most characters of a piece of text in a message.
 const MOST_SHOWN: usize = 400;
 
-/// A text as a part of a message of one line: control characters escaped, the middle of a long one left out.
+/// A text for a one-line message: control characters are escaped, the middle of a long text is left out.
 fn shown(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -72,21 +72,21 @@ fn shown(text: &str) -> String {
 /// Why there is no route.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RouteError {
-    /// The platform says nothing of how to come from one to the other.
+    /// The platform gives no route between the two.
     #[error("there is no route from `{from}` to `{to}`: zone `{zone}` has none from `{near}` to `{far}`")]
     Missing {
         /// Where the route starts.
         from: String,
         /// Where it ends.
         to: String,
-        /// The zone that has no way.
+        /// The zone without the route.
         zone: String,
-        /// Its member at which the way is missing.
+        /// The member of that zone where the missing route starts.
         near: String,
-        /// The member that cannot be reached from there.
+        /// The member of that zone where it ends.
         far: String,
     },
-    /// The way to a gateway leads over itself.
+    /// The route to a gateway leads over that route itself.
     #[error(
         "the route from `{from}` to `{to}` is a loop: the way to a gateway leads back to where it came from"
     )]

@@ -1,14 +1,13 @@
-//! The flow-level network: transfers first wait for their latency, then flow at the rates that the links' sharing gives.
+//! The flow-level network: a transfer first waits for its latency, then flows at the rate that its links' sharing gives it.
 //!
-//! The model is SimGrid's (CM02 and LV08, see [`FlowModel`]). A transfer's bytes flow at one rate from end to end, as if
-//! the whole route were one pipe; rates change only when a transfer begins to flow or ends, or a link changes. Between two
-//! changes nothing is computed: a transfer's bytes are brought up to date when its own rate changes.
+//! The models are SimGrid's (CM02 and LV08, see [`FlowModel`]). A transfer flows at one rate from end to end, as if the whole route
+//! were one pipe; rates change only when a transfer begins to flow or ends, or when a link changes. Nothing is computed between two
+//! changes: a transfer's remaining bytes are updated when its own rate changes.
 //!
-//! Transfers are in slots, which are used again, with their memory, when transfers are over: many short transfers, of which
-//! few are on their way at a time, allocate nothing. Invariants: every transfer that is neither over nor waiting for its
-//! latency is in the shares under its slot; one that is not over has a timer, for the rate that it has now, unless it has
-//! begun to flow and nothing was solved since. A transfer over a link that is off, there or back, ends at once without
-//! having arrived.
+//! Transfers are in slots. When a transfer is over, its slot is reused together with its memory: many short transfers, of which few
+//! are in transit at a time, allocate nothing. Invariants: every transfer that is neither over nor waiting for its latency is in
+//! the shares under its slot; one that is not over has a timer for its current rate, unless it has begun to flow and nothing was
+//! solved since. A transfer over a link that is off, on the route there or back, ends at once without having arrived.
 
 mod changes;
 mod latency;
@@ -26,41 +25,41 @@ use crate::solver::Shares;
 
 pub use model::FlowModel;
 
-/// A link with a profile, as it is now.
+/// The current state of a link with a profile.
 #[derive(Clone, Debug)]
 struct Watched {
     on: bool,
-    /// The slots of the transfers over it, there or back.
+    /// The slots of the transfers whose route there or back includes it.
     users: Vec<u32>,
 }
 
-/// The place of links without profiles among those with profiles.
+/// Stands for "no index" of links without profiles.
 const UNWATCHED: u32 = u32::MAX;
 
-/// Where a transfer is on its way.
+/// The phase of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
     /// A link was off when it started.
     #[default]
     Refused,
-    /// Its latency is not over.
+    /// It waits for its latency.
     Waiting,
     /// It is in the shares.
     Flowing,
 }
 
-/// A transfer that is not over; or the memory of one that is, for the next in its slot.
+/// A transfer that is not over, or the memory of one that is, for reuse by the next one in its slot.
 #[derive(Clone, Debug, Default)]
 struct Transfer {
     number: u32,
     phase: Phase,
-    /// The links of the route, and their use by this transfer and by what comes back.
+    /// The links of the route, and how much the transfer and its acknowledgements use of each link.
     route: Vec<LinkId>,
     weights: Vec<(u32, f64)>,
-    /// The least bandwidth on the route when it started. As in SimGrid, no link that becomes faster makes it faster.
+    /// The least bandwidth on the route when it started. As in SimGrid, a link that becomes faster later does not raise it.
     narrowest: f64,
     bytes: f64,
-    /// Bytes per second, since the time `since`.
+    /// In bytes per second, constant since the time `since`.
     rate: f64,
     since: f64,
 }
@@ -90,21 +89,21 @@ pub struct Flows<'p> {
     platform: &'p Platform,
     model: FlowModel,
     now: f64,
-    /// The bandwidths and latencies of links as they are now, and the flows.
+    /// The links' current bandwidths and latencies, and the flows.
     shares: Shares,
-    /// The links with profiles, and for every link where it is among these.
+    /// The links with profiles, and for every link its index among these.
     watched: Vec<Watched>,
     places: Vec<u32>,
-    /// By slot, and the slots without a transfer.
+    /// The transfers by slot, and the free slots.
     transfers: Vec<Transfer>,
     free: Vec<u32>,
     numbers: Numbers,
     started: u32,
     timers: Timers,
     changes: Changes,
-    /// Whether anything was changed for the shares since they were last solved.
+    /// Whether the shares have changed since they were last solved.
     unsolved: bool,
-    /// The route back of the transfer that starts.
+    /// The route back of the transfer that is being started.
     back: Vec<LinkId>,
     least_latency: f64,
 }
@@ -140,13 +139,13 @@ impl<'p> Flows<'p> {
                 flows.watched.push(Watched { on: true, users: Vec::new() });
             }
         }
-        // What profiles say of time 0 holds before the first transfer.
+        // The profiles' values at time 0 apply before the first transfer.
         let ended = flows.advance(0.0);
         assert!(ended.is_empty(), "nothing ends before it starts");
         flows
     }
 
-    /// Does something to each link with a profile that a transfer is over, there or back.
+    /// Calls `act` for each link with a profile on the transfer's routes there and back.
     fn each_watched(&mut self, slot: u32, mut act: impl FnMut(&mut Watched)) {
         if self.watched.is_empty() {
             return;
@@ -158,7 +157,7 @@ impl<'p> Flows<'p> {
         }
     }
 
-    /// The penalty and the bound of a transfer, as the links of its route are now.
+    /// The penalty and the bound of a transfer with the current state of its links.
     fn terms(&self, transfer: &Transfer) -> (f64, f64) {
         let links = transfer.route.iter().map(|link| &self.shares.links()[link.0 as usize]);
         self.model.terms(links.map(|link| (link.capacity, link.latency)), transfer.narrowest)
@@ -174,7 +173,7 @@ impl<'p> Flows<'p> {
         self.unsolved = true;
     }
 
-    /// Gives flows the rates of a new solution, and their ends the times that follow.
+    /// Solves the shares, and updates the rates and timers of the flows whose rates may have changed.
     fn settle(&mut self) {
         if !std::mem::take(&mut self.unsolved) {
             return;
@@ -192,7 +191,7 @@ impl<'p> Flows<'p> {
         }
     }
 
-    /// Takes a transfer out.
+    /// Removes a transfer.
     fn end(&mut self, slot: u32, arrived: bool) -> Ended {
         self.each_watched(slot, |link| link.users.retain(|user| *user != slot));
         let Transfer { number, phase, .. } = self.transfers[slot as usize];
@@ -206,7 +205,7 @@ impl<'p> Flows<'p> {
         Ended { transfer: TransferId(number), at: self.now, arrived }
     }
 
-    /// Changes a link, and what follows for the transfers over it.
+    /// Changes a link and updates the transfers over it.
     fn change(&mut self, link: u32, aspect: Aspect, value: f64, ended: &mut Vec<Ended>) {
         let place = self.places[link as usize] as usize;
         match aspect {
@@ -230,7 +229,7 @@ impl<'p> Flows<'p> {
         self.unsolved = true;
     }
 
-    /// Does all that happens at the time of what is next: changes of links, then what happens to transfers, by number.
+    /// Handles everything at the time of the next change: first changes of links, then transfers. Their ends are sorted by number.
     fn step(&mut self, at: f64, ended: &mut Vec<Ended>) {
         self.now = at;
         let from = ended.len();
@@ -248,7 +247,7 @@ impl<'p> Flows<'p> {
         ended[from..].sort_by_key(|end| end.transfer);
     }
 
-    /// Finds the routes of a transfer, there and back, and what it uses of their links.
+    /// Finds the routes of a transfer, there and back, and how much it uses of each link.
     fn find(&mut self, slot: u32, from: HostId, to: HostId) -> Result<(), RouteError> {
         let transfer = &mut self.transfers[slot as usize];
         transfer.route.clear();

@@ -1,9 +1,9 @@
 //! Platforms - hosts, links and the routes between them - and models of how long transfers take on them.
 //!
-//! [`read`] makes a [`Platform`] of a platform file in SimGrid's XML format; [`Platform::route`] says over which links a
-//! transfer goes; a [`Network`] says when transfers end. [`Flows`] is the flow-level network model of SimGrid: transfers
-//! that share a link share its bandwidth by max-min fairness ([`Solver`]), with the constants of CM02 or LV08
-//! ([`FlowModel`]). A [`Deployment`] says which actors start where. [`Constant`] is the smallest network model: every transfer takes equally long.
+//! [`read`] builds a [`Platform`] from a platform file in SimGrid's XML format. [`Platform::route`] gives the links that a transfer
+//! uses; a [`Network`] computes when transfers end. [`Flows`] is SimGrid's flow-level network model: transfers that share a link
+//! share its bandwidth by max-min fairness ([`Solver`]), with the constants of CM02 or LV08 ([`FlowModel`]). A [`Deployment`] lists
+//! which actors start on which hosts. [`Constant`] is the smallest network model: every transfer takes the same time.
 //!
 //! ```
 //! use paceline_network::{FlowModel, Flows, Network, read};
@@ -26,8 +26,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Times are seconds, sizes bytes, bandwidths bytes per second, all as `f64`: the models are defined on real numbers. Equal
-//! inputs give equal results, to the bit. There is no thread, clock or file here: the caller reads the files and passes their text.
+//! Times are in seconds, sizes in bytes, bandwidths in bytes per second, all as `f64`: the models are defined on real numbers.
+//! Equal inputs give bit-identical results. This crate uses no threads, clocks or files: the caller reads the files and passes
+//! their text.
 
 #![forbid(unsafe_code)]
 

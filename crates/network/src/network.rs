@@ -1,11 +1,11 @@
 //! The interface of network models: transfers go in, their ends come out.
 //!
-//! Invariants: time does not go backwards; every transfer ends at most once, and not before it has started; ends come in
-//! the order of their times, and at equal times in the order of the transfers' numbers.
+//! Invariants: time does not go backwards; every transfer ends at most once, and not before it has started; ends are ordered by
+//! time, at equal times by the transfers' numbers.
 
 use crate::{HostId, RouteError};
 
-/// A transfer, by the order in which transfers were started.
+/// The number of a transfer, in the order in which transfers were started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TransferId(pub u32);
 
@@ -16,11 +16,11 @@ pub struct Ended {
     pub transfer: TransferId,
     /// When, in seconds.
     pub at: f64,
-    /// Whether all bytes arrived; else a link on the way was off.
+    /// Whether all bytes arrived; false if a link on the route was off.
     pub arrived: bool,
 }
 
-/// A model of how long transfers take.
+/// A model of the time that transfers take.
 ///
 /// ```
 /// use paceline_network::{Constant, Ended, HostId, Network};
@@ -40,8 +40,8 @@ pub trait Network {
     /// The time up to which the network was advanced, in seconds.
     fn now(&self) -> f64;
 
-    /// How long a transfer of so many bytes takes, in seconds, where that is known now: it shares nothing with others, and
-    /// nothing on its way changes.
+    /// How long a transfer of this size takes, in seconds, if that is already known: if it shares nothing with other transfers, and
+    /// nothing on its route changes.
     fn alone(&self, from: HostId, to: HostId, bytes: f64) -> Option<f64> {
         let _ = (from, to, bytes);
         None
@@ -51,13 +51,13 @@ pub trait Network {
     /// some routes, where finding the least takes too long; it is never more than that of most.
     fn least_latency(&self) -> f64;
 
-    /// Starts a transfer of so many bytes (finite, not negative) now.
+    /// Starts a transfer of this many bytes (finite, not negative) now.
     fn start(&mut self, from: HostId, to: HostId, bytes: f64) -> Result<TransferId, RouteError> {
         self.start_since(from, to, bytes, self.now())
     }
 
-    /// Starts a transfer whose latency has been counted since the time `since`, which is not after now; what is left of it
-    /// is waited for. Links are taken as they are now.
+    /// Starts a transfer whose latency counts from the time `since`, which is not after now; the transfer waits for the rest of its
+    /// latency. The links' current state applies.
     fn start_since(
         &mut self,
         from: HostId,
@@ -66,7 +66,7 @@ pub trait Network {
         since: f64,
     ) -> Result<TransferId, RouteError>;
 
-    /// The time of the next change inside the network, if there is one; not every change ends a transfer.
+    /// The time of the next change inside the network, if there is one; a change does not always end a transfer.
     fn next(&mut self) -> Option<f64>;
 
     /// Advances to time `to`, which is not before [`Self::now`], and appends the transfers that have ended until then to `ended`.
@@ -79,7 +79,7 @@ pub trait Network {
         ended
     }
 
-    /// Ends a transfer now, without its end being handed out; the others have its bandwidth from now on. Does nothing to a
-    /// transfer that is over, which includes one whose end is due now and was handed out.
+    /// Ends a transfer now, without reporting its end; the other transfers get its bandwidth from now on. Has no effect on a
+    /// transfer that is over, even if its end is due now and was reported.
     fn cancel(&mut self, transfer: TransferId);
 }

@@ -1,19 +1,19 @@
-//! What a platform is: zones with hosts, routers and links in them.
+//! The elements of a platform: zones with hosts, routers and links in them.
 //!
-//! A **point** is what routes start and end at: a host, a router, or a zone as a member of the zone around it. Invariants:
-//! names of points are unique in a platform, and so are names of links; a zone holds either zones or hosts and routers;
-//! every id that is stored is of this platform. The first link is the loopback of hosts that have no route to themselves.
+//! A **point** is where a route starts or ends: a host, a router, or a zone as a member of the zone around it. Invariants: names of
+//! points are unique in a platform, and so are names of links; a zone holds either zones, or hosts and routers; every stored id
+//! belongs to this platform. The first link is the loopback of hosts that have no route to themselves.
 
 use std::collections::BTreeMap;
 
 use crate::profile::Profile;
 use crate::routing::Routing;
 
-/// A host, by its place in the file.
+/// A host, by its position in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostId(pub u32);
 
-/// A link, by its place in the file.
+/// A link, by its position in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkId(pub u32);
 
@@ -23,7 +23,7 @@ pub(crate) struct PointId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ZoneId(pub u32);
 
-/// What `<prop>` elements say, by their id: of no meaning for the network.
+/// The `<prop>` elements by id; they have no meaning for the network.
 pub type Properties = BTreeMap<String, String>;
 
 /// A host.
@@ -33,13 +33,13 @@ pub struct Host {
     pub name: String,
     /// Its speed in operations per second, for each of its performance states; at least one.
     pub speeds: Vec<f64>,
-    /// Which of its performance states it starts in.
+    /// The performance state in which it starts.
     pub state: usize,
     /// Its number of cores.
     pub cores: u32,
-    /// The share of the speed that is there, from 0 on.
+    /// The share of the speed that is available over time, from 0 on.
     pub speed_profile: Option<Profile>,
-    /// Whether it is on: a value above 0.
+    /// Whether it is on over time: a value above 0.
     pub state_profile: Option<Profile>,
     /// Its properties.
     pub properties: Properties,
@@ -54,7 +54,7 @@ pub enum Sharing {
     FatPipe,
 }
 
-/// A link, in one direction or in both; `SPLITDUPLEX` links are two, `NAME_UP` and `NAME_DOWN`.
+/// A link, in one direction or in both; a `SPLITDUPLEX` link is two links, `NAME_UP` and `NAME_DOWN`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// Its name.
@@ -69,7 +69,7 @@ pub struct Link {
     pub bandwidth_profile: Option<Profile>,
     /// Seconds of latency over time.
     pub latency_profile: Option<Profile>,
-    /// Whether it is on: a value above 0.
+    /// Whether it is on over time: a value above 0.
     pub state_profile: Option<Profile>,
     /// Its properties.
     pub properties: Properties,
@@ -97,7 +97,7 @@ pub(crate) enum Kind {
     Zone(ZoneId),
 }
 
-/// Where a point is in the platform; apart from names and hosts, as every route looks it up.
+/// The position of a point in the platform; stored apart from names and hosts, because every route looks it up.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     pub kind: Kind,
@@ -107,7 +107,7 @@ pub(crate) struct Point {
     pub rank: u32,
 }
 
-/// A route that a zone has for two points, instead of what its routing finds.
+/// A bypass route: a zone uses it for two points instead of the route that its routing finds.
 #[derive(Clone, Debug)]
 pub(crate) struct Bypass {
     pub links: Vec<LinkId>,
@@ -153,13 +153,13 @@ pub struct Platform {
     pub(crate) link_names: BTreeMap<String, LinkId>,
 }
 
-/// The link that a host reaches itself by where the file says nothing of it.
+/// The link from a host to itself if the file gives no such route.
 pub(crate) const LOOPBACK: LinkId = LinkId(0);
 const LOOPBACK_BANDWIDTH: f64 = 498e6;
 const LOOPBACK_LATENCY: f64 = 15e-6;
 
 impl Platform {
-    /// Nothing but the loopback.
+    /// A platform with the loopback only.
     pub(crate) fn empty() -> Self {
         let name = "__loopback__".to_owned();
         let loopback = Link::new(name.clone(), LOOPBACK_BANDWIDTH, LOOPBACK_LATENCY, Sharing::FatPipe);

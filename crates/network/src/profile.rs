@@ -1,15 +1,15 @@
 //! Profiles: how a bandwidth, a latency, a speed or a state changes over time, in SimGrid's text format.
 //!
-//! A line is a time in seconds and the value from then on; `#` and `%` open comments. `PERIODICITY s` has the list start
-//! again every `s` seconds, `LOOPAFTER s` so many seconds after its last line. Random profiles (`STOCHASTIC`) are refused.
-//! Invariant: times do not decrease, and a list that starts again takes long enough for time to advance.
+//! A line is a time in seconds and the value from then on; `#` and `%` open comments. With `PERIODICITY s` the list repeats every
+//! `s` seconds, with `LOOPAFTER s` it repeats `s` seconds after its last line. Random profiles (`STOCHASTIC`) are refused.
+//! Invariant: times do not decrease, and the period of a repeated list is long enough for time to advance.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::Flaw;
 
-/// The values that something takes, each from a time on. A clone shares them.
+/// The values of a quantity, each from a time on. Clones share them.
 ///
 /// ```
 /// let text = r#"<platform version="4.1"><zone id="z" routing="Full"> <host id="a" speed="1Gf"/>
@@ -28,17 +28,17 @@ use crate::error::Flaw;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     changes: Arc<[(f64, f64)]>,
-    /// After how many seconds the list starts again.
+    /// The period of a repeated list, in seconds.
     period: Option<f64>,
 }
 
-/// No simulation is longer than that, in seconds: 300 years.
+/// An upper limit of times, in seconds: 300 years, longer than any simulation.
 const MOST_SECONDS: f64 = 1e10;
-/// A list does not start again sooner.
+/// The least period, in seconds.
 const LEAST_PERIOD: f64 = 1e-6;
 
 impl Profile {
-    /// Reads a profile whose values `allowed` takes; `periodicity` is in seconds, and none where it is not positive.
+    /// Reads a profile whose values satisfy `allowed`; `periodicity` is in seconds, and ignored unless positive.
     pub(crate) fn read(
         text: &str,
         periodicity: f64,
@@ -104,7 +104,7 @@ impl Profile {
         Ok(Self { changes: changes.into(), period })
     }
 
-    /// The change of this number, from 0: when, in seconds, and to what value.
+    /// Change number `number`, from 0: its time in seconds, and the new value.
     pub fn change(&self, number: usize) -> Option<(f64, f64)> {
         let (round, place) = (number / self.changes.len(), number % self.changes.len());
         let (time, value) = self.changes[place];
@@ -115,18 +115,18 @@ impl Profile {
         }
     }
 
-    /// The least of its values.
+    /// The least value.
     pub(crate) fn least(&self) -> f64 {
         self.changes.iter().map(|(_, value)| *value).fold(f64::INFINITY, f64::min)
     }
 
-    /// The values that changes from this number on have, each once or more often.
+    /// The values of all changes from this number on; the number of repetitions has no meaning.
     pub fn remaining(&self, number: usize) -> impl Iterator<Item = f64> + '_ {
         let over = if self.period.is_some() { 0 } else { number.min(self.changes.len()) };
         self.changes[over..].iter().map(|(_, value)| *value)
     }
 
-    /// Every change in order, as (seconds, value); without end where the list starts again.
+    /// Every change in order, as (seconds, value); endless if the list repeats.
     pub fn changes(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         (0..).map_while(|number| self.change(number))
     }

@@ -1,13 +1,13 @@
 //! Reads platform files in SimGrid's XML format, version 4 or 4.1.
 //!
-//! First the text becomes a tree ([`xml`]) of which [`words`] checks every element and attribute. Then zones, hosts and
-//! links are made in the order of the file, then routes, so that a route may name what comes after it. What is not
-//! supported is refused by name, never passed over.
+//! First the text becomes a tree ([`xml`]), and [`words`] checks every element and attribute of it. Then zones, hosts and links are
+//! created in the order of the file, then routes, so that a route may name elements that come after it. Unsupported elements are
+//! refused by name, never ignored.
 //!
-//! Invariants: no text makes the reader panic; memory and time are in proportion to the text, but for clusters, whose sizes
-//! have limits ([`build::MOST_HOSTS`], [`build::MOST_LINKS`]), and for the tables of Floyd routing, which have one too.
+//! Invariants: no text makes the reader panic; memory and time are proportional to the text, except for clusters, whose sizes are
+//! limited ([`build::MOST_HOSTS`], [`build::MOST_LINKS`]), and for the tables of Floyd routing, which are limited too.
 //!
-//! Deployments, which say what starts where on a platform, are read by [`deployment`] from files of their own.
+//! Deployments, which list the actors that start on a platform, are read by [`deployment`] from files of their own.
 
 mod build;
 mod cluster;
@@ -22,8 +22,8 @@ mod xml;
 use crate::error::ReadError;
 use crate::platform::Platform;
 
-/// Reads a platform file: `name` is its name for messages. `other` has the text of a profile that the file names, or says
-/// why it cannot be had.
+/// Reads a platform file. `name` is its name in messages. `other` returns the text of a profile that the file names, or the reason
+/// why it is not available.
 ///
 /// ```
 /// let text = "<platform version=\"4.1\">\n<zone id=\"z\" routing=\"Full\">\n  <hots id=\"a\"/>\n</zone></platform>";

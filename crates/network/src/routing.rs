@@ -1,12 +1,12 @@
-//! Routes: over which links a transfer goes, through zones within zones.
+//! Routes: the links that a transfer uses, through nested zones.
 //!
-//! A zone knows how to come from one of its members to another (the parts in `routing/`). Where the two ends of a route
-//! lie in different zones, the innermost zone around both has a way between the two members that hold them, from gateway
-//! to gateway; the ways to the gateways are routes themselves. A bypass route replaces what a zone would find. The rules
-//! are those of SimGrid 3.32, and where several ways are equally short the choice is its choice too.
+//! A zone finds the way from one of its members to another (see `routing/`). If the ends of a route lie in different zones, the
+//! innermost zone around both has a way between the two members that contain them, from gateway to gateway; the ways to the
+//! gateways are routes themselves. A bypass route replaces what a zone would find. The rules are those of SimGrid 3.32; among
+//! several shortest ways the choice is SimGrid's too.
 //!
-//! Invariant: the search ends: a route of more than [`MOST_STEPS`] ways, or of ways
-//! within [`MOST_LEVELS`] others, is a loop.
+//! Invariant: the search ends: a route of more than [`MOST_STEPS`] ways, or of ways nested more than [`MOST_LEVELS`] deep, counts
+//! as a loop.
 
 mod dragonfly;
 mod fat_tree;
@@ -25,15 +25,15 @@ pub(crate) use torus::{Torus, next as next_in_torus};
 use crate::error::RouteError;
 use crate::platform::{Bypass, HostId, LOOPBACK, LinkId, Platform, PointId, ZoneId};
 
-/// A way from one member of a zone to another, as a file gives it.
+/// A way from one member of a zone to another, as given in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Way {
     pub links: Vec<LinkId>,
-    /// Where the members are zones: the point in the first at which it starts, and the point in the last where it ends.
+    /// If the members are zones: the point in the first zone where the way starts, and the point in the last zone where it ends.
     pub gateways: Option<(PointId, PointId)>,
 }
 
-/// How a zone finds ways between its members, which it knows by their ranks.
+/// How a zone finds ways between its members, which are identified by their ranks.
 #[derive(Clone, Debug)]
 pub(crate) enum Routing {
     Full(BTreeMap<(u32, u32), Way>),
@@ -45,20 +45,20 @@ pub(crate) enum Routing {
     Dragonfly(Dragonfly),
 }
 
-/// What a zone finds between two of its members.
+/// The way that a zone finds between two of its members.
 enum Ways<'p> {
-    /// Links that follow from the zone's shape, or from the members alone.
+    /// Links that follow from the zone's shape, or from the two members alone.
     Shaped(&'p Routing),
-    /// A way that the file gives.
+    /// A way given by the file.
     One(&'p Way),
-    /// Ways one after the other, at least one.
+    /// Several consecutive ways, at least one.
     Several(Vec<&'p Way>),
-    /// From a member to itself, where the file says nothing of it.
+    /// From a member to itself, if the file gives no such way.
     Loopback,
 }
 
 impl Routing {
-    /// What there is from one member to another; `None` where there is no way.
+    /// The way from one member to another; `None` if there is none.
     fn ways(&self, from: u32, to: u32) -> Option<Ways<'_>> {
         match self {
             Self::Full(table) => table.get(&(from, to)).map(Ways::One),
@@ -70,7 +70,7 @@ impl Routing {
         }
     }
 
-    /// Appends the links from one member to another that follow from the zone's shape.
+    /// Appends the links from one member to another, for zones whose shape determines them.
     fn append(&self, from: u32, to: u32, links: &mut Vec<LinkId>) {
         match self {
             Self::Full(_) | Self::Floyd(_) | Self::Dijkstra(_) => {}
@@ -82,7 +82,7 @@ impl Routing {
     }
 }
 
-/// The links of a route in order; a link may come more than once.
+/// The links of a route in order; a link may occur more than once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
     /// The links.
@@ -91,7 +91,7 @@ pub struct Route {
     pub latency: f64,
 }
 
-/// More ways than any route has, and more gateways within gateways.
+/// More ways than any real route has, and deeper nesting of gateways.
 const MOST_STEPS: u32 = 10_000;
 const MOST_LEVELS: u32 = 256;
 
@@ -137,11 +137,11 @@ impl Platform {
 /// The search of one route.
 struct Search<'p> {
     platform: &'p Platform,
-    /// The ends of the whole route, for messages.
+    /// The ends of the whole route, for error messages.
     from: PointId,
     to: PointId,
     steps: u32,
-    /// How many ways the search is within at the moment.
+    /// The current nesting depth of ways.
     level: u32,
 }
 
@@ -202,7 +202,7 @@ impl<'p> Search<'p> {
         Ok(())
     }
 
-    /// The innermost zone around two points, and which of its members hold them (or are them).
+    /// The innermost zone around two points, and its members that contain the points (or are the points).
     fn meet(&self, from: PointId, to: PointId) -> (ZoneId, PointId, PointId) {
         let platform = self.platform;
         let zone = |point: PointId| platform.point(point).zone.expect("only members of zones have routes");
@@ -218,7 +218,7 @@ impl<'p> Search<'p> {
             *depth -= 1;
         };
         while around != other {
-            // The deeper one; of two that are equally deep one after the other.
+            // Go up from the deeper zone; if both are equally deep, from both in turn.
             if up > down {
                 climb(&mut near, &mut around, &mut up);
             } else {
@@ -228,7 +228,7 @@ impl<'p> Search<'p> {
         (around, near, far)
     }
 
-    /// What a zone has between two of its members.
+    /// The way that a zone has between two of its members.
     fn local(&self, zone: ZoneId, near: PointId, far: PointId) -> Option<Ways<'p>> {
         let rank = |point: PointId| self.platform.point(point).rank;
         let ways = self.platform.zone(zone).routing.ways(rank(near), rank(far));
@@ -236,11 +236,11 @@ impl<'p> Search<'p> {
         ways.or_else(|| alone().then_some(Ways::Loopback))
     }
 
-    /// Appends the links of ways that follow each other.
+    /// Appends the links of consecutive ways.
     fn join(&mut self, ways: &[&Way], links: &mut Vec<LinkId>) -> Result<(), RouteError> {
         let mut reached = None;
         for way in ways {
-            // Within a member zone from the gateway that one way ends at to the gateway that the next starts from.
+            // Within a member zone: from the gateway where one way ends to the gateway where the next starts.
             if let (Some(reached), Some((start, _))) = (reached, way.gateways)
                 && reached != start
             {
@@ -252,7 +252,7 @@ impl<'p> Search<'p> {
         Ok(())
     }
 
-    /// The bypass route that zone `around` has for two points or for zones that hold them, nearest first, with the points
+    /// The bypass route of zone `around` for two points or for zones that contain them, the nearest first; also returns the points
     /// or zones that it is for.
     fn bypass(&self, around: ZoneId, from: PointId, to: PointId) -> Option<(&'p Bypass, PointId, PointId)> {
         let platform = self.platform;

@@ -1,13 +1,13 @@
-//! Max-min sharing of links among flows, solved again only where something changed.
+//! Max-min sharing of links among flows, with incremental solutions: only what a change may affect is solved again.
 //!
-//! Every flow has a penalty. Its rate is its **level** divided by its penalty, and the levels of all flows rise together
-//! until something stops them: a flow stops at its own bound; on a shared link all flows stop when the weighted sum of
-//! their rates is the link's capacity, on a fat pipe when the largest weighted rate is. What stops first stops at that
-//! level, the rest goes on. This is the sharing of SimGrid's network models, whose fat pipes stop all of their flows too.
+//! Every flow has a penalty. Its rate is its **level** divided by its penalty, and the levels of all flows rise together until
+//! something stops them. A flow stops at its own bound. A shared link stops all its flows when the weighted sum of their rates
+//! reaches its capacity; a fat pipe does when the largest weighted rate reaches it. Stopped flows keep their level while the other
+//! levels rise on. This is the sharing of SimGrid's network models, in which a fat pipe also stops all of its flows.
 //!
-//! [`Solver`] knows flows by numbers that the caller chooses; the work is done in [`Shares`], which knows them by slots.
-//! Invariants: after a solution no link carries more than its capacity and no flow more than its bound; every flow is at
-//! its bound, or on a full link on which no flow has a higher level; and rates do not depend on the order of changes.
+//! [`Solver`] identifies flows by numbers that the caller chooses; [`Shares`] does the work and identifies them by slots.
+//! Invariants: after a solution no link carries more than its capacity and no flow more than its bound; every flow is at its bound,
+//! or on a full link on which no flow has a higher level; and rates do not depend on the order of changes.
 
 mod shares;
 mod solution;
@@ -33,14 +33,14 @@ pub(crate) use shares::Shares;
 #[derive(Clone, Debug, Default)]
 pub struct Solver {
     shares: Shares,
-    /// The slots of flows by their numbers, the reverse, and slots without a flow.
+    /// The slots of flows by their numbers, the numbers by slot, and the free slots.
     slots: BTreeMap<usize, u32>,
     numbers: Vec<usize>,
     free: Vec<u32>,
 }
 
 impl Solver {
-    /// Adds a link with a capacity above 0, and says its number: the first is 0.
+    /// Adds a link with a capacity above 0, and returns its number: the first is 0.
     pub fn add_link(&mut self, capacity: f64, sharing: Sharing) -> usize {
         self.shares.add_link(capacity, 0.0, sharing)
     }
@@ -50,8 +50,8 @@ impl Solver {
         self.shares.set_capacity(link, capacity);
     }
 
-    /// Adds a flow under a number below 2^32 that none has, with its penalty and bound (above 0, the bound may be infinite)
-    /// and the links it is on, each once, with their weights above 0.
+    /// Adds a flow under an unused number below 2^32, with its penalty and bound (above 0, the bound may be infinite) and the links
+    /// it uses, each once, with their weights above 0.
     pub fn insert(&mut self, flow: usize, penalty: f64, bound: f64, links: &[(usize, f64)]) {
         let number = u32::try_from(flow).expect("a flow's number is below 2^32");
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -64,26 +64,26 @@ impl Solver {
         self.shares.insert(slot, number, penalty, bound, &links);
     }
 
-    /// Takes a flow out, if it is there.
+    /// Removes a flow, if it exists.
     pub fn remove(&mut self, flow: usize) {
         let Some(slot) = self.slots.remove(&flow) else { return };
         self.shares.remove(slot);
         self.free.push(slot);
     }
 
-    /// Changes a flow's penalty and bound, if it is there.
+    /// Changes a flow's penalty and bound, if it exists.
     pub fn set_flow(&mut self, flow: usize, penalty: f64, bound: f64) {
         let Some(slot) = self.slots.get(&flow) else { return };
         self.shares.set_flow(*slot, penalty, bound);
     }
 
-    /// The rate of a flow in the last solution; 0 for a flow that is not there.
+    /// The rate of a flow in the last solution; 0 if it does not exist.
     pub fn rate(&self, flow: usize) -> f64 {
         self.slots.get(&flow).map_or(0.0, |slot| self.shares.rate(*slot))
     }
 
-    /// Finds rates where something has changed since the last time, and says which flows it looked at, in order. The rates
-    /// of all others are what they were.
+    /// Updates the rates after changes, and returns the flows that were examined, in order. The rates of all other flows are
+    /// unchanged.
     pub fn solve(&mut self) -> Vec<usize> {
         self.shares.solve();
         let mut flows: Vec<usize> =

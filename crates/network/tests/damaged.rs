@@ -1,5 +1,5 @@
-//! The readers under damaged input: they may refuse, with a message that has a place; they never panic, and never take memory
-//! out of proportion. What they accept can be used.
+//! The readers on damaged input: they may refuse it with a message that has a place, but never panic, and never use memory out of
+//! proportion. What they accept can be used.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::path::Path;
 use paceline_kernel::Rng;
 use paceline_network::{Deployment, FlowModel, Flows, HostId, Network, Platform, ReadError, read};
 
-/// Damaged versions of each file, and the most memory that the process may take meanwhile.
+/// The number of damaged versions of each file, and the most memory that the process may use.
 const VERSIONS: u64 = 4000;
 const MOST_BYTES: u64 = 1 << 30;
 
-/// What platform files say, to be put where something else stood.
+/// Words of platform files, to replace other text.
 const WORDS: [&str; 30] = [
     "\"0\"",
     "\"-1\"",
@@ -50,7 +50,7 @@ fn text(name: &str) -> String {
     fs::read_to_string(folder.join(name)).expect("the file is there")
 }
 
-/// The peak of the process's memory, where the system tells.
+/// The peak memory of the process, if the system reports it.
 fn peak_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -63,7 +63,7 @@ fn damaged(text: &str, rng: &mut Rng) -> String {
     for _ in 0..=rng.below(3) {
         let length = bytes.len() as u64;
         let (at, other) = (rng.below(length) as usize, rng.below(length) as usize);
-        // From one quote to the next, and from the start of a line to its end.
+        // A stretch between two quotes, or a whole line.
         let stretch = |ends: u8| {
             let start = bytes[..at].iter().rposition(|byte| *byte == ends).map_or(0, |place| place + 1);
             let end =
@@ -110,7 +110,7 @@ fn damaged(text: &str, rng: &mut Rng) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A refusal must have a place in the text, and say something in one line.
+/// A refusal must have a place in the text, and a message of one line.
 fn look(mistake: &ReadError, text: &str) {
     let message = mistake.to_string();
     assert_eq!(message.lines().count(), 1, "{message}");
@@ -122,7 +122,7 @@ fn look(mistake: &ReadError, text: &str) {
     }
 }
 
-/// Routes and transfers between some hosts; there may be no route, and that is said.
+/// Routes and transfers between some hosts; a missing route must be reported.
 fn travel(platform: &Platform, rng: &mut Rng) {
     let hosts = platform.hosts().len() as u64;
     if hosts == 0 {
@@ -176,7 +176,7 @@ fn damaged_files_are_refused_or_read() {
             None => read_ones[kind] += 1,
         }
     }
-    // Damage that always or never matters tests nothing.
+    // Damage that always or never leads to a refusal would test nothing.
     let rare = VERSIONS as u32 / 100;
     assert!(read_ones.iter().chain(&refused).all(|number| *number > rare), "{read_ones:?} {refused:?}");
     let peak = peak_bytes().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! A scenario as a whole: the file's sections, with the overrides put over them.
+//! A whole scenario: the file's sections, with the overrides applied.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::section::{Entries, Entry, nearest};
 use crate::value::Raw;
 use crate::{ScenarioError, Section, overrides};
 
-/// What stands at the top level of the file under one name.
+/// What the top level of the file holds under one name.
 #[derive(Debug)]
 struct Group {
     header: Place,
@@ -23,7 +23,7 @@ struct Group {
 enum Content {
     /// A section.
     Table(Entries),
-    /// Sections of one name, each with its place.
+    /// Sections of the same name, each with its place.
     List(Vec<(Place, Entries)>),
     /// Anything else.
     Value,
@@ -38,9 +38,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads a file. Each override is "section.key=value" and replaces what the file says: in every section where there
-    /// are several of that name, in one of them with "section.NAME.key=value", and in a table within a section with
-    /// "section.table.key=value".
+    /// Reads a file. Each override is "section.key=value" and replaces the file's value: in all sections of that name, in one of
+    /// them with "section.NAME.key=value", or in a table within a section with "section.table.key=value".
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
         let text =
             std::fs::read_to_string(path).map_err(|reason| ScenarioError::unreadable(path, &reason))?;
@@ -48,7 +47,7 @@ impl Scenario {
         Self::parse(&path.display().to_string(), &text, folder, overrides)
     }
 
-    /// Reads a text: `name` stands for it in messages, `folder` is where files it names are.
+    /// Reads a text. `name` is its name in messages; `folder` is where the files that it names are.
     pub fn parse(name: &str, text: &str, folder: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
         let source = Text::file(name, text);
         let place = |span| Place { text: Arc::clone(&source), span };
@@ -124,7 +123,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Takes a section out. One that is not there is empty; what is no section is an error.
+    /// Takes a section out. A missing section is empty; if the name belongs to something else than a section, it is an error.
     pub fn section(&mut self, name: &str) -> Result<Section, ScenarioError> {
         let Some(group) = self.groups.remove(name) else {
             return Ok(self.dress(name, self.start.clone(), Entries::new()));
@@ -138,7 +137,7 @@ impl Scenario {
         }
     }
 
-    /// Takes out all sections of one name, in the order of the file: `[name]` is one, `[[name]]` one of several.
+    /// Takes out all sections of one name, in the order of the file: `[name]` gives one, `[[name]]` one of several.
     ///
     /// ```
     /// use paceline_scenario::Scenario;
@@ -166,7 +165,7 @@ impl Scenario {
         }
     }
 
-    /// Whether there is a section of this name, or several.
+    /// Whether there is at least one section of this name.
     pub fn has(&self, name: &str) -> bool {
         self.groups.contains_key(name)
     }
@@ -221,7 +220,7 @@ fn group(
     (key.get_ref().to_string(), Group { header: place(key.span()), content })
 }
 
-/// What a section calls itself with its key `name`.
+/// The value of the section's key `name`.
 fn name_of(entries: &Entries) -> Option<String> {
     match &entries.get("name")?.raw {
         Raw::String(name) => Some(name.clone()),
@@ -229,7 +228,7 @@ fn name_of(entries: &Entries) -> Option<String> {
     }
 }
 
-/// The one that stands first in the file; overrides come after the file.
+/// The item that comes first in the file; overrides come after the file.
 pub(crate) fn first<'a, T>(
     found: impl Iterator<Item = (&'a String, &'a T)>,
     place: impl Fn(&T) -> &Place,

@@ -16,10 +16,10 @@ const UNITS: [(&str, u64); 7] = [
     ("d", 86_400_000_000_000),
 ];
 
-/// More digits than any time has, and few enough for 128 bits.
+/// More digits than any valid duration needs, and few enough for 128 bits.
 const MOST_DIGITS: usize = 24;
 
-/// Why a text is no duration.
+/// Why a text is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DurationError {
     /// It has a minus sign.
@@ -31,10 +31,10 @@ pub enum DurationError {
     /// Nothing follows the number.
     #[error("it has no unit")]
     NoUnit,
-    /// What follows the number is no unit.
+    /// The text after the number is not a unit.
     #[error("there is no unit {0:?}")]
     UnknownUnit(String),
-    /// It does not fit the clock, which ends at 2^64 ns.
+    /// It exceeds the largest time, 2^64 ns.
     #[error("it is longer than 584 years")]
     TooLong,
     /// It is not a whole number of nanoseconds.
@@ -42,8 +42,7 @@ pub enum DurationError {
     TooFine,
 }
 
-/// Reads a duration: a decimal number and one of the units ns, us, ms, s, min, h and d, with blanks around and between them
-/// if any.
+/// Reads a duration: a decimal number and one of the units ns, us, ms, s, min, h and d; blanks may surround and separate them.
 ///
 /// ```
 /// use paceline_kernel::Time;

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 
-/// A text that mistakes can point into.
+/// A text that an error can point into.
 #[derive(Debug)]
 pub(crate) enum Text {
-    /// A file, or what stands in for one.
+    /// A file, or a text that stands for one.
     File(NamedSource<String>),
     /// An override given on the command line.
     Override(NamedSource<String>),
@@ -63,7 +63,7 @@ pub struct ScenarioError(Box<Mistake>);
 
 #[derive(Debug)]
 struct Mistake {
-    /// The file's name and, unless nothing of it could be read, the place in it.
+    /// The file's name, and the place in it; without a place if the file could not be read.
     file: String,
     place: Option<Place>,
     problem: String,
@@ -97,7 +97,7 @@ impl ScenarioError {
         Self(Box::new(Mistake { file: path.display().to_string(), place: None, problem, allowed }))
     }
 
-    /// Where: "file:line:column", "--set section.key=value", or the file alone where nothing of it could be read.
+    /// The place: "file:line:column", "--set section.key=value", or the file alone if it could not be read.
     pub fn place(&self) -> String {
         match &self.0.place {
             Some(place) => place.text.place(place.span.start),

@@ -1,8 +1,8 @@
-//! Reads scenario files (TOML) and says of every mistake where it is, what it is, and what is allowed.
+//! Reads scenario files (TOML). For every mistake it reports the place, the problem, and what is allowed.
 //!
-//! A [`Scenario`] is a file with its `--set` overrides; a [`Section`] hands out its keys one by one and remembers which
-//! were asked for, so that a key nobody reads is a mistake too, with the nearest known key offered. A [`ScenarioError`]
-//! knows its place: file, line and column, or the override that holds it.
+//! A [`Scenario`] is a file with its `--set` overrides. A [`Section`] hands out its keys one by one and remembers which were
+//! requested: a key that was never requested is a mistake too, and the nearest known key is suggested. A [`ScenarioError`] has a
+//! place: file, line and column, or the override that holds the mistake.
 //!
 //! ```
 //! use paceline_kernel::Time;

@@ -1,7 +1,7 @@
-//! Overrides from the command line: "section.key=value", or with the name of a table or of one of several sections between
-//! the two.
+//! Overrides from the command line: "section.key=value". The name of a table, or of one of several sections, may stand between
+//! section and key.
 //!
-//! The value is read as TOML, and where it is none, as a bare string: `run.until=300s` needs no quotes.
+//! The value is read as TOML; if it is not valid TOML, it is a string: `run.until=300s` needs no quotes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::error::{Place, Text};
 use crate::section::Entry;
 use crate::value::Raw;
 
-/// One override taken apart.
+/// A parsed override.
 pub(crate) struct Override {
     pub section: String,
     /// A table of the section, or the name of one of several sections.
@@ -22,7 +22,7 @@ pub(crate) struct Override {
     pub entry: Entry,
 }
 
-/// Takes an override apart.
+/// Parses an override.
 pub(crate) fn parse(argument: &str) -> Result<Override, ScenarioError> {
     let text = Text::over(argument);
     let place = |span| Place { text: Arc::clone(&text), span };

@@ -1,7 +1,7 @@
-//! A section read at once into a struct that says with serde what its keys are: the parameters of a model of one's own.
+//! Reads a whole section into a struct that declares its keys with serde: the parameters of a user's own model.
 //!
-//! Invariant: a mistake is told as everywhere in a scenario, with the place of the key or value, whether serde, the type or
-//! its author found it. Keys that the struct does not have are mistakes.
+//! Invariant: a mistake is reported as everywhere in a scenario, with the place of the key or value, whether serde, the type or the
+//! model's author detects it. Keys that the struct does not have are mistakes.
 
 use std::fmt;
 
@@ -16,8 +16,8 @@ use crate::value::Raw;
 use crate::{ScenarioError, Section};
 
 impl Section {
-    /// Everything that nobody has asked for yet, as a struct. Lengths of simulated time are read with
-    /// `#[serde(with = "paceline_scenario::time")]`.
+    /// Reads all keys that have not been requested yet into a struct. Durations of simulated time are read with `#[serde(with =
+    /// "paceline_scenario::time")]`.
     ///
     /// ```
     /// use paceline_kernel::Time;
@@ -59,7 +59,7 @@ impl Section {
     fn told(&self, misfit: Misfit) -> ScenarioError {
         let Misfit { path, what } = misfit;
         let name = path.join(".");
-        // The innermost table that there is around the mistake, and what is there.
+        // The innermost existing table around the mistake, and the entry there.
         let (mut entries, mut entry) = (Some(&self.entries), None);
         for key in &path {
             entry = entries.and_then(|entries| entries.get(key)).or(entry);
@@ -97,7 +97,7 @@ impl Section {
     }
 }
 
-/// Why keys do not fit, and the way to the one that does not.
+/// Why a value cannot be read, and the path of keys to it.
 #[derive(Debug)]
 struct Misfit {
     path: Vec<String>,
@@ -106,7 +106,7 @@ struct Misfit {
 
 #[derive(Debug)]
 enum What {
-    /// Of an array, `found` is the value in it.
+    /// If the key holds an array, `found` is the wrong value in it.
     Unfit {
         allowed: String,
         found: Option<String>,
@@ -162,7 +162,7 @@ impl serde::de::Error for Misfit {
     }
 }
 
-/// The words of scenarios for the types that serde expects.
+/// Translates serde's names of expected types into the words used for scenarios.
 fn in_words(expected: &str) -> String {
     let whole = |least: i128, most: i128| format!("a whole number from {least} to {most}");
     match expected {
@@ -210,7 +210,7 @@ impl<'de> Deserializer<'de> for Table<'_> {
     }
 }
 
-/// The keys of a table one by one.
+/// Hands serde the keys of a table one by one.
 struct Keys<'s> {
     left: std::collections::btree_map::Iter<'s, String, Entry>,
     value: Option<(&'s str, &'s Entry)>,
@@ -232,7 +232,7 @@ impl<'de> MapAccess<'de> for Keys<'_> {
     }
 }
 
-/// What a key holds, or an array.
+/// The value of a key, or an array.
 struct Held<'s> {
     raw: &'s Raw,
     inner: Option<&'s Entries>,
@@ -304,7 +304,7 @@ impl<'de> Deserializer<'de> for Held<'_> {
     }
 }
 
-/// The values of an array one by one.
+/// Hands serde the values of an array one by one.
 struct Values<'s>(std::slice::Iter<'s, Raw>);
 
 impl<'de> SeqAccess<'de> for Values<'_> {

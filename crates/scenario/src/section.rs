@@ -1,6 +1,6 @@
-//! One section of a scenario: keys handed out one by one, with the place of each kept for messages.
+//! One section of a scenario: hands out keys one by one, and keeps the place of each for messages.
 //!
-//! Invariant: [`Section::finish`] succeeds only if somebody asked for every key that is there.
+//! Invariant: [`Section::finish`] succeeds only if every key in the section was requested.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -51,7 +51,7 @@ impl Entry {
 
 /// The keys of one section, to be read and then [finished](Section::finish).
 ///
-/// A section can be copied and read more than once, as where its keys mean different things to different readers.
+/// A section can be cloned and read more than once, for keys that mean different things to different readers.
 #[derive(Clone, Debug)]
 #[must_use = "finish() finds the keys that nobody reads"]
 pub struct Section {
@@ -63,7 +63,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// The value of `key`, if it is there.
+    /// The value of `key`, if the key exists.
     pub fn optional<T: Value>(&mut self, key: &str) -> Result<Option<T>, ScenarioError> {
         self.asked.insert(key.to_owned());
         let Some(entry) = self.entries.get(key) else {
@@ -82,7 +82,7 @@ impl Section {
         }
     }
 
-    /// The value of `key`, which must be there.
+    /// The value of `key`, which is required.
     pub fn required<T: Value>(&mut self, key: &str) -> Result<T, ScenarioError> {
         match self.optional(key)? {
             Some(value) => Ok(value),
@@ -90,12 +90,12 @@ impl Section {
         }
     }
 
-    /// The value of `key`, or `default` where it is not there.
+    /// The value of `key`, or `default` if the key is missing.
     pub fn or<T: Value>(&mut self, key: &str, default: T) -> Result<T, ScenarioError> {
         Ok(self.optional(key)?.unwrap_or(default))
     }
 
-    /// What the string at `key` stands for among `choices`. Without the key: `default`, or an error if there is none.
+    /// The choice among `choices` that the string at `key` names. If the key is missing: `default`, or an error without a default.
     pub fn choice<T: Copy>(
         &mut self,
         key: &str,
@@ -136,7 +136,7 @@ impl Section {
         Err(self.refuse(key, problem, "a file's path, seen from the scenario's folder"))
     }
 
-    /// The table at `key`, to be read like a section; one that is not there is empty.
+    /// The table at `key`, to be read like a section; a missing table is empty.
     ///
     /// ```
     /// use paceline_scenario::Scenario;
@@ -160,18 +160,18 @@ impl Section {
         Ok(Self { name, folder: self.folder.clone(), header, entries, asked: BTreeSet::new() })
     }
 
-    /// Whether `key` is there and a table.
+    /// Whether `key` exists and holds a table.
     pub fn is_table(&self, key: &str) -> bool {
         self.entries.get(key).is_some_and(|entry| entry.inner.is_some())
     }
 
-    /// Whether `key` is there.
+    /// Whether `key` exists.
     pub fn has(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }
 
-    /// All keys that nobody has asked for yet, with their values: for a reader that finds out elsewhere which there may be.
-    /// What it cannot use it [refuses](Section::refuse) or tells to be [unknown](Section::unknown).
+    /// All keys that have not been requested yet, with their values: for a reader that learns elsewhere which keys are allowed. It
+    /// reports those it cannot use with [`refuse`](Section::refuse) or [`unknown`](Section::unknown).
     pub fn rest(&mut self) -> Vec<(String, Raw)> {
         let rest: Vec<_> = self
             .entries
@@ -183,7 +183,7 @@ impl Section {
         rest
     }
 
-    /// An error at `key`, which is not among those that there are.
+    /// An error at `key`, which is not one of the allowed keys.
     pub fn unknown(&self, key: &str, problem: impl Into<String>, allowed: &[&str]) -> ScenarioError {
         let hint = nearest(key, allowed.iter().copied());
         let hint = hint.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
@@ -191,13 +191,13 @@ impl Section {
         ScenarioError::at(place, format!("{}{hint}", problem.into()), allowed.join(", "))
     }
 
-    /// An error at the value of `key`, or at the section where the key is not there.
+    /// An error at the value of `key`, or at the section if the key is missing.
     pub fn refuse(&self, key: &str, problem: impl Into<String>, allowed: impl Into<String>) -> ScenarioError {
         let place = self.entries.get(key).map_or(&self.header, |entry| &entry.value);
         ScenarioError::at(place, problem, allowed)
     }
 
-    /// Ends the reading. A key that nobody asked for is an error.
+    /// Ends the reading. A key that was never requested is an error.
     pub fn finish(self) -> Result<(), ScenarioError> {
         let unread = self.entries.iter().filter(|(key, _)| !self.asked.contains(*key));
         let Some((key, _)) = document::first(unread, |entry| &entry.key) else {
@@ -210,7 +210,7 @@ impl Section {
     fn missing(&self, key: &str, expected: &str) -> ScenarioError {
         let problem = format!("missing key `{key}` in [{}]", self.name);
         let allowed = format!("`{key}` must be {expected}");
-        // A key that nobody has asked for yet and that looks like it is probably a slip of the pen.
+        // An unread key with a similar name is probably a misspelling.
         let unread = self.entries.keys().filter(|other| !self.asked.contains(*other)).map(String::as_str);
         match nearest(key, unread) {
             Some(other) => {
@@ -222,7 +222,7 @@ impl Section {
     }
 }
 
-/// The name that `text` was probably meant to be.
+/// The name that `text` probably misspells.
 ///
 /// ```
 /// use paceline_scenario::nearest;
@@ -230,7 +230,7 @@ impl Section {
 /// assert_eq!(nearest("train", ["bvt", "credit"].into_iter()), None);
 /// ```
 pub fn nearest<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // Beyond any name's length the distance says nothing and costs its square.
+    // Longer texts are no misspelling of a name, and the distance takes quadratic time.
     let close = |name: &str| text.len() < 64 && strsim::damerau_levenshtein(text, name) <= 1 + name.len() / 4;
     names.filter(|name| close(name)).min_by_key(|name| strsim::damerau_levenshtein(text, name))
 }

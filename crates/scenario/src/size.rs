@@ -1,6 +1,6 @@
 //! Sizes of memory: a number of bytes, or a number with its unit.
 //!
-//! Invariant: a size is above zero and fits the address space; what does not is refused.
+//! Invariant: a size is above zero and fits the address space; other sizes are refused.
 
 use bytesize::ByteSize;
 
@@ -30,7 +30,7 @@ impl Value for Size {
                 let size = text
                     .parse::<ByteSize>()
                     .map_err(|_| Unfit::Content("it is not a number with such a unit".into()))?;
-                // What is too large is read as the largest number.
+                // The parser reads a too large size as the largest number.
                 let bytes = usize::try_from(size.as_u64()).ok().filter(|bytes| *bytes < usize::MAX);
                 bytes.ok_or_else(|| Unfit::Content("no machine has so much memory".into()))?
             }

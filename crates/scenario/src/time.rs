@@ -1,6 +1,6 @@
-//! Lengths of simulated time in structs that serde reads: `#[serde(with = "paceline_scenario::time")]`.
+//! Durations of simulated time in structs that serde reads: `#[serde(with = "paceline_scenario::time")]`.
 //!
-//! They are written as in every scenario, "1.5h" or "300us", and read back exactly.
+//! They are written as everywhere in scenarios, "1.5h" or "300us", and exactly preserved.
 
 use paceline_kernel::Time;
 use serde::{Deserialize, Deserializer, Serializer, de};

@@ -1,7 +1,7 @@
-//! What a key can hold, and how each type reads it.
+//! The values that a key can hold, and how each type reads them.
 //!
-//! No type reads what another wrote by accident: a number is no duration, a string no number. Integers are accepted
-//! where a real number is expected.
+//! No type accepts a value of another kind: a number is not a duration, a string is not a number. Only integers are accepted where
+//! a real number is expected.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub enum Raw {
     String(String),
     /// An array.
     Array(Vec<Raw>),
-    /// What no key expects: a table, a date.
+    /// A value that no key accepts: a table, a date.
     Other(&'static str),
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for Raw {
     }
 }
 
-/// Why a value cannot be taken.
+/// Why a value is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
     /// It is of another type, or out of range.
@@ -71,7 +71,7 @@ pub enum Unfit {
     Content(String),
 }
 
-/// A type that a key can have.
+/// The type of a key's value.
 pub trait Value: Sized {
     /// What is allowed, for messages.
     const EXPECTED: &'static str;

@@ -1,6 +1,6 @@
-//! Changes of links, by their profiles, in the order of time.
+//! Changes of links according to their profiles, in the order of time.
 //!
-//! Invariant: at one time changes come in the order of links, and those of one link in the order of aspects.
+//! Invariant: at equal times changes are ordered by link, and those of one link by aspect.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use crate::platform::Link;
 use crate::profile::Profile;
 
-/// What a profile changes of a link.
+/// The property of a link that a profile changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Aspect {
     Bandwidth,
@@ -54,12 +54,12 @@ impl PartialOrd for Change {
     }
 }
 
-/// The next change of each profile.
+/// The pending changes: the next one of each profile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Changes(BinaryHeap<Reverse<Change>>);
 
 impl Changes {
-    /// Adds the change of this number of a link's profile, if the profile has it.
+    /// Adds change number `number` of a link's profile, if the profile has that many.
     pub(super) fn push(&mut self, links: &[Link], link: u32, aspect: Aspect, number: u32) {
         let profile = aspect.profile(&links[link as usize]);
         if let Some((at, _)) = profile.and_then(|profile| profile.change(number as usize)) {
@@ -67,12 +67,12 @@ impl Changes {
         }
     }
 
-    /// The time of the first.
+    /// The time of the first change.
     pub(super) fn first(&self) -> Option<f64> {
         self.0.peek().map(|Reverse(change)| change.at)
     }
 
-    /// Takes out the first, if it is not after this time; the next of its profile comes in its place.
+    /// Removes the first change if it is not after this time; adds the next one of its profile.
     pub(super) fn pop_at(&mut self, links: &[Link], at: f64) -> Option<(Change, f64)> {
         self.first().filter(|first| *first <= at)?;
         let Reverse(change) = self.0.pop()?;

@@ -1,9 +1,9 @@
-//! What is known of latencies before anything flows.
+//! What can be computed about latencies before any transfer starts.
 
 use crate::flows::FlowModel;
 use crate::platform::{HostId, Link, LinkId, Platform, Sharing};
 
-/// Of platforms with more hosts, routes between neighbours in the file and from both ends of the file are looked at instead of all.
+/// On platforms with more hosts only some routes are examined: to the next host in the file, and to the first and the last one.
 const ALL_PAIRS: usize = 200;
 
 /// The least latency that a link ever has, in seconds.
@@ -34,7 +34,7 @@ pub(super) fn least(platform: &Platform) -> f64 {
     if least.is_finite() { least } else { 0.0 }
 }
 
-/// How long a transfer from a host to itself takes, in seconds, where it shares nothing and nothing changes.
+/// The time that a transfer from a host to itself takes, in seconds, if it shares nothing and nothing changes.
 pub(super) fn alone(platform: &Platform, model: &FlowModel, host: HostId, bytes: f64) -> Option<f64> {
     let mut route = Vec::new();
     platform.route_into(host, host, &mut route).ok()?;

@@ -1,7 +1,7 @@
-//! The constants of flow-level models, and what follows from them for one transfer.
+//! The constants of flow-level models, and the terms of one transfer that follow from them.
 //!
-//! The constants are those that SimGrid 3.32 takes for the models of these names. CM02 (Casanova and
-//! Marchal, 2002); LV08 (Velho and Legrand, 2009), with factors fitted to packet-level simulations of TCP.
+//! The constants are those of the SimGrid 3.32 models with these names. CM02 (Casanova and Marchal, 2002); LV08 (Velho and Legrand,
+//! 2009), with factors fitted to packet-level simulations of TCP.
 
 use crate::platform::{LinkId, Sharing};
 
@@ -35,15 +35,15 @@ use crate::platform::{LinkId, Sharing};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowModel {
-    /// By what the latency of a route is multiplied.
+    /// Factor on the latency of a route.
     pub latency_factor: f64,
-    /// By what the rate that a transfer gets is multiplied: the part of a link's bytes that are not headers.
+    /// Factor on the rate of a transfer: the part of a link's bytes that are not headers.
     pub bandwidth_factor: f64,
-    /// In bytes; divided by a link's bandwidth it is what the link adds, beside its latency, to a transfer's penalty.
+    /// In bytes. A link adds its latency, and this number divided by its bandwidth, to a transfer's penalty.
     pub weight_s: f64,
-    /// What a transfer uses, of its own rate, of the links of the route back: acknowledgements. 0 for none.
+    /// The share of its own rate that a transfer uses on the links of the route back, for acknowledgements; 0 for none.
     pub cross_traffic: f64,
-    /// In bytes; a transfer sends at most so many in two latencies of its route. Infinite for no limit.
+    /// In bytes: the most that a transfer sends in two latencies of its route. Infinite for no limit.
     pub tcp_window: f64,
 }
 
@@ -61,8 +61,7 @@ impl FlowModel {
     pub const LV08: Self =
         Self { latency_factor: 13.01, bandwidth_factor: 0.97, weight_s: 20_537.0, ..Self::CM02 };
 
-    /// The penalty and the bound of a transfer over links with these bandwidths and latencies that is never faster than
-    /// `narrowest`.
+    /// The penalty and the bound of a transfer over links with these bandwidths and latencies; the bound is at most `narrowest`.
     pub(super) fn terms(&self, route: impl Iterator<Item = (f64, f64)>, narrowest: f64) -> (f64, f64) {
         let (mut latency, mut penalty) = (0.0, 0.0);
         for (bandwidth, link_latency) in route {
@@ -72,12 +71,12 @@ impl FlowModel {
         if latency > 0.0 {
             (penalty, narrowest.min(self.tcp_window / (2.0 * latency)))
         } else {
-            // Without latency all transfers weigh the same.
+            // Without latency all transfers have the same penalty.
             (1.0, narrowest)
         }
     }
 
-    /// How much of its own rate a transfer uses of each link, those of the route back included, in the order of links.
+    /// For each link on the routes there and back, sorted by number: the multiple of its own rate that a transfer uses.
     pub(super) fn weights(
         &self,
         sharing: impl Fn(LinkId) -> Sharing,
@@ -88,7 +87,7 @@ impl FlowModel {
         weights.clear();
         weights.extend(route.iter().map(|link| (link.0, 1.0)));
         weights.extend(back.iter().map(|link| (link.0, self.cross_traffic)));
-        // Stable: what is used of one link is added up in the order of the routes.
+        // The sort is stable: uses of one link are added in the order of the routes.
         weights.sort_by_key(|(link, _)| *link);
         weights.dedup_by(|(link, weight), (before, sum)| {
             let is_same = link == before;

@@ -1,22 +1,22 @@
-//! In which slots transfers are, by their numbers: a hash table for numbers that are given out one after the other.
+//! The slots of transfers by their numbers: a hash table for consecutive numbers.
 //!
-//! A number's place is its last bits, or the next place that is free, so numbers that follow each other are beside each
-//! other. Invariants: at most half of the places are taken; between a number and the place of its last bits none is free;
-//! nothing depends on the order of places.
+//! A number's place is given by its low bits, or is the next free place, so consecutive numbers are neighbours (linear probing).
+//! Invariants: at most half of the places are taken; there is no free place between a number and the place of its low bits; nothing
+//! depends on the order of places.
 
-/// A place that is free has this slot.
+/// The slot that marks a free place.
 const FREE: u32 = u32::MAX;
 
 /// Slots by numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbers {
-    /// Numbers and slots; as many places as a power of two, or none.
+    /// Numbers and slots; the length is zero or a power of two.
     places: Vec<(u32, u32)>,
     taken: usize,
 }
 
 impl Numbers {
-    /// The place of a number, or the free place where it would be.
+    /// The place of a number, or the free place where it would be inserted.
     fn place(&self, number: u32) -> usize {
         let mask = self.places.len() - 1;
         let mut place = number as usize & mask;
@@ -46,12 +46,12 @@ impl Numbers {
         places.filter(|slot| *slot != FREE)
     }
 
-    /// Takes out a number that is there.
+    /// Removes a number, which must be there.
     pub(super) fn remove(&mut self, number: u32) {
         let mask = self.places.len() - 1;
         let mut hole = self.place(number);
         let mut next = hole;
-        // Numbers behind the hole that were pushed there by what was in it come forward.
+        // Move numbers forward that were pushed past the place that is now free.
         loop {
             next = (next + 1) & mask;
             let (number, slot) = self.places[next];
@@ -82,7 +82,7 @@ mod tests {
         fn slots_are_those_of_an_ordered_map(acts in prop::collection::vec((0u32..64, any::<bool>()), 1..300)) {
             let (mut numbers, mut map) = (Numbers::default(), BTreeMap::new());
             for (time, (number, near)) in acts.into_iter().enumerate() {
-                // Numbers that share their last bits are pushed on to the places of others.
+                // Numbers with equal low bits are pushed on to places of other numbers.
                 let number = if near { number } else { number * 64 };
                 match map.remove(&number) {
                     Some(_) => numbers.remove(number),

@@ -1,15 +1,15 @@
-//! When something happens next to each transfer: a heap in which the time of every transfer can be changed.
+//! The next time at which something happens to each transfer: a heap in which the time of every transfer can be changed.
 //!
-//! A solution gives many flows new rates, and each of them a new end; a heap that only grew would soon hold little but times
-//! that are out of date. Invariants: a transfer is in the heap at most once, and `places` says where; at one time the first
-//! is the transfer of the lowest number. Times are not negative, and the bits of such numbers have their order.
+//! A solution gives many flows new rates, and thus new ends; a heap without updates would soon hold mostly outdated times.
+//! Invariants: a transfer is in the heap at most once, and `places` says where; at equal times the transfer with the lowest number
+//! is first. Times are not negative, so their bit patterns sort like the times.
 
-/// Children of a node: fewer levels than with two, in the same cache line.
+/// Children of a node: fewer levels than with two children, and all in one cache line.
 const WIDTH: usize = 4;
-/// Where transfers are that are not in the heap.
+/// The place of a transfer that is not in the heap.
 const NOWHERE: u32 = u32::MAX;
 
-/// The bits of a time, then the number and the slot of a transfer, in one number that has their order.
+/// The bits of a time, then the number and the slot of a transfer, packed into one number that sorts accordingly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Timer(u128);
 
@@ -29,16 +29,16 @@ impl Timer {
     }
 }
 
-/// The times to come of transfers, by their slots.
+/// The pending times of transfers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timers {
     heap: Vec<Timer>,
-    /// By slot.
+    /// The place in the heap, by slot.
     places: Vec<u32>,
 }
 
 impl Timers {
-    /// Gives the transfer in a slot its time, instead of the one that it may have.
+    /// Sets the time of the transfer in a slot; replaces an earlier one.
     pub(super) fn set(&mut self, slot: u32, number: u32, at: f64) {
         if self.places.len() <= slot as usize {
             self.places.resize(slot as usize + 1, NOWHERE);
@@ -53,7 +53,7 @@ impl Timers {
         }
     }
 
-    /// Takes out the transfer in a slot, if it has a time.
+    /// Removes the timer of the transfer in a slot, if there is one.
     pub(super) fn remove(&mut self, slot: u32) {
         let place = std::mem::replace(&mut self.places[slot as usize], NOWHERE);
         if place == NOWHERE {
@@ -70,14 +70,14 @@ impl Timers {
         self.heap.first().map(|timer| timer.at())
     }
 
-    /// Takes out the first transfer, if its time is not after this, and says its slot.
+    /// Removes the first timer if its time is not after `at`, and returns its slot.
     pub(super) fn pop_at(&mut self, at: f64) -> Option<u32> {
         let first = self.heap.first().filter(|timer| timer.at() <= at)?.slot();
         self.remove(first);
         Some(first)
     }
 
-    /// Puts a timer where another was, and from there to where it belongs.
+    /// Writes a timer to a place, and moves it up or down to where it belongs.
     fn put(&mut self, place: usize, timer: Timer) {
         if place > 0 && timer < self.heap[(place - 1) / WIDTH] {
             self.rise(place, timer);

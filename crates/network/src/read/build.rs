@@ -1,7 +1,7 @@
-//! Makes a platform of a checked tree: zones, hosts, routers and links in the order of the file.
+//! Builds a platform from a checked tree: zones, hosts, routers and links in the order of the file.
 //!
-//! Invariants: every name is given once, whatever it names; a zone holds either zones or hosts and routers, as SimGrid's
-//! definition of the format says; no more hosts and links than the limits.
+//! Invariants: every name is given once, whatever it names; a zone holds either zones, or hosts and routers, as in SimGrid's
+//! definition of the format; there are no more hosts and links than the limits.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ pub(super) const MOST_HOSTS: usize = 1 << 18;
 /// The most links of a platform.
 pub(super) const MOST_LINKS: usize = 1 << 20;
 
-/// How a zone is routed, before its routes are read.
+/// The routing of a zone, before its routes are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plan {
     Full,
     Floyd,
     Dijkstra,
-    /// A star that is written as a zone.
+    /// A star written as a zone.
     Star,
 }
 
@@ -46,22 +46,22 @@ pub(super) struct Draft<'t> {
     pub element: &'t Element,
 }
 
-/// The platform as far as it is read.
+/// The part of the platform that has been read.
 pub(super) struct Builder<'t, 'o> {
     name: &'t str,
     text: &'t str,
     pub other: &'o mut dyn FnMut(&str) -> Result<String, String>,
     pub platform: Platform,
     pub drafts: Vec<Draft<'t>>,
-    /// Split links by their names: up and down.
+    /// Split links by name: the links up and down.
     pub splits: BTreeMap<String, (LinkId, LinkId)>,
     pub traces: BTreeMap<&'t str, &'t Element>,
     pub connections: Vec<Connection<'t>>,
-    /// How many cables clusters have: part of their names.
+    /// The number of cables of clusters so far: part of their names.
     pub cables: u32,
-    /// How many pairs of members the zones with Floyd routing have so far.
+    /// The number of pairs of members in all zones with Floyd routing so far.
     pub floyd_pairs: usize,
-    /// How many bytes the hosts of clusters have so far.
+    /// The bytes used for the hosts of clusters so far.
     pub host_bytes: usize,
 }
 
@@ -86,7 +86,7 @@ impl<'t, 'o> Builder<'t, 'o> {
         }
     }
 
-    /// The whole platform.
+    /// Builds the whole platform.
     pub fn platform(mut self, root: &'t Element) -> Result<Platform, ReadError> {
         self.make(root).map_err(|flaw| self.place(flaw))?;
         self.read_traces()?;
@@ -118,7 +118,7 @@ impl<'t, 'o> Builder<'t, 'o> {
         if self.platform.zones.is_empty() {
             return Err(Flaw::new(root.at.clone(), "a platform without zones", "a <zone> or a <cluster>"));
         }
-        // Stars first: their cabinets have hosts and links that routes of other zones may name.
+        // Stars first: their cabinets define hosts and links that routes of other zones may name.
         let (stars, others): (Vec<Draft>, Vec<Draft>) =
             std::mem::take(&mut self.drafts).into_iter().partition(|draft| draft.plan == Plan::Star);
         for draft in stars.into_iter().chain(others) {
@@ -169,7 +169,7 @@ impl<'t, 'o> Builder<'t, 'o> {
                 }
                 "link" => self.link(child)?,
                 "trace" | "trace_connect" => self.trace(child)?,
-                // Routes and what stars consist of come when all names are known; properties were read.
+                // Routes and the parts of stars are read when all names are known; properties have been read.
                 _ => {}
             }
         }
@@ -230,7 +230,7 @@ impl<'t, 'o> Builder<'t, 'o> {
         Ok(())
     }
 
-    /// A new zone, which is a point of the one around it.
+    /// Adds a zone, which is a point of the zone around it.
     pub fn add_zone(&mut self, id: &Attribute, parent: Option<ZoneId>) -> Result<ZoneId, Flaw> {
         let zone = ZoneId(self.platform.zones.len() as u32);
         let point = self.add_point(id, Kind::Zone(zone), parent)?;
@@ -245,12 +245,12 @@ impl<'t, 'o> Builder<'t, 'o> {
         Ok(zone)
     }
 
-    /// A new point of the name of an attribute.
+    /// Adds a point with the name that an attribute gives.
     pub fn add_point(&mut self, id: &Attribute, kind: Kind, zone: Option<ZoneId>) -> Result<PointId, Flaw> {
         self.add_named_point(id, id.value.clone(), kind, zone)
     }
 
-    /// A new point; mistakes are at an attribute.
+    /// Adds a point; mistakes are reported at an attribute.
     pub fn add_named_point(
         &mut self,
         at: &Attribute,
@@ -273,12 +273,12 @@ impl<'t, 'o> Builder<'t, 'o> {
         Ok(point)
     }
 
-    /// A new host of the name of an attribute.
+    /// Adds a host with the name that an attribute gives.
     fn add_host(&mut self, id: &Attribute, zone: ZoneId, speeds: &[f64], cores: u32) -> Result<HostId, Flaw> {
         self.add_named_host(id, id.value.clone(), zone, speeds, cores)
     }
 
-    /// A new host; mistakes are at an attribute.
+    /// Adds a host; mistakes are reported at an attribute.
     pub fn add_named_host(
         &mut self,
         at: &Attribute,
@@ -305,7 +305,7 @@ impl<'t, 'o> Builder<'t, 'o> {
         Ok(host)
     }
 
-    /// A new link; mistakes are at an attribute.
+    /// Adds a link; mistakes are reported at an attribute.
     pub fn add_link(
         &mut self,
         at: &Attribute,
@@ -326,7 +326,7 @@ impl<'t, 'o> Builder<'t, 'o> {
         Ok(link)
     }
 
-    /// Two new links, one for each direction.
+    /// Adds two links, one for each direction.
     pub fn add_split(
         &mut self,
         at: &Attribute,
@@ -345,7 +345,7 @@ impl<'t, 'o> Builder<'t, 'o> {
     }
 }
 
-/// What only zones that are stars may hold.
+/// Refuses elements that only stars may hold.
 fn only_in_stars(element: &Element) -> Result<(), Flaw> {
     let stray = element.children.iter().find(|child| words::IN_STARS.contains(&child.name.as_str()));
     stray.map_or(Ok(()), |child| {

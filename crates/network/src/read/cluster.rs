@@ -1,7 +1,7 @@
-//! Clusters: hosts whose names are counted, and the links of their topology.
+//! Clusters: numbered hosts, and the links of their topology.
 //!
-//! A flat cluster is a star with a link for each host, split into up and down unless it is `SHARED`, and with a backbone
-//! if it has a bandwidth. Its router has the name `PREFIX` `ID` `_router` `SUFFIX` and is in the middle.
+//! A flat cluster is a star with a link for each host. The link is split into up and down unless it is `SHARED`. There is a
+//! backbone if the cluster gives it a bandwidth. Its router is in the middle and has the name `PREFIX` `ID` `_router` `SUFFIX`.
 
 use super::build::{Builder, MOST_HOSTS, properties};
 use super::units;
@@ -10,16 +10,16 @@ use crate::error::Flaw;
 use crate::platform::{Kind, LinkId, Sharing, ZoneId};
 use crate::routing::{Routing, Spoke, Star};
 
-/// The most bytes that the hosts of all clusters have in names, speeds and properties: as many as all hosts with 512 each.
+/// The most bytes for names, speeds and properties of the hosts of all clusters: 512 for each possible host.
 const MOST_BYTES: usize = MOST_HOSTS * 512;
 
-/// What all topologies have: the links of one kind, and those that each host may have.
+/// What all topologies have in common: the kind of their links, and each host's own links.
 pub(super) struct Wires<'t> {
     pub id: &'t Attribute,
     pub bandwidth: f64,
     pub latency: f64,
     pub split: bool,
-    /// Of each host, in the order of ranks; none of them if the cluster has none.
+    /// One for each host, in the order of ranks; empty if the cluster has none.
     pub loopbacks: Vec<LinkId>,
     pub limiters: Vec<LinkId>,
     /// The bandwidth of limiters.
@@ -102,7 +102,7 @@ impl<'t> Builder<'t, '_> {
         })
     }
 
-    /// The bandwidth and latency of a link that a cluster has if it has a bandwidth.
+    /// The bandwidth and latency of an optional link: it exists if its bandwidth is given.
     fn optional_link(&self, element: &Element, bw: &str, lat: &str) -> Result<Option<(f64, f64)>, Flaw> {
         let latency = element.get(lat).map_or(Ok(0.0), units::latency)?;
         match (element.get(bw), element.get(lat)) {
@@ -172,7 +172,7 @@ impl<'t> Builder<'t, '_> {
         Ok(())
     }
 
-    /// The links in both directions of one wire, which are one where links are not split.
+    /// The links in both directions of one wire; both are the same link unless links are split.
     pub fn wire(&mut self, wires: &Wires, name: String, bandwidth: f64) -> Result<(LinkId, LinkId), Flaw> {
         if wires.split {
             return self.add_split(wires.id, &name, bandwidth, wires.latency);
@@ -181,7 +181,7 @@ impl<'t> Builder<'t, '_> {
         Ok((link, link))
     }
 
-    /// The hosts that a cluster or cabinet counts up: where, name, and number.
+    /// The hosts that a cluster or cabinet numbers: the attribute for mistakes, the name, and the number.
     pub fn names<'e>(&mut self, element: &'e Element) -> Result<Vec<(&'e Attribute, String, u32)>, Flaw> {
         let (prefix, suffix) = (&element.need("prefix")?.value, &element.need("suffix")?.value);
         let radical = element.need("radical")?;

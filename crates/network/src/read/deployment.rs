@@ -1,7 +1,7 @@
-//! Reads deployments in SimGrid's XML format: which function each actor runs, on which host, from when on.
+//! Reads deployments in SimGrid's XML format: the function of each actor, its host, and its start time.
 //!
-//! An `<actor>` is written as `<process>` in older files. Times are seconds; one below 0 is none. Invariants: no text makes
-//! the reader panic; every host of a deployment that was read is one of the platform, and no actor ends before it starts.
+//! Older files write `<process>` for `<actor>`. Times are in seconds; a negative time means "none". Invariants: no text makes the
+//! reader panic; every host in a deployment exists in the platform, and no actor ends before it starts.
 
 use super::build::properties;
 use super::words;
@@ -31,7 +31,7 @@ pub struct Actor {
     pub arguments: Vec<String>,
     /// When it starts, in seconds.
     pub start: f64,
-    /// When it is ended at the latest, in seconds; after the start.
+    /// The time when it is ended if it still runs, in seconds; after the start.
     pub kill: Option<f64>,
     /// What it does when its host fails.
     pub on_failure: OnFailure,
@@ -65,7 +65,7 @@ pub struct Deployment {
 
 /// The latest time of a start or an end, in seconds: 300 years.
 const MOST_SECONDS: f64 = 1e10;
-/// Some hosts to choose from in a message.
+/// The number of hosts that a message suggests.
 const SHOWN: usize = 5;
 
 impl Deployment {
@@ -142,7 +142,7 @@ fn host_of(name: &Attribute, platform: &Platform) -> Result<HostId, Flaw> {
     })
 }
 
-/// A time; none where it is below 0.
+/// A time; `None` if negative.
 fn seconds(attribute: &Attribute) -> Result<Option<f64>, Flaw> {
     let number = attribute.value.trim().parse().ok().filter(|number: &f64| number.abs() <= MOST_SECONDS);
     let number = number.ok_or_else(|| {

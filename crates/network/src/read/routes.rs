@@ -1,8 +1,8 @@
-//! Routes between the members of zones, bypass routes, and what stars that are written as zones consist of.
+//! Routes between the members of zones, bypass routes, and the parts of stars that are written as zones.
 //!
-//! Invariants: a route joins members of its zone, over links that are there; a gateway lies in the zone that it is for;
-//! there is at most one route from one member to another. A symmetrical route is two, the second over the same links
-//! backwards, of split links over the other half.
+//! Invariants: a route joins members of its zone over existing links; a gateway lies in its zone; there is at most one route from
+//! one member to another. A symmetrical route becomes two; the second uses the same links in reverse order, and of split links the
+//! other half.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::error::Flaw;
 use crate::platform::{Bypass, Kind, LinkId, PointId, Sharing, ZoneId};
 use crate::routing::{Floyd, Graph, MOST_FLOYD, MOST_FLOYD_PAIRS, Routing, Spoke, Star, Way};
 
-/// Some names to choose from in a message.
+/// The number of names that a message suggests.
 const SHOWN: usize = 5;
 
 impl<'t> Builder<'t, '_> {
@@ -68,7 +68,7 @@ impl<'t> Builder<'t, '_> {
         Ok(())
     }
 
-    /// A route: its ends, its way, and the way back if it has one.
+    /// A route: its ends, its links, and the links back if it is symmetrical.
     fn route(&self, element: &Element, zone: ZoneId) -> Result<([PointId; 2], Way, Option<Way>), Flaw> {
         let of_zones = element.name != "route";
         let (src, dst) = (element.need("src")?, element.need("dst")?);
@@ -114,7 +114,7 @@ impl<'t> Builder<'t, '_> {
         Ok(())
     }
 
-    /// A member of a zone: a zone, or a host or router.
+    /// A member of a zone: a zone if `of_zones`, else a host or router.
     fn member(&self, name: &Attribute, zone: ZoneId, of_zones: bool) -> Result<PointId, Flaw> {
         let is_zone = |point: PointId| matches!(self.platform.point(point).kind, Kind::Zone(_));
         let fits =
@@ -136,7 +136,7 @@ impl<'t> Builder<'t, '_> {
         Err(Flaw::new(name.at.clone(), problem, allowed))
     }
 
-    /// A zone within another, however deep.
+    /// A zone within another, at any depth.
     fn inner_zone(&self, name: &Attribute, zone: ZoneId) -> Result<PointId, Flaw> {
         let point = self.platform.point_names.get(&name.value).copied();
         let found = point.filter(|point| {
@@ -149,7 +149,7 @@ impl<'t> Builder<'t, '_> {
         })
     }
 
-    /// The gateways of a route of zones, which must lie in these zones if they are given.
+    /// The gateways of a route between zones; each must lie in its zone, if zones are given.
     fn gateways(&self, element: &Element, zones: Option<[PointId; 2]>) -> Result<(PointId, PointId), Flaw> {
         let gateway = |name: &Attribute, zone: Option<PointId>| {
             let point = self.platform.point_names.get(&name.value).copied();
@@ -176,7 +176,7 @@ impl<'t> Builder<'t, '_> {
         Ok((first, last))
     }
 
-    /// The links of a route, each with the link that the way back takes instead.
+    /// The links of a route, each with the link that the reverse route uses instead.
     fn links(&self, element: &Element) -> Result<Vec<(LinkId, LinkId)>, Flaw> {
         if element.children.is_empty() {
             return Err(Flaw::new(element.at.clone(), "a route without links", "at least one <link_ctn>"));
@@ -220,8 +220,8 @@ impl<'t> Builder<'t, '_> {
         element.children.iter().map(link).collect()
     }
 
-    /// The spokes of a star that is written as a zone: cabinets make hosts with their links, `<host_link>` gives hosts
-    /// links, and a backbone is in the middle of all.
+    /// The spokes of a star written as a zone: cabinets create hosts with their links, `<host_link>` gives links to hosts, and a
+    /// backbone is in the middle of all.
     fn star(&mut self, zone: ZoneId, element: &Element) -> Result<Star, Flaw> {
         let mut star = Star::default();
         let mut backbone = None;
@@ -277,7 +277,7 @@ impl<'t> Builder<'t, '_> {
     }
 }
 
-/// In a star a route can only be that of a host to itself.
+/// The only route allowed in a star is one from a host to itself.
 fn add_loopback(star: &mut Star, element: &Element, from: u32, to: u32, way: Way) -> Result<(), Flaw> {
     if from != to {
         let problem = "a route between two members of a star";

@@ -1,9 +1,10 @@
 //! The links of tori, fat trees and dragonflies, from `topo_parameters`.
 //!
-//! `TORUS` "3,2,2": the size of each dimension. `FAT_TREE` "2;4,4;1,2;1,2": levels, then for each level from below children
-//! of each node, parents, and cables between two. `DRAGONFLY` "3,4;4,3;5,1;2": groups and links between two, chassis of a
-//! group and links, routers of a chassis and links, hosts of a router. Several links of a dragonfly are one of so many times
-//! the bandwidth, the cables of a fat tree are links of their own. Invariant: a cluster has as many hosts as its shape.
+//! `TORUS` "3,2,2": the size of each dimension. `FAT_TREE` "2;4,4;1,2;1,2": the number of levels; then for each level, from below,
+//! the children of a node, its parents, and the cables between two nodes. `DRAGONFLY` "3,4;4,3;5,1;2": groups and links between two
+//! groups; chassis of a group and links; routers of a chassis and links; hosts of a router. Several parallel links of a dragonfly
+//! become one link with the sum of their bandwidths; the cables of a fat tree are separate links. Invariant: a cluster has as many
+//! hosts as its shape.
 
 use super::build::{Builder, MOST_HOSTS};
 use super::cluster::Wires;
@@ -14,7 +15,7 @@ use crate::routing::{Dragonfly, DragonflyShape, FatTree, FatTreeShape, Router, T
 
 /// The most switches of one cluster, and the largest number in its parameters.
 const MOST_SWITCHES: u32 = MOST_HOSTS as u32;
-/// The most dimensions or levels: beyond that most of them have the size 1.
+/// The most dimensions or levels: with more, most of them would have size 1.
 const MOST_NUMBERS: usize = 32;
 
 fn numbers(shape: &Attribute, part: &str, form: &str) -> Result<Vec<u32>, Flaw> {
@@ -32,7 +33,7 @@ fn wrong(shape: &Attribute, form: &str) -> Flaw {
     )
 }
 
-/// The product of all, if the cluster has as many hosts.
+/// The product of all sizes, if the cluster has that many hosts.
 fn fits(shape: &Attribute, sizes: &[u32], hosts: u32) -> Result<(), Flaw> {
     let wanted = sizes.iter().try_fold(1u32, |product, size| product.checked_mul(*size));
     if wanted == Some(hosts) {
@@ -52,7 +53,7 @@ impl Builder<'_, '_> {
             let (mut links, mut stride) = (Vec::new(), 1);
             for (dimension, &size) in dimensions.iter().enumerate() {
                 let to = next_in_torus(host, host / stride % size, stride, size);
-                // In dimensions of size 1 or 2 two links may join the same hosts: the dimension tells them apart.
+                // In dimensions of size 1 or 2 two links may join the same hosts, so the name includes the dimension.
                 let name = format!("{}_link_from_{host}_to_{to}_{dimension}", wires.id.value);
                 links.push(self.wire(&wires, name, wires.bandwidth)?);
                 stride *= size;
@@ -182,7 +183,7 @@ impl Builder<'_, '_> {
         Ok(Dragonfly { shape: dragonfly, routers: all, loopbacks: wires.loopbacks, limiters: wires.limiters })
     }
 
-    /// Limiters of switches.
+    /// Creates limiters for switches.
     fn limiters(&mut self, wires: &Wires, of: &str, number: u32, limit: f64) -> Result<Vec<LinkId>, Flaw> {
         let name = |place| format!("{}_{of}_{place}_limiter", wires.id.value);
         let limiter = |place| self.add_link(wires.id, name(place), limit, 0.0, Sharing::Shared);
@@ -190,7 +191,7 @@ impl Builder<'_, '_> {
     }
 }
 
-/// Every two of so many, the lower first.
+/// All pairs of numbers below `number`, the lower first.
 fn pairs(number: u32) -> impl Iterator<Item = (u32, u32)> {
     (0..number).flat_map(move |near| (near + 1..number).map(move |far| (near, far)))
 }

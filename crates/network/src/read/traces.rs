@@ -1,7 +1,7 @@
 //! Profiles: from files that hosts and links name, and from `<trace>` elements that `<trace_connect>` connects.
 //!
-//! Invariant: a profile that was read has values that its host or link can have; a host or link has at most one of a kind;
-//! what several hosts or links name is read once for each kind.
+//! Invariants: a profile has only values that its host or link may have; a host or link has at most one profile of each kind; a
+//! profile that several hosts or links name is read once for each kind.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::error::{Flaw, ReadError};
 use crate::platform::{Kind, Link};
 use crate::profile::Profile;
 
-/// What a profile is of.
+/// The quantity that a profile changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Of {
     HostState,
@@ -31,7 +31,7 @@ const KINDS: [(&str, Of); 5] = [
 ];
 
 impl Of {
-    /// Which values it takes, and in words.
+    /// The allowed values: as a predicate and in words.
     fn values(self) -> (fn(f64) -> bool, &'static str) {
         match self {
             Self::HostState | Self::LinkState => (|value| value >= 0.0, "0 for off, a number above 0 for on"),
@@ -41,7 +41,7 @@ impl Of {
         }
     }
 
-    /// Where a link keeps it.
+    /// The link's field for it.
     fn of_link(self, link: &mut Link) -> &mut Option<Profile> {
         match self {
             Self::Bandwidth => &mut link.bandwidth_profile,
@@ -51,7 +51,7 @@ impl Of {
     }
 }
 
-/// A profile to be read, and what for.
+/// A profile to be read, and its host or link.
 pub(super) struct Connection<'t> {
     of: Of,
     /// The name of the host or link.
@@ -62,12 +62,12 @@ pub(super) struct Connection<'t> {
 #[derive(Clone, Copy)]
 enum Source<'t> {
     File(&'t Attribute),
-    /// A `<trace>` of this name.
+    /// The `<trace>` of this name.
     Trace(&'t Attribute),
 }
 
 impl<'t> Source<'t> {
-    /// Whether it is a file, and its name.
+    /// Whether it is a file, and the name of the file or trace.
     fn key(self) -> (bool, &'t str) {
         match self {
             Self::File(file) => (true, &file.value),
@@ -77,7 +77,7 @@ impl<'t> Source<'t> {
 }
 
 impl<'t> Builder<'t, '_> {
-    /// Remembers a `<trace>` or `<trace_connect>`.
+    /// Records a `<trace>` or `<trace_connect>`.
     pub fn trace(&mut self, element: &'t Element) -> Result<(), Flaw> {
         if element.name == "trace" {
             let id = element.id()?;
@@ -98,7 +98,7 @@ impl<'t> Builder<'t, '_> {
         Ok(())
     }
 
-    /// Remembers the file of a profile that a host or link names.
+    /// Records the profile file that a host or link names.
     pub fn connect_file(&mut self, element: &'t Element, attribute: &str, kind: &str) -> Result<(), Flaw> {
         let Some(file) = element.get(attribute) else { return Ok(()) };
         let of = KINDS.iter().find(|(name, _)| *name == kind).expect("the kinds are ours").1;
@@ -106,7 +106,7 @@ impl<'t> Builder<'t, '_> {
         Ok(())
     }
 
-    /// Reads all profiles, and gives them to their hosts and links.
+    /// Reads all profiles, and assigns them to their hosts and links.
     pub fn read_traces(&mut self) -> Result<(), ReadError> {
         let mut known = BTreeMap::new();
         for connection in std::mem::take(&mut self.connections) {
@@ -175,7 +175,7 @@ impl<'t> Builder<'t, '_> {
         } else {
             let links = &mut self.platform.links;
             if let Some((up, down)) = self.splits.get(&target.value) {
-                // The halves of a split link stand beside each other.
+                // The halves of a split link have consecutive numbers.
                 let halves = &mut links[up.0 as usize..=down.0 as usize];
                 places.extend(halves.iter_mut().map(|half| of.of_link(half)));
             } else if let Some(link) = self.platform.link_names.get(&target.value) {

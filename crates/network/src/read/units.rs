@@ -1,8 +1,8 @@
-//! Numbers with units, as SimGrid writes them.
+//! Numbers with units in SimGrid's notation.
 //!
-//! Bandwidths in `Bps` or `bps` with the prefixes k, M, G, ... (thousands) or Ki, Mi, Gi, ... (1024); times in w, d, h, m, s,
-//! ms, us, ns, ps; speeds in `f` with the prefixes of thousands, or `flops` with their full names. A number without a unit
-//! is in the first of these. Invariant: what is read is finite and in the range that its kind has.
+//! Bandwidths in `Bps` or `bps` with the prefixes k, M, G, ... (powers of 1000) or Ki, Mi, Gi, ... (powers of 1024); times in w, d,
+//! h, m, s, ms, us, ns, ps; speeds in `f` with the prefixes for powers of 1000, or `flops` with their full names. A number without
+//! a unit is in `Bps`, seconds or `f`. Invariant: a value read is finite and within the range of its kind.
 
 use super::xml::Attribute;
 use crate::error::Flaw;
@@ -22,18 +22,18 @@ const TIMES: [(&str, f64); 9] = [
     ("ps", 1e-12),
 ];
 
-/// What a link can have, in bytes per second; wide enough for every network and narrow enough for exact arithmetic.
+/// The allowed bandwidths in bytes per second; wide enough for every network and narrow enough for exact arithmetic.
 const BANDWIDTHS: std::ops::RangeInclusive<f64> = 1e-3..=1e24;
-/// Seconds; and from there on also 0.
+/// The allowed latencies in seconds; 0 is allowed too.
 const LATENCIES: std::ops::RangeInclusive<f64> = 1e-15..=1e9;
-/// Operations per second.
+/// The allowed speeds in operations per second.
 const SPEEDS: std::ops::RangeInclusive<f64> = 1e-3..=1e30;
 
 pub(super) const BANDWIDTH: &str = "a bandwidth above 0, such as 125MBps or 1Gbps (0.001 Bps to 1 YBps)";
 pub(super) const LATENCY: &str = "a time such as 100us or 0 (1e-15 s to 1e9 s)";
 const SPEED: &str = "a speed above 0, such as 1Gf (0.001 f to 1e30 f)";
 
-/// A number and the rest of a text.
+/// Splits a text into a number and the rest.
 fn split(text: &str) -> Option<(f64, &str)> {
     let bytes = text.as_bytes();
     let digits = |from: usize| from + bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -42,7 +42,7 @@ fn split(text: &str) -> Option<(f64, &str)> {
     if bytes.get(end) == Some(&b'.') {
         end = digits(end + 1);
     }
-    // An E is an exponent where digits follow, else a prefix.
+    // An E is an exponent if digits follow, else a prefix.
     if matches!(bytes.get(end), Some(b'e' | b'E')) {
         let start = end + 1 + usize::from(matches!(bytes.get(end + 1), Some(b'-' | b'+')));
         if start <= bytes.len() && digits(start) > start {
@@ -98,12 +98,12 @@ fn fit(
     Err(Flaw::new(attribute.at.clone(), problem, allowed))
 }
 
-/// Whether a link can have so many bytes per second.
+/// Whether a link may have this bandwidth, in bytes per second.
 pub(super) fn is_bandwidth(value: f64) -> bool {
     BANDWIDTHS.contains(&value)
 }
 
-/// Whether a link can have so many seconds of latency.
+/// Whether a link may have this latency, in seconds.
 pub(super) fn is_latency(value: f64) -> bool {
     value == 0.0 || LATENCIES.contains(&value)
 }

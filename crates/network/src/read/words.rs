@@ -1,11 +1,11 @@
-//! The elements and attributes of platform files and of deployments, and what of SimGrid's is not supported.
+//! The elements and attributes of platform files and deployments, and those of SimGrid that are not supported.
 //!
-//! Invariant: in a tree that was checked every element and attribute is one of the file's [`Words`], where it may stand.
+//! Invariant: in a checked tree every element and attribute is one of the file's [`Words`], in an allowed place.
 
 use super::xml::Element;
 use crate::error::Flaw;
 
-/// An element: its name, its attributes, and what may stand in it.
+/// An element: its name, its attributes, and its allowed children.
 struct Form {
     name: &'static str,
     attributes: &'static [&'static str],
@@ -41,10 +41,10 @@ const ROUTE: &[&str] = &["src", "dst", "symmetrical"];
 const ZONE_ROUTE: &[&str] = &["src", "dst", "gw_src", "gw_dst", "symmetrical"];
 const BYPASS: &[&str] = &["src", "dst", "gw_src", "gw_dst"];
 
-/// What a kind of file is made of.
+/// The vocabulary of a kind of file.
 pub(super) struct Words {
     forms: &'static [Form],
-    /// What SimGrid has and this reader refuses, with the reason.
+    /// Elements that SimGrid has and this reader refuses, with the reason.
     refused: &'static [(&'static str, &'static str)],
 }
 
@@ -123,7 +123,7 @@ const FORMS: &[Form] = &[
     PROP,
 ];
 
-/// What may stand in zones that are stars, and in no others.
+/// Elements allowed in zones that are stars, and in no others.
 pub(super) const IN_STARS: [&str; 3] = ["cabinet", "backbone", "host_link"];
 
 const REFUSED: &[(&str, &str)] = &[
@@ -145,7 +145,7 @@ const ACTOR: Form = Form {
     children: &["argument", "prop"],
 };
 
-/// The words of deployments; `process` is what older files call an actor.
+/// The vocabulary of deployments; `process` is the name of an actor in older files.
 pub(super) const DEPLOYMENT: Words = Words {
     forms: &[
         Form { name: "platform", attributes: &["version"], children: &["actor", "process"] },

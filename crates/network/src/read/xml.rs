@@ -1,8 +1,8 @@
-//! XML as a tree of elements with their places.
+//! XML as a tree of elements with their positions in the text.
 //!
-//! Only what platform files and deployments need: elements, attributes, text, comments. A document type may name an external definition,
-//! which is not read; one with declarations of its own is refused, and so is every entity but the five that XML has: there
-//! is nothing that could expand. Invariant: a tree is at most [`MOST_LEVELS`] deep.
+//! Only what platform files and deployments need: elements, attributes, text, comments. A document type may name an external
+//! definition, which is not read. A document type with declarations is refused, and so is every entity except XML's five predefined
+//! ones: nothing can expand. Invariant: a tree is at most [`MOST_LEVELS`] deep.
 
 use std::ops::Range;
 
@@ -11,12 +11,12 @@ use quick_xml::events::{BytesStart, Event};
 
 use crate::error::Flaw;
 
-/// No platform has zones in zones in zones so deep.
+/// The greatest depth of elements; no platform nests zones this deep.
 const MOST_LEVELS: usize = 64;
 /// The longest name, in bytes.
 const MOST_NAME: usize = 256;
 
-/// `name="value"` with the place of the value.
+/// `name="value"` with the position of the value.
 #[derive(Clone, Debug)]
 pub(super) struct Attribute {
     pub name: String,
@@ -24,7 +24,7 @@ pub(super) struct Attribute {
     pub at: Range<usize>,
 }
 
-/// An element, with the place of its start tag.
+/// An element with the position of its start tag.
 #[derive(Clone, Debug)]
 pub(super) struct Element {
     pub name: String,
@@ -37,12 +37,12 @@ pub(super) struct Element {
 }
 
 impl Element {
-    /// An attribute that has a value; an empty one is as good as none.
+    /// An attribute; `None` if it is missing or empty.
     pub fn get(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|attribute| attribute.name == name && !attribute.value.is_empty())
     }
 
-    /// An attribute that the element must have, but that may be empty.
+    /// A required attribute; it may be empty.
     pub fn need(&self, name: &str) -> Result<&Attribute, Flaw> {
         self.attributes.iter().find(|attribute| attribute.name == name).ok_or_else(|| {
             let problem = format!("<{}> without the attribute `{name}`", self.name);
@@ -50,13 +50,13 @@ impl Element {
         })
     }
 
-    /// How long its attributes and those of its children are, without their names.
+    /// The total length of its attributes and those of its children, without their names.
     pub fn bytes(&self) -> usize {
         let attributes = |element: &Self| element.attributes.iter().map(|one| one.value.len()).sum::<usize>();
         attributes(self) + self.children.iter().map(attributes).sum::<usize>()
     }
 
-    /// The name that the element gives something: not empty, and short, since clusters repeat theirs in every link's name.
+    /// The name that the element defines: not empty, and short, because clusters repeat theirs in every link's name.
     pub fn id(&self) -> Result<&Attribute, Flaw> {
         let id = self.need("id")?;
         match id.value.len() {
@@ -151,7 +151,7 @@ fn element(tag: &BytesStart, at: Range<usize>, text: &str) -> Result<Element, Fl
         let attribute = attribute.map_err(|error| broken(&error))?;
         let raw = std::str::from_utf8(&attribute.value).map_err(|error| broken(&error))?;
         let value = quick_xml::escape::unescape(raw).map_err(|error| broken(&error))?.into_owned();
-        // Where the value is in the text: tags are looked at where they stand, so it is a part of the text.
+        // The value's position: the parser borrows tags from the text, so the value is a slice of it.
         let start = (attribute.value.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
         let within = start >= at.start && start + attribute.value.len() <= at.end;
         let place = if within { start..start + attribute.value.len() } else { at.clone() };

@@ -1,24 +1,24 @@
 //! Dragonflies: groups of chassis of routers, with some hosts on each router.
 //!
-//! Routers of a chassis are linked all to all (green), routers at one place of a group's chassis too (black), and each two
-//! groups by one link (blue), from the router whose number in its group is the other group's. Routes are minimal: green to
-//! the router with the blue link, black to the first chassis, blue, green, black. Invariants: there are at most as many
-//! groups as routers in a chassis; hosts are ranks from 0 on, those of a router beside each other.
+//! All routers of a chassis are linked to each other (green), and so are the routers at the same place in all chassis of a group
+//! (black). Every two groups are joined by one link (blue), at the router whose number in its group is the other group's number.
+//! Routes are minimal: green to the router with the blue link, black to the first chassis, blue, green, black. Invariants: there
+//! are at most as many groups as routers in a chassis; hosts are ranks from 0 on, those of one router consecutive.
 
 use crate::platform::LinkId;
 
-/// How many of what there are in each group.
+/// The number of parts at each level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    /// In the group.
+    /// Chassis in a group.
     pub chassis: u32,
-    /// In a chassis.
+    /// Routers in a chassis.
     pub routers: u32,
-    /// On a router.
+    /// Hosts on a router.
     pub hosts: u32,
 }
 
-/// A router's links, by the number of the router or chassis at the other end; away from it.
+/// The outgoing links of a router, by the number of the router or chassis at the other end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Router {
     /// To the hosts: from the host, and to the host.
@@ -33,10 +33,10 @@ pub(crate) struct Router {
 #[derive(Clone, Debug)]
 pub(crate) struct Dragonfly {
     pub shape: Shape,
-    /// By group, chassis and place in it.
+    /// By group, chassis and place in the chassis.
     pub routers: Vec<Router>,
     pub loopbacks: Vec<LinkId>,
-    /// Of the hosts.
+    /// The limiters of the hosts.
     pub limiters: Vec<LinkId>,
 }
 
@@ -48,7 +48,7 @@ impl Dragonfly {
         &self.routers[((group * self.shape.chassis + chassis) * self.shape.routers + router) as usize]
     }
 
-    /// Where the router of a host is, and the host's number on it.
+    /// The place of a host's router, and the host's number on that router.
     fn place(&self, host: u32) -> (Place, usize) {
         let Shape { chassis, routers, hosts, .. } = self.shape;
         let router = host / hosts;
@@ -65,7 +65,7 @@ impl Dragonfly {
         links.push(self.router(source).hosts[port].0);
         let mut at = source;
         if at.0 != goal.0 {
-            // The blue link is at the router of the first chassis whose place is the other group's number.
+            // The blue link is at the router in the first chassis whose place is the other group's number.
             if at.2 != goal.0 {
                 links.extend(self.router(at).limiter);
                 links.extend(self.router(at).green[goal.0 as usize]);
@@ -83,7 +83,7 @@ impl Dragonfly {
         if at.2 != goal.2 {
             links.extend(self.router(at).limiter);
             links.extend(self.router(at).green[goal.2 as usize]);
-            // SimGrid 3.32 continues from the first chassis, whichever this is; results are to be compared with its results.
+            // As in SimGrid 3.32, the route continues from the first chassis in any case, so that results agree with SimGrid's.
             (at.1, at.2) = (0, goal.2);
         }
         if at.1 != goal.1 {

@@ -1,9 +1,9 @@
-//! Fat trees: levels of switches above the hosts, with several parents for each and several cables between two.
+//! Fat trees: levels of switches above the hosts, with several parents for each node and several cables between two nodes.
 //!
-//! The shape is that of "parallel ports generalized" fat trees: at each level a number of children and of parents of each
-//! node, and of cables between the two. Routes go up until the destination is below, the parent chosen by the
-//! destination's number (D-mod-K), then down, the cable chosen by the source's number. Invariant: nodes are numbered by
-//! level and place; two nodes of neighbouring levels are linked where their labels differ at most at that level.
+//! The shape is that of "parallel ports generalized" fat trees: for each level the number of children and of parents of a node, and
+//! of cables between two nodes. A route goes up until the destination is below, and then down. The parent is chosen by the
+//! destination's number (D-mod-K), the cable on the way down by the source's number. Invariant: nodes are numbered by level and
+//! place; two nodes of neighbouring levels are linked if their labels differ at that level only, or not at all.
 
 use crate::platform::LinkId;
 
@@ -26,13 +26,13 @@ impl Shape {
         self.children.len()
     }
 
-    /// How many nodes a level has, hosts being level 0; `None` beyond what can be counted.
+    /// The number of nodes of a level (hosts are level 0); `None` on overflow.
     pub(crate) fn nodes(&self, level: usize) -> Option<u32> {
         let factors = self.parents[..level].iter().chain(&self.children[level..]);
         factors.copied().try_fold(1u32, u32::checked_mul)
     }
 
-    /// The digits of a node's number, the first running fastest: parents' numbers up to its level, children's above.
+    /// The digits of a node's number, the first varying fastest: parents' numbers up to its level, children's numbers above.
     fn label(&self, level: usize, mut place: u32) -> Label {
         let size = |at: usize| if at < level { self.parents[at] } else { self.children[at] };
         let mut label = [0; MOST_LEVELS];
@@ -53,10 +53,10 @@ impl Shape {
 #[derive(Clone, Debug)]
 pub(crate) struct FatTree {
     pub shape: Shape,
-    /// For each level but the highest, each node, and each of its ports upwards (parent and cable): the links up and down.
+    /// For each level except the highest, each node, and each of its upward ports (parent and cable): the links up and down.
     pub cables: Vec<Vec<Vec<(LinkId, LinkId)>>>,
     pub loopbacks: Vec<LinkId>,
-    /// By level and place.
+    /// The limiters by level and place.
     pub limiters: Vec<Vec<LinkId>>,
 }
 
@@ -71,7 +71,7 @@ impl FatTree {
         let limiter =
             |level: usize, place: u32| self.limiters.get(level).map(|limiters| limiters[place as usize]);
         let (mut level, mut place) = (0, from);
-        // A node of level 0 has none below it, not even itself.
+        // A node of level 0 has no node below it, not even itself.
         while level == 0 || label[level..] != goal[level..] {
             let divided = shape.parents[..level].iter().fold(to, |number, parents| number / parents);
             let port = divided % (shape.parents[level] * shape.cables[level]);
@@ -82,8 +82,8 @@ impl FatTree {
             place = shape.place(level, &label);
         }
         while level > 0 {
-            // The first port that leads to the goal, from that of the source's cable on. As in SimGrid, ports are counted on
-            // at the levels below from there, as long as there are that many.
+            // Take the first port that leads to the goal, starting at the port of the source's cable. As in SimGrid, at lower
+            // levels the search continues from that port number, as long as that level has so many ports.
             let mut port = from % shape.cables[level - 1] * shape.children[level - 1];
             while level > 0 && port < shape.children[level - 1] * shape.cables[level - 1] {
                 if port % shape.children[level - 1] == goal[level - 1] {

@@ -1,30 +1,30 @@
 //! Shortest ways in a graph of routes: Floyd's table of all pairs, and Dijkstra's search for one pair.
 //!
-//! The length of a way is its number of links. Among ways of one length both take the one that SimGrid takes: Floyd looks
-//! at middle, first and last members in the order of the file; Dijkstra takes members in the order in which routes first
-//! name them. Invariant: neither panics, whatever the graph.
+//! The length of a way is its number of links. Among ways of equal length both choose the way that SimGrid chooses: Floyd tries
+//! middle, first and last members in the order of the file; Dijkstra takes members in the order in which routes first name them.
+//! Invariant: neither panics on any graph.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use super::Way;
 
-/// The most members of a zone with Floyd routing: its table has the square of that, and takes the cube to make.
+/// The most members of a zone with Floyd routing: the table is quadratic in this number, the time to compute it cubic.
 pub(crate) const MOST_FLOYD: usize = 1024;
 /// The most entries of all tables of a platform.
 pub(crate) const MOST_FLOYD_PAIRS: usize = 4 << 20;
 
-/// All shortest ways, made at once.
+/// All shortest ways, computed at once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Floyd {
     ways: BTreeMap<(u32, u32), Way>,
     members: usize,
-    /// For each pair the member before the last on the way; itself none where there is no way.
+    /// For each pair the last but one member on the way; `None` if there is no way.
     before: Vec<Option<u32>>,
 }
 
 impl Floyd {
-    /// The table of so many members; `loopbacks` says whether members without a way to themselves have the loopback.
+    /// The table for `members` members; `loopbacks` says whether members without a way to themselves use the loopback.
     pub(crate) fn new(ways: BTreeMap<(u32, u32), Way>, members: usize, loopbacks: bool) -> Self {
         assert!(members <= MOST_FLOYD, "the reader refuses larger zones");
         let mut before = vec![None; members * members];
@@ -70,7 +70,7 @@ impl Floyd {
             if current == from {
                 break;
             }
-            // A table of shortest ways has no circle; one through a member without a way to itself could be none.
+            // A way in a table of shortest ways has no cycle, except possibly through a member without a way to itself.
             if found.len() > self.members {
                 return None;
             }
@@ -80,10 +80,10 @@ impl Floyd {
     }
 }
 
-/// The routes of a zone, searched for each pair.
+/// The routes of a zone; each pair is searched when it is needed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
-    /// Members by the order in which routes first name them, and the reverse.
+    /// The number of each member, in the order in which routes first name members, and the reverse.
     number: BTreeMap<u32, usize>,
     ranks: Vec<u32>,
     /// For each number the ways that start there, in the order of the file.
@@ -91,7 +91,7 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// The graph of these ways, in the order of the file.
+    /// The graph of these ways, which are in the order of the file.
     pub(crate) fn new(ways: impl IntoIterator<Item = ((u32, u32), Way)>) -> Self {
         let mut graph = Self::default();
         for ((from, to), way) in ways {

@@ -1,7 +1,7 @@
-//! Stars: every member has links up to the centre and links down from it.
+//! Stars: every member has links up to the centre, and links down from the centre.
 //!
-//! Flat clusters are stars, their backbone the last link up and the first down of every host. Invariant: a link that is
-//! both on the way up and on the way down is on the route once, as a backbone is.
+//! Flat clusters are stars; their backbone is the last link up and the first link down of every host. Invariant: a link that is
+//! both on the way up and on the way down, such as a backbone, is on the route once.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +19,11 @@ pub(crate) struct Spoke {
     pub down: Part,
 }
 
-/// The spokes by rank; members without one are in the centre.
+/// The spokes by rank; a member without a spoke is in the centre.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Star {
     pub spokes: Vec<Spoke>,
-    /// The routes of members to themselves, where these are not up and down.
+    /// The routes from members to themselves, if they are not simply up and down.
     pub loopbacks: BTreeMap<u32, Vec<LinkId>>,
 }
 

@@ -1,8 +1,8 @@
-//! Tori: hosts on a grid of any number of dimensions that wraps around, each linked to its next in every dimension.
+//! Tori: hosts on a wrap-around grid with any number of dimensions, each linked to its neighbours in every dimension.
 //!
-//! A route takes the dimensions one after the other, in each the shorter direction. With a limiter every host on the way
-//! adds its limiter before its link, the last one at the end. Invariant: hosts are ranks from 0 on, the first dimension
-//! running fastest.
+//! A route takes one dimension after the other, in each the shorter direction. If there are limiters, every host on the way adds
+//! its limiter before its link, the last host at the end. Invariant: hosts are ranks from 0 on, the first dimension varying
+//! fastest.
 
 use crate::platform::LinkId;
 
@@ -10,7 +10,7 @@ use crate::platform::LinkId;
 #[derive(Clone, Debug)]
 pub(crate) struct Torus {
     pub dimensions: Vec<u32>,
-    /// For each host and dimension the links to the next host and back, which are one where links are not split.
+    /// For each host and dimension the links to the next host and back; both are the same link unless links are split.
     pub next: Vec<Vec<(LinkId, LinkId)>>,
     pub loopbacks: Vec<LinkId>,
     pub limiters: Vec<LinkId>,
@@ -26,7 +26,7 @@ impl Torus {
         for (dimension, &size) in self.dimensions.iter().enumerate() {
             let place = |host: u32| host / stride % size;
             let (start, goal) = (place(from), place(to));
-            // Upwards without the wrap, or upwards through it.
+            // Upwards without wrapping around, or upwards with it.
             let up = (goal > start && goal <= start + size / 2)
                 || (start > size / 2 && (start + size / 2) % size >= goal);
             while place(current) != goal {
@@ -46,7 +46,7 @@ impl Torus {
     }
 }
 
-/// The host after this one, which has place `at` in a dimension.
+/// The next host in a dimension, in which this host has place `at`.
 pub(crate) fn next(host: u32, at: u32, stride: u32, size: u32) -> u32 {
     if at == size - 1 { host - (size - 1) * stride } else { host + stride }
 }

@@ -1,8 +1,8 @@
-//! The links and flows of a solver, by places in arrays, and the changes that they go through between solutions.
+//! The links and flows of a solver, stored in arrays, and the changes made to them between solutions.
 //!
-//! A flow is in a **slot**, which the caller chooses and may give to another flow later. Invariants: a link knows its flows
-//! in the order of their numbers, whatever their slots, as sums are rounded in that order; every link with a change since
-//! the last solution is among the changed ones, once; what was stopped before [`Shares::restart`] stays as it is.
+//! A flow is in a **slot**, which the caller chooses and may later reuse for another flow. Invariants: a link lists its flows in
+//! the order of their numbers, whatever their slots, because sums are rounded in that order; every link that has changed since the
+//! last solution is in `changed` once; stops before [`Shares::restart`] remain valid.
 
 use smallvec::SmallVec;
 
@@ -15,45 +15,44 @@ pub(super) struct User {
     pub number: u32,
     pub slot: u32,
     pub weight: f64,
-    /// What it uses of the link at level 1: its weight, divided by its penalty.
+    /// How much of the link it uses at level 1: its weight divided by its penalty.
     pub share: f64,
 }
 
-/// A link, in two lines of a cache: most links have few flows at a time, and of those with few it is a random one that is
-/// looked at next.
+/// A link, in two cache lines. Most links have few flows at a time, and then the next link looked at is a random one.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Link {
     pub capacity: f64,
-    /// In seconds; of no meaning for sharing, but code that starts a flow looks both up.
+    /// In seconds; not used for sharing, but code that starts a flow needs both.
     pub latency: f64,
     pub sharing: Sharing,
     pub(super) changed: bool,
-    /// The number of the solution that has last looked at it.
+    /// The number of the last solution that examined it.
     pub(super) seen: u64,
     pub(super) users: SmallVec<[User; 2]>,
-    /// The levels, ascending, at which it would have stopped its flows, as far as was known when each was found.
+    /// The levels, ascending, at which it would have stopped its flows, each as known when it was computed.
     pub(super) levels: SmallVec<[f64; 2]>,
-    /// Where it has stopped its flows.
+    /// The stop at which it has stopped its flows.
     pub(super) stop: Key,
 }
 
-/// What links look up of a flow.
+/// The part of a flow that links look up.
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
-    /// Where it was stopped.
+    /// The stop at which it was stopped.
     pub stop: Key,
     pub rate: f64,
     pub penalty: f64,
 }
 
-/// What else is known of a flow.
+/// The rest of a flow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Terms {
     pub number: u32,
     pub bound: f64,
     pub links: Vec<(u32, f64)>,
-    /// The number of the solution that has last looked at it.
+    /// The number of the last solution that examined it.
     pub seen: u64,
 }
 
@@ -64,10 +63,10 @@ pub(crate) struct Shares {
     /// By slot.
     pub(super) flows: Vec<Flow>,
     pub(super) terms: Vec<Terms>,
-    /// Links with a change since the last solution, and flows that are on no link.
+    /// Links that have changed since the last solution, and new flows without links.
     pub(super) changed: Vec<u32>,
     pub(super) alone: Vec<u32>,
-    /// No flow that was stopped before is concerned by changes of flows since the last solution.
+    /// No change of a flow since the last solution affects flows that stopped before this.
     pub(super) restart: Key,
     pub(super) solutions: u64,
     pub(super) work: super::solution::Work,
@@ -89,7 +88,7 @@ impl Default for Shares {
 }
 
 impl Shares {
-    /// Adds a link with a capacity above 0, and says its number: the first is 0.
+    /// Adds a link with a capacity above 0, and returns its number: the first is 0.
     pub(crate) fn add_link(&mut self, capacity: f64, latency: f64, sharing: Sharing) -> usize {
         assert!(capacity.is_finite() && capacity > 0.0, "a capacity is finite and positive: {capacity}");
         let (users, levels) = (SmallVec::new(), SmallVec::new());
@@ -130,8 +129,8 @@ impl Shares {
         }
     }
 
-    /// Adds a flow in a slot that none is in, under a number that none has, with its penalty and bound (above 0, the bound
-    /// may be infinite) and the links it is on, each once, with their weights above 0.
+    /// Adds a flow in a free slot under an unused number, with its penalty and bound (above 0, the bound may be infinite) and the
+    /// links it uses, each once, with their weights above 0.
     pub(crate) fn insert(&mut self, slot: u32, number: u32, penalty: f64, bound: f64, links: &[(u32, f64)]) {
         check(penalty, bound);
         let place = slot as usize;
@@ -147,7 +146,7 @@ impl Shares {
         for &(link, weight) in links {
             assert!(weight > 0.0, "a weight is positive: {weight}");
             let users = &mut self.links[link as usize].users;
-            // Most flows are newer than all others.
+            // Most new flows have the highest number.
             let later = users.iter().rev().take_while(|user| user.number > number).count();
             let at = users.len() - later;
             assert!(at == 0 || users[at - 1].number < number, "a flow is on a link once");
@@ -160,7 +159,7 @@ impl Shares {
         self.restart = self.restart.min(flow_key(bound * penalty, slot));
     }
 
-    /// Takes out the flow in a slot.
+    /// Removes the flow in a slot.
     pub(crate) fn remove(&mut self, slot: u32) {
         let Terms { number, ref mut links, .. } = self.terms[slot as usize];
         let links = std::mem::take(links);

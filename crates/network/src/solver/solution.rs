@@ -1,14 +1,14 @@
-//! How rates are found: what stops flows, in the order of levels, from the first stop on that a change may concern.
+//! The algorithm for rates: handles what stops flows in the order of levels, starting from the first stop that a change may affect.
 //!
-//! A link finds the level at which it stops its flows in steps. The first supposes that all its flows go on. When the lowest
-//! level of all is a link's, it looks again: flows that have stopped below it leave more to the others, so the level may be
-//! higher by now, and the link waits for that; else it stops its flows there. So the **levels** that a link goes through
-//! follow from where its own flows stop, and from nothing else.
+//! A link finds the level at which it stops its flows in several steps. At first it assumes that none of its flows is stopped
+//! elsewhere. When the lowest level of all is that of a link, the link recomputes its level: flows that were stopped below it leave
+//! more capacity to the others, so its level may now be higher, and then the link waits for the new level; otherwise it stops its
+//! flows there. So the **levels** of a link depend only on where its own flows stop.
 //!
-//! This is why a solution need not begin at the start: up to the first stop that differs, flows stop where they stopped in
-//! the last one, and links go through the same levels. That stop is one of a flow that was changed, or of a link whose flows
-//! were: where it stopped them in the last solution, or where it would now if none of its flows stopped elsewhere than
-//! before. Invariant: the rates are, to the bit, those of a solution that begins at the start.
+//! This is why a solution need not start from scratch: up to the first stop that differs, flows stop where they stopped in the last
+//! solution, and links have the same levels. That first stop belongs to a changed flow, or to a link whose flows have changed: it
+//! is where the link stopped them in the last solution, or where it would stop them now if its other flows stopped where they did
+//! before. Invariant: the rates are bit-identical to those of a solution from scratch.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,22 +16,22 @@ use std::collections::BinaryHeap;
 use super::shares::{Link, Shares};
 use crate::platform::Sharing;
 
-/// A stop; in the order of levels, flows before links.
+/// A stop; ordered by level, at equal levels flows before links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
-    /// The bits of the level: levels are not negative, and the bits of such numbers have their order.
+    /// The bits of the level: levels are not negative, so their bit patterns sort like the levels.
     level: u64,
     /// The slot of a flow, or [`LINKS`] and the number of a link.
     what: u64,
 }
 
-/// Before all stops, and after them.
+/// Before all stops, and after all stops.
 pub(super) const START: Key = Key { level: 0, what: 0 };
 pub(super) const NEVER: Key = Key { level: u64::MAX, what: u64::MAX };
 
 const LINKS: u64 = 1 << 32;
 
-/// A stop as one number of the same order, for the heap, which compares without a branch; the least is the greatest.
+/// A stop as one number with the same order, compared without a branch; reversed, because the heap returns the greatest first.
 type Wide = Reverse<u128>;
 
 impl Key {
@@ -52,10 +52,10 @@ fn link_key(level: f64, link: u32) -> Key {
     Key { level: level.to_bits(), what: LINKS | u64::from(link) }
 }
 
-/// What a solution works with, kept for the next one.
+/// The working memory of solutions, kept for reuse.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
-    /// Links to look at, links that were looked at, and flows.
+    /// Links to examine, links examined, and flows examined.
     open: Vec<u32>,
     links: Vec<u32>,
     flows: Vec<u32>,
@@ -63,12 +63,12 @@ pub(super) struct Work {
 }
 
 impl Shares {
-    /// The slots of the flows that the last solution looked at; the rates of all others are what they were.
+    /// The slots of the flows that the last solution examined; the rates of all others are unchanged.
     pub(crate) fn solved(&self) -> &[u32] {
         &self.work.flows
     }
 
-    /// Finds rates where something has changed since the last time.
+    /// Updates the rates after changes since the last solution.
     pub(crate) fn solve(&mut self) {
         self.solutions += 1;
         let mut work = std::mem::take(&mut self.work);
@@ -81,7 +81,7 @@ impl Shares {
         }
         std::mem::swap(&mut work.open, &mut changed);
         self.connect(restart, &mut work);
-        // Empty by now, with memory for the next changes.
+        // The vector is now empty; keep its memory for the next changes.
         self.changed = changed;
         self.changed.clear();
         let mut stops = std::mem::take(&mut work.stops).into_vec();
@@ -89,7 +89,7 @@ impl Shares {
         for &number in &work.links {
             let link = &mut self.links[number as usize];
             let at = link.levels.partition_point(|level| link_key(*level, number) < restart);
-            // None is left where all flows stop before.
+            // There is no level left if all of the link's flows stop before `restart`.
             if let Some(level) = link.levels.get(at) {
                 stops.push(link_key(*level, number).wide());
                 link.levels.truncate(at + 1);
@@ -108,8 +108,8 @@ impl Shares {
         self.work = work;
     }
 
-    /// Finds the levels of a changed link from the start up to `first`, or to where it stops its flows if these stop
-    /// elsewhere where they did; gives back the first stop that may differ.
+    /// Recomputes the levels of a changed link from the start, up to `first` or to the level where the link stops its flows if its
+    /// other flows stop as before. Returns the first stop that may differ.
     fn retrace(&mut self, number: u32, first: Key) -> Key {
         let link = &mut self.links[number as usize];
         link.changed = false;
@@ -129,8 +129,8 @@ impl Shares {
         }
     }
 
-    /// The links and flows that the links in `work.open` connect, by flows that were not stopped before `restart`; these go
-    /// on again.
+    /// Collects the links and flows connected to the links in `work.open` by flows that did not stop before `restart`; these flows
+    /// are no longer stopped.
     fn connect(&mut self, restart: Key, work: &mut Work) {
         while let Some(number) = work.open.pop() {
             let link = &mut self.links[number as usize];
@@ -153,8 +153,8 @@ impl Shares {
         }
     }
 
-    /// The level at which a link stops its flows, where those that were stopped before `before` have their rates; `None`
-    /// where no other is left.
+    /// The level at which a link stops its flows, if the flows that stopped before `before` keep their rates; `None` if no other
+    /// flow is left.
     fn level(&self, link: u32, before: Key) -> Option<f64> {
         let Link { capacity, sharing, users, .. } = &self.links[link as usize];
         let flow = |slot: u32| &self.flows[slot as usize];
@@ -170,7 +170,7 @@ impl Shares {
                 }
                 (usage > 0.0).then(|| left / usage)
             }
-            // Not by way of rates: a flow whose bound is the capacity has this very level as its own, and comes first.
+            // Not computed from rates: a flow whose bound equals the capacity has exactly this level, and stops first.
             Sharing::FatPipe => {
                 let open = users.iter().map(|user| (user.weight, flow(user.slot)));
                 let open = open.filter(|(_, flow)| flow.stop >= before);
@@ -179,7 +179,7 @@ impl Shares {
         }
     }
 
-    /// Stops all flows that go on, of which there are so many, in the order of `stops`.
+    /// Stops the `open` flows that are not stopped yet, in the order of `stops`.
     fn stop_all(&mut self, stops: &mut BinaryHeap<Wide>, mut open: usize) {
         while open > 0 {
             let Some(key) = stops.pop().map(Key::narrow) else { break };
@@ -195,7 +195,7 @@ impl Shares {
             let (number, mut level) = (key.what as u32, f64::from_bits(key.level));
             let Some(now) = self.level(number, NEVER) else { continue };
             let link = &mut self.links[number as usize];
-            // Rounding may find a level just below the one that was reached.
+            // Because of rounding the new level may be just below the one already reached.
             if now > level {
                 level = now;
                 link.levels.push(level);

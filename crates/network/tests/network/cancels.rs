@@ -1,5 +1,5 @@
-//! Transfers that are cancelled: they end without being told, and the others go on as if they had never been there from
-//! then on. Compared with a definition that finds all rates again at every change.
+//! Cancelled transfers end without a report, and from then on the others continue as if the cancelled ones had never existed.
+//! Compared with a definition that recomputes all rates at every change.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use proptest::prelude::*;
 
 use crate::file;
 
-/// How near times are that were computed with bytes brought up to date at different times.
+/// Tolerance for times computed from bytes that were updated at different times.
 const NEAR: f64 = 1e-9;
-/// Later than all ends.
+/// A time after all ends.
 const END: f64 = 1e4;
 
-/// What is done to a network.
+/// An action on a network.
 #[derive(Clone, Debug)]
 enum Act {
-    /// From where to where, and how many bytes; hosts are counted around.
+    /// The source, the destination and the number of bytes; host numbers wrap around.
     Start(u32, u32, f64),
-    /// Which of those that have started, counted around.
+    /// The number of a started transfer; it wraps around.
     Cancel(u32),
 }
 
-/// Acts, each so many seconds after the one before.
+/// Actions, each with the seconds since the one before.
 type Acts = Vec<(f64, Act)>;
 
 fn acts() -> impl Strategy<Value = Acts> {
@@ -33,8 +33,7 @@ fn acts() -> impl Strategy<Value = Acts> {
     vec((prop_oneof![Just(0.0), 0.0..0.02, 0.0..3.0], act), 1..40)
 }
 
-/// What has ended when all is over, and how many transfers were started; `stops` are other times at which the network is
-/// advanced.
+/// The ends of all transfers, and the number of transfers started; the network is also advanced at the times `stops`.
 fn run(network: &mut dyn Network, hosts: u32, acts: &Acts, stops: &[f64]) -> (Vec<Ended>, u32) {
     let (mut ended, mut started, mut at) = (Vec::new(), 0, 0.0);
     let mut stops = stops.to_vec();
@@ -71,8 +70,8 @@ struct Plain {
     flows_at: f64,
 }
 
-/// The flow-level model by its definition, on a platform of shared links that do not change: at every change all rates are
-/// found by a solver that has never solved anything else, and all transfers are brought up to date.
+/// The definition of the flow-level model, on a platform of shared links that do not change: at every change a new solver computes
+/// all rates, and all transfers are updated.
 struct Definition<'p> {
     platform: &'p Platform,
     model: FlowModel,
@@ -94,7 +93,7 @@ impl Definition<'_> {
         true
     }
 
-    /// The rates of those that flow.
+    /// The rates of the flowing transfers.
     fn rates(&self) -> BTreeMap<usize, f64> {
         let (mut solver, links) = (Solver::default(), self.platform.links());
         links.iter().for_each(|link| _ = solver.add_link(link.bandwidth, link.sharing));
@@ -112,7 +111,7 @@ impl Definition<'_> {
         flowing().map(|(number, _)| (*number, solver.rate(*number) * self.model.bandwidth_factor)).collect()
     }
 
-    /// Goes on to a time, and notes who ends on the way.
+    /// Advances to a time, and records the ends on the way.
     fn advance(&mut self, to: f64, ends: &mut BTreeMap<usize, f64>) {
         loop {
             let rates = self.rates();
@@ -139,7 +138,7 @@ impl Definition<'_> {
         }
     }
 
-    /// When those end that are not cancelled before.
+    /// The ends of all transfers that are not cancelled before.
     fn run(mut self, acts: &Acts) -> BTreeMap<usize, f64> {
         let (mut ends, mut started, mut at) = (BTreeMap::new(), 0, 0.0);
         let hosts = self.platform.hosts().len() as u32;
@@ -217,7 +216,7 @@ proptest! {
             let hosts = platform.hosts().len() as u32;
             let flows = || Flows::new(&platform, FlowModel::CM02);
             let (whole, _) = run(&mut flows(), hosts, &acts, &[]);
-            // A second network, in which those that have ended are cancelled between the acts; and all at the end.
+            // In a second network, transfers that have ended are cancelled between the actions, and all transfers at the end.
             let (mut network, mut ended, mut at, mut started) = (flows(), Vec::new(), 0.0, 0);
             for (place, (after, act)) in acts.iter().enumerate() {
                 at += after;
@@ -277,7 +276,7 @@ fn a_cancelled_transfer_leaves_its_bandwidth_to_the_others() {
     let (one, other) = (start(&mut network), start(&mut network));
     assert_eq!(network.advance(1.0), []);
     network.cancel(one);
-    // 5 MB are left, at the whole bandwidth from now on.
+    // 5 MB are left; from now on they flow at the whole bandwidth.
     assert_eq!(network.next(), Some(1.5));
     network.cancel(other);
     assert_eq!(network.next(), None);

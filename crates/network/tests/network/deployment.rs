@@ -1,4 +1,4 @@
-//! Deployments: what is read of them, and what is refused with its place.
+//! Deployments: what is read from them, and mistakes refused with their places.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn both_spellings_are_read_with_all_that_they_say() {
     assert_eq!(master.properties["class"], "batch");
     assert_eq!((worker.host, worker.arguments.len()), (host(&platform, "rack-7.lab"), 0));
     assert_eq!((worker.start, worker.kill, worker.on_failure), (1.5, Some(100.0), OnFailure::Die));
-    // Times below 0 are none.
+    // Negative times mean none.
     assert_eq!((last.start, last.kill, last.on_failure), (0.0, None, OnFailure::Die));
 }
 
@@ -47,7 +47,7 @@ fn mistakes_are_told_with_their_place() {
         "\"g0\"",
         "d.xml:2:14: there is no host `g0`; allowed: a host of the platform, such as f0, f1, d0, d1, d2",
     );
-    // A router is no host.
+    // A router is not a host.
     refused(
         "\"f0\"",
         "\"fr\"",

@@ -1,4 +1,4 @@
-//! What SimGrid itself computes on its example platforms, if they are at hand: every row to 1e-4.
+//! SimGrid's own results on its example platforms, if available: every row agrees to 1e-4.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use paceline_network::{FlowModel, Flows, Network, Platform, read};
 
-/// Platform files with SimGrid's times for them: in `$PACELINE_DATA`, else beside the project.
+/// The folder with platform files and SimGrid's times for them: in `$PACELINE_DATA`, else beside the project.
 fn folder() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let folder = std::env::var_os("PACELINE_DATA").map_or(beside, PathBuf::from).join("platforms");
@@ -24,7 +24,7 @@ struct Row {
     seconds: f64,
 }
 
-/// When each of some transfers ends that start together.
+/// When each of some transfers ends if all start together.
 fn ends(platform: &Platform, model: FlowModel, rows: &[&Row]) -> Vec<f64> {
     let mut network = Flows::new(platform, model);
     for row in rows {

@@ -1,4 +1,4 @@
-//! Clusters and profiles that cannot be, and files that would grow beyond measure: refused before they do.
+//! Impossible clusters and profiles, and files that would need too much memory: refused before they do.
 
 use crate::refused::{BASE, CLUSTER, mistake, refused};
 use crate::{attempt, platform};
@@ -82,7 +82,7 @@ fn files_that_would_grow_beyond_measure() {
         "2:1046: 250001 hosts, for each of which the file has 1020 bytes; allowed: at most 134217728 bytes for the \
          hosts of all clusters together",
     );
-    // Many clusters that are each within the limit are not, together.
+    // Each of these clusters is within the limit, but all together are not.
     let mut clusters = "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">".to_owned();
     for number in 0..30 {
         let id = format!("id=\"c{number}\" prefix=\"{number}{long}\" suffix=\"\" radical=\"0-5999\"");
@@ -120,7 +120,7 @@ fn profiles_that_cannot_be_had_or_used() {
         &file("nowhere.trace"),
         "5:65: the profile nowhere.trace cannot be read: there is none; allowed: a text file, sought beside the platform file",
     );
-    // A mistake in the profile itself is told with its own place.
+    // A mistake in the profile itself is reported with its place in the profile.
     let text = BASE.replace("latency=\"1ms\"", &file("state.trace"));
     let mistake = attempt(&text).expect_err("0 is no bandwidth");
     assert_eq!(

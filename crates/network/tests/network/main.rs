@@ -27,7 +27,7 @@ pub fn attempt(text: &str) -> Result<Platform, ReadError> {
     read("demo.xml", text, &mut other)
 }
 
-/// Reads a text that is sound.
+/// Reads a valid text.
 pub fn platform(text: &str) -> Platform {
     attempt(text).unwrap_or_else(|mistake| panic!("{mistake}"))
 }
@@ -37,7 +37,7 @@ pub fn file(name: &str) -> Platform {
     platform(&fs::read_to_string(folder().join(name)).expect("the file is there"))
 }
 
-/// The host of a name.
+/// The host with this name.
 pub fn host(platform: &Platform, name: &str) -> HostId {
     platform.host(name).unwrap_or_else(|| panic!("a host {name}"))
 }

@@ -1,4 +1,4 @@
-//! Profiles: what they say of links changes transfers when it happens.
+//! Profiles of links affect transfers at the times they give.
 
 use paceline_network::{Ended, FlowModel, Flows, Network};
 
@@ -20,7 +20,7 @@ fn profile(kind: &str, text: &str) -> String {
     format!(r#"<trace id="t">{text}</trace><trace_connect kind="{kind}" trace="t" element="there"/>"#)
 }
 
-/// How transfers from a to b end that start at these times with so many bytes: in the order of their starts.
+/// The ends of transfers from a to b that start at these times with this many bytes, in the order of their starts.
 fn ends(text: &str, starts: &[(f64, f64)]) -> Vec<Ended> {
     let platform = platform(text);
     let mut network = Flows::new(&platform, FlowModel::CM02);
@@ -49,7 +49,7 @@ fn a_bandwidth_changes_while_bytes_flow() {
     let text = wires("0", &profile("BANDWIDTH", "5 5e6"));
     // 50 MB in 5 s, then 50 MB in 10 s.
     assert_ends(&ends(&text, &[(0.0, 100e6)]), &[(15.0, true)]);
-    // From 2 s to 5 s two share 10 MB/s, then 5 MB/s until the second has its 20 MB.
+    // From 2 s to 5 s two transfers share 10 MB/s, then 5 MB/s until the second has its 20 MB.
     assert_ends(&ends(&text, &[(0.0, 100e6), (2.0, 20e6)]), &[(19.0, true), (7.0, true)]);
 }
 
@@ -61,7 +61,7 @@ fn a_transfer_is_never_faster_than_its_route_was_at_its_start() {
 
 #[test]
 fn a_bandwidth_comes_back_with_every_period() {
-    // 1 s at 10 MB/s and 1 s at 5 MB/s, again and again.
+    // 1 s at 10 MB/s and 1 s at 5 MB/s, repeated.
     let text = wires("0", &profile("BANDWIDTH", "PERIODICITY 2\n0 10e6\n1 5e6"));
     assert_ends(&ends(&text, &[(0.0, 40e6)]), &[(5.0, true)]);
     assert_ends(&ends(&text, &[(4.5, 12.5e6)]), &[(6.25, true)]);
@@ -72,7 +72,7 @@ fn a_latency_is_that_of_the_start_and_bounds_the_rate_of_all() {
     let text = wires("100ms", &profile("LATENCY", "1 0.5"));
     assert_ends(
         &ends(&text, &[(0.0, 1e6), (2.0, 4_194_304.0)]),
-        // Then at most a window of 4194304 bytes in two latencies.
+        // After the change, at most one window of 4194304 bytes in two latencies.
         &[(0.2, true), (3.5, true)],
     );
     // 8 MB until the change, and 4194304 bytes in the second after it.
@@ -132,7 +132,7 @@ fn what_ends_at_one_time_ends_in_the_order_of_the_starts() {
     let platform =
         platform(&wires("0", &(r#"<trace id="t">3 0</trace>"#.to_owned() + &off("there") + &off("back"))));
     let (a, b) = (host(&platform, "a"), host(&platform, "b"));
-    // Without acknowledgements on the link of the way back each is on one link, and the first link has the second transfer.
+    // Without acknowledgements on the way back each transfer uses one link; the first link carries the second transfer.
     let mut network = Flows::new(&platform, FlowModel { cross_traffic: 0.0, ..FlowModel::CM02 });
     let started =
         [network.start(b, a, 1e9), network.start(a, b, 1e9)].map(|start| start.expect("there is a route"));

@@ -1,4 +1,4 @@
-//! What is wrong with a platform file is told in one message: the place, what is wrong, and what is allowed.
+//! A mistake in a platform file gives one message: the place, the problem, and what is allowed.
 
 use crate::{attempt, platform};
 
@@ -29,14 +29,14 @@ pub const CLUSTER: &str = r#"<platform version="4.1">
 </platform>
 "#;
 
-/// A text that must be refused, with the message after the file's name.
+/// Checks that a text is refused with this message (without the file's name).
 #[track_caller]
 pub fn refused(text: &str, message: &str) {
     let mistake = attempt(text).expect_err(text);
     assert_eq!(mistake.to_string(), format!("demo.xml:{message}"));
 }
 
-/// A mistake made by replacing `from` with `to`, where it first stands.
+/// Replaces the first `from` with `to`, and checks that the text is refused with this message.
 #[track_caller]
 pub fn mistake(sound: &str, from: &str, to: &str, message: &str) {
     assert!(sound.contains(from), "{from:?} is in the file");
@@ -106,7 +106,7 @@ fn names_that_are_there_twice() {
     let names = "names that nothing else has";
     mistake(BASE, "\"b\"", "\"a\"", &format!("4:11: {second} `a`; allowed: {names}"));
     mistake(BASE, "\"a\"", "\"world\"", &format!("3:11: {second} `world`; allowed: {names}"));
-    // Zones cannot go round in a circle: a zone within itself has its name twice.
+    // A zone cannot contain itself: its name would be given twice.
     mistake(ZONES, "id=\"q\"", "id=\"world\"", &format!("4:11: {second} `world`; allowed: {names}"));
     mistake(CLUSTER, "0-7", "0-7,3", &format!("2:47: {second} `n3`; allowed: {names}"));
     let links = "allowed: names that no other link has";

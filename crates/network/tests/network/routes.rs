@@ -1,4 +1,4 @@
-//! Routes: through zones within zones, over bypasses, the shortest in graphs, and what there is none of.
+//! Routes: through nested zones, over bypasses, shortest ways in graphs, and missing routes.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +17,9 @@ fn routes_lead_through_gateways_and_bypasses() {
     let zones = file("zones.xml");
     for (from, to, wanted) in [
         ("f0", "f1", &["f01"][..]),
-        // The bypass of zones, with the ways to its gateways.
+        // The bypass between zones, with the ways to its gateways.
         ("f0", "d0", &["f01", "jump", "d12", "d01_DOWN"]),
-        // It is for one direction.
+        // The bypass applies in one direction only.
         ("d0", "f0", &["d01_UP", "fd", "f1r", "f01"]),
         ("d1", "f1", &["fd", "f1r"]),
         ("d0", "d2", &["d01_UP", "d12"]),
@@ -29,7 +29,7 @@ fn routes_lead_through_gateways_and_bypasses() {
         ("i1", "i0", &["short"]),
         ("i1", "s0", &["short", "ni", "middle", "spoke_DOWN"]),
         ("s0", "i1", &["spoke_UP", "middle", "ni", "i01"]),
-        // To itself: a route that the file has, the loopback, and in a star up and down.
+        // From a host to itself: a route given in the file, the loopback, and in a star up and down.
         ("d1", "d1", &["self"]),
         ("i0", "i0", &["__loopback__"]),
         ("f0", "f0", &["__loopback__"]),
@@ -63,7 +63,7 @@ fn a_way_to_a_gateway_that_leads_over_itself_is_a_loop() {
             </zone></platform>"#
         )
     };
-    // The gateway of the first zone is in the second: the way there is over the bypass itself.
+    // The gateway of the first zone is in the second: the way to it leads over the bypass itself.
     let circle = platform(&text("gw_src=\"q1\" gw_dst=\"q2\""));
     let error = circle.route(host(&circle, "p1"), host(&circle, "q2")).expect_err("there is no end");
     assert_eq!(error, RouteError::Loop { from: "p1".into(), to: "q2".into() });
@@ -75,7 +75,7 @@ fn a_way_to_a_gateway_that_leads_over_itself_is_a_loop() {
     assert_eq!(between(&sound, "p1", "q2"), ["wire"]);
 }
 
-/// A zone of so many hosts with the routes of a graph, each over as many links as it is long.
+/// A zone of `hosts` hosts with the routes of a graph; the number of links of a route is its length.
 fn graph(routing: &str, hosts: u32, edges: &BTreeMap<(u32, u32), u32>) -> Platform {
     let mut text = format!("<platform version=\"4.1\"><zone id=\"z\" routing=\"{routing}\">");
     for host in 0..hosts {
@@ -90,7 +90,7 @@ fn graph(routing: &str, hosts: u32, edges: &BTreeMap<(u32, u32), u32>) -> Platfo
     platform(&(text + "</zone></platform>"))
 }
 
-/// The lengths of shortest ways, by looking at all edges as often as there are hosts.
+/// The lengths of shortest ways, by relaxing all edges once for each host.
 fn lengths(hosts: u32, from: u32, edges: &BTreeMap<(u32, u32), u32>) -> BTreeMap<u32, u32> {
     let mut known = BTreeMap::from([(from, 0)]);
     for _ in 0..hosts {

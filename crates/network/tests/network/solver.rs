@@ -1,5 +1,4 @@
-//! The solver on random links and flows: it solves part of them again and yet comes to what solving all of them comes to,
-//! which is what its definition says.
+//! The solver on random links and flows: partial solutions are bit-identical to complete ones, and agree with the definition.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +7,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// How near numbers are that were computed in different orders.
+/// Tolerance for numbers computed in different orders.
 const NEAR: f64 = 1e-9;
 
 #[derive(Clone, Debug)]
@@ -24,7 +23,7 @@ struct System {
     flows: BTreeMap<usize, Flow>,
 }
 
-/// A change of a system; flows and links are counted around where there are fewer.
+/// A change of a system; numbers of flows and links wrap around.
 #[derive(Clone, Debug)]
 enum Change {
     Start(Flow),
@@ -34,7 +33,7 @@ enum Change {
 }
 
 impl System {
-    /// A solver that has never solved anything else.
+    /// A new solver for the current system.
     fn solver(&self) -> Solver {
         let mut solver = Solver::default();
         for (capacity, sharing) in &self.links {
@@ -87,11 +86,11 @@ impl System {
         })
     }
 
-    /// The rates by definition: of all that can stop flows what comes first stops its flows, until all have stopped.
+    /// The rates by definition: the lowest stop stops its flows; this is repeated until all flows are stopped.
     fn rates(&self) -> BTreeMap<usize, f64> {
         let mut rates: BTreeMap<usize, f64> = BTreeMap::new();
         loop {
-            // Bounds first: of equal levels the first is taken.
+            // Bounds first: at equal levels the first candidate is taken.
             let open = self.flows.iter().filter(|(number, _)| !rates.contains_key(number));
             let bounds = open.map(|(number, flow)| (flow.bound * flow.penalty, vec![*number], true));
             let full = (0..self.links.len()).filter_map(|link| {
@@ -118,7 +117,7 @@ impl System {
         }
     }
 
-    /// Checks the rates of a solver for what max-min sharing promises.
+    /// Checks a solver's rates for the properties of max-min sharing.
     fn check(&self, rate: impl Fn(usize) -> f64) -> Result<(), TestCaseError> {
         let used = |link: usize| {
             let rates = self.over(link).map(|(number, _, weight)| weight * rate(number));
@@ -151,7 +150,7 @@ impl System {
     }
 }
 
-/// Numbers of which many are equal: ties are where an order of solving shows.
+/// Numbers of which many are equal: ties reveal the order of solving.
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![select(vec![0.5, 1.0, 1.0, 2.0, 3.0, 10.0]), 0.01..100.0]
 }
@@ -167,7 +166,7 @@ fn sharing() -> impl Strategy<Value = Sharing> {
 fn flow() -> impl Strategy<Value = Flow> {
     let weight = prop_oneof![Just(1.0), Just(0.05), number()];
     (number(), bound(), btree_map(0usize..8, weight, 0..4)).prop_map(|(penalty, bound, links)| {
-        // A flow that nothing limits has no rate.
+        // A flow without any limit has no rate.
         let bound = if links.is_empty() { bound.min(7.0) } else { bound };
         Flow { penalty, bound, links: links.into_iter().collect() }
     })
@@ -215,7 +214,7 @@ proptest! {
         links in vec((0.5f64..20.0, sharing()), 4..12),
         flows in vec((flow(), any::<bool>(), any::<usize>()), 1..120),
     ) {
-        // Nothing but that: a change of a capacity makes the solver begin at the start.
+        // Only changes of flows: a change of a capacity makes the solver start from scratch.
         let mut system = System { links, flows: BTreeMap::new() };
         let mut solver = system.solver();
         for (number, (flow, is_start, which)) in flows.into_iter().enumerate() {
@@ -236,7 +235,7 @@ proptest! {
         far in vec(flow(), 1..6),
         capacity in number(),
     ) {
-        // Flows of one half are on the links 0 to 7, of the other on 8 to 15.
+        // Flows of one half use links 0 to 7, those of the other half links 8 to 15.
         let system = System { links: vec![(5.0, Sharing::Shared); 16], flows: BTreeMap::new() };
         let mut solver = system.solver();
         for (number, flow) in near.iter().enumerate() {
@@ -276,7 +275,7 @@ proptest! {
 
 #[test]
 fn flows_bounded_by_a_fat_pipe_do_not_stop_each_other() {
-    // Whatever the penalties are: a rounding in the level of the pipe must not let it come before the first bound.
+    // For any penalty: rounding of the pipe's level must not put it before the first bound.
     for thousandths in 1..2000 {
         let (capacity, penalty) = (125e6, f64::from(thousandths) * 1e-3);
         let mut solver = Solver::default();

@@ -1,10 +1,10 @@
-//! Clusters: how many links they have, how many are on a route, and that the way back is as long.
+//! Clusters: the number of their links, the number of links of a route, and that the way back is equally long.
 
 use paceline_network::{HostId, Platform};
 
 use crate::{links, platform};
 
-/// A cluster of so many hosts, with further attributes.
+/// A cluster with this many hosts and further attributes.
 fn cluster(hosts: u32, attributes: &str) -> Platform {
     let last = hosts - 1;
     platform(&format!(
@@ -13,7 +13,7 @@ fn cluster(hosts: u32, attributes: &str) -> Platform {
     ))
 }
 
-/// Every two hosts, and each with itself.
+/// All pairs of hosts, and each host with itself.
 fn pairs(platform: &Platform) -> impl Iterator<Item = (u32, u32)> {
     let hosts = platform.hosts().len() as u32;
     (0..hosts).flat_map(move |from| (0..hosts).map(move |to| (from, to)))
@@ -28,7 +28,7 @@ fn limiters(route: &[&str]) -> usize {
     route.iter().filter(|name| name.ends_with("_limiter")).count()
 }
 
-/// A route backwards, of every split link the other half.
+/// The reverse of a route, with the other half of every split link.
 fn back(route: &[&str]) -> Vec<String> {
     let half = |name: &&str| match (name.strip_suffix("_UP"), name.strip_suffix("_DOWN")) {
         (Some(name), _) => format!("{name}_DOWN"),
@@ -38,7 +38,7 @@ fn back(route: &[&str]) -> Vec<String> {
     route.iter().rev().map(half).collect()
 }
 
-/// The links of a platform but the loopback that each has.
+/// The number of links of a platform, without the loopback.
 fn count(platform: &Platform) -> usize {
     platform.links().len() - 1
 }
@@ -83,7 +83,7 @@ fn in_a_torus_a_route_is_as_long_as_the_rings_are_far() {
             }
             let there = route(&torus, from, to);
             assert_eq!(there.len(), hops, "{sizes:?}: from {from} to {to}: {there:?}");
-            // In one dimension without two ways of one length the way back is the same.
+            // In one dimension of odd size there are no two shortest ways, and the way back uses the same links.
             if sizes.len() == 1 && sizes[0] % 2 == 1 {
                 assert_eq!(back(&there), route(&torus, to, from), "{sizes:?}");
             }

@@ -1,4 +1,5 @@
-//! Transfers on platforms with every kind of zone, under changing links: each ends once, in order, whenever it is asked.
+//! Transfers on platforms with every kind of zone and changing links: each ends once, in order, at whatever times the network is
+//! advanced.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +9,11 @@ use proptest::prelude::*;
 
 use crate::file;
 
-/// A transfer: after how many seconds it starts, from where to where, and how many bytes it has.
+/// A transfer: its start in seconds, its source, its destination, and its number of bytes.
 type Start = (f64, u32, u32, f64);
 
-/// The ends of transfers, and how many of them started, when the network is also advanced at other times, which change
-/// nothing. Those without a route are left out.
+/// The ends of transfers, and the number of transfers started. The network is also advanced at other times, which must change
+/// nothing. Transfers without a route are left out.
 fn ends(platform: &Platform, model: FlowModel, starts: &[Start], others: &[f64]) -> (Vec<Ended>, usize) {
     let mut network = Flows::new(platform, model);
     let (mut found, mut started) = (Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! The reader under damaged input: it may refuse, it never panics, and what it refuses it can show.
+//! The reader on damaged input: it may refuse a text, with a place inside it, but never panics.
 
 use miette::{Diagnostic, SourceSpan};
 use paceline_kernel::{Rng, Time};
@@ -26,7 +26,7 @@ fn read(text: &str, overrides: &[String]) -> Result<(), ScenarioError> {
     run.finish()
 }
 
-/// Reads, and if it is refused, looks at every part of the message.
+/// Reads a text; if it is refused, checks every part of the message.
 fn look(text: &str, overrides: &[String]) {
     let Err(error) = read(text, overrides) else { return };
     assert!(!error.one_line().is_empty() && !error.allowed().is_empty() && !error.to_string().is_empty());

@@ -1,4 +1,4 @@
-//! Every mistake is found, placed, and told with what is allowed.
+//! Every mistake is found and reported with its place and what is allowed.
 
 use paceline_kernel::Time;
 use paceline_scenario::{Scenario, ScenarioError};
@@ -33,7 +33,7 @@ fn read(text: &str, overrides: &[&str]) -> Result<(), ScenarioError> {
     run.finish()
 }
 
-/// A mistake made by replacing `from` with `to`, where the message must point, and words it must hold.
+/// Replaces `from` with `to` in the text; the message must point to `place` and contain all `words`.
 fn expect(from: &str, to: &str, place: &str, words: &[&str]) {
     let text = TEXT.replacen(from, to, 1);
     assert_ne!(text, TEXT, "{from:?} is in the text");

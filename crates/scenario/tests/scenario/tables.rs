@@ -1,4 +1,4 @@
-//! Sections of one name, tables within sections, and keys that are handed on: each with its place.
+//! Several sections of one name, tables within sections, and keys that are passed on to another reader: all with their places.
 
 use paceline_scenario::{Raw, Scenario, ScenarioError, Section};
 
