@@ -1,9 +1,10 @@
-//! `cargo bench -p paceline-transport --bench tcp`: what messages of 32 bytes between two processes on loopback cost.
+//! `cargo bench -p paceline-transport --bench tcp`: the cost of 32-byte messages between two processes on loopback.
 //!
-//! Both processes send and receive at the same time, one thread each; a rate is what each of them receives. *One by one* has a message
-//! in each frame, *gathered* as many as [`Gather`] puts there with its default settings (the clock is read once for 16 messages). Latency is half a round trip, both sides sleeping in between.
-//! The kinds take turns in every round; medians over the rounds, with half the distance of the quartiles. `PACELINE_ROUNDS` sets how
-//! many rounds. This program starts itself again as the other process.
+//! Both processes send and receive at the same time, one thread each; a rate is the number of messages that each of them receives
+//! per second. *One by one* has one message per frame; *gathered* has as many as [`Gather`] puts into a frame with its default
+//! settings (the clock is read once for 16 messages). Latency is half a round trip, with both sides asleep in between. Every round
+//! measures all kinds in turn; the results are medians over the rounds, with half the interquartile range. `PACELINE_ROUNDS` sets
+//! the number of rounds. This program starts itself again as the other process.
 
 use std::env;
 use std::hint::black_box;
@@ -18,10 +19,10 @@ use paceline_transport::{Coordinator, Handed, Mesh, Prefer, Secret, Security, Se
 /// Bytes of a message.
 const MESSAGE: usize = 32;
 
-/// Messages that are measured together.
+/// Messages timed together: one by one, and gathered.
 const MESSAGES: [usize; 2] = [200_000, 4_000_000];
 
-/// Round trips that are measured together.
+/// Round trips timed together.
 const TRIPS: usize = 2_000;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -38,12 +39,12 @@ fn settings(kind: &str) -> Settings {
     }
 }
 
-/// Sends so many frames to the other process and takes in as many from it.
+/// Sends this many frames to the other process and receives as many from it.
 fn exchange(mesh: &Mesh, frame: &[u8], frames: usize) {
     let (mut sent, mut received, other) = (0, 0, 1 - mesh.rank());
     while sent < frames || received < frames {
         let mut busy = false;
-        // A few at a time, so that both directions go on.
+        // A few at a time, so that both directions progress.
         for _ in 0..16.min(frames - sent) {
             if mesh.send(other, frame).expect("it lives") == Handed::Full {
                 break;
@@ -58,7 +59,7 @@ fn exchange(mesh: &Mesh, frame: &[u8], frames: usize) {
     }
 }
 
-/// Sends so many messages gathered in frames to the other process, and takes in as many from it.
+/// Sends this many messages gathered in frames to the other process, and receives as many from it.
 fn exchange_gathered(mesh: &Mesh, messages: usize) {
     let (mut sent, mut received, other) = (0, 0, 1 - mesh.rank());
     let mut gather = Gather::new(Marshalling::default(), mesh.unit(other), mesh.frame_limit(other));
@@ -111,10 +112,10 @@ fn take_one(mesh: &Mesh) {
     }
 }
 
-/// Both sides of one round: seconds for the messages one by one, gathered, and for the round trips.
+/// Both sides of one round: seconds for the messages one by one, for the gathered ones, and for the round trips.
 fn round(mesh: &Mesh, meet: &mut dyn FnMut()) -> [f64; 3] {
     let mut seconds = |act: &mut dyn FnMut()| {
-        // Nothing of the next part may arrive before the last one is over.
+        // Nothing of the next part may arrive before the previous one is over.
         meet();
         let start = Instant::now();
         act();
@@ -138,7 +139,7 @@ fn round(mesh: &Mesh, meet: &mut dyn FnMut()) -> [f64; 3] {
     [one_by_one, gathered, trips]
 }
 
-/// The median, and half the distance of the quartiles.
+/// The median, and half the interquartile range.
 fn summary(mut rounds: Vec<f64>) -> String {
     rounds.sort_by(f64::total_cmp);
     let at = |part: usize| rounds[(rounds.len() - 1) * part / 4];

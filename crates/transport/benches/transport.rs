@@ -1,10 +1,10 @@
 //! `cargo bench -p paceline-transport --bench transport`: small messages between two processes through shared memory.
 //!
-//! A message is a record of 32 bytes. *Each way* is how many messages a second each of two processes sends to the other while it takes in
-//! as many, each on a core of its own: gathered in frames by a [`Gather`] with its default settings (the clock is read once for 16
-//! messages), or in a frame each. *One way* is half of a round trip of one message in a frame: with both processes looking for it all the
-//! time, or both asleep in `wait`; beside it the same over a Unix socket. The two sides take turns in every round; medians over the
-//! rounds, with half the distance of the quartiles. `PACELINE_ROUNDS` sets how many rounds.
+//! A message is a record of 32 bytes. *Each way* is the number of messages per second that each of two processes sends to the other
+//! while it receives as many, each on its own core: gathered in frames by a [`Gather`] with its default settings (the clock is read
+//! once for 16 messages), or one message per frame. *One way* is half a round trip of one message in a frame: with both processes
+//! polling all the time, with both asleep in `wait`, and for comparison over a Unix socket. Every round measures all of them in
+//! turn; the results are medians over the rounds, with half the interquartile range. `PACELINE_ROUNDS` sets the number of rounds.
 
 use std::hint::black_box;
 use std::io::{Read, Write};
@@ -19,18 +19,18 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 /// Bytes of a message.
 const BYTES: usize = 32;
-/// Messages each way, of a round.
+/// Messages each way per round.
 const MESSAGES: u64 = 1_000_000;
-/// Round trips of a round.
+/// Round trips per round.
 const TRIPS: u64 = 10_000;
-/// Messages between two looks at what has arrived.
+/// Messages sent between two calls of `receive`.
 const BATCH: u64 = 64;
-/// Looks for something pending before a process that expects it goes to sleep.
+/// How often a process that expects a frame polls before it sleeps.
 const SPINS: u32 = 100_000;
-/// Tells the other process where to find the links.
+/// The environment variable that tells the other process where the links are.
 const FOLDER: &str = "PACELINE_BENCH_FOLDER";
 
-/// What both processes do in a round.
+/// The measurement of a round.
 #[derive(Clone, Copy)]
 enum Task {
     Marshalled,
@@ -68,15 +68,15 @@ impl End {
     }
 }
 
-/// Keeps this process on one core, if it may.
+/// Keeps this process on one core, if permitted.
 fn pin(core: usize) {
     let mut cores = CpuSet::new();
     cores.set(core);
-    // Without it the numbers vary more, and that shows in the spread.
+    // Without it the numbers vary more, which the spread shows.
     let _ = sched_setaffinity(None, &cores);
 }
 
-/// Waits for something to take in, awake for a while.
+/// Waits for something to receive; polls for a while before it sleeps.
 fn look(end: &SharedMemory) {
     for _ in 0..SPINS {
         if end.is_pending() {
@@ -109,7 +109,7 @@ fn meet(mut socket: &UnixStream) -> std::io::Result<()> {
     socket.read_exact(&mut [0])
 }
 
-/// Sends [`MESSAGES`] and takes in as many; messages a frame.
+/// Sends [`MESSAGES`] and receives as many; returns the messages per frame.
 fn marshalled(end: &End) -> f64 {
     let (peer, links) = (end.peer(), &end.links);
     let mut gather = Gather::new(Marshalling::default(), links.unit(peer), links.frame_limit(peer));
@@ -167,7 +167,7 @@ fn one_by_one(end: &End) {
     }
 }
 
-/// Round trips; the process of rank 0 begins.
+/// Round trips; the process of rank 0 starts.
 fn ping_pong(end: &End, look: impl Fn(&SharedMemory)) {
     for _ in 0..TRIPS {
         if end.links.rank() == 0 {
@@ -194,7 +194,7 @@ fn socket_ping_pong(begins: bool, mut socket: &UnixStream) -> std::io::Result<()
     Ok(())
 }
 
-/// Does a round's part of one process; what the column shows, and messages a frame.
+/// One process's part of a round; returns the value for the column, and the messages per frame.
 fn part(task: Task, end: &End) -> (f64, f64) {
     meet(&end.socket).expect("the peer is there");
     let start = Instant::now();
@@ -214,7 +214,7 @@ fn part(task: Task, end: &End) -> (f64, f64) {
     (shown, per_frame)
 }
 
-/// The median, and half the distance of the quartiles.
+/// The median, and half the interquartile range.
 fn summary(mut rounds: Vec<f64>) -> (f64, f64) {
     rounds.sort_by(f64::total_cmp);
     let at = |part: usize| rounds[(rounds.len() - 1) * part / 4];

@@ -1,10 +1,10 @@
-//! How a peer is lost.
+//! How the connection to a peer is lost.
 
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// A process of the run that cannot be reached any more.
+/// A process of the run that can no longer be reached.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("process {rank}: {kind}")]
 #[non_exhaustive]
@@ -16,7 +16,7 @@ pub struct PeerError {
 }
 
 impl PeerError {
-    /// The process of this rank is lost for this reason.
+    /// An error that the process of this rank is lost for this reason.
     pub fn new(rank: u32, kind: PeerErrorKind) -> Self {
         Self { rank, kind }
     }
@@ -26,16 +26,16 @@ impl PeerError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PeerErrorKind {
-    /// It has ended, or closed the connection, without taking leave.
+    /// It has ended, or closed the connection, without announcing it.
     #[error("it is gone")]
     Gone,
-    /// Nothing has come from it for so long, though it is to give a sign of life more often.
+    /// Nothing has come from it for this long, although it must give signs of life more often.
     #[error("no sign of life for {0:?}")]
     Silent(Duration),
-    /// What has come from it is damaged.
+    /// It has sent damaged data.
     #[error("a damaged frame: {0}")]
     Damaged(String),
-    /// It speaks another version.
+    /// It has another version.
     #[error("it is version {theirs}, this is {ours}")]
     Version {
         /// Its version.

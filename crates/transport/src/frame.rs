@@ -1,11 +1,11 @@
 //! The frame format: a header of fixed size, then the payload. `docs/wire-format.md` describes it.
 //!
-//! A writer puts [`Header::new`] before the payload. A reader takes [`HEADER_BYTES`], reads them with [`Header::read`], which bounds the
-//! length before anything is allocated, takes the payload, and checks it with [`Header::check`]. Where all the bytes are at hand,
-//! [`encode`] and [`decode`] do it in one step.
+//! A writer sends [`Header::new`] before the payload. A reader reads [`HEADER_BYTES`] and passes them to [`Header::read`], which
+//! checks the length before anything is allocated; then it reads the payload and checks it with [`Header::check`]. If all bytes are
+//! at hand, [`encode`] and [`decode`] do this in one step.
 //!
-//! Invariants: any bytes can be read: they are a frame, the beginning of one, or a [`FrameError`]; never a panic. One flipped bit is
-//! always found, be it in the header or in the payload.
+//! Invariants: any bytes can be read without a panic: they are a frame, the beginning of one, or a [`FrameError`]. A single flipped
+//! bit in the header or the payload is always detected.
 //!
 //! ```
 //! use paceline_transport::frame;
@@ -27,7 +27,7 @@ mod test;
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The version of the frame format that is written and read.
+/// The version of the frame format that this crate writes and reads.
 pub const VERSION: u8 = 1;
 
 /// Bytes of a header.
@@ -39,11 +39,11 @@ pub const PAYLOAD_LIMIT: usize = 64 << 20;
 /// The first three bytes of every frame; the fourth is the version.
 const MAGIC: [u8; 3] = *b"PLF";
 
-/// Why bytes are no frame.
+/// Why bytes are not a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FrameError {
-    /// They do not begin as a frame does.
+    /// They do not begin like a frame.
     #[error("no frame begins with {0:02x?}")]
     Magic([u8; 3]),
     /// The frame has another version.
@@ -55,25 +55,25 @@ pub enum FrameError {
     /// The frame is longer than allowed.
     #[error("a payload of {length} bytes, {limit} are allowed")]
     Length {
-        /// Bytes that the payload has, or is said to have.
+        /// The length of the payload, as given or as found in the header.
         length: u64,
         /// The most that are allowed.
         limit: usize,
     },
-    /// A frame before this one is missing, or it comes twice.
+    /// A frame before this one is missing, or this frame came twice.
     #[error("frame {found} where {expected} is next")]
     Sequence {
-        /// The number that is next.
+        /// The expected number.
         expected: u64,
         /// The number that the frame has.
         found: u64,
     },
-    /// What the frame holds is not what was sent.
+    /// The frame's content is not what was sent.
     #[error("the checksum does not fit")]
     Checksum,
 }
 
-/// What stands before a payload.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     length: u32,
@@ -82,7 +82,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of a frame with this payload that is number `sequence` of its sender for its receiver, counted from 0.
+    /// The header of a frame with this payload. `sequence` is its number among the frames from its sender to its receiver, from 0.
     pub fn new(sequence: u64, payload: &[u8]) -> Result<Self, FrameError> {
         if payload.len() > PAYLOAD_LIMIT {
             return Err(FrameError::Length { length: payload.len() as u64, limit: PAYLOAD_LIMIT });
@@ -92,7 +92,7 @@ impl Header {
         Ok(header)
     }
 
-    /// The header as it is sent.
+    /// The header in its wire format.
     pub fn bytes(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..16].copy_from_slice(&self.summed());
@@ -100,7 +100,7 @@ impl Header {
         bytes
     }
 
-    /// Reads a header of a frame whose payload may have up to `limit` bytes, and up to [`PAYLOAD_LIMIT`] at most.
+    /// Reads the header of a frame whose payload may have up to `limit` bytes, but at most [`PAYLOAD_LIMIT`].
     pub fn read(bytes: &[u8; HEADER_BYTES], limit: usize) -> Result<Self, FrameError> {
         let [m0, m1, m2, version, l0, l1, l2, l3, rest @ ..] = *bytes;
         let magic = [m0, m1, m2];
@@ -128,7 +128,7 @@ impl Header {
         self.sequence
     }
 
-    /// Whether the frame is number `expected` and `payload` what it was sent with.
+    /// Checks that the frame has the number `expected`, and that `payload` is what was sent.
     pub fn check(&self, expected: u64, payload: &[u8]) -> Result<(), FrameError> {
         if payload.len() != self.length() || self.checksum != self.sum(payload) {
             return Err(FrameError::Checksum);
@@ -139,7 +139,7 @@ impl Header {
         Ok(())
     }
 
-    /// What the checksum covers of the header.
+    /// The part of the header that the checksum covers.
     #[inline]
     fn summed(&self) -> [u8; 16] {
         let [m0, m1, m2] = MAGIC;
@@ -161,8 +161,8 @@ pub fn encode(sequence: u64, payload: &[u8], to: &mut Vec<u8>) -> Result<(), Fra
     Ok(())
 }
 
-/// The frame that `bytes` begin with, whose payload may have up to `limit` bytes: its header, checked, and its payload. None says that
-/// more bytes are needed. The frame ends [`HEADER_BYTES`] and the length of its payload after the beginning.
+/// The frame at the beginning of `bytes`, whose payload may have up to `limit` bytes: its checked header and its payload. `None`
+/// means that more bytes are needed. The frame is [`HEADER_BYTES`] plus the length of its payload long.
 pub fn decode(bytes: &[u8], limit: usize) -> Result<Option<(Header, &[u8])>, FrameError> {
     let Some((header, rest)) = bytes.split_first_chunk() else {
         return Ok(None);

@@ -1,13 +1,15 @@
 //! Carries frames between the processes of a run: shared memory on one host, TCP between hosts, MPI on clusters.
 //!
-//! A [`Transport`] joins a fixed number of processes, each with a rank. It knows nothing of simulations: a frame is some bytes.
-//! Frames between two processes arrive complete, once, and in the order in which they were sent; between different pairs there is no order.
+//! A [`Transport`] connects a fixed number of processes, each with a rank. It does not know about simulations: a frame is a
+//! sequence of bytes. Frames between two processes arrive complete, once, and in the order in which they were sent; there is no
+//! order between different pairs.
 //!
-//! [`SharedMemory`] joins processes of one host, [`Memory`] threads of one process in tests, with faults on demand. [`mod@frame`] is what
-//! goes over any path, [`marshal`] gathers small records in frames. `docs/clusters.md` is for users of runs of several processes.
+//! [`SharedMemory`] connects processes of one host; [`Memory`] connects threads of one process in tests, with injected faults.
+//! [`mod@frame`] is the format on every path; [`marshal`] gathers small records in frames. `docs/clusters.md` tells users how to
+//! run several processes.
 //!
-//! Invariants: nothing here waits without bound unless asked to ([`Transport::wait`]); a peer that is lost is reported once with the
-//! reason, and never takes the process down.
+//! Invariants: only [`Transport::wait`] may wait without bound; the loss of a peer is reported once with its reason, and never ends
+//! the process.
 
 mod error;
 pub mod frame;
@@ -41,22 +43,22 @@ pub use shm::{Group, SharedMemory, SharedMemoryError};
 #[cfg(all(target_os = "linux", not(paceline_shuttle)))]
 pub use tcp::handshake::{HandshakeError, Security};
 
-/// What came of handing over a frame.
+/// The outcome of handing over a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Handed {
-    /// The frame is on its way.
+    /// The frame has been accepted.
     Over,
-    /// There is no room for it now. Nothing was sent: take in what has arrived, so that the peer can do the same, and try again.
+    /// There is no room for it now. Nothing was sent: receive what has arrived, so that the peer can do the same, and try again.
     Full,
 }
 
-/// How a peer is reached, and what has gone that way so far.
+/// The path to a peer, and its traffic so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
     /// The rank of the peer.
     pub peer: u32,
-    /// In words: "shared memory", "TCP", "TLS", "MPI", "memory".
+    /// The kind in words: "shared memory", "TCP", "TLS", "MPI", "memory".
     pub kind: &'static str,
     /// Frames sent to it.
     pub frames_sent: u64,
@@ -68,50 +70,52 @@ pub struct Path {
     pub bytes_received: u64,
 }
 
-/// Joins the processes of a run. All calls may come from any thread.
+/// Connects the processes of a run. All functions may be called from any thread.
 pub trait Transport: Send + Sync + Debug {
     /// The rank of this process, below [`Transport::ranks`].
     fn rank(&self) -> u32;
 
-    /// How many processes there are.
+    /// The number of processes.
     fn ranks(&self) -> u32;
 
-    /// The most bytes that a frame to `to` may have.
+    /// The most bytes of a frame to `to`.
     fn frame_limit(&self, to: u32) -> usize;
 
-    /// The bytes that one unit of the path to `to` carries at best, such as the MTU less headers: frames gathered up to a multiple of it
-    /// waste nothing.
+    /// The bytes that one packet on the path to `to` carries at most, such as the MTU minus headers. Frames gathered up to a
+    /// multiple of it waste nothing.
     fn unit(&self, to: u32) -> usize;
 
-    /// Hands over a frame for the process of rank `to`, never itself. It does not wait: what does not fit is [`Handed::Full`]. Where the peer
-    /// is lost, that is the error, at every call; what it can no longer take because it has taken leave is dropped.
+    /// Hands over a frame for the process of rank `to`, which is not this process. Never waits: if there is no room, the result is
+    /// [`Handed::Full`]. If the peer is lost, every call returns that error. A frame to a peer that has announced its end is
+    /// dropped.
     fn send(&self, to: u32, frame: &[u8]) -> Result<Handed, PeerError>;
 
-    /// Hands over a frame as [`Transport::send`] does, but need not wake a receiver that sleeps: it takes the frame in when something
-    /// else has woken it. For what is of no use to it before that.
+    /// Hands over a frame as [`Transport::send`] does, but need not wake a sleeping receiver: it receives the frame when something
+    /// else wakes it. For frames that are of no use to the receiver before that.
     fn send_quietly(&self, to: u32, frame: &[u8]) -> Result<Handed, PeerError> {
         self.send(to, frame)
     }
 
-    /// Calls `take` with the sender and the bytes of each frame that has arrived, in the order of each sender, up to some number of
-    /// frames a call. Of several threads that call at the same time only one takes anything in. Says whether there was any. A lost peer is
-    /// the error of one call, after all that has arrived from it; frames may have been taken in before the error, and the others go on.
+    /// Calls `take` with the sender and the bytes of each frame that has arrived, in the order of each sender, up to a limit per
+    /// call. If several threads call it at the same time, only one of them receives anything. Returns whether there was any frame.
+    /// The loss of a peer is returned as an error of one call, after everything that arrived from it; frames may have been received
+    /// before the error, and the other peers remain connected.
     fn receive(&self, take: &mut dyn FnMut(u32, &[u8])) -> Result<bool, PeerError>;
 
-    /// Whether [`Transport::receive`] could have something to take in, as far as can be seen at little cost: never a system call.
+    /// Whether [`Transport::receive`] could have something to receive; a cheap test without system calls.
     fn is_pending(&self) -> bool;
 
-    /// Lets the calling thread sleep until something has arrived, there is room for a frame that was [`Handed::Full`], [`Transport::wake`]
-    /// is called, or `most` has passed. Any of these since the last call of `wait` ends it at once, and so does what has not been taken
-    /// in; it may also end early. One thread at a time.
+    /// Lets the calling thread sleep until something has arrived, there is room again after [`Handed::Full`], [`Transport::wake`]
+    /// is called, or `most` has passed. Returns at once if any of these has happened since the last call of `wait`, or if something
+    /// has arrived and has not been received; it may also return early. Only one thread at a time may call it.
     fn wait(&self, most: Duration);
 
-    /// Ends a call of [`Transport::wait`], the next one if there is none now.
+    /// Ends a call of [`Transport::wait`]: the current one, or else the next one.
     fn wake(&self);
 
-    /// How each peer is reached.
+    /// The path to each peer.
     fn paths(&self) -> Vec<Path>;
 
-    /// Tells the peers that nothing will follow. A peer that goes away after this is not lost.
+    /// Tells the peers that nothing will follow. A peer that ends after this does not count as lost.
     fn close(&self);
 }

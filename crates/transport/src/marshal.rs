@@ -1,18 +1,20 @@
-//! Marshalling: records for one peer gather in a frame, which goes when it is large enough or old enough.
+//! Marshalling: records for one peer are gathered in a frame, which is sent when it is large enough or old enough.
 //!
-//! One frame costs about the same whatever is in it, so many records in one cost less each; but a record that waits for others arrives
-//! later (ARTIS paper, section 6). [`Gather`] weighs the two. It is pure: time is a parameter, and the caller sends.
+//! A frame costs about the same whatever its content, so many records in one frame cost less each; but a record that waits for
+//! others arrives later (ARTIS paper, section 6). [`Gather`] balances the two. It is pure: time is a parameter, and the caller
+//! sends.
 //!
-//! - *Size.* A frame holds up to a multiple of the path's unit, so that no unit goes half empty. By default the multiple follows the
-//!   rate of records: as many units as fill while 20 frames could be sent, so that sending takes a twentieth of the time at most.
-//! - *Time.* By default a frame waits for as long as it is worth it: twice the time in which it should fill, up to a limit; not at all
-//!   if the next record is not expected within the limit. If the receiver says that it is waiting, a frame waits only while the next
-//!   record is expected sooner than a frame can be sent, and for no longer than that.
-//! - *Withdrawal.* A record that has not gone yet can be taken back, such as a message by its anti-message. This marks it; the bytes
-//!   are closed up once, before the frame goes.
+//! - *Size.* A frame holds up to a multiple of the path's unit, so that no packet is sent half empty. By default the multiple
+//!   follows the rate of records: as many units as are filled in the time that 20 frames take to send, so that sending takes about
+//!   a twentieth of the time; at most 16.
+//! - *Time.* By default a frame waits for twice the time in which it is expected to fill, up to a limit; it does not wait if the
+//!   next record is not expected within the limit. If the receiver has said that it waits, a frame waits only if the next record is
+//!   expected sooner than a frame can be sent, and no longer than that.
+//! - *Withdrawal.* A record that has not been sent can be withdrawn, such as a message by its anti-message. It is only marked; its
+//!   bytes are removed before the frame is sent.
 //!
-//! Invariants: records go in the order in which they were added, each once or, if withdrawn, never. A frame of more than one record is
-//! never larger than the size in force when its last record was added. Nothing is kept but the one frame.
+//! Invariants: records are sent in the order in which they were added, each once, or never if withdrawn. A frame of more than one
+//! record is never larger than the size limit in force when its last record was added. Only one frame is stored.
 
 mod estimate;
 mod records;
@@ -28,17 +30,17 @@ use records::{OPENING_BYTES, PREFIX_BYTES_MAX, WAITING, prefix_bytes, put_prefix
 pub use records::{RecordError, Records};
 pub use settings::{Marshalling, Reason, SizeLimit, Statistics, TimeLimit};
 
-/// A record that was added, as [`Gather::withdraw`] knows it.
+/// The identity of an added record, for [`Gather::withdraw`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(u64);
 
 /// Why a record was not added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AddError {
-    /// The frame is full: it has to go first.
+    /// The frame is full and must be sent first.
     #[error("the frame is full")]
     Full,
-    /// No frame of this path is large enough.
+    /// No frame of this path has room for the record.
     #[error("a record of {length} bytes, a frame of this path takes {most}")]
     TooLong {
         /// The bytes of the record.
@@ -75,24 +77,24 @@ pub struct Gather {
     settings: Marshalling,
     unit: usize,
     limit: usize,
-    /// The opening, then the records, withdrawn ones too.
+    /// The flags, then the records, including withdrawn ones.
     frame: Vec<u8>,
-    /// Where each record begins, with the highest bit set if it was withdrawn.
+    /// The start of each record; the highest bit is set if it was withdrawn.
     places: Vec<u32>,
-    /// The number of the first of them.
+    /// The number of the first record in the frame.
     first: u64,
-    /// Bytes and number of withdrawn ones among them.
+    /// The bytes and the number of withdrawn records in the frame.
     dead_bytes: usize,
     dead: usize,
-    /// When the first of them was added.
+    /// When the first record was added.
     since_ns: u64,
     estimate: Estimate,
-    /// The peer has said that it waits, and nothing has gone to it since.
+    /// The peer has said that it waits, and no frame has been sent to it since.
     peer_waits: bool,
     statistics: Statistics,
 }
 
-/// Marks the place of a withdrawn record.
+/// Marks a record as withdrawn.
 const DEAD: u32 = 1 << 31;
 
 impl Gather {
@@ -116,7 +118,7 @@ impl Gather {
         }
     }
 
-    /// Adds a record at time `now_ns`, which never goes back.
+    /// Adds a record at time `now_ns`, which must not decrease.
     #[inline]
     pub fn add(&mut self, record: &[u8], now_ns: u64) -> Result<Ticket, AddError> {
         let most = self.limit - OPENING_BYTES - PREFIX_BYTES_MAX;
@@ -132,7 +134,7 @@ impl Gather {
         {
             return Err(AddError::Full);
         }
-        // Withdrawn records leave their places behind until the frame goes.
+        // Withdrawn records use up bytes and places until the frame is sent.
         if self.places.len() >= self.limit {
             return Err(AddError::Full);
         }
@@ -146,7 +148,7 @@ impl Gather {
         Ok(Ticket(self.first + self.places.len() as u64 - 1))
     }
 
-    /// Takes back a record that has not gone yet; whether it could be.
+    /// Withdraws a record that has not been sent yet. Returns whether that was possible.
     pub fn withdraw(&mut self, ticket: Ticket) -> bool {
         let number = ticket.0.wrapping_sub(self.first);
         let Some(place) = self.places.get(number as usize).copied().filter(|place| place & DEAD == 0) else {
@@ -169,12 +171,12 @@ impl Gather {
         self.places.len() == self.dead
     }
 
-    /// Records that wait.
+    /// The number of records that wait.
     pub fn records(&self) -> usize {
         self.places.len() - self.dead
     }
 
-    /// Why the frame is to go now, if it is.
+    /// The reason to send the frame now, if there is one.
     #[inline]
     pub fn due(&self, now_ns: u64) -> Option<Reason> {
         if self.is_empty() {
@@ -187,13 +189,14 @@ impl Gather {
         (now_ns.saturating_sub(self.since_ns) >= self.patience_ns()).then_some(Reason::Time)
     }
 
-    /// When the frame is to go for its age, if no record is added until then.
+    /// When the frame is to be sent because of its age, if no record is added before.
     pub fn due_at_ns(&self) -> Option<u64> {
         (!self.is_empty()).then(|| self.since_ns.saturating_add(self.patience_ns()))
     }
 
-    /// Has the frame sent. If it is [`Handed::Over`], the next record begins a new one; if it is [`Handed::Full`] or an error, it stays,
-    /// and records can still be added and withdrawn. A frame may be empty: it says whether this side waits.
+    /// Sends the frame with `send`. After [`Handed::Over`] the next record begins a new frame. After [`Handed::Full`] or an error
+    /// the frame stays, and records can still be added and withdrawn. An empty frame may be sent too: it says whether this side
+    /// waits.
     pub fn hand_over<E>(
         &mut self,
         reason: Reason,
@@ -217,22 +220,23 @@ impl Gather {
         Ok(handed)
     }
 
-    /// The peer has said whether it waits: [`Records::is_waiting`] of a frame from it. That counts until a frame has gone to it.
+    /// Records whether the peer waits, as [`Records::is_waiting`] of its latest frame says. This is valid until a frame is sent to
+    /// it.
     pub fn peer_waits(&mut self, waits: bool) {
         self.peer_waits = waits;
     }
 
-    /// Says in the frames to come whether this side waits for the peer.
+    /// Sets whether the next frames say that this side waits for the peer.
     pub fn say_waiting(&mut self, waiting: bool) {
         self.frame[0] = if waiting { WAITING } else { 0 };
     }
 
-    /// What has gone so far.
+    /// The statistics of what has been sent.
     pub fn statistics(&self) -> Statistics {
         self.statistics
     }
 
-    /// The most bytes of a frame of several records, as things are.
+    /// The current size limit of a frame with several records.
     pub fn size(&self) -> usize {
         let size = match self.settings.size {
             SizeLimit::Adaptive if self.peer_waits => self.unit,
@@ -243,7 +247,7 @@ impl Gather {
         size.min(self.limit)
     }
 
-    /// How long the first record waits, as things are.
+    /// How long the first record waits under the current estimates.
     pub fn patience_ns(&self) -> u64 {
         match self.settings.time {
             TimeLimit::Fixed { ns } => ns,
@@ -260,7 +264,7 @@ impl Gather {
         }
     }
 
-    /// Forgets all records.
+    /// Removes all records.
     fn clear(&mut self) {
         self.first += self.places.len() as u64;
         self.places.clear();
@@ -268,7 +272,7 @@ impl Gather {
         (self.dead, self.dead_bytes) = (0, 0);
     }
 
-    /// Takes the bytes of withdrawn records out of the frame. Their tickets stay withdrawn, those of others stay valid.
+    /// Removes the bytes of withdrawn records from the frame. Their tickets stay withdrawn; the other tickets stay valid.
     fn close_up(&mut self) {
         if self.dead_bytes == 0 {
             return;

@@ -1,13 +1,15 @@
-//! [`Memory`]: all ranks in one process, for tests; the smallest implementation of [`Transport`], and the one to read first.
+//! [`Memory`]: all ranks in one process, for tests; the smallest implementation of [`Transport`], and the first one to read.
 //!
-//! [`Memory::mesh`] delivers at once. [`Memory::simulated`] is a network with a seed: each frame is under way for a random number of
-//! steps, never overtaking one of the same pair, so that arrivals of different pairs interleave at random. A step is a call of `receive`;
-//! a call of `wait` moves on to the next arrival. There is no clock. [`Memory::inject`] makes faults in either of them.
+//! [`Memory::mesh`] delivers at once. [`Memory::simulated`] simulates a network from a seed: each frame is in transit for a random
+//! number of steps but never overtakes one of the same pair, so that arrivals of different pairs interleave at random. A step is a
+//! call of `receive`; a call of `wait` advances to the next arrival. There is no clock. [`Memory::inject`] injects faults into
+//! either of them.
 //!
-//! Built with `--cfg paceline_shuttle` it runs under shuttle. Then `wait` has no time limit, so that a lost wake-up shows as a deadlock.
+//! Built with `--cfg paceline_shuttle` it runs under shuttle. `wait` then has no time limit, so that a lost wake-up shows as a
+//! deadlock.
 //!
-//! Invariants: one lock per receiver ([`inbox::Inbox`]), never two at a time, and none while frames are handed to the caller. `pending`
-//! of a receiver is what its inbox says under that lock.
+//! Invariants: one lock per receiver ([`inbox::Inbox`]); a thread never holds two, and none while frames are handed to the caller.
+//! `pending` of a receiver is computed from its inbox under that lock.
 
 mod inbox;
 #[cfg(all(test, not(paceline_shuttle)))]
@@ -19,27 +21,27 @@ use crate::sync::{Arc, AtomicUsize, Condvar, Mutex, Ordering, lock, try_lock};
 use crate::{Handed, Path, PeerError, PeerErrorKind, Transport, frame};
 use inbox::{Inbox, Taken};
 
-/// Frames that a pair holds before it is full.
+/// The number of frames that a pair holds when it is full.
 const FRAMES: usize = 64;
 
 /// The most bytes of a frame.
 const LIMIT: usize = 64 << 10;
 
-/// What the unit of a path is said to be: an Ethernet frame less headers.
+/// The unit reported for a path: an Ethernet frame minus headers.
 const UNIT: usize = 1_448;
 
-/// Something that happens to the network or to a process.
+/// A fault of the network or of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The connection of two processes breaks: what is under way is lost, and each finds the other gone.
+    /// The connection of two processes breaks: frames in transit are lost, and each process finds the other gone.
     Cut(u32, u32),
-    /// A process ends without taking leave. What it has sent still arrives.
+    /// A process ends without announcing it. Frames that it has sent still arrive.
     Kill(u32),
-    /// A process is stopped, or the network around it goes silent: nothing comes from it and nothing gets to it. The others find it
-    /// silent, it finds the others silent; for so long, as they are told.
+    /// A process is stopped, or the network around it fails: nothing arrives from it or at it. It and each other process find each
+    /// other silent; the error reports this duration.
     Stop(u32, Duration),
-    /// One bit of the next frame between two processes is flipped: this one, counted round from the beginning of the frame's header, or
-    /// one at random.
+    /// One bit of the next frame between two processes is flipped: the bit with this number, counted from the beginning of the
+    /// frame's header and wrapping around, or a random one.
     Corrupt {
         /// The sender.
         from: u32,
@@ -50,7 +52,7 @@ pub enum Fault {
     },
 }
 
-/// One process of a run whose processes are all in this one. Dropping it is the end of that process.
+/// One process of a run whose processes are all in this one. Dropping it ends that process.
 ///
 /// ```
 /// use paceline_transport::{Handed, Memory, Transport};
@@ -67,24 +69,24 @@ pub struct Memory {
     ends: Arc<[End]>,
 }
 
-/// What belongs to one receiver.
+/// The state of one receiver.
 #[derive(Debug)]
 struct End {
     inbox: Mutex<Inbox>,
-    /// What of the inbox is to be taken in, to be seen without a lock.
+    /// The number of frames and losses to receive, readable without a lock.
     pending: AtomicUsize,
     arrived: Condvar,
-    /// Frames between the inbox and the caller; whoever has it locked is the one that receives.
+    /// Frames between the inbox and the caller; the thread that holds this lock is the one that receives.
     taken: Mutex<Vec<Taken>>,
 }
 
 impl Memory {
-    /// The given number of processes, where a frame arrives as soon as it is sent.
+    /// This many processes; a frame arrives as soon as it is sent.
     pub fn mesh(ranks: u32) -> Vec<Self> {
         Self::new(ranks, None)
     }
 
-    /// The given number of processes with a network between them that delays frames at random.
+    /// This many processes, with a network between them that delays frames at random.
     pub fn simulated(ranks: u32, seed: u64) -> Vec<Self> {
         Self::new(ranks, Some(seed))
     }
@@ -104,7 +106,7 @@ impl Memory {
         (0..ranks).map(|rank| Self { rank, ends: ends.clone() }).collect()
     }
 
-    /// Makes something go wrong, for all ranks of this mesh. Ranks that do not exist have no faults.
+    /// Injects a fault for all ranks of this mesh. Has no effect on ranks that do not exist.
     pub fn inject(&self, fault: Fault) {
         let peers = |rank| (0..self.ranks()).filter(move |peer| *peer != rank);
         match fault {
@@ -128,7 +130,7 @@ impl Memory {
         }
     }
 
-    /// Changes the inbox of `rank` and tells the thread that waits there.
+    /// Changes the inbox of `rank` and wakes the thread that waits there.
     fn change<T: Default>(&self, rank: u32, change: impl FnOnce(&mut Inbox) -> T) -> T {
         let Some(end) = self.ends.get(rank as usize) else {
             return T::default();

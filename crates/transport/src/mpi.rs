@@ -1,11 +1,13 @@
-//! [`Mpi`]: the links that an MPI library gives, where mpirun or srun has started the processes.
+//! [`Mpi`]: the links of an MPI library, in processes started by mpirun or srun.
 //!
-//! All calls of the library are made under one lock, so that it has to allow calls from any thread, but one at a time
-//! (MPI_THREAD_SERIALIZED; MPI-4.0, section 11.6). A frame is sent from a buffer of our own (MPI_Isend) that is kept until the library is done
-//! with it; each peer has a bounded number of them. Frames are found and taken in one by one (MPI_Improbe, MPI_Mrecv).
+//! All calls of the library are made under one lock, so the library has to allow calls from any thread, one at a time
+//! (MPI_THREAD_SERIALIZED; MPI-4.0, section 11.6). A frame is sent from a buffer of our own (MPI_Isend) that is kept until the
+//! library no longer needs it; each peer has a bounded number of them. Frames are probed for and received one by one (MPI_Improbe,
+//! MPI_Mrecv).
 //!
-//! MPI knows no lost peers: a process that ends too early ends the run, as the library does by default (MPI_ERRORS_ARE_FATAL).
-//! Nor does it wake anyone, so [`Transport::wait`] looks again and again, with pauses that grow to tens of microseconds.
+//! MPI does not report lost peers: a process that ends too early ends the run, which is the library's default
+//! (MPI_ERRORS_ARE_FATAL). It does not wake sleeping threads either, so [`Transport::wait`] polls, with pauses that grow to tens of
+//! microseconds.
 //!
 //! Invariants: a buffer is neither changed nor freed before MPI_Test says that its request is complete.
 
@@ -25,35 +27,35 @@ use thiserror::Error;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock, try_lock};
 use crate::{Handed, Path, PeerError, Transport};
 
-/// Frames under way to one peer, at most.
+/// The most frames in transit to one peer.
 const UNDER_WAY: usize = 64;
 
-/// Frames that one call takes in, at most.
+/// The most frames that one call receives.
 const TURN: usize = 64;
 
 /// The most bytes of a frame.
 const LIMIT: usize = 64 << 10;
 
-/// Below this size MPI libraries send without asking the receiver, and a copy is cheap.
+/// Below this size MPI libraries send eagerly, without asking the receiver, and a copy is cheap.
 const UNIT: usize = 4 << 10;
 
 /// The tag of all frames.
 const TAG: Tag = 17;
 
-/// The longest pause between two looks.
+/// The longest pause between two polls.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// How long nothing is looked for before [`Transport::is_pending`] says that something could have come.
+/// The time after the last poll from which on [`Transport::is_pending`] assumes that something could have arrived.
 const LOOK_EVERY: Duration = Duration::from_micros(2);
 
-/// How long a process that ends waits for what it has sent to be taken.
+/// How long an ending process waits for its frames to be received.
 const LINGER: Duration = Duration::from_secs(10);
 
-/// Why there are no links by MPI.
+/// Why there are no MPI links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MpiError {
-    /// It can be begun once in a process.
+    /// MPI can be initialized only once in a process.
     #[error("MPI has been begun in this process before")]
     Begun,
     /// The library allows calls from one thread only.
@@ -61,33 +63,33 @@ pub enum MpiError {
     Threads,
 }
 
-/// Whether mpirun, mpiexec or srun has started this process, as its environment tells.
+/// Whether mpirun, mpiexec or srun has started this process, according to its environment.
 pub fn is_started_by_mpi() -> bool {
     let is_set = |name| std::env::var_os(name).is_some();
-    // srun sets its variables for any program; only with a plug-in for MPI does it bring processes together.
+    // srun sets its variables for any program; the processes are connected only if it uses a plug-in for MPI.
     let by_slurm = is_set("SLURM_PROCID") && is_set("SLURM_MPI_TYPE");
     ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"].into_iter().any(is_set) || by_slurm
 }
 
-/// The links of this process to all others that MPI has started. To be dropped by the thread that began it.
+/// The links of this process to all others that MPI has started. Must be dropped by the thread that created it.
 pub struct Mpi {
     rank: u32,
     ranks: u32,
     calls: Mutex<Calls>,
-    /// Held by the thread that takes in: the frame that it hands on.
+    /// Held by the thread that receives: the frame that it hands on.
     receiving: Mutex<Vec<u8>>,
     awake: AtomicBool,
     start: Instant,
     looked_ns: AtomicU64,
 }
 
-/// What is used under the lock.
+/// What is only used under the lock.
 struct Calls {
     world: SimpleCommunicator,
     peers: Vec<Peer>,
     /// Buffers that are not in use.
     spare: Vec<Vec<u8>>,
-    /// Ends MPI when it is dropped, last.
+    /// Finalizes MPI when it is dropped, last.
     universe: Option<Universe>,
 }
 
@@ -106,7 +108,7 @@ struct Peer {
 }
 
 impl Mpi {
-    /// Begins MPI in this process, which must not have been done before. All processes have to.
+    /// Initializes MPI in this process, which must not have been done before. All processes have to call it.
     pub fn begin() -> Result<Self, MpiError> {
         let (universe, threads) =
             mpi::initialize_with_threading(Threading::Serialized).ok_or(MpiError::Begun)?;
@@ -123,7 +125,7 @@ impl Mpi {
 }
 
 impl Calls {
-    /// Takes back the buffers of frames that are sent; whether a frame that was refused has room now.
+    /// Takes back the buffers of frames that have been sent. Returns whether a frame that was refused has room now.
     fn reap(&mut self, to: usize) -> bool {
         let peer = &mut self.peers[to];
         while let Some((request, _)) = peer.under_way.front_mut() {
@@ -164,7 +166,7 @@ impl Calls {
         Handed::Over
     }
 
-    /// Takes in one frame, if there is one: its sender.
+    /// Receives one frame, if there is one. Returns its sender.
     fn take(&mut self, frame: &mut Vec<u8>) -> Option<u32> {
         let (message, status) = self.world.any_process().immediate_matched_probe_with_tag(TAG)?;
         frame.resize(status.count(u8::equivalent_datatype()) as usize, 0);
@@ -221,7 +223,7 @@ impl Transport for Mpi {
         };
         let mut any = false;
         for _ in 0..TURN {
-            // The lock is free while the frame is handed on, so that it can be answered.
+            // The lock is free while the frame is handed on, so that the caller can answer it.
             let from = lock(&self.calls).take(&mut frame);
             let Some(from) = from else {
                 break;
@@ -281,12 +283,12 @@ impl Transport for Mpi {
         others.map(path).collect()
     }
 
-    /// Says nothing: MPI ends when all processes have ended it.
+    /// Does nothing: MPI ends when all processes have finalized it.
     fn close(&self) {}
 }
 
 impl Drop for Mpi {
-    /// Waits a while for what was sent to be taken, then ends MPI, for which all processes have to.
+    /// Waits a while for the sent frames to be received, then finalizes MPI, which all processes have to do.
     fn drop(&mut self) {
         let by = Instant::now() + LINGER;
         let calls = self.calls.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -296,7 +298,7 @@ impl Drop for Mpi {
                 break;
             }
             if Instant::now() > by {
-                // Somebody does not take it: the buffers stay, and MPI is not ended, which mpirun reports.
+                // A peer does not receive them: the buffers stay allocated, and MPI is not finalized, which mpirun reports.
                 calls.peers.drain(..).for_each(|peer| std::mem::forget(peer.under_way));
                 std::mem::forget(calls.universe.take());
                 break;

@@ -1,12 +1,14 @@
-//! How the processes of a run find each other, and pick how each pair of them is joined.
+//! How the processes of a run find each other, and choose the kind of link for each pair.
 //!
-//! Rank 0, the [`Coordinator`], listens at an address; the others [`join`] it there. When all are there, it gives each a rank and the
-//! *charge* of the run, some bytes that mean nothing here. Processes of one host make shared memory ([`host`] says which can);
-//! every other pair has a TCP connection ([`gate`] takes them in). When every process has reached every other one, all get a [`Mesh`].
+//! Rank 0, the [`Coordinator`], listens at an address; the other processes [`join`] it there. When all have joined, it gives each a
+//! rank and the *charge* of the run, bytes that this module does not interpret. Processes of one host create shared memory
+//! ([`host`] says which can); every other pair has a TCP connection ([`gate`] accepts them). When every process has a link to every
+//! other one, all get a [`Mesh`].
 //!
-//! Invariants: everything has a time limit. Who does not know the secret, speaks another version, or speaks nonsense, ends its own
-//! connection and holds up nobody. Nothing listens on other than loopback unless the caller named such an address: the
-//! coordinator listens where it is told, and the others at the address from which they reach it.
+//! Invariants: everything has a time limit. The connection of a process that does not know the secret, has another version, or
+//! violates the protocol, is closed, and this delays no other process. Nothing listens on an address other than loopback unless the
+//! caller named such an address: the coordinator listens where it is told to, and the others at the address from which they reach
+//! it.
 //!
 //! ```
 //! use paceline_transport::{Coordinator, Secret, Settings, Transport, join};
@@ -52,20 +54,20 @@ const CHARGE_LIMIT: usize = 64 << 20;
 /// The most processes of a run.
 const RANKS_LIMIT: u32 = 1 << 10;
 
-/// How pairs of processes are joined.
+/// How pairs of processes are connected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Prefer {
-    /// By shared memory where both are on the same host, by TCP elsewhere.
+    /// By shared memory if both are on the same host, else by TCP.
     #[default]
     Auto,
-    /// By shared memory, or not at all.
+    /// By shared memory only.
     SharedMemory,
     /// By TCP.
     Tcp,
 }
 
-/// What a process has to be told to take part in a run. All processes of a run need the same secret and security; of the coordinator's
-/// and its own preference, each follows the one that is not [`Prefer::Auto`].
+/// The settings with which a process takes part in a run. All processes of a run need the same secret and security. Each process
+/// follows its own or the coordinator's preference, whichever is not [`Prefer::Auto`].
 #[derive(Clone, Debug)]
 pub struct Settings {
     secret: Secret,
@@ -78,7 +80,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// TLS, shared memory where it can be, a minute until all are there, and ten seconds without a sign of life.
+    /// TLS, shared memory where possible, a minute until all processes have joined, and ten seconds without a sign of life.
     pub fn new(secret: Secret) -> Self {
         Self {
             secret,
@@ -91,37 +93,37 @@ impl Settings {
         }
     }
 
-    /// How TCP connections are secured.
+    /// Sets how TCP connections are secured.
     pub fn security(mut self, security: Security) -> Self {
         self.security = security;
         self
     }
 
-    /// How pairs of processes are joined.
+    /// Sets how pairs of processes are connected.
     pub fn prefer(mut self, prefer: Prefer) -> Self {
         self.prefer = prefer;
         self
     }
 
-    /// How long all processes may take to find each other.
+    /// Sets how long all processes may take to find each other.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
         self
     }
 
-    /// How long a process may give no sign of life before it is lost ([`crate::PeerErrorKind::Silent`]).
+    /// Sets how long a process may give no sign of life before it is lost ([`crate::PeerErrorKind::Silent`]).
     pub fn silence_limit(mut self, limit: Duration) -> Self {
         self.silence_limit = limit;
         self
     }
 
-    /// What a packet on the way carries, in bytes, from 1000 to 9000, instead of what the system says of the path.
+    /// Sets the bytes that a packet carries, from 1000 to 9000, instead of the value that the system reports for the path.
     pub fn unit(mut self, bytes: usize) -> Self {
         self.unit = Some(bytes);
         self
     }
 
-    /// What this process says its version is: that of this crate, unless told. Only equal versions work together.
+    /// Sets the version that this process announces; the default is that of this crate. Only equal versions work together.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
         self
@@ -155,27 +157,27 @@ pub enum RendezvousError {
     Listen {
         /// Where.
         address: String,
-        /// What it says.
+        /// The system's error.
         source: io::Error,
     },
     /// The connection to another process failed.
     #[error("{address}: {error}")]
     Connect {
-        /// Where it is, or was to be.
+        /// Its address, or the address where it was expected.
         address: String,
         /// What happened.
         error: HandshakeError,
     },
-    /// Not all came in time.
+    /// Not all processes came in time.
     #[error("{present} of {ranks} processes are there after {limit:?}{}", refused(refusals))]
     Missing {
-        /// How many came, this process among them.
+        /// The number of processes that came, including this one.
         present: u32,
-        /// How many were to come.
+        /// The number of processes expected.
         ranks: u32,
         /// How long was waited.
         limit: Duration,
-        /// Who came and was refused.
+        /// The connections that were refused.
         refusals: Vec<Refusal>,
     },
     /// A process that was watched ([`Coordinator::watch`]) ended before all had joined.
@@ -192,7 +194,7 @@ pub enum RendezvousError {
     /// The coordinator says that the run will not begin.
     #[error("the coordinator ended the run before it began: {0}")]
     Refused(String),
-    /// Shared memory was asked for and cannot be had.
+    /// Shared memory was requested and is not available.
     #[error("no shared memory: {0}")]
     NoSharedMemory(String),
     /// No certificate could be made.
@@ -201,7 +203,7 @@ pub enum RendezvousError {
     /// The charge is too large.
     #[error("a charge of {0} bytes, {CHARGE_LIMIT} are allowed")]
     Charge(usize),
-    /// A run cannot have so many processes.
+    /// A run cannot have this many processes.
     #[error("a run has from 1 to {RANKS_LIMIT} processes, not {0}")]
     Ranks(u32),
     /// The system refuses.

@@ -1,7 +1,7 @@
-//! The secret that the processes of a run share, and by which they know each other.
+//! The secret that the processes of a run share, and by which they recognize each other.
 //!
-//! Invariants: the secret is never shown, sent or compared byte by byte; what goes over the wire is an HMAC (RFC 2104, with SHA-256)
-//! over something that both sides have had a part in. A file that others can read holds no secret.
+//! Invariants: the secret is never shown, sent or compared in variable time; only an HMAC (RFC 2104, with SHA-256) over data from
+//! both sides is sent. A secret is not read from a file that other users can read.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -22,19 +22,19 @@ const LEAST: usize = 16;
 /// The most bytes of a secret.
 const MOST: usize = 4 << 10;
 
-/// Why there is no secret.
+/// Why a secret is not available.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SecretError {
-    /// The file cannot be read or made.
+    /// The file cannot be read or created.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// Others can open the file.
+    /// Other users can open the file.
     #[error("{}: mode {mode:03o} lets others read the secret; `chmod 600` takes that away", path.display())]
     NotPrivate {
         /// The file.
@@ -48,7 +48,7 @@ pub enum SecretError {
         /// The file.
         path: PathBuf,
     },
-    /// It is too short to be safe, or too long to be meant.
+    /// It is too short to be safe, or implausibly long.
     #[error("a secret has from {LEAST} to {MOST} bytes, not {0}")]
     Length(usize),
     /// The system has no random bytes.
@@ -56,7 +56,7 @@ pub enum SecretError {
     NoRandomness,
 }
 
-/// What the processes of a run know and nobody else does.
+/// A secret known only to the processes of a run.
 ///
 /// ```
 /// use paceline_transport::Secret;
@@ -80,7 +80,7 @@ impl Secret {
         Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, bytes)))
     }
 
-    /// The secret in a file of this user (or of root) that nobody else may read. White space around it does not count.
+    /// The secret in a file that belongs to this user (or root) and that no other user may read. White space around it is ignored.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, SecretError> {
         let path = path.as_ref();
         let io = |source| SecretError::Io { path: path.to_owned(), source };
@@ -97,7 +97,7 @@ impl Secret {
         Self::new(bytes.trim_ascii())
     }
 
-    /// Makes a file with a random secret that only this user can read. There must be no such file yet.
+    /// Creates a file with a random secret that only this user can read. The file must not exist yet.
     pub fn generate(path: impl AsRef<Path>) -> Result<Self, SecretError> {
         let path = path.as_ref();
         let io = |source| SecretError::Io { path: path.to_owned(), source };
@@ -107,7 +107,7 @@ impl Secret {
         Self::new(text.as_bytes())
     }
 
-    /// The proof that whoever acts as `role` knows the secret, valid for `binding` only.
+    /// The proof that a process acting as `role` knows the secret, valid for `binding` only.
     pub(crate) fn prove(&self, role: &str, binding: &[u8]) -> [u8; TAG_BYTES] {
         let mut context = hmac::Context::with_key(&self.0);
         context.update(role.as_bytes());
@@ -116,7 +116,7 @@ impl Secret {
         context.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
     }
 
-    /// Whether `tag` is the proof for this role and binding. Takes as long whatever the tag is.
+    /// Whether `tag` is the proof for this role and binding; takes constant time.
     pub(crate) fn is_proof(&self, role: &str, binding: &[u8], tag: &[u8]) -> bool {
         let message = [role.as_bytes(), &[0], binding].concat();
         hmac::verify(&self.0, &message, tag).is_ok()
@@ -129,7 +129,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Random bytes of the system.
+/// Random bytes from the system.
 pub(crate) fn random<const BYTES: usize>() -> Result<[u8; BYTES], SecretError> {
     let mut bytes = [0; BYTES];
     SystemRandom::new().fill(&mut bytes).map_err(|_| SecretError::NoRandomness)?;

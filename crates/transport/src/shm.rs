@@ -1,15 +1,15 @@
-//! [`SharedMemory`]: links between processes of one host through a file of shared memory.
+//! [`SharedMemory`]: links between processes of one host through a file mapped as shared memory.
 //!
-//! For each ordered pair of processes there is a ring of bytes ([`ring`]); each process has a doorbell ([`bell`]) that others ring only
-//! while it sleeps, and a lock by which others see that it lives ([`region`], which also gives the layout of the file). A run whose
-//! processes are all on one host uses it as it is. Where only some are, they form a [`Group`] of their own, and another
-//! transport reaches the rest; [`Transport::wake`] ends a wait here when that has something.
+//! For each ordered pair of processes there is a ring of bytes ([`ring`]). Each process has a doorbell ([`bell`]) that others ring
+//! only while it sleeps, and a lock that shows others that it is alive ([`region`], which also describes the layout of the file).
+//! If all processes of a run are on one host, this is their only transport. If only some are, these form a [`Group`], and another
+//! transport reaches the others; it uses [`Transport::wake`] to end a wait here.
 //!
-//! A process that ends without taking leave is found by looking at its lock, at most every 40 ms, when there is nothing to do.
-//! What it has sent completely is still taken in first.
+//! A process that ends without announcing it is found by checking its lock, at most every 40 ms, mostly when there is nothing else
+//! to do. Frames that it has sent completely are still received first.
 //!
-//! Invariants: one thread at a time takes in (a lock that is tried), one at a time writes to a peer (a lock per peer). What other
-//! processes write is checked before it is used, and copied before it is checked.
+//! Invariants: one thread at a time receives (a lock taken with `try_lock`), one at a time writes to a peer (a lock per peer). Data
+//! written by other processes is copied first, then checked, then used.
 
 mod bell;
 mod group;
@@ -38,24 +38,24 @@ use link::{Link, Watch};
 use region::Region;
 use ring::{Consumer, Ring};
 
-/// How often locks are looked at: a lost process is found within about twice this time.
+/// How often locks are checked: a lost process is found within about twice this time.
 const WATCH_EVERY: Duration = Duration::from_millis(40);
 
-/// Frames that are taken in from one sender before it is the next one's turn.
+/// Frames received from one sender before the next one's turn.
 const TURN: usize = 64;
 
-/// Calls of `receive` between two looks at the clock while there is always something to take in.
+/// Calls of `receive` between two reads of the clock while there is always something to receive.
 const CALLS: u32 = 256;
 
-/// A frame of this size is a memory page with its header.
+/// A frame of this size fills a memory page together with its header.
 const UNIT: usize = 4_096 - HEADER_BYTES;
 
-/// States of a [`Post`].
+/// The states of a [`Post`].
 const ABSENT: u32 = 0;
 const JOINED: u32 = 1;
 const CLOSED: u32 = 2;
 
-/// What a process says of itself in the shared memory. All zero at the beginning.
+/// The state that a process publishes in the shared memory. Initially all zero.
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
 struct Post {
@@ -63,7 +63,7 @@ struct Post {
     bell: Bell,
 }
 
-/// The links of one process to the others of its [`Group`]. Dropping it ends them; see [`Transport::close`].
+/// The links of one process to the other members of its [`Group`]. Dropping it ends them; see [`Transport::close`].
 ///
 /// ```
 /// use paceline_transport::{Group, Handed, SharedMemory, Transport};
@@ -92,25 +92,26 @@ pub struct SharedMemory {
     awake: AtomicBool,
 }
 
-/// What the thread that takes in has.
+/// The data of the thread that receives.
 #[derive(Debug, Default)]
 struct Receiving {
     consumers: Vec<Consumer>,
     payload: Vec<u8>,
-    /// Calls so far; whose turn it is follows from it.
+    /// Calls so far; determines which sender comes first.
     calls: u32,
 }
 
 impl SharedMemory {
-    /// Makes the file and joins its group as process `rank`. Of each group one process does so, before the others call
-    /// [`SharedMemory::open`]. `path` is best on a file system in memory, such as `/dev/shm`; the file loses its name when all have joined.
+    /// Creates the file and joins its group as process `rank`. One process of each group does this before the others call
+    /// [`SharedMemory::open`]. `path` should be on a file system in memory, such as `/dev/shm`. The file loses its name when all
+    /// processes have joined.
     #[cfg(not(paceline_shuttle))]
     pub fn create(path: &Path, rank: u32, group: &Group) -> Result<Self, SharedMemoryError> {
         let member = group.member(rank)?;
         Self::join(Region::create(path, group, member)?, rank, member, group, path)
     }
 
-    /// Opens the file that [`SharedMemory::create`] has made in another process, and joins its group as process `rank`.
+    /// Opens the file that another process has created with [`SharedMemory::create`], and joins its group as process `rank`.
     #[cfg(not(paceline_shuttle))]
     pub fn open(path: &Path, rank: u32, group: &Group) -> Result<Self, SharedMemoryError> {
         let member = group.member(rank)?;
@@ -133,7 +134,7 @@ impl SharedMemory {
         Ok(Self::new(Arc::new(region), rank, member, group))
     }
 
-    /// All processes of a group, in this process.
+    /// All members of a group, in this process.
     #[cfg(paceline_shuttle)]
     pub fn in_process(group: &Group) -> Result<Vec<Self>, SharedMemoryError> {
         let region = Arc::new(Region::new(group));
@@ -185,7 +186,7 @@ impl SharedMemory {
         self.region.ring(member, self.member)
     }
 
-    /// Writes a frame into the ring of `to`, who is woken if it sleeps and the frame `wakes`, or there is no room for it.
+    /// Writes a frame into the ring of `to`. Wakes `to` if it sleeps and the frame `wakes` or there is no room for the frame.
     fn push(&self, to: u32, frame: &[u8], wakes: bool) -> Result<Handed, PeerError> {
         let limit = self.frame_limit(to);
         assert!(frame.len() <= limit, "a frame has at most {limit} bytes, not {}", frame.len());
@@ -201,12 +202,12 @@ impl SharedMemory {
                 }
                 Ok(Handed::Over)
             }
-            // Who has taken leave and is gone takes nothing in, and nothing it misses.
+            // A process that has announced its end and is gone receives nothing, and misses nothing.
             Ok(false) if post.state.load(Ordering::Acquire) == CLOSED && !self.region.is_alive(member) => {
                 Ok(Handed::Over)
             }
             Ok(false) => {
-                // It may sleep on frames that were not to wake it.
+                // The receiver may sleep although frames are there that did not wake it.
                 post.bell.ring();
                 Ok(Handed::Full)
             }
@@ -217,7 +218,7 @@ impl SharedMemory {
         }
     }
 
-    /// Whether `wait` is over.
+    /// Whether `wait` has to return.
     fn is_worth_a_look(&self) -> bool {
         self.awake.swap(false, Ordering::AcqRel)
             || self.is_pending()

@@ -1,5 +1,5 @@
-//! The primitives that threads and processes share: the standard library's, or, built with `--cfg paceline_shuttle`, those of
-//! shuttle, which runs a test under thousands of interleavings.
+//! The synchronization primitives of threads and processes: the standard library's, or, built with `--cfg paceline_shuttle`, those
+//! of shuttle, which runs a test under thousands of interleavings.
 
 #[cfg(not(paceline_shuttle))]
 pub(crate) use std::sync::{
@@ -15,7 +15,7 @@ pub(crate) use shuttle::sync::{
 
 use std::sync::{PoisonError, TryLockError};
 
-/// Keeps what is in it on cache lines of its own, away from what others write.
+/// Keeps its content on its own cache lines, apart from what other threads write.
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
 pub(crate) struct Apart<T>(pub(crate) T);
@@ -28,12 +28,12 @@ impl<T> std::ops::Deref for Apart<T> {
     }
 }
 
-/// Locks. Nothing is left half done where a panic can happen, so a poisoned lock is as good as any.
+/// Locks. A panic cannot leave the data in an inconsistent state, so poisoning is ignored.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks if nobody has it locked.
+/// Locks if no other thread holds the lock.
 pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match mutex.try_lock() {
         Ok(guard) => Some(guard),

@@ -1,16 +1,16 @@
 //! [`Tcp`]: one TCP connection for each pair of processes, plain or with TLS.
 //!
-//! [`stream`] is the connection as bytes, [`buffer`] cuts them into frames, [`link`] is all that is kept of one peer, [`poller`] what is
-//! slept on, [`helper`] the thread that gives and finds signs of life, [`handshake`] how two processes find out that they belong to
-//! the same run. `docs/wire-format.md` describes what goes over the wire.
+//! [`stream`] is the connection as a stream of bytes; [`buffer`] cuts it into frames; [`link`] holds everything about one peer;
+//! [`poller`] is what threads sleep on; [`helper`] is the thread that sends and checks signs of life; [`handshake`] is how two
+//! processes find out that they belong to the same run. `docs/wire-format.md` describes the protocol.
 //!
-//! What goes to a peer waits in a bounded buffer when the network is slow; later calls of `send`, `receive` and `wait` send on. A peer that
-//! ends is found by the end of its connection; one that is stopped or cut off by the absence of signs of life. What has arrived from a
-//! peer is taken in before its loss is reported.
+//! If the network is slow, frames to a peer wait in a bounded buffer; later calls of `send`, `receive` and `wait` send the rest. A
+//! peer that ends is found by the end of its connection; one that is stopped or cut off is found by missing signs of life.
+//! Everything that has arrived from a peer is received before its loss is reported.
 //!
-//! Invariants: one thread at a time takes in (a lock that is tried). A readiness that the system has told once is remembered by the link
-//! until reading has found nothing more. No call but `wait` sleeps, except that dropping a transport after [`Transport::close`] waits
-//! for the last bytes to leave, up to two seconds.
+//! Invariants: one thread at a time receives (a lock taken with `try_lock`). The system reports a readiness once; the link
+//! remembers it until a read has found nothing more. No call except `wait` sleeps, except that dropping a transport after
+//! [`Transport::close`] waits up to two seconds for the last bytes to leave.
 
 mod buffer;
 pub(crate) mod handshake;
@@ -38,13 +38,13 @@ use poller::Poller;
 /// The most bytes of a frame.
 pub(crate) const FRAME_LIMIT: usize = (64 << 10) - HEADER_BYTES;
 
-/// The bytes of a path's MTU that make sense.
+/// The plausible range of a path's MTU in bytes.
 const UNITS: RangeInclusive<usize> = 1_000..=9_000;
 
-/// How long sockets are not looked at before [`Transport::is_pending`] says that something could have come.
+/// The time after the last poll of the sockets from which on [`Transport::is_pending`] assumes that something could have arrived.
 const LOOK_EVERY: Duration = Duration::from_micros(20);
 
-/// The connections of one process to the others, or to some of them. [`crate::Coordinator`] and [`crate::join`] make them.
+/// The connections of one process to the others, or to some of them. [`crate::Coordinator`] and [`crate::join`] create them.
 /// Dropping it ends them; see [`Transport::close`].
 #[derive(Debug)]
 pub(crate) struct Tcp {
@@ -55,15 +55,15 @@ pub(crate) struct Tcp {
 /// What the threads of the process share.
 pub(crate) struct Core {
     rank: u32,
-    /// By rank; none to those that are not reached this way.
+    /// By rank; `None` for ranks that are not reached by TCP.
     links: Box<[Option<Link>]>,
     poller: Poller,
     /// There was a wake-up or an arrival since the last call of `wait`.
     awake: AtomicBool,
-    /// Counts the calls of `receive`, and is held by the thread that takes in.
+    /// The number of calls of `receive`; locked by the thread that receives.
     receiving: Mutex<usize>,
     start: Instant,
-    /// Nanoseconds from `start` to the last look at the sockets.
+    /// Nanoseconds from `start` to the last poll of the sockets.
     looked_ns: AtomicU64,
     time_limit: Duration,
     unit: Option<usize>,
@@ -109,22 +109,22 @@ impl Tcp {
         Ok(Self { core, helper: Some(helper) })
     }
 
-    /// What the helper thread does at the first arrival after [`Tcp::arm`]. Once.
+    /// Sets what the helper thread does at the first arrival after [`Tcp::arm`]. To be called once.
     pub(crate) fn on_arrival(&self, action: Box<dyn Fn() + Send + Sync>) {
         assert!(self.core.on_arrival.set(action).is_ok(), "it is said once what an arrival does");
     }
 
-    /// A thread of this process is about to sleep on something else, and wants to be told of an arrival.
+    /// Announces that a thread of this process is about to sleep on something else and must be told of an arrival.
     pub(crate) fn arm(&self) {
         self.core.poller.arm();
     }
 
-    /// Whether the thread that waits has to look: a frame that was refused has room, or something is to be taken in.
+    /// Whether the waiting thread has to return: a frame that was refused has room, or there is something to receive.
     pub(crate) fn is_worth_a_look(&self) -> bool {
         self.core.awake.swap(false, Ordering::AcqRel) || self.core.is_ready()
     }
 
-    /// Whether `peer` is reached this way.
+    /// Whether `peer` is reached by TCP.
     pub(crate) fn reaches(&self, peer: u32) -> bool {
         self.core.links.get(peer as usize).is_some_and(Option::is_some)
     }
@@ -140,7 +140,7 @@ impl Core {
         link.unwrap_or_else(|| panic!("a frame goes to another process of the run, not to {to}"))
     }
 
-    /// Takes note of what has happened to the sockets, after sleeping up to `most` for it. Whether a thread that waits has to look.
+    /// Polls the sockets, sleeping up to `most`, and records their events. Returns whether a waiting thread has to return.
     fn look(&self, most: Duration) -> bool {
         let mut worth = false;
         self.poller.wait(most, |event| {
@@ -154,7 +154,7 @@ impl Core {
             if event.is_writable {
                 link.go_on();
                 if link.has_room() {
-                    // Also where this is not called to wait: the caller may be about to, with a frame that was refused.
+                    // Also set if no thread waits now: the caller may be about to wait with a frame that was refused.
                     self.awake.store(true, Ordering::Release);
                     worth = true;
                 }
@@ -273,13 +273,13 @@ impl Transport for Tcp {
 }
 
 impl Drop for Tcp {
-    /// Ends the helper thread and the connections. After a leave, waits a little for it to get through: a connection that is closed with
-    /// something unread is reset, which can take along what was sent last.
+    /// Ends the helper thread and the connections. After announcing the end, waits a little for the announcement to get through:
+    /// closing a connection with unread data resets it, and the reset can destroy what was sent last.
     fn drop(&mut self) {
         self.core.stopping.store(true, Ordering::Release);
         self.core.poller.stop();
         if let Some(helper) = self.helper.take() {
-            // It cannot panic but by a broken invariant, which has been reported then.
+            // It panics only if an invariant is broken, which has been reported then.
             let _ = helper.join();
         }
         if !self.core.closed.load(Ordering::Acquire) {

@@ -1,5 +1,5 @@
-//! The ring and the doorbell of shared memory under loom, which tries all interleavings and what each order of atomics allows: what is
-//! published and what is said of sleeping must never both be missed. The sources are taken in as they are, with loom's atomics.
+//! The ring and the doorbell of shared memory under loom, which tries all interleavings and all effects that the memory orders
+//! allow: published data and an announced sleep must never both be missed. The sources are included unchanged, with loom's atomics.
 //!
 //! `RUSTFLAGS="--cfg paceline_loom" cargo test -p paceline-transport --test loom`
 
@@ -13,7 +13,7 @@ mod ring;
 
 use paceline_transport::frame;
 
-/// What the sources find as `crate::sync`.
+/// The module that the sources find as `crate::sync`.
 mod sync {
     pub(crate) use loom::sync::{
         Condvar, Mutex, MutexGuard,

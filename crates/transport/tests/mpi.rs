@@ -1,4 +1,4 @@
-//! Four processes joined by MPI: this test program has mpirun start it four times.
+//! Four processes connected by MPI: this test program starts itself four times with mpirun.
 
 #![cfg(feature = "mpi")]
 
@@ -9,10 +9,10 @@ use paceline_transport::{Handed, Mpi, MpiError, Transport, is_started_by_mpi};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Frames to each other process: more than may be under way at a time.
+/// Frames to each other process: more than may be in transit at a time.
 const FRAMES: u32 = 500;
 
-/// What each of the processes does: sends to all others, and finds all that they send, in order.
+/// What each process does: sends to all others, and receives all that they send, in order.
 fn exchange(mpi: &Mpi) {
     let ranks = mpi.ranks();
     let (mut sent, mut found) = (vec![0_u32; ranks as usize], vec![0_u32; ranks as usize]);

@@ -1,7 +1,7 @@
-//! Runs of several real processes: this test program starts itself again for each rank, with what to do in the environment.
+//! Runs of several real processes: this test program starts itself again for each rank, with the task in the environment.
 //!
-//! Some processes are killed or stopped by a signal; the others say who was lost and why. Where permitted, two processes run in two
-//! network namespaces joined by a pair of virtual Ethernet devices, as on two hosts.
+//! Some processes are killed or stopped by a signal; the others report which one was lost and why. If permitted, two processes run
+//! in two network namespaces joined by a pair of virtual Ethernet devices, as on two hosts.
 
 #![cfg(target_os = "linux")]
 
@@ -16,7 +16,7 @@ use paceline_transport::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Where a started process finds the address, the secret and what it is to do.
+/// Environment variables for a started process: the address, the secret and the kind of link.
 const ADDRESS: &str = "PACELINE_TEST_ADDRESS";
 const SECRET: &str = "PACELINE_TEST_SECRET";
 const PREFER: &str = "PACELINE_TEST_PREFER";
@@ -54,8 +54,8 @@ fn this() -> Command {
     Command::new(env::current_exe().expect("it runs"))
 }
 
-/// What a started process does: sends back each frame to whom it came from, until it is told to end or somebody is lost. It returns at
-/// once in the test itself, which is not a process of a run.
+/// What a started process does: it returns each frame to its sender, until it is told to end or a peer is lost. In the test itself,
+/// which is not a process of a run, it returns at once.
 #[test]
 fn a_process_of_a_run() {
     let (Ok(address), Ok(secret), Ok(prefer)) = (env::var(ADDRESS), env::var(SECRET), env::var(PREFER))
@@ -70,7 +70,7 @@ fn a_process_of_a_run() {
         match mesh.receive(&mut |from, frame| frames.push((from, frame.to_vec()))) {
             Ok(false) => mesh.wait(PATIENCE),
             Ok(true) => {}
-            // Whoever is lost, the test knows.
+            // Whichever peer is lost, the test knows it.
             Err(_) => break,
         }
         for (from, frame) in frames {
@@ -102,7 +102,7 @@ fn run(ranks: u32, prefer: &str) -> Run {
     Run { mesh, processes, _folder: folder }
 }
 
-/// The numbers of frames that come from each rank until someone is lost, if anyone is, or `enough` have come.
+/// Counts frames by rank until a peer is lost or `enough` frames have come.
 fn listen(mesh: &Mesh, enough: usize) -> (Vec<usize>, Option<PeerError>) {
     let mut from = vec![0; mesh.ranks() as usize];
     loop {
@@ -115,7 +115,7 @@ fn listen(mesh: &Mesh, enough: usize) -> (Vec<usize>, Option<PeerError>) {
     }
 }
 
-/// Has each process send back some frames, then the end.
+/// Makes each process send back some frames, and then end.
 fn echo(mesh: &Mesh, frames: usize) {
     let others = mesh.ranks() as usize - 1;
     for frame in std::iter::repeat_n(&b"frame"[..], frames - 1).chain([&b"end"[..]]) {
@@ -142,8 +142,8 @@ fn processes_find_each_other_over_every_kind_of_link() {
     }
 }
 
-/// The process of one rank gets a signal: the first that is lost, and how. Ranks are given in the order in which processes come, so
-/// the process that gets it is found by its frames: the one that still answers is another.
+/// Sends a signal to one process; returns how its loss is reported. Ranks are given in the order in which processes join, so the
+/// process is identified by its frames: the one that still answers is the other.
 fn lost_by(signal: Signal, prefer: &str) -> PeerErrorKind {
     let mut run = run(2, prefer);
     let process = &mut run.processes[0];
@@ -180,7 +180,7 @@ fn a_process_that_never_comes_is_missed() {
     let hasty = settings.clone().time_limit(Duration::from_secs(2));
     let coordinator = Coordinator::listen("127.0.0.1:0", 3, &hasty).expect("loopback");
     let address = coordinator.address();
-    // One of the two others comes: it learns that the run does not begin.
+    // One of the two other processes joins: it learns that the run does not start.
     let one = std::thread::spawn(move || join(address, &settings).map(|_| ()));
     let missed = coordinator.gather(b"echo").expect_err("one is missing");
     assert!(matches!(missed, RendezvousError::Missing { present: 2, ranks: 3, .. }), "{missed}");
@@ -209,7 +209,7 @@ impl Namespaces {
         Ok(made)
     }
 
-    /// Runs this program in one of them.
+    /// Runs this program in one of the namespaces.
     fn within(&self, end: usize) -> Command {
         let mut program = Command::new("ip");
         program.args(["netns", "exec", &self.0[end]]).arg(env::current_exe().expect("it runs"));
@@ -234,7 +234,7 @@ fn ip(arguments: &[&str]) -> Result<(), String> {
     }
 }
 
-/// Where the process that coordinates in a namespace finds its secret.
+/// The environment variable with the secret's path, for the process that coordinates in a namespace.
 const COORDINATE: &str = "PACELINE_TEST_COORDINATE";
 
 /// What the coordinator in a namespace does; it returns at once in the test itself.
@@ -243,7 +243,7 @@ fn a_coordinator_in_a_namespace() {
     let Ok(secret) = env::var(COORDINATE) else {
         return;
     };
-    // The link would be shared memory, since both are on one host: only TCP crosses namespaces.
+    // Both processes are on one host and would share memory, but only TCP is to cross namespaces.
     let settings = settings(secret.as_ref(), "tls");
     let address = (Namespaces::ADDRESSES[0], 47_213);
     let plain = settings.clone().security(Security::Plain);

@@ -1,5 +1,5 @@
 //! Shared memory between real processes: this program starts itself again as the other ranks. Everything arrives once and in order;
-//! a process that is killed is found gone by all others, with what it had sent.
+//! all others find that a killed process is gone, after receiving what it had sent.
 
 #![cfg(all(target_os = "linux", not(paceline_shuttle)))]
 
@@ -12,12 +12,12 @@ use paceline_transport::{Group, Handed, PeerError, PeerErrorKind, SharedMemory, 
 /// Frames that each process sends to each other one.
 const FRAMES: u64 = 20_000;
 
-/// What a child is told: its rank, what to do, and the file.
+/// Environment variables for a child: its rank, its task, and the file.
 const RANK: &str = "PACELINE_TEST_RANK";
 const TASK: &str = "PACELINE_TEST_TASK";
 const FILE: &str = "PACELINE_TEST_FILE";
 
-/// Long enough for anything here to come to its end.
+/// Longer than any test takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn group(ranks: u32) -> Group {
@@ -31,7 +31,7 @@ fn start(rank: u32, task: &str, file: &Path) -> Child {
     command.spawn().expect("this program can be started")
 }
 
-/// Not a test of its own: what a child does. It ends at once in a process that nobody has started for it.
+/// Not a test itself: the task of a child. Returns at once in a process that was not started as a child.
 #[test]
 fn another_process() {
     let Ok(rank) = std::env::var(RANK) else {
@@ -69,7 +69,7 @@ fn another_process() {
     }
 }
 
-/// Takes in, asleep while there is nothing, until `go_on` says no or a peer is lost.
+/// Receives, sleeping while there is nothing, until `go_on` returns false or a peer is lost.
 fn take(end: &SharedMemory, mut go_on: impl FnMut(u32, &[u8]) -> bool) -> Option<PeerError> {
     let (start, mut goes_on) = (Instant::now(), true);
     while goes_on {
@@ -84,7 +84,7 @@ fn take(end: &SharedMemory, mut go_on: impl FnMut(u32, &[u8]) -> bool) -> Option
     None
 }
 
-/// The frame of this number from one process to another: each length up to 300 comes up.
+/// Frame `number` from a process: every length up to 300 occurs.
 fn frame(from: u32, number: u64) -> Vec<u8> {
     let length = 8 + (number * 7 + u64::from(from)) as usize % 300;
     let mut frame = number.to_le_bytes().to_vec();
@@ -92,7 +92,7 @@ fn frame(from: u32, number: u64) -> Vec<u8> {
     frame
 }
 
-/// Sends [`FRAMES`] to each other process and takes in as many from each.
+/// Sends [`FRAMES`] to each other process and receives as many from each.
 fn exchange(end: &SharedMemory) {
     let ranks = end.ranks() as usize;
     let (mut sent, mut seen, start) = (vec![0; ranks], vec![0; ranks], Instant::now());
@@ -147,7 +147,7 @@ fn a_killed_process_is_found_by_all() {
     let end = SharedMemory::create(&file, 0, &group(3)).expect("a file can be made");
     let mut victim = start(1, "die 3", &file);
     let mut other = start(2, "survive 3", &file);
-    // The other one may find it sooner than this one does.
+    // The other process may find the loss before this one does.
     let mut found = false;
     let mut hear = |from, frame: &[u8]| match from {
         1 => {

@@ -1,5 +1,5 @@
-//! The transports under a random scheduler: built with `--cfg paceline_shuttle`, every lock and atomic is a point where shuttle may
-//! switch threads. A wait has no time limit then, so a lost wake-up shows as a deadlock.
+//! The transports under a random scheduler: built with `--cfg paceline_shuttle`, shuttle may switch threads at every lock and
+//! atomic. A wait then has no time limit, so that a lost wake-up shows as a deadlock.
 //!
 //! `RUSTFLAGS="--cfg paceline_shuttle" cargo test -p paceline-transport --test shuttle`
 
@@ -10,10 +10,11 @@ use std::time::Duration;
 use paceline_transport::{Fault, Group, Handed, Memory, PeerErrorKind, SharedMemory, Transport};
 use shuttle::{sync::Arc, thread};
 
-/// Interleavings tried of each case.
+/// The number of interleavings tried for each case.
 const SCHEDULES: usize = 2_000;
 
-/// Sends `frames` numbered frames to the next rank, and takes in as many from the one before, asleep whenever there is nothing to do.
+/// Sends `frames` numbered frames to the next rank, and receives as many from the previous one, asleep whenever there is nothing to
+/// do.
 fn pass_on(end: &impl Transport, frames: u8) {
     let next = (end.rank() + 1) % end.ranks();
     let (mut sent, mut seen) = (0, Vec::new());
@@ -29,7 +30,7 @@ fn pass_on(end: &impl Transport, frames: u8) {
     end.close();
 }
 
-/// Fills a pair, and goes on for some frames, asleep while there is no room, while the other end takes them in.
+/// Fills a pair, then sends more frames, asleep while there is no room, while the other end receives them.
 fn overfill(ends: Vec<impl Transport + 'static>, more: u8, frame_bytes: usize) {
     let [sender, receiver] = <[_; 2]>::try_from(ends).expect("there are two");
     let send = move |sender: &dyn Transport, number| {

@@ -1,11 +1,11 @@
-//! Frames come back as they were sent, and damaged ones are refused.
+//! Frames are decoded as they were encoded, and damaged ones are refused.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
 
-/// More than any payload here.
+/// More bytes than any payload here.
 const LIMIT: usize = 4_096;
 
 proptest! {
@@ -40,7 +40,7 @@ proptest! {
         encode(sequence, &payload, &mut bytes)?;
         for bit in 0..8 * bytes.len() {
             bytes[bit / 8] ^= 1 << (bit % 8);
-            // A greater length asks for bytes that never come; a reader that has them finds that the checksum does not fit.
+            // A greater length asks for bytes that never come; if they are there, the checksum is wrong.
             let more = [&bytes[..], &[0; LIMIT]].concat();
             prop_assert!(decode(&bytes, LIMIT).is_err() || decode(&more, LIMIT).is_err(), "bit {}", bit);
             bytes[bit / 8] ^= 1 << (bit % 8);

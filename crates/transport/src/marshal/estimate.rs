@@ -1,10 +1,10 @@
-//! What the records so far let expect: the time from one to the next and the bytes of one, as averages that forget (each new value
-//! counts an eighth), and what follows from them for the size and the age of a frame.
+//! Estimates from the records so far: the time between two records and the bytes of a record, as moving averages (each new value
+//! counts one eighth); and the size and waiting time of a frame that follow from them.
 
-/// What it costs to send a frame, about: some hundred nanoseconds through shared memory, some microseconds through a socket.
+/// The approximate cost of sending a frame: some hundred nanoseconds through shared memory, some microseconds through a socket.
 const FRAME_COST_NS: u64 = 1_000;
 
-/// A frame may take as long to fill as so many cost to send.
+/// A frame may take as long to fill as this many frames take to send.
 const FRAMES_TO_FILL: u64 = 20;
 
 /// The most units of a frame.
@@ -21,28 +21,28 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// A record of so many bytes comes at `now_ns`. A pause counts as twice `most_ns` at most, so that it is soon forgotten.
+    /// Takes in a record of `bytes` bytes at `now_ns`. A pause counts as at most twice `most_ns`, so that it is soon forgotten.
     #[inline]
     pub(super) fn record(&mut self, bytes: usize, now_ns: u64, most_ns: u64) {
         let gap = now_ns.saturating_sub(self.last_ns).min(most_ns.saturating_mul(2)).min(1 << 40);
         self.last_ns = now_ns;
         self.gap = average(self.gap, gap);
-        // The first one says all that is known.
+        // The first record sets the average.
         self.bytes = if self.bytes == 0 { bytes as u64 * ONE } else { average(self.bytes, bytes as u64) };
     }
 
-    /// Bytes of a record.
+    /// The mean bytes of a record.
     #[inline]
     pub(super) fn record_bytes(&self) -> usize {
         (self.bytes / ONE) as usize
     }
 
-    /// The time in which so many bytes of records come.
+    /// The time in which records of this many bytes in total are expected.
     fn fill_ns(&self, bytes: usize) -> u64 {
         (bytes as u64).saturating_mul(self.gap) / self.bytes.max(1)
     }
 
-    /// Units of a frame.
+    /// The number of units of a frame.
     #[inline]
     pub(super) fn units(&self, unit: usize) -> usize {
         let fill_ns = self.fill_ns(unit);
@@ -52,8 +52,8 @@ impl Estimate {
         (FRAME_COST_NS * FRAMES_TO_FILL / fill_ns).clamp(1, UNITS_MAX) as usize
     }
 
-    /// How long a frame of `size` bytes waits: not at all if no record is expected within `most_ns`, else twice as long as it should take
-    /// to fill.
+    /// How long a frame of `size` bytes waits: not at all if no record is expected within `most_ns`, else twice the time in which
+    /// it is expected to fill.
     #[inline]
     pub(super) fn patience_ns(&self, size: usize, most_ns: u64) -> u64 {
         if self.gap / ONE >= most_ns {
@@ -63,14 +63,15 @@ impl Estimate {
         }
     }
 
-    /// How long a frame waits that the receiver waits for: as long as a frame costs, if a record is expected within that.
+    /// How long a frame waits while the receiver waits for it: the cost of sending a frame, if a record is expected within that
+    /// time.
     #[inline]
     pub(super) fn patience_waited_for_ns(&self) -> u64 {
         if self.gap / ONE >= FRAME_COST_NS { 0 } else { FRAME_COST_NS }
     }
 }
 
-/// `old` with `new` counting an eighth, in 256ths.
+/// The average after `new`, which counts one eighth; in 256ths.
 #[inline]
 fn average(old: u64, new: u64) -> u64 {
     old - old / 8 + new * (ONE / 8)

@@ -1,20 +1,20 @@
-//! The records of a frame: how they are laid out, and reading them.
+//! The records of a frame: their layout, and how they are read.
 //!
-//! One byte of flags, then for each record its length and its bytes. The length has seven bits a byte, the low ones first; the highest
-//! bit says that more follow (LEB128). `docs/wire-format.md` has it too.
+//! One byte of flags, then for each record its length and its bytes. The length is encoded with seven bits per byte, low bits
+//! first; the highest bit of a byte says that more follow (LEB128). `docs/wire-format.md` describes it too.
 
 use thiserror::Error;
 
 /// Bytes before the first record.
 pub(super) const OPENING_BYTES: usize = 1;
 
-/// The flag that says that the sender of the frame waits for its receiver.
+/// The flag that says that the frame's sender waits for its receiver.
 pub(super) const WAITING: u8 = 1;
 
 /// The most bytes of a length.
 pub(super) const PREFIX_BYTES_MAX: usize = 5;
 
-/// Bytes that the length of a record takes up.
+/// The bytes of an encoded length.
 #[inline]
 pub(super) fn prefix_bytes(length: usize) -> usize {
     match length {
@@ -37,7 +37,7 @@ pub(super) fn put_prefix(length: usize, to: &mut Vec<u8>) {
     to.push(rest as u8);
 }
 
-/// Why bytes are no records.
+/// Why bytes are not records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RecordError {
@@ -52,16 +52,16 @@ pub enum RecordError {
     Length(usize),
 }
 
-/// The records of a frame that [`super::Gather`] has made, in order.
+/// The records of a frame built by [`super::Gather`], in order.
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
     frame: &'a [u8],
-    /// Where the next one begins.
+    /// Where the next record begins.
     next: usize,
 }
 
 impl<'a> Records<'a> {
-    /// Reads a frame. All its records are checked here, so that nothing of a frame is used that is not whole.
+    /// Reads a frame. All its records are checked here, so that no part of an invalid frame is used.
     pub fn read(frame: &'a [u8]) -> Result<Self, RecordError> {
         let flags = *frame.first().ok_or(RecordError::Empty)?;
         if flags & !WAITING != 0 {
@@ -91,7 +91,7 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
-/// The record that begins at byte `at`, and where the next one does.
+/// The record that begins at byte `at`, and the start of the next one.
 #[inline]
 fn record(frame: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let (mut length, mut start) = (0_usize, at);

@@ -1,4 +1,4 @@
-//! When frames are to go, why they went, and how many did.
+//! When frames are sent, why they were sent, and how many were.
 
 /// How many records a frame takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -6,7 +6,7 @@ pub enum SizeLimit {
     /// A multiple of the path's unit that follows the rate of records.
     #[default]
     Adaptive,
-    /// So many bytes, or as many as the path allows.
+    /// This many bytes, or as many as the path allows.
     Bytes(usize),
     /// One record: marshalling is off.
     Off,
@@ -15,14 +15,14 @@ pub enum SizeLimit {
 /// How long a record waits for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeLimit {
-    /// As long as it is worth it, but not longer than so many nanoseconds.
+    /// For a time derived from the rate of records, up to a limit.
     Adaptive {
-        /// The most it waits.
+        /// The limit.
         most_ns: u64,
     },
-    /// So many nanoseconds.
+    /// For a fixed time.
     Fixed {
-        /// The time it waits.
+        /// The time.
         ns: u64,
     },
 }
@@ -33,27 +33,27 @@ impl Default for TimeLimit {
     }
 }
 
-/// When frames go.
+/// When frames are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marshalling {
-    /// How much goes in one.
+    /// How much one frame holds.
     pub size: SizeLimit,
-    /// How long a record waits in one.
+    /// How long a record waits in a frame.
     pub time: TimeLimit,
 }
 
-/// Why a frame goes.
+/// Why a frame is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It is as large as it should be.
+    /// It has reached its size.
     Size,
     /// Its first record has waited long enough.
     Time,
-    /// The caller wants it to.
+    /// The caller asked for it.
     Asked,
 }
 
-/// What has gone.
+/// Counts of what has been sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Frames.
@@ -62,12 +62,12 @@ pub struct Statistics {
     pub records: u64,
     /// Bytes in them.
     pub bytes: u64,
-    /// Records that were withdrawn before they went.
+    /// Records that were withdrawn before they were sent.
     pub withdrawn: u64,
-    /// Frames that went for their size.
+    /// Frames sent because of their size.
     pub by_size: u64,
-    /// Frames that went for their age.
+    /// Frames sent because of their age.
     pub by_time: u64,
-    /// Frames that went because the caller wanted it.
+    /// Frames sent because the caller asked for it.
     pub asked: u64,
 }

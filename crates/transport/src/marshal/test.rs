@@ -1,4 +1,4 @@
-//! Nothing is lost or comes twice, the order is kept, bounds are kept, and what is withdrawn never goes.
+//! No record is lost or duplicated, order and bounds are kept, and withdrawn records are never sent.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -7,11 +7,11 @@ use super::*;
 
 #[derive(Clone, Debug)]
 enum Action {
-    /// A record of so many bytes, so long after the last action.
+    /// Adds a record of this many bytes, this long after the last action.
     Add(usize, u64),
-    /// One of the last records is withdrawn, counted back.
+    /// Withdraws one of the last records, counted backwards.
     Withdraw(u64),
-    /// The transport has no room the next so many times.
+    /// The transport has no room for the next so many attempts.
     Clog(u8),
     PeerWaits(bool),
     Ask,
@@ -131,14 +131,14 @@ proptest! {
     }
 }
 
-/// The number of the last record that has gone.
+/// The number of the last record sent.
 fn number_gone(frames: &[Vec<u8>]) -> u64 {
     let records = frames.iter().flat_map(|frame| Records::read(frame).expect("our own frames are whole"));
     let numbers = records.map(|record| u64::from_le_bytes(record[..8].try_into().expect("8 bytes")));
     numbers.max().unwrap_or(0)
 }
 
-/// Sends the frame through a transport that has no room the next `clogged` times; whether it went.
+/// Sends the frame through a transport that has no room for the next `clogged` attempts. Returns whether it was sent.
 fn send(gather: &mut Gather, reason: Reason, clogged: &mut u8, frames: &mut Vec<Vec<u8>>) -> bool {
     let handed = gather.hand_over(reason, |frame| {
         if *clogged > 0 {
@@ -151,11 +151,11 @@ fn send(gather: &mut Gather, reason: Reason, clogged: &mut u8, frames: &mut Vec<
     handed == Ok(Handed::Over)
 }
 
-/// Gives `count` records of 32 bytes, one each `gap_ns`; sends what is due.
+/// Adds `count` records of 32 bytes, one every `gap_ns`, and sends frames when they are due.
 fn feed(gather: &mut Gather, count: u64, gap_ns: u64, start_ns: u64) -> u64 {
     for number in 1..=count {
         let now_ns = start_ns + number * gap_ns;
-        // A host that sleeps sends at the time it was told.
+        // A sleeping host sends at the time that was computed before.
         while let Some(at_ns) = gather.due_at_ns().filter(|at_ns| *at_ns <= now_ns) {
             let reason = gather.due(at_ns).expect("it is due now");
             assert_eq!(gather.hand_over(reason, |_| Ok::<_, ()>(Handed::Over)), Ok(Handed::Over));

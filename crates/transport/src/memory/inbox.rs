@@ -1,7 +1,7 @@
-//! What is under way to one receiver: a lane for each sender, and the step at which each frame arrives.
+//! Everything in transit to one receiver: a lane for each sender, and the step at which each frame arrives.
 //!
-//! Invariants: in a lane, steps of arrival never go down, so nothing overtakes. A loss is found once, at a step of its own, and after
-//! it nothing comes from that sender.
+//! Invariants: steps of arrival never decrease in a lane, so nothing overtakes. A loss is found once, at a step of its own, and
+//! nothing comes from that sender after it.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use super::{FRAMES, LIMIT};
 use crate::frame::{self, HEADER_BYTES};
 use crate::{PeerError, PeerErrorKind};
 
-/// The most frames that are taken in at a time.
+/// The most frames received at a time.
 const BATCH: usize = 64;
 
 /// A frame that has arrived, with its header.
@@ -24,32 +24,32 @@ pub(super) struct Taken {
 #[derive(Debug)]
 pub(super) struct Inbox {
     lanes: Vec<Lane>,
-    /// What delays frames, if anything does.
+    /// The random delays of frames, if there are any.
     random: Option<Rng>,
-    /// The present.
+    /// The current step.
     step: u64,
     /// Something has happened since the last call of `wait`.
     awake: bool,
-    /// Senders that had no room for a frame and now have.
+    /// Senders that had no room for a frame and have room now.
     relieved: Vec<u32>,
 }
 
-/// What is under way from one sender.
+/// Everything in transit from one sender.
 #[derive(Debug, Default)]
 struct Lane {
     /// Frames with the step at which they arrive.
     frames: VecDeque<(u64, Vec<u8>)>,
     /// When the last of them arrives.
     last: u64,
-    /// The loss of the sender, and the step at which it is found.
+    /// The loss of the sender, and the step at which the receiver finds it.
     loss: Option<(u64, PeerErrorKind)>,
     /// The loss has been reported.
     reported: bool,
-    /// The sender has taken leave.
+    /// The sender has announced its end.
     closed: bool,
-    /// The receiver is no more.
+    /// The receiver has ended.
     abandoned: bool,
-    /// The sender had no room for a frame since the receiver last took something in.
+    /// The sender had no room for a frame since the receiver last received something.
     refused: bool,
     /// The next frame is to be damaged, at this bit or at a random one.
     corrupt: Option<Option<u64>>,
@@ -58,13 +58,13 @@ struct Lane {
 }
 
 impl Lane {
-    /// The step at which something of this lane is to be taken in.
+    /// The step at which the next item of this lane is due.
     fn due(&self) -> Option<u64> {
         let loss = self.loss.as_ref().filter(|_| !self.reported).map(|(step, _)| *step);
         self.frames.front().map(|(step, _)| *step).or(loss)
     }
 
-    /// How much is to be taken in.
+    /// The number of items due.
     fn pending(&self) -> usize {
         self.frames.len() + usize::from(self.loss.is_some() && !self.reported)
     }
@@ -76,12 +76,12 @@ impl Inbox {
         Self { lanes, random, step: 0, awake: false, relieved: Vec::new() }
     }
 
-    /// How many frames and losses are under way.
+    /// The number of frames and losses due.
     pub(super) fn pending(&self) -> usize {
         self.lanes.iter().map(Lane::pending).sum()
     }
 
-    /// When what follows in `from`'s lane arrives: mostly at once, at times after some steps, seldom after many.
+    /// When the next item in `from`'s lane arrives: mostly at once, sometimes after some steps, rarely after many.
     fn arrival(&mut self, from: u32) -> u64 {
         let delay = self.random.as_mut().map_or(0, |random| match random.u32(..16) {
             0..8 => 0,
@@ -91,7 +91,7 @@ impl Inbox {
         (self.step + delay).max(self.lanes[from as usize].last)
     }
 
-    /// Takes over a frame, if there is room for it.
+    /// Accepts a frame if there is room for it.
     pub(super) fn push(&mut self, from: u32, payload: &[u8]) -> bool {
         let arrival = self.arrival(from);
         let lane = &mut self.lanes[from as usize];
@@ -119,7 +119,8 @@ impl Inbox {
         true
     }
 
-    /// Moves frames that have arrived to `taken`, in an order that is random across senders if the network is; the first loss found.
+    /// Moves frames that have arrived to `taken`; the order across senders is random if the network is. Returns the first loss
+    /// found.
     pub(super) fn take(&mut self, taken: &mut Vec<Taken>) -> Option<PeerError> {
         self.step += 1;
         let mut lanes: Vec<u32> = (0..self.lanes.len() as u32).collect();
@@ -156,12 +157,12 @@ impl Inbox {
         None
     }
 
-    /// The senders that had no room for a frame and now have.
+    /// The senders that had no room for a frame and have room now.
     pub(super) fn relieved(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.relieved)
     }
 
-    /// Why nothing more comes from `from` or goes there.
+    /// Why the connection with `from` is lost, if it is.
     pub(super) fn lost(&self, from: u32) -> Option<PeerErrorKind> {
         self.lanes[from as usize]
             .loss
@@ -170,7 +171,7 @@ impl Inbox {
             .map(|(_, kind)| kind.clone())
     }
 
-    /// `from` is lost, unless it has taken leave or been lost before; what is under way arrives or does not.
+    /// `from` is lost, unless it has announced its end or was lost before. `arrives`: frames in transit still arrive.
     pub(super) fn lose(&mut self, from: u32, kind: PeerErrorKind, arrives: bool) {
         if from as usize >= self.lanes.len() {
             return;
@@ -192,12 +193,12 @@ impl Inbox {
         }
     }
 
-    /// `from` takes leave.
+    /// `from` announces its end.
     pub(super) fn close(&mut self, from: u32) {
         self.lanes[from as usize].closed = true;
     }
 
-    /// The receiver is no more: what comes from `from` has nobody to take it.
+    /// The receiver has ended: frames from `from` are dropped.
     pub(super) fn abandon(&mut self, from: u32) {
         let lane = &mut self.lanes[from as usize];
         lane.abandoned = true;
@@ -209,12 +210,12 @@ impl Inbox {
         self.awake = true;
     }
 
-    /// Whether `wait` is over.
+    /// Whether `wait` has to return.
     pub(super) fn is_worth_a_look(&self) -> bool {
         self.awake || self.lanes.iter().any(|lane| lane.due().is_some())
     }
 
-    /// Ends a call of `wait`: time has gone on to the next arrival.
+    /// Ends a call of `wait`: advances to the next arrival.
     pub(super) fn go_on(&mut self) {
         self.awake = false;
         let next = self.lanes.iter().filter_map(Lane::due).min();
@@ -226,13 +227,13 @@ impl Inbox {
         self.lanes[from as usize].sent
     }
 
-    /// Frames taken in from `from`, and bytes in them.
+    /// Frames received from `from`, and bytes in them.
     pub(super) fn received(&self, from: u32) -> (u64, u64) {
         self.lanes[from as usize].received
     }
 }
 
-/// Whether a frame is whole, and number `expected`.
+/// Checks that a frame is undamaged and has the number `expected`.
 fn check(bytes: &[u8], expected: u64) -> Result<(), String> {
     let (header, payload) = bytes.split_first_chunk().ok_or("no header")?;
     let header = frame::Header::read(header, LIMIT).map_err(|error| error.to_string())?;

@@ -1,10 +1,10 @@
-//! Everything arrives once and in order, whatever the delays; faults are found once, as what they are.
+//! Everything arrives once and in order, whatever the delays; each fault is reported once, with the right reason.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Takes in until nothing is pending: what came, and who was lost.
+/// Receives until nothing is pending: the frames, and the lost peers.
 fn drain(to: &Memory) -> (Vec<(u32, Vec<u8>)>, Vec<PeerError>) {
     let (mut frames, mut lost) = (Vec::new(), Vec::new());
     while to.is_pending() {

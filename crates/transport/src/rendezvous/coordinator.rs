@@ -33,7 +33,7 @@ struct Joined {
 }
 
 impl Coordinator {
-    /// Listens at `address` for the other processes of a run with `ranks` in all. Port 0 is any that is free.
+    /// Listens at `address` for the other processes of a run with `ranks` in all. Port 0 means any free port.
     pub fn listen(
         address: impl ToSocketAddrs,
         ranks: u32,
@@ -56,7 +56,7 @@ impl Coordinator {
         Ok(Self { gate, address, ranks, settings: settings.clone() })
     }
 
-    /// Where it listens: what the others are to join.
+    /// The address at which it listens, for the others to join.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -67,7 +67,7 @@ impl Coordinator {
         self.gate.watch(end, what.into());
     }
 
-    /// Waits for the others, gives each a rank and `charge`, and returns when all are joined to each other.
+    /// Waits for the other processes, gives each a rank and `charge`, and returns when all are connected to each other.
     pub fn gather(mut self, charge: &[u8]) -> Result<Mesh, RendezvousError> {
         if charge.len() > CHARGE_LIMIT {
             return Err(RendezvousError::Charge(charge.len()));
@@ -77,7 +77,7 @@ impl Coordinator {
         let begun = self.begin(&joined, charge, by);
         if let Err(error) = &begun {
             for other in &joined {
-                // Who is lost cannot be told.
+                // A lost process cannot be told.
                 let _ = message::send(&other.link, &Message::Refused(error.to_string()), by);
             }
         }
@@ -93,7 +93,7 @@ impl Coordinator {
         let mut joined: Vec<Joined> = Vec::new();
         loop {
             if joined.len() as u32 + 1 == self.ranks {
-                // Who has gone away meanwhile makes room for another one.
+                // A process that has ended meanwhile makes room for another one.
                 joined.retain(|other| !other.link.has_ended());
                 if joined.len() as u32 + 1 == self.ranks {
                     return Ok(joined);
@@ -116,7 +116,7 @@ impl Coordinator {
         }
     }
 
-    /// Leads the others to the beginning of the run. The shared memory of rank 0, and the ranks it shares with.
+    /// Leads the other processes to the start of the run. Returns the shared memory of rank 0, and the ranks it shares it with.
     fn begin(
         &self,
         joined: &[Joined],

@@ -1,7 +1,7 @@
-//! The gate of a process: its listener, and the handshakes of those who have come.
+//! The gate of a process: its listener, and the handshakes of incoming connections.
 //!
-//! Each handshake has a thread and a time limit, so that nobody who says nothing, or slowly, holds up the others. Of more than
-//! [`AT_ONCE`] the oldest is ended: it is the one that has had the most time.
+//! Each handshake has a thread and a time limit, so that a silent or slow connection does not delay the others. If there are more
+//! than [`AT_ONCE`], the oldest is closed: it has had the most time.
 //!
 //! Invariants: at most [`AT_ONCE`] handshakes at a time, and the first [`REFUSALS`] refusals are kept.
 
@@ -30,12 +30,12 @@ pub(super) const REFUSALS: usize = 64;
 /// The time that a handshake may take.
 const TIME: Duration = Duration::from_secs(5);
 
-/// Somebody whose handshake has gone well, with the first message.
+/// A connection whose handshake has succeeded, with its first message.
 pub(super) type Guest = (SocketAddr, Link, Message);
 
 type Outcome = (u64, SocketAddr, Result<(Link, Message), HandshakeError>);
 
-/// Takes in connections, and hands on those whose handshake has gone well.
+/// Accepts connections, and hands on those whose handshake has succeeded.
 #[derive(Debug)]
 pub(super) struct Gate {
     listener: TcpListener,
@@ -43,7 +43,7 @@ pub(super) struct Gate {
     at_work: VecDeque<(u64, TcpStream)>,
     count: u64,
     sender: Sender<Outcome>,
-    /// An eventfd: there are outcomes.
+    /// An eventfd, signalled when there are outcomes.
     bell: Arc<OwnedFd>,
     outcomes: Receiver<Outcome>,
     refusals: Vec<Refusal>,
@@ -65,7 +65,7 @@ impl Gate {
         self.listener.local_addr()
     }
 
-    /// Who was refused, and why.
+    /// The connections that were refused, and why.
     pub(super) fn take_refusals(&mut self) -> Vec<Refusal> {
         std::mem::take(&mut self.refusals)
     }
@@ -81,7 +81,7 @@ impl Gate {
         self.watched.push((end, what));
     }
 
-    /// The next connection that belongs here, or none by `by`.
+    /// The next connection that belongs to the run; `None` if there is none until `by`.
     pub(super) fn next(&mut self, by: Instant) -> Result<Option<Guest>, RendezvousError> {
         loop {
             while let Ok((number, address, outcome)) = self.outcomes.try_recv() {
@@ -104,7 +104,7 @@ impl Gate {
                         PollFd::new(&*self.bell, PollFlags::IN),
                     ];
                     sources.extend(self.watched.iter().map(|(end, _)| PollFd::new(end, PollFlags::IN)));
-                    // A signal ends it early, and nobody may have rung: then there is nothing yet.
+                    // A signal may end the sleep early without an outcome: then there is nothing yet.
                     let _ = poll(&mut sources, Some(&left));
                     let ended = sources[2..].iter().position(|end| !end.revents().is_empty());
                     if let Some(ended) = ended {
@@ -136,7 +136,7 @@ impl Gate {
         thread.spawn(move || {
             let outcome = accept(socket, &credentials, by);
             let outcome = outcome.and_then(|link| message::receive(&link, by).map(|message| (link, message)));
-            // Where nobody waits for it any more, the connection ends here.
+            // If no one waits for the outcome any more, the connection is closed here.
             let _ = sender.send((number, address, outcome));
             let _ = rustix::io::write(&*bell, &1_u64.to_ne_bytes());
         })?;

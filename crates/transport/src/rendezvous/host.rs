@@ -1,5 +1,5 @@
-//! Which processes can share memory: those that run under the same boot of the same kernel, see the same folder for it, and have
-//! the same user. Whether they really can, opening it tells.
+//! Which processes may share memory: those that run under the same boot of the same kernel, see the same folder for it, and have
+//! the same user. Whether sharing really works shows when they open it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Where shared memory is.
+/// The folder of shared memory.
 const FOLDER: &str = "/dev/shm";
 
-/// A place that processes can share memory at.
+/// A place where processes can share memory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Host {
     boot: String,
@@ -19,7 +19,7 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Where this process is, if it has shared memory.
+    /// The place of this process, if it has shared memory.
     pub(super) fn here() -> Option<Self> {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned();
         let device = fs::metadata(FOLDER).ok()?.dev();
@@ -27,7 +27,7 @@ impl Host {
     }
 }
 
-/// Where the shared memory of this name is. None for a name that is more than a name.
+/// The path of the shared memory with this name; `None` if the name is not a plain file name.
 pub(super) fn path(name: &str) -> Option<PathBuf> {
     let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     plain.then(|| PathBuf::from(FOLDER).join(name))

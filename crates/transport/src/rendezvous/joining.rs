@@ -14,10 +14,11 @@ use crate::SharedMemory;
 use crate::tcp::handshake::{Credentials, HandshakeError, connect, io_error};
 use crate::tcp::link::Link;
 
-/// The pauses between attempts to reach a coordinator that does not listen yet grow between these.
+/// The shortest and the longest pause between attempts to reach a coordinator that does not listen yet.
 const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(250)];
 
-/// Joins the run whose coordinator listens at `address`. Returns, when all processes are joined to each other, the mesh and the charge.
+/// Joins the run whose coordinator listens at `address`. Returns the mesh and the charge when all processes are connected to each
+/// other.
 pub fn join(address: impl ToSocketAddrs, settings: &Settings) -> Result<(Mesh, Vec<u8>), RendezvousError> {
     let by = Instant::now() + settings.time_limit;
     let addresses: Vec<_> = address.to_socket_addrs()?.collect();
@@ -27,7 +28,7 @@ pub fn join(address: impl ToSocketAddrs, settings: &Settings) -> Result<(Mesh, V
     process.join()
 }
 
-/// A process on its way into a run.
+/// A process that is joining a run.
 struct Joining<'a> {
     settings: &'a Settings,
     credentials: Credentials,
@@ -113,7 +114,7 @@ impl Joining<'_> {
         Ok((place, charge))
     }
 
-    /// Makes or opens the shared memory, if there is to be any, and finds out whether all could.
+    /// Creates or opens the shared memory, if there is to be any, and finds out whether all processes could.
     fn shared(&self, place: &Place) -> Result<(Option<SharedMemory>, Option<Named>), RendezvousError> {
         if place.group.is_empty() {
             return Ok((None, None));
@@ -161,7 +162,7 @@ impl Joining<'_> {
         message::send(&self.coordinator, message, self.by).map_err(|error| self.lost(error))
     }
 
-    /// Waits for a message of the coordinator that `pick` knows.
+    /// Waits for a message of the coordinator that `pick` accepts.
     fn expect<T>(&self, pick: impl FnOnce(Message) -> Option<T>) -> Result<T, RendezvousError> {
         match message::receive(&self.coordinator, self.by).map_err(|error| self.lost(error))? {
             Message::Refused(why) => Err(RendezvousError::Refused(why)),
@@ -176,7 +177,7 @@ impl Joining<'_> {
     }
 }
 
-/// Connects to the coordinator, again with growing pauses as long as nobody listens there.
+/// Connects to the coordinator; retries with growing pauses as long as it does not listen.
 fn reach(
     addresses: &[SocketAddr],
     credentials: &Credentials,

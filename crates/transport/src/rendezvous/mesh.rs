@@ -1,9 +1,9 @@
 //! [`Mesh`]: one transport over shared memory and TCP.
 //!
-//! Where a process has links of both kinds, a thread that waits sleeps on the doorbell of the shared memory, the faster one, so that a
-//! sender there pays no system call more than without TCP. The helper thread of [`Tcp`] passes on what arrives by TCP: before each sleep
-//! it is asked to watch the sockets for one event, and rings the doorbell then. So it runs at most once for each sleep. An eventfd for both
-//! would be the other way; it would cost each sender by shared memory a system call where a look at a word does it.
+//! If a process has links of both kinds, a waiting thread sleeps on the doorbell of the shared memory, which is faster, so that a
+//! sender by shared memory makes no more system calls than without TCP. The helper thread of [`Tcp`] passes on TCP arrivals: before
+//! each sleep it is asked to watch the sockets for one event, and it rings the doorbell on that event. So it runs at most once per
+//! sleep. The alternative, one eventfd for both, would cost each sender by shared memory a system call; now it only reads a word.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::tcp::Tcp;
 use crate::tcp::link::Link;
 use crate::{Handed, Path, PeerError, SharedMemory, Transport};
 
-/// The links of one process to all others, each of the kind that [`super::Prefer`] and the hosts give.
+/// The links of one process to all others, each of the kind chosen by [`super::Prefer`] and the hosts.
 #[derive(Debug)]
 pub struct Mesh {
     rank: u32,
@@ -34,7 +34,7 @@ impl Mesh {
         refusals: Vec<Refusal>,
     ) -> io::Result<Self> {
         let shared = shared.map(Arc::new);
-        // A run of one process has no links, but somebody has to be woken.
+        // A run of one process has no links, but its waiting thread must still be woken.
         let needs_tcp = !links.is_empty() || shared.is_none();
         let tcp = || Tcp::new(rank, ranks, links, settings.silence_limit, settings.unit);
         let tcp = needs_tcp.then(tcp).transpose()?;
@@ -45,7 +45,7 @@ impl Mesh {
         Ok(Self { rank, ranks, tcp, shared, refusals })
     }
 
-    /// Who tried to take part while the processes were gathered and was refused: the first few, and why.
+    /// The connections that were refused while the processes were gathered (the first few), and why.
     pub fn refusals(&self) -> &[Refusal] {
         &self.refusals
     }

@@ -1,6 +1,6 @@
-//! What the coordinator and the others say to each other. `docs/wire-format.md` describes it.
+//! The messages between the coordinator and the other processes. `docs/wire-format.md` describes them.
 //!
-//! Messages are frames in the postcard format; they come after the handshake, so from processes that know the secret.
+//! Messages are frames in the postcard format. They come after the handshake, so only from processes that know the secret.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use super::host::Host;
 use crate::tcp::handshake::{HandshakeError, io_error};
 use crate::tcp::link::Link;
 
-/// What tells one run from another.
+/// Identifies a run.
 pub(super) type Run = [u8; 16];
 
 /// A message.
@@ -19,12 +19,12 @@ pub(super) type Run = [u8; 16];
 pub(super) enum Message {
     /// To the coordinator: a process wants to take part.
     Join {
-        /// Where it listens for the others.
+        /// Where it listens for the other processes.
         address: SocketAddr,
-        /// Where it runs, if it can and may share memory.
+        /// Its host, if it can and may share memory.
         host: Option<Host>,
     },
-    /// To one that has joined: its place.
+    /// To a process that has joined: its place in the run.
     Place {
         /// The run.
         run: Run,
@@ -32,20 +32,20 @@ pub(super) enum Message {
         rank: u32,
         /// Where each process listens, by rank.
         addresses: Vec<SocketAddr>,
-        /// The processes that share memory with it, itself among them, or none.
+        /// The processes that share memory with it, including itself; empty if there are none.
         group: Vec<u32>,
         /// The name of the shared memory.
         name: String,
         /// Bytes of the charge, which follows in frames of its own.
         charge_bytes: u64,
     },
-    /// To the coordinator: whether the shared memory was made or opened.
+    /// To the coordinator: the error if the shared memory could not be created or opened.
     Shared(Option<String>),
     /// From the coordinator: open the shared memory.
     Open,
-    /// From the coordinator: whether all of the group could, and so use it.
+    /// From the coordinator: whether all of the group could open it, and so use it.
     Agreed(bool),
-    /// Between two processes of a run, from both sides: who it is.
+    /// Between two processes of a run, in both directions: the sender's identity.
     Peer {
         /// The run.
         run: Run,
@@ -54,13 +54,13 @@ pub(super) enum Message {
     },
     /// To the coordinator: it has links to all others.
     Ready,
-    /// From the coordinator: all have.
+    /// From the coordinator: all processes are ready.
     Go,
     /// From the coordinator: the run will not begin.
     Refused(String),
 }
 
-/// Sends a message, by `by`.
+/// Sends a message until `by`.
 pub(super) fn send(link: &Link, message: &Message, by: Instant) -> Result<(), HandshakeError> {
     let bytes = postcard::to_stdvec(message).map_err(|error| HandshakeError::Io(error.to_string()))?;
     link.send_by(&bytes, by).map_err(io_error)

@@ -1,4 +1,4 @@
-//! Who shares memory with whom, and the file that they share while it has a name.
+//! The groups of processes that share memory, and the file that they share while it has a name.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use super::host::{self, Host};
 use super::message::Run;
 use crate::{Group, SharedMemory};
 
-/// The ranks that share memory with each rank, itself among them; none for those that share with nobody. `hosts` are by rank.
+/// The ranks that share memory with each rank, including itself; empty for ranks that share with no other. `hosts` are by rank.
 pub(super) fn groups(hosts: &[Option<Host>]) -> Vec<Vec<u32>> {
     let mut members: BTreeMap<&Host, Vec<u32>> = BTreeMap::new();
     for (rank, host) in hosts.iter().enumerate() {
@@ -19,25 +19,25 @@ pub(super) fn groups(hosts: &[Option<Host>]) -> Vec<Vec<u32>> {
     hosts.iter().map(|host| group(host).unwrap_or_default()).collect()
 }
 
-/// The name of the memory that a group shares.
+/// The name of a group's shared memory.
 pub(super) fn name(run: &Run, group: &[u32]) -> String {
     let run: String = run.iter().map(|byte| format!("{byte:02x}")).collect();
     let leader = group.first().copied().unwrap_or_default();
     format!("paceline-{run}-{leader}")
 }
 
-/// A file that goes when this is dropped: once all have opened it, it needs no name.
+/// A file that is removed when this is dropped: once all processes have opened it, it needs no name.
 #[derive(Debug)]
 pub(super) struct Named(PathBuf);
 
 impl Drop for Named {
     fn drop(&mut self) {
-        // The last one that opened it has removed it, if all went well.
+        // If all went well, the last process that opened the file has removed it.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// Makes the memory of a group, as its first member, or opens it.
+/// Creates the memory of a group if this is its first member, else opens it.
 pub(super) fn share(
     rank: u32,
     ranks: u32,

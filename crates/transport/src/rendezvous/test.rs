@@ -1,4 +1,4 @@
-//! Runs whose processes are threads of the test: every kind of link, and visitors who do not belong there.
+//! Runs whose processes are threads of the test: every kind of link, and connections that do not belong to the run.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -22,7 +22,7 @@ fn ours() -> Settings {
     settings("the secret of this run")
 }
 
-/// A run with these settings of each rank; what each does is run in a thread.
+/// A run with these settings for each rank; `act` runs in a thread for each.
 fn run(ranks: &[Settings], act: impl Fn(Mesh, &[u8]) + Sync) {
     let coordinator = Coordinator::listen("127.0.0.1:0", ranks.len() as u32, &ranks[0]).expect("loopback");
     let address = coordinator.address();
@@ -38,7 +38,7 @@ fn run(ranks: &[Settings], act: impl Fn(Mesh, &[u8]) + Sync) {
     });
 }
 
-/// Every rank sends `frames` frames of different sizes to every other one, and finds all that the others send, in order.
+/// Every rank sends `frames` frames of different sizes to every other one, and receives all that the others send, in order.
 fn exchange(mesh: &Mesh, frames: u32) {
     let ranks = mesh.ranks();
     let size = |rank: u32, number: u32| (rank as usize * 7 + number as usize * 131) % 20_000 + 8;
@@ -115,7 +115,7 @@ fn a_run_of_one_process_has_a_mesh_that_can_be_woken() {
     });
 }
 
-/// A wake-up or a frame ends a sleep that would last longer than the test may, whatever the other links are.
+/// A wake-up or a frame ends a sleep that would outlast the test, whatever the other links are.
 #[test]
 fn wake_ups_and_arrivals_end_a_wait() {
     let plain = ours().security(Security::Plain);
@@ -152,7 +152,7 @@ fn wake_ups_and_arrivals_end_a_wait() {
 
 #[test]
 fn a_full_link_refuses_and_loses_nothing() {
-    // Signs of life come so seldom that none ends the wait.
+    // Signs of life come so rarely that none ends the wait.
     let settings = ours().security(Security::Plain).prefer(Prefer::Tcp).silence_limit(10 * PATIENCE);
     let ranks = vec![settings; 2];
     let end = Barrier::new(2);
@@ -163,9 +163,9 @@ fn a_full_link_refuses_and_loses_nothing() {
                 sent += 1;
             }
             end.wait();
-            // The other one takes in what has arrived.
+            // The other process receives what has arrived.
             end.wait();
-            // Nothing arrives here: what ends the wait is that there is room, even if taking in has noticed it first.
+            // Nothing arrives here: the new room ends the wait, even if `receive` has noticed it first.
             mesh.receive(&mut |_, _| {}).expect("it lives");
             let start = Instant::now();
             mesh.wait(PATIENCE);
@@ -227,7 +227,7 @@ fn a_peer_that_drops_out_is_gone_and_one_that_takes_leave_is_not() {
     }
 }
 
-/// Gathers two processes while `visit` does something at the same address, and says who was refused.
+/// Gathers two processes while `visit` uses the same address; returns why connections were refused.
 fn visited(settings: &Settings, visit: impl FnOnce(SocketAddr)) -> Vec<HandshakeError> {
     let coordinator = Coordinator::listen("127.0.0.1:0", 2, settings).expect("loopback");
     let address = coordinator.address();
@@ -289,7 +289,7 @@ fn plain_connections_are_for_loopback_only() {
     assert!(matches!(refusal(refused), HandshakeError::NotLoopback(_)));
 }
 
-/// The greeting of a process of this version that wants this security.
+/// The greeting of a process of this version with this security.
 fn greeting(security: u8) -> Vec<u8> {
     let version = env!("CARGO_PKG_VERSION").as_bytes();
     [b"PACELINE", &[security, version.len() as u8][..], version, &[7; 32]].concat()
@@ -298,7 +298,7 @@ fn greeting(security: u8) -> Vec<u8> {
 /// Sends `bytes` and waits for the end of the connection.
 fn say(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut socket = TcpStream::connect(address).expect("the coordinator listens");
-    // What is said too much may find the connection closed.
+    // The connection may be closed before all bytes are written.
     let _ = socket.write_all(bytes);
     let mut answer = Vec::new();
     let _ = socket.read_to_end(&mut answer);
@@ -339,7 +339,7 @@ fn half_a_handshake_no_proof_and_too_much_of_one_are_refused() {
     assert!(matches!(refusals[1], HandshakeError::Damaged(_)), "{refusals:?}");
 }
 
-/// More visitors than have room, each of whom says nothing or almost nothing and stays: the run begins all the same.
+/// More silent or nearly silent connections than there is room for: the run starts nevertheless.
 #[test]
 fn those_who_stall_hold_up_nobody() {
     let mut stalled = Vec::new();

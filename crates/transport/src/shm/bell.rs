@@ -1,11 +1,12 @@
-//! The doorbell of a process: a futex word that says whether it sleeps. Senders make a system call only if it does.
+//! The doorbell of a process: a futex word that says whether the process sleeps. Senders make a system call only if it does.
 //!
-//! Who goes to sleep stores [`ASLEEP`], then looks for something to do, then sleeps on the word. Who has something to be seen first
-//! publishes it, then loads the word, and if it says `ASLEEP` takes that away and wakes the sleeper. A sequentially consistent fence
-//! stands between store and load on both sides: either the sleeper sees what was published, or the sender sees that it sleeps. Between
-//! its look and the sleep itself the word cannot be missed: the kernel compares it with `ASLEEP` before the thread sleeps.
+//! A process that goes to sleep stores [`ASLEEP`], then checks for something to do, then sleeps on the word. A sender first
+//! publishes its data, then loads the word; if the word is `ASLEEP`, the sender resets it and wakes the sleeper. A sequentially
+//! consistent fence between store and load on both sides ensures that either the sleeper sees the data, or the sender sees that it
+//! sleeps. A change of the word between the check and the sleep is not missed: the kernel compares the word with `ASLEEP` before
+//! the thread sleeps.
 //!
-//! Under shuttle and loom, which know no futexes, a lock and a condition variable do the kernel's part.
+//! Under shuttle and loom, which do not support futexes, a lock and a condition variable replace the kernel.
 
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use crate::sync::{Condvar, Mutex, lock};
 const AWAKE: u32 = 0;
 const ASLEEP: u32 = 1;
 
-/// Awake at the beginning, when all is zero.
+/// Initially all zero: awake.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(super) struct Bell {
@@ -29,23 +30,23 @@ pub(super) struct Bell {
 }
 
 impl Bell {
-    /// Says that the process is about to sleep. What it looks for after this, senders ring for.
+    /// Announces that the process is about to sleep. From now on senders ring for what they publish.
     pub(super) fn arm(&self) {
         self.word.store(ASLEEP, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
-    /// Says that the process does not sleep.
+    /// Announces that the process does not sleep.
     pub(super) fn disarm(&self) {
         self.word.store(AWAKE, Ordering::Relaxed);
     }
 
-    /// Whether someone has rung since [`Bell::arm`].
+    /// Whether any sender has rung since [`Bell::arm`].
     pub(super) fn has_rung(&self) -> bool {
         self.word.load(Ordering::Acquire) == AWAKE
     }
 
-    /// Wakes the process if it sleeps, after something was published that it looks for.
+    /// Wakes the process if it sleeps. Called after publishing something that it waits for.
     #[inline]
     pub(super) fn ring(&self) {
         fence(Ordering::SeqCst);
@@ -56,15 +57,15 @@ impl Bell {
 
     #[cfg(not(any(paceline_shuttle, paceline_loom)))]
     fn wake(&self) {
-        // The word lies in memory that is mapped here, so the call has no reason to fail.
+        // The word is in mapped memory, so the call cannot fail.
         let _ = futex::wake(&self.word, futex::Flags::empty(), 1);
     }
 
-    /// Sleeps until someone rings, or for `most`; possibly less.
+    /// Sleeps until a sender rings, at most for `most`; may return early.
     #[cfg(not(any(paceline_shuttle, paceline_loom)))]
     pub(super) fn sleep(&self, most: Duration) {
         let most = rustix::time::Timespec::try_from(most).ok();
-        // Whether it rang, time is up or a signal came, the caller looks again.
+        // Whatever ended the sleep (ring, time limit, signal), the caller checks again.
         let _ = futex::wait(&self.word, futex::Flags::empty(), ASLEEP, most.as_ref());
     }
 

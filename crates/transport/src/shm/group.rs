@@ -1,11 +1,11 @@
-//! Which processes share a file of shared memory, and why they may not.
+//! The processes that share a file of shared memory, and the errors of sharing it.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why links through shared memory cannot be had.
+/// Why links through shared memory are not available.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SharedMemoryError {
@@ -14,13 +14,13 @@ pub enum SharedMemoryError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The group cannot be.
+    /// The group is invalid.
     #[error("{0}")]
     Group(String),
-    /// Others than this user can open the file, or it is none.
+    /// Other users can open the file, or it is not a regular file.
     #[error("{}: not a file that only this user can open", path.display())]
     NotPrivate {
         /// The file.
@@ -32,7 +32,7 @@ pub enum SharedMemoryError {
         /// The file.
         path: PathBuf,
     },
-    /// There is already a process of this rank, or there was one.
+    /// There is or was already a process with this rank.
     #[error("{}: there is already a process {rank}", path.display())]
     Taken {
         /// The file.
@@ -42,7 +42,7 @@ pub enum SharedMemoryError {
     },
 }
 
-/// The processes that share a file, and the size of its rings. All of them must give the same.
+/// The processes that share a file, and the size of its rings. All of them must use the same values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     pub(super) ranks: u32,
@@ -51,28 +51,28 @@ pub struct Group {
 }
 
 impl Group {
-    /// Bytes that a ring may have.
+    /// The allowed sizes of a ring, in bytes.
     pub const RING_BYTES: std::ops::RangeInclusive<usize> = 1 << 10..=1 << 28;
 
-    /// All processes of a run with that many, and rings of 256 KiB.
+    /// All processes of a run with `ranks` processes, and rings of 256 KiB.
     pub fn all(ranks: u32) -> Self {
         Self { ranks, members: (0..ranks).collect(), ring_bytes: 256 << 10 }
     }
 
-    /// Only these ranks: those on this host, in any order.
+    /// Only these ranks: the processes on this host, in any order.
     pub fn only(mut self, members: impl IntoIterator<Item = u32>) -> Self {
         self.members = members.into_iter().collect();
         self.members.sort_unstable();
         self
     }
 
-    /// The capacity of each ring in bytes, in [`Group::RING_BYTES`] and a power of two. A frame has at most a quarter of it.
+    /// Sets the capacity of each ring in bytes: a power of two within [`Group::RING_BYTES`]. A frame takes at most a quarter of it.
     pub fn ring_bytes(mut self, bytes: usize) -> Self {
         self.ring_bytes = bytes;
         self
     }
 
-    /// The number of `rank` among the members.
+    /// The index of `rank` among the members.
     pub(super) fn member(&self, rank: u32) -> Result<usize, SharedMemoryError> {
         let refuse = |why: String| Err(SharedMemoryError::Group(why));
         if !Self::RING_BYTES.contains(&self.ring_bytes) || !self.ring_bytes.is_power_of_two() {

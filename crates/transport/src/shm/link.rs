@@ -1,6 +1,6 @@
-//! What a process keeps of each other one in its own memory: its sides of the two rings, and whether the other is lost.
+//! What a process stores about each other process in its own memory: its ends of the two rings, and whether the other is lost.
 //!
-//! A loss goes through three states: none, found, reported. Between the last two, what has arrived is still taken in.
+//! A loss has three states: none, found, reported. Between found and reported, frames that have arrived are still received.
 
 #[cfg(not(paceline_shuttle))]
 use std::time::Instant;
@@ -21,14 +21,14 @@ const REPORTED: u32 = 2;
 #[derive(Debug, Default)]
 pub(super) struct Link {
     outgoing: Apart<Mutex<Outgoing>>,
-    /// A frame has been refused, and no room found since.
+    /// A frame has been refused, and no room has been found since.
     refused: AtomicBool,
     loss: AtomicU32,
     kind: Mutex<Option<PeerErrorKind>>,
     incoming: Apart<Incoming>,
 }
 
-/// What the thread that writes has.
+/// The data of the thread that writes.
 #[derive(Debug, Default)]
 struct Outgoing {
     producer: Producer,
@@ -36,7 +36,7 @@ struct Outgoing {
     bytes: u64,
 }
 
-/// What has been taken in; written by one thread at a time.
+/// Counts of what has been received; written by one thread at a time.
 #[derive(Debug, Default)]
 struct Incoming {
     frames: AtomicU64,
@@ -50,7 +50,7 @@ impl Link {
         if self.loss.load(Ordering::Acquire) == NONE { None } else { lock(&self.kind).clone() }
     }
 
-    /// The other process is lost, for the first reason found, and it will be reported.
+    /// Records the loss of the other process; the first reason counts, and will be reported.
     pub(super) fn lose(&self, kind: PeerErrorKind) {
         let mut known = lock(&self.kind);
         if known.is_none() {
@@ -59,13 +59,13 @@ impl Link {
         }
     }
 
-    /// Whether the loss of the other process has been reported: nothing more comes from it.
+    /// Whether the loss of the other process has been reported: nothing more will come from it.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
         self.loss.load(Ordering::Acquire) == REPORTED
     }
 
-    /// Whether something is to be taken in or reported.
+    /// Whether there is something to receive or to report.
     #[inline]
     pub(super) fn is_pending(&self, from: Ring<'_>) -> bool {
         match self.loss.load(Ordering::Acquire) {
@@ -74,7 +74,7 @@ impl Link {
         }
     }
 
-    /// Writes a frame; whether there was room for it.
+    /// Writes a frame. Returns whether there was room for it.
     #[inline]
     pub(super) fn push(&self, to: Ring<'_>, frame: &[u8]) -> Result<bool, PeerErrorKind> {
         let mut outgoing = lock(&self.outgoing);
@@ -89,13 +89,13 @@ impl Link {
         Ok(over)
     }
 
-    /// Whether there is room again for a frame that was refused. Says so once.
+    /// Whether there is room again for a frame that was refused. Returns `true` once.
     pub(super) fn has_room(&self, to: Ring<'_>) -> bool {
         self.refused.load(Ordering::Acquire) && !to.is_refused() && self.refused.swap(false, Ordering::AcqRel)
     }
 
-    /// Takes in up to a turn's frames; whether there were any. A loss is reported when nothing is left. `bell` is the sender's, who is woken
-    /// if it had no room.
+    /// Receives up to a turn's frames. Returns whether there were any. Reports a loss when no frame is left. `bell` is the
+    /// sender's; it is rung if the sender had no room.
     #[inline]
     pub(super) fn pull(
         &self,
@@ -106,7 +106,7 @@ impl Link {
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<bool, PeerErrorKind> {
         let (mut frames, mut bytes) = (0, 0);
-        // What comes before the end is complete once the end has been found.
+        // Load the loss first: if it has been found, everything sent before the end is in the ring by now.
         let loss = self.loss.load(Ordering::Acquire);
         let mut damage = None;
         while frames < TURN {
@@ -141,7 +141,7 @@ impl Link {
         Err(kind)
     }
 
-    /// What has gone this way.
+    /// The path to the peer and its traffic.
     pub(super) fn path(&self, peer: u32) -> Path {
         let outgoing = lock(&self.outgoing);
         Path {
@@ -155,7 +155,7 @@ impl Link {
     }
 }
 
-/// Looks from time to time whether the others are alive. There is no time under shuttle, where all are.
+/// Checks from time to time whether the other processes are alive. Does nothing under shuttle, where all are.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     #[cfg(not(paceline_shuttle))]
@@ -163,7 +163,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Looks, if it is time to.
+    /// Checks if it is time to.
     #[cfg(not(paceline_shuttle))]
     pub(super) fn look(&self, others: impl Iterator<Item = usize>, links: &[Link], region: &Region) {
         let now = Instant::now();
@@ -176,7 +176,7 @@ impl Watch {
         *last = Some(now);
         for member in others {
             let state = || region.post(member).state.load(Ordering::Acquire);
-            // Its lock is free only after it has said that it takes leave, if it does so at all.
+            // The lock becomes free only after the process has announced its end, if it does so at all; so check the state again.
             if state() == super::JOINED && !region.is_alive(member) && state() == super::JOINED {
                 links[member].lose(PeerErrorKind::Gone);
             }

@@ -1,4 +1,4 @@
-//! The file of shared memory behind a group of processes: its layout, its mapping, and who is alive.
+//! The file of shared memory of a group of processes: its layout, its mapping, and which members are alive.
 //!
 //! | what | bytes |
 //! |---|---|
@@ -7,12 +7,14 @@
 //! | a [`Control`] for each ordered pair, by sender, then receiver | 384 each |
 //! | from the next multiple of 4096: the bytes of each ring, in the same order | capacity each |
 //!
-//! Each member holds a lock on the byte of its number in the file, through an open file description of its own. The kernel releases it
-//! when the process ends, however it ends, and others can ask whether it is held: no process number that could be taken by another
-//! process, nothing that the process would have to do. A child that a member forks, and that runs no program of its own, keeps its lock.
+//! Each member locks the byte with its number in the file, through its own open file description. The kernel releases the lock when
+//! the process ends, however it ends, and other processes can ask whether it is held. So no process number is used, which another
+//! process could get, and the process need not do anything when it ends. A forked child of a member that does not run another
+//! program keeps the member's lock.
 //!
-//! Invariants: a file has its name only once it is complete and locked by its creator, and loses it when the last member has joined.
-//! All its blocks are allocated when it is created, so that a full file system is an error and not a signal. Other users cannot open it.
+//! Invariants: a file gets its name only once it is complete and locked by its creator, and loses it when the last member has
+//! joined. All its blocks are allocated when it is created, so that a full file system causes an error and not a signal. Other
+//! users cannot open it.
 #![allow(unsafe_code)] // shared memory comes from `mmap`, and rustix has no locks of open file descriptions
 
 use std::fs::{File, OpenOptions};
@@ -30,13 +32,13 @@ use super::{Group, Post, SharedMemoryError};
 use crate::shm::ring::{Control, Ring};
 use crate::sync::{AtomicU32, Ordering};
 
-/// Says what the file is and in which version.
+/// Identifies the file type and its version.
 const MAGIC: u64 = u64::from_le_bytes(*b"PACESHM\x01");
 const PAGE_BYTES: usize = 4_096;
-/// Where the header counts who has joined.
+/// The offset of the count of joined members in the header.
 const JOINED: usize = 64;
 
-/// The file, mapped.
+/// The mapped file.
 #[derive(Debug)]
 pub(super) struct Region {
     start: NonNull<u8>,
@@ -54,7 +56,7 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// Makes the file, for the member of this number.
+    /// Creates the file, as the member with this number.
     pub(super) fn create(path: &Path, group: &Group, member: usize) -> Result<Self, SharedMemoryError> {
         let failed = |source| SharedMemoryError::Io { path: path.into(), source };
         let mut unnamed = path.as_os_str().to_owned();
@@ -74,13 +76,13 @@ impl Region {
             hold(&file, member)?;
             std::fs::hard_link(unnamed, path)
         })();
-        // It has served; that it is gone matters more than why it could not be removed.
+        // The temporary name is no longer needed; failing to remove it is harmless.
         let _ = std::fs::remove_file(unnamed);
         named.map_err(failed)?;
         Self::map(path, group, file).map_err(failed)
     }
 
-    /// Opens the file that another member has made, for the member of this number.
+    /// Opens the file that another member has created, as the member with this number.
     pub(super) fn open(path: &Path, group: &Group, member: usize) -> Result<Self, SharedMemoryError> {
         let failed = |source| SharedMemoryError::Io { path: path.into(), source };
         let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
@@ -116,17 +118,17 @@ impl Region {
         Ok(Self { start, bytes, members, capacity, file, path: path.into() })
     }
 
-    /// Counts one more member as here; the last one takes away the file's name. Once for each member.
+    /// Counts one more member as joined; the last one removes the file's name. To be called once for each member.
     pub(super) fn joined(&self) {
         // SAFETY: the header is mapped, aligned, and this place in it only ever used as an atomic.
         let joined: &AtomicU32 = unsafe { self.start.add(JOINED).cast().as_ref() };
         if joined.fetch_add(1, Ordering::AcqRel) + 1 == self.members as u32 {
-            // A name that stays is untidy and nothing else: nobody can join any more.
+            // A remaining name does no harm: no process can join any more.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 
-    /// What a member says of itself.
+    /// The state that a member publishes.
     #[inline]
     pub(super) fn post(&self, member: usize) -> &Post {
         assert!(member < self.members, "a member is below {}", self.members);
@@ -150,7 +152,7 @@ impl Region {
         }
     }
 
-    /// Whether a member holds its lock, asked of the kernel. An answer that cannot be had is no reason to give up on it.
+    /// Whether a member holds its lock, according to the kernel. If the kernel gives no answer, the member counts as alive.
     pub(super) fn is_alive(&self, member: usize) -> bool {
         let mut asked = lock_of(member);
         // SAFETY: the kernel reads and writes one `flock`, which lives until the call returns.
@@ -167,18 +169,18 @@ impl Drop for Region {
     }
 }
 
-/// Where the bytes of the first ring begin.
+/// The offset of the first ring's bytes.
 fn data_offset(members: usize) -> usize {
     let pairs = members * (members - 1);
     (PAGE_BYTES + members * size_of::<Post>() + pairs * size_of::<Control>()).next_multiple_of(PAGE_BYTES)
 }
 
-/// Bytes of the whole file.
+/// The size of the whole file in bytes.
 fn bytes(members: usize, capacity: u64) -> usize {
     data_offset(members) + members * (members - 1) * capacity as usize
 }
 
-/// How the file of a group begins.
+/// The first bytes of the file of a group.
 fn header(group: &Group) -> [u8; 32] {
     let members: Vec<u8> =
         group.members.iter().chain([&group.ranks]).flat_map(|rank| rank.to_le_bytes()).collect();
@@ -202,7 +204,7 @@ fn lock_of(member: usize) -> libc::flock {
     }
 }
 
-/// Takes the lock of a member, if nobody has it.
+/// Takes the lock of a member, if it is free.
 fn hold(file: &File, member: usize) -> io::Result<()> {
     let lock = lock_of(member);
     // SAFETY: the kernel reads one `flock`, which lives until the call returns.

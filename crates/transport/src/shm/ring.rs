@@ -1,23 +1,25 @@
 //! A ring of bytes with one producer and one consumer, which may be two processes.
 //!
-//! Both count bytes from the start of the run. The *tail* is how many were written, the *head* how many were read; the byte of number n
-//! stands at n modulo the capacity. Frames begin at multiples of eight. Each side writes its own count only, on cache lines of its own,
-//! and remembers the last count of the other that it saw, so that it reads the other's line only when it seems to be out of room or
-//! out of frames.
+//! Both count bytes from the start of the run. The *tail* is the number of bytes written, the *head* the number of bytes read; byte
+//! number n is stored at n modulo the capacity. Frames begin at multiples of eight. Each side writes only its own count, on its own
+//! cache lines, and remembers the last value of the other's count, so that it reads the other's line only when it seems to be out
+//! of room or out of frames.
 //!
-//! Why this is sound, by what each side may rely on:
-//! - *Bytes are complete when they are seen.* The producer stores the tail with release after writing the bytes; the consumer loads it with
-//!   acquire before it reads them.
-//! - *Bytes are read before they are overwritten.* The consumer stores the head with release after copying the bytes; the producer loads
-//!   it with acquire, and writes only where tail + length - head is at most the capacity.
-//! - *Who has no room hears of it.* The producer stores `refused`, then loads the head; the consumer stores the head, then loads
-//!   `refused`. A sequentially consistent fence stands between store and load on both sides, so that at least one of them sees what the
-//!   other has stored: either the producer finds the room, or the consumer finds the flag, clears it and wakes the producer.
+//! Why this is sound: the guarantees that each side relies on.
+//! - *Bytes are complete when they are read.* The producer stores the tail with release after writing the bytes; the consumer loads
+//!   it with acquire before it reads them.
+//! - *Bytes are read before they are overwritten.* The consumer stores the head with release after copying the bytes; the producer
+//!   loads it with acquire, and writes only where tail + length - head is at most the capacity.
+//! - *A producer without room is told when there is room.* The producer stores `refused`, then loads the head; the consumer stores
+//!   the head, then loads `refused`. A sequentially consistent fence stands between store and load on both sides, so that at least
+//!   one of them sees what the other has stored: either the producer finds the room, or the consumer finds the flag, clears it and
+//!   wakes the producer.
 //!
-//! `tests/loom.rs` holds this and the doorbell against what the orders allow; `tests/shuttle.rs` tries interleavings of whole transports.
+//! `tests/loom.rs` checks the ring and the doorbell under all allowed memory orders; `tests/shuttle.rs` tries interleavings of
+//! whole transports.
 //!
-//! The other side is not trusted: a count out of range or a header that does not fit is [`Damage`]. Bytes are copied out once, and only
-//! the copy is looked at, so that a process that changes them meanwhile gets a wrong checksum and nothing else.
+//! The other side is not trusted: a count out of range or an invalid header is [`Damage`]. Bytes are copied out once and only the
+//! copy is examined, so if a process changes them meanwhile, the only effect is a wrong checksum.
 #![allow(unsafe_code)] // the bytes of a ring are shared with another process
 
 use std::marker::PhantomData;
@@ -29,18 +31,18 @@ use super::bell::Bell;
 use crate::frame::{FrameError, HEADER_BYTES, Header};
 use crate::sync::{Apart, AtomicU32, AtomicU64, Ordering, fence};
 
-/// Where frames begin.
+/// Frames begin at multiples of this.
 const ALIGNMENT: u64 = 8;
 
-/// What both sides of a ring share, except the bytes. All zero at the beginning.
+/// What both sides of a ring share, except the bytes. Initially all zero.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(super) struct Control {
-    /// Bytes written; the producer's.
+    /// Bytes written; written by the producer.
     tail: Apart<AtomicU64>,
-    /// Bytes read; the consumer's.
+    /// Bytes read; written by the consumer.
     head: Apart<AtomicU64>,
-    /// The producer had no room for a frame; set by the producer, cleared by the consumer when it has made room.
+    /// The producer had no room for a frame. Set by the producer, cleared by the consumer when it has made room.
     refused: Apart<AtomicU32>,
 }
 
@@ -53,7 +55,7 @@ pub(super) struct Ring<'a> {
     memory: PhantomData<&'a [u8]>,
 }
 
-/// What shows that the other side of a ring does not keep to the rules.
+/// Evidence that the other side of a ring violates the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum Damage {
     #[error("{used} bytes in a ring of {capacity}")]
@@ -78,36 +80,36 @@ impl<'a> Ring<'a> {
         Self { control, start, capacity, memory: PhantomData }
     }
 
-    /// The most bytes of a payload: four frames fit.
+    /// The most bytes of a payload: a ring has room for four such frames.
     pub(super) fn frame_limit(capacity: u64) -> usize {
         (capacity / 4) as usize - HEADER_BYTES
     }
 
-    /// Whether something has been written and not read.
+    /// Whether something has been written that has not been read.
     #[inline]
     pub(super) fn is_pending(&self) -> bool {
         self.control.tail.load(Ordering::Acquire) != self.control.head.load(Ordering::Relaxed)
     }
 
-    /// Whether the producer still has no room, for all that the consumer has said.
+    /// Whether the producer still has no room, as far as the consumer has announced.
     pub(super) fn is_refused(&self) -> bool {
         self.control.refused.load(Ordering::Acquire) != 0
     }
 
-    /// Writes as a producer does that does not keep to the rules.
+    /// Writes like a producer that violates the protocol.
     #[cfg(test)]
     pub(super) fn write_raw(&self, at: u64, bytes: &[u8], tail: u64) {
         bytes.iter().zip(at..).for_each(|(byte, at)| self.write(at, &[*byte]));
         self.control.tail.store(tail, Ordering::Release);
     }
 
-    /// Says that so much was read, as a consumer may that does not keep to the rules.
+    /// Announces this many bytes as read, like a consumer that violates the protocol.
     #[cfg(test)]
     pub(super) fn claim_read(&self, head: u64) {
         self.control.head.store(head, Ordering::Release);
     }
 
-    /// The bytes are about to be used. Shuttle sees atomics only, so there is one for it: it may switch threads here too.
+    /// Marks an access to the bytes. Shuttle only sees atomics, so this atomic lets it switch threads here too.
     #[inline(always)]
     fn touch(&self) {
         if cfg!(paceline_shuttle) {
@@ -115,7 +117,7 @@ impl<'a> Ring<'a> {
         }
     }
 
-    /// Copies `bytes` to number `at` and those that follow.
+    /// Copies `bytes` to byte number `at` and following.
     #[inline]
     fn write(&self, at: u64, bytes: &[u8]) {
         let offset = (at & (self.capacity - 1)) as usize;
@@ -129,7 +131,7 @@ impl<'a> Ring<'a> {
         }
     }
 
-    /// Copies the bytes of number `at` and those that follow to `bytes`.
+    /// Copies byte number `at` and following to `bytes`.
     #[inline]
     fn read(&self, at: u64, bytes: &mut [u8]) {
         let offset = (at & (self.capacity - 1)) as usize;
@@ -149,18 +151,18 @@ fn space(payload: usize) -> u64 {
     ((HEADER_BYTES + payload) as u64).next_multiple_of(ALIGNMENT)
 }
 
-/// What the producer of a ring remembers.
+/// The private state of a ring's producer.
 #[derive(Debug, Default)]
 pub(super) struct Producer {
     tail: u64,
-    /// The head as it was last seen.
+    /// The last value of the head that it has seen.
     head: u64,
     /// The number of the next frame.
     number: u64,
 }
 
 impl Producer {
-    /// Writes a frame; whether there was room for it. Without room, the consumer is asked to say when there is.
+    /// Writes a frame. Returns whether there was room for it. Without room, the consumer is asked to tell when there is.
     #[inline]
     pub(super) fn push(&mut self, ring: Ring<'_>, payload: &[u8]) -> Result<bool, Damage> {
         let header = Header::new(self.number, payload)?;
@@ -200,21 +202,21 @@ impl Producer {
     }
 }
 
-/// What the consumer of a ring remembers.
+/// The private state of a ring's consumer.
 #[derive(Debug, Default)]
 pub(super) struct Consumer {
     head: u64,
-    /// The tail as it was last seen.
+    /// The last value of the tail that it has seen.
     tail: u64,
-    /// The head as the producer can see it.
+    /// The value of the head that the producer can see.
     released: u64,
     /// The number of the next frame.
     number: u64,
 }
 
 impl Consumer {
-    /// Copies the payload of the next frame to `payload`, whatever is there; whether there was a frame. Its room is free only after
-    /// [`Consumer::release`].
+    /// Copies the payload of the next frame to `payload`, which it overwrites. Returns whether there was a frame. Its room becomes
+    /// free only with [`Consumer::release`].
     #[inline]
     pub(super) fn pop(&mut self, ring: Ring<'_>, payload: &mut Vec<u8>) -> Result<bool, Damage> {
         if self.head == self.tail {
@@ -247,13 +249,13 @@ impl Consumer {
         Ok(true)
     }
 
-    /// Whether so much has been read since [`Consumer::release`] that the producer should have it, though more is there to read.
+    /// Whether so much has been read since [`Consumer::release`] that it should be called again, although there is more to read.
     #[inline]
     pub(super) fn is_to_release(&self, ring: Ring<'_>) -> bool {
         self.head - self.released >= ring.capacity / 8
     }
 
-    /// Frees the room of what has been read, and wakes the producer, whose bell this is, if it had none.
+    /// Frees the room of what has been read. Rings the producer's `bell` if the producer had no room.
     #[inline]
     pub(super) fn release(&mut self, ring: Ring<'_>, bell: &Bell) {
         self.released = self.head;

@@ -1,5 +1,5 @@
-//! Links in one process: all arrives in order and once, what is damaged is refused, who ends is found. Those between
-//! processes are in `tests/shared_memory.rs`.
+//! Links in one process: everything arrives in order and once, damage is refused, a process that ends is found. Links between
+//! processes are tested in `tests/shared_memory.rs`.
 
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn frames(to: &SharedMemory) -> Result<Vec<(u32, Vec<u8>)>, PeerError> {
     to.receive(&mut |from, frame| frames.push((from, frame.to_vec()))).map(|_| frames)
 }
 
-/// Writes `bytes` into the ring from member 0 to member 1, from byte `at` on, and says that `tail` bytes were written.
+/// Writes `bytes` into the ring from member 0 to member 1, from byte `at` on, and announces that `tail` bytes were written.
 fn write_raw(region: &Region, at: u64, bytes: &[u8], tail: u64) {
     region.ring(0, 1).write_raw(at, bytes, tail);
 }
@@ -50,7 +50,7 @@ proptest! {
             if ends[from as usize].send(to, &frame) == Ok(Handed::Over) {
                 sent[(from * 3 + to) as usize].push(frame);
             } else {
-                // There is room again after the receiver has taken something in.
+                // There is room again after the receiver has received something.
                 prop_assert!(ends[to as usize].is_pending());
                 take(to as usize);
                 prop_assert_eq!(ends[from as usize].send(to, &frame), Ok(Handed::Over));
@@ -196,7 +196,7 @@ fn who_takes_leave_is_not_lost_and_who_does_not_is() {
         }
         drop(last);
         let (mut heard, mut end) = (0, None);
-        // Looks happen when time has passed, so wait for as long as one takes.
+        // Checks happen only when enough time has passed, so wait that long.
         for _ in 0..4 {
             ends[0].wait(WATCH_EVERY);
             while ends[0].is_pending() {

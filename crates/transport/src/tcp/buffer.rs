@@ -1,14 +1,14 @@
-//! The bytes of one connection that are to be sent, and those that have arrived: bounded, in order, cut into frames.
+//! The bytes of one connection to be sent, and those that have arrived: bounded, in order, cut into frames.
 
 use std::io;
 
 use super::link::LEAVE;
 use crate::frame::{self, FrameError, HEADER_BYTES, Header};
 
-/// Bytes that wait at most to be sent, and that are taken in at most before they are handed on.
+/// The most bytes that wait to be sent, and the most that are read before they are handed on.
 const CAPACITY: usize = 256 << 10;
 
-/// Room for notices besides.
+/// Additional room for notices.
 const NOTICES: usize = 4 * (HEADER_BYTES + 1);
 
 /// The number of the first notice.
@@ -18,7 +18,7 @@ const NOTICE: u64 = 1 << 63;
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     buffer: Vec<u8>,
-    /// Where in `buffer` the bytes begin that are not sent yet.
+    /// The start of the unsent bytes in `buffer`.
     start: usize,
     sequence: u64,
     notices: u64,
@@ -32,7 +32,7 @@ impl Outgoing {
         self.buffer.len() - self.start
     }
 
-    /// Whether a frame with so many bytes still fits. An empty buffer has room for any that is allowed.
+    /// Whether a frame of this many bytes still fits. An empty buffer has room for any allowed frame.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.waiting() + HEADER_BYTES + bytes <= CAPACITY
     }
@@ -55,7 +55,7 @@ impl Outgoing {
         }
     }
 
-    /// Moves what waits to the front when it would grow out of the buffer.
+    /// Moves waiting bytes to the front if the buffer would otherwise grow.
     fn make_room(&mut self, bytes: usize) {
         if self.start > 0 && self.buffer.len() + HEADER_BYTES + bytes > CAPACITY + NOTICES {
             self.buffer.drain(..self.start);
@@ -63,7 +63,7 @@ impl Outgoing {
         }
     }
 
-    /// Writes what waits; whether nothing is left.
+    /// Writes waiting bytes. Returns whether none is left.
     pub(super) fn send(&mut self, mut write: impl FnMut(&[u8]) -> io::Result<usize>) -> io::Result<bool> {
         while self.start < self.buffer.len() {
             self.start += write(&self.buffer[self.start..])?;
@@ -101,7 +101,7 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    /// Nothing yet, and frames of up to `limit` bytes.
+    /// An empty buffer for frames of up to `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         let buffer = vec![0; CAPACITY].into();
         Self { buffer, start: 0, end: 0, limit, sequence: 0, notices: 0, uncounted: 0, bytes: 0, left: false }
@@ -111,12 +111,12 @@ impl Incoming {
         self.limit = limit;
     }
 
-    /// Whether the peer has said that nothing will follow.
+    /// Whether the peer has announced that nothing will follow.
     pub(super) fn has_left(&self) -> bool {
         self.left
     }
 
-    /// Where bytes can be read into, of which [`Incoming::add`] says how many came.
+    /// The buffer to read bytes into; afterwards [`Incoming::add`] takes the number of bytes read.
     pub(super) fn free(&mut self) -> &mut [u8] {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -131,7 +131,7 @@ impl Incoming {
         self.end += bytes;
     }
 
-    /// Hands on up to `most` complete frames; how many there were.
+    /// Hands on up to `most` complete frames. Returns how many there were.
     pub(super) fn take(&mut self, most: usize, take: &mut dyn FnMut(&[u8])) -> Result<usize, FrameError> {
         let mut frames = 0;
         while frames < most {
@@ -143,7 +143,7 @@ impl Incoming {
             let Some(payload) = bytes[HEADER_BYTES..].get(..header.length()) else {
                 break;
             };
-            // Damage stays where it is, so that nothing behind it is handed on.
+            // A damaged frame stays in the buffer, so that nothing after it is handed on.
             let is_notice = header.sequence() >= NOTICE;
             header.check(if is_notice { NOTICE + self.notices } else { self.sequence }, payload)?;
             self.start += HEADER_BYTES + header.length();

@@ -1,14 +1,15 @@
-//! How the two ends of a new connection find out that they belong together: the same version, the same secret.
+//! How the two ends of a new connection find out that they belong together: they have the same version and the same secret.
 //!
-//! 1. Each side sends a greeting of a form that no version will change: what it is, its version, how it wants to be secured, and
-//!    32 random bytes. The side that was connected to answers only a greeting, and ends everything else without a word.
-//! 2. Where TLS is wanted, the TLS handshake follows; the side that connects is the client.
-//! 3. The side that connects proves that it knows the secret: an HMAC over the *binding*, then the other side does the same. With TLS the
-//!    binding is key material exported from the session, so that proofs are worth nothing on another connection (RFC 9266 does so
-//!    for passwords); without, it is both greetings with their random bytes, which suffices on loopback, where nobody is in between.
+//! 1. Each side sends a greeting whose format never changes: a magic number, its version, the security it wants, and 32 random
+//!    bytes. The accepting side answers only greetings, and closes all other connections without an answer.
+//! 2. If TLS is wanted, the TLS handshake follows; the connecting side is the client.
+//! 3. The connecting side proves with an HMAC over the *binding* that it knows the secret, then the other side does the same. With
+//!    TLS the binding is key material exported from the session, so that a proof is invalid on any other connection (RFC 9266 does
+//!    so for passwords); without TLS it is both greetings with their random bytes, which suffices on loopback, where there is no
+//!    man in the middle.
 //!
-//! Invariants: everything has a deadline; before both proofs are checked, a frame has at most [`MESSAGE_LIMIT`] bytes; what is wrong ends
-//! this connection with an error that says what, and nothing else.
+//! Invariants: everything has a deadline; before both proofs are checked, a frame has at most [`MESSAGE_LIMIT`] bytes; any mistake
+//! closes this connection with an error that describes it, and has no other effect.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -36,14 +37,14 @@ const NONCE_BYTES: usize = 32;
 /// The most bytes of a frame before both sides have proved themselves.
 const MESSAGE_LIMIT: usize = 256;
 
-/// Who proves what.
+/// The roles in a proof.
 const CONNECTING: &str = "paceline 1 connecting";
 const ACCEPTING: &str = "paceline 1 accepting";
 
 /// The label of the key material that is exported (RFC 5705, section 4: one for experiments and private use).
 const EXPORT_LABEL: &[u8] = b"EXPERIMENTAL-paceline";
 
-/// How an answer to a proof begins.
+/// The first byte of the answer to a proof.
 const GRANTED: u8 = 0;
 const DENIED: u8 = 1;
 
@@ -53,7 +54,7 @@ pub enum Security {
     /// TLS 1.3, and both ends prove that they know the secret.
     #[default]
     Tls,
-    /// Both ends prove that they know the secret, and then speak in the clear. Only on loopback.
+    /// Both ends prove that they know the secret, and then communicate unencrypted. Only on loopback.
     Plain,
 }
 
@@ -66,7 +67,7 @@ impl fmt::Display for Security {
     }
 }
 
-/// Why a connection was ended before it was one.
+/// Why a handshake failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum HandshakeError {
@@ -79,7 +80,7 @@ pub enum HandshakeError {
     /// The other side was too slow.
     #[error("the other side did not finish the handshake in time")]
     TimedOut,
-    /// What came is not how this program greets.
+    /// The data is not a greeting of this program.
     #[error("the other side is no paceline process")]
     Stranger,
     /// The versions differ.
@@ -98,7 +99,7 @@ pub enum HandshakeError {
         /// What this process wants.
         ours: Security,
     },
-    /// Plain TCP was asked for between hosts.
+    /// Plain TCP was requested between hosts.
     #[error("plain TCP is for loopback only, and {0} is not: use TLS")]
     NotLoopback(SocketAddr),
     /// The TLS handshake failed.
@@ -107,18 +108,18 @@ pub enum HandshakeError {
     /// The other side does not know the secret.
     #[error("the other side does not know the secret of this run")]
     Secret,
-    /// The other side says that this one does not know the secret.
+    /// The other side reports that this process does not know the secret.
     #[error("the other side says that this process does not know its secret")]
     Denied,
-    /// Something came that is no frame.
+    /// Something arrived that is not a frame.
     #[error("a damaged frame: {0}")]
     Damaged(String),
-    /// A message came that has no place here.
+    /// A message arrived that is not expected here.
     #[error("an unexpected message: {0}")]
     Unexpected(&'static str),
 }
 
-/// What a process has to know for a handshake.
+/// What a process needs for a handshake.
 #[derive(Clone, Debug)]
 pub(crate) struct Credentials {
     pub(crate) secret: Secret,
@@ -127,7 +128,7 @@ pub(crate) struct Credentials {
     pub(crate) identity: Identity,
 }
 
-/// What each side says first.
+/// The first message of each side.
 #[derive(Debug)]
 struct Greeting {
     version: String,
@@ -144,11 +145,11 @@ impl Greeting {
         Ok(Self { version: version.clone(), security: *security, bytes })
     }
 
-    /// Reads a greeting byte for byte, and no further.
+    /// Reads exactly the bytes of a greeting.
     fn read(stream: &Stream, by: Instant) -> Result<Self, HandshakeError> {
         let mut bytes = vec![0; FIXED_BYTES];
         read_exactly(stream, &mut bytes[..1], by)?;
-        // The first byte tells whether it is worth waiting for more.
+        // The first byte tells whether waiting for more makes sense.
         if bytes[0] != MAGIC[0] {
             return Err(HandshakeError::Stranger);
         }
@@ -170,7 +171,7 @@ impl Greeting {
     }
 }
 
-/// Makes a link of a connection that this process has made.
+/// Turns a connection that this process has opened into a link.
 pub(crate) fn connect(
     socket: TcpStream,
     credentials: &Credentials,
@@ -195,7 +196,7 @@ pub(crate) fn connect(
     }
 }
 
-/// Makes a link of a connection that another process has made.
+/// Turns a connection that another process has opened into a link.
 pub(crate) fn accept(
     socket: TcpStream,
     credentials: &Credentials,
@@ -204,7 +205,7 @@ pub(crate) fn accept(
     let mut stream = open(socket, credentials)?;
     let theirs = Greeting::read(&stream, by)?;
     let ours = Greeting::new(credentials)?;
-    // Also where the versions differ: the other side is to learn it.
+    // Sent even if the versions differ, so that the other side learns this.
     write_all(&stream, &ours.bytes, by)?;
     compare(&ours, &theirs)?;
     let binding = bind(&mut stream, credentials, [&theirs, &ours], false, by)?;
@@ -247,7 +248,7 @@ fn compare(ours: &Greeting, theirs: &Greeting) -> Result<(), HandshakeError> {
     Ok(())
 }
 
-/// Does the TLS handshake, where wanted, and says what both sides have in common on this connection only.
+/// Does the TLS handshake if wanted, and returns the binding: data that both sides share on this connection only.
 fn bind(
     stream: &mut Stream,
     credentials: &Credentials,
@@ -300,7 +301,7 @@ fn write_all(stream: &Stream, mut bytes: &[u8], by: Instant) -> Result<(), Hands
     Ok(())
 }
 
-/// What a failed call says of the connection.
+/// Translates the error of a failed call.
 pub(crate) fn io_error(error: io::Error) -> HandshakeError {
     match error.kind() {
         ErrorKind::TimedOut => HandshakeError::TimedOut,

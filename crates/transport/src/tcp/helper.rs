@@ -1,13 +1,13 @@
-//! The helper thread of a process: gives signs of life every quarter of the time limit, so that a process that computes for long is not
-//! taken for dead, and finds peers that give none. It sleeps otherwise.
+//! The helper thread of a process: it sends signs of life every quarter of the time limit, so that a process that computes for long
+//! does not count as lost, and finds peers that send none. It sleeps otherwise.
 //!
-//! Where the process also has links of another kind to sleep on, it passes on the first arrival after [`super::Tcp::arm`].
+//! If the process also has links of another kind on which threads sleep, it passes on the first arrival after [`super::Tcp::arm`].
 
 use std::time::{Duration, Instant};
 
 use super::Core;
 
-/// What the thread does until it is stopped.
+/// Runs until it is stopped.
 pub(super) fn run(core: &Core) {
     let every = core.time_limit / 4;
     let (mut last, mut next) = (Instant::now(), Instant::now());
@@ -24,7 +24,8 @@ pub(super) fn run(core: &Core) {
     }
 }
 
-/// Looks after all connections. After this process itself was stopped for some time, others may have been as well, and are heard first.
+/// Tends all connections. If this process itself was stopped for some time, the others may have been too, so their silence starts
+/// anew.
 fn tend(core: &Core, was_stopped: bool) {
     let mut any = false;
     for (_, link) in core.links() {
@@ -39,7 +40,7 @@ fn tend(core: &Core, was_stopped: bool) {
     }
 }
 
-/// How long a process that has taken leave looks after what it has sent, at most.
+/// How long a process that has announced its end waits at most for its last bytes to be sent.
 pub(super) fn linger(time_limit: Duration) -> Duration {
     time_limit.min(Duration::from_secs(2))
 }

@@ -1,12 +1,15 @@
-//! What a process keeps of one peer: the connection, what waits to be sent, what has arrived, and whether the peer is lost.
+//! Everything that a process stores about one peer: the connection, what waits to be sent, what has arrived, and whether it is
+//! lost.
 //!
-//! Frames of the transport itself, *notices*, have numbers of their own from 2^63 on and one byte: a sign of life, or the leave.
+//! Frames of the transport itself, *notices*, have their own numbers from 2^63 on and one byte: a sign of life, or the announcement
+//! of the end.
 //!
-//! A loss goes through three states: none, found, reported. Between the last two, what has arrived is still taken in. A write that fails
-//! says only that something is to be read: what the peer sent last, its leave perhaps, or the end, which tells more.
+//! A loss has three states: none, found, reported. Between found and reported, frames that have arrived are still received. A
+//! failed write only means that there is something to read: what the peer sent last, perhaps its announcement, or the end, which
+//! tells more.
 //!
-//! Invariants: frames leave and arrive in order, whole, once. Both buffers are bounded. Locks: outgoing and incoming are never held at
-//! the same time by one thread; the reason of the loss and the TLS session are taken last.
+//! Invariants: frames leave and arrive in order, complete, once. Both buffers are bounded. Locks: no thread holds outgoing and
+//! incoming at the same time; the reason of the loss and the TLS session are locked last.
 
 use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
@@ -17,7 +20,7 @@ use crate::frame::FrameError;
 use crate::sync::{Apart, AtomicBool, AtomicU32, AtomicU64, Mutex, Ordering, lock, try_lock};
 use crate::{Handed, Path, PeerErrorKind};
 
-/// Frames that are taken in from one sender before it is the next one's turn.
+/// Frames received from one sender before the next one's turn.
 const TURN: usize = 64;
 
 /// States of a loss.
@@ -25,7 +28,7 @@ const NONE: u32 = 0;
 const FOUND: u32 = 1;
 const REPORTED: u32 = 2;
 
-/// What a notice says.
+/// The content of a notice.
 pub(super) const ALIVE: u8 = 0;
 pub(super) const LEAVE: u8 = 1;
 
@@ -34,20 +37,20 @@ pub(super) const LEAVE: u8 = 1;
 pub(crate) struct Link {
     stream: Stream,
     outgoing: Apart<Mutex<Outgoing>>,
-    /// Something waits to be sent that the system did not take.
+    /// There are bytes to be sent that the system did not accept.
     unsent: AtomicBool,
-    /// A frame has been refused, and no room found since.
+    /// A frame has been refused, and no room has been found since.
     refused: AtomicBool,
     /// Writing has failed.
     broken: AtomicBool,
     incoming: Apart<Mutex<Incoming>>,
-    /// There could be something to be taken in.
+    /// There may be something to receive.
     ready: AtomicBool,
-    /// The system says that the stream ends: reading goes on until the end is found.
+    /// The system has reported the end of the stream: reading continues until the end is found.
     ending: AtomicBool,
-    /// The peer has taken leave.
+    /// The peer has announced its end.
     left: AtomicBool,
-    /// The stream has ended after that.
+    /// The stream has ended after the announcement.
     ended: AtomicBool,
     /// Milliseconds from `start` to the last sign of life.
     heard_ms: AtomicU64,
@@ -57,7 +60,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Begins with a connection that nothing was sent on, and takes frames of up to `limit` bytes.
+    /// Starts with a connection on which no frame was sent, and accepts frames of up to `limit` bytes.
     pub(super) fn new(stream: Stream, limit: usize) -> Self {
         Self {
             stream,
@@ -77,7 +80,7 @@ impl Link {
         }
     }
 
-    /// The most bytes of a frame that is taken in from here on.
+    /// Sets the most bytes of a frame received from now on.
     pub(super) fn set_limit(&self, limit: usize) {
         lock(&self.incoming).set_limit(limit);
     }
@@ -91,7 +94,7 @@ impl Link {
         if self.loss.load(Ordering::Acquire) == NONE { None } else { lock(&self.kind).clone() }
     }
 
-    /// The peer is lost, for the first reason found, and it will be reported.
+    /// Records the loss of the peer; the first reason counts, and will be reported.
     fn lose(&self, kind: PeerErrorKind) {
         let mut known = lock(&self.kind);
         if known.is_none() {
@@ -100,23 +103,23 @@ impl Link {
         }
     }
 
-    /// Whether nothing more will be taken in.
+    /// Whether nothing more will be received.
     pub(super) fn is_over(&self) -> bool {
         self.ended.load(Ordering::Acquire) || self.loss.load(Ordering::Acquire) == REPORTED
     }
 
-    /// Whether nothing more will come: the peer has said so, or is lost.
+    /// Whether nothing more will come: the peer has announced its end, or is lost.
     pub(super) fn is_done(&self) -> bool {
         self.left.load(Ordering::Acquire) || self.loss.load(Ordering::Acquire) != NONE
     }
 
-    /// Whether something could be taken in or is to be reported.
+    /// Whether there may be something to receive or to report.
     #[inline]
     pub(super) fn is_pending(&self) -> bool {
         self.ready.load(Ordering::Acquire) && !self.is_over() || self.loss.load(Ordering::Acquire) == FOUND
     }
 
-    /// The system says that something can be read, perhaps the end.
+    /// The system reports that something can be read, perhaps the end.
     pub(super) fn note(&self, is_ending: bool) {
         if is_ending {
             self.ending.store(true, Ordering::Release);
@@ -128,12 +131,12 @@ impl Link {
         self.ready.store(true, Ordering::Release);
     }
 
-    /// Whether a frame that was refused now has room. Says so once.
+    /// Whether a frame that was refused has room now. Returns `true` once.
     pub(super) fn has_room(&self) -> bool {
         self.refused.swap(false, Ordering::AcqRel)
     }
 
-    /// Appends a frame to what is to be sent, and sends what goes.
+    /// Appends a frame to the bytes to be sent, and sends as much as possible.
     #[inline]
     pub(super) fn push(&self, frame: &[u8]) -> Result<Handed, PeerErrorKind> {
         if let Some(kind) = self.lost() {
@@ -152,19 +155,19 @@ impl Link {
         Ok(Handed::Over)
     }
 
-    /// Appends a notice; if there is no room, what waits there tells as much.
+    /// Appends a notice. If there is no room, the waiting bytes have the same effect.
     pub(super) fn notify(&self, notice: u8) {
         let mut outgoing = lock(&self.outgoing);
         outgoing.notify(notice);
         self.send_some(&mut outgoing);
     }
 
-    /// Sends what goes; whether nothing is left.
+    /// Sends as much as possible. Returns whether nothing is left.
     pub(super) fn flush(&self) -> bool {
         self.send_some(&mut lock(&self.outgoing))
     }
 
-    /// Sends what goes of what did not go before.
+    /// Sends as much as possible of what could not be sent before.
     pub(super) fn go_on(&self) {
         if self.unsent.load(Ordering::Acquire) {
             self.flush();
@@ -172,7 +175,7 @@ impl Link {
     }
 
     fn send_some(&self, outgoing: &mut Outgoing) -> bool {
-        // Said first: what becomes writable while this writes is then noticed by `go_on`.
+        // Set first: if the socket becomes writable during the write, `go_on` will then act on it.
         self.unsent.store(true, Ordering::Release);
         let gone = self.write_some(outgoing);
         if gone {
@@ -195,11 +198,11 @@ impl Link {
         }
     }
 
-    /// Takes in up to a turn's frames; whether there were any. A loss is reported when nothing is left.
+    /// Receives up to a turn's frames. Returns whether there were any. Reports a loss when no frame is left.
     #[inline]
     pub(super) fn pull(&self, take: &mut dyn FnMut(&[u8])) -> Result<bool, PeerErrorKind> {
         let mut incoming = lock(&self.incoming);
-        // What came before the loss was found has been read then, or is read now.
+        // Load the loss first: everything that came before it has been read already, or is read now.
         let loss = self.loss.load(Ordering::Acquire);
         let mut frames = 0;
         loop {
@@ -233,7 +236,7 @@ impl Link {
         Err(lock(&self.kind).clone().expect("a loss has a reason"))
     }
 
-    /// Reads what has come into the free part of the buffer; whether there was something. Finds the end.
+    /// Reads into the free part of the buffer. Returns whether there was something. Detects the end of the stream.
     fn read_some(&self, incoming: &mut Incoming) -> bool {
         match self.stream.read(incoming.free()) {
             Ok(read) if read.bytes > 0 => {
@@ -257,8 +260,8 @@ impl Link {
         false
     }
 
-    /// Looks after the connection, from time to time: sends what waits and a sign of life, and looks whether the peer gives some. Whether
-    /// there is something to be taken in or reported now.
+    /// Periodic work: sends what waits and a sign of life, and checks the peer's signs of life. Returns whether there may be
+    /// something to receive or report now.
     pub(super) fn tend(&self, limit: Duration) -> bool {
         if self.is_over() || self.loss.load(Ordering::Acquire) != NONE {
             return false;
@@ -268,12 +271,12 @@ impl Link {
         if silent < limit / 2 {
             return false;
         }
-        // If the thread that takes in is at it right now, it does what follows.
+        // If the receiving thread holds the lock, it will do the rest.
         let Some(mut incoming) = try_lock(&self.incoming) else {
             return false;
         };
         if incoming.free().is_empty() {
-            // What has come has not even been looked at.
+            // The buffer is full: data has arrived that has not been received yet.
             self.heard();
             return false;
         }
@@ -284,7 +287,7 @@ impl Link {
         true
     }
 
-    /// The peer has given a sign of life, or could not be heard by no fault of its own.
+    /// Records a sign of life, or restarts the time of silence if the peer could not be heard for other reasons.
     pub(super) fn heard(&self) {
         self.heard_ms.store(self.start.elapsed().as_millis() as u64, Ordering::Relaxed);
     }
@@ -293,7 +296,7 @@ impl Link {
         self.start.elapsed().saturating_sub(Duration::from_millis(self.heard_ms.load(Ordering::Relaxed)))
     }
 
-    /// Hands over a message of the handshake, and waits until it is gone.
+    /// Sends a message of the handshake, and waits until it has left.
     pub(crate) fn send_by(&self, message: &[u8], by: Instant) -> io::Result<()> {
         loop {
             let handed = self.push(message).map_err(io::Error::other)?;
@@ -309,7 +312,7 @@ impl Link {
         }
     }
 
-    /// Waits for a message of the handshake. A frame that is none is an error of kind `InvalidData`.
+    /// Waits for a message of the handshake. If a frame is invalid, the error is of kind `InvalidData`.
     pub(crate) fn receive_by(&self, by: Instant) -> io::Result<Vec<u8>> {
         let mut incoming = lock(&self.incoming);
         let mut message = None;
@@ -340,7 +343,7 @@ impl Link {
         }
     }
 
-    /// What has gone this way since [`Link::count_anew`].
+    /// The path to the peer and its traffic since [`Link::count_anew`].
     pub(super) fn path(&self, peer: u32) -> Path {
         let kind = if self.stream.is_encrypted() { "TLS" } else { "TCP" };
         let (frames_sent, bytes_sent) = lock(&self.outgoing).counted();
@@ -348,7 +351,7 @@ impl Link {
         Path { peer, kind, frames_sent, bytes_sent, frames_received, bytes_received }
     }
 
-    /// Forgets the frames and bytes of the handshake.
+    /// Excludes the frames and bytes of the handshake from the counts.
     pub(super) fn count_anew(&self) {
         lock(&self.outgoing).count_anew();
         lock(&self.incoming).count_anew();
@@ -359,7 +362,7 @@ fn damaged(error: FrameError) -> PeerErrorKind {
     PeerErrorKind::Damaged(error.to_string())
 }
 
-/// What a failed read says of the peer.
+/// The loss that a failed read indicates.
 fn reason(error: &io::Error) -> PeerErrorKind {
     match error.kind() {
         ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => {

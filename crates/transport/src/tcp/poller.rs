@@ -1,9 +1,9 @@
-//! What sleeping threads sleep on: the sockets of all peers with an eventfd for wake-ups, and around them, for the helper thread, a
-//! second set that has the first one as a member.
+//! What threads sleep on: an epoll set with the sockets of all peers and an eventfd for wake-ups; and for the helper thread a
+//! second set that contains the first one.
 //!
-//! All sockets are edge-triggered: an event says that something has changed, and the link remembers it until it has been read. The first
-//! set is a member of the second one for one event at a time (EPOLLONESHOT), as asked for by [`Poller::arm`]: so the helper thread is
-//! woken by an arrival only while another thread sleeps on something else.
+//! All sockets are edge-triggered: an event says that something has changed, and the link remembers it until the data has been
+//! read. The first set is watched by the second one for one event at a time (EPOLLONESHOT), when [`Poller::arm`] asks for it. So an
+//! arrival wakes the helper thread only while another thread sleeps on something else.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -14,23 +14,23 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{Errno, Result, write};
 use rustix::time::Timespec;
 
-/// The data of events that are not of a peer.
+/// The data of events that do not belong to a peer.
 const WAKE: u64 = u64::MAX;
 
-/// Events that one call takes in.
+/// The most events of one call.
 const EVENTS: usize = 64;
 
-/// A socket that something has happened to.
+/// An event of a socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
     pub(super) peer: u32,
     pub(super) is_readable: bool,
     pub(super) is_writable: bool,
-    /// Nothing more will come than what can be read now.
+    /// Nothing more will come after what can be read now.
     pub(super) is_ending: bool,
 }
 
-/// The descriptors that are slept on.
+/// The descriptors that threads sleep on.
 #[derive(Debug)]
 pub(super) struct Poller {
     sockets: OwnedFd,
@@ -57,7 +57,7 @@ impl Poller {
         epoll::add(&self.sockets, socket, EventData::new_u64(u64::from(peer)), flags)
     }
 
-    /// Calls `each` with what has happened to sockets, after sleeping up to `most` for it. Also returns, with nothing, after
+    /// Calls `each` with the events of sockets, after sleeping up to `most` for them. Also returns, without events, after
     /// [`Poller::wake`] or a signal.
     pub(super) fn wait(&self, most: Duration, mut each: impl FnMut(Event)) {
         let mut events = Vec::with_capacity(EVENTS);
@@ -78,33 +78,33 @@ impl Poller {
         }
     }
 
-    /// Ends a call of [`Poller::wait`], the next one if there is none.
+    /// Ends a call of [`Poller::wait`]: the current one, or else the next one.
     pub(super) fn wake(&self) {
         ring(&self.wake);
     }
 
-    /// Lets the next arrival, or one that is there and has not been seen by [`Poller::wait`], end the sleep of the helper thread, once.
+    /// Lets the next arrival, or one that [`Poller::wait`] has not seen yet, end the sleep of the helper thread, once.
     pub(super) fn arm(&self) {
         let flags = EventFlags::IN | EventFlags::ONESHOT;
         let armed = epoll::modify(&self.outer, &self.sockets, EventData::new_u64(WAKE), flags);
         debug_assert_eq!(armed, Ok(()), "both sets are ours and open");
     }
 
-    /// The sleep of the helper thread; whether it ended early.
+    /// The sleep of the helper thread. Returns whether it ended early.
     pub(super) fn nap(&self, most: Duration) -> bool {
         let mut events = Vec::with_capacity(2);
         let most = Timespec::try_from(most).ok();
         epoll::wait(&self.outer, spare_capacity(&mut events), most.as_ref()).is_ok_and(|found| found > 0)
     }
 
-    /// Ends all sleep of the helper thread from here on.
+    /// Ends all sleeps of the helper thread from now on.
     pub(super) fn stop(&self) {
         ring(&self.stop);
     }
 }
 
 fn ring(bell: &OwnedFd) {
-    // An eventfd that is full has been rung.
+    // If the eventfd is full, it is signalled already.
     let rung = write(bell, &1_u64.to_ne_bytes());
     debug_assert!(matches!(rung, Ok(8) | Err(Errno::AGAIN)), "the eventfd is ours and open");
 }

@@ -1,4 +1,4 @@
-//! What a socket tells that the standard library does not ask.
+//! A socket option that the standard library does not provide.
 
 #![allow(unsafe_code)] // `getsockopt` with TCP_MAXSEG, which no crate in use wraps
 
@@ -6,7 +6,7 @@ use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 
-/// Bytes that a segment of this connection carries at most (TCP_MAXSEG, tcp(7)): the path's MTU less headers.
+/// The most bytes in a segment of this connection (TCP_MAXSEG, tcp(7)): the path's MTU minus headers.
 pub(super) fn segment_bytes(socket: &TcpStream) -> io::Result<usize> {
     let mut bytes: libc::c_int = 0;
     let mut length = size_of::<libc::c_int>() as libc::socklen_t;

@@ -1,7 +1,7 @@
-//! A connection as a stream of bytes that never blocks, plain or by TLS.
+//! A connection as a non-blocking stream of bytes, plain or with TLS.
 //!
-//! Invariants: the socket is non-blocking from the beginning; whoever wants to wait says until when ([`Stream::wait`]). The TLS
-//! session has a lock of its own, taken last and held while bytes are coded, since both directions use it.
+//! Invariants: the socket is non-blocking from the beginning; a caller that wants to wait gives a deadline ([`Stream::wait`]). The
+//! TLS session has its own lock, taken last and held during encryption and decryption, since both directions use the session.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ use rustls::Connection;
 use super::{socket, tls};
 use crate::sync::{Mutex, lock};
 
-/// Bytes that are read from the socket at a time for TLS to decode, and that TLS keeps to be sent.
+/// Bytes read from the socket at a time for TLS to decrypt, and the most bytes that TLS buffers for sending.
 const TLS_BYTES: usize = 64 << 10;
 
 /// A connection to one peer.
@@ -29,18 +29,18 @@ pub(crate) struct Stream {
 #[derive(Debug)]
 struct Tls {
     session: Connection,
-    /// Read from the socket, not decoded yet: the bytes from `start` to `end`.
+    /// Read from the socket, not decrypted yet: the bytes from `start` to `end`.
     raw: Box<[u8]>,
     start: usize,
     end: usize,
 }
 
-/// What a read has brought.
+/// The result of a read.
 #[derive(Debug)]
 pub(super) struct Read1 {
-    /// Bytes; 0 is the end of the stream.
+    /// The number of bytes; 0 is the end of the stream.
     pub(super) bytes: usize,
-    /// Whether the next read could bring some without anything happening in between.
+    /// Whether the next read could return data without any new arrival.
     pub(super) is_more: bool,
 }
 
@@ -60,7 +60,7 @@ impl Stream {
         self.local
     }
 
-    /// From here on TLS codes everything.
+    /// From now on TLS encrypts everything.
     pub(super) fn encrypt(&mut self, mut session: Connection) {
         session.set_buffer_limit(Some(TLS_BYTES));
         let raw = vec![0; TLS_BYTES].into();
@@ -71,13 +71,13 @@ impl Stream {
         self.tls.is_some()
     }
 
-    /// Bytes that the path carries at a time, less what TLS adds.
+    /// The bytes that a segment on the path carries, minus what TLS adds.
     pub(super) fn segment_bytes(&self) -> usize {
         let overhead = if self.is_encrypted() { tls::RECORD_BYTES } else { 0 };
         socket::segment_bytes(&self.socket).unwrap_or(1_448) - overhead
     }
 
-    /// Takes what it can of the bytes to be sent. An error of kind `WouldBlock` says that it can take none.
+    /// Writes as many of the bytes as possible. An error of kind `WouldBlock` means that none could be written.
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         let Some(tls) = &self.tls else {
             return retried(|| (&self.socket).write(bytes));
@@ -91,12 +91,12 @@ impl Stream {
         Ok(taken)
     }
 
-    /// Sends what TLS still keeps; whether nothing of it is left.
+    /// Sends what TLS has buffered. Returns whether nothing of it is left.
     pub(super) fn flush(&self) -> io::Result<bool> {
         self.tls.as_ref().map_or(Ok(true), |tls| lock(tls).flush(&self.socket))
     }
 
-    /// Reads what has come. An error of kind `WouldBlock` says that nothing has.
+    /// Reads what has arrived. An error of kind `WouldBlock` means that nothing has.
     pub(super) fn read(&self, into: &mut [u8]) -> io::Result<Read1> {
         match &self.tls {
             None => {
@@ -107,7 +107,7 @@ impl Stream {
         }
     }
 
-    /// Goes on with the TLS handshake as far as it goes; whether it is done.
+    /// Continues the TLS handshake as far as possible. Returns whether it is complete.
     pub(super) fn shake(&self) -> io::Result<bool> {
         let Some(tls) = &self.tls else {
             return Ok(true);
@@ -124,7 +124,7 @@ impl Stream {
         tls.flush(&self.socket)
     }
 
-    /// Key material that only the two ends of this TLS session have.
+    /// Key material that only the two ends of this TLS session know.
     pub(super) fn export(&self, label: &[u8], context: &[u8]) -> io::Result<[u8; 32]> {
         let tls = self.tls.as_ref().ok_or(ErrorKind::Unsupported)?;
         let exported = lock(tls).session.export_keying_material([0; 32], label, Some(context));
@@ -145,13 +145,13 @@ impl Stream {
         }
     }
 
-    /// Says that nothing more will be written.
+    /// Announces that nothing more will be written.
     pub(super) fn finish(&self) {
-        // A socket that is gone has nothing to say.
+        // The call may fail if the socket is closed already.
         let _ = self.socket.shutdown(Shutdown::Write);
     }
 
-    /// Ends the connection both ways.
+    /// Ends the connection in both directions.
     pub(super) fn cut(&self) {
         let _ = self.socket.shutdown(Shutdown::Both);
     }
@@ -164,7 +164,7 @@ impl AsFd for Stream {
 }
 
 impl Tls {
-    /// Sends what has been coded; whether all of it went.
+    /// Sends encrypted bytes. Returns whether all were sent.
     fn flush(&mut self, socket: &TcpStream) -> io::Result<bool> {
         while self.session.wants_write() {
             match self.session.write_tls(&mut &*socket) {
@@ -177,7 +177,7 @@ impl Tls {
         Ok(true)
     }
 
-    /// Reads decoded bytes. 0 is the end.
+    /// Reads decrypted bytes. 0 is the end.
     fn read(&mut self, socket: &TcpStream, into: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < into.len() {
@@ -197,7 +197,7 @@ impl Tls {
         Ok(filled)
     }
 
-    /// Decodes some more, after reading from the socket if there is nothing left to decode. Whether the stream goes on.
+    /// Decrypts more bytes, after reading from the socket if none are left to decrypt. Returns whether the stream continues.
     fn decode(&mut self, socket: &TcpStream) -> io::Result<bool> {
         if self.start == self.end {
             let bytes = retried(|| (&*socket).read(&mut self.raw))?;
@@ -210,7 +210,7 @@ impl Tls {
         self.session.read_tls(&mut raw)?;
         self.start = self.end - raw.len();
         if let Err(error) = self.session.process_new_packets() {
-            // The alert tells the other side; whether it gets there changes nothing here.
+            // The alert informs the other side; whether it arrives does not matter here.
             let _ = self.flush(socket);
             return Err(io::Error::new(ErrorKind::InvalidData, error));
         }
@@ -218,7 +218,7 @@ impl Tls {
     }
 }
 
-/// Calls again what a signal interrupts.
+/// Repeats a call that a signal interrupts.
 fn retried(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
         match call() {

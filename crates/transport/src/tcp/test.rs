@@ -1,4 +1,4 @@
-//! What peers do that belong to the run and behave badly: they fall silent, end in the middle, or send what is no frame.
+//! Peers that belong to the run but misbehave: they fall silent, end in the middle, or send invalid frames.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use super::stream::Stream;
 use super::{FRAME_LIMIT, Tcp};
 use crate::{Handed, PeerError, PeerErrorKind, Transport, frame};
 
-/// Rank 0 of two with this time limit, and the naked socket of rank 1.
+/// Rank 0 of two with this time limit, and the raw socket of rank 1.
 fn peer(time_limit: Duration) -> (Tcp, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let socket = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
@@ -18,7 +18,7 @@ fn peer(time_limit: Duration) -> (Tcp, TcpStream) {
     (Tcp::new(0, 2, vec![(1, link)], time_limit, None).expect("the system has room"), socket)
 }
 
-/// The frames that come until the peer is lost, and how.
+/// The frames that arrive until the peer is lost, and the loss.
 fn until_lost(tcp: &Tcp) -> (Vec<Vec<u8>>, PeerError) {
     let mut frames = Vec::new();
     loop {
@@ -81,7 +81,7 @@ fn a_peer_without_a_sign_of_life_is_silent() {
     assert_eq!((frames.len(), lost), (1, PeerError::new(1, PeerErrorKind::Silent(limit))));
 }
 
-/// The thread that takes in is away for much longer than the time limit, while the peer, which has a helper, gives signs of life.
+/// The receiving thread is inactive for much longer than the time limit, while the peer's helper sends signs of life.
 #[test]
 fn who_computes_for_long_is_not_lost_and_loses_nobody() {
     let limit = Duration::from_millis(100);
@@ -92,7 +92,7 @@ fn who_computes_for_long_is_not_lost_and_loses_nobody() {
         let link = Link::new(Stream::new(socket).expect("connected"), FRAME_LIMIT);
         Tcp::new(rank, 2, vec![(other, link)], limit, None).expect("the system has room")
     });
-    // Nobody takes in anything, and what waits to be taken in fills all buffers.
+    // Nothing is received, and the frames to be received fill all buffers.
     let (large, mut sent, mut found) = (vec![0; FRAME_LIMIT], 0, 0);
     while first.send(1, &large).expect("it lives") == Handed::Over {
         sent += 1;

@@ -1,8 +1,8 @@
-//! TLS 1.3 without a certificate authority: every process makes a certificate of its own, and takes any.
+//! TLS 1.3 without a certificate authority: every process creates its own certificate, and accepts any.
 //!
-//! That gives a private channel to somebody. Who it is, [`super::handshake`] finds out: both sides prove that they know the secret, over
-//! key material that only the two ends of this very channel have (RFC 5705, RFC 8446 section 7.5), so that nobody in between can
-//! pass the proofs on.
+//! This gives an encrypted channel to an unknown peer. [`super::handshake`] authenticates the peer: both sides prove that they know
+//! the secret, over key material that only the two ends of this channel have (RFC 5705, RFC 8446 section 7.5), so that a man in the
+//! middle cannot relay the proofs.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use rustls::{
     SignatureScheme,
 };
 
-/// The name that certificates are made for and asked for. It says nothing.
+/// The name in certificates; it has no meaning.
 const NAME: &str = "paceline";
 
 /// Bytes that TLS adds to a record: its header, the type and the tag.
@@ -28,7 +28,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Makes a certificate.
+    /// Creates a certificate.
     pub(crate) fn new() -> Result<Self, String> {
         let pair =
             rcgen::generate_simple_self_signed([NAME.to_owned()]).map_err(|error| error.to_string())?;
@@ -40,7 +40,7 @@ impl Identity {
             .map(|builder| builder.with_no_client_auth())
             .and_then(|builder| builder.with_single_cert(vec![pair.cert.der().clone()], key.into()));
         let mut server = server.map_err(|error| error.to_string())?;
-        // Connections are made once: nobody comes back with a ticket.
+        // Connections are made once: no client resumes a session with a ticket.
         server.send_tls13_tickets = 0;
         let client = ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(versions)
@@ -51,19 +51,19 @@ impl Identity {
         Ok(Self { client: Arc::new(client), server: Arc::new(server) })
     }
 
-    /// The side of the process that connects.
+    /// The client side: the process that connects.
     pub(super) fn client(&self) -> Result<Connection, Error> {
         let name = ServerName::try_from(NAME).expect("a valid name");
         Ok(ClientConnection::new(self.client.clone(), name)?.into())
     }
 
-    /// The side of the process that was connected to.
+    /// The server side: the process that accepts.
     pub(super) fn server(&self) -> Result<Connection, Error> {
         Ok(ServerConnection::new(self.server.clone())?.into())
     }
 }
 
-/// Takes any certificate, whose key must have signed the handshake.
+/// Accepts any certificate; the handshake must be signed with its key.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 
