@@ -1,4 +1,4 @@
-//! The reference matcher: every region against every other. The others are tested against it.
+//! The reference matcher: it compares every region with every other. The other matchers are tested against it.
 
 use crate::regions::Regions;
 use crate::{Coordinate, Error, Matcher, Region, RegionId, Role, Space};
@@ -23,7 +23,7 @@ pub struct BruteForce<C, const D: usize> {
 }
 
 impl<C: Coordinate, const D: usize> BruteForce<C, D> {
-    /// Without regions yet.
+    /// A matcher without regions.
     pub fn new(space: Space<C, D>) -> Self {
         Self { regions: Regions::new(space) }
     }

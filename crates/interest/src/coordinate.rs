@@ -1,7 +1,7 @@
-//! What a coordinate can be: `i64`, or `f64` without NaN.
+//! The types of coordinates: `i64`, or `f64` without NaN.
 //!
-//! Inside, matchers compare *keys*: `i64` numbers in the order of the coordinates. Equal coordinates have equal keys (-0.0
-//! and 0.0 too), so one code serves both types, and no comparison can fail.
+//! Internally, matchers compare *keys*: `i64` numbers in the order of the coordinates. Equal coordinates have equal keys (-0.0 and
+//! 0.0 too), so the same code serves both types, and comparisons are total.
 
 /// A type of coordinates: `i64` or `f64`.
 pub trait Coordinate: sealed::Number {}
@@ -12,20 +12,21 @@ impl Coordinate for f64 {}
 pub(crate) mod sealed {
     use std::fmt::Debug;
 
-    /// What matchers need of coordinates. Sums and differences of integers saturate.
+    /// The operations that matchers need. Sums and differences of integers saturate.
     pub trait Number: Copy + PartialOrd + Debug + 'static {
-        /// The key, or nothing for NaN.
+        /// The key; `None` for NaN.
         fn key(self) -> Option<i64>;
         fn from_key(key: i64) -> Self;
         fn to_f64(self) -> f64;
-        /// The least coordinate above this one; the greatest one is its own.
+        /// The least coordinate above this one; the greatest coordinate is its own successor.
         fn successor(self) -> Self;
         fn plus(self, other: Self) -> Self;
         fn minus(self, other: Self) -> Self;
-        /// Whether a ring can go from `start` to `end`.
+        /// Whether an axis from `start` to `end` can be a ring.
         fn is_ring(start: Self, end: Self) -> bool;
-        /// `[low, high)` with `low < high` on a ring: its low end in `[start, end)` and its high end in `(start, end]`,
-        /// the low one above the high one if the extent goes past the end. Nothing if that has no meaning.
+        /// Maps `[low, high)` with `low < high` onto a ring: the low end into `[start, end)`, the high end into `(start, end]`. The
+        /// low end is above the high end if the extent goes past the end of the ring. `None` if the extent has no meaning on a
+        /// ring.
         fn on_ring(low: Self, high: Self, start: Self, end: Self) -> Option<(Self, Self)>;
     }
 
@@ -67,7 +68,7 @@ pub(crate) mod sealed {
             let from_start = (i128::from(low) - i128::from(start)).rem_euclid(period);
             let high = from_start + length;
             let high = if high > period { high - period } else { high };
-            // Both lie between the start and the end, so they fit.
+            // Both are between the start and the end, so they fit into the type.
             Some((i128::from(start) + from_start, i128::from(start) + high))
                 .map(|(low, high)| (low as i64, high as i64))
         }
@@ -75,8 +76,8 @@ pub(crate) mod sealed {
 
     impl Number for f64 {
         fn key(self) -> Option<i64> {
-            // The sum turns -0.0 into 0.0. Of negative numbers all bits but the sign are turned over, so that greater numbers
-            // have greater bits (IEEE 754-2019, 5.10).
+            // Adding 0.0 turns -0.0 into 0.0. For negative numbers all bits except the sign are flipped, so that the order of the
+            // bits is that of the numbers (IEEE 754-2019, 5.10).
             (!self.is_nan()).then(|| turn((self + 0.0).to_bits() as i64))
         }
 
@@ -114,14 +115,14 @@ pub(crate) mod sealed {
             }
             let turned = |at: f64| {
                 let at = start + (at - start).rem_euclid(period);
-                // Rounding may reach the end, which is the start of the next turn.
+                // Rounding may give `end`, which is the same place as `start`.
                 if at < end { at } else { start }
             };
             let low_in = if (start..end).contains(&low) { low } else { turned(low) };
             let high_in = if (start..=end).contains(&high) { high } else { turned(high) };
             let high_in = if high_in == start { end } else { high_in };
             if low_in == high_in {
-                // Both ends were rounded to one place: a short extent becomes the place, a long one the whole ring.
+                // Both ends were rounded to the same place: a short extent becomes that place, a long one the whole ring.
                 let long = high - low > period / 2.0;
                 return Some(if long { (start, end) } else { (low_in, low_in.next_up()) });
             }

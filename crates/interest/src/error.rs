@@ -1,10 +1,10 @@
-//! What callers can get wrong. A matcher that returned an error is unchanged and can be used on.
+//! The errors of callers. A matcher that returned an error is unchanged and can still be used.
 
 use thiserror::Error;
 
 use crate::RegionId;
 
-/// A call that cannot be done. The matcher is as it was before the call.
+/// An impossible call. The matcher is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// There is no region with this id.

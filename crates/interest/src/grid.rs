@@ -5,13 +5,13 @@ use crate::tiled::{Kind, List, Tiled, matcher};
 use crate::tiles::Spread;
 use crate::{Change, Coordinate, Error, Matcher, Region, RegionId, Role, Space};
 
-/// Divides the space into cells and compares only regions that share one (cell lists; the grid-based matching of the literature
-/// on data distribution management, but exact, and with each pair told once).
+/// Divides the space into cells and compares only regions that share one (cell lists; the grid-based matching of the literature on
+/// data distribution management, but exact, and each pair is reported once).
 ///
-/// It suits regions of similar size that are spread evenly. A cell is as long as the mean extent on each axis, of the role with
-/// the longer ones, and cells follow the regions; [`Grid::with_cells`] sets another size. Cells are made larger where that
-/// keeps their number, and that of entries in them, within a small multiple of the number of regions.
-/// Pairs come by cell.
+/// It suits regions of similar size at uniformly distributed places. On each axis a cell is as long as the mean extent of the role
+/// with the longer extents, and cells are adapted to the regions; [`Grid::with_cells`] sets another size. Cells are made larger if
+/// necessary to keep their number, and the number of entries in them, within a small multiple of the number of regions. Pairs are
+/// reported cell by cell.
 ///
 /// ```
 /// use paceline_interest::{Change, Grid, Matcher, Region, RegionId, Space};
@@ -30,12 +30,12 @@ pub struct Grid<C: Coordinate, const D: usize> {
 }
 
 impl<C: Coordinate, const D: usize> Grid<C, D> {
-    /// Without regions yet; cells get their size from the regions.
+    /// A matcher without regions; the size of cells is derived from the regions.
     pub fn new(space: Space<C, D>) -> Self {
         Self { tiled: Tiled::new(space, Cells { size: None }) }
     }
 
-    /// Without regions yet; cells have this size, or a greater one. An error if it is not positive and finite
+    /// A matcher without regions; cells have this size, or a greater one. An error if it is not positive and finite
     /// ([`Error::CellSize`]).
     pub fn with_cells(space: Space<C, D>, size: [f64; D]) -> Result<Self, Error> {
         match size.iter().position(|size| !(size.is_finite() && *size > 0.0)) {
@@ -45,7 +45,7 @@ impl<C: Coordinate, const D: usize> Grid<C, D> {
     }
 }
 
-/// Tiles on all axes, in which every pair is compared.
+/// Tiles on all axes; in each tile every pair is compared.
 #[derive(Clone, Debug)]
 struct Cells<const D: usize> {
     size: Option<[f64; D]>,

@@ -1,12 +1,12 @@
-//! Regions by keys, and the pieces that rings cut them into.
+//! Regions as keys, and the pieces into which rings cut them.
 //!
-//! On an axis that is a ring, `low > high` says that the extent goes past the end. Such an extent is cut into `[low, end)` and
-//! `[start, high)`, its *first* and its *second* piece; a region is then cut into up to `2^D` pieces, boxes that wrap nowhere.
-//! Of two regions that overlap, more than one pair of pieces may overlap; [`Keys::is_first`] says which one counts.
+//! On an axis that is a ring, `low > high` means that the extent goes past the end. Such an extent is cut into `[low, end)` and
+//! `[start, high)`, its *first* and its *second* piece; so a region is cut into up to `2^D` pieces, boxes that do not wrap around.
+//! If two regions overlap, several pairs of their pieces may overlap; [`Keys::is_first`] selects the one that counts.
 
 use crate::{Coordinate, Space};
 
-/// A region by keys.
+/// A region as keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Keys<const D: usize> {
     pub low: [i64; D],
@@ -15,7 +15,7 @@ pub(crate) struct Keys<const D: usize> {
 }
 
 impl<const D: usize> Keys<D> {
-    /// Whether the regions share a place.
+    /// Whether the regions have a place in common.
     pub fn overlaps(&self, other: &Self) -> bool {
         let meets = |axis: usize| {
             let (low, high) = (self.low[axis], self.high[axis]);
@@ -24,21 +24,21 @@ impl<const D: usize> Keys<D> {
                 (false, false) => low < other_high && other_low < high,
                 (true, false) => low < other_high || other_low < high,
                 (false, true) => low < other_high || other_low < high,
-                // Both hold the last place before the end.
+                // Both contain the last place before the end.
                 (true, true) => true,
             }
         };
         !self.is_empty && !other.is_empty && (0..D).all(meets)
     }
 
-    /// Calls `each` with the pieces of the region with this number; an empty one has none.
+    /// Calls `each` with the pieces of the region with this number; an empty region has none.
     pub fn pieces<C: Coordinate>(&self, space: &Space<C, D>, number: u32, mut each: impl FnMut(Piece<D>)) {
         if self.is_empty {
             return;
         }
         let wraps = |axis: usize| self.low[axis] > self.high[axis];
         let mask = (0..D).filter(|&axis| wraps(axis)).fold(0_u16, |mask, axis| mask | 1 << axis);
-        // All subsets of the axes that wrap, from none to all, are those on which a piece is a second one.
+        // Each subset of the wrapping axes, from none to all, gives one piece: the axes on which it is a second piece.
         let mut seconds = 0_u16;
         loop {
             let mut piece = Piece { low: self.low, high: self.high, number, seconds, begins_before: 0 };
@@ -58,8 +58,8 @@ impl<const D: usize> Keys<D> {
         }
     }
 
-    /// Whether a pair of pieces that overlap, a piece of this region and one of `other`, is the first such pair: on every axis,
-    /// no earlier piece of the one overlaps any piece of the other.
+    /// Whether an overlapping pair of pieces, one of this region and one of `other`, is the first such pair: on every axis, no
+    /// earlier piece of one region overlaps any piece of the other.
     pub fn is_first(&self, seconds: u16, other: &Self, other_seconds: u16) -> bool {
         (0..D).all(|axis| {
             let second = |seconds: u16| seconds >> axis & 1 == 1;
@@ -75,7 +75,7 @@ impl<const D: usize> Keys<D> {
     }
 }
 
-/// A box that wraps nowhere: a region or a piece of it. It is not empty.
+/// A box that does not wrap around: a region or a piece of it. It is not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece<const D: usize> {
     pub low: [i64; D],
@@ -84,25 +84,25 @@ pub(crate) struct Piece<const D: usize> {
     pub number: u32,
     /// The axes, by bits, on which this is the second piece of an extent that wraps.
     pub seconds: u16,
-    /// Of a piece in a tile: the axes, by bits, on which it begins in an earlier tile.
+    /// For a piece in a tile: the axes, by bits, on which it begins in an earlier tile.
     pub begins_before: u16,
 }
 
 impl<const D: usize> Piece<D> {
-    /// Whether the pieces share a place.
+    /// Whether the pieces have a place in common.
     #[inline]
     pub fn overlaps(&self, other: &Self) -> bool {
         (0..D).all(|axis| self.meets(other, axis))
     }
 
-    /// Whether the pieces share a place on one axis.
+    /// Whether the pieces have a place in common on one axis.
     #[inline]
     #[allow(clippy::needless_bitwise_bool)] // One branch that cannot be predicted, not two.
     pub fn meets(&self, other: &Self, axis: usize) -> bool {
         (self.low[axis] < other.high[axis]) & (other.low[axis] < self.high[axis])
     }
 
-    /// What sorted lists of pieces are sorted by. It is unique within a role.
+    /// The key by which lists of pieces are sorted. It is unique within a role.
     #[inline]
     pub fn order(&self) -> (i64, u32, u16) {
         (self.low[0], self.number, self.seconds)

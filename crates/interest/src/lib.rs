@@ -1,19 +1,19 @@
-//! Interest management: who publishes where somebody else looks.
+//! Interest management: finds out which published data concerns which receivers.
 //!
-//! Whoever sends declares *update regions*, whoever receives *subscription regions*, boxes in a space of one or more dimensions.
-//! Data is sent only from regions to those that they overlap. The High Level Architecture calls this data distribution
-//! management (IEEE 1516.1-2010, chapter 9). A matcher holds the regions of both roles and tells which overlap:
+//! A sender declares *update regions*, a receiver *subscription regions*: boxes in a space of one or more dimensions. Data is sent
+//! only from update regions to the subscription regions that they overlap. The High Level Architecture calls this data distribution
+//! management (IEEE 1516.1-2010, chapter 9). A matcher holds the regions of both roles and reports which of them overlap:
 //!
-//! - all pairs, streamed ([`Matcher::pairs`]),
-//! - those that overlap one region, inserted or not ([`Matcher::partners`], [`Matcher::overlapping`]),
-//! - what changes when a region moves ([`Matcher::modify_and_compare`]).
+//! - all pairs, one by one ([`Matcher::pairs`]),
+//! - the regions that overlap one region, inserted or not ([`Matcher::partners`], [`Matcher::overlapping`]),
+//! - the changes when a region moves ([`Matcher::modify_and_compare`]).
 //!
-//! The matchers: [`Sorted`] for regions of any sizes, [`Grid`] for those of similar size, spread evenly; [`BruteForce`] is the
-//! reference.
+//! The matchers: [`Sorted`] for regions of any sizes; [`Grid`] for regions of similar size at uniformly distributed places;
+//! [`BruteForce`] is the reference.
 //!
 //! Invariants:
-//! - All matchers tell the same pairs, each once. What they tell, and its order, depends on the regions alone.
-//! - There is no thread, clock, random number or hash in here.
+//! - All matchers report the same pairs, each once. A matcher's reports and their order depend on the regions alone.
+//! - This crate uses no threads, clocks, random numbers or hashes.
 //!
 //! ```
 //! use paceline_interest::{BruteForce, Matcher, Region, RegionId, Space};

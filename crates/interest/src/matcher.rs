@@ -4,17 +4,17 @@ use std::fmt;
 
 use crate::{Coordinate, Error, Region};
 
-/// What a region is for.
+/// The role of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// Somebody publishes here (an update region of HLA).
+    /// Data is published here (an update region of HLA).
     Update,
-    /// Somebody wants to know what is published here (a subscription region of HLA).
+    /// A receiver wants the data published here (a subscription region of HLA).
     Subscription,
 }
 
 impl Role {
-    /// The role of the regions that one with this role is matched with.
+    /// The role of the regions with which regions of this role are matched.
     pub fn other(self) -> Self {
         match self {
             Self::Update => Self::Subscription,
@@ -23,11 +23,11 @@ impl Role {
     }
 }
 
-/// What a region is called: its role, and a number that its owner chooses. Memory grows with the numbers in use, by blocks of
+/// The identity of a region: its role, and a number that its owner chooses. Memory grows with the numbers in use, in blocks of
 /// 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RegionId {
-    /// What the region is for.
+    /// The role.
     pub role: Role,
     /// Its number among those of its role.
     pub number: u32,
@@ -55,30 +55,30 @@ impl fmt::Display for RegionId {
     }
 }
 
-/// What becomes of one match when a region moves.
+/// A change of one match when a region moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The region now overlaps the region of the other role with this number, and did not before.
+    /// The region overlaps the region of the other role with this number, and did not before.
     Begins(u32),
-    /// The region overlapped the region of the other role with this number, and does no longer.
+    /// The region overlapped the region of the other role with this number, and no longer does.
     Ends(u32),
 }
 
-/// Regions of both roles, and which of them overlap.
+/// Regions of both roles, and the overlaps between them.
 ///
-/// Everything a matcher tells depends only on the regions it holds, not on how they came there: a federate that inserts
-/// them in another order is told the same.
+/// The results of a matcher depend only on its current regions, not on its history: two federates that insert the same regions in
+/// different orders get the same results.
 pub trait Matcher<C: Coordinate, const D: usize> {
-    /// Adds a region. Errors: the id is in use, or the region is none ([`Error::Inverted`], [`Error::NotANumber`]).
+    /// Adds a region. Errors: the id is in use, or the region is invalid ([`Error::Inverted`], [`Error::NotANumber`]).
     fn insert(&mut self, id: RegionId, region: Region<C, D>) -> Result<(), Error>;
 
-    /// Moves a region, or gives it another size. Errors: nothing has this id, or the new region is none.
+    /// Moves or resizes a region. Errors: no region has this id, or the new region is invalid.
     fn modify(&mut self, id: RegionId, region: Region<C, D>) -> Result<(), Error>;
 
-    /// Takes a region away. Error: nothing has this id.
+    /// Removes a region. Error: no region has this id.
     fn remove(&mut self, id: RegionId) -> Result<(), Error>;
 
-    /// How many regions have this role.
+    /// The number of regions with this role.
     fn len(&self, role: Role) -> usize;
 
     /// Whether there are no regions at all.
@@ -89,21 +89,21 @@ pub trait Matcher<C: Coordinate, const D: usize> {
     /// Whether there is a region with this id.
     fn contains(&self, id: RegionId) -> bool;
 
-    /// Calls `visit(update, subscription)` once for every pair that overlaps. The order is the kind's own, and depends only on
-    /// the regions.
+    /// Calls `visit(update, subscription)` once for every overlapping pair. The order is specific to the matcher, and depends only
+    /// on the regions.
     fn pairs<F: FnMut(u32, u32)>(&mut self, visit: F)
     where
         Self: Sized;
 
-    /// Puts the numbers of the regions of this role that overlap `region` into `found`, ascending, in place of what was there.
-    /// `region` need not have been inserted. Error: it is none.
+    /// Replaces the content of `found` by the numbers of the regions of this role that overlap `region`, ascending. `region` need
+    /// not have been inserted. Error: it is invalid.
     fn overlapping(&mut self, role: Role, region: Region<C, D>, found: &mut Vec<u32>) -> Result<(), Error>;
 
-    /// Puts the numbers of the regions of the other role that overlap this one into `found`, ascending, in place of what was
-    /// there: the subscribers of an update region, the publishers of a subscription region. Error: nothing has this id.
+    /// Replaces the content of `found` by the numbers of the regions of the other role that overlap this one, ascending: the
+    /// subscribers of an update region, the publishers of a subscription region. Error: no region has this id.
     fn partners(&mut self, id: RegionId, found: &mut Vec<u32>) -> Result<(), Error>;
 
-    /// [`Matcher::modify`], and puts what changes into `changes`, ascending by number, in place of what was there.
+    /// Calls [`Matcher::modify`], and replaces the content of `changes` by the changes of matches, ascending by number.
     fn modify_and_compare(
         &mut self,
         id: RegionId,
@@ -120,7 +120,7 @@ pub trait Matcher<C: Coordinate, const D: usize> {
     }
 }
 
-/// What becomes of the matches `before`, now that they are those of `after`; all ascending.
+/// The changes from the matches `before` to the matches `after`; all lists are ascending.
 pub(crate) fn compare(before: &[u32], after: &[u32], changes: &mut Vec<Change>) {
     let (mut before, mut after) = (before.iter().copied().peekable(), after.iter().copied().peekable());
     loop {

@@ -1,7 +1,7 @@
 //! The regions of a matcher, by role and number.
 //!
-//! Numbers are found through pages of 1024 places each, of which only those in use exist; the regions of a role stand in a
-//! dense list. Iteration is by number, ascending.
+//! Numbers are looked up in pages of 1024 entries each; only pages in use exist. The regions of a role are in a dense list.
+//! Iteration is by number, ascending.
 
 use crate::keys::{Keys, Piece};
 use crate::{Coordinate, Error, Region, RegionId, Role, Space};
@@ -9,13 +9,13 @@ use crate::{Coordinate, Error, Region, RegionId, Role, Space};
 /// Numbers in one page.
 const PAGE: usize = 1024;
 
-/// A place in a page with no region.
+/// An entry of a page without a region.
 const NONE: u32 = u32::MAX;
 
 /// The regions of one role.
 #[derive(Clone, Debug, Default)]
 struct Table<const D: usize> {
-    /// Places in `entries`, by number.
+    /// Indexes in `entries`, by number.
     pages: Vec<Option<Box<[u32; PAGE]>>>,
     entries: Vec<(u32, Keys<D>)>,
 }
@@ -80,7 +80,7 @@ impl<C: Coordinate, const D: usize> Regions<C, D> {
         self.in_order(role).for_each(|(number, keys)| keys.pieces(&self.space, *number, &mut each));
     }
 
-    /// Adds a region; its keys.
+    /// Adds a region. Returns its keys.
     pub fn insert(&mut self, id: RegionId, region: &Region<C, D>) -> Result<Keys<D>, Error> {
         let keys = self.space.keys(region)?;
         let table = &mut self.tables[id.role as usize];
@@ -92,7 +92,7 @@ impl<C: Coordinate, const D: usize> Regions<C, D> {
         Ok(keys)
     }
 
-    /// Moves a region; its keys before and now.
+    /// Moves a region. Returns its keys before and after.
     pub fn modify(&mut self, id: RegionId, region: &Region<C, D>) -> Result<(Keys<D>, Keys<D>), Error> {
         let table = &mut self.tables[id.role as usize];
         let place = table.place(id.number).ok_or(Error::Unknown(id))?;
@@ -100,7 +100,7 @@ impl<C: Coordinate, const D: usize> Regions<C, D> {
         Ok((std::mem::replace(&mut table.entries[place].1, keys), keys))
     }
 
-    /// Takes a region away; its keys.
+    /// Removes a region. Returns its keys.
     pub fn remove(&mut self, id: RegionId) -> Result<Keys<D>, Error> {
         let table = &mut self.tables[id.role as usize];
         let place = table.place(id.number).ok_or(Error::Unknown(id))?;

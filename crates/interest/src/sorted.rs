@@ -1,4 +1,4 @@
-//! The sorted matcher: sort, then scan forward; for single queries, an interval tree of blocks.
+//! The sorted matcher: sorting and a forward scan; for single queries, an interval tree of blocks.
 
 mod blocks;
 
@@ -9,24 +9,23 @@ use crate::{Change, Coordinate, Error, Matcher, Region, RegionId, Role, Space};
 
 use blocks::Blocks;
 
-/// Stripes are at least so many times as wide as the mean extent, so that most regions stand in one or two.
+/// Stripes are at least this many times as wide as the mean extent, so that most regions are in one or two stripes.
 const STRIPE_WIDTH: f64 = 2.0;
 
-/// Stripes are so wide that a region meets at least so many others in one by the first axis: with fewer, to stand in more
-/// stripes costs more than to compare.
+/// A stripe is so wide that a region meets at least this many others in it on the first axis: with fewer, entering regions in more
+/// stripes costs more than it saves in comparisons.
 const STRIPE_MEETS: f64 = 4.0;
 
-/// Sorts regions by their low ends on the first axis and compares each with those that begin while it lasts.
+/// Sorts regions by their low ends on the first axis, and compares each with those that begin within it.
 ///
-/// Sort-based matching (Raczy, Tan and Yu, 2005) keeps the set of regions that are open while it goes through both ends of
-/// all of them. The forward scan of interval joins (Bouros and Mamoulis, 2017) finds the same pairs from sorted low ends alone,
-/// without a set. Where there is a second axis, it is divided into stripes first, so that fewer regions meet that do not overlap
-/// there (Tsitsigkos et al., 2019).
+/// Sort-based matching (Raczy, Tan and Yu, 2005) goes through both ends of all regions and keeps the set of open regions. The
+/// forward scan of interval joins (Bouros and Mamoulis, 2017) finds the same pairs from sorted low ends alone, without a set. A
+/// second axis is divided into stripes first, so that fewer regions meet that do not overlap on it (Tsitsigkos et al., 2019).
 ///
-/// In one dimension all pairs of n regions take O(n log n + pairs), whatever the sizes of regions. Single queries use
-/// an interval tree with blocks of regions for leaves, which follows regions that move. Put the axis on which regions are
-/// shortest, compared with the space, first, and the next one second. Pairs come by stripe, then in the order in which the
-/// later one of each begins.
+/// In one dimension all pairs of n regions take O(n log n + pairs), whatever the sizes of regions. Single queries use an interval
+/// tree whose leaves are blocks of regions, and which is updated when regions move. Choose as first axis the one on which regions
+/// are shortest, compared with the space, and the next one as second. Pairs are reported stripe by stripe, within a stripe in the
+/// order in which the later region of each pair begins.
 ///
 /// ```
 /// use paceline_interest::{Matcher, Region, RegionId, Sorted, Space};
@@ -47,13 +46,13 @@ pub struct Sorted<C: Coordinate, const D: usize> {
 }
 
 impl<C: Coordinate, const D: usize> Sorted<C, D> {
-    /// Without regions yet.
+    /// A matcher without regions.
     pub fn new(space: Space<C, D>) -> Self {
         Self { tiled: Tiled::new(space, ForwardScan) }
     }
 }
 
-/// Tiles on the second axis only, in which a forward scan along the first one finds the pairs.
+/// Tiles on the second axis only; in each tile a forward scan along the first axis finds the pairs.
 #[derive(Clone, Debug)]
 struct ForwardScan;
 
@@ -87,7 +86,7 @@ impl<const D: usize> Kind<D> for ForwardScan {
     }
 }
 
-/// Calls `each` with all of `later` that overlap `piece`, before whose low end none of them begins.
+/// Calls `each` with all of `later` that overlap `piece`; none of them begins before `piece`.
 #[inline]
 fn scan<const D: usize>(piece: &Piece<D>, later: &[Piece<D>], each: impl FnMut(&Piece<D>)) {
     let begins_inside = |other: &&Piece<D>| other.low[0] < piece.high[0];

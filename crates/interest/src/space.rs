@@ -1,28 +1,28 @@
 //! The space that regions lie in, and regions.
 //!
-//! A region is a box of half-open extents, one an axis: `[low, high)` holds `low` and not `high`. Two regions overlap if their
-//! extents share a place on every axis; extents that only touch do not. An extent with `low == high` is empty, and a region
-//! with an empty extent overlaps nothing.
+//! A region is a box of half-open extents, one per axis: `[low, high)` contains `low` but not `high`. Two regions overlap if their
+//! extents have a place in common on every axis; extents that only touch do not overlap. An extent with `low == high` is empty, and
+//! a region with an empty extent overlaps nothing.
 
 use crate::Coordinate;
 use crate::Error;
 use crate::keys::Keys;
 
-/// How one axis of a space goes on.
+/// The shape of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Axis<C> {
     /// From the least coordinate to the greatest.
     Line,
-    /// A ring: after the places below `end` comes `start` again. An extent may reach past either end, and wraps.
+    /// A ring: the place after the last one below `end` is `start`. An extent may reach past either end, and wraps around.
     Ring {
         /// The first place of the ring.
         start: C,
-        /// Where the ring starts again; `end` itself is the place `start`.
+        /// The end of the ring; as a place, `end` is the same as `start`.
         end: C,
     },
 }
 
-/// A space of `D` dimensions: what each axis is.
+/// A space of `D` dimensions, with the shape of each axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Space<C, const D: usize> {
     axes: [Axis<C>; D],
@@ -34,12 +34,12 @@ impl<C: Coordinate, const D: usize> Space<C, D> {
         Self { axes: [Axis::Line; D] }
     }
 
-    /// Every axis is a ring with this start and end. An error if one is no ring ([`Error::Ring`]).
+    /// Every axis is a ring with this start and end. An error if one of them is not a valid ring ([`Error::Ring`]).
     pub fn torus(rings: [(C, C); D]) -> Result<Self, Error> {
         Self::new(rings.map(|(start, end)| Axis::Ring { start, end }))
     }
 
-    /// Lines and rings as told. An error if one is no ring ([`Error::Ring`]).
+    /// A space with these axes. An error if one of them is not a valid ring ([`Error::Ring`]).
     pub fn new(axes: [Axis<C>; D]) -> Result<Self, Error> {
         for (axis, kind) in axes.iter().enumerate() {
             if let Axis::Ring { start, end } = *kind
@@ -56,7 +56,7 @@ impl<C: Coordinate, const D: usize> Space<C, D> {
         &self.axes
     }
 
-    /// The region's place by keys; an error if it has none.
+    /// The region as keys; an error if it is invalid.
     pub(crate) fn keys(&self, region: &Region<C, D>) -> Result<Keys<D>, Error> {
         let (mut low, mut high, mut is_empty) = ([0; D], [0; D], false);
         for axis in 0..D {
@@ -78,7 +78,7 @@ impl<C: Coordinate, const D: usize> Space<C, D> {
         Ok(Keys { low, high, is_empty })
     }
 
-    /// The keys of the ends of the ring that an axis is; all there is on a line.
+    /// The keys of the ends of a ring; for a line, the whole range.
     pub(crate) fn ends(&self, axis: usize) -> (i64, i64) {
         match self.axes[axis] {
             Axis::Line => (i64::MIN, i64::MAX),
@@ -87,7 +87,7 @@ impl<C: Coordinate, const D: usize> Space<C, D> {
     }
 }
 
-/// A box of half-open extents `[low, high)`, one an axis. It is checked when a matcher takes it.
+/// A box of half-open extents `[low, high)`, one per axis. It is checked when it is passed to a matcher.
 ///
 /// ```
 /// use paceline_interest::Region;
@@ -97,27 +97,27 @@ impl<C: Coordinate, const D: usize> Space<C, D> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Region<C, const D: usize> {
-    /// The low end of each extent, which belongs to it.
+    /// The low end of each extent, which belongs to the extent.
     pub low: [C; D],
-    /// The high end of each extent, which does not.
+    /// The high end of each extent, which does not belong to it.
     pub high: [C; D],
 }
 
 impl<C: Coordinate, const D: usize> Region<C, D> {
-    /// From `low` to below `high`. On a ring, `high` may lie past the end and `low` before the start; an extent as long as the
-    /// ring or longer is the whole ring.
+    /// From `low` to below `high`. On a ring, `high` may be past the end and `low` before the start; an extent as long as the ring
+    /// or longer is the whole ring.
     pub fn new(low: [C; D], high: [C; D]) -> Self {
         Self { low, high }
     }
 
-    /// All places within `reach` of `center` on each axis, those exactly `reach` away included.
+    /// All places within `reach` of `center` on each axis, including those exactly `reach` away.
     pub fn around(center: [C; D], reach: [C; D]) -> Self {
         let low = std::array::from_fn(|axis| center[axis].minus(reach[axis]));
         let high = std::array::from_fn(|axis| center[axis].plus(reach[axis]).successor());
         Self { low, high }
     }
 
-    /// The one place `place`.
+    /// The single place `place`.
     pub fn point(place: [C; D]) -> Self {
         Self { low: place, high: place.map(|coordinate| coordinate.successor()) }
     }

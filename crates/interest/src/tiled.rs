@@ -1,10 +1,10 @@
-//! What grid and sorted matchers have in common: pieces in tiles, dealt anew for all pairs, kept up to date for single queries.
+//! What grid and sorted matchers have in common: pieces in tiles, rebuilt for all pairs, updated incrementally for single queries.
 //!
-//! [`Tiled::pairs`] deals all pieces to tiles from the regions, whatever happened before. Queries need an index: a list of
-//! pieces for each tile and role. It is made for the first query, and follows every change from then on; after many changes
-//! without a query it is dropped, since making a new one is then cheaper than to follow.
+//! [`Tiled::pairs`] assigns the pieces of all current regions to new tiles. Queries need an index: a list of pieces for each tile
+//! and role. It is built for the first query and then updated with every change. After many changes without a query it is dropped,
+//! because building a new one is then cheaper than further updates.
 //!
-//! Invariant: an index that exists holds exactly the pieces of the regions, for tiles that may be old.
+//! Invariant: if an index exists, it contains exactly the pieces of the regions, possibly with tiles chosen for earlier regions.
 
 use crate::keys::{Keys, Piece};
 use crate::matcher::compare;
@@ -12,15 +12,15 @@ use crate::regions::Regions;
 use crate::tiles::{Dealt, Spread, Tiles, counts};
 use crate::{Change, Coordinate, Error, Region, RegionId, Role, Space};
 
-/// The index is dropped once one in so many regions has changed since the last query.
+/// The index is dropped when one in this many regions has changed since the last query.
 const CHANGES_PART: usize = 16;
 
 /// The pieces of one role in a tile.
 pub(crate) trait List<const D: usize>: Default {
-    /// Takes pieces, which come in the order of [`Piece::order`] if the kind sorts; the list is empty before.
+    /// Fills the empty list with pieces, which are in the order of [`Piece::order`] if the kind sorts.
     fn fill(&mut self, pieces: &[Piece<D>]);
     fn insert(&mut self, piece: Piece<D>);
-    /// Takes out a piece that is in the list.
+    /// Removes a piece that is in the list.
     fn remove(&mut self, piece: &Piece<D>);
     /// Calls `each` with every piece that overlaps `query`.
     fn overlapping(&self, query: &Piece<D>, each: impl FnMut(&Piece<D>));
@@ -29,11 +29,11 @@ pub(crate) trait List<const D: usize>: Default {
 /// A kind of tiled matcher.
 pub(crate) trait Kind<const D: usize> {
     type List: List<D>;
-    /// Whether pieces are sorted before they are dealt.
+    /// Whether pieces are sorted before they are assigned to tiles.
     const SORTS: bool;
-    /// The size of tiles on each axis, for so many pieces.
+    /// The size of tiles on each axis, for this number of pieces.
     fn sizes(&self, spreads: &[Spread; D], pieces: usize) -> [f64; D];
-    /// Calls `each` with every pair in a tile that overlaps.
+    /// Calls `each` with every overlapping pair in a tile.
     fn pairs(updates: &[Piece<D>], subscriptions: &[Piece<D>], each: impl FnMut(&Piece<D>, &Piece<D>));
 }
 
@@ -45,10 +45,10 @@ pub(crate) struct Tiled<C, const D: usize, K: Kind<D>> {
     index: Option<Index<C, D, K::List>>,
     /// Changes since the last query.
     changes: usize,
-    /// Room for all pairs, by role.
+    /// Buffers for the pieces of all regions, by role.
     pieces: [Vec<Piece<D>>; 2],
     dealt: [Dealt<D>; 2],
-    /// Room for the matches of a region before and after a move.
+    /// Buffers for the matches of a region before and after a move.
     found: [Vec<u32>; 2],
 }
 
@@ -95,7 +95,7 @@ impl<C: Coordinate, const D: usize, K: Kind<D>> Tiled<C, D, K> {
         Ok(())
     }
 
-    /// Brings the index up to date, or drops it.
+    /// Updates the index, or drops it.
     fn follow(&mut self, id: RegionId, before: Option<Keys<D>>, now: Option<Keys<D>>) {
         let Some(index) = &mut self.index else { return };
         self.changes += 1;
@@ -118,7 +118,7 @@ impl<C: Coordinate, const D: usize, K: Kind<D>> Tiled<C, D, K> {
         }
     }
 
-    /// Deals all pieces to tiles.
+    /// Assigns all pieces to tiles.
     fn deal(&mut self) -> Tiles<C, D> {
         for role in [Role::Update, Role::Subscription] {
             let pieces = &mut self.pieces[role as usize];
@@ -152,14 +152,14 @@ impl<C: Coordinate, const D: usize, K: Kind<D>> Tiled<C, D, K> {
         }
     }
 
-    /// The numbers of a role's regions that overlap a region by keys, ascending.
+    /// The numbers of the regions of a role that overlap a region given as keys, ascending.
     pub fn overlapping(&mut self, role: Role, keys: &Keys<D>, found: &mut Vec<u32>) {
         let index = self.index.take().unwrap_or_else(|| self.make_index());
         index.search(&self.regions.space, role, keys, found);
         (self.index, self.changes) = (Some(index), 0);
     }
 
-    /// Moves a region; what changes of its matches.
+    /// Moves a region. Returns the changes of its matches.
     pub fn modify_and_compare(
         &mut self,
         id: RegionId,
@@ -197,7 +197,7 @@ impl<C: Coordinate, const D: usize, K: Kind<D>> Tiled<C, D, K> {
 }
 
 impl<C: Coordinate, const D: usize, L: List<D>> Index<C, D, L> {
-    /// Puts the numbers of a role's regions that overlap a region by keys into `found`, ascending.
+    /// Finds the regions of a role that overlap a region given as keys, and writes their numbers to `found`, ascending.
     fn search(&self, space: &Space<C, D>, role: Role, keys: &Keys<D>, found: &mut Vec<u32>) {
         found.clear();
         let lists = &self.lists[role as usize];
@@ -211,12 +211,12 @@ impl<C: Coordinate, const D: usize, L: List<D>> Index<C, D, L> {
             });
         });
         found.sort_unstable();
-        // Only regions that wrap can be found more than once.
+        // Only regions that wrap around can be found more than once.
         found.dedup();
     }
 }
 
-/// Whether a pair of pieces that overlap is the first one of their regions.
+/// Whether an overlapping pair of pieces is the first one of its two regions.
 #[cold]
 fn is_first<C: Coordinate, const D: usize>(
     regions: &Regions<C, D>,
@@ -229,7 +229,7 @@ fn is_first<C: Coordinate, const D: usize>(
     published.is_first(update.seconds, subscribed, subscription.seconds)
 }
 
-/// Makes a wrapper of [`Tiled`] a [`Matcher`](crate::Matcher).
+/// Implements [`Matcher`](crate::Matcher) for a wrapper of [`Tiled`].
 macro_rules! matcher {
     ($name:ident) => {
         impl<C: Coordinate, const D: usize> Matcher<C, D> for $name<C, D> {

@@ -1,18 +1,18 @@
 //! Tiles: boxes of equal size that the space is divided into, so that only pieces with a tile in common are compared.
 //!
-//! A piece stands in every tile that it overlaps. Two pieces that overlap then meet in one tile or more; the meeting that
-//! counts is in the one where, on each axis, at least one of them begins ([`counts`]). That tile exists and is unique: on each
-//! axis it is the one that holds the greater of the two low ends (the reference point of Dittrich and Seeger, 2000).
+//! A piece is entered in every tile that it overlaps. So two overlapping pieces meet in one or more tiles; the meeting that counts
+//! is in the tile where, on each axis, at least one of them begins ([`counts`]). That tile exists and is unique: on each axis it is
+//! the one that contains the greater of the two low ends (the reference point of Dittrich and Seeger, 2000).
 
 use std::marker::PhantomData;
 
 use crate::Coordinate;
 use crate::keys::Piece;
 
-/// Tiles per region of the space, at most.
+/// The most tiles per piece.
 const TILES_PER_REGION: f64 = 2.0;
 
-/// Entries in tiles per region, at most, times two for every dimension.
+/// The most entries in tiles per piece, to be multiplied by two for every dimension.
 const ENTRIES_PER_REGION: usize = 4;
 
 /// Whether the meeting of two pieces in a tile is the one that counts.
@@ -21,17 +21,17 @@ pub(crate) fn counts<const D: usize>(one: &Piece<D>, other: &Piece<D>) -> bool {
     one.begins_before & other.begins_before == 0
 }
 
-/// Where pieces lie on one axis, of those with finite ends.
+/// The extent of all pieces with finite ends on one axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spread {
     pub low: f64,
     pub high: f64,
-    /// The mean length, of the role with the longer ones.
+    /// The mean length of the pieces of the role with the longer ones.
     pub mean: f64,
 }
 
 impl Spread {
-    /// From the least to the greatest place.
+    /// The distance from the least to the greatest coordinate.
     pub fn length(&self) -> f64 {
         self.high - self.low
     }
@@ -56,13 +56,13 @@ impl Spread {
     }
 }
 
-/// How one axis is divided.
+/// The division of one axis.
 #[derive(Clone, Copy, Debug)]
 struct Ruler {
     start: f64,
-    /// Tiles for each unit of length.
+    /// Tiles per unit of length.
     density: f64,
-    /// How many; places beyond either end belong to the last one there.
+    /// The number of tiles; places beyond either end belong to the outermost tiles.
     tiles: usize,
 }
 
@@ -70,7 +70,7 @@ impl Ruler {
     fn new(spread: Spread, size: f64) -> Self {
         let length = spread.length();
         let tiles = (length / size).ceil();
-        // One tile also where nothing is known, or lengths are too great for their difference.
+        // There is only one tile if nothing is known, or if the length overflows.
         if tiles > 1.0 && tiles.is_finite() && length.is_finite() {
             Self { start: spread.low, density: 1.0 / size, tiles: tiles as usize }
         } else {
@@ -78,16 +78,16 @@ impl Ruler {
         }
     }
 
-    /// The tile of a place; it never falls as places grow.
+    /// The tile of a place; monotonic.
     #[inline]
     fn tile<C: Coordinate>(&self, key: i64) -> usize {
-        // A conversion from float saturates, and takes the NaN of infinity times 0 for 0.
+        // A conversion from float saturates, and turns NaN (infinity times 0) into 0.
         let tile = ((C::from_key(key).to_f64() - self.start) * self.density) as usize;
         tile.min(self.tiles - 1)
     }
 }
 
-/// How the space is divided into tiles.
+/// The division of the space into tiles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tiles<C, const D: usize> {
     rulers: [Ruler; D],
@@ -95,8 +95,8 @@ pub(crate) struct Tiles<C, const D: usize> {
 }
 
 impl<C: Coordinate, const D: usize> Tiles<C, D> {
-    /// Tiles for these pieces, of the sizes that `sizes` makes of the spreads and the number of pieces, or greater: there are not many more
-    /// tiles than pieces, nor many more entries in them.
+    /// Tiles for these pieces. Their sizes are those that `sizes` gives for the spreads and the number of pieces, or greater, so
+    /// that the number of tiles and of entries in them is limited in proportion to the number of pieces.
     pub fn new(roles: [&[Piece<D>]; 2], sizes: impl Fn(&[Spread; D], usize) -> [f64; D]) -> Self {
         let spreads: [Spread; D] = std::array::from_fn(|axis| Spread::of::<C, D>(roles, axis));
         let pieces = roles.iter().map(|pieces| pieces.len()).sum::<usize>();
@@ -120,7 +120,7 @@ impl<C: Coordinate, const D: usize> Tiles<C, D> {
         self.rulers.iter().map(|ruler| ruler.tiles).product()
     }
 
-    /// How many entries the pieces make in tiles.
+    /// The number of entries of these pieces in the tiles.
     fn entries(&self, roles: [&[Piece<D>]; 2]) -> usize {
         if self.len() == 1 {
             return 0;
@@ -136,12 +136,12 @@ impl<C: Coordinate, const D: usize> Tiles<C, D> {
     #[inline]
     fn range(&self, piece: &Piece<D>) -> ([usize; D], [usize; D]) {
         let first = std::array::from_fn(|axis| self.rulers[axis].tile::<C>(piece.low[axis]));
-        // The key before the high end is that of the last place inside, as a piece is not empty.
+        // The key before the high end is that of the last place inside, because a piece is not empty.
         let last = std::array::from_fn(|axis| self.rulers[axis].tile::<C>(piece.high[axis] - 1));
         (first, last)
     }
 
-    /// Calls `each` with every tile of a piece, ascending, and the piece as it stands in it.
+    /// Calls `each` with every tile of a piece, ascending, and with the piece as entered in that tile.
     #[inline]
     pub fn each(&self, piece: &Piece<D>, mut each: impl FnMut(usize, Piece<D>)) {
         let (first, last) = self.range(piece);
@@ -153,7 +153,7 @@ impl<C: Coordinate, const D: usize> Tiles<C, D> {
                 begins_before |= u16::from(at[axis] > first[axis]) << axis;
             }
             each(tile, Piece { begins_before, ..*piece });
-            // The next tile: the last axis counts up first, and carries.
+            // The next tile: the last axis is incremented first, with carry.
             let Some(axis) = (0..D).rev().find(|&axis| at[axis] < last[axis]) else { return };
             at[axis] += 1;
             at[axis + 1..].copy_from_slice(&first[axis + 1..]);
@@ -164,13 +164,13 @@ impl<C: Coordinate, const D: usize> Tiles<C, D> {
 /// Pieces of one role by tile.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dealt<const D: usize> {
-    /// Where the entries of each tile begin, and where the last ones end.
+    /// The start of the entries of each tile, and the end of the last ones.
     starts: Vec<u32>,
     entries: Vec<Piece<D>>,
 }
 
 impl<const D: usize> Dealt<D> {
-    /// Deals pieces to tiles; within a tile they keep their order.
+    /// Assigns pieces to tiles; within a tile they keep their order.
     pub fn deal<C: Coordinate>(&mut self, tiles: &Tiles<C, D>, pieces: &[Piece<D>]) {
         self.starts.clear();
         self.entries.clear();
@@ -186,7 +186,7 @@ impl<const D: usize> Dealt<D> {
             sum += *start;
             *start = sum;
         }
-        // Entry `tile + 1` is where the next piece of the tile goes, which ends as the start of the tile after it.
+        // Entry `tile + 1` is where the next piece of the tile goes; in the end it is the start of the tile after it.
         let Some(&filler) = pieces.first() else { return };
         self.entries.resize(sum as usize, filler);
         for piece in pieces {

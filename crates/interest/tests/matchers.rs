@@ -1,7 +1,8 @@
-//! Grid and sorted matchers tell what the reference tells, whatever is inserted, moved and removed.
+//! Grid and sorted matchers report the same as the reference, whatever is inserted, moved and removed.
 //!
-//! Coordinates are few, so that ends are equal, extents touch, are empty, or as long as a ring. A second set of cases has many
-//! regions of very different sizes, so that there are many tiles and blocks, and indexes are both followed and dropped.
+//! There are few different coordinates, so that ends are equal, and extents touch, are empty, or are as long as a ring. A second
+//! set of cases has many regions of very different sizes, so that there are many tiles and blocks, and indexes are both updated and
+//! dropped.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -11,7 +12,7 @@ use paceline_interest::{
 };
 use proptest::prelude::*;
 
-/// What is done to a matcher.
+/// An operation on a matcher.
 #[derive(Clone, Debug)]
 enum Step<C, const D: usize> {
     Insert(RegionId, Region<C, D>),
@@ -23,7 +24,7 @@ enum Step<C, const D: usize> {
     Pairs,
 }
 
-/// What a matcher answers to a step.
+/// The result of a step.
 #[derive(Debug, PartialEq)]
 enum Answer {
     Done,
@@ -62,7 +63,7 @@ fn answer<C: Coordinate, const D: usize>(matcher: &mut impl Matcher<C, D>, step:
     result.unwrap_or_else(Answer::Refused)
 }
 
-/// Every matcher answers every step as the reference does.
+/// Checks that every matcher gives the reference's result in every step.
 fn check<C: Coordinate, const D: usize>(
     space: Space<C, D>,
     steps: &[Step<C, D>],
@@ -85,7 +86,7 @@ fn check<C: Coordinate, const D: usize>(
 
 fn any_id(numbers: u32) -> impl Strategy<Value = RegionId> {
     (any::<bool>(), 0..numbers).prop_map(|(is_update, number)| {
-        // Numbers far apart, so that pages are missing between them.
+        // Numbers far apart, so that there are missing pages between them.
         let number = number * 397;
         if is_update { RegionId::update(number) } else { RegionId::subscription(number) }
     })
@@ -107,7 +108,7 @@ fn any_step<C: Coordinate, const D: usize>(
     ]
 }
 
-/// Regions on few places; a few are inverted.
+/// Regions with few different coordinates; some are inverted.
 fn few_places<const D: usize>() -> impl Strategy<Value = Region<i64, D>> + Clone {
     (prop::array::uniform::<_, D>(-3_i64..14), prop::array::uniform::<_, D>(0_i64..60)).prop_map(
         |(low, length)| {
@@ -132,7 +133,7 @@ fn few_steps<const D: usize>() -> impl Strategy<Value = Vec<Step<i64, D>>> {
     prop::collection::vec(any_step(12, few_places()), 1..60)
 }
 
-/// Places and lengths of all orders of magnitude, infinities and NaN among them.
+/// Coordinates and lengths of all orders of magnitude, including infinities and NaN.
 fn wild_regions<const D: usize>() -> impl Strategy<Value = Region<f64, D>> + Clone {
     let special =
         [0.0, -0.0, 1.0, 0.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MAX, f64::MIN_POSITIVE];
@@ -146,7 +147,7 @@ fn wild_regions<const D: usize>() -> impl Strategy<Value = Region<f64, D>> + Clo
     )
 }
 
-/// Mostly small regions in a great space, in clusters, and sometimes one across it.
+/// Mostly small regions in clusters in a large space, and sometimes one across the space.
 fn many_sizes<const D: usize>() -> impl Strategy<Value = Region<f64, D>> + Clone {
     let extent = (0_u32..5, 0.0..20.0_f64, 0.0..1.0_f64, 0_i32..10);
     prop::array::uniform::<_, D>(extent).prop_map(|extents| {
@@ -201,7 +202,7 @@ proptest! {
     fn many_sizes_in_3_dimensions(steps in many_steps::<3>()) { check(Space::lines(), &steps)?; }
 }
 
-/// Pairs in the order told are the same for matchers that came to the same regions by different ways.
+/// Pairs and their order are the same for matchers that reached the same regions in different ways.
 fn check_history<M: Matcher<i64, 2>>(make: impl Fn() -> M, regions: &BTreeMap<RegionId, Region<i64, 2>>) {
     let mut direct = make();
     regions.iter().for_each(|(id, region)| direct.insert(*id, *region).expect("a free number"));
@@ -254,7 +255,7 @@ fn ends_belong_below_and_not_above() {
     assert_eq!(one_pair(ring, 95.0, 100.5), [1; 3]);
     assert_eq!(one_pair(ring, -1.0, 0.0), [0; 3]);
     assert_eq!(one_pair(ring, 205.0, 206.0), [1; 3]);
-    // Both ends of the one lie in the other, which is one pair all the same.
+    // Both ends of one region are in the other, which is still one pair.
     assert_eq!(one_pair(ring, 5.0, 103.0), [1; 3]);
 }
 

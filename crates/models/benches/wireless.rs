@@ -1,10 +1,11 @@
 //! `cargo bench -p paceline-models --bench wireless [-- TABLE ... [--steps N] [--rounds N]]`: compares the wireless network with a
 //! loop written by hand, and measures the gain from moving hosts between federates.
 //!
-//! - `loop`: on one thread, sequentially and in windows, compared with the loop of `wireless/by_hand.rs`: 3000, 6000 and 9000 hosts, standard and
-//!   light computation. All three must count the same pings and compute the same sum.
+//! - `loop`: on one thread, sequentially and in windows, compared with the loop of `wireless/by_hand.rs`: 3000, 6000 and 9000
+//!   hosts, standard and light computation. All three must count the same pings and compute the same sum.
 //! - `queues`: the same network, sequentially, with each event queue, pings delivered together and singly.
-//! - `migration`: two threads and two federates, hosts dealt by number, balanced in three ways: not at all, by load, by load and messages.
+//! - `migration`: two threads and two federates, hosts dealt by number. Balanced in three ways: not at all, by load, by load and
+//!   messages.
 //!
 //! All variants in one table are measured together, interleaved. The tables hold medians; ratios also have the least and the
 //! greatest value in brackets. Runs on one thread are measured in CPU time of the process, so that other processes do not count;

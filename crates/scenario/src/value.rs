@@ -1,7 +1,7 @@
 //! The values that a key can hold, and how each type reads them.
 //!
-//! No type accepts a value of another kind: a number is not a duration, a string is not a number. Only integers are accepted where
-//! a real number is expected.
+//! No type accepts a value of another kind: a number is not a duration, a string is not a number. The exception: an integer is
+//! accepted where a real number is expected.
 
 use std::fmt;
 

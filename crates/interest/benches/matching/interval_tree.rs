@@ -1,11 +1,12 @@
-//! Interval tree matching, rebuilt: an AVL tree of intervals by low end, with the least low and greatest high end below each node.
+//! Interval tree matching, reimplemented: an AVL tree of intervals sorted by low end, with the least low end and the greatest high
+//! end below each node.
 //!
-//! Marzolla, D'Angelo and Mandrioli, 2013, and its form for moving regions, Marzolla and D'Angelo, 2020. Nodes stand in one
-//! array; a tree of many regions is built at once from sorted ones; further dimensions are compared when an interval is found.
+//! After Marzolla, D'Angelo and Mandrioli, 2013, and for moving regions Marzolla and D'Angelo, 2020. Nodes are in one array; a tree
+//! of many regions is built at once from sorted ones; further dimensions are compared when an interval is found.
 
 use paceline_interest::Region;
 
-/// No node.
+/// Stands for "no node".
 const NONE: u32 = u32::MAX;
 
 struct Node<const D: usize> {
@@ -75,7 +76,7 @@ impl<const D: usize> IntervalTree<D> {
         (node.least, node.greatest, node.height) = (least, greatest, height + 1);
     }
 
-    /// Moves the child on `side` up to the place of its parent; the new top.
+    /// Rotates the child on `side` up to the place of its parent. Returns the new top.
     fn rotate(&mut self, node: u32, side: usize) -> u32 {
         let child = self.nodes[node as usize].children[side];
         self.nodes[node as usize].children[side] = self.nodes[child as usize].children[1 - side];
@@ -100,7 +101,7 @@ impl<const D: usize> IntervalTree<D> {
         self.rotate(node, side)
     }
 
-    /// On which side of a node this interval is; nothing if it is there.
+    /// The side of a node on which this interval belongs; `None` if the node is this interval.
     fn side(&self, node: u32, low: f64, number: u32) -> Option<usize> {
         let node = &self.nodes[node as usize];
         match low.total_cmp(&node.region.low[0]).then(number.cmp(&node.number)) {
@@ -140,7 +141,7 @@ impl<const D: usize> IntervalTree<D> {
             self.free.push(node);
             return if children[0] == NONE { children[1] } else { children[0] };
         }
-        // The last one of the left side comes here.
+        // The last node of the left subtree takes this place.
         let mut last = children[0];
         while self.nodes[last as usize].children[1] != NONE {
             last = self.nodes[last as usize].children[1];

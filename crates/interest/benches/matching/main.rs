@@ -1,14 +1,14 @@
-//! `cargo bench -p paceline-interest`: matching 100,000 moving regions, beside the published matchers rebuilt.
+//! `cargo bench -p paceline-interest`: matching 100,000 moving regions, compared with reimplementations of published matchers.
 //!
-//! Half of the regions are update regions, all are cubes of one size, spread evenly (the setting of Marzolla and D'Angelo, 2020).
-//! *alpha* is the volume of all regions divided by that of the space. The first table is steps: every region moves, by up to a
-//! hundredth of the space, then all pairs are streamed. The second one is single moves: one region moves, and what changes of its
-//! matches is asked.
+//! Half of the regions are update regions; all are cubes of one size at uniformly distributed places (the setting of Marzolla and
+//! D'Angelo, 2020). *alpha* is the volume of all regions divided by that of the space. The first table is for steps: every region
+//! moves by up to a hundredth of the space, then all pairs are reported. The second table is for single moves: one region moves,
+//! and the changes of its matches are reported.
 //!
-//! Sort-based matching (SBM) has sets with constant-time insertion and removal, and sorts compact entries; interval tree
-//! matching (ITM) builds its tree from a sorted array in steps, and follows single moves. Both compare the second dimension at once.
-//! All sides of a row take turns in every round and must find the same pairs. Times are those of the thread on a core, medians
-//! over the rounds; `PACELINE_ROUNDS` sets how many.
+//! Sort-based matching (SBM) has sets with constant-time insertion and removal, and sorts compact entries. Interval tree matching
+//! (ITM) builds its tree from a sorted array in the steps, and updates it in the single moves. Both compare the second dimension at
+//! once. All matchers of a row take turns in every round and must find the same pairs. Times are CPU times of the thread, medians
+//! over the rounds; `PACELINE_ROUNDS` sets the number of rounds.
 
 mod interval_tree;
 mod sort_based;
@@ -24,10 +24,10 @@ use sort_based::SortBased;
 /// Regions of each role.
 const REGIONS: usize = 50_000;
 
-/// Single moves that are timed together.
+/// Single moves timed together.
 const MOVES: usize = 2_000;
 
-/// How far a region moves along an axis at most; the space has length 1.
+/// The greatest move of a region along an axis; the space has length 1.
 const STEP: f64 = 0.01;
 
 /// A stream of numbers from 0 to below 1 (SplitMix64).
@@ -77,7 +77,7 @@ impl<const D: usize> World<D> {
     }
 }
 
-/// How many pairs, and a sum over them that does not depend on their order.
+/// The number of pairs, and a sum over them that does not depend on their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Pairs {
     number: u64,
@@ -120,13 +120,13 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
-/// The time that this thread has had of a core, in milliseconds: on a busy machine it varies less than the time that passes.
+/// The CPU time of this thread in milliseconds: on a busy machine it varies less than the elapsed time.
 fn thread_ms() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }
 
-/// The time of `work` in milliseconds goes to `times`.
+/// Appends the time of `work` in milliseconds to `times`.
 fn timed<T>(times: &mut Vec<f64>, work: impl FnOnce() -> T) -> T {
     let start = thread_ms();
     let result = black_box(work());
@@ -134,7 +134,8 @@ fn timed<T>(times: &mut Vec<f64>, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Adds a row: what the published ones and ours take, and how many times the best published one takes of each of ours.
+/// Adds a row: the times of the published matchers and of ours, and for each of ours the time of the best published one divided by
+/// its time.
 fn add_row(table: &mut Table, head: [String; 3], published: &mut [Vec<f64>], ours: &mut [Vec<f64>]) {
     let published: Vec<f64> = published.iter_mut().map(|times| median(times)).collect();
     let ours: Vec<f64> = ours.iter_mut().map(|times| median(times)).collect();
@@ -179,10 +180,10 @@ fn steps<const D: usize>(alpha: f64, rounds: usize, table: &mut Table) {
     add_row(table, [format!("{D}"), format!("{alpha}"), format!("{number}")], published, ours);
 }
 
-/// The role and the number of a region, and where it was and will be.
+/// The role and the number of a region, and its places before and after the move.
 type Move<const D: usize> = (usize, usize, Region<f64, D>, Region<f64, D>);
 
-/// One move of a region, with what changes, by interval trees of both roles.
+/// Moves one region, and finds the changes with interval trees of both roles.
 fn move_in_trees<const D: usize>(
     trees: &mut [IntervalTree<D>; 2],
     (role, number): (usize, usize),
@@ -204,7 +205,7 @@ fn move_in_trees<const D: usize>(
     old.len() + new.len() - 2 * kept
 }
 
-/// The moves of a plan, and how many changes they bring.
+/// Performs the moves of a plan, and counts the changes.
 fn move_in_matcher<const D: usize>(
     matcher: &mut impl Matcher<f64, D>,
     plan: &[Move<D>],
@@ -251,7 +252,7 @@ fn moves<const D: usize>(alpha: f64, rounds: usize, table: &mut Table) {
             times.iter_mut().for_each(Vec::clear);
         }
     }
-    // Milliseconds for all moves, as microseconds for each.
+    // From milliseconds for all moves to microseconds for each.
     times.iter_mut().flatten().for_each(|time| *time *= 1e3 / MOVES as f64);
     let (published, ours) = times.split_at_mut(1);
     add_row(

@@ -1,20 +1,20 @@
-//! Sort-based matching, rebuilt: all ends are sorted, and whoever ends is matched with the other role's regions that are open.
+//! Sort-based matching, reimplemented: all ends are sorted; a region that ends is matched with the open regions of the other role.
 //!
-//! Raczy, Tan and Yu, 2005, in the sequential form of Marzolla and D'Angelo, 2020. Their sets become lists in which each region
-//! knows its place, so that insertion and removal take constant time; further dimensions are compared when a pair is found.
+//! After Raczy, Tan and Yu, 2005, in the sequential form of Marzolla and D'Angelo, 2020. Their sets become lists in which each
+//! region knows its index, so that insertion and removal take constant time; further dimensions are compared when a pair is found.
 
 use paceline_interest::Region;
 
-/// An end: its place, and the region's number with the role and the kind of end in the two lowest bits.
+/// An end: its coordinate, and the region's number with the role and the kind of end in the two lowest bits.
 type End = (f64, u32);
 
-/// Buffers that are used again.
+/// Reused buffers.
 #[derive(Default)]
 pub struct SortBased<const D: usize> {
     ends: Vec<End>,
     /// By role: the open regions.
     open: [Vec<(Region<f64, D>, u32)>; 2],
-    /// By role: where each region stands in `open`.
+    /// By role: the index of each region in `open`.
     places: [Vec<u32>; 2],
 }
 
@@ -26,7 +26,7 @@ impl<const D: usize> SortBased<D> {
             self.places[role].resize(regions.len(), 0);
             for (number, region) in regions.iter().enumerate() {
                 let tag = (number << 2 | role << 1) as u32;
-                // At one place, a high end goes first: it does not belong to its region.
+                // At equal coordinates a high end comes first: it does not belong to its region.
                 self.ends.extend([(region.low[0], tag | 1), (region.high[0], tag)]);
             }
         }

@@ -1,28 +1,28 @@
 //! An interval tree whose leaves are blocks of intervals, for regions that move.
 //!
-//! Pieces stand sorted in blocks; a binary tree over the blocks holds the greatest high end on the first axis below each node
-//! (an augmented search tree, as interval tree matching has it: Marzolla, D'Angelo and Mandrioli, 2013). A query opens the
-//! blocks that begin before its high end and in which something ends after its low end: on the first axis, every one of them but
-//! the last holds a result. So it takes O(log n + results) steps, of one block each. A change takes one block and the nodes above
-//! it; when a block comes or goes the tree is made anew, once for many changes, and it has one node for tens of pieces.
+//! Pieces are in sorted blocks; a binary tree over the blocks holds the greatest high end on the first axis below each node (an
+//! augmented search tree, as in interval tree matching: Marzolla, D'Angelo and Mandrioli, 2013). A query opens the blocks that
+//! begin before its high end and in which a piece ends after its low end: on the first axis, each of them except the last contains
+//! a result. So a query takes O(log n + results) steps of one block each. A change affects one block and the nodes above it. When a
+//! block is added or removed the tree is rebuilt, which happens once for many changes; the tree has one node for tens of pieces.
 //!
-//! Invariants: no block is empty or longer than [`LENGTH_MAX`]; all pieces are in the order of [`Piece::order`]; `tops` has
-//! the length of twice the power of two that holds all blocks, and `i64::MIN` where there is no block.
+//! Invariants: no block is empty or longer than [`LENGTH_MAX`]; all pieces are in the order of [`Piece::order`]; the length of
+//! `tops` is twice the least power of two that is not below the number of blocks; leaves without a block hold `i64::MIN`.
 
 use crate::keys::Piece;
 use crate::tiled::List;
 
-/// The most pieces in a block. Moving this many is as fast as following one or two pointers.
+/// The most pieces in a block. Moving this many in memory is as fast as following one or two pointers.
 const LENGTH_MAX: usize = 64;
 
 /// Blocks of pieces, and the tree over them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Blocks<const D: usize> {
     blocks: Vec<Vec<Piece<D>>>,
-    /// The order of the first piece of each block: searched instead of the blocks, which lie anywhere in memory.
+    /// The order of the first piece of each block: searched instead of the blocks, which are scattered in memory.
     firsts: Vec<(i64, u32, u16)>,
-    /// The greatest high end below each node; the children of node n are 2n and 2n + 1, the root is 1, and blocks follow in
-    /// the second half.
+    /// The greatest high end below each node. The root is node 1, the children of node n are 2n and 2n + 1, and the second half are
+    /// the blocks.
     tops: Vec<i64>,
 }
 
@@ -31,7 +31,7 @@ fn top<const D: usize>(block: &[Piece<D>]) -> i64 {
 }
 
 impl<const D: usize> Blocks<D> {
-    /// Makes the tree anew, after a block has come or gone.
+    /// Rebuilds the tree after a block was added or removed.
     fn grow_tree(&mut self) {
         self.firsts.clear();
         self.firsts.extend(self.blocks.iter().map(|block| block[0].order()));
@@ -44,7 +44,7 @@ impl<const D: usize> Blocks<D> {
         }
     }
 
-    /// Brings what is known of a block up to date, after a piece in it has come or gone.
+    /// Updates what is stored about a block, after a piece was added or removed.
     fn climb(&mut self, block: usize) {
         self.firsts[block] = self.blocks[block][0].order();
         let mut node = self.tops.len() / 2 + block;
@@ -59,7 +59,7 @@ impl<const D: usize> Blocks<D> {
         }
     }
 
-    /// The block where a piece is, or should go.
+    /// The block that contains a piece, or where it should be inserted.
     fn block_of(&self, piece: &Piece<D>) -> usize {
         self.firsts.partition_point(|first| *first <= piece.order()).saturating_sub(1)
     }
@@ -67,7 +67,7 @@ impl<const D: usize> Blocks<D> {
 
 impl<const D: usize> List<D> for Blocks<D> {
     fn fill(&mut self, pieces: &[Piece<D>]) {
-        // Half full, so that there is room.
+        // Half full, to leave room for insertions.
         self.blocks = pieces.chunks(LENGTH_MAX / 2).map(<[Piece<D>]>::to_vec).collect();
         self.grow_tree();
     }
@@ -119,25 +119,25 @@ impl<const D: usize> List<D> for Blocks<D> {
 }
 
 impl<const D: usize> Blocks<D> {
-    /// The first block from `from` on and before `end` in which something ends above `low`.
+    /// The first block from `from` on and before `end` in which a piece ends above `low`.
     fn next_above(&self, from: usize, end: usize, low: i64) -> Option<usize> {
         if from >= end {
             return None;
         }
         let leaves = self.tops.len() / 2;
         let mut node = if from == 0 { 1 } else { leaves + from };
-        // Up, until a subtree that begins here or later has one.
+        // Go up to a subtree that begins here or later and contains such a piece.
         while self.tops[node] <= low {
             while node & 1 == 1 {
                 node /= 2;
             }
-            // The root has no later neighbour.
+            // There is no later subtree.
             if node == 0 {
                 return None;
             }
             node += 1;
         }
-        // Down, to the first one in it.
+        // Go down to the first such block in it.
         while node < leaves {
             node = 2 * node + usize::from(self.tops[2 * node] <= low);
         }

@@ -181,7 +181,10 @@ fn traces_are_one_file_or_several_and_mistakes_have_their_line() {
         ("0 send 1.5 0 1", "t:1: `1.5` as a rank; allowed: a whole number below 4294967295"),
         ("0 send 1 4294967295 1", "t:1: `4294967295` as a tag; allowed: a whole number below 4294967295"),
         ("0 send 0 0 1 9", "t:1: data type 9; allowed: a data type from 0 to 6"),
-        ("0 send 3 0 1", "t:1: there is no rank 3; allowed: a rank below 1, the number of ranks with actions"),
+        (
+            "0 send 3 0 1",
+            "t:1: there is no rank 3; allowed: a rank below 1, the number of ranks with actions",
+        ),
         ("0", "t:1: a rank without an action; allowed: init,"),
         ("0 gather 1", "t:1: the action `gather`; allowed: init, finalize,"),
         ("99999999 init", "t:1: rank `99999999`; allowed: a whole number below 65536"),
