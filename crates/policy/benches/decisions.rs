@@ -1,11 +1,10 @@
-//! `cargo bench -p paceline-policy --bench decisions`: what decisions cost, for every policy there is, with 1,000 VCPUs on 24
-//! PCPUs.
+//! `cargo bench -p paceline-policy --bench decisions`: the cost of decisions of every policy, with 1,000 VCPUs on 24 PCPUs.
 //!
-//! *Pick*: everybody is awake, and one PCPU after the other is asked. *Wake and sleep*: half of the VCPUs are asleep; one wakes
-//! and goes to sleep again, with all the picks that follow from it. *Timer*: what the timers that were due meanwhile took each;
-//! accounting that goes over all VCPUs belongs there. Policies that bring their books up to date in the first call after a
-//! tick pay for it in that call. Medians over batches of decisions in some rounds (for timers: over rounds), with half the
-//! distance of the quartiles. What reading the clock takes is in all of them. `PACELINE_ROUNDS` sets how many rounds.
+//! *Pick*: all VCPUs are awake, and one PCPU after the other is asked. *Wake and sleep*: half of the VCPUs are asleep; one wakes
+//! and goes to sleep again, with all the picks that follow from it. *Timer*: the mean time of a timer that was due meanwhile; it
+//! includes accounting that goes over all VCPUs. Policies that update their accounts in the first call after a tick pay for it
+//! in that call. The results are medians over batches of decisions in several rounds (for timers: over rounds), with half the
+//! distance between the quartiles. All of them include the time to read the clock. `PACELINE_ROUNDS` sets the number of rounds.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -17,14 +16,13 @@ use paceline_policy::{
 
 const PCPUS: u32 = 24;
 const VCPUS: u32 = 1_000;
-/// Decisions that are measured together, and how often in a round: a batch that the machine interrupts does not move the
-/// median.
+/// The number of decisions in a batch, and of batches in a round: a batch that is interrupted does not move the median.
 const BATCH: u32 = 50;
 const BATCHES: u32 = 400;
 /// From one decision of the host to the next.
 const STEP_NS: u64 = 40 * MICROSECOND;
 
-/// A host that does nothing but what the policy orders.
+/// A host that only does what the policy orders.
 struct Bench {
     policy: Box<dyn Policy>,
     now_ns: u64,
@@ -36,7 +34,7 @@ struct Bench {
     in_timers: Duration,
 }
 
-/// The settings with which a policy takes so many domains.
+/// Settings with which a policy admits many domains.
 fn domain_settings(kind: &str, number: u32) -> Settings {
     match kind {
         "arinc653" => Settings::default()
@@ -47,7 +45,7 @@ fn domain_settings(kind: &str, number: u32) -> Settings {
 }
 
 impl Bench {
-    /// As many of the VCPUs as the policy takes, each in a domain of its own and awake.
+    /// As many VCPUs as the policy admits, each in a domain of its own and awake.
     fn new(kind: &str) -> Self {
         let host = Host { pcpus: PCPUS };
         let policy = build(kind, &mut Settings::default(), host).expect("policies need no settings");
@@ -104,7 +102,7 @@ impl Bench {
         });
     }
 
-    /// Time goes by; timers that are due go off.
+    /// Advances time by a step; timers that are due go off.
     fn step(&mut self) {
         let until_ns = self.now_ns + STEP_NS;
         while let Some((timer, at_ns)) =
@@ -155,7 +153,7 @@ fn main() {
     table.set_header(["policy", "VCPUs", "pick, ns", "wake and sleep, ns", "timer, ns"]);
     let mut benches: Vec<_> = names().map(|kind| (kind, Bench::new(kind))).collect();
     let mut results = vec![(Vec::new(), Vec::new(), Vec::new()); benches.len()];
-    // In every round each policy has its turn, so that whatever disturbs the machine disturbs all.
+    // Every round measures each policy, so that a disturbance of the machine affects all of them.
     for _ in 0..rounds {
         for ((_, bench), (picks, wakes, timers)) in benches.iter_mut().zip(&mut results) {
             let count = bench.awake.len() as u32;

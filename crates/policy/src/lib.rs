@@ -1,9 +1,9 @@
 //! Scheduling policies of hypervisors, as pure state machines: which virtual CPU runs next on which physical CPU.
 //!
-//! A host (a simulated machine, a test, a stand-in for a real kernel) informs a [`Policy`] of what happens (a VCPU wakes, sleeps,
+//! A host (a simulated machine, a test, a stand-in for a real kernel) informs a [`Policy`] of what happens (a VCPU wakes, sleeps or
 //! yields, a timer goes off, a message is pending, a guest reports its LVT) and asks it for decisions with
 //! [`Policy::pick`]. The policy answers with [`Orders`]: PCPUs on which it wants to be asked again, and timers.
-//! One file holds one policy, and one folder a family of them; [`round_robin`] is the smallest, the one to read first.
+//! One file holds one policy, and one folder a family of policies; [`round_robin`] is the smallest: read it first.
 //! [`POLICIES`] is the table of all of them. [`build`] makes a policy from its name and its [`Settings`].
 //!
 //! | family | orders VCPUs by |

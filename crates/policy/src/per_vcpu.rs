@@ -43,12 +43,12 @@ impl<T> Index<VcpuId> for PerVcpu<T> {
     type Output = T;
 
     fn index(&self, vcpu: VcpuId) -> &T {
-        self.0[vcpu.index()].as_ref().expect("only VCPUs of domains that are here are talked about")
+        self.0[vcpu.index()].as_ref().expect("the host names only VCPUs it has now")
     }
 }
 
 impl<T> IndexMut<VcpuId> for PerVcpu<T> {
     fn index_mut(&mut self, vcpu: VcpuId) -> &mut T {
-        self.0[vcpu.index()].as_mut().expect("only VCPUs of domains that are here are talked about")
+        self.0[vcpu.index()].as_mut().expect("the host names only VCPUs it has now")
     }
 }

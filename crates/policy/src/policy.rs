@@ -85,42 +85,42 @@ pub struct NewDomain {
 pub struct Pick {
     /// The VCPU that runs; `None` to leave the PCPU idle.
     pub vcpu: Option<VcpuId>,
-    /// After how long to ask again, at the latest; `None` for not before something happens.
+    /// After how long to ask again, at the latest; `None`: not before something happens.
     pub slice_ns: Option<u64>,
     /// How many run-queue entries or pending bits the decision looked at, beyond its constant part. A host that models the
     /// cost of decisions charges for them.
     pub examined: u32,
 }
 
-/// What a policy wants of the host.
+/// What a policy asks of the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Orders {
-    /// PCPUs to ask again at once (tickled, in Xen's words), in the order of the wishes.
+    /// PCPUs to ask again at once (Xen's `tickle`), in the order in which the policy named them.
     pub reschedule: Vec<PcpuId>,
-    /// Timers to set: (number, when). A timer that is set again goes off at the new time only.
+    /// Timers to set: number and time. A timer that is set again goes off at the new time only.
     pub timers: Vec<(u32, u64)>,
 }
 
 impl Orders {
-    /// Wants to be asked again on `pcpu` at once.
+    /// Asks the host for a decision on `pcpu` at once.
     pub fn reschedule(&mut self, pcpu: PcpuId) {
         if !self.reschedule.contains(&pcpu) {
             self.reschedule.push(pcpu);
         }
     }
 
-    /// Wants [`Policy::timer`] with `timer` at `at_ns`.
+    /// Asks the host to call [`Policy::timer`] with `timer` at `at_ns`.
     pub fn set_timer(&mut self, timer: u32, at_ns: u64) {
         self.timers.push((timer, at_ns));
     }
 }
 
-/// Where a VCPU stands, for people: one row of what [`Policy::dump`] gives.
+/// The state of a VCPU, for tests and traces: one row of what [`Policy::dump`] returns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// Whose.
+    /// The VCPU.
     pub vcpu: VcpuId,
-    /// On which PCPU it runs.
+    /// The PCPU on which it runs, if it runs.
     pub runs_on: Option<PcpuId>,
     /// Whether it is awake.
     pub awake: bool,
@@ -130,7 +130,7 @@ pub struct Standing {
 
 /// A scheduling policy.
 ///
-/// Times are nanoseconds since the host started. `orders` gathers wishes; the host fulfils them when the call is over.
+/// Times are nanoseconds since the host started. `orders` collects what the policy asks for; the host does it when the call has returned.
 pub trait Policy: fmt::Debug + Send {
     /// Its name, as [`crate::build`] takes it.
     fn name(&self) -> &'static str;
@@ -150,7 +150,7 @@ pub trait Policy: fmt::Debug + Send {
     /// A domain goes; the host has put its VCPUs to sleep.
     fn remove(&mut self, now_ns: u64, dom: DomId, orders: &mut Orders);
 
-    /// Other settings for a domain that is there. An error leaves them as they were. Unless said, domains have none.
+    /// Changes the settings of a domain. An error leaves them as they were. By default domains have no settings.
     fn adjust(
         &mut self,
         _now_ns: u64,
@@ -164,7 +164,7 @@ pub trait Policy: fmt::Debug + Send {
     /// A VCPU has something to do.
     fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders);
 
-    /// A VCPU has nothing to do any more, whether it runs or waits to run.
+    /// A VCPU, which runs or waits to run, has nothing to do any more.
     fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders);
 
     /// A running VCPU yields.
@@ -179,15 +179,15 @@ pub trait Policy: fmt::Debug + Send {
     /// A VCPU that does not run is moved to `pcpu`, and pinned there if `pin`.
     fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders);
 
-    /// So many messages wait for a domain on its event channels.
+    /// The number of messages pending for a domain on its event channels is `messages` now.
     fn pending(&mut self, _now_ns: u64, _dom: DomId, _messages: u32, _orders: &mut Orders) {}
 
     /// The guest on a VCPU has put a new LVT on the page it shares with the hypervisor; `u64::MAX`: it has nothing to do until it
-    /// gets a message or reports again, at whatever LVT.
+    /// gets a message or reports again; that LVT may be lower than earlier ones.
     fn lvt(&mut self, _now_ns: u64, _vcpu: VcpuId, _lvt_ns: u64, _orders: &mut Orders) {}
 
-    /// The guest on a VCPU has put on its page whether it simulates. What was reported in one that is over
-    /// says nothing of one that begins.
+    /// The guest on a VCPU has put on its page whether it simulates. Reports of an earlier simulation do
+    /// not apply to a new one.
     fn mode(&mut self, _now_ns: u64, _vcpu: VcpuId, _simulates: bool, _orders: &mut Orders) {}
 
     /// The guest on a VCPU has put on its page whether it only waits for others.

@@ -2,7 +2,7 @@
 //! builds policies by name uses this table.
 //!
 //! Invariants, which tests keep: names differ; a policy's own name is that of its row; the keys of a row are those that its
-//! policy asks its settings for.
+//! policy reads from its settings.
 
 use crate::arinc653::Arinc653;
 use crate::boost::boost;
@@ -29,11 +29,11 @@ type Constructor = fn(&mut Settings, Host) -> Result<Box<dyn Policy>, PolicyErro
 /// One policy: a row of [`POLICIES`].
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyKind {
-    /// By which it is asked for.
+    /// The name by which [`build`] finds it.
     pub name: &'static str,
     /// A description of one line.
     pub about: &'static str,
-    /// The keys of its settings, in the order in which it asks for them.
+    /// The keys of its settings, in the order in which it reads them.
     pub keys: &'static [&'static str],
     /// The keys of the settings of a domain under it.
     pub domain_keys: &'static [&'static str],

@@ -1,8 +1,8 @@
 //! Round robin: all VCPUs in turn, for a slice each. The reference to read first (co-scheduling thesis, section 3.1.5.2).
 //!
 //! State: one queue for the host, of VCPUs that are awake and do not run. A VCPU that wakes, or has used up its slice, goes to the end.
-//! A PCPU takes the first that may run there. Work-conserving; no VCPU starves: N others are served at most once each before
-//! one is served again.
+//! A PCPU takes the first that may run there. Work-conserving; no VCPU starves: each of the others is served at most once
+//! before it is served again.
 
 use std::collections::VecDeque;
 
@@ -40,14 +40,14 @@ impl RoundRobin {
     }
 
     fn vcpu(&mut self, id: VcpuId) -> &mut Vcpu {
-        self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about")
+        self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added")
     }
 
     fn pin(&self, id: VcpuId) -> Option<PcpuId> {
         self.vcpus[id.index()].as_ref().and_then(|vcpu| vcpu.pin)
     }
 
-    /// Wants to be asked on a PCPU that idles and may run who has that `pin`.
+    /// Asks for a decision on an idle PCPU that may run a VCPU with this `pin`.
     fn ask_idle(&self, pin: Option<PcpuId>, orders: &mut Orders) {
         let may = |pcpu: &usize| pin.is_none_or(|pin| pin.index() == *pcpu);
         let idle = (0..self.running.len()).filter(may).find(|pcpu| self.running[*pcpu].is_none());
@@ -115,7 +115,7 @@ impl Policy for RoundRobin {
         let position = self.queue.iter().position(may);
         let vcpu = position.and_then(|position| self.queue.remove(position));
         self.running[pcpu.index()] = vcpu;
-        // Others that woke at this instant may have counted on this PCPU too.
+        // Several VCPUs that woke at this instant may have asked this PCPU only.
         if let Some(waiting) = self.queue.front().copied() {
             self.ask_idle(self.pin(waiting), orders);
         }

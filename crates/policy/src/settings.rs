@@ -27,9 +27,9 @@ pub enum PolicyError {
     /// There is no such policy.
     #[error("there is no policy {kind:?}; allowed: {allowed}")]
     UnknownPolicy {
-        /// What was asked for.
+        /// The name that was asked for.
         kind: String,
-        /// What there is.
+        /// The names of all policies.
         allowed: String,
     },
     /// The policy has no such setting.
@@ -37,7 +37,7 @@ pub enum PolicyError {
     UnknownSetting {
         /// The policy, or a domain under it.
         who: String,
-        /// What was set.
+        /// The setting.
         key: String,
         /// What there is.
         allowed: String,
@@ -49,7 +49,7 @@ pub enum PolicyError {
         key: String,
         /// The value.
         value: String,
-        /// What it can be.
+        /// The values it can have.
         allowed: String,
     },
     /// A domain asks for more than a PCPU has.
@@ -59,9 +59,9 @@ pub enum PolicyError {
     Oversubscribed {
         /// Which domain.
         dom: DomId,
-        /// Where.
+        /// On which PCPU.
         pcpu: PcpuId,
-        /// What all domains there would ask for together, rounded up.
+        /// The sum of what all domains on that PCPU ask for, rounded up.
         percent: u64,
     },
     /// A domain has too many VCPUs for the policy.
@@ -75,7 +75,7 @@ pub enum PolicyError {
         vcpus: u32,
         /// The policy.
         policy: &'static str,
-        /// How many could run.
+        /// How many can run at once.
         pcpus: u32,
     },
 }
@@ -91,7 +91,7 @@ impl std::fmt::Display for Setting {
     }
 }
 
-/// Settings that are handed out one by one.
+/// Settings that a policy takes out one by one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     left: BTreeMap<String, Setting>,
@@ -170,7 +170,7 @@ impl Settings {
         })
     }
 
-    /// All has been asked for: what is left is a mistake of `who`.
+    /// Everything has been read: a setting that is left is an error in the settings of `who`.
     pub fn finish(&mut self, who: impl Into<String>) -> Result<(), PolicyError> {
         let known = std::mem::take(&mut self.known);
         match self.left.pop_first() {
@@ -183,12 +183,12 @@ impl Settings {
     }
 }
 
-/// A value that does not fit.
+/// The error for a value that is not allowed.
 pub(crate) fn bad(key: &str, value: &Setting, allowed: String) -> PolicyError {
     PolicyError::BadValue { key: key.into(), value: value.to_string(), allowed }
 }
 
-/// A span of time as people write it.
+/// A span of time in a readable unit.
 fn span(nanos: u64) -> String {
     match nanos {
         nanos if nanos == u64::MAX => "any length".into(),

@@ -1,63 +1,64 @@
 //! Flexible co-scheduling: gang scheduling for VCPUs that need it; the others fill the gaps.
 //!
-//! Source: co-scheduling thesis, section 2.1.1.2 (Frachtenberg et al., 2003): the processes of a gang scheduler are classed by
-//! what they are seen to do, and a node refuses a switch that would not help.
-//! - CS (co-scheduling): communicate much and use their time: gang-scheduled. In its slot such a VCPU has its PCPU, even
-//!   while it spins or yields, for its partners run too.
-//! - F (frustrated): communicate much but cannot use their time, for the load is not balanced. In their slot they are first,
-//!   and they are the first to fill other gaps. One that yields is set aside until the slot ends, one that says that it only
-//!   waits until it says otherwise, and both no longer than until a message comes: the scheduler's side of spin-block.
-//! - DC (don't care): communicate rarely. They fill the gaps after the F; they are set aside likewise.
+//! Source: co-scheduling thesis, section 2.1.1.2 (Frachtenberg et al., 2003): a gang scheduler classifies processes by
+//! their observed behaviour, and a node refuses a switch that would not help.
+//! - CS (co-scheduling): communicate much and use their time: gang-scheduled. In its slot such a VCPU keeps its PCPU,
+//!   even while it spins or yields, because its partners run too.
+//! - F (frustrated): communicate much but cannot use their time, because the load is not balanced. In their slot they run
+//!   first, and they are the first to fill other gaps. One that yields is set aside until the slot ends; one that sets its
+//!   waiting flag is set aside until it unsets the flag. A message ends both: this is the scheduler's side of spin-block.
+//! - DC (don't care): communicate rarely. They fill the gaps that F leave, and are set aside by the same rule.
 //!
-//! What is measured, per VCPU: over its last `evaluate` (4) slots, those in which its row had the turn,
-//! - messages: how many came for its domain meanwhile (every rise of the number pending counts by how much it rose), per
-//!   slot and per VCPU of the domain;
-//! - use: how much of the time of these slots it ran without having put on its page that it only waits.
+//! Measured per VCPU, over the last `evaluate` (4) slots of its row:
+//! - messages: how many came for its domain (each increase of the pending count adds its amount), per slot and per VCPU of
+//!   the domain;
+//! - use: the part of these slots in which it ran with its waiting flag unset.
 //!
-//! Fewer messages than `messages` (10) is DC, else less use than `use` percent (50) is F, else CS. Every VCPU begins as CS.
+//! With fewer messages than `messages` (10) a VCPU is DC; otherwise with less use than `use` percent (50) it is F; otherwise CS.
+//! Every VCPU begins as CS.
 //!
 //! A gap is a cell of the row of the slot that is empty, or whose VCPU sleeps or is set aside. It is filled from its column:
-//! F first, then DC, then CS of other rows, and in the end those set aside: work-conserving on each PCPU. Within a class who
-//! has not run for longest is first. No VCPU starves: each has the slots of its row. Settings: those of [`gang`](crate::gang)
+//! F first, then DC, then CS of other rows, and last those set aside: work-conserving on each PCPU. Within a class the VCPU
+//! that ran least recently is first. No VCPU starves: each has the slots of its row. Settings: those of [`gang`](crate::gang)
 //! and the three above.
 
 use super::gang::Gang;
 use crate::{Host, PolicyError, Settings};
 
-/// What a VCPU is.
+/// The class of a VCPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Class {
     /// Gang-scheduled.
     #[default]
     CoScheduled,
-    /// Would be, but cannot use its time.
+    /// Communicates as much as a gang-scheduled one, but cannot use its time.
     Frustrated,
-    /// Needs no partner.
+    /// Communicates rarely.
     DontCare,
 }
 
-/// Where the classes part.
+/// The limits between the classes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Slots of its own after which a VCPU is classed.
+    /// The number of slots of its row after which a VCPU is classified.
     pub evaluate: u64,
     messages: u64,
     use_percent: u64,
 }
 
-/// What was seen of a VCPU.
+/// What was measured of a VCPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
-    /// Slots of its own.
+    /// Slots of its row.
     pub slots: u64,
-    /// How long it ran in them to some use.
+    /// How long it ran in them without only waiting.
     pub used_ns: u64,
-    /// How many messages had come for its domain, ever, when it was last classed.
+    /// The total of messages for its domain when it was last classified.
     pub messages_before: u64,
 }
 
 impl Bounds {
-    /// The class of a VCPU of which this was seen, of a domain that has got so many messages, ever, for so many VCPUs.
+    /// The class of a VCPU with these measurements, whose domain has `vcpus` VCPUs and has received `messages` in total.
     pub fn class(&self, seen: &Seen, messages: u64, vcpus: u64, slot_ns: u64) -> Class {
         if messages - seen.messages_before < self.messages * seen.slots * vcpus {
             Class::DontCare
@@ -72,7 +73,7 @@ impl Bounds {
 }
 
 impl Class {
-    /// The order in which gaps are filled.
+    /// The class's place in the order in which gaps are filled.
     pub fn rank(self) -> u8 {
         match self {
             Self::Frustrated => 0,

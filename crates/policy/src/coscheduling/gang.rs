@@ -1,16 +1,16 @@
 //! Gang scheduling: VCPUs that belong together run at the same time.
 //!
 //! Source: co-scheduling thesis, section 2.1.1.1 (Ousterhout, 1982). The matrix has a column per PCPU and a row per time slot;
-//! all VCPUs of a gang are in one row, the first that has room for them (or a new one), each in its own column, pinned ones in
-//! that of their pin. The rows have the PCPUs in turn, a `slot` each (30 ms); a row in which all VCPUs sleep is passed over.
-//! Alternate selection: where the cell of the row is empty or its VCPU sleeps, another of that column runs meanwhile: the one
-//! that has not run for longest; the owner of the slot preempts it when it wakes.
+//! all VCPUs of a gang are in one row, the first that has room for them (or a new one), each in its own column; a pinned VCPU is
+//! in the column of its pin. The rows get the PCPUs in turn, for a `slot` each (30 ms); rows in which all VCPUs sleep are skipped.
+//! Alternate selection: where the cell of the row is empty or its VCPU sleeps, another VCPU of that column runs meanwhile: the
+//! one that ran least recently. The owner of the slot preempts it when it wakes.
 //!
-//! A domain is a gang, with the setting `gang` (a number) together with all others of that number. A gang of more VCPUs than
+//! A domain is a gang of its own; with the setting `gang` (a number), all domains with that number are one gang. A gang of more VCPUs than
 //! there are PCPUs is not admitted. Setting of the policy: `slot`.
 //!
-//! State: the matrix; per column, a line of those awake that do not run. A yield changes nothing: the slot is the gang's.
-//! Work-conserving on each PCPU, not over all of them: no VCPU runs outside its column. None starves.
+//! State: the matrix; per column, a queue of the VCPUs that are awake and do not run. A yield changes nothing: the slot belongs to the gang.
+//! Work-conserving on each PCPU, not over all of them: no VCPU runs outside its column. No VCPU starves.
 //!
 //! [`flexible`](super::flexible) is gang scheduling in which classes of VCPUs fill the gaps.
 
@@ -54,9 +54,9 @@ pub struct Gang {
     slot_ns: u64,
     bounds: Option<Bounds>,
     matrix: Matrix,
-    /// The row whose turn it is; it may be gone.
+    /// The row whose turn it is; it may have been removed.
     row: u32,
-    /// By row, how many are awake there, where anybody is.
+    /// By row, the number of VCPUs that are awake; rows with none are not listed.
     awake: BTreeMap<u32, u32>,
     columns: Vec<Column>,
     vcpus: Vec<Option<Vcpu>>,
@@ -99,7 +99,7 @@ struct Vcpu {
     awake: bool,
     /// Where it runs: its column, unless it has just got another one.
     runs_on: Option<PcpuId>,
-    /// In the order of all: when it last ran, or woke.
+    /// When it last ran or woke, as a number in one order for all VCPUs.
     stint: u64,
     class: Class,
     aside: bool,
@@ -127,7 +127,7 @@ impl Gang {
         })
     }
 
-    /// The same with classes.
+    /// Gang scheduling with the classes of flexible co-scheduling.
     pub(crate) fn with_classes(
         bounds: Bounds,
         settings: &mut Settings,
@@ -136,7 +136,7 @@ impl Gang {
         Ok(Self { bounds: Some(bounds), ..Self::from_settings(settings, host)? })
     }
 
-    /// The gang that `settings` put a domain in.
+    /// The gang in which `settings` put a domain.
     fn read(dom: DomId, now: Name, settings: &mut Settings) -> Result<Name, PolicyError> {
         let number = settings.count("gang", 0, 1, u64::MAX)?;
         settings.finish(dom.to_string())?;
@@ -261,7 +261,7 @@ impl Policy for Gang {
     fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
         let gang = self.dom(self.vcpu(vcpu).dom).gang;
         let old = self.vcpu_mut(vcpu).pin.replace(pcpu);
-        // A gang has no two VCPUs on one PCPU: where that is asked for, the VCPU stays where it is.
+        // A gang never has two VCPUs on one PCPU: if the migration would need that, the VCPU stays where it is.
         if self.could_seat(gang) {
             self.join(now_ns, gang, &[], orders);
             self.vcpu_mut(vcpu).pin = pin.then_some(pcpu);
@@ -271,7 +271,7 @@ impl Policy for Gang {
     }
 
     fn pending(&mut self, _now_ns: u64, dom: DomId, messages: u32, orders: &mut Orders) {
-        let domain = self.doms[dom.index()].as_mut().expect("only domains that were added are talked about");
+        let domain = self.doms[dom.index()].as_mut().expect("the host names only domains that it added");
         let new = messages.saturating_sub(domain.pending);
         domain.pending = messages;
         domain.messages += u64::from(new);

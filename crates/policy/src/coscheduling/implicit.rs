@@ -1,8 +1,8 @@
 //! Implicit co-scheduling: time sharing that reacts to messages, the receiving side of a known matrix (Nagar et al., 1999;
 //! Anglano, 2000).
 //!
-//! Source: co-scheduling thesis, section 2.1.2.1 and table 2. What a process does while it waits for a message is the guest's
-//! affair; what the scheduler does when one comes is the setting `reaction`. Together:
+//! Source: co-scheduling thesis, section 2.1.2.1 and table 2. The guest decides what a process does while it waits for a message;
+//! the setting `reaction` says what the scheduler does when one comes. Together they name the strategy:
 //!
 //! | `reaction` | spin | block | spin-block | spin-yield |
 //! |---|---|---|---|---|
@@ -10,16 +10,16 @@
 //! | `immediate-boost` | DCS | DCS-IB | DCS-SB | DCS-SY |
 //! | `periodic-boost` | PB | PB-IB | PB-SB | PB-SY |
 //!
-//! Time sharing: per PCPU a queue, a slice each in turn (`slice`, 10 ms). A boost moves a VCPU to the front and preempts; who
-//! is preempted goes on with the rest of the slice after those boosted.
-//! - immediate: when the number of messages of a domain rises, all its VCPUs that wait are boosted, and one that wakes while
+//! Time sharing: each PCPU has a queue, and its VCPUs get a slice each in turn (`slice`, 10 ms). A boost moves a VCPU to the front
+//! and preempts; a preempted VCPU continues with the rest of its slice after the boosted ones.
+//! - immediate: when the pending count of a domain rises, all its waiting VCPUs are boosted; so is a VCPU that wakes while
 //!   its domain has messages;
-//! - periodic: every `boost-period` (10 ms), on every PCPU, the first whose domain has messages, in the order in which they
-//!   began to wait: nobody is boosted twice while another with messages waits there;
-//! - a yield (the spin-yield of the guest) goes to the end of the queue, and boosts the first with messages likewise.
+//! - periodic: every `boost-period` (10 ms), each PCPU boosts the first VCPU whose domain has messages, in the order in which
+//!   they began to wait: none is boosted twice while another one with messages waits there;
+//! - a VCPU that yields (spin-yield in the guest) goes to the end of the queue, and the first one with messages is boosted.
 //!
 //! State: a VCPU waits in the queue of its PCPU: its pin, else the one with fewest VCPUs, until an idle PCPU takes it away.
-//! Those that may be taken stand in one more line for the host, by how long they wait. Work-conserving. Without boosts nobody
+//! VCPUs without a pin are also in one queue of the host, by how long they have waited. Work-conserving. Without boosts no VCPU
 //! starves; a stream of boosts can keep others waiting, as the paper says of DCS.
 
 mod moves;
@@ -37,7 +37,7 @@ use queue::{Place, Queue};
 /// The timer of the periodic boost.
 const BOOST: u32 = 0;
 
-/// What a message does.
+/// What the scheduler does when a message comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reaction {
     None,
@@ -70,9 +70,9 @@ pub struct Implicit {
     reaction: Reaction,
     boost_period_ns: u64,
     queues: Vec<Queue>,
-    /// PCPUs that idle and have not been asked to take somebody.
+    /// PCPUs that idle and have not been asked to take a VCPU.
     idle: BTreeSet<PcpuId>,
-    /// Who waits and is not pinned, by the order in which they began to wait.
+    /// Waiting VCPUs without a pin, in the order in which they began to wait.
     free: RunQueue<i64>,
     vcpus: Vec<Option<Vcpu>>,
     doms: Vec<Option<Domain>>,
@@ -93,9 +93,9 @@ struct Vcpu {
     awake: bool,
     /// Its place while it waits.
     waits: Option<Place>,
-    /// Since when it waits, in the order of all.
+    /// When it began to wait, as a number in one order for all VCPUs.
     since: i64,
-    /// What it has had of its slice, and until when it is charged for running.
+    /// How much of its slice it has used, and the time up to which it is charged.
     used_ns: u64,
     charged_ns: u64,
 }

@@ -1,8 +1,8 @@
-//! Periodic Boost and Periodic Boost with Timestamp: SEDF that puts one domain first by what has arrived for it.
+//! Periodic Boost and Periodic Boost with Timestamp: SEDF that puts one domain first, chosen by the messages that it has received.
 //!
-//! Source: co-scheduling thesis, sections 2.1.2.1 and 4.3. The statistics page holds, per domain, the number of messages that
-//! wait and when the last one came; the hypervisor reads it at every decision, which are the periods of the boost. Which domain
-//! is put first, in the run line and in extra time alike:
+//! Source: co-scheduling thesis, sections 2.1.2.1 and 4.3. The statistics page holds, per domain, the number of pending
+//! messages and when the last one came; the hypervisor reads it at every decision, so the period of the boost is that of the
+//! decisions. The domain that is put first, in the run line and in extra time alike:
 //!
 //! | name | first |
 //! |---|---|
@@ -13,26 +13,26 @@
 //! | `boost-2bi` | the same, if that was at most `window` ago (20 ms) |
 //! | `boost-2bii` | the same, else as `boost-1c` |
 //!
-//! Only a domain with a message is put first; where there is none, SEDF goes on as it is. Among equals, too, SEDF's order
-//! decides: the difference from CSDE, whose ties go to the one that waited longest.
-//! Settings: those of SEDF, `choice` as for [`csde`](crate::csde), and `window` where there is one. The page is given: a
-//! scan reads one entry a candidate.
+//! Only a domain with a message is put first; if there is none, SEDF's own order holds. It also decides among equals; CSDE
+//! differs here: its ties go to the VCPU that waited longest.
+//! Settings: those of SEDF, `choice` as for [`csde`](crate::csde), and `window` for the rules that have one. The page is
+//! ready when a decision is made: a scan reads one entry per candidate.
 
 use crate::deadline::choice::{Candidate, Rank, Rule, most};
 use crate::deadline::sedf::Sedf;
 use crate::{Host, MILLISECOND, PolicyError, Settings};
 
-/// Who is put first.
+/// The domain that is put first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum First {
     MostPendingGuest,
     PrivilegedWithPending,
     MostPending,
-    /// The latest message, if it came at most so long ago.
+    /// The one with the latest message, if that came at most so long ago.
     Latest(u64),
 }
 
-/// The preferences, one after the other.
+/// The preferences, in the order in which they are tried.
 #[derive(Debug)]
 struct Boost {
     name: &'static str,
@@ -74,7 +74,7 @@ pub fn boost(name: &'static str, settings: &mut Settings, host: Host) -> Result<
         "boost-2a" => vec![First::Latest(u64::MAX)],
         "boost-2bi" => vec![window()?],
         "boost-2bii" => vec![window()?, First::MostPending],
-        _ => unreachable!("the registry knows the boosts there are"),
+        _ => unreachable!("the registry passes only names of the table"),
     };
     Sedf::with_rule(Boost { name, firsts }, settings, host)
 }

@@ -1,30 +1,30 @@
-//! SEDF, simple earliest deadline first: a slice of every period for certain, and what is left over for those who want it.
+//! SEDF, simple earliest deadline first: a guaranteed slice of every period, and extra time from what is left over.
 //!
-//! Source: co-scheduling thesis, section 3.1.5.2, and the scheduler of Xen 4.1 that it means. Settings of a domain, for each of
+//! Source: co-scheduling thesis, section 3.1.5.2, and the scheduler of Xen 4.1, to which it refers. Settings of a domain, for each of
 //! its VCPUs: `period`, `slice` and `extra` (DOM0: 15 ms of every 20 ms and extra time; guests: 100 ms, no slice, extra time
 //! only). Setting of the policy: `quantum` (500 us), a turn of extra time.
 //!
-//! State: a VCPU belongs to one PCPU, its pin or the one with fewest VCPUs that can promise the slice, until it is migrated.
-//! Per PCPU there are three lines, the first that is not empty is served:
+//! State: a VCPU belongs to one PCPU until it is migrated: its pin, or the PCPU with fewest VCPUs among those that can promise
+//! the slice. Each PCPU has three lines, and serves the first that is not empty:
 //! - run: the period has begun and the slice is not used up; the earliest deadline (the end of the period) first;
 //! - penalty: extra time for those that lost some of their slice by blocking; the greatest loss in proportion to the period
-//!   first; a turn each, then the loss is forgotten;
-//! - extra: extra time, least used first, so that it is split evenly in time. Xen counts turns; with whole turns it is the
-//!   same. Who comes back from sleep starts from the least there is in the line: sleep saves nothing up.
+//!   first; each has one turn, then its loss is cleared;
+//! - extra: extra time, least used first, so that it is split evenly by time. Xen counts turns, which is the same for whole
+//!   turns. A VCPU that wakes starts from the least use in the line, so that sleep saves nothing up.
 //!
-//! Who waits for a period to begin stands, besides, in a fourth line by that time. Unblocking is as in Xen:
+//! A VCPU that waits for a period to begin is also in a fourth line, ordered by that time. Unblocking is as in Xen:
 //! - short (the deadline is still to come): the rest of the slice is lost, and is what the penalty line compensates for;
 //!   the next period begins at the deadline;
 //! - long (the deadline has passed, or there was none): a new period begins at once (Xen's rule "2b").
 //!
-//! A deadline that passes with slice left, as it may where a rule reorders the run line, forfeits the rest: the next period
-//! follows. Unlike Xen, a remainder of less than a quantum before a period begins is used for extra time too.
+//! A deadline that passes with slice left, which can happen when a rule reorders the run line, forfeits the rest: the next
+//! period follows. Unlike Xen, a remainder of less than a quantum before a period begins is used for extra time too.
 //!
-//! Admission: on no PCPU more than 100 % is promised. [`migrate`](Policy::migrate) is not refused: it may break promises.
-//! Work-conserving on each PCPU as far as all there take extra time; there is no balancing between PCPUs.
+//! Admission: on no PCPU more than 100 % is promised. [`migrate`](Policy::migrate) is never refused, so it may break
+//! promises. Work-conserving on each PCPU if all its VCPUs take extra time; there is no balancing between PCPUs.
 //!
-//! CSDE, CSDD, the boosts and the communication-aware scheduler are this one with a rule from `choice` on top, which is
-//! applied within each line, at every decision, by an index or, with `choice = "scan"`, by looking at everybody.
+//! CSDE, CSDD, the boosts and the communication-aware scheduler are SEDF with a rule from `choice`, which is applied
+//! within each line at every decision, by an index or, with `choice = "scan"`, by a scan of all VCPUs in it.
 
 mod line;
 mod queues;
@@ -72,11 +72,11 @@ pub struct Sedf {
     arrivals: u64,
 }
 
-/// The lines of a PCPU by [`Place`], and who runs.
+/// The lines of a PCPU by [`Place`], and the VCPU that runs.
 #[derive(Debug, Default)]
 struct Pcpu {
     lines: [Line; 3],
-    /// By when their periods begin.
+    /// VCPUs whose period has not begun, by when it begins.
     waiting: RunQueue<u64>,
     running: Option<VcpuId>,
     slice_end_ns: u64,
@@ -90,7 +90,7 @@ struct Domain {
     vcpus: Vec<VcpuId>,
 }
 
-/// Where an awake VCPU stands, or what the one that runs there runs on.
+/// The line of an awake VCPU; for the one that runs, the line from which it was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Run,
@@ -113,7 +113,7 @@ struct Vcpu {
     used_ns: u64,
     lost_ns: u64,
     score_ns: u64,
-    /// When it was last chosen, and until when it has been charged for running.
+    /// When it was last chosen, and the time up to which it is charged.
     chosen_ns: u64,
     charged_ns: u64,
 }
@@ -134,7 +134,7 @@ impl Sedf {
         Self::under(Box::new(Plain), false, settings, host)
     }
 
-    /// The same under a rule that is applied by an index or by looking at everybody: settings `choice` and `quantum`.
+    /// SEDF under a rule that is applied by an index or by a scan: settings `choice` and `quantum`.
     pub(crate) fn with_rule(
         rule: impl Rule + 'static,
         settings: &mut Settings,
@@ -156,7 +156,7 @@ impl Sedf {
         Ok(Self { rule, scans, quantum_ns, pcpus, vcpus: Vec::new(), doms: Vec::new(), loads, arrivals: 0 })
     }
 
-    /// The timer of the windows; those below it are of the PCPUs.
+    /// The timer of the windows; those with smaller numbers belong to the PCPUs.
     fn window_timer(&self) -> u32 {
         self.pcpus.len() as u32
     }
@@ -269,8 +269,8 @@ impl Policy for Sedf {
     }
 
     fn yields(&mut self, now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
-        // A turn of extra time counts in full when the rest of it is given up. In its slice, as in Xen, a VCPU with the
-        // earliest deadline goes on.
+        // A turn of extra time counts in full when the VCPU gives up the rest of it. In its slice, as in Xen, the VCPU with
+        // the earliest deadline continues although it has yielded.
         let quantum_ns = self.quantum_ns;
         let own = self.vcpu_mut(vcpu);
         if own.place == Place::Extra {
@@ -307,7 +307,7 @@ impl Policy for Sedf {
                 self.next_window();
                 orders.set_timer(timer, now_ns + window_ns);
             }
-            // Whoever runs asks again by the end of the slice.
+            // A PCPU that runs a VCPU decides again at the end of the slice anyway.
             _ if self.pcpus[timer as usize].running.is_none() => orders.reschedule(PcpuId(timer)),
             _ => {}
         }
@@ -345,7 +345,7 @@ impl Policy for Sedf {
     }
 }
 
-/// A rule asks for ranks by every preference.
+/// The ranks of a VCPU by every preference of a rule.
 fn ranks(
     rule: &dyn Rule,
     page: &Page,

@@ -1,12 +1,12 @@
 //! Borrowed virtual time (Duda and Cheriton, 1999), the scheduler of the first versions of Xen (co-scheduling thesis,
-//! section 2.3.2): shares by weight, with a loan on future time for VCPUs that must answer quickly.
+//! section 3.1.5.2): shares by weight, with a loan on future time for VCPUs that must answer quickly.
 //!
 //! Every VCPU has an *actual virtual time* (AVT). It advances while the VCPU runs, by `mcu_advance` for each unit of CPU time, so
 //! that half the advance is twice the share. Its *effective virtual time* (EVT) is the AVT less `warp` while the VCPU is
-//! warped. The least EVT runs first. The running VCPU may exceed the next one's EVT by the *context-switch allowance* before that one
-//! preempts it. A VCPU that wakes behind the least AVT of all runnable ones (*scheduler virtual time*, SVT) starts at SVT: time that
-//! it did not use is lost. A VCPU stays warped for at most `warp_limit` of CPU time in one go and then not for `unwarp`; sleeping
-//! ends a go.
+//! warped. The least EVT runs first. The running VCPU may exceed the EVT of the next waiting one by the *context-switch
+//! allowance*, in its own CPU time, before it gives way; a VCPU that wakes with a lesser EVT preempts at once. A VCPU that wakes with
+//! an AVT less than that of all runnable ones (*scheduler virtual time*, SVT) starts at SVT: time that it did not use is lost. A VCPU
+//! stays warped for at most `warp_limit` of CPU time in one go and then not for `unwarp`; sleeping ends a go.
 //!
 //! State: for each VCPU its AVT and warp; one queue for the host ordered by EVT, and the order of AVTs beside it.
 //! Work-conserving. No VCPU starves while warps have limits; a VCPU that is warped without a limit can keep the others
@@ -33,9 +33,9 @@ pub struct Bvt {
     vcpus: Vec<Option<Vcpu>>,
     /// Least EVT first.
     waiting: Waiting<i64>,
-    /// AVTs of those who wait.
+    /// The AVTs of the VCPUs that wait.
     actual: BTreeSet<(i64, VcpuId)>,
-    /// When somebody may be warped again.
+    /// When each VCPU that rests may be warped again.
     unwarped: BTreeSet<(u64, VcpuId)>,
     seats: Seats,
     /// The greatest SVT so far.
@@ -58,7 +58,7 @@ impl Bvt {
     }
 
     fn vcpu(&mut self, id: VcpuId) -> &mut Vcpu {
-        self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about")
+        self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added")
     }
 
     fn enqueue(&mut self, id: VcpuId) {
@@ -85,20 +85,21 @@ impl Bvt {
         }
     }
 
-    /// Who runs, of the PCPUs that somebody with this pin may use.
+    /// The PCPUs that a VCPU with this pin may use, and the VCPU that runs on each.
     fn running(&self, pin: Option<PcpuId>) -> impl Iterator<Item = (PcpuId, &Vcpu)> {
         let there = |(pcpu, id): (PcpuId, VcpuId)| Some((pcpu, self.vcpus[id.index()].as_ref()?));
         self.seats.running(pin).filter_map(there)
     }
 
-    /// Scheduler virtual time: the least AVT of all who want to run. It never falls.
+    /// Raises scheduler virtual time to the least AVT of all VCPUs that run or wait. It never falls.
     fn advance_svt(&mut self, now_ns: u64) {
         let running = self.running(None).filter(|(_, vcpu)| vcpu.awake).map(|(_, vcpu)| vcpu.avt_at(now_ns));
         let waiting = self.actual.first().map(|(avt, _)| *avt);
         self.svt = self.svt.max(running.chain(waiting).min().unwrap_or(self.svt));
     }
 
-    /// Finds a PCPU for who waits. Where it does not run at once, whoever runs there has to hear of it, for the end of its slice.
+    /// Asks an idle PCPU to run `id`, or else the PCPU that runs the greatest EVT to decide again: `id` preempts there, or
+    /// shortens the slice.
     fn tickle(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
         let vcpu = self.vcpu(id);
         let (pin, home) = (vcpu.pin, vcpu.home);
@@ -110,7 +111,7 @@ impl Bvt {
         }
     }
 
-    /// Those whose time without warp is over are warped again.
+    /// Warps the VCPUs again whose time without warp is over.
     fn rewarp(&mut self, now_ns: u64, orders: &mut Orders) {
         while let Some((until_ns, id)) = self.unwarped.first().copied().filter(|(at, _)| *at <= now_ns) {
             self.unwarped.remove(&(until_ns, id));
@@ -136,8 +137,8 @@ impl Bvt {
         }
     }
 
-    /// Until `vcpu` is the allowance beyond `next`, or its warp ends. With nobody next it is asked again after the allowance, as
-    /// in Xen: somebody may wait for another PCPU by then.
+    /// The time until `vcpu` is the allowance beyond `next`, or its warp ends. If no VCPU waits here, the PCPU decides again after
+    /// the allowance, as in Xen: one may wait for another PCPU by then.
     fn slice_ns(&self, vcpu: &Vcpu, next: Option<i64>) -> u64 {
         let ahead = next.map_or(0, |next| (next - vcpu.evt()).max(0)) as u64;
         let fair_ns = self.allowance_ns + ahead / vcpu.terms.advance;
@@ -258,7 +259,7 @@ impl Policy for Bvt {
 
     fn timer(&mut self, now_ns: u64, _timer: u32, orders: &mut Orders) {
         self.rewarp(now_ns, orders);
-        // Whoever it was set for may be gone.
+        // The VCPU for which the timer was set may have been removed.
         self.set_timer(orders);
     }
 

@@ -1,19 +1,22 @@
-//! Xen's credit scheduler as of Xen 3.3 and 3.4 (CSX in the PSX paper and the NSX paper; co-scheduling thesis, section 2.3.2):
+//! Xen's credit scheduler as of Xen 3.3 and 3.4 (CSX in the PSX paper and the NSX paper; co-scheduling thesis, section 3.1.5.2):
 //! shares of the host by weight, as far as caps allow.
 //!
 //! A domain has a *weight* and a *cap*. Every tick charges the VCPU that it finds running; every third tick hands out new
-//! credits by weight (`credit/accounting.rs`). A VCPU with credits left is UNDER, one without is OVER; one that wakes while UNDER
-//! is BOOST until a tick finds it running. Every PCPU has a run queue ordered by class (`credit/queues.rs`). It takes the first,
-//! and if that is OVER or missing it first looks for a better one in the queues of its neighbours, in a circle. A VCPU that wakes
-//! goes to an idle PCPU, or else to the one it ran on, where it preempts a lower class at once. A VCPU of a capped domain that
-//! has overspent is parked until its credits are positive again.
+//! credits by weight (`credit/accounting.rs`), after which a VCPU that owes credits is OVER, and any other is UNDER; one that wakes
+//! while UNDER is BOOST until a tick finds it running. Every PCPU has a run queue ordered by class (`credit/queues.rs`). It takes
+//! the first; if that is OVER or missing, it first looks for a better one in the queues of the other PCPUs, in a circle. A VCPU
+//! that wakes goes to an idle PCPU, or else to the one it ran on, where it preempts a lower class at once. A VCPU of a capped domain
+//! that has overspent is parked until it owes no credits.
 //!
-//! State: for each VCPU its credits, class and place; for each PCPU who runs since when; the list of domains that earn.
+//! State: for each VCPU its credits, class and place; for each PCPU the VCPU that runs, and since when; the list of domains that earn.
 //! Work-conserving without caps. No VCPU with weight starves: a waiting VCPU earns credits and becomes UNDER.
 //!
 //! What differs from Xen: a tick of all PCPUs is one timer, queues are put in order at the accounting instead of at
-//! each PCPU's next tick, and two that wake at the same instant do not claim the same idle PCPU. `accounting = "exact"` charges
-//! the time run, and `ratelimit` lets a VCPU run for at least that time, as Xen 4 does.
+//! each PCPU's next tick, and two VCPUs that wake at the same instant do not claim the same idle PCPU.
+//!
+//! From Xen 4: `accounting = "exact"` charges the time run. Under `ratelimit` a VCPU that has run for less than that since it was
+//! picked is not preempted, unless it sleeps, yields or is parked. Being picked again begins a new limit here; Xen counts from
+//! when the VCPU began to run without a break.
 
 mod accounting;
 mod queues;
@@ -89,11 +92,11 @@ pub struct Credit {
     vcpus: Vec<Option<Vcpu>>,
     domains: Vec<Option<Domain>>,
     active: VecDeque<DomId>,
-    /// What all who earn had left at the last accounting.
+    /// The sum of all active VCPUs' credits at the last accounting.
     balance_ns: i64,
     queues: Queues,
     pcpus: Vec<Pcpu>,
-    /// PCPUs that idle and have not been asked to look again.
+    /// PCPUs that idle and have not been asked to decide again.
     idle: BTreeSet<PcpuId>,
     tick_at_ns: Option<u64>,
 }
@@ -102,9 +105,9 @@ impl Credit {
     /// For `host`, with the settings `slice` (30 ms, or three ticks), `tick` (10 ms, or a third of the slice), `ratelimit`
     /// (none), `accounting` (`"sampled"`, `"exact"`), `boost` and `load_balance` (on), and `saved_slices` (1).
     ///
-    /// Credits are handed out every three ticks. They may be saved up, or owed, for `saved_slices` slices, or such periods
-    /// where these are longer. Xen allows one; whoever has more falls back to none. Heavy domains then lose what they could
-    /// not use while light ones ran, and weights are kept only roughly; with 16 they are kept within 1 % of a PCPU.
+    /// Credits are handed out every three ticks. A VCPU may save up, or owe, the credits of `saved_slices` slices (of as
+    /// many accounting periods if these are longer). Xen allows one; a VCPU that has more is set to none. Heavy domains then lose what
+    /// they could not use while light ones ran, and weights are kept only roughly; with 16 they are kept within 1 % of a PCPU.
     pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
         let slice = settings.nanos("slice", 0, 30 * MICROSECOND, SECOND)?;
         let tick = settings.nanos("tick", 0, 30 * MICROSECOND, SECOND)?;
@@ -138,11 +141,11 @@ impl Credit {
     }
 
     fn vcpu(&mut self, id: VcpuId) -> &mut Vcpu {
-        self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about")
+        self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added")
     }
 
     fn domain(&mut self, dom: DomId) -> &mut Domain {
-        self.domains[dom.index()].as_mut().expect("only domains that were added are talked about")
+        self.domains[dom.index()].as_mut().expect("the host names only domains that it added")
     }
 
     /// Puts a VCPU at the end of its class in the queue of `pcpu`.
@@ -159,14 +162,14 @@ impl Credit {
         }
     }
 
-    /// Puts the queue of `pcpu` in the order of today's classes; within a class the order stays.
+    /// Sorts the queue of `pcpu` by the current classes; within a class the order stays.
     fn reorder(&mut self, pcpu: PcpuId) {
         for id in self.queues.drain(pcpu) {
             self.push(id, pcpu);
         }
     }
 
-    /// Lets a VCPU wait on an idle PCPU, or where it ran last, and asks that PCPU to look if it may run there at once.
+    /// Queues a VCPU on an idle PCPU, or where it ran last, and asks that PCPU to decide if the VCPU may run there at once.
     fn enqueue(&mut self, id: VcpuId, orders: &mut Orders) {
         let vcpu = self.vcpu(id);
         let (pin, home, class) = (vcpu.pin, vcpu.home, vcpu.class);
@@ -187,7 +190,7 @@ impl Credit {
         let own = self.queues.first(pcpu);
         let class = own.map(|(class, _)| class);
         let looks_round = self.rules.load_balance && class.is_none_or(|class| class == Class::Over);
-        // An idle neighbour is about to look at its queue itself.
+        // An idle neighbour is about to serve its queue itself.
         let busy = |peer: PcpuId| self.pcpus[peer.index()].running.is_some();
         let peer = looks_round.then(|| self.queues.neighbour(pcpu, class, busy)).flatten();
         match peer {
@@ -196,14 +199,14 @@ impl Credit {
         }
     }
 
-    /// For how long the VCPU on `pcpu` continues because of the rate limit, if it does.
+    /// For how much longer the rate limit protects the VCPU on `pcpu` from preemption, if it does.
     fn ratelimited(&self, now_ns: u64, pcpu: PcpuId) -> Option<u64> {
         let pcpu = &self.pcpus[pcpu.index()];
         let left_ns = self.rules.ratelimit_ns.saturating_sub(now_ns - pcpu.since_ns);
         (left_ns > 0 && !pcpu.yielded).then_some(left_ns)
     }
 
-    /// The settings of a domain, in place of `old`.
+    /// The settings of a domain; `old` has the defaults.
     fn domain_settings(
         who: DomId,
         settings: &mut Settings,
@@ -334,7 +337,7 @@ impl Policy for Credit {
                 let vcpu = self.vcpu(next);
                 (vcpu.home, vcpu.runs_on) = (pcpu, Some(pcpu));
                 self.keep_ticking(now_ns, orders);
-                // Somebody is left over who may run elsewhere.
+                // A VCPU that may run elsewhere is still waiting.
                 if self.rules.load_balance
                     && self.queues.first_free(pcpu).is_some()
                     && let Some(idle) = next_round(&self.idle, pcpu, |_| true)

@@ -1,19 +1,19 @@
-//! Xen's second credit scheduler, as of Xen 4.2 to 4.4 (co-scheduling thesis, section 2.3.2): shares by weight from one
+//! Xen's second credit scheduler, as of Xen 4.2 to 4.4 (co-scheduling thesis, section 3.1.5.2): shares by weight from one
 //! run queue that is ordered by credits.
 //!
-//! All VCPUs burn credits while they run, and the lighter the domain the faster: the heaviest burns one for a nanosecond.
-//! The VCPU with most credits runs first. When the next one has none left, all get 10 ms worth of credits (or the multiple of
-//! that which it needs to have some again), and at most half a millisecond is carried over. A VCPU that wakes goes to an idle PCPU; or else
-//! it preempts on the PCPU it ran on when it has more credits than the VCPU there, or on the one with the least credits
-//! of all when it has more by the *resistance to migration*.
+//! VCPUs burn credits while they run, faster if their domain is lighter: one of the heaviest domain burns one credit a nanosecond.
+//! The VCPU with most credits runs first. When the next one to run has none left, all get 10 ms worth of credits (or the multiple
+//! of that which it needs to have some again), and at most half a millisecond is carried over. A VCPU that wakes goes to an idle
+//! PCPU; otherwise it preempts the VCPU on the PCPU it ran on if it has more credits than that one, or else the running VCPU with
+//! the least credits if it has more by at least the *resistance to migration*.
 //!
 //! Later versions of Xen let a VCPU run for at least a millisecond by default, and for at most 10: both are settings here.
 //!
 //! State: for each VCPU its credits; one queue for the host, whatever its size, as with Xen's `credit2_runqueue=all`, and
 //! therefore no balance between queues. Work-conserving; no VCPU starves, because all others run out of credits. Shares are exact
-//! on one PCPU; on several, a reset takes from VCPUs that run elsewhere their credits beyond half a millisecond (0 to 2.5 % of a share).
+//! on one PCPU; on several, a reset takes away credits beyond half a millisecond from VCPUs that run elsewhere (0 to 2.5 % of a share).
 //!
-//! Cost: a reset goes over all VCPUs. It comes at most once for every 10 ms that the heaviest runs.
+//! Cost: a reset goes over all VCPUs. There is at most one for every 10 ms that the heaviest domain runs.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ const INITIAL: i64 = 10 * MILLISECOND as i64;
 const CARRIED: i64 = MILLISECOND as i64 / 2;
 /// The shortest slice.
 const LEAST_SLICE_NS: u64 = MILLISECOND / 2;
-/// How close to the end of its rate limit whoever runs may be preempted already (`CSCHED2_RATELIMIT_TICKLE_TOLERANCE`).
+/// How long before the end of its rate limit a running VCPU may be preempted (`CSCHED2_RATELIMIT_TICKLE_TOLERANCE`).
 const TOLERANCE_NS: u64 = 50 * MICROSECOND;
 
 /// Most credits first.
@@ -43,13 +43,13 @@ struct Vcpu {
     pin: Option<PcpuId>,
     awake: bool,
     credit: i64,
-    /// What is left over of burning, in parts of a credit of which there are `weight`.
+    /// The fraction of a credit burnt and not yet charged, in units of 1/`weight`.
     residue: u64,
     home: PcpuId,
     runs_on: Option<PcpuId>,
-    /// Since when it runs, or ran last.
+    /// When it began to run, or began its last run.
     since_ns: u64,
-    /// Until when what it has run is charged.
+    /// The time up to which it is charged.
     charged_ns: u64,
 }
 
@@ -64,14 +64,14 @@ pub struct Credit2 {
     weights: BTreeMap<u64, u32>,
     waiting: Waiting<Key>,
     seats: Seats,
-    /// Who runs and wants others to go first.
+    /// The running VCPU that has yielded.
     yielded: Option<VcpuId>,
 }
 
 impl Credit2 {
     /// For `host`, with the settings `migrate_resist` (500 us): how many more credits, in time of the heaviest domain, a VCPU
-    /// must have to run elsewhere than it did; `ratelimit` (none): how long whoever runs goes on in any case, unless it yields;
-    /// and `most_slice` (2 ms): the longest slice. Since Xen 4.8 these are 1 ms and 10 ms.
+    /// must have to run elsewhere than it did; `ratelimit` (none): how long a VCPU runs before it can be preempted, unless it
+    /// yields; and `most_slice` (2 ms): the longest slice. Since Xen 4.8 the last two are 1 ms and 10 ms.
     pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
         let resistance = settings.nanos("migrate_resist", 500 * MICROSECOND, 0, 1_000 * MILLISECOND)?;
         let ratelimit_ns = settings.nanos("ratelimit", 0, 0, 1_000 * MILLISECOND)?;
@@ -93,14 +93,14 @@ impl Credit2 {
     }
 
     fn vcpu(&mut self, id: VcpuId) -> &mut Vcpu {
-        self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about")
+        self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added")
     }
 
     fn heaviest(&self) -> u64 {
         *self.weights.last_key_value().expect("who runs has a weight").0
     }
 
-    /// What a VCPU that has run since it was last charged burns for that: credits, and parts of one.
+    /// What a running VCPU has burnt since it was last charged: credits, and the fraction of one.
     fn burnt(&self, vcpu: &Vcpu, now_ns: u64) -> (i64, u64) {
         let ran_ns = u128::from(now_ns - vcpu.charged_ns);
         let parts = ran_ns * u128::from(self.heaviest()) + u128::from(vcpu.residue);
@@ -127,7 +127,7 @@ impl Credit2 {
         self.waiting.leave(id).is_some()
     }
 
-    /// Finds a PCPU for who has come (`runq_tickle`).
+    /// Finds a PCPU for a VCPU that has begun to wait (`runq_tickle`).
     fn tickle(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
         let vcpu = self.vcpu(id);
         let (pin, home, credit) = (vcpu.pin, vcpu.home, vcpu.credit);
@@ -152,12 +152,12 @@ impl Credit2 {
         }
     }
 
-    /// For how long a VCPU that runs goes on in any case.
+    /// For how much longer the rate limit protects a running VCPU from preemption.
     fn ratelimited_ns(&self, vcpu: &Vcpu, now_ns: u64) -> u64 {
         self.ratelimit_ns.saturating_sub(now_ns - vcpu.since_ns)
     }
 
-    /// Who runs on `pcpu`, where `current` could go on (`runq_candidate`).
+    /// The VCPU to run on `pcpu`; `current` is the one that could continue (`runq_candidate`).
     fn candidate(&self, pcpu: PcpuId, current: Option<VcpuId>) -> Option<VcpuId> {
         let credit = |id: VcpuId| self.vcpus[id.index()].as_ref().map_or(i64::MIN, |vcpu| vcpu.credit);
         let own = current.map(credit);
@@ -194,7 +194,7 @@ impl Credit2 {
         }
     }
 
-    /// Until `id` has as few credits as the next in the queue (`csched_runtime`).
+    /// The time until `id` has as few credits as the next in the queue (`csched_runtime`).
     fn slice_ns(&self, now_ns: u64, pcpu: PcpuId, id: VcpuId) -> u64 {
         let vcpu = self.vcpus[id.index()].as_ref().expect("who runs is there");
         let next = self.waiting.first(pcpu).map_or(0, |(key, _)| key.0.max(0));
@@ -339,7 +339,7 @@ impl Policy for Credit2 {
             vcpu.since_ns = now_ns;
         }
         let exhausted = vcpu.credit <= 0;
-        // Who goes on before better ones does not end the period of all.
+        // A VCPU that continues although better ones wait causes no reset.
         let better = |(turn, _): (Turn<Key>, VcpuId)| turn.key.0 > 0;
         if exhausted && !(goes_on.is_some() && self.waiting.first_anywhere().is_some_and(better)) {
             self.reset(now_ns, next);

@@ -1,9 +1,9 @@
 //! The queues of a host for policies that run the least key first: the VCPUs that wait, in order, and the VCPU that runs on each
 //! PCPU, with its standing.
 //!
-//! Invariants: a VCPU waits or runs, never both; a PCPU that is free to be asked is in `idle` or in `busy`, one that has been
-//! asked to decide is in neither until it has decided, so that two VCPUs that wake together ask two PCPUs. Nothing here takes
-//! longer than a logarithm of the VCPUs.
+//! Invariants: a VCPU waits or runs, never both; a PCPU that may be asked is in `idle` or in `busy`; one that has been asked
+//! to decide is in neither until it has decided, so that two VCPUs that wake together ask two PCPUs. Every operation takes at
+//! most logarithmic time in the number of VCPUs.
 
 use std::collections::BTreeSet;
 
@@ -49,12 +49,12 @@ impl<K: Copy + Ord> HostQueues<K> {
         self.waiting.put_back(vcpu, key, place);
     }
 
-    /// `vcpu` waits no more, if it did; its key and place.
+    /// Removes `vcpu` if it waits; returns its key and place.
     pub(crate) fn leave(&mut self, vcpu: VcpuId) -> Option<(K, Place)> {
         self.waiting.leave(vcpu)
     }
 
-    /// If `vcpu` waits, it does so with another key, as if it had come with it.
+    /// If `vcpu` waits, gives it another key, as if it had come with that one.
     pub(crate) fn rekey(&mut self, vcpu: VcpuId, key: K) {
         self.waiting.rekey(vcpu, key);
     }
@@ -64,7 +64,7 @@ impl<K: Copy + Ord> HostQueues<K> {
         self.waiting.turn(vcpu).is_some()
     }
 
-    /// Who comes first on `pcpu`: the least key, then the earliest arrival.
+    /// The VCPU that comes first on `pcpu`: the least key, then the earliest arrival.
     pub(crate) fn least(&self, pcpu: PcpuId) -> Option<(K, VcpuId)> {
         self.waiting.first(pcpu)
     }

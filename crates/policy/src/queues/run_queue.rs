@@ -1,7 +1,7 @@
 //! The run queue of all policies: VCPUs in the order of a key, the least first.
 //!
 //! Invariants: a VCPU is in a queue once, under the key that it was inserted with, which the caller must give to remove it;
-//! equal keys are in the order of the VCPUs' numbers. Every operation takes a logarithm of the length.
+//! equal keys are in the order of the VCPUs' numbers. Every operation takes logarithmic time in the length.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ impl<K: Copy + Ord> RunQueue<K> {
         self.0.insert((key, vcpu));
     }
 
-    /// `vcpu` waits no more, if it did under `key`; whether it did.
+    /// Removes `vcpu` if it waits under `key`; returns whether it did.
     pub(crate) fn remove(&mut self, key: K, vcpu: VcpuId) -> bool {
         self.0.remove(&(key, vcpu))
     }

@@ -1,6 +1,6 @@
 //! Which VCPU runs on which PCPU, and which PCPUs idle.
 //!
-//! Invariant: a PCPU is in the set of idle ones when its last pick found no VCPU and it has not been asked to look again
+//! Invariant: a PCPU is in the set of idle ones when its last pick found no VCPU and it has not been asked to decide again
 //! since. So two VCPUs that wake at the same instant claim two PCPUs.
 
 use std::collections::BTreeSet;
@@ -15,12 +15,12 @@ pub(crate) struct Seats {
 }
 
 impl Seats {
-    /// All idle.
+    /// `pcpus` PCPUs, all idle.
     pub(crate) fn new(pcpus: u32) -> Self {
         Self { running: vec![None; pcpus as usize], idle: (0..pcpus).map(PcpuId).collect() }
     }
 
-    /// How many.
+    /// The number of PCPUs.
     pub(crate) fn len(&self) -> u32 {
         self.running.len() as u32
     }
@@ -39,8 +39,8 @@ impl Seats {
         };
     }
 
-    /// Asks an idle PCPU to look again: `pin` if there is one, or else `home`, or the next after it, going round. Whether there
-    /// was one.
+    /// Asks an idle PCPU to decide again: `pin` if there is one, else `home`, else the next after it, in a circle. Returns whether
+    /// there was one.
     pub(crate) fn ask_idle(&mut self, pin: Option<PcpuId>, home: PcpuId, orders: &mut Orders) -> bool {
         let found = match pin {
             Some(pin) => Some(pin),
@@ -60,7 +60,7 @@ impl Seats {
     }
 }
 
-/// The first of a set of PCPUs after `pcpu`, going round and leaving out `pcpu` itself, that `may` be taken.
+/// The first PCPU of a set after `pcpu`, in a circle and without `pcpu` itself, that `may` be taken.
 pub(crate) fn next_round(
     set: &BTreeSet<PcpuId>,
     pcpu: PcpuId,

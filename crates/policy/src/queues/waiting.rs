@@ -1,31 +1,31 @@
-//! The VCPUs that wait on a host: one run queue of those that may run anywhere, whose first is the least of them, and a queue for
-//! each PCPU of those that may run there only, or prefer it.
+//! The VCPUs that wait on a host: one run queue of those that may run anywhere, and a queue for each PCPU of those that may run
+//! only there or prefer it.
 //!
-//! Among equal keys it is first come, first served, but for those that are put back.
+//! Equal keys are served first come, first served, except that those put back come first.
 //!
-//! Invariants: a VCPU waits once; the queues that its [`Place`] names hold it, under the key and arrival noted for it.
+//! Invariants: a VCPU waits once; it is in the queues that its [`Place`] names, under the key and arrival noted for it.
 
 use super::RunQueue;
 use crate::{PcpuId, VcpuId};
 
-/// Where a VCPU may be taken from its queue.
+/// Which PCPUs may take a VCPU from its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// By every PCPU alike.
+    /// Every PCPU.
     Anywhere,
-    /// By every PCPU, but its own comes first.
+    /// Every PCPU, but this one prefers it.
     Near(PcpuId),
-    /// By this PCPU only.
+    /// This PCPU only.
     Only(PcpuId),
 }
 
 impl Place {
-    /// Of a VCPU with this pin.
+    /// The place of a VCPU with this pin.
     pub(crate) fn of(pin: Option<PcpuId>) -> Self {
         pin.map_or(Self::Anywhere, Self::Only)
     }
 
-    /// Of a VCPU with this pin that prefers `home` where it has none.
+    /// The place of a VCPU that prefers `home` unless it has a pin.
     pub(crate) fn near(home: PcpuId, pin: Option<PcpuId>) -> Self {
         pin.map_or(Self::Near(home), Self::Only)
     }
@@ -53,7 +53,7 @@ pub(crate) struct Turn<K> {
     arrival: u64,
 }
 
-/// The number before the first arrival, and after the last return.
+/// Arrivals count up from here, returns count down.
 const MIDDLE: u64 = 1 << 63;
 
 /// The VCPUs that wait on a host.
@@ -64,12 +64,12 @@ pub(crate) struct Waiting<K> {
     /// By VCPU, while it waits.
     noted: Vec<Option<(Turn<K>, Place)>>,
     arrivals: u64,
-    /// The number of arrival of who was put back last: they count down.
+    /// The arrival number of the VCPU that was put back last; these numbers count down.
     returns: u64,
 }
 
 impl<K: Copy + Ord> Waiting<K> {
-    /// Nobody.
+    /// No VCPU waits.
     pub(crate) fn new(pcpus: u32) -> Self {
         Self {
             shared: RunQueue::default(),
@@ -106,7 +106,7 @@ impl<K: Copy + Ord> Waiting<K> {
         }
     }
 
-    /// `vcpu` waits no more, if it did; its key and place.
+    /// Removes `vcpu` if it waits; returns its key and place.
     pub(crate) fn leave(&mut self, vcpu: VcpuId) -> Option<(K, Place)> {
         self.take(vcpu).map(|(turn, place)| (turn.key, place))
     }
@@ -119,7 +119,7 @@ impl<K: Copy + Ord> Waiting<K> {
         Some((turn, place))
     }
 
-    /// If `vcpu` waits, it does so with another key, as if it had come with it.
+    /// If `vcpu` waits, gives it another key, as if it had come with that one.
     pub(crate) fn rekey(&mut self, vcpu: VcpuId, key: K) {
         if let Some((turn, place)) = self.take(vcpu) {
             self.insert(vcpu, Turn { key, ..turn }, place);

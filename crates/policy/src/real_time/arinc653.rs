@@ -1,13 +1,13 @@
-//! The ARINC 653 scheduler (VanderLeest, 2010; co-scheduling thesis, section 2.3.2): time is cut into *major frames*, and in
+//! The ARINC 653 scheduler (VanderLeest, 2010; co-scheduling thesis, section 3.1.5.2): time is cut into *major frames*, and in
 //! each of them every domain has its window, at the same offset and of the same length.
 //!
-//! In its window a domain has the host for itself: each of its VCPUs has a PCPU of its own - the one that it is pinned to, and
-//! the others the free ones in order. (Xen's scheduler knows one PCPU; here the same frame holds on all.) A VCPU that sleeps
+//! In its window a domain has the host to itself: each of its VCPUs has a PCPU of its own, its pin or else the next one that is
+//! free. (Xen's scheduler supports one PCPU; here the same frame holds on all.) A VCPU that sleeps
 //! leaves its PCPU idle, and so does time outside of all windows: deliberately not work-conserving. No domain with a
 //! window starves; a domain without one never runs.
 //!
-//! State: the windows in the order of their offsets, and the running VCPUs. A timer goes off where a window begins; that it ends is
-//! the end of the slices in it.
+//! State: the windows in the order of their offsets, and the running VCPUs. A timer goes off when a window begins; the slices
+//! in a window end with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,7 +50,7 @@ struct Vcpu {
 pub struct Arinc653 {
     frame_ns: u64,
     domains: BTreeMap<DomId, Domain>,
-    /// By offset; windows of no length are not here.
+    /// By offset; windows of length zero are left out.
     windows: BTreeMap<u64, DomId>,
     vcpus: Vec<Option<Vcpu>>,
     running: Vec<Option<VcpuId>>,
@@ -71,7 +71,7 @@ impl Arinc653 {
     }
 
     fn vcpu(&mut self, id: VcpuId) -> &mut Vcpu {
-        self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about")
+        self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added")
     }
 
     /// The window that is open now, and for how much longer.
@@ -82,7 +82,7 @@ impl Arinc653 {
         (at_ns < end_ns).then(|| (*dom, end_ns - at_ns))
     }
 
-    /// Sets the timer for the next beginning of a window.
+    /// Sets the timer for the beginning of the next window.
     fn set_timer(&self, now_ns: u64, orders: &mut Orders) {
         let (frame, at_ns) = (now_ns / self.frame_ns, now_ns % self.frame_ns);
         let later = self.windows.range(at_ns + 1..).next().map(|(offset_ns, _)| (frame, *offset_ns));
@@ -92,7 +92,7 @@ impl Arinc653 {
         }
     }
 
-    /// The PCPUs on which somebody else should run than does.
+    /// Asks for a decision on every PCPU that should run another VCPU than it does.
     fn look_again(&self, now_ns: u64, orders: &mut Orders) {
         let open = self.open(now_ns).map(|(dom, _)| dom);
         let vcpus = open.into_iter().flat_map(|dom| &self.domains[&dom].vcpus);
@@ -103,7 +103,7 @@ impl Arinc653 {
         }
     }
 
-    /// The window that settings ask for, if nobody of the others has any of it.
+    /// The window that settings ask for, if it overlaps with no other domain's.
     fn window(&self, dom: DomId, settings: &mut Settings, old: Window) -> Result<Window, PolicyError> {
         let offset_ns = settings.nanos("offset", old.offset_ns, 0, self.frame_ns)?;
         let runtime_ns = settings.nanos("runtime", old.runtime_ns, 0, self.frame_ns)?;
@@ -196,7 +196,7 @@ impl Policy for Arinc653 {
         self.domains.get_mut(&dom).expect("a domain that is adjusted is there").window = window;
         self.put(dom, window);
         self.set_timer(now_ns, orders);
-        // The slices of those who run are no longer right.
+        // The slices of running VCPUs are no longer right.
         (0..self.running.len()).for_each(|pcpu| orders.reschedule(PcpuId(pcpu as u32)));
         Ok(())
     }
@@ -242,7 +242,7 @@ impl Policy for Arinc653 {
         self.set_timer(now_ns, orders);
     }
 
-    /// Whoever of the domain had that PCPU changes places with the VCPU, unless it is pinned: then nothing changes.
+    /// The VCPU of the domain that had that PCPU changes places with this one, unless it is pinned: then nothing changes.
     fn migrate(&mut self, _now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
         let own = self.vcpu(vcpu);
         let (dom, left) = (own.dom, own.pcpu);
@@ -256,7 +256,7 @@ impl Policy for Arinc653 {
         }
         let own = self.vcpu(vcpu);
         (own.pcpu, own.pinned) = (pcpu, pin);
-        // Whoever runs there stops before it may run on the other.
+        // A VCPU that runs there stops before it runs on the other PCPU.
         [pcpu, left].into_iter().for_each(|pcpu| orders.reschedule(pcpu));
     }
 

@@ -3,14 +3,14 @@
 //!
 //! A server runs while it has something to do and some budget left, and no server of higher priority wants its PCPU. RT-Xen keeps
 //! three queues: RunQ (budget and work, by priority), RdyQ (budget and no work) and RepQ (what is to be replenished, and when).
-//! Here RunQ is a queue for the whole host, RepQ a map by time with one timer, and servers in neither are in RdyQ. The servers
-//! differ in what becomes of a budget without work, and in when it comes back: [`Deferrable`], [`Periodic`], [`Polling`],
-//! [`Sporadic`], each in a file of its own.
+//! Here RunQ is a queue for the whole host, RepQ a map by time with one timer, and servers in neither are in RdyQ. The kinds of
+//! server differ in what becomes of the budget of a server without work, and in when budget is replenished: [`Deferrable`],
+//! [`Periodic`], [`Polling`], [`Sporadic`], each in a file of its own.
 //!
-//! RT-Xen rounds budgets to a quantum of 1 ms; here they are exact, the slice being what is left. Priorities hold over the
-//! host: a server that is preempted continues where a lower one runs. Not work-conserving: without budget no server runs. The policy
-//! admits every server: the analysis that chose the budgets must ensure that they can be met, as with RT-Xen. Low priorities may
-//! starve.
+//! RT-Xen rounds budgets to a quantum of 1 ms; here they are exact, and a slice is what is left of the budget. Priorities hold over
+//! the whole host: a preempted server continues on a PCPU that runs a lower priority. Not work-conserving: no server runs without
+//! budget. The policy admits every server; as with RT-Xen, the analysis that chose the budgets must ensure that they can be met.
+//! Low priorities may starve.
 //!
 //! State: for each VCPU its budget, what is left, and since when it runs.
 
@@ -33,29 +33,29 @@ use crate::queues::{Place, Seats, Waiting};
 use crate::settings::Settings;
 use crate::{DomId, Host, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing, VcpuId};
 
-/// What becomes of a budget.
+/// The rule for a server's budget.
 pub trait Rule: fmt::Debug + Send {
     /// The policy's name.
     const NAME: &'static str;
     /// Whether the budget is replenished at the end of every period, the first of which begins when the domain comes; otherwise
-    /// every stretch that it runs is given back a period after it began.
+    /// the time of every stretch it runs is replenished one period after the stretch began.
     const HAS_PERIODS: bool = true;
-    /// Whether a server without work takes its turn all the same.
+    /// Whether a server without work takes its turn nevertheless.
     const IDLES_AWAY: bool = false;
 
-    /// What is left to a server that goes to sleep.
+    /// What is left of the budget of a server that goes to sleep.
     fn asleep_ns(left_ns: u64) -> u64 {
         left_ns
     }
 
-    /// What it has after a replenishment.
+    /// The budget after a replenishment.
     fn refilled_ns(left_ns: u64, amount_ns: u64, full_ns: u64, awake: bool) -> u64;
 }
 
-/// Highest priority (least number) first, then who came first.
+/// Highest priority (least number) first, then first come, first served.
 type Key = (u64, u64);
 
-/// The timer of replenishments; those above it end the turn of a server that idles, on the PCPU whose number is one less.
+/// The timer of replenishments. Timer n + 1 ends the turn of a server that idles on PCPU n.
 const REPLENISH: u32 = 0;
 
 /// A policy of servers with the rule `R`.
@@ -64,7 +64,7 @@ pub struct RtServers<R> {
     servers: Vec<Option<Server>>,
     /// RunQ.
     waiting: Waiting<Key>,
-    /// RepQ: when, whom, how much.
+    /// RepQ: when, for which server, how much.
     replenishments: BTreeMap<(u64, VcpuId), u64>,
     seats: Seats,
     arrivals: u64,
@@ -85,7 +85,7 @@ impl<R: Rule> RtServers<R> {
     }
 
     fn server(&mut self, id: VcpuId) -> &mut Server {
-        self.servers[id.index()].as_mut().expect("only VCPUs that were added are talked about")
+        self.servers[id.index()].as_mut().expect("the host names only VCPUs that it added")
     }
 
     fn enqueue(&mut self, id: VcpuId) {
@@ -99,7 +99,7 @@ impl<R: Rule> RtServers<R> {
         server.left_ns > 0 && (server.awake || R::IDLES_AWAY)
     }
 
-    /// A server may have come to compete, or no longer do so.
+    /// `id` may have begun or ceased to compete for a PCPU.
     fn changed(&mut self, id: VcpuId, orders: &mut Orders) {
         let waits = self.waiting.turn(id).is_some();
         let number = self.arrivals + 1;
@@ -117,7 +117,7 @@ impl<R: Rule> RtServers<R> {
         }
     }
 
-    /// Finds a PCPU for who waits: an idle one, or that of the lowest priority, if that is lower.
+    /// Finds a PCPU for a waiting server: an idle one, or the one that runs the lowest priority, if that is lower than its own.
     fn tickle(&mut self, id: VcpuId, orders: &mut Orders) {
         let server = self.server(id);
         let (pin, home, priority) = (server.pin, server.home, server.terms.priority);
@@ -167,7 +167,7 @@ impl<R: Rule> RtServers<R> {
     fn stops(&mut self, id: VcpuId, now_ns: u64, orders: &mut Orders) {
         let given_back = self.server(id).ends_stretch().filter(|_| !R::HAS_PERIODS);
         if let Some((at_ns, amount_ns)) = given_back {
-            // A stretch longer than a period comes back at once.
+            // The time of a stretch longer than a period is replenished at once.
             *self.replenishments.entry((at_ns.max(now_ns), id)).or_default() += amount_ns;
             self.set_timer(now_ns, orders);
         }
@@ -261,7 +261,7 @@ impl<R: Rule> Policy for RtServers<R> {
         self.changed(vcpu, orders);
     }
 
-    /// Those of the same priority go first.
+    /// Others of the same priority run first.
     fn yields(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
         self.arrivals += 1;
         let number = self.arrivals;
@@ -297,7 +297,7 @@ impl<R: Rule> Policy for RtServers<R> {
         if !awake {
             orders.set_timer(REPLENISH + 1 + pcpu.0, now_ns + left_ns);
         }
-        // Whoever of those who wait comes first may have a claim to another PCPU.
+        // The first of the waiting servers may be entitled to another PCPU.
         if let Some((_, first)) = self.waiting.first_anywhere() {
             self.tickle(first, orders);
         }
@@ -307,7 +307,7 @@ impl<R: Rule> Policy for RtServers<R> {
     fn timer(&mut self, now_ns: u64, timer: u32, orders: &mut Orders) {
         self.replenish(now_ns, orders);
         if timer == REPLENISH {
-            // Whoever it was set for may be gone.
+            // The server for which the timer was set may have been removed.
             self.set_timer(now_ns, orders);
         } else {
             orders.reschedule(PcpuId(timer - REPLENISH - 1));

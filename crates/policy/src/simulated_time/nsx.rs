@@ -1,27 +1,27 @@
 //! NSX: a virtual clock on every VCPU, and the VCPU whose clock is furthest behind runs first (NSX paper, section III).
 //!
-//! State: a VCPU's LVT is `ref_time + nticks * tick`. At its every tick, a PCPU charges the VCPU that runs there a whole
-//! tick, however long it has run, and decides again; the slice is one tick. `dom_lvt` is the greatest LVT of a domain's
+//! State: a VCPU's LVT is `ref_time + nticks * tick`. At every tick, a PCPU charges its running VCPU a whole tick,
+//! however long it has run, and decides again; the slice is one tick. `dom_lvt` is the greatest LVT of a domain's
 //! VCPUs, `sys_lvt` the least `dom_lvt` of all guests and `sys_lvt_next` the greatest, all as of the `master_ticker`, which
-//! goes off every 10 ticks. Idle clocks stand still; three timers care for that:
+//! goes off every 10 ticks. The clocks of idle VCPUs stand still; three timers correct that:
 //!
-//! - `master_ticker`, every 10 ticks: also puts DOM0 at `sys_lvt`, down or up, so that it goes before all but VCPUs that lag
-//!   behind the system. Between two of them DOM0 is charged like everybody: what it can take is bounded.
+//! - `master_ticker`, every 10 ticks: also sets DOM0 to `sys_lvt`, down or up, so that it runs before all but VCPUs that lag
+//!   behind the system. Between two of them DOM0 is charged like the others, so the time it can take is bounded.
 //! - `master_lvt_ticker`, every `adjust` (a minute): raises all VCPUs of a domain to its `dom_lvt`.
 //! - `master_all_lvt_ticker`, every `adjust_all`: if a guest's `dom_lvt` lags by more than `max_diff_ticks` (10), raises all
-//!   guests' VCPUs to `sys_lvt_next`. The paper writes of the lag from `sys_lvt`; as that is the least, no guest lags from it,
-//!   so it is the lag from `sys_lvt_next` that counts. Its period is "some long time"; by default it is a minute,
-//!   the one long time that the paper puts into numbers.
+//!   guests' VCPUs to `sys_lvt_next`. The paper writes of the lag from `sys_lvt`; as that is the least, no guest lags behind it,
+//!   so the lag behind `sys_lvt_next` is used here. Its period is "some long time"; by default it is a minute,
+//!   the only long time for which the paper gives a number.
 //!
 //! DOM0's slice is `dom0_ticks` ticks (the paper tries 1, 2 and 4). VCPUs of a new domain start at `sys_lvt`.
 //!
-//! A run queue per PCPU, in the order of LVTs; a PCPU steals the least of all queues, its own first among equals. LVTs are
-//! whole ticks, so equals are common, and the paper does not say who of them comes first. Here who has used up its slice
-//! comes behind its equals, and who was interrupted within it, by DOM0 say, before them: it finishes its tick first. Who wakes
-//! goes back to the queue of the PCPU where it ran last, and takes that PCPU if it idles or runs a greater LVT; another
-//! that idles is asked to steal, as the credit scheduler does, whose code this is. Ticks are at whole multiples of `tick`
-//! on all PCPUs that are not idle, as Xen resumes its tickers; with `stagger` they are spread evenly over a tick, as
-//! tickers that were set up one after the other are. Work-conserving.
+//! There is a run queue per PCPU, ordered by LVT; a PCPU takes the least of all queues, its own first among equals. LVTs are
+//! whole ticks, so equal ones are common, and the paper does not say which of them comes first. Here a VCPU that has used up its
+//! slice comes behind its equals; one that was interrupted within its slice, for example by DOM0, comes before them and finishes its
+//! tick first. A VCPU that wakes goes back to the queue of the PCPU where it ran last, and takes that PCPU if it idles or runs a
+//! greater LVT; if that PCPU is busy, an idle one is asked to steal, as in the credit scheduler, from whose code NSX derives. Ticks
+//! are at whole multiples of `tick` on all PCPUs that are not idle, as Xen resumes its tickers; with `stagger` they are spread
+//! evenly over a tick, like tickers that were started one after the other. Work-conserving.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ pub struct Nsx {
 struct Vcpu {
     dom: DomId,
     pin: Option<PcpuId>,
-    /// Whose run queue it waits in.
+    /// The PCPU in whose run queue it waits.
     home: PcpuId,
     awake: bool,
     yielded: bool,
@@ -134,7 +134,7 @@ impl Nsx {
         (at_ns + self.lead_ns(pcpu)) / self.tick_ns
     }
 
-    /// Puts `id` at an LVT, in its queue too. Who runs keeps its standing for the rest of its slice.
+    /// Sets the LVT of `id`, in its queue too. A running VCPU keeps its standing for the rest of its slice.
     fn put_at(&mut self, id: VcpuId, lvt_ns: u64) {
         self.vcpus[id].set_lvt_ns(lvt_ns);
         self.queues.rekey(id, lvt_ns);
@@ -286,7 +286,7 @@ impl Policy for Nsx {
             own.nticks += had;
             let yielded = std::mem::take(&mut own.yielded);
             if own.awake {
-                // Within its slice it stands where it stood when it was picked.
+                // Within its slice it is compared by the LVT with which it was picked.
                 let least = self.queues.least_near(pcpu);
                 let first = least.is_none_or(|(lvt_ns, _)| lvt_ns >= standing_ns);
                 if now_ns >= slice_end_ns || yielded {

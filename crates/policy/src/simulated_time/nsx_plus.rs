@@ -1,33 +1,33 @@
-//! NSX+: virtual clocks that run exactly, and no context switch that the order of time does not require. Paceline's own policy, derived from
-//! NSX (NSX paper).
+//! NSX+: exact virtual clocks, and no context switch that the order of simulated time does not require. Paceline's own policy,
+//! derived from NSX (NSX paper).
 //!
 //! NSX charges a whole tick to the VCPU that runs when the tick ends, switches at nearly every tick, lets a VCPU that was idle for
-//! long run alone until it has caught up, and corrects that only a minute later. A small tick then costs both errors and run time.
+//! long run alone until it has caught up, and corrects that only a minute later. A small tick then costs accuracy and run time.
 //! Here a tick is not the time that every VCPU runs, but the amount by which clocks may differ. Half a tick is a *lead*:
 //!
-//! - A VCPU's LVT is the time it has run, to the nanosecond, and what it has leapt. Simulated time (`sys_lvt`) is the least
+//! - A VCPU's LVT is the time it has run, to the nanosecond, plus the time it has leapt over. Simulated time (`sys_lvt`) is the least
 //!   LVT of all guests' VCPUs that are awake, at every moment.
-//! - A running VCPU continues until it is a lead ahead of the least that waits; its slice ends just then, and never when
+//! - A running VCPU continues until it is a lead ahead of the least that waits; its slice ends exactly then, and never if
 //!   none waits. Two VCPUs on a PCPU take turns of a tick.
-//! - A VCPU that wakes leaps to simulated time if it is behind: idle time needs no timers and no adjusting. It preempts the running VCPU
-//!   if it is a lead behind that one, and otherwise does not.
-//! - Who has a message comes a lead before its LVT, and stays so while it runs even when it has taken the message: it
-//!   has something to do, as those that poll beside it have not, and who has just sent one message is not interrupted by the
-//!   receiver's reply before it can send the next.
-//! - A VCPU that yields leaps to the least that waits, behind it: it has nothing to do before.
-//! - Who makes room for DOM0 within its turn comes a lead before its LVT as well: it may be the sender, between two messages.
-//! - DOM0 comes a lead before its LVT, too, and its clock runs `dom0_ticks` times slower, so that it carries what is pending
-//!   before it accedes. Its LVT is kept from simulated time to a tick after it: it neither saves up nor falls behind.
-//! - Of the VCPUs that are a lead ahead of DOM0, or of one that gets a message, the one that has run longest is preempted,
-//!   not the one furthest ahead: within a tick the order of time is open, and the one that began last may be the sender.
+//! - A VCPU that wakes leaps to simulated time if it is behind: idle time needs no timers and no adjustment. It preempts the
+//!   running VCPU only if it is a lead behind that one.
+//! - A VCPU with a message is *early*: it is ordered a lead before its LVT. It stays early while it runs, even after it has taken
+//!   the message: it has something to do, unlike those that poll beside it, and a VCPU that has just sent one message is not
+//!   interrupted by the receiver's reply before it can send the next.
+//! - A VCPU that yields leaps to the least that waits, and goes behind it: it has nothing to do before that time.
+//! - A VCPU that gives way to DOM0 within its turn is early as well: it may be the sender, between two messages.
+//! - DOM0 is always early, and its clock runs `dom0_ticks` times slower, so that it can carry all pending messages before it gives
+//!   way. Its LVT is kept between simulated time and a tick after that: it neither saves up time nor falls behind.
+//! - For DOM0 and a VCPU that gets a message, the VCPU that has run longest is the one to preempt, if it is a lead ahead, and not
+//!   the one furthest ahead: within a tick any order is allowed, and the VCPU that began to run last may be the sender.
 //!
-//! Guarantees. A running VCPU is never more than a tick ahead of a guest that waits and may run there, or a tick and a half if it was
-//! picked with a message or after DOM0: a lead that it is granted, and one before it is interrupted for a VCPU that comes
-//! later. If no VCPU is pinned, none starves: a VCPU waits for at most two ticks of each other that is awake,
-//! half a tick more if that one has messages or makes room for DOM0 all the time, and `dom0_ticks` times two ticks of each of
-//! DOM0's. Work-conserving. A newcomer starts at simulated time.
+//! Guarantees. A running VCPU is never more than a tick ahead of a guest that waits and may run there, or a tick and a half if it
+//! was early when it was picked: the lead that it is granted, and the lead that is required to interrupt it for a VCPU that comes
+//! later. If no VCPU is pinned, none starves: a VCPU waits for at most two ticks of each other that is awake, half a tick more if
+//! that one has messages or gives way to DOM0 all the time, and `dom0_ticks` times two ticks of each VCPU of DOM0.
+//! Work-conserving. A new VCPU starts at simulated time.
 //!
-//! State: clocks of all; one run queue ordered by LVT; for each PCPU the LVT that it may reach before it decides again.
+//! State: the clocks of all VCPUs; one run queue ordered by LVT; for each PCPU the LVT that its VCPU may reach before it decides again.
 
 mod clocks;
 
@@ -41,7 +41,7 @@ use crate::{
     Standing, VcpuId,
 };
 
-/// DOM0's standing while it runs: nobody preempts it, for its slices are always bounded.
+/// DOM0's standing while it runs: it is not preempted, because its slices are always bounded.
 const NEVER_PREEMPTED: i64 = i64::MIN;
 
 /// NSX+.
@@ -50,15 +50,15 @@ pub struct NsxPlus {
     /// Half a tick.
     lead_ns: i64,
     dom0_ticks: i64,
-    /// Waiting VCPUs by key; running ones by what their LVT is ahead of the host's clock.
+    /// Waiting VCPUs by key; running ones by how far their LVT is ahead of the host's clock.
     queues: HostQueues<i64>,
     clocks: Clocks,
     vcpus: PerVcpu<Vcpu>,
     pcpus: Vec<Pcpu>,
     doms: BTreeMap<DomId, Dom>,
-    /// The PCPUs that run guests and have not been asked to decide, by the LVT they may reach before.
+    /// The PCPUs that run guests and have not been asked to decide, by the LVT that their VCPU may reach before they decide.
     limits: BTreeSet<(i64, PcpuId)>,
-    /// The same, by when they began to run whom they run.
+    /// The same PCPUs, by when their VCPU began to run.
     since: BTreeSet<(u64, PcpuId)>,
 }
 
@@ -75,10 +75,11 @@ struct Vcpu {
     pin: Option<PcpuId>,
     awake: bool,
     yielded: bool,
-    /// Whether it comes half a tick before its LVT: DOM0, who made room for it, and who has a message or was picked with one.
+    /// Whether it is ordered half a tick before its LVT: DOM0, a VCPU that gave way to it, and one that has a message or was
+    /// picked with one.
     early: bool,
     lvt_ns: i64,
-    /// Of DOM0: what it has run and is not in its LVT yet.
+    /// For DOM0: time it has run that is not yet in its LVT.
     rest_ns: i64,
 }
 
@@ -107,7 +108,7 @@ impl NsxPlus {
         })
     }
 
-    /// What orders those who wait.
+    /// The key that orders waiting VCPUs.
     fn key(&self, id: VcpuId) -> i64 {
         let own = &self.vcpus[id];
         own.lvt_ns - if own.early { self.lead_ns } else { 0 }
@@ -117,7 +118,7 @@ impl NsxPlus {
         Place::of(self.vcpus[id].pin)
     }
 
-    /// Books what the VCPU that runs on `pcpu` has run until now.
+    /// Charges the VCPU that runs on `pcpu` for the time it has run until now.
     fn charge(&mut self, now_ns: u64, pcpu: PcpuId) {
         let charged_ns = std::mem::replace(&mut self.pcpus[pcpu.index()].charged_ns, now_ns);
         if let Some((id, _)) = self.queues.running(pcpu) {
@@ -129,7 +130,7 @@ impl NsxPlus {
         }
     }
 
-    /// Keeps an LVT where it belongs: not before simulated time, and DOM0's not far after it.
+    /// Moves an LVT into its range: not before simulated time, and for DOM0 at most a tick after it.
     fn leap(&mut self, now_ns: u64, id: VcpuId) {
         let sys_lvt_ns = self.clocks.least_ns(now_ns);
         let own = &mut self.vcpus[id];
@@ -144,7 +145,7 @@ impl NsxPlus {
         }
     }
 
-    /// What `id` stands at while it runs from now on.
+    /// The standing of `id` if it runs from now on.
     fn standing(&self, now_ns: u64, id: VcpuId) -> i64 {
         let own = &self.vcpus[id];
         if own.privileged { NEVER_PREEMPTED } else { own.lvt_ns - now_ns as i64 }
@@ -158,7 +159,7 @@ impl NsxPlus {
         standing_ns
     }
 
-    /// `pcpu` is asked, or decides: it is not one to ask any more.
+    /// `pcpu` has been asked, or decides: removes it from the PCPUs that may be asked.
     fn unlist(&mut self, pcpu: PcpuId) {
         let Pcpu { since_ns, limit_ns, .. } = self.pcpus[pcpu.index()];
         self.limits.remove(&(limit_ns, pcpu));
@@ -170,7 +171,8 @@ impl NsxPlus {
         self.queues.ask(pcpu, orders);
     }
 
-    /// `id` waits: an idle PCPU takes it, or one that runs somebody a lead ahead; nobody gets two leads ahead meanwhile.
+    /// `id` waits: asks an idle PCPU, or one that runs a VCPU a lead ahead of it; also asks every PCPU whose VCPU could otherwise
+    /// get more than two leads ahead.
     fn offer(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
         let (key_ns, place) = (self.key(id), self.place(id));
         if let Some(pcpu) = self.queues.idle_for(place) {
@@ -205,7 +207,7 @@ impl NsxPlus {
         }
     }
 
-    /// For how long `id`, just picked for `pcpu`, may go on: until it is a lead ahead of the least that waits.
+    /// For how long `id`, just picked for `pcpu`, may run: until it is a lead ahead of the least that waits.
     fn grant(&mut self, id: VcpuId, pcpu: PcpuId) -> Option<u64> {
         let least = self.queues.least(pcpu);
         let ahead_ns = least.map(|(key_ns, _)| key_ns + self.lead_ns - self.key(id));
@@ -222,13 +224,13 @@ impl NsxPlus {
         ahead_ns.map(|ahead_ns| ahead_ns as u64)
     }
 
-    /// `id` runs no more: it is early if it has a message now.
+    /// `id` does not run: it is early if it has a message now.
     fn settle_early(&mut self, id: VcpuId) {
         let own = &mut self.vcpus[id];
         own.early = own.privileged || self.doms[&own.dom].pending > 0;
     }
 
-    /// Takes `id` out of simulated time.
+    /// Removes the clock of `id`, so that it does not count for simulated time.
     fn stop_clock(&mut self, now_ns: u64, id: VcpuId) {
         self.clocks.least_ns(now_ns);
         let offset_ns = self.queues.runs_on(id).and_then(|pcpu| Some(self.queues.running(pcpu)?.1));
@@ -345,7 +347,7 @@ impl Policy for NsxPlus {
     }
 
     fn pending(&mut self, now_ns: u64, dom: DomId, messages: u32, orders: &mut Orders) {
-        let own = self.doms.get_mut(&dom).expect("only domains that are here are talked about");
+        let own = self.doms.get_mut(&dom).expect("the host names only domains it has now");
         let before = std::mem::replace(&mut own.pending, messages);
         if (messages > 0) == (before > 0) {
             return;

@@ -2,20 +2,20 @@
 //!
 //! State: a `sim_time` per VCPU, by which the run queues are ordered; the least over all run queues runs next, first come
 //! first served among equals. VCPUs of DOM0 always have 0. In normal mode those of guests have 1, which is round robin with
-//! a slice of one tick. Simulation mode begins when a guest that is serviced has set the switch on its page, and ends when
-//! all have unset it. From then on `sim_time` is what a guest has put on its page, as of the last time the scheduler read it.
+//! a slice of one tick. Simulation mode begins when the scheduler services a guest whose page has the switch set, and ends
+//! when all have unset it. In this mode `sim_time` is the value on the guest's page when the scheduler last read it.
 //!
-//! Reading (section 3.2): the page of the VCPU that runs is read at the tick of its PCPU. A value that is that of the read
-//! before means no progress: `sim_time` is then `max_time` until the next read, so that others go first - they may have to
-//! answer in a GVT computation. `prior_sim_time` is left alone, and so the next read always puts the value back. Who is at
-//! `max_time` waits in the order of arrival with all others there: N federates that only poll are served in turn.
-//! The paper is not clear on whether pages are read in between, too, whenever a VCPU that has run is put into a queue
-//! again: the setting `reads` has `"tick"` (the default) and `"enqueue"` for that. `Pick::examined` counts the pages that
-//! were looked at, for the switch or the time, since the last decision on any PCPU.
+//! Reading (section 3.2): the page of the VCPU that runs is read at the tick of its PCPU. If the value is that of the
+//! previous read, there was no progress: `sim_time` is `max_time` until the next read, so that others run first, which may have to
+//! answer in a GVT computation. `prior_sim_time` is not changed, so the next read always restores the value. VCPUs at
+//! `max_time` wait in the order of arrival: N federates that only poll are served in turn.
+//! The paper does not say clearly whether pages are also read between ticks, when a VCPU that has run is put back into a
+//! queue: with `reads = "enqueue"` they are, with `"tick"` (the default) they are not. `Pick::examined` counts the pages that
+//! were read, for the switch or the time, since the last decision on any PCPU.
 //!
 //! Ticks are at whole multiples of `tick`, on all PCPUs that are not idle, as Xen resumes its tickers. A VCPU that wakes takes
-//! an idle PCPU, or else that of the VCPU with the greatest `sim_time` if its own is less. Work-conserving. Starvation is
-//! possible, by a guest whose page lies or by DOM0.
+//! an idle PCPU, or else that of the VCPU with the greatest `sim_time` if its own is less. Work-conserving. A guest whose page
+//! lies, or DOM0, can starve others.
 
 use crate::per_vcpu::PerVcpu;
 use crate::queues::{HostQueues, Place};
@@ -38,9 +38,9 @@ pub struct Psx {
     vcpus: PerVcpu<Vcpu>,
     /// When each PCPU decided last.
     decided_ns: Vec<u64>,
-    /// VCPUs whose switch was set when it was last looked at.
+    /// The number of VCPUs whose switch was set when it was last read.
     simulating: usize,
-    /// Pages looked at since the last decision.
+    /// Pages read since the last decision.
     looked: u32,
 }
 
@@ -59,7 +59,7 @@ struct Vcpu {
     yielded: bool,
     /// What the guest has put on its page.
     page: Page,
-    /// The switch as of the last look.
+    /// The switch when it was last read.
     switch: bool,
     sim_time: u64,
     prior_sim_time: u64,
@@ -129,7 +129,7 @@ impl Psx {
         })
     }
 
-    /// Looks at the switch of a VCPU that is serviced, and at its LVT if it is to be read.
+    /// Services a VCPU: reads its switch, and its LVT if `reads`.
     fn service(&mut self, id: VcpuId, reads: bool) {
         let own = &mut self.vcpus[id];
         if own.privileged {
@@ -238,7 +238,7 @@ impl Policy for Psx {
             own.ran |= now_ns > decided_ns;
             let yielded = std::mem::take(&mut own.yielded);
             let (awake, ran, sim_time) = (own.awake, own.ran, own.sim_time);
-            // Between ticks, whoever runs is first among its equals: its tick is not over.
+            // Between ticks, the running VCPU is first among its equals: its tick is not over.
             let least = self.queues.least(pcpu);
             let goes_on = ticks == 0 && !yielded && least.is_none_or(|(key, _)| key >= sim_time);
             let enqueued = awake && !goes_on;

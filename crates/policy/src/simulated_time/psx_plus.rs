@@ -1,31 +1,34 @@
-//! PSX+: the least LVT runs first, only evidence of waiting demotes, and no VCPU starves. Paceline's own policy, derived from PSX (PSX paper).
+//! PSX+: the least LVT runs first, a VCPU is demoted only on evidence that it waits, and no VCPU starves. Paceline's own policy,
+//! derived from PSX (PSX paper).
 //!
-//! PSX takes every tick without a new LVT for waiting, so that a federate amid a long event is put last and a polling one
-//! goes first every other time; and whoever reports the least LVT has all the time there is. Here VCPUs run by classes:
+//! PSX takes every tick without a new LVT for waiting: a federate within a long event is put last, and a polling one is first
+//! every other time; and a VCPU that always reports the least LVT gets all the time. Here VCPUs run by classes:
 //!
-//! 0. *due*: VCPUs that would not get their minimum share of the period otherwise (`shares` has the rule and the proof);
+//! 0. *due*: VCPUs that would otherwise not get their minimum share of the period (`shares` has the rule and the proof);
 //! 1. the VCPUs of DOM0, which carries all messages, in turn;
 //! 2. *federates* - VCPUs of guests that simulate and are not known to wait - by LVT, the least first.
-//!    Where an LVT is between two reports is told from the CPU time since the last and the pace before it: a federate that
-//!    runs its windows as a whole would seem to stand still, and by the reports alone the same few would always give way;
-//!    A newcomer is taken for one with LVT 0 until it says what it is, for a period of CPU time at most;
+//!    Between two reports the LVT is estimated from the CPU time since the last report and from how fast the LVT rose before:
+//!    a federate that reports only at the end of a window would seem to stand still, and by the reports alone the same few
+//!    would always give way. A new VCPU counts as a federate with LVT 0 until it says whether it simulates, or has used a
+//!    period of CPU time;
 //! 3. all others in turn, the least recently run first: federates that wait, and guests that do not simulate.
 //!
 //! A federate is known to wait when it yields with no message pending, sets its waiting flag, reports that it has nothing to do,
-//! or has run for `patience` without its LVT passing the highest since it last had; DOM0, when it does one of the first two. Who
-//! has unset the flag in this simulation is believed to set it when it waits, and has a whole period of patience: LVTs are
-//! reported seldom. It is back in its class, by its LVT, as soon as it makes progress, wakes, unsets the flag, or gets a message:
-//! the count of those that are pending rises. It then preempts like a VCPU that wakes: an idle PCPU, or else the one that runs
-//! the last in the order above, if it comes before that. So each hop of a reduction costs a decision, not a slice. LVTs are told
-//! as they are reported; no pages are read.
+//! or has run for `patience` without a new highest LVT (counted anew after it had nothing to do, and in a new simulation); DOM0 is
+//! known to wait when it does one of the first two. A VCPU that has unset the flag in this simulation is trusted to set it when it
+//! waits, and has at least a whole period of patience, because LVTs are reported seldom. A waiting VCPU returns to its class and its
+//! LVT as soon as it makes progress, wakes, unsets the flag, or gets a message (its domain's pending count rises). It then preempts
+//! like a VCPU that wakes: it takes an idle PCPU, or else the one that runs the last in the order above, if it comes before that. So
+//! each hop of a reduction costs a decision, not a slice. The host passes on LVTs when guests report them; no pages are read.
 //!
 //! Promises, whatever guests report and DOM0 does: a VCPU that is awake all through a period gets at least `share_percent`
-//! of its fair share of it - the PCPUs divided by the VCPUs that are awake when it begins, or by those pinned to the PCPU
-//! where most are pinned. So nobody who is awake waits for longer than two periods. A liar or a silent guest can take no
-//! more than what these shares leave. At every decision the first of the order above is picked. Work-conserving.
+//! of its fair share of it. The fair share is the number of PCPUs divided by the number of VCPUs that are awake when the period
+//! begins, or one PCPU divided by the number pinned to the PCPU where most are pinned, whichever is less. So no VCPU that is awake
+//! waits for longer than two periods. A guest that reports false LVTs, or none, can take no more than what these shares leave. At
+//! every decision the first of the order above is picked. Work-conserving.
 //!
-//! State: an account per VCPU, LVT and evidence; one ordered run queue. A decision takes a logarithm of the VCPUs; twice per
-//! period all of them are gone through.
+//! State: an account per VCPU, LVT and evidence; one ordered run queue. A decision takes logarithmic time in the
+//! number of VCPUs; twice per period all of them are visited.
 
 mod shares;
 mod vcpu;
@@ -86,7 +89,7 @@ impl PsxPlus {
         })
     }
 
-    /// Books what the VCPU that runs on `pcpu` has run until now.
+    /// Charges the VCPU that runs on `pcpu` for the time it has run until now.
     fn charge(&mut self, now_ns: u64, pcpu: PcpuId) {
         let charged_ns = std::mem::replace(&mut self.pcpus[pcpu.index()].charged_ns, now_ns);
         if let Some((id, _)) = self.queues.running(pcpu) {
@@ -108,7 +111,7 @@ impl PsxPlus {
         }
     }
 
-    /// What orders `id` has changed: it stands elsewhere, and may give way or preempt.
+    /// Updates the place of `id` after its key has changed; if it waits, it may preempt.
     fn reorder(&mut self, id: VcpuId, orders: &mut Orders) {
         let own = &self.vcpus[id];
         let (key, standing, place) = (own.key(), own.standing(), own.place());
@@ -120,14 +123,14 @@ impl PsxPlus {
         }
     }
 
-    /// `id` is known to wait.
+    /// Notes that `id` is known to wait.
     fn demote(&mut self, id: VcpuId, orders: &mut Orders) {
         self.vcpus[id].waits = true;
         self.reorder(id, orders);
         self.give_way(id, orders);
     }
 
-    /// If `id` runs and somebody waits who comes before it, its PCPU is asked to decide.
+    /// If `id` runs and a VCPU waits that comes before it, asks its PCPU to decide.
     fn give_way(&mut self, id: VcpuId, orders: &mut Orders) {
         if let Some(pcpu) = self.queues.runs_on(id)
             && self.queues.least(pcpu).is_some_and(|(key, _)| key < self.vcpus[id].standing())
@@ -140,7 +143,7 @@ impl PsxPlus {
         self.charge_vcpu(now_ns, id);
         self.vcpus[id].restore();
         self.reorder(id, orders);
-        // It may be in a slice that is longer than the patience with it.
+        // Its slice may be longer than its patience.
         if let Some(pcpu) = self.queues.runs_on(id)
             && self.pcpus[pcpu.index()].slice_end_ns > now_ns + self.patience_ns(&self.vcpus[id])
         {
@@ -171,7 +174,7 @@ impl PsxPlus {
                 pinned[pin.index()] += 1;
             }
         }
-        // Only a VCPU that was pinned elsewhere during the period can be due to its end.
+        // Only a VCPU that was pinned elsewhere during the period can still be due when it ends.
         for id in late {
             self.reorder(id, orders);
         }
@@ -191,7 +194,7 @@ impl PsxPlus {
         for id in &due {
             self.reorder(*id, orders);
         }
-        // Those who run already are to stop when they have their share.
+        // Those that run already get a slice that ends when they have their share.
         for id in due {
             if let Some(pcpu) = self.queues.runs_on(id) {
                 self.queues.ask(pcpu, orders);
@@ -322,7 +325,7 @@ impl Policy for PsxPlus {
     }
 
     fn pending(&mut self, now_ns: u64, dom: DomId, messages: u32, orders: &mut Orders) {
-        let own = self.doms.get_mut(&dom).expect("only domains that are here are talked about");
+        let own = self.doms.get_mut(&dom).expect("the host names only domains it has now");
         let before = std::mem::replace(&mut own.pending, messages);
         if messages > before {
             for id in own.vcpus.clone() {

@@ -1,4 +1,4 @@
-//! The ARINC 653 scheduler by hand, and what it promises: every domain its window in every frame, and nothing else.
+//! The ARINC 653 scheduler: schedules computed by hand, and its property that every domain has exactly its window in every frame.
 
 use crate::lab::{Act, Lab, ran};
 use paceline_policy::{MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings, VcpuId};
@@ -15,7 +15,7 @@ fn hogs(count: usize) -> Vec<(Vec<Act>, Option<u32>)> {
 #[test]
 fn everybody_in_its_window() {
     // Frames of 10 ms: VCPU 0 from 0 to 4, VCPU 1 from 6 to 9, computing 2 ms and then sleeping 5: it begins at 6, sleeps from 8
-    // to 13, begins at 16, and so on. Nobody has 4 to 6 and 9 to 10, nor what VCPU 1 leaves.
+    // to 13, begins at 16, and so on. The PCPU idles from 4 to 6, from 9 to 10, and while VCPU 1 sleeps.
     let mut lab = Lab::new("arinc653", Settings::default(), 1);
     lab.hog(window(0, 4 * MS));
     let script = vec![Act::Compute(2 * MS), Act::Sleep(5 * MS)];
@@ -137,7 +137,7 @@ proptest! {
         lab.run(frames * frame_ns);
         for stretch in lab.stretches() {
             let (from_ns, to_ns) = windows[(stretch.vcpu / pcpus) as usize];
-            // Two windows that touch, around the end of a frame, are one stretch.
+            // Two adjacent windows, one on each side of the end of a frame, are one stretch.
             let (begins, ends) = (stretch.from_ns % frame_ns, stretch.to_ns % frame_ns);
             prop_assert!(begins == from_ns && ends == to_ns % frame_ns, "{stretch:?}");
         }

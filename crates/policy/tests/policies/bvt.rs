@@ -1,4 +1,4 @@
-//! Borrowed virtual time by hand, and what it promises: shares by weight, warps with limits, work conservation.
+//! Borrowed virtual time: schedules computed by hand, and its properties: shares by weight, warps with limits, work conservation.
 
 use crate::lab::{Act, Lab, ran};
 use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PcpuId, Setting, Settings, VcpuId};
@@ -15,8 +15,8 @@ fn warp(warp_ns: u64, limit_ns: u64, unwarp_ns: u64) -> Settings {
 
 #[test]
 fn half_the_advance_is_twice_the_share() {
-    // Virtual time in ms x advance; the allowance is 5 ms. Both begin with 0, and VCPU 1 came last to the queue's end when
-    // VCPU 0, which ran for no time, went there after it.
+    // Virtual time in ms x advance; the allowance is 5 ms. Both begin with 0. VCPU 1 woke second, when VCPU 0
+    // had run for no time; VCPU 0 then went to the end of the queue, behind it.
     // 0 ms: VCPU 1 for 5 + (0 - 0) / 20. 5 ms: it has 100. VCPU 0 for 5 + 100 / 10 = 15. 20 ms: 150 to 100. VCPU 1 for
     // 5 + 50 / 20 = 7.5. 27.5 ms: 150 to 250. VCPU 0 for 15. 42.5 ms: 300 to 250. VCPU 1 for 7.5. So 15 : 7.5 from here on.
     let mut lab = Lab::new("bvt", Settings::default(), 1);
@@ -121,7 +121,7 @@ proptest! {
         let part = |own: u64| 1.0 / own as f64;
         let total: f64 = advances.iter().map(|own| part(*own)).sum();
         let due_ns = |own: u64| (10_000 * MS * u64::from(pcpus)) as f64 * part(own) / total;
-        // Who has to run all the time cannot make up for a wait.
+        // A VCPU whose share is (nearly) all of a PCPU cannot make up for time that it waited.
         prop_assume!(pcpus == 1 || advances.iter().all(|own| due_ns(*own) <= (6_000 * MS) as f64));
         let mut lab = Lab::new("bvt", Settings::default(), pcpus);
         advances.iter().for_each(|own| { lab.hog(advance(*own)); });
@@ -150,7 +150,7 @@ proptest! {
 
     #[test]
     fn the_allowance_bounds_who_is_ahead(advances in prop::collection::vec(1u64..=20, 2..8), until in 1u64..1_000_000) {
-        // On one PCPU, who runs is beyond the least of the others by at most 5 ms of its own time.
+        // On one PCPU, the VCPU that runs is ahead of the least of the others by at most 5 ms of its own CPU time.
         let mut lab = Lab::new("bvt", Settings::default(), 1);
         advances.iter().for_each(|own| { lab.hog(advance(*own)); });
         lab.run(until * US);

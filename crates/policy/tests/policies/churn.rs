@@ -1,5 +1,5 @@
 //! Domains that come, go and change while others run, under every policy that reacts to messages or runs gangs: the
-//! laboratory checks each decision, and the same calls have to give the same answers.
+//! laboratory checks each decision, and the same calls must give the same answers.
 
 use crate::lab::{Act, Lab, Stretch};
 use paceline_policy::{DomId, MILLISECOND as MS, PcpuId, Setting, Settings, VcpuId};
@@ -22,7 +22,7 @@ const KINDS: [&str; 14] = [
     "flexible",
 ];
 
-/// What happens; domains and VCPUs by their place among those that are there.
+/// An action on a domain or VCPU, which is named by its index among those that are present.
 #[derive(Clone, Debug)]
 enum Event {
     Come { vcpus: usize, runs_us: u64, sleeps_us: u64, yields: bool },
@@ -75,7 +75,7 @@ fn change(kind: &str, value: u64) -> Settings {
     }
 }
 
-/// Everybody of the `vcpus` who are there is told of, with the place where it runs.
+/// The policy's dump names every VCPU that is present, with the PCPU on which it runs.
 fn check_told(lab: &Lab, pcpus: u32, vcpus: usize) {
     let running: Vec<_> = (0..pcpus).filter_map(|pcpu| Some((lab.running(pcpu)?, PcpuId(pcpu)))).collect();
     let dump = lab.policy.dump(lab.now_ns);
@@ -144,7 +144,7 @@ fn play(kind: &str, own: Settings, pcpus: u32, events: &[(u64, Event)]) -> Vec<S
             Event::Ask(pcpu) => lab.tell(|_, _, orders| orders.reschedule(PcpuId(pcpu % pcpus))),
         }
         check_told(&lab, pcpus, doms.iter().map(|(_, vcpus)| vcpus.len()).sum());
-        // A PCPU idles only if nobody is left for it at all, where there is but one.
+        // If there is only one PCPU, it idles only while no VCPU waits.
         assert!(pcpus > 1 || lab.wasted().is_empty());
     }
     lab.run(lab.now_ns + 100 * MS);

@@ -1,4 +1,4 @@
-//! The credit scheduler by hand, and what it promises: shares by weight, caps, work conservation, boost.
+//! The credit scheduler: schedules computed by hand, and its properties: shares by weight, caps, work conservation, boost.
 
 use crate::lab::{Act, Lab, ran};
 use paceline_policy::{
@@ -16,7 +16,7 @@ fn key(lab: &Lab, vcpu: u32, name: &str) -> i64 {
     own.keys.iter().find(|(key, _)| *key == name).expect("it has such a key").1
 }
 
-/// Most that each of several hogs gets of `pcpus` PCPUs by its weight when none can use more than one: whoever would get more
+/// What each of several hogs gets of `pcpus` PCPUs by its weight when none can use more than one: a hog that would get more
 /// gets one, and the others share the rest.
 fn fair(weights: &[u64], pcpus: u32) -> Vec<f64> {
     let mut share = vec![0.0; weights.len()];
@@ -79,7 +79,7 @@ fn what_one_domain_cannot_use_goes_to_the_others() {
 
 #[test]
 fn who_wakes_is_boosted_until_a_tick_finds_it() {
-    // VCPU 1 wakes at 0 behind VCPU 0, both BOOST. The tick at 10 ms takes VCPU 0's boost, but nobody looks until 30 ms.
+    // VCPU 1 wakes at 0 behind VCPU 0, both BOOST. The tick at 10 ms ends VCPU 0's boost, but there is no decision until 30 ms.
     // VCPU 1 then computes 4 ms at a time, between ticks, and sleeps 9 ms: it wakes at 43 ms while VCPU 0 runs (UNDER; found
     // by ticks) and goes first at once. It wakes again at 56 ms and computes until 60 ms, where the tick still finds it: at
     // its next wake it has been charged 100 and is active, but got 300 / 2 at that accounting, and is UNDER: boosted again.
@@ -257,14 +257,15 @@ fn saving() -> Settings {
     Settings::default().with("saved_slices", Setting::Count(16))
 }
 
-/// How far the share of a hog in twenty seconds is from its weight's, at worst, as a part of a PCPU; and whose.
+/// The greatest difference, over all hogs, between a hog's share in twenty seconds and the share of its weight, as a part of a
+/// PCPU; and which hog has it.
 fn share_error(settings: Settings, exact: bool, weights: &[u64], pcpus: u32) -> (f64, usize) {
     let accounting = Setting::Word(if exact { "exact" } else { "sampled" }.into());
     let mut lab = Lab::new("credit", settings.with("accounting", accounting), pcpus);
     for weight in weights {
         lab.hog(domain(weight * 128, 0));
     }
-    // Credits only go where they belong once all have become active.
+    // Credits are handed out by weight only once all hogs are active.
     lab.run(10_000 * MS);
     let before: Vec<_> = (0..weights.len() as u32).map(|vcpu| lab.ran_ns(vcpu)).collect();
     lab.run(30_000 * MS);
@@ -302,7 +303,7 @@ proptest! {
 
     #[test]
     fn hogs_share_pcpus_by_weight(weights in prop::collection::vec(1u64..=4, 12..24), pcpus in 2u32..=4, exact: bool) {
-        // A VCPU that has to run nearly always falls behind for good whenever it waits.
+        // A VCPU whose share is nearly all of a PCPU cannot make up for time that it waited.
         prop_assume!(fair(&weights, pcpus).iter().all(|share| *share <= 0.4));
         // A hog may be up to six slices ahead or behind when the twenty seconds begin or end, which are 0.9 % of them.
         let (wrong, which) = share_error(saving(), exact, &weights, pcpus);

@@ -1,4 +1,4 @@
-//! Credit2 by hand, and what it promises: shares by weight, work conservation, most credits first.
+//! Credit2: schedules computed by hand, and its properties: shares by weight, work conservation, most credits first.
 
 use crate::lab::{Act, Lab, ran};
 use paceline_policy::{
@@ -17,7 +17,7 @@ fn credit(lab: &Lab, vcpu: u32) -> i64 {
 
 #[test]
 fn the_lighter_burns_faster_and_a_reset_gives_to_all() {
-    // Weights 2 : 1, credits in ms of VCPU 0; VCPU 1 burns two a ms. Both begin with 10; who runs goes on when both are equal.
+    // Weights 2 : 1, credits in ms of VCPU 0; VCPU 1 burns two a ms. Both begin with 10; with equal credits the running one continues.
     // 0 ms: VCPU 0, for the longest slice. 2 ms: 8 to 10, so VCPU 1 for (10 - 8) / 2 ms. 3 ms: 8 to 8, VCPU 1 goes on for
     // the shortest slice. 3.5 ms: 8 to 7, VCPU 0 for 1 ms. 4.5 ms: 7 to 7. 5 ms: 6.5 to 7. 5.5 ms: 6.5 to 6. 6 ms: 6 to 6.
     // 6.5 ms: 5.5 to 6. From here on VCPU 0 has 1 ms and VCPU 1 half of one in turn, and both burn 1.
@@ -110,8 +110,8 @@ fn later() -> Settings {
 
 #[test]
 fn later_versions_let_hogs_go_on_for_at_least_a_millisecond_and_at_most_ten() {
-    // VCPU 0 has 10 ms, while VCPU 1 comes only after it, and is better by 10 then. At 20 ms nobody has any: 10 for both, and
-    // VCPU 1 goes on for the shortest slice, for its limit is over. From 20.5 ms on who begins has a whole one.
+    // VCPU 0 has 10 ms, while VCPU 1 runs only after that, and then has 10 more. At 20 ms neither has any: 10 for both, and
+    // VCPU 1 continues for the shortest slice, because its limit is over. From 20.5 ms on a VCPU that begins has a whole slice.
     let mut lab = Lab::new("credit2", later(), 1);
     lab.hog(weight(256));
     lab.hog(weight(256));
@@ -127,8 +127,8 @@ fn later_versions_let_hogs_go_on_for_at_least_a_millisecond_and_at_most_ten() {
 
 #[test]
 fn ratelimit_holds_off_preemption_but_not_who_yields() {
-    // VCPU 1 wakes at 0.5 ms with more, which nobody looks at before the slice of 10 ms is over; or so close to the end of the
-    // limit that the PCPU is asked to look again: VCPU 0 goes on for the shortest slice.
+    // VCPU 1 wakes at 0.5 ms with more credits, but there is no decision before the slice of 10 ms is over; or it wakes so close to
+    // the end of the limit that the PCPU is asked to decide: VCPU 0 continues for the shortest slice.
     for (wakes, begins) in [(500 * US, 10 * MS), (960 * US, 1_460 * US), (1_200 * US, 1_200 * US)] {
         let mut lab = Lab::new("credit2", later(), 1);
         lab.hog(weight(256));
@@ -215,14 +215,14 @@ proptest! {
     fn hogs_share_by_weight(weights in prop::collection::vec(1u64..=8, 2..20), pcpus in 1u32..=4) {
         let total: u64 = weights.iter().sum();
         let due_ns = |weight: u64| 10_000 * MS * u64::from(pcpus) * weight / total;
-        // Who has to run all the time cannot make up for a wait.
+        // A VCPU whose share is (nearly) all of a PCPU cannot make up for time that it waited.
         prop_assume!(pcpus == 1 || weights.iter().all(|weight| due_ns(*weight) <= 6_000 * MS));
         let mut lab = Lab::new("credit2", Settings::default(), pcpus);
         weights.iter().for_each(|own| { lab.hog(weight(own * 100)); });
         lab.run(10_000 * MS);
-        // On one PCPU nobody has credits left at a reset. On several, who runs elsewhere has what is left of its slice of at most
-        // 2 ms, and all but half a millisecond of that is taken: with weights that let every reset find the same VCPU
-        // there, such as 1 6 5 2 7 2 6 1 8 4 1 1 on three PCPUs, it adds up.
+        // On one PCPU no VCPU has credits left at a reset. On several, a VCPU that runs elsewhere has what is left of its slice of at
+        // most 2 ms, and the reset takes all but half a millisecond of that. This adds up with weights for which every reset
+        // finds the same VCPU there, such as 1 6 5 2 7 2 6 1 8 4 1 1 on three PCPUs.
         let heaviest = weights.iter().max().expect("there are two at least");
         let resets = 10_000 * MS * u64::from(pcpus) * heaviest / (total * 10 * MS);
         for (vcpu, own) in weights.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! CSDE and CSDD by hand, against the scan of the paper, and what they promise.
+//! CSDE and CSDD: schedules computed by hand, a comparison with the paper's scan, and their properties.
 
 use crate::lab::{Act, Lab, ran};
 use crate::mix::{mixes, small_slices};
@@ -35,8 +35,8 @@ fn most_messages_first_and_then_who_waited_longest() {
     tell(&mut lab, 1, 0);
     tell(&mut lab, 2, 0);
     lab.run(24 * MS);
-    // At 0 DOM0 has come first and has its slice begun; the next decision is at its end. In the second period nobody has
-    // messages: last chosen were DOM0 at 0, the second guest at 3, the first at 6.
+    // At 0 DOM0 came first and began its slice; the next decision is at its end. In the second period no domain has messages:
+    // DOM0 was last chosen at 0, the second guest at 3, the first at 6.
     let expected = [
         ran(0, 0, 0, 3 * MS),
         ran(0, 2, 3 * MS, 6 * MS),
@@ -71,7 +71,7 @@ fn extra_time_goes_by_messages_too() {
     lab.hog(Settings::default());
     tell(&mut lab, 1, 1);
     lab.run(3 * MS);
-    // The first has its turn of 0.5 ms begun; from then on only the other has a message.
+    // The first has begun its turn of 0.5 ms; from then on only the other has a message.
     assert_eq!(lab.stretches(), [ran(0, 0, 0, MS / 2), ran(0, 1, MS / 2, 3 * MS)]);
 }
 

@@ -1,4 +1,4 @@
-//! What every policy promises, whatever it orders by: the same answers to the same calls, refusals that change nothing, and
+//! Properties of every policy, whatever it orders by: the same answers to the same calls, refusals that change nothing, and
 //! domains that come and go.
 
 use crate::lab::{Act, Lab, Stretch};
@@ -14,7 +14,7 @@ fn lone_domain() -> NewDomain {
     NewDomain { dom: DomId(0), privileged: false, vcpus: vec![VcpuId(0)], pins: vec![None] }
 }
 
-/// Settings with which a policy takes some domains and lets them run.
+/// Settings with which a policy admits several domains and lets them run.
 fn settings(kind: &str, number: u64) -> Settings {
     match kind {
         "arinc653" => Settings::default()
@@ -37,7 +37,7 @@ fn scripts() -> impl Strategy<Value = Script> {
 /// A VCPU's script and pin.
 type Script = (Vec<Act>, Option<u32>);
 
-/// Domains come and go in the laboratory: every 3 ms one more comes, and where `gone` says so an older one goes.
+/// Domains come and go in the laboratory: every 3 ms one more comes, and if `gone` says so an older one goes.
 fn comes_and_goes(kind: &str, all: &[(Script, Option<usize>)]) -> (Vec<Stretch>, String) {
     let mut lab = Lab::new(kind, Settings::default(), 2);
     let mut there: Vec<DomId> = Vec::new();
@@ -64,7 +64,7 @@ fn a_policy_is_called_what_it_is_asked_for_by() {
     }
 }
 
-/// The settings that are allowed where there is one that is not.
+/// The list of allowed settings in the error for an unknown one.
 fn allowed(refused: Result<(), PolicyError>) -> String {
     match refused {
         Err(PolicyError::UnknownSetting { allowed, .. }) => allowed,

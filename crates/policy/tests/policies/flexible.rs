@@ -1,4 +1,4 @@
-//! Flexible co-scheduling by hand: the classes, and what follows from them.
+//! Flexible co-scheduling: the classes, and schedules computed by hand that follow from them.
 
 use crate::lab::{Act, Lab, ran};
 use paceline_policy::{DomId, MILLISECOND as MS, Setting, Settings, VcpuId};
@@ -17,7 +17,7 @@ fn tell(lab: &mut Lab, dom: u32, messages: u32) {
     lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(dom), messages, orders));
 }
 
-/// So many milliseconds, in each of which a message comes for each of `doms`, and is taken.
+/// Runs for `millis` milliseconds; in each of them a message comes for each of `doms` and is taken.
 fn with_messages(lab: &mut Lab, doms: &[u32], millis: u64) {
     for _ in 0..millis {
         for dom in doms {
@@ -45,8 +45,8 @@ fn classes_come_from_use_and_messages_and_decide_who_fills_the_gaps() {
     assert_eq!(classes(&lab), [2, 2, 2]);
     with_messages(&mut lab, &[0, 2], 60);
     assert_eq!(classes(&lab), [2, 1, 0]);
-    // Row by row from 60 on. 2 runs for 1 ms of every 4 ms that it has been at it, in the gaps that there are: none in the slots
-    // of 0, which is CS, and of 1, which is first in its own.
+    // Row by row from 60 on. 2 runs for 1 ms of every 4 ms, in the gaps. There are none in the slot of 0, which is CS,
+    // nor in that of 1, which is first in its own slot.
     with_messages(&mut lab, &[0, 2], 30);
     let slots = |from_ms: u64| {
         let from_ns = from_ms * MS;
@@ -57,7 +57,7 @@ fn classes_come_from_use_and_messages_and_decide_who_fills_the_gaps() {
         vcpus.dedup();
         vcpus
     };
-    // In the slot of 2 it is 1, the DC, that fills the gaps, and not 0.
+    // In the slot of 2 the gaps are filled by 1, which is DC, and not by 0.
     assert_eq!((slots(60), slots(70), slots(80)), (vec![0], vec![1], vec![1, 2]));
 }
 
@@ -83,8 +83,8 @@ fn a_frustrated_one_that_only_waits_is_set_aside_until_a_message_comes() {
     lab.run(23 * MS);
     tell(&mut lab, 0, 21);
     lab.run(40 * MS);
-    // In its first slot VCPU 0 is CS, and spins. It was of no use: it is F from 10 on, and aside in its slot from 20 on until
-    // the message comes.
+    // In its first slot VCPU 0 is CS, and spins. It only waited: it is F from 10 on, and set aside in its slot from 20 on
+    // until the message comes.
     let expected = [ran(0, 0, 0, 10 * MS), ran(0, 1, 10 * MS, 23 * MS), ran(0, 0, 23 * MS, 30 * MS)];
     assert_eq!(lab.stretches()[..3], expected);
 }

@@ -1,4 +1,4 @@
-//! Gang scheduling by hand, and what it promises.
+//! Gang scheduling: schedules computed by hand, and its properties.
 
 use crate::lab::{Act, Lab, Stretch, ran};
 use crate::mix::mixes;
@@ -74,7 +74,7 @@ fn domains_of_one_number_run_at_the_same_time() {
     lab.run(100 * MS);
     let third: u64 = lab.ran_ns(2);
     assert_eq!((lab.ran_ns(0), lab.ran_ns(1), third), (100 * MS, 50 * MS, 50 * MS));
-    // Out of the gang, it can share the row of the second; but the first has a cell there, too.
+    // Out of the gang, it can share the row of the second domain; but the first has a cell in that row, too.
     let leave = |policy: &mut dyn paceline_policy::Policy, now_ns, orders: &mut _| {
         policy.adjust(now_ns, DomId(2), &mut gang(8), orders).expect("it may leave");
     };
@@ -166,7 +166,7 @@ proptest! {
             gangs.push((vcpus..vcpus + size as u32).collect::<Vec<_>>());
             vcpus += size as u32;
         }
-        // Never more rows than gangs: in as many slots, each gang has at least one, as a whole.
+        // There are never more rows than gangs: in as many slots as gangs, each gang has at least one for all its VCPUs together.
         let cycle_ns = gangs.len() as u64 * 10 * MS;
         lab.run(10 * cycle_ns);
         let stretches = lab.stretches();

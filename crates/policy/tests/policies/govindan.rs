@@ -1,4 +1,4 @@
-//! The communication-aware scheduler by hand, and against a scan of the statistics page.
+//! The communication-aware scheduler: schedules computed by hand, and a comparison with a scan of the statistics page.
 
 use crate::lab::{Act, Lab};
 use crate::mix::{mixes, small_slices};
@@ -17,13 +17,13 @@ fn four() -> Lab {
     lab
 }
 
-/// At some millisecond so many messages wait for a domain.
+/// From this millisecond on, this many messages are pending for a domain.
 fn tell(lab: &mut Lab, at_ms: u64, dom: u32, messages: u32) {
     lab.run(at_ms * MS);
     lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(dom), messages, orders));
 }
 
-/// Who runs between two times, in order.
+/// The VCPUs that run between two times, in order.
 fn order(lab: &mut Lab, from_ms: u64, to_ms: u64) -> Vec<u32> {
     lab.run(to_ms * MS);
     let stretches = lab.stretches().into_iter();
@@ -42,7 +42,7 @@ fn dom0_first_then_what_was_received_and_what_will_be_sent() {
     tell(&mut lab, 31, 3, 3);
     tell(&mut lab, 32, 1, 1);
     assert_eq!(order(&mut lab, 50, 99), [2, 3, 1, 0]);
-    // It has not: now only what waits counts.
+    // It has sent nothing: now only pending messages count.
     assert_eq!(order(&mut lab, 100, 149), [3, 1, 0, 2]);
     tell(&mut lab, 149, 0, 1);
     assert_eq!(order(&mut lab, 150, 199), [0, 3, 1, 2]);

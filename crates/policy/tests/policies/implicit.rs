@@ -1,4 +1,4 @@
-//! Time sharing with boosts by hand, and what it promises.
+//! Time sharing with boosts: schedules computed by hand, and its properties.
 
 use crate::lab::{Act, Lab, ran};
 use crate::mix::mixes;
@@ -24,7 +24,7 @@ fn hogs(reaction: &str, boost_period_ms: u64, number: u32) -> Lab {
     lab
 }
 
-/// At some microsecond so many messages wait for a domain.
+/// From this microsecond on, this many messages are pending for a domain.
 fn tell(lab: &mut Lab, at_us: u64, dom: u32, messages: u32) {
     lab.run(at_us * 1_000);
     lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(dom), messages, orders));
@@ -45,7 +45,7 @@ fn without_a_reaction_messages_change_nothing() {
 fn an_immediate_boost_preempts_and_the_preempted_keeps_the_rest_of_its_slice() {
     let mut lab = hogs("immediate-boost", 0, 3);
     tell(&mut lab, 1_000, 2, 1);
-    // Fewer, or as many, are no news; more are.
+    // A pending count that falls or stays equal means no new message; one that rises does.
     tell(&mut lab, 6_000, 2, 1);
     tell(&mut lab, 6_500, 2, 0);
     tell(&mut lab, 7_000, 2, 1);

@@ -1,7 +1,8 @@
-//! A laboratory for policies: PCPUs and VCPUs without guests, in whole nanoseconds, that write down who ran where and when.
+//! A laboratory for policies: PCPUs and VCPUs without guests, in whole nanoseconds, that records which VCPU ran where and when.
 //!
-//! A VCPU follows a script: it computes for so long, sleeps for so long, and so on; [`Lab::stretches`] is what came of it.
-//! The lab checks at every decision what every policy promises: nobody runs twice at once, or asleep, or off its pin.
+//! A VCPU follows a script: it computes for so long, sleeps for so long, and so on; [`Lab::stretches`] is the resulting
+//! schedule. At every decision the lab checks the invariants of all policies: no VCPU runs on two PCPUs at once, asleep, or on
+//! another PCPU than its pin.
 
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -147,7 +148,7 @@ impl Lab {
         self.obey();
     }
 
-    /// Goes on until `until_ns`.
+    /// Runs until `until_ns`.
     pub fn run(&mut self, until_ns: u64) {
         while let Some(std::cmp::Reverse((at, _, due))) = self.due.peek().copied() {
             if at > until_ns {
@@ -181,7 +182,7 @@ impl Lab {
         }
     }
 
-    /// Who ran where and when, in the order of the ends; stretches that touch are one.
+    /// Which VCPU ran where and when, ordered by when it stopped; adjacent stretches are joined.
     pub fn stretches(&self) -> Vec<Stretch> {
         let mut joined: Vec<Stretch> = Vec::new();
         for stretch in self.stretches.iter().filter(|stretch| stretch.from_ns < stretch.to_ns) {
@@ -201,7 +202,7 @@ impl Lab {
         self.vcpus[vcpu as usize].ran_ns
     }
 
-    /// PCPUs that idle although somebody who may run there waits.
+    /// PCPUs that idle although a VCPU waits that may run there.
     pub fn wasted(&self) -> Vec<PcpuId> {
         let waits = |id: u32, pcpu: u32| {
             let vcpu = &self.vcpus[id as usize];
@@ -211,7 +212,7 @@ impl Lab {
         idle.filter(|pcpu| (0..self.vcpus.len() as u32).any(|id| waits(id, *pcpu))).map(PcpuId).collect()
     }
 
-    /// Who runs on a PCPU.
+    /// The VCPU that runs on a PCPU.
     pub fn running(&self, pcpu: u32) -> Option<VcpuId> {
         self.running[pcpu as usize].map(|(vcpu, _)| vcpu)
     }
@@ -221,7 +222,7 @@ impl Lab {
         found.map(|pcpu| PcpuId(pcpu as u32))
     }
 
-    /// Books what a VCPU has run so far.
+    /// Records what a VCPU has run so far.
     fn stop(&mut self, vcpu: VcpuId) {
         if let Some(pcpu) = self.place(vcpu) {
             let (_, from_ns) = self.running[pcpu.index()].expect("it runs there");
@@ -248,7 +249,7 @@ impl Lab {
         }
     }
 
-    /// The script goes on.
+    /// Takes the next step of the script.
     fn step(&mut self, vcpu: VcpuId) {
         loop {
             let own = &mut self.vcpus[vcpu.index()];

@@ -1,4 +1,4 @@
-//! Schedules by hand and promises of every policy, one module for each, in the laboratory of `lab`.
+//! Schedules computed by hand, and properties of every policy, one module for each, in the laboratory of `lab`.
 
 mod arinc653;
 mod boost;

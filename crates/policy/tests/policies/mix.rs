@@ -1,17 +1,17 @@
-//! Random domains, with messages that wait for them at random times, for properties that hold whatever comes.
+//! Random domains, with messages that come for them at random times, for properties that always hold.
 
 use paceline_policy::{DomId, MILLISECOND as MS, Setting, Settings};
 use proptest::prelude::*;
 
 use crate::lab::{Act, Lab};
 
-/// What comes to a host.
+/// A random load of a host.
 #[derive(Clone, Debug)]
 pub struct Mix {
     pub pcpus: u32,
     /// By domain: whether it is DOM0, its VCPUs' scripts and pins, and its settings.
     pub domains: Vec<(bool, Scripts, Settings)>,
-    /// When, for which domain, how many messages wait from then on.
+    /// When, for which domain, and how many messages are pending from then on.
     pub messages: Vec<(u64, u32, u32)>,
 }
 
@@ -52,7 +52,7 @@ pub fn small_slices() -> BoxedStrategy<Settings> {
 }
 
 impl Mix {
-    /// 100 ms of it under a policy; `watch` sees the laboratory after every message and at every millisecond.
+    /// Runs 100 ms of it under a policy; `watch` gets the laboratory after every message and at every millisecond.
     pub fn play(&self, kind: &str, settings: &Settings, mut watch: impl FnMut(&Lab)) -> Lab {
         let mut lab = Lab::new(kind, settings.clone(), self.pcpus);
         for (privileged, scripts, settings) in &self.domains {

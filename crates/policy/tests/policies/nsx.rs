@@ -1,4 +1,4 @@
-//! NSX by hand, and what it promises.
+//! NSX: schedules computed by hand, and its properties.
 
 use crate::lab::{Act, Lab, ran};
 use crate::watch::{Dice, World, key, live, watched};
@@ -40,7 +40,7 @@ fn dom0_has_slices_of_its_own_length() {
     lab.domain(true, &[(works, None)], true, Settings::default()).expect("it is admitted");
     lab.hog(Settings::default());
     lab.run(2_400 * US);
-    // DOM0 has used four ticks (400 us); the guest catches up tick by tick; at equal LVTs it is the other's turn. At 1 ms
+    // DOM0 has used four ticks (400 us); the guest catches up tick by tick; at equal LVTs the one that did not run last is next. At 1 ms
     // DOM0 (400) is put at the guest's 400, where it was, and at 2 ms at 800.
     let expected = [
         ran(0, 0, 0, 400 * US),
@@ -209,7 +209,7 @@ fn the_least_lvt_at_every_decision() {
         let mut dice = Dice(seed);
         let world = World { pcpus: 1 + dice.below(4) as u32, dom0: seed % 2 == 0, pins: seed % 3 == 0 };
         let mut sys_lvt = 0;
-        // DOM0's clock is set back and its slice is longer: it stands where it stood when it was picked.
+        // DOM0's clock is set back and its slice is longer: it is compared by the LVT with which it was picked.
         let name = if world.dom0 { "lvt_of_slice" } else { "lvt" };
         let settings = settings().with("dom0_ticks", Setting::Count(1 + dice.below(4)));
         let lab = watched("nsx", settings, world.pcpus, move |decision| {

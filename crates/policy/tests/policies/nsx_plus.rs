@@ -1,4 +1,4 @@
-//! NSX+ by hand, and what it promises.
+//! NSX+: schedules computed by hand, and its properties.
 
 use crate::lab::{Act, Lab, Stretch, ran};
 use crate::watch::{Dice, World, key, live, watched};
@@ -34,13 +34,14 @@ fn who_runs_goes_on_until_it_is_a_lead_ahead() {
     (0..3).for_each(|_| _ = three.hog(Settings::default()));
     two.run(900 * US);
     three.run(1_000 * US);
-    // LVTs 100 and 0; then the second may reach 200, the first 300, and so on.
+    // LVTs are 100 and 0; then the second may reach 200, the first 300, and so on.
     assert_eq!(
         two.stretches(),
         in_us(&[(0, 0, 100), (1, 100, 300), (0, 300, 500), (1, 500, 700), (0, 700, 900)])
     );
-    // 100, 0, 0; 100, 100, 0; the third is a lead behind both, so it may reach 200; the first has two at 100 and 200
-    // beside it; the second, last at 100, may reach 300; the third, longer at 200 than the first, 300; the first 400.
+    // LVTs are 100, 0, 0; then 100, 100, 0; the third is a lead behind both, so it may reach 200; then the first, beside two at
+    // 100 and 200, may reach 200; the second, the last at 100, may reach 300; the third, at 200 for longer than the first, 300; the
+    // first 400.
     let turns = [
         (0, 0, 100),
         (1, 100, 200),
@@ -72,7 +73,7 @@ fn who_wakes_comes_behind_those_of_its_time() {
     guest(&mut lab, vec![Act::Sleep(290 * US), Act::Compute(50 * US), Act::Sleep(MS)]);
     lab.run(400 * US);
     // At 290 us the first has 100 us and waits, the second 190 us. The third leaps to 100 us. It is not a lead behind, so the
-    // second goes on until it is a lead ahead, at 300; first come are the first, up to 200 us, and then the third.
+    // second goes on until it is a lead ahead, at 300; then the first, which came first, up to 200 us, and then the third.
     assert_eq!(lab.stretches(), in_us(&[(0, 0, 100), (1, 100, 300), (0, 300, 400)]));
     lab.run(450 * US);
     assert_eq!(lab.running(0), Some(VcpuId(1)), "the third has been, and sleeps");
@@ -141,7 +142,7 @@ fn dom0_accedes_in_time_even_beside_clocks_far_ahead() {
     let late = vec![Act::Sleep(1_100 * US), Act::Compute(50 * US), Act::Sleep(1_000 * MS)];
     lab.domain(false, &[(late, Some(0))], true, Settings::default()).expect("it is admitted");
     lab.run(5 * MS);
-    // DOM0 has its PCPU from 1,000 us on; who waits there then has 1,000 us, twice simulated time. Two leads, four times
+    // DOM0 has its PCPU from 1,000 us on; the VCPU that then waits there has 1,000 us, twice simulated time. Two leads, four times
     // as long for DOM0, are 800 us; then it is more than a lead after the one that woke with 550 us.
     let late = lab.stretches().into_iter().find(|stretch| stretch.vcpu == 4);
     assert_eq!(late, Some(ran(0, 4, 1_800 * US, 1_850 * US)));
@@ -163,7 +164,7 @@ fn dom0_alone_does_not_fall_behind() {
     lab.domain(true, &[(works, None)], true, Settings::default()).expect("it is admitted");
     guest(&mut lab, vec![Act::Sleep(100 * MS), Act::Compute(1_000 * MS)]);
     lab.run(110 * MS);
-    // It is not made to pay for the 100 ms that nobody else wanted.
+    // It is not charged for the 100 ms in which no other VCPU waited.
     assert!(lab.ran_ns(1) <= 10 * MS / 5 + 4 * LEAD, "{}", lab.ran_ns(1));
 }
 
@@ -295,7 +296,7 @@ fn dom0_takes_the_pcpu_of_who_has_run_longest() {
     lab.domain(false, &guests, true, Settings::default()).expect("it is admitted");
     let driver = vec![Act::Sleep(1_400 * US), Act::Compute(20 * US), Act::Sleep(1_000 * MS)];
     lab.domain(true, &[(driver, None)], true, Settings::default()).expect("it is admitted");
-    // A decision that changes nothing does not count as a beginning.
+    // A decision after which the same VCPU continues does not count as a new beginning.
     lab.run(1_300 * US);
     lab.tell(|_, _, orders| orders.reschedule(PcpuId(1)));
     lab.run(2_000 * US);

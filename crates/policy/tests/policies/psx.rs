@@ -1,4 +1,4 @@
-//! PSX by hand, and what it promises.
+//! PSX: schedules computed by hand, and its properties.
 
 use crate::lab::{Act, Lab, ran};
 use crate::watch::{Dice, World, key, live, watched};
@@ -139,7 +139,8 @@ fn with_reads_at_enqueue_a_yield_is_read() {
         lab.run(1_800 * US);
         switches.push((ran_ns, lab.policy.dump(lab.now_ns)[0].keys[0].1));
     }
-    // At ticks only, who polls and yields at the least time keeps the PCPU until it is read; else a yield gives it up.
+    // With reads at ticks only, a VCPU that polls and yields with the least time keeps the PCPU until its page is read; with reads
+    // at every enqueue a yield gives it up.
     assert!(switches[1].0 < switches[0].0, "{switches:?}");
 }
 

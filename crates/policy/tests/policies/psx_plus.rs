@@ -1,4 +1,4 @@
-//! PSX+ by hand; `psx_plus_promises.rs` has what it promises.
+//! PSX+: schedules computed by hand; its properties are in `psx_plus_promises.rs`.
 
 use crate::lab::{Act, Lab, ran};
 use paceline_policy::{DomId, MICROSECOND as US, MILLISECOND as MS, Setting, Settings, VcpuId};
@@ -11,7 +11,8 @@ pub fn report(lab: &mut Lab, vcpu: u32, lvt_ns: u64) {
     lab.tell(|policy, now_ns, orders| policy.lvt(now_ns, VcpuId(vcpu), lvt_ns, orders));
 }
 
-/// Begins a simulation at an LVT. A report alone lets who runs go on for its tick; the mode, said once more, does not.
+/// Begins a simulation at an LVT. After a report alone the running VCPU continues for its tick; setting the mode again causes a
+/// decision.
 pub fn simulate(lab: &mut Lab, vcpu: u32, lvt_ns: u64) {
     lab.tell(|policy, now_ns, orders| {
         policy.mode(now_ns, VcpuId(vcpu), true, orders);
@@ -68,7 +69,7 @@ fn without_progress_for_the_patience_others_go_first_in_turn() {
         lab.hog(Settings::default());
         simulate(&mut lab, vcpu, 10 + u64::from(vcpu));
     }
-    // A report that is no progress does not count; one that is, does.
+    // A report without progress has no effect; one with progress has.
     lab.run(100 * US);
     report(&mut lab, 0, 10);
     lab.run(350 * US);
@@ -99,8 +100,8 @@ fn a_second_simulation_makes_progress_from_where_it_begins() {
         simulate(&mut lab, vcpu, 1_000_000 - u64::from(vcpu));
     }
     lab.run(100 * US);
-    // The second one has run. Both begin anew, far below. The one with the least LVT reports every 100 us, and so is never taken for waiting, as it is
-    // after 300 us without progress.
+    // The second one has run. Both begin a new simulation, far below. The one with the least LVT reports every 100 us, so it is
+    // never taken for waiting, as it would be after 300 us without progress.
     mode(&mut lab, 0, false);
     mode(&mut lab, 1, false);
     simulate(&mut lab, 0, 10);
@@ -144,7 +145,7 @@ fn who_has_nothing_to_do_waits_until_a_message_and_its_next_lvt_is_progress() {
     lab.run(200 * US);
     assert_eq!((lab.ran_ns(0), lab.ran_ns(1)), (100 * US, 100 * US));
     pending(&mut lab, 0, 1);
-    // It gets on below where it was before, and so is never taken for waiting.
+    // It makes progress below its LVT of the earlier simulation, so it is never taken for waiting.
     for lvt in 1..=10 {
         lab.run((200 + 200 * lvt) * US);
         report(&mut lab, 0, lvt);
@@ -200,7 +201,7 @@ fn without_a_simulation_who_ran_longest_ago_is_first() {
         lab.tell(|policy, now_ns, orders| policy.mode(now_ns, VcpuId(vcpu), false, orders));
     }
     lab.run(1_000 * US);
-    // The first to say so gives way to those who have not yet.
+    // The first that says that it simulates gives way to those that have not yet said so.
     let expected = [
         ran(0, 1, 0, 300 * US),
         ran(0, 0, 300 * US, 600 * US),
@@ -218,7 +219,7 @@ fn newcomers_go_first_until_they_say_what_they_are() {
     let works = |after_ns| vec![Act::Sleep(after_ns), Act::Compute(1_000 * MS)];
     lab.hog(Settings::default());
     simulate(&mut lab, 0, 10);
-    // Always at work: it sets no flag, and reports all the time.
+    // It always computes: it sets no flag, and reports all the time.
     let busy_until = |lab: &mut Lab, until_ns: u64| {
         while lab.now_ns < until_ns {
             let next_ns = (lab.now_ns + 50 * US).min(until_ns);
@@ -244,7 +245,7 @@ fn windows_are_run_abreast_whoever_has_reported_the_least() {
         simulate(&mut lab, vcpu, 1_000_000 + u64::from(vcpu));
         waiting(&mut lab, vcpu, false);
     }
-    // The first window, one after the other: nothing is known of them. Then all report.
+    // In the first window they run one after the other, because nothing is known of them. Then all report.
     lab.run(5 * MS);
     waiting(&mut lab, 0, true);
     waiting(&mut lab, 1, true);

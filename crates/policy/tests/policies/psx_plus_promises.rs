@@ -1,23 +1,23 @@
-//! What PSX+ promises, whatever guests report.
+//! Properties of PSX+ that hold whatever guests report.
 
 use crate::lab::{Act, Lab};
 use crate::psx_plus::{lab, pending, report, simulate, waiting};
 use crate::watch::{Decision, Dice, World, key, live, watched};
 use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, Setting, Settings};
 
-/// Classes first, then the order in a class.
+/// Checks that the VCPU that was picked comes first, by class and then by the order within the class.
 fn assert_first(decision: &Decision) {
     for other in decision.waiting() {
         let chosen = decision.chosen().unwrap_or_else(|| panic!("{} idles, {other:?} waits", decision.pcpu));
         let place = |own| (key(own, "class"), key(own, "order"));
         assert!(place(other) >= place(chosen), "{chosen:?} was picked, {other:?} waits");
-        // LVT, and what it has risen by since it was reported.
+        // A federate's order is its LVT plus its estimated rise since the report.
         let rise = key(other, "order") - key(other, "lvt");
         assert!(key(other, "class") != 2 || rise >= 0, "{other:?} is put before what it has reported");
     }
 }
 
-/// A period of 10 ms of which 10 % are shared out, beside `dom0` hogs of DOM0; the first period is over.
+/// Guests beside `dom0` hogs of DOM0, with a period of 10 ms of which 10 % are shares; the first period is over.
 fn shares(pcpus: u32, dom0: usize, guests: &[Option<u32>], tick_ns: u64) -> Lab {
     let settings = Settings::default()
         .with("period", Setting::Nanos(10 * MS))
@@ -149,7 +149,7 @@ fn everybody_gets_the_share_of_every_period() {
             lab.domain(false, &[(script, None)], true, Settings::default()).expect("it is admitted");
         }
         lab.run(period_ns);
-        // At least what they would have with all awake.
+        // At least the share that they would have if all VCPUs were awake.
         let most = pinned.into_iter().max().unwrap_or(0).max(1);
         let part_ns = period_ns * percent / 100;
         let share_ns = (part_ns * pcpus / u64::from(hogs + others)).min(part_ns / most);

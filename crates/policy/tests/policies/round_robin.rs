@@ -1,4 +1,4 @@
-//! Round robin by hand, and what it promises.
+//! Round robin: schedules computed by hand, and its properties.
 
 use crate::lab::{Act, Lab, ran};
 use paceline_policy::{MILLISECOND as MS, PcpuId, Setting, Settings, VcpuId};

@@ -1,4 +1,4 @@
-//! RT-Xen's servers by hand, and what they promise: never more than the budget, the highest priority first.
+//! RT-Xen's servers: schedules computed by hand, and their properties: never more than the budget, the highest priority first.
 
 use crate::lab::{Act, Lab, Stretch, ran};
 use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings, VcpuId};
@@ -22,7 +22,7 @@ fn two(kind: &str, script: Vec<Act>, budget_ns: u64) -> Lab {
 #[test]
 fn a_deferrable_server_keeps_its_budget() {
     // VCPU 0 wakes at 4 with 2 left and preempts. At 5, with 1 left, it has 2 again: until 7, two budgets in a row. VCPU 1 has
-    // 6 - 4 left: until 9. Nobody has any until 10.
+    // 6 - 4 left: until 9. Neither has any until 10.
     let mut lab = two("rt-deferrable", vec![Act::Sleep(4 * MS), Act::Compute(4 * MS)], 6 * MS);
     lab.run(13 * MS);
     let expected = [
@@ -72,8 +72,8 @@ fn a_polling_server_loses_its_budget() {
 
 #[test]
 fn a_sporadic_server_gets_back_what_it_used() {
-    // VCPU 0 uses 2 from 4 on: back at 9. It uses 1 from 9: back at 14; and sleeps until 11, when it has 1: back at 16. So it
-    // has 1 at 14 (back at 19), and at 16.
+    // VCPU 0 uses 2 from 4 on, replenished at 9. It uses 1 from 9 on, replenished at 14, and sleeps until 11, when it has 1,
+    // replenished at 16. So it has 1 at 14 (replenished at 19), and at 16.
     let script = vec![Act::Sleep(4 * MS), Act::Compute(3 * MS), Act::Sleep(MS), Act::Compute(3 * MS)];
     let mut lab = two("rt-sporadic", script, 10 * MS);
     lab.run(18 * MS);

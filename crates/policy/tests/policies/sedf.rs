@@ -1,4 +1,4 @@
-//! SEDF by hand, and what it promises.
+//! SEDF: schedules computed by hand, and its properties.
 
 use crate::lab::{Act, Lab, Stretch, ran};
 use crate::mix::{mixes, small_slices};
@@ -24,7 +24,7 @@ fn the_earliest_deadline_runs_first_and_nobody_gets_more_than_the_slice() {
     lab.hog(share(10 * MS, 4 * MS, false));
     lab.hog(share(20 * MS, 10 * MS, false));
     lab.run(40 * MS);
-    // Deadlines: the first every 10 ms, the second every 20 ms. At 10 and at 30 both have the same: who came first goes on.
+    // Deadlines: the first every 10 ms, the second every 20 ms. At 10 and at 30 both have the same one: the one that came first continues.
     let expected = [
         ran(0, 0, 0, 4 * MS),
         ran(0, 1, 4 * MS, 14 * MS),
@@ -58,7 +58,7 @@ fn who_blocks_shortly_is_compensated_first_in_extra_time() {
     one(&mut lab, blocks, 0, share(10 * MS, 4 * MS, true));
     lab.hog(Settings::default());
     lab.run(14 * MS);
-    // The first has lost 3 ms of its slice when it is back at 2; the next period begins at 10. It takes a turn at once, for
+    // The first has lost 3 ms of its slice when it wakes at 2; the next period begins at 10. It takes a turn at once, for
     // the loss, and another one because it has had no extra time: when it woke the other had begun its second turn at 0.5 ms.
     // From 3 on both have had 1 ms and alternate; at 10 the first, in its turn, has its new slice.
     let mut expected = vec![ran(0, 0, 0, MS), ran(0, 1, MS, 2 * MS), ran(0, 0, 2 * MS, 3 * MS)];
@@ -94,7 +94,7 @@ fn no_pcpu_promises_more_than_it_has() {
     let refused = lab.domain(false, &hogs(Some(1)), true, share(10 * MS, 10 * MS, true));
     assert_eq!(refused, Err(PolicyError::Oversubscribed { dom: DomId(2), pcpu: PcpuId(1), percent: 170 }));
     assert_eq!(lab.policy.dump(0).len(), 2);
-    // What was refused has left no promise behind: 40 % still fit.
+    // The refused domain has left no promise behind: 40 % still fit.
     lab.domain(false, &hogs(Some(0)), true, share(10 * MS, 4 * MS, false)).expect("it is admitted");
     let long_slice = lab.domain(false, &hogs(None), true, share(10 * MS, 11 * MS, true));
     assert!(matches!(long_slice, Err(PolicyError::BadValue { key, .. }) if key == "slice"));

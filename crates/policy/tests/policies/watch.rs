@@ -9,7 +9,7 @@ use paceline_policy::{
     VcpuId, build,
 };
 
-/// A decision just made, and where everybody stands after it.
+/// A decision just made, and the state of all VCPUs after it.
 pub struct Decision {
     pub pcpu: PcpuId,
     pub pick: Pick,
@@ -18,19 +18,19 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Those who are awake, do not run and may run on the PCPU.
+    /// The VCPUs that are awake, do not run and may run on the PCPU.
     pub fn waiting(&self) -> impl Iterator<Item = &Standing> {
         let waits = |own: &&Standing| own.awake && own.runs_on.is_none();
         let may = |own: &&Standing| self.pins.get(&own.vcpu).is_none_or(|pin| *pin == self.pcpu);
         self.standings.iter().filter(waits).filter(may)
     }
 
-    /// Who was picked.
+    /// The VCPU that was picked.
     pub fn chosen(&self) -> Option<&Standing> {
         self.standings.iter().find(|own| Some(own.vcpu) == self.pick.vcpu)
     }
 
-    /// Nobody who waits has a lesser value of `name` than who was picked.
+    /// Asserts that no waiting VCPU has a lesser value of `name` than the one that was picked.
     pub fn assert_least(&self, name: &str) {
         for other in self.waiting() {
             let chosen = self.chosen().unwrap_or_else(|| panic!("{} idles, {other:?} waits", self.pcpu));
@@ -134,7 +134,7 @@ impl<F: FnMut(&Decision) + Send> Policy for Watched<F> {
     }
 }
 
-/// Numbers that only look random.
+/// A pseudorandom number generator.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -146,7 +146,7 @@ impl Dice {
     }
 }
 
-/// What a random laboratory is like.
+/// The parameters of a random laboratory.
 #[derive(Clone, Copy)]
 pub struct World {
     pub pcpus: u32,
@@ -155,7 +155,8 @@ pub struct World {
     pub pins: bool,
 }
 
-/// A guest or DOM0 of up to three VCPUs; DOM0 works a little and sleeps a little, guests do anything. VCPUs in it.
+/// A guest or DOM0 of up to three VCPUs; DOM0 alternates short work and sleep, guests do anything. Returns the domain and its
+/// number of VCPUs.
 pub fn add_domain(lab: &mut Lab, dice: &mut Dice, privileged: bool, world: World) -> (DomId, u32) {
     let vcpus = 1 + dice.below(3);
     let mut scripts = Vec::new();
@@ -178,7 +179,8 @@ pub fn add_domain(lab: &mut Lab, dice: &mut Dice, privileged: bool, world: World
     (dom, vcpus as u32)
 }
 
-/// Guests that come, go, report, wait and get messages for 60 ms; nobody waits beside an idle PCPU. All stretches.
+/// Runs guests that come, go, report, wait and get messages for 60 ms, and asserts that no VCPU waits beside an idle PCPU. Returns
+/// all stretches.
 pub fn live(mut lab: Lab, dice: &mut Dice, world: World) -> Vec<crate::lab::Stretch> {
     let mut vcpus = if world.dom0 { add_domain(&mut lab, dice, true, world).1 } else { 0 };
     let mut doms = Vec::new();

@@ -1,19 +1,19 @@
 //! The Ousterhout matrix: a row per time slot, a column per PCPU, in every cell one VCPU or none.
 //!
-//! Invariants: a VCPU that is seated is in one cell; all of a gang are in one row; no row is empty. Rows have numbers that
-//! are never used again.
+//! Invariants: a VCPU that is seated is in one cell; all VCPUs of a gang are in one row; no row is empty. The number of a
+//! row is never used again.
 
 use std::collections::BTreeMap;
 
 use crate::{PcpuId, VcpuId};
 
-/// One to be seated.
+/// A VCPU to be seated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seat {
     pub vcpu: VcpuId,
-    /// The only column it may have.
+    /// The only column it may have, if it is pinned.
     pub pin: Option<PcpuId>,
-    /// The column it has so far.
+    /// The column it has now.
     pub has: Option<PcpuId>,
 }
 
@@ -34,7 +34,8 @@ impl Matrix {
         columns(&vec![None; self.pcpus], gang).is_some()
     }
 
-    /// Seats a gang, which has no cells, in the first row that has them, or in a new one: its row, and the column of each.
+    /// Seats a gang that has no cells, in the first row with enough free ones or in a new row. Returns the row, and the column of
+    /// each VCPU.
     pub fn seat(&mut self, gang: &[Seat]) -> (u32, Vec<PcpuId>) {
         let fits = |(number, row): (&u32, &Vec<_>)| Some((*number, columns(row, gang)?));
         let found = self.rows.iter().find_map(fits);
@@ -52,7 +53,7 @@ impl Matrix {
         (number, columns)
     }
 
-    /// Frees a cell, and forgets the row if that was the last one.
+    /// Frees a cell, and removes the row if it is empty then.
     pub fn free(&mut self, number: u32, column: PcpuId) {
         let row = self.rows.get_mut(&number).expect("who is seated has a row");
         row[column.index()] = None;
@@ -61,18 +62,19 @@ impl Matrix {
         }
     }
 
-    /// Who has a cell.
+    /// The VCPU in a cell.
     pub fn at(&self, number: u32, column: PcpuId) -> Option<VcpuId> {
         self.rows.get(&number)?[column.index()]
     }
 
-    /// Who is in a row.
+    /// The VCPUs of a row.
     pub fn row(&self, number: u32) -> Vec<VcpuId> {
         self.rows.get(&number).into_iter().flatten().flatten().copied().collect()
     }
 }
 
-/// Columns for all of `gang` in the free cells of a row: first the pins, then those that can stay, then from the left.
+/// Columns for all VCPUs of `gang` in the free cells of a row: first pinned VCPUs, then those that can keep their column, then
+/// the others from the left.
 fn columns(row: &[Option<VcpuId>], gang: &[Seat]) -> Option<Vec<PcpuId>> {
     let mut free: Vec<bool> = row.iter().map(Option::is_none).collect();
     let mut columns = vec![None; gang.len()];

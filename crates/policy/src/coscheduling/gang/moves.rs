@@ -1,14 +1,14 @@
-//! The moves of gang scheduling: into and out of the matrix, the lines of the columns, and from slot to slot.
+//! The moves of gang scheduling: into and out of the matrix and the queues of the columns, and from slot to slot.
 //!
-//! Invariants: a VCPU that is awake either runs or stands in the line of its column, under the key of [`Vcpu::key`], which
-//! does not change meanwhile; one that sleeps does neither; `awake` counts those awake by row.
+//! Invariants: a VCPU that is awake either runs or is in the queue of its column, under the key of [`Vcpu::key`], which does
+//! not change meanwhile; one that sleeps does neither; `awake` counts the VCPUs that are awake, by row.
 
 use super::matrix::Seat;
 use super::{Domain, Gang, Name, Vcpu};
 use crate::coscheduling::flexible::{Class, Seen};
 use crate::{DomId, Orders, PcpuId, PolicyError, Standing, VcpuId};
 
-/// After all classes: who is set aside.
+/// The rank of VCPUs that are set aside: after all classes.
 const ASIDE: u8 = 3;
 
 impl Vcpu {
@@ -48,15 +48,15 @@ impl Vcpu {
 
 impl Gang {
     pub(super) fn vcpu(&self, id: VcpuId) -> &Vcpu {
-        self.vcpus[id.index()].as_ref().expect("only VCPUs that were added are talked about")
+        self.vcpus[id.index()].as_ref().expect("the host names only VCPUs that it added")
     }
 
     pub(super) fn vcpu_mut(&mut self, id: VcpuId) -> &mut Vcpu {
-        self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about")
+        self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added")
     }
 
     pub(super) fn dom(&self, dom: DomId) -> &Domain {
-        self.doms[dom.index()].as_ref().expect("only domains that were added are talked about")
+        self.doms[dom.index()].as_ref().expect("the host names only domains that it added")
     }
 
     fn seats(&self, gang: Name) -> Vec<Seat> {
@@ -95,7 +95,7 @@ impl Gang {
         Ok(())
     }
 
-    /// Seats `gang` anew, together with `vcpus`, which are in none.
+    /// Seats `gang` again, together with `vcpus`, which are in no gang.
     pub(super) fn join(&mut self, now_ns: u64, gang: Name, vcpus: &[VcpuId], orders: &mut Orders) {
         let mut seats = self.seats(gang);
         for seat in &seats {
@@ -140,7 +140,7 @@ impl Gang {
         self.count_asleep(old);
         *self.awake.entry(row).or_default() += 1;
         match runs_on {
-            // It goes over to the line of its new column when it is taken off the old one.
+            // It moves to the queue of its new column when it stops on the old PCPU.
             Some(pcpu) => orders.reschedule(pcpu),
             None => {
                 self.stand(id);
@@ -149,7 +149,7 @@ impl Gang {
         }
     }
 
-    /// One fewer is awake in `row`.
+    /// Counts one VCPU fewer that is awake in `row`.
     pub(super) fn count_asleep(&mut self, row: u32) {
         let left = self.awake.get_mut(&row).expect("somebody was awake there");
         *left -= 1;
@@ -158,16 +158,16 @@ impl Gang {
         }
     }
 
-    /// Puts `id`, which is awake and does not run, in line.
+    /// Puts `id`, which is awake and does not run, into its column's queue.
     pub(super) fn stand(&mut self, id: VcpuId) {
         let own = self.vcpu(id);
         let (column, key) = (own.column.index(), own.key());
         self.columns[column].line.insert(key, id);
     }
 
-    /// Takes `id` off its PCPU or out of its line.
+    /// Takes `id` off its PCPU or out of its queue.
     pub(super) fn leave(&mut self, id: VcpuId) {
-        let own = self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about");
+        let own = self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added");
         match own.runs_on.take() {
             Some(pcpu) => self.columns[pcpu.index()].running = None,
             None => {
@@ -176,19 +176,19 @@ impl Gang {
         }
     }
 
-    /// Who has the slot on `pcpu`, unless asleep or set aside.
+    /// The VCPU that has the slot on `pcpu`, unless it sleeps or is set aside.
     fn owner(&self, pcpu: PcpuId) -> Option<VcpuId> {
         let owner = self.matrix.at(self.row, pcpu)?;
         (self.vcpu(owner).awake && !self.vcpu(owner).is_aside()).then_some(owner)
     }
 
-    /// Who is to run on `pcpu`, where nobody runs: the owner of the slot, else the first in line.
+    /// The VCPU to run on `pcpu`, which runs none now: the owner of the slot, else the first in the queue.
     pub(super) fn choose(&self, pcpu: PcpuId) -> Option<VcpuId> {
         let owner = self.owner(pcpu).filter(|owner| self.vcpu(*owner).runs_on.is_none());
         owner.or(self.columns[pcpu.index()].line.first().map(|(_, id)| id))
     }
 
-    /// Asks for a decision where `id`, which has come to stand in line, is better than who runs.
+    /// Asks for a decision if `id`, which has just been queued, comes before the VCPU that runs.
     pub(super) fn ask_if_better(&self, id: VcpuId, orders: &mut Orders) {
         let pcpu = self.vcpu(id).column;
         let better = match self.columns[pcpu.index()].running {
@@ -205,7 +205,7 @@ impl Gang {
         }
     }
 
-    /// Books what `id` has run so far.
+    /// Charges `id` for the time it has run so far.
     pub(super) fn charge(&mut self, now_ns: u64, id: VcpuId) {
         let row = self.row;
         let own = self.vcpu_mut(id);
@@ -217,7 +217,7 @@ impl Gang {
         }
     }
 
-    /// Sets `id` aside, which counts as long as its class is one that is; tells whether that is so.
+    /// Sets `id` aside. This has an effect while its class is one that is set aside; returns whether it is.
     pub(super) fn set_aside(&mut self, id: VcpuId) -> bool {
         if self.bounds.is_none() {
             return false;
@@ -234,7 +234,7 @@ impl Gang {
         self.vcpu(id).is_aside()
     }
 
-    /// The contrary.
+    /// Ends the setting aside of `id`.
     pub(super) fn bring_back(&mut self, id: VcpuId, orders: &mut Orders) {
         if self.vcpu(id).aside {
             self.with_key(id, |own| own.aside = false);
@@ -244,7 +244,7 @@ impl Gang {
         }
     }
 
-    /// Changes what the place in line depends on.
+    /// Applies a change that may move the VCPU in its queue.
     fn with_key(&mut self, id: VcpuId, change: impl FnOnce(&mut Vcpu)) {
         let stands = self.vcpu(id).awake && self.vcpu(id).runs_on.is_none();
         if stands {
@@ -256,7 +256,7 @@ impl Gang {
         }
     }
 
-    /// The turn goes to the next row in which anybody is awake.
+    /// Gives the turn to the next row in which a VCPU is awake.
     pub(super) fn end_slot(&mut self, now_ns: u64) {
         for running in self.columns.iter().filter_map(|column| column.running).collect::<Vec<_>>() {
             self.charge(now_ns, running);
@@ -270,7 +270,7 @@ impl Gang {
         let next = self.awake.range(self.row + 1..).next().or(self.awake.first_key_value());
         self.row = next.map_or(self.row, |(row, _)| *row);
         for id in std::mem::take(&mut self.asides) {
-            // Who said that it waits stays aside; who has only yielded comes back.
+            // A VCPU whose waiting flag is set stays aside; one that has only yielded comes back.
             match self.vcpus[id.index()].as_ref() {
                 Some(own) if own.aside && own.waits => self.asides.push(id),
                 Some(_) => self.with_key(id, |own| own.aside = false),
@@ -279,7 +279,7 @@ impl Gang {
         }
     }
 
-    /// `id` has had a slot: after enough of them it is classed.
+    /// Counts a slot of `id`, and classifies it after enough of them.
     fn classify(&mut self, id: VcpuId) {
         let Some(bounds) = self.bounds else { return };
         let domain = self.dom(self.vcpu(id).dom);

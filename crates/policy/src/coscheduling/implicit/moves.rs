@@ -1,6 +1,6 @@
 //! The moves of implicit co-scheduling: between waiting and running, to the front, to another PCPU.
 //!
-//! Invariant: a VCPU that is awake either runs on its PCPU or waits in that one's queue and, unless pinned, among the free.
+//! Invariant: a VCPU that is awake either runs on its PCPU or waits in that PCPU's queue and, unless it is pinned, in `free` too.
 
 use super::queue::Place;
 use super::{Domain, Implicit, Vcpu};
@@ -8,15 +8,15 @@ use crate::{DomId, Orders, PcpuId, Pick, VcpuId};
 
 impl Implicit {
     pub(super) fn vcpu(&self, id: VcpuId) -> &Vcpu {
-        self.vcpus[id.index()].as_ref().expect("only VCPUs that were added are talked about")
+        self.vcpus[id.index()].as_ref().expect("the host names only VCPUs that it added")
     }
 
     pub(super) fn vcpu_mut(&mut self, id: VcpuId) -> &mut Vcpu {
-        self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about")
+        self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added")
     }
 
     pub(super) fn dom_mut(&mut self, dom: DomId) -> &mut Domain {
-        self.doms[dom.index()].as_mut().expect("only domains that were added are talked about")
+        self.doms[dom.index()].as_mut().expect("the host names only domains that it added")
     }
 
     pub(super) fn has_messages(&self, id: VcpuId) -> bool {
@@ -39,14 +39,14 @@ impl Implicit {
 
     /// `id` waits no longer.
     pub(super) fn stop_waiting(&mut self, id: VcpuId) {
-        let own = self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about");
+        let own = self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added");
         if let Some(place) = own.waits.take() {
             self.queues[own.home.index()].remove(place, own.since, id);
             self.free.remove(own.since, id);
         }
     }
 
-    /// Asks an idle PCPU to see to `id`, which has come to wait: its own, else another one. Tells whether there is one.
+    /// Asks an idle PCPU to run `id`, which has begun to wait: its own, else another one. Returns whether there is one.
     pub(super) fn offer(&mut self, id: VcpuId, orders: &mut Orders) -> bool {
         let own = self.vcpu(id);
         let (home, pinned) = (own.home, own.pinned);
@@ -68,14 +68,14 @@ impl Implicit {
         orders.reschedule(home);
     }
 
-    /// The first with messages on `pcpu` is boosted.
+    /// Boosts the first VCPU with messages on `pcpu`.
     pub(super) fn boost_first(&mut self, pcpu: PcpuId, orders: &mut Orders) {
         if let Some(id) = self.queues[pcpu.index()].first_with_messages() {
             self.boost(id, orders);
         }
     }
 
-    /// Charges who runs on `pcpu` and takes it off.
+    /// Charges the VCPU that runs on `pcpu` and takes it off.
     pub(super) fn take_off(&mut self, now_ns: u64, pcpu: PcpuId) -> Option<VcpuId> {
         let id = self.queues[pcpu.index()].running.take()?;
         let own = self.vcpu_mut(id);
@@ -83,7 +83,7 @@ impl Implicit {
         Some(id)
     }
 
-    /// Who is next on `pcpu`: the first there, else who waits longest elsewhere.
+    /// The VCPU to run next on `pcpu`: the first in its queue, else the one that has waited longest elsewhere.
     pub(super) fn next(&mut self, pcpu: PcpuId) -> Option<VcpuId> {
         let own = self.queues[pcpu.index()].first().map(|(_, id)| id);
         let id = own.or(self.free.first().map(|(_, id)| id))?;

@@ -1,7 +1,7 @@
-//! The queue of a PCPU: boosted ones, the last boost first; then the one that was preempted; then all others in turn.
+//! The queue of a PCPU: boosted VCPUs, the last boost first; then the one that was preempted; then all others in turn.
 //!
-//! Invariant: `with_messages` holds exactly those of `order` whose domain has messages, by the order in which they began to
-//! wait: who was preempted comes after all that wait already.
+//! Invariant: `with_messages` holds exactly the VCPUs of `order` whose domain has messages, in the order in which they began to
+//! wait: a preempted VCPU comes after all that waited already.
 
 use crate::VcpuId;
 use crate::queues::RunQueue;
@@ -61,7 +61,7 @@ impl Queue {
         self.with_messages.remove(since, vcpu);
     }
 
-    /// Whether the domain of `vcpu`, which waits since `since`, has messages.
+    /// Notes whether the domain of `vcpu`, which has waited since `since`, has messages.
     pub fn mark(&mut self, since: i64, vcpu: VcpuId, messages: bool) {
         if messages {
             self.with_messages.insert(since, vcpu);

@@ -1,15 +1,15 @@
-//! VCPUs that wait for one PCPU: in their own order, and, for rules that prefer some, in the order of the preference too.
+//! VCPUs that wait for one PCPU: in the line's own order, and also in the order of each preference of the rule.
 //!
-//! Invariant: all sets hold what they were given with; who leaves gives the same [`Spot`] back.
+//! Invariant: a VCPU is in all sets under the [`Spot`] with which it was inserted; the caller gives the same one to remove it.
 
 use crate::VcpuId;
 use crate::deadline::choice::{PREFERENCES, Rank, Rule};
 use crate::queues::RunQueue;
 
-/// The order of a line: what it goes by, then the order of arrival.
+/// The key of a line: the line's own criterion, then the order of arrival.
 pub(super) type Key = (u64, u64);
 
-/// Where a VCPU stands in a line; the smaller, the sooner.
+/// Where a VCPU is in a line; the least is first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spot {
     /// By the line's own order.
@@ -56,7 +56,7 @@ impl Line {
         self.order.first().map(|((key, _), vcpu)| (key, vcpu))
     }
 
-    /// Whom `rule` chooses, by the indexes: the first of the first preference that has one, else the first in order.
+    /// The VCPU that `rule` chooses, by the indexes: the first of the first preference that has one, else the first in order.
     pub fn choose(&self, now_ns: u64, rule: &dyn Rule) -> Option<VcpuId> {
         let heads = self.preferred.iter().enumerate();
         let mut heads = heads.filter_map(|(number, set)| Some((number, set.first()?)));
@@ -64,7 +64,7 @@ impl Line {
         preferred.map(|(_, (_, vcpu))| vcpu).or(self.first().map(|(_, vcpu)| vcpu))
     }
 
-    /// The same by looking at everybody, whose ranks `ranks` tells: the oracle of `choose`.
+    /// The same choice by a scan, with the ranks that `ranks` gives: the oracle of `choose`.
     pub fn scan(
         &self,
         now_ns: u64,

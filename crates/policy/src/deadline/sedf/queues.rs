@@ -26,7 +26,7 @@ impl Vcpu {
         }
     }
 
-    /// Nothing used and nothing lost.
+    /// Begins a period with nothing used and nothing lost.
     pub(super) fn begin(&mut self, now_ns: u64) {
         self.used_ns = 0;
         self.lost_ns = 0;
@@ -36,15 +36,15 @@ impl Vcpu {
 
 impl Sedf {
     pub(super) fn vcpu(&self, id: VcpuId) -> &Vcpu {
-        self.vcpus[id.index()].as_ref().expect("only VCPUs that were added are talked about")
+        self.vcpus[id.index()].as_ref().expect("the host names only VCPUs that it added")
     }
 
     pub(super) fn vcpu_mut(&mut self, id: VcpuId) -> &mut Vcpu {
-        self.vcpus[id.index()].as_mut().expect("only VCPUs that were added are talked about")
+        self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added")
     }
 
     pub(super) fn dom(&self, dom: DomId) -> &Domain {
-        self.doms[dom.index()].as_ref().expect("only domains that were added are talked about")
+        self.doms[dom.index()].as_ref().expect("the host names only domains that it added")
     }
 
     pub(super) fn share(&self, id: VcpuId) -> Share {
@@ -60,7 +60,7 @@ impl Sedf {
         self.vcpu(id).deadline_ns - self.share(id).period_ns
     }
 
-    /// Puts an awake VCPU that is nowhere where it belongs.
+    /// Puts an awake VCPU that is in no line into the line where it belongs.
     pub(super) fn enter(&mut self, now_ns: u64, id: VcpuId) {
         let share = self.share(id);
         let begins_ns = self.period_ns(id);
@@ -97,7 +97,7 @@ impl Sedf {
         }
     }
 
-    /// Takes a VCPU out of its lines, or off its PCPU, which is given, charged for what it has run.
+    /// Takes a VCPU out of its lines, or charges it and takes it off its PCPU, which is returned.
     pub(super) fn leave(&mut self, now_ns: u64, id: VcpuId) -> Option<PcpuId> {
         let begins_ns = self.vcpu(id).awake.then(|| self.period_ns(id));
         let runs = self.runs(id);
@@ -132,7 +132,7 @@ impl Sedf {
         Some(own.home)
     }
 
-    /// Those whose period has begun stand in the run line from now on.
+    /// Moves VCPUs whose period has begun to the run line.
     pub(super) fn begin_periods(&mut self, now_ns: u64, pcpu: PcpuId) {
         while let Some((at_ns, id)) = self.pcpus[pcpu.index()].waiting.first()
             && at_ns <= now_ns
@@ -143,7 +143,7 @@ impl Sedf {
         }
     }
 
-    /// Those whose deadline has passed lose the rest of that slice, and begin the period that this is.
+    /// VCPUs whose deadline has passed lose the rest of that slice, and enter the current period.
     pub(super) fn forfeit(&mut self, now_ns: u64, pcpu: PcpuId) {
         while let Some((deadline_ns, id)) = self.pcpus[pcpu.index()].lines[Place::Run as usize].first()
             && deadline_ns <= now_ns
@@ -157,7 +157,7 @@ impl Sedf {
         }
     }
 
-    /// Whom the rule chooses from the first line that is not empty, and how much was looked at for it.
+    /// The VCPU that the rule chooses from the first line that is not empty, and how many entries were read for it.
     pub(super) fn choose(&mut self, now_ns: u64, pcpu: PcpuId) -> (Option<VcpuId>, u32) {
         let own = &mut self.pcpus[pcpu.index()];
         if let Some((score_ns, _)) = own.lines[Place::Extra as usize].first() {
@@ -177,7 +177,7 @@ impl Sedf {
         (line.choose(now_ns, rule), 0)
     }
 
-    /// Takes a VCPU out of its lines to run, and tells for how long it may.
+    /// Takes a VCPU out of its lines to run, and returns for how long it may.
     pub(super) fn run(&mut self, now_ns: u64, id: VcpuId) -> u64 {
         let slice_ns = self.share(id).slice_ns;
         let quantum_ns = self.quantum_ns;
@@ -190,7 +190,7 @@ impl Sedf {
         if own.place == Place::Run { slice_ns - own.used_ns } else { quantum_ns }
     }
 
-    /// Asks for a decision where `id`, which has just come, may change it (as Xen's `should_switch`).
+    /// Asks for a decision if `id`, which has just entered a line, may change it (like Xen's `should_switch`).
     pub(super) fn ask_if_better(&self, id: VcpuId, orders: &mut Orders) {
         let own = self.vcpu(id);
         let pcpu = &self.pcpus[own.home.index()];
@@ -206,12 +206,12 @@ impl Sedf {
         }
     }
 
-    /// The page of `dom` has changed.
+    /// Ranks the VCPUs of `dom` again, because its page has changed.
     pub(super) fn rank_again(&mut self, dom: DomId) {
         if self.scans {
             return;
         }
-        let domain = self.doms[dom.index()].as_ref().expect("only domains that were added are talked about");
+        let domain = self.doms[dom.index()].as_ref().expect("the host names only domains that it added");
         for id in &domain.vcpus {
             let own = self.vcpus[id.index()].as_mut().expect("a domain's VCPUs are there as long as it is");
             let pcpu = &mut self.pcpus[own.home.index()];
@@ -228,7 +228,7 @@ impl Sedf {
         }
     }
 
-    /// DOM0 has got so many messages: every guest that runs may have sent them.
+    /// Credits every guest that runs with the new messages of DOM0, because each may have sent them.
     pub(super) fn credit_senders(&mut self, new: u32) {
         for running in self.pcpus.iter().filter_map(|pcpu| pcpu.running) {
             let dom = self.vcpus[running.index()].as_ref().expect("who runs is there").dom;
@@ -237,7 +237,7 @@ impl Sedf {
         }
     }
 
-    /// `id` does not run any more: what its domain sent meanwhile is what it is expected to send next.
+    /// `id` has stopped: what its domain sent while it ran is what it is expected to send next.
     pub(super) fn note_sent(&mut self, id: VcpuId) {
         let Some(dom) = self.vcpus[id.index()].as_ref().map(|vcpu| vcpu.dom) else { return };
         let page = &mut self.doms[dom.index()].as_mut().expect("a VCPU has a domain").page;
@@ -247,7 +247,7 @@ impl Sedf {
         }
     }
 
-    /// A new window: messages are counted from zero.
+    /// Begins a new window, in which received messages are counted from zero.
     pub(super) fn next_window(&mut self) {
         for dom in 0..self.doms.len() {
             if let Some(domain) = &mut self.doms[dom] {
@@ -272,7 +272,7 @@ impl Sedf {
     }
 }
 
-/// The greater the loss in proportion to the period, the less.
+/// A number that is the less, the greater the loss is in proportion to the period.
 fn inverse(lost_ns: u64, period_ns: u64) -> u64 {
     (u128::from(period_ns) * (1 << 20) / u128::from(lost_ns)) as u64
 }

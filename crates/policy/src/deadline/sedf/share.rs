@@ -11,16 +11,16 @@ const WHOLE: u64 = 1 << 40;
 /// What every VCPU of a domain gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Share {
-    /// Every so often.
+    /// The period.
     pub period_ns: u64,
-    /// So much in every period, for certain.
+    /// The time that is guaranteed in every period.
     pub slice_ns: u64,
-    /// And part of what is left over.
+    /// Whether it also takes extra time.
     pub extra: bool,
 }
 
 impl Share {
-    /// As Xen 4.1 sets up: DOM0 with three quarters of every 20 ms, guests with left-over time only.
+    /// The defaults of Xen 4.1: DOM0 has three quarters of every 20 ms, guests have extra time only.
     pub fn of_newcomer(privileged: bool) -> Self {
         match privileged {
             true => Self { period_ns: 20 * MILLISECOND, slice_ns: 15 * MILLISECOND, extra: true },
@@ -28,7 +28,7 @@ impl Share {
         }
     }
 
-    /// This share, with what `settings` change. A new period without a new slice keeps the part of the time that is promised.
+    /// This share with the changes of `settings`. A new period without a new slice keeps the promised part of the time.
     pub fn read(self, settings: &mut Settings, who: DomId) -> Result<Self, PolicyError> {
         let period_ns = settings.nanos("period", self.period_ns, 10_000, 10_000 * MILLISECOND)?;
         let same_part = u128::from(self.slice_ns) * u128::from(period_ns) / u128::from(self.period_ns);
@@ -46,7 +46,7 @@ impl Share {
     }
 }
 
-/// What PCPUs have promised.
+/// The promises of the PCPUs.
 #[derive(Clone, Debug)]
 pub(super) struct Loads(Vec<Load>);
 
@@ -73,7 +73,7 @@ impl Loads {
         Ok(homes)
     }
 
-    /// Where one more VCPU is best off; where none can promise it, the one that comes nearest.
+    /// The PCPU with fewest VCPUs among those that can promise `share`; if none can, the one that comes nearest.
     fn best(&self, share: Share) -> PcpuId {
         let by_need = |(number, load): (usize, &Load)| {
             let short_of = (load.parts + share.parts()).saturating_sub(WHOLE);

@@ -6,7 +6,7 @@
 use crate::settings::{Setting, Settings, bad};
 use crate::{DomId, PcpuId, PolicyError};
 
-/// How far virtual time advances with CPU time, unless a domain is set otherwise. Warps are given in time of such a domain.
+/// How far virtual time advances per unit of CPU time, unless a domain's setting differs. Warps are in CPU time at this rate.
 const COMMON_ADVANCE: u64 = 10;
 
 /// The settings of a domain.
@@ -25,7 +25,7 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// `mcu_advance` (10), `warp` (none), `warp_limit` (none) and, where that is set, `unwarp`; in place of `old` ones.
+    /// `mcu_advance` (10), `warp` (none), `warp_limit` (none) and, if that is set, `unwarp`; `old` has the defaults.
     pub(super) fn from_settings(dom: DomId, settings: &mut Settings, old: Self) -> Result<Self, PolicyError> {
         const MOST: u64 = 1_000_000_000_000;
         let terms = Self {
@@ -118,7 +118,7 @@ impl Vcpu {
         self.charged_ns = now_ns;
     }
 
-    /// It has run until now. Until when it rests from warping, if that begins here.
+    /// Charges it for running until now. If its warp limit is reached here, returns until when it is not warped.
     pub(super) fn charge(&mut self, now_ns: u64) -> Option<u64> {
         let ran_ns = now_ns - self.charged_ns;
         self.avt = self.avt_at(now_ns);
@@ -134,7 +134,7 @@ impl Vcpu {
         self.warped_ns = 0;
     }
 
-    /// Other terms, with a fresh go at warping.
+    /// Sets other terms, and ends a go at warping.
     pub(super) fn adjust(&mut self, terms: Terms) {
         self.terms = terms;
         self.rewarp();

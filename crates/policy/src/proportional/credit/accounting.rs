@@ -1,9 +1,9 @@
 //! The accounting of the credit scheduler: what ticks charge, and what every third tick hands out (`csched_acct` in Xen).
 //!
-//! Credits are kept in nanoseconds of CPU time; Xen's 100 credits are one tick of them. Active are the VCPUs that a tick has
-//! found running since their credits were last more than they may save; only they earn, and only their domains' weights count.
-//! A domain whose VCPUs could not use up its part leaves the rest to the domains after it in the list, and goes to the head of
-//! the list, so that in the next period it leaves it to all.
+//! Credits are kept in nanoseconds of CPU time; Xen's 100 credits are one tick of them. A VCPU becomes active
+//! when a tick finds it running, and inactive when it has more credits than it may save; only active VCPUs earn, and only their
+//! domains' weights count. A domain whose VCPUs cannot use up its part leaves the rest to the domains after it in the list. If a
+//! domain before it could have used more, it moves to the head of the list, so that in the next period it leaves the rest to all.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(super) const TICKS_PER_ACCOUNTING: u64 = 3;
 struct Part {
     /// To each active VCPU.
     each: i64,
-    /// Below minus this a VCPU is parked, where the domain has a cap.
+    /// If the domain has a cap, a VCPU that owes more than this is parked.
     park_below: Option<i64>,
 }
 
@@ -30,7 +30,7 @@ fn portion(amount: i64, part: i64, whole: i64) -> i64 {
 }
 
 impl Credit {
-    /// Goes through the ticks that are due. A tick that is due now comes before everything else that happens now.
+    /// Handles the ticks that are due. A tick that is due now comes before everything else that happens now.
     pub(super) fn advance(&mut self, now_ns: u64, orders: &mut Orders) {
         while let Some(at_ns) = self.tick_at_ns.filter(|at_ns| *at_ns <= now_ns) {
             self.tick(at_ns);
@@ -45,7 +45,7 @@ impl Credit {
         }
     }
 
-    /// Ticks go off while there is somebody to charge or to pay; they are aligned to multiples of the tick.
+    /// Keeps the ticks going while there is a VCPU to charge or to pay; they are at whole multiples of the tick.
     pub(super) fn keep_ticking(&mut self, now_ns: u64, orders: &mut Orders) {
         if self.tick_at_ns.is_none() {
             let next_ns = (now_ns / self.rules.tick_ns + 1) * self.rules.tick_ns;
@@ -54,7 +54,7 @@ impl Credit {
         }
     }
 
-    /// Charges whoever runs, and takes its boost (`csched_vcpu_acct`).
+    /// Charges the VCPUs that run, and ends their boost (`csched_vcpu_acct`).
     fn tick(&mut self, at_ns: u64) {
         for pcpu in 0..self.pcpus.len() {
             if let Some(id) = self.pcpus[pcpu].running
@@ -89,7 +89,7 @@ impl Credit {
         }
     }
 
-    /// Hands out one period's credits by weight, and finds everybody's class.
+    /// Hands out one period's credits by weight, and sets the class of every active VCPU.
     fn account(&mut self, orders: &mut Orders) {
         let parts = self.parts();
         let mut unparked = Vec::new();
@@ -121,7 +121,7 @@ impl Credit {
         }
     }
 
-    /// What each active domain gets, in the order of the list; and who goes to its head.
+    /// Computes what each active domain gets, in the order of the list, and moves domains to its head.
     fn parts(&mut self) -> Vec<(DomId, Part)> {
         let period_ns = (TICKS_PER_ACCOUNTING * self.rules.tick_ns) as i64;
         let debt_ns = (-self.balance_ns).max(0);
@@ -164,7 +164,7 @@ impl Credit {
         parts
     }
 
-    /// Gives an active VCPU its part. Whether it is no longer parked and wants to run.
+    /// Gives an active VCPU its part. Returns whether it was parked until now and wants to run.
     fn pay(&mut self, id: VcpuId, part: Part, orders: &mut Orders) -> bool {
         let most_ns = self.rules.most_credit_ns;
         let vcpu = self.vcpu(id);
@@ -190,7 +190,7 @@ impl Credit {
         unparks
     }
 
-    /// A VCPU stops to earn.
+    /// A VCPU stops earning credits.
     pub(super) fn deactivate(&mut self, id: VcpuId) {
         let vcpu = self.vcpu(id);
         vcpu.active = false;

@@ -1,7 +1,7 @@
 //! The run queues of the credit scheduler: one for each PCPU, ordered by class, first come first served within a class.
 //!
-//! Beside each queue stands the part of it that may be stolen (VCPUs without a pin), and over all queues, for each class, the
-//! PCPUs that have something of it to steal: a PCPU that looks for work asks these sets and walks no queue.
+//! VCPUs without a pin, which another PCPU may steal, are in a set of their own in each queue. For each class a set over all
+//! queues lists the PCPUs that have such a VCPU: a PCPU that looks for work reads these sets and walks no queue.
 //!
 //! Invariant: a PCPU is in the set of a class exactly while an unpinned VCPU of that class waits in its queue.
 
@@ -13,11 +13,11 @@ use crate::{PcpuId, VcpuId};
 /// Priority classes, best first (`CSCHED_PRI_TS_*` in Xen).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
-    /// Has woken with credits left and not yet been seen running by a tick.
+    /// Has woken while UNDER, and no tick has found it running since.
     Boost,
-    /// Has credits left.
+    /// Owes no credits.
     Under,
-    /// Has none left.
+    /// Owes credits.
     Over,
 }
 
@@ -110,7 +110,7 @@ impl Queues {
         entries.into_iter().map(|(_, vcpu)| vcpu).collect()
     }
 
-    /// The first neighbour of `pcpu`, going round, that `may` be stolen from and has something better than `than` to steal.
+    /// The first PCPU after `pcpu`, in a circle, that `may` be stolen from and has a VCPU of a better class than `than`.
     pub(super) fn neighbour(
         &self,
         pcpu: PcpuId,

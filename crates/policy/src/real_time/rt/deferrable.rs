@@ -1,8 +1,8 @@
-//! The deferrable server (Strosnider et al., 1995): what it does not use it keeps until the end of the period.
+//! The deferrable server (Strosnider et al., 1995): it keeps unused budget until the end of the period.
 
 use super::Rule;
 
-/// Keeps its budget while it has nothing to do; at the end of every period it has a full one again.
+/// Keeps its budget while it has nothing to do; at the end of every period the budget is full again.
 #[derive(Debug)]
 pub enum Deferrable {}
 

@@ -1,8 +1,8 @@
-//! The polling server (Sprunt et al., 1989): it looks for work when its period begins, and as long as there is some.
+//! The polling server (Sprunt et al., 1989): it looks for work when its period begins, and runs as long as there is some.
 
 use super::Rule;
 
-/// Loses its budget as soon as it has nothing to do; who wakes later waits for the next period.
+/// Loses its budget as soon as it has nothing to do; if it wakes later, it waits for the next period.
 #[derive(Debug)]
 pub enum Polling {}
 

@@ -20,7 +20,7 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// `priority` (1), `budget` (4 ms) and `period` (10 ms), in place of `old` ones.
+    /// `priority` (1), `budget` (4 ms) and `period` (10 ms), `old` has the defaults.
     pub(super) fn from_settings(dom: DomId, settings: &mut Settings, old: Self) -> Result<Self, PolicyError> {
         const LEAST_NS: u64 = 10_000;
         const MOST_NS: u64 = 3_600_000 * MILLISECOND;
@@ -48,7 +48,7 @@ pub(super) struct Server {
     pub left_ns: u64,
     /// The PCPU that it holds, working or idling.
     pub holds: Option<PcpuId>,
-    /// Its number in the order of those who came to compete.
+    /// Its number in the order in which servers began to compete.
     pub arrival: u64,
     charged_ns: u64,
     stretch_from_ns: u64,
@@ -72,7 +72,7 @@ impl Server {
         }
     }
 
-    /// It holds `pcpu` from now on; `goes_on` if it has done so until now.
+    /// It holds `pcpu` from now on; `goes_on` says whether it did so until now.
     pub(super) fn starts(&mut self, pcpu: PcpuId, now_ns: u64, goes_on: bool) {
         (self.home, self.holds, self.charged_ns) = (pcpu, Some(pcpu), now_ns);
         if !goes_on {
@@ -88,13 +88,13 @@ impl Server {
         self.stretch_ns += ran_ns;
     }
 
-    /// When and how much of the stretch that ends here is to be given back.
+    /// Ends a stretch; returns when and how much of it is to be replenished.
     pub(super) fn ends_stretch(&mut self) -> Option<(u64, u64)> {
         let amount_ns = std::mem::take(&mut self.stretch_ns);
         (amount_ns > 0).then_some((self.stretch_from_ns + self.terms.period_ns, amount_ns))
     }
 
-    /// Other terms. What is left changes by as much as the budget.
+    /// Sets other terms. What is left changes by as much as the budget.
     pub(super) fn adjust(&mut self, terms: Terms) {
         self.left_ns = (self.left_ns + terms.budget_ns).saturating_sub(self.terms.budget_ns);
         self.terms = terms;

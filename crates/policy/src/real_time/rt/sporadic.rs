@@ -1,10 +1,10 @@
-//! The sporadic server (Sprunt et al., 1989): what it used comes back one period after it began to use it.
+//! The sporadic server (Sprunt et al., 1989): budget is replenished one period after the server began to use it.
 
 use super::Rule;
 
-/// Has no periods of its own. Every stretch that it runs without a break is given back, as much as it used, one period after
-/// the stretch began. So it never has more than its budget within any span of one period. (With one replenishment for several
-/// stretches, as POSIX has it, it could: Stanovich et al., 2010.)
+/// Has no periods of its own. The budget that a stretch of running without a break used is replenished one period after the
+/// stretch began. So it never has more than its budget within any span of one period. (If several stretches shared one
+/// replenishment, as in POSIX, it could have more: Stanovich et al., 2010.)
 #[derive(Debug)]
 pub enum Sporadic {}
 

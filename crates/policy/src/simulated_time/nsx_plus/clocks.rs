@@ -1,9 +1,9 @@
 //! The virtual clocks of the guests' VCPUs that are awake, and the least of them: simulated time.
 //!
-//! A clock that stands is kept as what it shows. One that runs, runs as fast as the host's, so that what it is ahead of that
-//! (`offset`) does not change, and the order of all that run neither.
+//! A clock that stands is stored as its LVT. A running clock advances as fast as the host's, so that its distance from that
+//! clock (`offset`) does not change, nor does the order of the running clocks.
 //!
-//! Invariant: simulated time never falls. While nobody is awake it stands.
+//! Invariant: simulated time never falls. While no VCPU is awake it stands.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ impl Clocks {
         self.running.insert((offset_ns, vcpu));
     }
 
-    /// `vcpu` is neither to stand at `lvt_ns` nor to run with `offset_ns` any more.
+    /// Removes the clock of `vcpu`, which stands at `lvt_ns` or runs with `offset_ns`.
     pub(super) fn leave(&mut self, vcpu: VcpuId, lvt_ns: i64, offset_ns: i64) {
         self.standing.remove(&(lvt_ns, vcpu));
         self.running.remove(&(offset_ns, vcpu));

@@ -1,13 +1,13 @@
 //! The share of a period that every VCPU is guaranteed, and when it falls due.
 //!
 //! Let `part` be `percent` of the period. A VCPU that is awake all through a period gets at least `share` of it, which is
-//! `part` divided by the number of VCPUs per PCPU at its begin (at least one, and at least as many as are pinned to any one
-//! PCPU). Who has less when only `part + share` is left of the period is *due*: the due run before all others, pinned ones
-//! before others on their own PCPU, each until it has its share.
+//! `part` divided by the number of VCPUs per PCPU when the period begins (at least one, and at least as many as are pinned to any
+//! one PCPU). A VCPU that has less when only `part + share` of the period is left is *due*: due VCPUs run before all others, those
+//! pinned before others on their PCPU, each until it has its share.
 //!
-//! Why that is in time: those who are pinned to a PCPU have it for themselves, and need at most `part`. When any other due
-//! VCPU waits, all PCPUs run due ones; these need at most `part` on every PCPU together. So it waits at most for `part`, and
-//! then needs its `share`. No order among the due is better or worse for the bound.
+//! Why that is in time: the due VCPUs pinned to a PCPU have it to themselves, and together need at most `part`. While any other due
+//! VCPU waits, all PCPUs run due ones, which in total need at most `part` on every PCPU. So it waits for at most `part`, and
+//! then needs its `share`. The bound holds for every order among the due.
 
 /// What all VCPUs may claim in a period.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +29,8 @@ impl Shares {
         self.period_ns * self.percent / 100
     }
 
-    /// A period begins with so many VCPUs awake, of which so many at most are pinned to one PCPU. How long after its begin
-    /// shares fall due.
+    /// Begins a period with `awake` VCPUs awake, of which at most `pinned` are pinned to any one PCPU. Returns how long after its
+    /// beginning shares fall due.
     pub(super) fn begin(&mut self, pcpus: u64, awake: u64, pinned: u64) -> u64 {
         let part_ns = self.part_ns();
         let fair = if awake > pcpus { part_ns * pcpus / awake } else { part_ns };
@@ -39,13 +39,13 @@ impl Shares {
     }
 }
 
-/// What a VCPU has had of the period.
+/// The CPU time that a VCPU has got in the period, and whether it is due.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Account {
     pub(super) got_ns: u64,
-    /// Awake since the period began.
+    /// Whether it has been awake since the period began.
     entitled: bool,
-    /// Runs before all who are not due, until it has its share.
+    /// Whether it runs before all that are not due, until it has its share.
     pub(super) due: bool,
 }
 
@@ -64,7 +64,7 @@ impl Account {
         self.due &= self.got_ns < share_ns;
     }
 
-    /// Who sleeps wants no share.
+    /// A VCPU that sleeps has no claim to a share.
     pub(super) fn sleep(&mut self) {
         self.entitled = false;
         self.due = false;

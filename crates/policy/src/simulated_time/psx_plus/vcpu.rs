@@ -1,12 +1,12 @@
-//! What PSX+ knows of a VCPU, and where that puts it in the order of all.
+//! The state of a VCPU under PSX+, and its key in the run queue.
 //!
-//! Invariant: the key depends on nothing but what is here, so whoever changes any of it has the run queue put right.
+//! Invariant: the key depends on nothing but this state, so code that changes any of it must update the run queue.
 
 use super::shares::Account;
 use crate::queues::Place;
 use crate::{DomId, NewDomain, PcpuId};
 
-/// A class, the first first, and the order in it.
+/// A class, the least first, and the order within it.
 pub(super) type Key = (u8, u64);
 
 pub(super) const DUE: u8 = 0;
@@ -14,10 +14,10 @@ pub(super) const DOM0: u8 = 1;
 pub(super) const FEDERATE: u8 = 2;
 pub(super) const OTHERS: u8 = 3;
 
-/// How fast the LVT of a VCPU rises with the CPU time that it gets, to tell where it is between two reports.
+/// How fast the LVT of a VCPU rises with the CPU time that it gets, to estimate it between two reports.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// CPU time since the LVT has changed, without what it is known to have waited.
+    /// CPU time since the LVT last changed, without time in which it was known to wait.
     lap_ns: u64,
     /// The last rise.
     step: u64,
@@ -27,24 +27,24 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// As long as nothing is known.
+    /// Nothing is known of the pace.
     const UNKNOWN: Self = Self { lap_ns: 0, step: 0, rises: 0, took_ns: 1 };
 
     fn report(&mut self, before: u64, lvt: u64) {
-        // Two reports in no time say nothing of the pace.
+        // Two reports without CPU time between them say nothing about the pace.
         if lvt == before || self.lap_ns == 0 {
             return;
         }
         self.took_ns = self.took_ns / 2 + std::mem::take(&mut self.lap_ns);
         self.rises /= 2;
-        // After a rollback it takes as long to come back as it took to get there: nothing is known of the next step.
+        // After a rollback the step is 0: it takes as long to come back as it took to get there, and the next rise is unknown.
         self.step = lvt.saturating_sub(before);
         self.rises = self.rises.saturating_add(self.step);
     }
 
-    /// Where a VCPU is now that has reported `lvt`: on its way to where the next report will be if that is as far as the last
-    /// was. One that is overdue goes on as real time does, which is slow in most models: so all that are overdue advance
-    /// abreast, and slowly fall behind those of which more is known.
+    /// The estimated LVT of a VCPU that last reported `lvt`: it rises at its pace until it has risen by the last step. If no report
+    /// has come by then, the estimate is that step plus one nanosecond for each nanosecond of CPU time since the last change. That is
+    /// slow in most models: so all overdue VCPUs advance side by side, and more slowly than those whose pace is known.
     fn expected(&self, lvt: u64) -> u64 {
         let rise = u128::from(self.lap_ns) * u128::from(self.rises) / u128::from(self.took_ns);
         let rise = match u64::try_from(rise) {
@@ -63,14 +63,14 @@ pub(super) struct Vcpu {
     pub(super) awake: bool,
     pub(super) yielded: bool,
     pub(super) simulates: bool,
-    /// How much longer it may run before it has to have said whether it simulates; none once it has.
+    /// How much longer it may run as a federate without saying whether it simulates; 0 once it has said so.
     pub(super) grace_ns: u64,
     pub(super) waits: bool,
     /// Its waiting flag, if it uses it.
     pub(super) flag: Option<bool>,
     pub(super) lvt: u64,
     pub(super) highest_lvt: u64,
-    /// How long it has run since it has last made progress.
+    /// How long it has run since it last made progress.
     pub(super) stalled_ns: u64,
     pub(super) ran_until_ns: u64,
     pub(super) pace: Pace,
@@ -102,7 +102,7 @@ impl Vcpu {
         Place::of(self.pin)
     }
 
-    /// Where it comes in the queue.
+    /// Its key in the queue.
     pub(super) fn key(&self) -> Key {
         match self {
             own if own.account.due => (DUE, u64::from(own.pin.is_none())),
@@ -114,13 +114,13 @@ impl Vcpu {
         }
     }
 
-    /// The same while it runs: within a slice, no other of the last class goes before it.
+    /// Its key while it runs: within a slice, no other of the last class comes before it.
     pub(super) fn standing(&self) -> Key {
         let (class, order) = self.key();
         (class, if class == OTHERS { 0 } else { order })
     }
 
-    /// It has run for `ran_ns`, until `now_ns`.
+    /// Charges it for `ran_ns`, until `now_ns`.
     pub(super) fn charge(&mut self, ran_ns: u64, now_ns: u64) {
         self.stalled_ns += ran_ns;
         self.grace_ns = self.grace_ns.saturating_sub(ran_ns);
@@ -130,7 +130,7 @@ impl Vcpu {
         }
     }
 
-    /// Its LVT is `lvt` from now on.
+    /// Notes a report of its LVT.
     pub(super) fn report(&mut self, lvt: u64) {
         self.pace.report(self.lvt, lvt);
         self.lvt = lvt;
@@ -145,7 +145,7 @@ impl Vcpu {
         (self.waits, self.highest_lvt) = (true, 0);
     }
 
-    /// Whether it simulates. What it did in a simulation before says nothing of the next one, which begins where it likes.
+    /// Notes whether it simulates. A new simulation may begin at any LVT, so what is known from an earlier one is dropped.
     pub(super) fn mode(&mut self, simulates: bool) {
         if simulates && !self.simulates {
             (self.lvt, self.highest_lvt, self.pace, self.flag) = (0, 0, Pace::UNKNOWN, None);
