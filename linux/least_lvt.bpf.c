@@ -1,28 +1,28 @@
 /*
  * Least local virtual time first: the tasks of a simulation that are furthest behind in simulated time run first.
  *
- * The tasks of the paced command have the policy SCHED_EXT; everything else stays in the fair class, which outranks this
- * one. What a task publishes it finds in the LVT page (crates/lvt), which is a map of this program. All CPUs share four
- * queues, and a free CPU takes the first task that it finds in
+ * The tasks of the paced command have the policy SCHED_EXT; everything else stays in the fair class, which comes before
+ * this one. The policy reads what a task publishes in the LVT page (crates/lvt), which is a map of this program. All CPUs share
+ * four queues, and a free CPU takes the first task that it finds in
  *
- *   OVERDUE    tasks that have waited too long, first come, first served: no task starves, whatever the page says
- *   ORDINARY   tasks that publish nothing, by the CPU time that they have had; a share according to their number. A turn that is
+ *   OVERDUE    tasks that have waited too long, first come, first served: no task starves, whatever the page contains
+ *   ORDINARY   tasks that publish nothing, by the CPU time that they have had; their share is according to their number. A turn that is
  *              given away by a yield counts as used up.
- *   LEAST      tasks by their LVT: the heart of the policy. Equals in the order of their arrival.
- *   WAITING    tasks that yielded or say that they wait, first come, first served. Every sixteenth turn, and else last.
+ *   LEAST      tasks by their LVT: the main part of the policy. Equals in the order of their arrival.
+ *   WAITING    tasks that yielded or say that they wait, first come, first served. It is first every sixteenth turn, otherwise last.
  *
- * A task waits if it yields, or says that it waits, while its LVT has not changed in this slice and no message was passed; and if it
- * does both, whatever has changed. Who says so is the task, or a library that is preloaded (crates/pace/shim) and yields whenever
- * it waits. Such a library's word is enough to be paced: a task without an LVT has that of the least.
- * A task that yields where it waits needs its turn for one look only, and may have been let go since the last: where it is not
+ * A task waits if it yields, or says that it waits, while its LVT has not changed in this slice and no message was passed. If it does
+ * both, it waits whatever has changed. The task itself says so, or a preloaded library (crates/pace/shim) that yields whenever it
+ * waits. With such a library a task is paced even if it publishes no LVT: then it has that of the least.
+ * A task that yields when it waits needs its turn for one poll only, and its wait may be over since the last one: if it is not
  * ahead of the first of LEAST, it has every other turn.
  *
- * A task is asked again after every slice. Slices are shorter than the kernel's tick, so a timer ends them. The same timer
- * looks for new slots, and for tasks that have waited too long (tick.bpf.h). That is earlier where those that were taken for
- * their LVT do not get on: for longer than twice their usual event they have not advanced (state.bpf.h).
+ * A task is judged again after every slice. Slices are shorter than the kernel's tick, so a timer ends them. The same timer
+ * looks for new slots, and for tasks that have waited too long (tick.bpf.h). The limit is shorter if the tasks that were taken for
+ * their LVT are stuck, that is, have not advanced for longer than twice their usual event (state.bpf.h).
  *
- * Invariants: a slot counts only while its thread id and start time are those of the task, so any bytes may stand in the
- * page; a task without a context or a slot is ordinary. A task that has yielded runs again only after its equals. No lock is held
+ * Invariants: a slot counts only while its thread id and start time are those of the task, so the page may contain any
+ * bytes; a task without a context or a slot is ordinary. A task that has yielded runs again only after its equals. No lock is held
  * by this program.
  *
  * After PSX, a scheduler for parallel simulations in Xen, and sched_ext's scx_simple.
@@ -31,8 +31,8 @@
 #include "tick.bpf.h"
 
 /*
- * An idle CPU is chosen, but the task goes through the queues even so: put into that CPU's own queue it would be stranded if a
- * task of the fair class came first.
+ * Chooses an idle CPU, but the task still goes through the shared queues: in that CPU's own queue it would be stranded if a task of
+ * the fair class came first.
  */
 SEC("struct_ops/paceline_select_cpu")
 s32 paceline_select_cpu(u64 *ctx)
@@ -73,7 +73,7 @@ void paceline_enqueue(u64 *ctx)
 		return;
 	}
 	if (!pace->queue || (enq_flags & SCX_ENQ_WAKEUP)) {
-		/* A task that has slept has neither polled nor been stuck, and was woken for a reason. */
+		/* A task that has slept neither polls nor is stuck, and it was woken for a reason. */
 		pace->stuck_ns = 0;
 		pace->yielded = 0;
 		pace->advanced = 1;
@@ -114,7 +114,7 @@ static u64 least_key(void)
 	return key;
 }
 
-/* Whether the task that has waited longest yields where it waits, and has an LVT of at most `lvt`. */
+/* Whether the task that has waited longest yields when it waits, and has an LVT of at most `lvt`. */
 static bool polls_behind(u64 lvt)
 {
 	struct bpf_iter_scx_dsq it;
@@ -131,7 +131,7 @@ static bool polls_behind(u64 lvt)
 	return polls;
 }
 
-/* Whether it is the turn of ordinary tasks: they have as many turns as there are of them among all. */
+/* Whether it is the turn of ordinary tasks: their part of the turns is their part of all tasks. */
 static bool ordinary_turn(struct cpu *cpu)
 {
 	s32 ordinary = scx_bpf_dsq_nr_queued(ORDINARY), others;
@@ -171,7 +171,7 @@ void paceline_dispatch(u64 *ctx)
 			keeps = pace->queue == LEAST && pace->key < least_key();
 		}
 	}
-	/* Better on a CPU whose own task does not hold all others up. */
+	/* Preferably on a CPU whose own task does not delay all others. */
 	if ((!keeps || cpu->stuck || turn % GRANT_TURNS == 0) && take(OVERDUE, &told.grants))
 		return;
 	if (ordinary_turn(cpu) && take(ORDINARY, &told.ordinary))
@@ -231,7 +231,7 @@ bool paceline_yield(u64 *ctx)
 	return false;
 }
 
-/* A task of another class takes the CPU: what was to run there goes back into the queues, for any CPU. */
+/* A task of another class takes the CPU: tasks in its own queue go back into the shared queues, for any CPU. */
 SEC("struct_ops/paceline_cpu_release")
 void paceline_cpu_release(u64 *ctx)
 {

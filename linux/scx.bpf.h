@@ -1,9 +1,9 @@
 /*
- * What the policy uses of the kernel, written by hand: types, helpers and functions of the extensible scheduling class
- * (sched_ext), Linux 6.16 and later. No generated vmlinux.h and no libbpf header is needed.
+ * The parts of the kernel's interface that the policy uses, written by hand: types, helpers and functions of the extensible
+ * scheduling class (sched_ext), Linux 6.16 and later. No generated vmlinux.h and no libbpf header is needed.
  *
- * Only the members that are used are declared; where they lie is found out when the policy is loaded (CO-RE), so their order
- * here means nothing. Functions of the kernel are weak: the loader reports one that is missing.
+ * Only the members that are used are declared; their offsets are found when the policy is loaded (CO-RE), so their order
+ * here does not matter. Functions of the kernel are weak: the loader reports one that is missing.
  */
 #ifndef PACELINE_SCX_BPF_H
 #define PACELINE_SCX_BPF_H

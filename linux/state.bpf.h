@@ -1,8 +1,8 @@
 /*
- * What the policy knows: of the page, of each task, of each CPU; and how a task is judged by it. Included by least_lvt.bpf.c, whose
- * head tells the whole.
+ * The policy's state of the page, of each task and of each CPU, and how a task is judged by it. Included by least_lvt.bpf.c, whose
+ * head describes the policy.
  *
- * Invariant: a slot counts only while its thread id and start time are those of the task, so any bytes may stand in the page.
+ * Invariant: a slot counts only while its thread id and start time are those of the task, so the page may contain any bytes.
  */
 #ifndef PACELINE_STATE_BPF_H
 #define PACELINE_STATE_BPF_H
@@ -29,7 +29,7 @@ enum queue { LEAST = 1, WAITING, ORDINARY, OVERDUE };
 #define PROBE_TURNS 16
 #define POLL_TURNS 2
 #define GRANT_TURNS 4
-#define STUCK_AT_FIRST 20   /* patience in settings.stuck_ns, before anything is known of the task */
+#define STUCK_AT_FIRST 20   /* patience in settings.stuck_ns, while nothing is known of the task */
 #define STUCK_MAX 50
 
 struct slot {
@@ -45,12 +45,12 @@ struct slot {
 
 /* What is known of a task. */
 struct pace {
-	u32 slot;         /* its slot, 0: none */
+	u32 slot;         /* its slot; 0: none */
 	u32 queue;        /* where it belongs, as judged last; 0: not judged yet */
-	u64 key;          /* by what it is ordered there */
+	u64 key;          /* its key in that queue */
 	u64 start_time;   /* as in the page */
 	u64 lvt_ns;       /* when it was judged last */
-	u64 messages;     /* likewise */
+	u64 messages;     /* the messages it had passed then */
 	u64 stuck_ns;     /* CPU time since its LVT changed, or a message was passed */
 	u64 event_ns;     /* usual CPU time from one change to the next */
 	u64 patience_ns;  /* CPU time without a change after which it is stuck */
@@ -59,14 +59,14 @@ struct pace {
 	u64 vtime_ns;     /* weighted CPU time while it was ordinary */
 	u32 advanced;     /* whether its LVT has changed in this slice, or a message was passed */
 	u32 yielded;      /* whether it has yielded in this slice */
-	u32 publishes;    /* whether the key is an LVT of its own */
-	u32 polls;        /* whether it yields where it waits: its turn is short */
+	u32 publishes;    /* whether the key is its own LVT */
+	u32 polls;        /* whether it yields when it waits: its turn is short */
 };
 
 /* Which task of ours a CPU runs. */
 struct cpu {
 	u64 since_ns;     /* of this slice; 0: none of ours */
-	u64 lvt_ns;       /* of its task; NOT_LEAST: it is here for another reason than its LVT */
+	u64 lvt_ns;       /* of its task; NOT_LEAST: it was taken for another reason than its LVT */
 	u64 turns;        /* how often it has looked for a task */
 	u64 ordinary_in;  /* turns until an ordinary task has its own */
 	u64 stuck;        /* whether its task, taken for its LVT, has not changed that for long */
@@ -109,10 +109,10 @@ struct told told SEC(".bss.told");
 static struct cpu cpus[CPUS_MAX];
 static u64 resolved[SLOTS_MAX]; /* thread id and start time of the task that was last found for a slot */
 static u32 nr_cpus;
-static u32 scanned;             /* slots, cyclically */
+static u32 scanned;             /* number of slots scanned; wraps around */
 static u32 ticks;
-u32 active;                     /* not static: the compiler would make a bool of it, which its size in the BTF contradicts */
-static u64 ordinary_vtime_ns;   /* about the least of all ordinary tasks */
+u32 active;                     /* not static: the compiler would make it a bool, which contradicts its size in the BTF */
+static u64 ordinary_vtime_ns;   /* approximately the least of all ordinary tasks */
 static u64 least_lvt_ns;        /* of the tasks that publish and do not wait, some slices ago at most; 0 before the first */
 
 static __always_inline void count(u64 *counter)
@@ -149,7 +149,7 @@ static __always_inline struct slot *slot_of(const struct task_struct *p, const s
 	return (READ_ONCE(slot->flags) & SIMULATION) || (READ_ONCE(slot->library) & LIBRARY_YIELDS) ? slot : NULL;
 }
 
-/* An event has taken `took_ns`: what is thought usual goes up at once and down slowly. */
+/* Notes that an event has taken `took_ns`: the estimate of the usual time rises at once and falls slowly. */
 static __always_inline void learn(struct pace *pace, u64 took_ns)
 {
 	u64 patience_ns;
@@ -178,7 +178,7 @@ static __always_inline u64 count_time(struct pace *pace)
 	return ran_ns;
 }
 
-/* A task that nothing is known of pays for its CPU time, and for a turn that it gives away: others are to have it. */
+/* Charges an ordinary task for its CPU time, and for a turn that it gives away, so that others get it. */
 static __always_inline void judge_ordinary(struct task_struct *p, struct pace *pace, u64 ran_ns)
 {
 	if (pace->yielded && ran_ns < settings.slice_ns)
@@ -189,7 +189,7 @@ static __always_inline void judge_ordinary(struct task_struct *p, struct pace *p
 	pace->queue = ORDINARY;
 }
 
-/* Counts the time since the task was judged last, and says where it belongs now. */
+/* Counts the time since the task was judged last, and decides in which queue it belongs now. */
 static void judge(struct task_struct *p, struct pace *pace)
 {
 	const struct slot *slot = slot_of(p, pace);
@@ -221,7 +221,7 @@ static void judge(struct task_struct *p, struct pace *pace)
 	if (lvt > LVT_MAX) {
 		queue = WAITING;
 	} else if ((pace->yielded && says_waiting) || (!pace->advanced && (pace->yielded || says_waiting))) {
-		/* Who yields and says that it waits does so now, whatever it has done before in this slice. */
+		/* A task that yields and says that it waits does wait now, whatever it did before in this slice. */
 		queue = WAITING;
 		if (pace->queue != WAITING)
 			count(&told.waiting);
@@ -231,7 +231,7 @@ static void judge(struct task_struct *p, struct pace *pace)
 	pace->queue = queue;
 }
 
-/* A slice begins. */
+/* Begins a slice. */
 static void begin_slice(struct pace *pace, struct cpu *cpu)
 {
 	u64 now = bpf_ktime_get_ns();

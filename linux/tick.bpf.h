@@ -1,24 +1,24 @@
 /*
- * What the timer does once a slice: ends slices, finds the tasks of new slots, and lets tasks that have waited too long be taken
- * first. Included by least_lvt.bpf.c, whose head describes the policy.
+ * The work of the timer, once per slice: it ends slices, finds the tasks of new slots, and moves tasks that have waited too long
+ * to the first queue. Included by least_lvt.bpf.c, whose head describes the policy.
  *
- * Invariant: it runs in an interrupt, and holds no queue for longer than a look at its tasks takes.
+ * Invariant: it runs in an interrupt, and holds no queue for longer than it takes to go through its tasks.
  */
 #ifndef PACELINE_TICK_BPF_H
 #define PACELINE_TICK_BPF_H
 
 #include "state.bpf.h"
 
-/* What a look at all CPUs finds. */
+/* The result of a look at all CPUs. */
 struct look {
 	u64 now;
-	u64 stuck;        /* whether a CPU has a task, taken for its LVT, that does not get on */
-	u64 getting_on;   /* whether one has another task of ours */
-	u64 stranded_ns;  /* for how long a task lies in a CPU's own queue at most */
-	u64 least_ns;     /* of the LVTs that running tasks were taken for; NOT_LEAST: none */
+	u64 stuck;        /* whether a CPU has a task, taken for its LVT, that makes no progress */
+	u64 getting_on;   /* whether a CPU has another task of ours */
+	u64 stranded_ns;  /* longest time of a task in a CPU's own queue */
+	u64 least_ns;     /* of the LVTs for which running tasks were taken; NOT_LEAST: none */
 };
 
-/* Ends the slice of a CPU whose task has had it; wakes a CPU that has gone to sleep while a task waits. */
+/* Ends the slice of a CPU whose task has used it up; wakes a CPU that has gone to sleep while a task waits. */
 static long end_slice(u32 index, struct look *look)
 {
 	struct cpu *cpu = cpu_of(index);
@@ -35,7 +35,7 @@ static long end_slice(u32 index, struct look *look)
 		return 0;
 	}
 	cpu->stranded_ns = 0;
-	/* Not counted: the verifier would follow every number. */
+	/* Flags and not counts: the verifier would follow every value of a count. */
 	look->stuck |= cpu->stuck;
 	look->getting_on |= !cpu->stuck;
 	if (cpu->publishes && cpu->lvt_ns < look->least_ns)
@@ -47,7 +47,7 @@ static long end_slice(u32 index, struct look *look)
 	return 0;
 }
 
-/* Looks whether the next slot has got an owner, and tells the owner's context. */
+/* Checks whether the next slot has a new owner, and notes the slot in the owner's context. */
 static long look_at_slot(u32 turn, void *nothing)
 {
 	u32 index = scanned++ % settings.slots + 1;
@@ -75,7 +75,7 @@ static long look_at_slot(u32 turn, void *nothing)
 }
 
 /*
- * Moves tasks that have waited for longer than `wait_ns` to where they are taken first. Not static, so that the kernel verifies
+ * Moves tasks that have waited for longer than `wait_ns` to the queue that is served first. Not static, so that the kernel verifies
  * it on its own and not once for each path that leads to it.
  */
 __noinline int rescue(u64 queue, u64 now, u64 wait_ns)
@@ -121,8 +121,8 @@ __noinline u64 least_queued(u64 least_ns)
 }
 
 /*
- * How long a task may wait. All waiting tasks together are promised a tenth of the machine. Where a task that was taken for
- * its LVT does not get on, it may be at work on a long event, or may poll for what another task has to do first; nobody knows
+ * How long a task may wait. All waiting tasks together are guaranteed a tenth of the machine. If a task that was taken for its LVT
+ * makes no progress, it may work on a long event, or may poll for what another task has to do first; the policy cannot know
  * which, so the others together get half of the machine.
  */
 __noinline u64 patience(u32 stuck)

@@ -1,9 +1,9 @@
-//! Compiles what is written in C.
+//! Compiles the crate's C sources.
 //!
-//! The shim for MPI programs (`shim`) needs a C compiler for the system that MPI programs run on; which one may be said in the
-//! environment variable `PACELINE_MPI_CC`, usually it is `cc`. Without one the crate is built without the shim: the file that it
-//! embeds is empty. The policy for the kernel's extensible scheduling class, where the feature `sched-ext` asks for it, needs a
-//! clang that knows the target "bpf"; which one may be said in the environment variable `CLANG`.
+//! The shim for MPI programs (`shim`) needs a C compiler for the system on which MPI programs run: the one that the environment
+//! variable `PACELINE_MPI_CC` names, or else `cc`. Without one the crate is built without the shim: the file that it embeds is
+//! empty. The policy for the kernel's extensible scheduling class is compiled with the feature `sched-ext`. It needs a clang with
+//! the target "bpf": the one that the environment variable `CLANG` names, or else `clang`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,7 +14,7 @@ fn main() {
     compile_policy();
 }
 
-/// Leaves `libpaceline_mpi.so` in `OUT_DIR`, an empty file where it cannot be compiled.
+/// Writes `libpaceline_mpi.so` to `OUT_DIR`, or an empty file if it cannot be compiled.
 fn compile_shim() {
     println!("cargo:rerun-if-changed=shim");
     println!("cargo:rerun-if-changed=../lvt/include");
@@ -22,7 +22,7 @@ fn compile_shim() {
     let library = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("libpaceline_mpi.so");
     let target = |what| env::var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
     let named = env::var("PACELINE_MPI_CC").ok();
-    // The C library is another question: the shim is for programs that are linked with the system's own.
+    // The target's C library does not matter: the shim is for programs that are linked with the system's own.
     let is_native = target("ARCH") == env::consts::ARCH && target("OS") == env::consts::OS;
     let fits = target("OS") == "linux"
         && target("POINTER_WIDTH") == "64"
@@ -57,7 +57,7 @@ fn compile_shim() {
     fs::write(&library, []).expect("OUT_DIR can be written to");
 }
 
-/// Leaves the policy's object in `OUT_DIR`.
+/// Writes the policy's object file to `OUT_DIR`.
 fn compile_policy() {
     println!("cargo:rerun-if-changed=../../linux");
     println!("cargo:rerun-if-env-changed=CLANG");

@@ -1,9 +1,9 @@
 /*
  * The only program of a virtual machine whose VCPUs are paced: finds the shared memory of the machine (ivshmem-plain, PCI device
  * 1af4:1110), and publishes rising LVTs there from one process for each VCPU, all of which always want to run. No LVT rises to
- * FIRST_NS before all are there: from then on the least of them never falls.
+ * FIRST_NS before all processes have begun: from then on the least LVT never falls.
  *
- * Is the first process of its guest, and never ends. What goes wrong it says on the console, and powers off.
+ * It is the first process of its guest, and never ends. It reports an error on the console, and powers off.
  */
 #define _GNU_SOURCE
 #include "paceline_lvt.h"
@@ -42,7 +42,7 @@ static int has(const char *device, const char *name, unsigned number)
 	return found == number;
 }
 
-/* Lets the device answer, and names its memory to whoever publishes. */
+/* Enables the device, and names its memory in the environment of the processes that publish. */
 static int name_page(void)
 {
 	char path[512];

@@ -6,12 +6,12 @@
  *     load births SECONDS PROCESSES
  *
  * `windows` is a conservative simulation: in every window each process works, publishes its LVT, and waits for all others, by
- * looking at shared memory again and again (or asleep). "ring" sends a token twice around instead, as some GVT
+ * polling shared memory (or asleep). "ring" sends a token twice around instead, as some GVT
  * algorithms do. Work is a counted loop, calibrated alone at the start, so costs are in ns of an undisturbed CPU.
  *
- * Prints one line: `work_ms`, the sum of all work; `path_ms`, the least that can be had when a CPU that polls uses up time of
+ * Prints one line: `work_ms`, the sum of all work; `path_ms`, the least time that is possible if a CPU that polls uses up time of
  * the others too (all virtual CPUs of the lab share one clock of instructions): twice the heaviest process of each window, or
- * all its work if that is more; `elapsed_ms`; `gap_ms`, the longest time for which a process that wanted to run did not.
+ * all work of the window if that is more; `elapsed_ms`; `gap_ms`, the longest time for which a process that wanted to run did not.
  */
 #define _GNU_SOURCE
 #include "paceline_lvt.h"
@@ -200,7 +200,7 @@ static int windows(int processes, int count, double mean_ns, const char *shape, 
 	return failed != 0;
 }
 
-/* Always wants to run, and does to the page what its name says. */
+/* Always wants to run, and misuses the page as its name says. */
 static int misbehave(const char *what, double seconds)
 {
 	paceline_lvt lvt = PACELINE_LVT_ABSENT;

@@ -1,7 +1,7 @@
 # The tests of the kernel lab, run in the guest by its shell: `tests.sh ci|full`.
 #
-# Says on stdout, one a line: `ok NAME: ...`, `FAILED NAME: ...`, and `row ...` for the table. /pace is the example of crates/pace,
-# which paces a command by a policy; /load makes the load. A test waits for conditions, each with a deadline.
+# Prints lines `ok NAME: ...`, `FAILED NAME: ...`, and `row ...` for the table. /pace is the example of crates/pace,
+# which paces a command by a policy; /load is the load. A test waits for conditions, each with a deadline.
 size=$1
 state=/sys/kernel/sched_ext/state
 
@@ -26,7 +26,7 @@ until_true() {
 is_off() { [ "$(cat $state)" = disabled ]; }
 is_on() { [ "$(cat $state)" = enabled ]; }
 
-# row POLICY PROCESSES WINDOWS SHAPE WAIT GVT: runs a simulation, says how long it took in bounds, and leaves that in `ratio`.
+# row POLICY PROCESSES WINDOWS SHAPE WAIT GVT: runs a simulation, prints its time in bounds, and stores that in `ratio`.
 row() {
     policy=$1
     shift
@@ -43,7 +43,7 @@ row() {
 }
 
 # compare PROCESSES WINDOWS SHAPE WAIT GVT MOST LEAST: all three policies; sched-ext has to take at most MOST bounds, or at
-# most a LEAST part of what the fair class takes.
+# most LEAST times the time of the fair class.
 compare() {
     row none "$1" "$2" "$3" "$4" "$5"
     fair=$ratio
@@ -53,11 +53,11 @@ compare() {
     if holds "$ratio <= $6 || $ratio <= $fair * $7"; then ok "$what"; else failed "$what"; fi
 }
 
-# result NAME: what phold, the MPI program, says of that.
+# result NAME: the value of NAME in the output of phold, the MPI program.
 result() { sed -n "s/^$1 //p" /tmp/out; }
 
-# mpi POLICY WAIT LVT UNTIL: phold with 16 ranks; its row is as above. WAIT is what ranks do that wait: polling, yielding as Open
-# MPI does if it is asked to, or what the shim (/shim.so) makes of that. LVT is whether they publish it.
+# mpi POLICY WAIT LVT UNTIL: phold with 16 ranks; its row is as above. WAIT is what waiting ranks do: poll, yield as Open
+# MPI does if it is told to, or wait by the shim (/shim.so). LVT is whether they publish it.
 mpi() {
     yields=1 preload= shape=phold
     case $2 in
@@ -79,8 +79,8 @@ mpi() {
     fi
 }
 
-# MPI: sched-ext takes at most 1.1 times what is best without it, whether ranks publish their LVT or not. Where they poll, a short
-# run is long enough.
+# MPI: sched-ext takes at most 1.1 times the best time without it, whether ranks publish their LVT or not. If they poll, a short
+# run is enough.
 mpi_compare() {
     hostname lab
     ip link set lo up
@@ -98,7 +98,7 @@ mpi_compare() {
     done
 }
 
-# A program in the background that is killed if it does not end; its pid is in $!, what it says in /tmp/NAME.out and .err.
+# A program in the background that is killed if it does not end; its pid is in $!, its output in /tmp/NAME.out and .err.
 back() {
     name=$1
     shift
@@ -166,7 +166,7 @@ two_pacers() {
     wait
 }
 
-# Programs that spoil the page or never give way, beside a simulation: it ends, and no task waits for more than a second.
+# Programs that overwrite the page or never give way, beside a simulation: it ends, and no task waits for more than a second.
 bad_company() {
     timeout -s KILL 120 /pace sched-ext sh -c '
         for what in liar silent backwards scribble; do /load $what 3 >/tmp/$what.out & done
@@ -198,14 +198,14 @@ liars() {
     fi
 }
 
-# A program of the fair class on each CPU, for some seconds. Two that may run anywhere can stay on one: the kernel moves them
-# only where it sees a CPU that is less busy.
+# A program of the fair class on each CPU, for some seconds. If they could run anywhere, two might stay on one CPU: the kernel
+# moves them only when it finds a CPU that is less busy.
 fair_hogs_on_all() {
     back hog1 taskset -c 0 /load hog "$1"
     back hog2 taskset -c 1 /load hog "$1"
 }
 
-# Programs of the fair class that want all CPUs: the policy steps back, the simulation goes on.
+# Programs of the fair class that want all CPUs: the policy is detached for a while, the simulation continues.
 fair_hogs() {
     fair_hogs_on_all 4
     timeout -s KILL 120 /pace sched-ext /load windows 8 40 5 random busy barrier >/tmp/out 2>/tmp/err
@@ -220,7 +220,7 @@ fair_hogs() {
     fi
 }
 
-# The same while the loader is stopped: the kernel's watchdog ends the policy, and the loader says so when it can.
+# The same while the loader is stopped: the kernel's watchdog ends the policy, and the loader reports that when it continues.
 watchdog() {
     /pace sched-ext /load windows 8 60 5 random busy barrier >/tmp/out 2>/tmp/err &
     pacer=$!
@@ -253,8 +253,8 @@ soak() {
 
 row none 2 2 equal asleep barrier >/dev/null # warms up
 if [ "$size" = full ]; then windows=10 times=100 seconds=600; else windows=4 times=5 seconds=4; fi
-# How dear it is to poll depends on when the timers of the two CPUs are due, which differs from one build of the guest to the next;
-# where it is dear for sched-ext, it is so for the fair class too.
+# The cost of polling depends on when the timers of the two CPUs are due, which differs from one build of the guest to the next; if
+# it is high for sched-ext, it is high for the fair class too.
 for processes in 8 16 32; do
     compare $processes $windows random busy barrier 1.45 0.75
 done

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# What scripts/kernel-lab boots: a kernel with sched_ext, an emulator that stays alive with it, and a shell and an MPI library for
-# the guest. To be sourced after scripts/lib/setup.sh.
+# What scripts/kernel-lab boots: a kernel with sched_ext, an emulator that runs it without crashing, and a shell and an MPI library
+# for the guest. To be sourced after scripts/lib/setup.sh.
 #
-# Packages come from the mirror that this machine's apt uses, by an apt configuration of their own; nothing is installed. They
-# are unpacked into a folder that is kept from run to run. Where they cannot be had, `lab_skipped` says why and exits 77.
+# Packages come from the mirror that this machine's apt uses, with a separate apt configuration; nothing is installed. They are
+# unpacked into a folder that is kept from run to run. If they are not available, `lab_skipped` says why and exits 77.
 
 # Tried in this order: the first was tested most; 7.2.12 cannot load any policy, its BTF lacks functions.
 lab_kernels="6.18.5 6.18.9 6.18.12 6.18.15 6.17.13 6.17.8 6.16.12 6.16.3"
@@ -13,12 +13,12 @@ lab_skipped() {
     exit 77
 }
 
-# lab_apt COMMAND...: apt with a configuration, lists and a cache of its own, below $lab_cache.
+# lab_apt COMMAND...: apt with its own configuration, lists and cache, below $lab_cache.
 lab_apt() {
     APT_CONFIG="$lab_cache/apt/apt.conf" "$@"
 }
 
-# lab_configure: the suites with what is needed, from the machine's own mirror.
+# lab_configure: configures apt for the suites that are needed, from the machine's own mirror.
 lab_configure() {
     local mirror suite
     mirror=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
@@ -41,7 +41,7 @@ Acquire::Languages "none";
 END
 }
 
-# lab_fetch: the packages, unpacked in $lab_cache/root and $lab_cache/mpi; a file `complete` there says that they are all there.
+# lab_fetch: the packages, unpacked in $lab_cache/root and $lab_cache/mpi; a file `complete` in each says that it is complete.
 lab_fetch() {
     if [ -e "$lab_cache/root/complete" ] && [ -e "$lab_cache/mpi/complete" ]; then
         return
@@ -56,7 +56,7 @@ lab_fetch() {
     rm -rf "$lab_cache/packages" "$lab_cache/apt"
 }
 
-# lab_unpack FOLDER OPTION|PACKAGE...: downloads packages and unpacks them there; of a kernel's, its image only.
+# lab_unpack FOLDER OPTION|PACKAGE...: downloads packages and unpacks them into FOLDER; of a kernel package, only the image.
 lab_unpack() {
     local folder=$1 package
     shift
@@ -88,7 +88,7 @@ lab_fetch_kernel() {
         lab_skipped "the packages of the kernel and the emulator could not be had"
 }
 
-# Open MPI and all that it is linked with, but the C library: that is this machine's, which the guest's programs are linked with.
+# Open MPI and all libraries that it needs, except the C library: the guest's programs are linked with this machine's.
 lab_fetch_mpi() {
     local package packages=()
     say "Getting Open MPI (7 MB) ..."
@@ -99,8 +99,8 @@ lab_fetch_mpi() {
     lab_unpack "$lab_cache/mpi" "${packages[@]}" || lab_skipped "the packages of Open MPI could not be had"
 }
 
-# lab_mpi FOLDER: puts `mpirun` and what it needs to start ranks on its own machine into the guest's folder. What is not there, such
-# as components for networks, is not asked for by anybody: it takes time to load.
+# lab_mpi FOLDER: puts `mpirun` and what it needs to start ranks on its own machine into the guest's folder. What is left out, such
+# as components for networks, is not needed and would take time to load.
 lab_mpi() {
     local mpi=$lab_cache/mpi libraries=usr/lib/x86_64-linux-gnu components=usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3 name
     mkdir -p "$1/usr/bin" "$1/$components" "$1/lib64" "$1/$libraries/pmix2/lib/pmix"
@@ -128,7 +128,7 @@ lab_mpicc() {
     cc -O2 -Wall -Wextra -Werror -isystem "$library/include" "$@" "$library/../libmpi.so.40" -Wl,--allow-shlib-undefined
 }
 
-# lab_toolchain: clang and the static libraries that the policy's loader is made of.
+# lab_toolchain: clang and the static libraries that the policy's loader needs.
 lab_toolchain() {
     local probe
     probe=$(cc -print-file-name=libelf.a 2>/dev/null)

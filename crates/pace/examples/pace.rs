@@ -1,6 +1,6 @@
 //! Paces a command with the library: `pace POLICY[,MIN_SHARE] COMMAND [ARGUMENT ...]`, with the minimum share in thousandths.
 //!
-//! Says on stderr which policy paces, why no better one does, and in the end what the policy has counted, as `count: NAME = N`.
+//! Writes to stderr which policy paces, why no better one does, and at the end the policy's counters, as `count: NAME = N`.
 //! The exit status is the command's.
 
 #[cfg(target_os = "linux")]

@@ -2,16 +2,16 @@
  * The room and its bells: how a process that waits for a message sleeps, and how the sender wakes it. C11, Linux.
  *
  * The room is shared memory: a header, then cells of 64 bytes, one for each MPI process. All processes of all jobs under one
- * pacer share it. What it looks like is written in README.md and known to src/mpi/room.rs.
+ * pacer share it. README.md describes its layout, which src/mpi/room.rs creates.
  *
  * The protocol: a waiter reads the bell, adds itself to `asleep`, polls once more, and sleeps only while the bell has the
  * value that it read. A sender first sends, then looks at `asleep`, and rings if it is not 0. Both have a full fence between their store
  * and their load, so one of them sees the other: either the last poll finds the message, or the bell changes.
  *
  * Invariants:
- * - No sleep without a time limit. A ring that is lost, or that is never sent, costs time and nothing else.
+ * - Every sleep has a time limit. A ring that is lost, or that is never sent, only costs time.
  * - `bell` only counts up. `asleep` is the number of threads of the owner between bell_announce and bell_withdraw.
- * - `job` is 0 while a cell changes hands, so that a cell found by its job and rank is whole.
+ * - `job` is 0 while a cell changes its owner, so that a cell found by its job and rank is complete.
  */
 #ifndef PACELINE_MPI_BELL_H
 #define PACELINE_MPI_BELL_H
@@ -44,15 +44,15 @@ struct cell {
     _Atomic uint64_t job;
     _Atomic uint64_t owner; /* process id in the upper half, low half of its start time in the lower one; 0: free */
     _Atomic uint32_t rank;
-    _Atomic uint32_t sleeps; /* how often the owner slept, for whoever wants to know */
-    _Atomic uint32_t limits; /* how often of that nobody rang before the time limit */
+    _Atomic uint32_t sleeps; /* how often the owner slept: a statistic */
+    _Atomic uint32_t limits; /* how many of these sleeps reached the time limit */
     uint32_t unused[7];
 };
 
 _Static_assert(sizeof(struct room_header) == ROOM_CELL_BYTES, "the header is as large as a cell");
 _Static_assert(sizeof(struct cell) == ROOM_CELL_BYTES, "a cell has a cache line of its own");
 
-/* Begins a wait: the value of the bell, to be given to bell_sleep after one more poll. */
+/* Begins a wait; returns the value of the bell, to be passed to bell_sleep after one more poll. */
 static inline uint32_t bell_announce(struct cell *cell) {
     uint32_t seen = atomic_load_explicit(&cell->bell, memory_order_acquire);
     atomic_fetch_add_explicit(&cell->asleep, 1, memory_order_seq_cst);
@@ -66,8 +66,8 @@ static inline void bell_withdraw(struct cell *cell) {
 }
 
 /*
- * Sleeps until the bell has another value than `seen`, a signal comes, or the time, less than a second, is up; 0 for the last.
- * Keeps `errno`.
+ * Sleeps until the bell has another value than `seen`, a signal comes, or the time limit, less than a second, is over; returns 0 for
+ * the last. Keeps `errno`.
  */
 static inline int bell_sleep(struct cell *cell, uint32_t seen, long limit_ns) {
     struct timespec limit = {0, limit_ns};

@@ -1,7 +1,7 @@
 /*
  * The wrappers of MPI's collective functions, and of those that end a communicator.
  *
- * Invariant: from the first nonblocking collective on, the process sleeps on no bell, since the messages that complete it
+ * Invariant: from the first nonblocking collective on, the process sleeps on no bell, because the messages that complete it
  * ring none.
  */
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
 /*
- * Where the MPI libraries say that they have polled in vain.
+ * The hooks by which the MPI libraries show that they have polled without finding anything.
  *
  * Open MPI's opal_progress calls sched_yield when it has found nothing, if mpi_yield_when_idle is 1; otherwise it never
  * does, and the shim then changes nothing. Debian's MPICH polls by ucp_worker_progress, which returns how much it has found, and
@@ -22,11 +22,11 @@ EXPORT int sched_yield(void) {
         return (int)syscall(SYS_sched_yield);
     }
     wait_found_nothing();
-    /* In a test the caller goes on at once. */
+    /* In a test the caller continues at once. */
     return 0;
 }
 
-/* Returns nothing in some versions, and then nobody reads it. */
+/* Returns nothing in some versions; their callers ignore the value. */
 EXPORT int opal_progress(void) {
     static _Atomic(progress_function) real;
     progress_function found = atomic_load_explicit(&real, memory_order_relaxed);
@@ -57,7 +57,7 @@ EXPORT unsigned ucp_worker_progress(void *worker) {
         atomic_store_explicit(&real, found, memory_order_relaxed);
     }
     count = found(worker);
-    /* Below Open MPI, opal_progress has the last word. */
+    /* Under Open MPI, opal_progress decides. */
     if (is_active() && shim_library == MPICH) {
         if (count != 0) {
             wait_found_something();

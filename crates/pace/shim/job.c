@@ -1,12 +1,12 @@
 /*
  * Which job this process belongs to, and its rank there, before MPI is initialized.
  *
- * The rank is what the launcher says in the environment. A job is known by the namespace that PMIx gives it; without one, as
- * below MPICH's hydra, by the process that started the ranks: the nearest ancestor whose environment does not tell a
- * rank. So a rank that a shell script starts belongs to the same job as one that the launcher starts itself.
+ * The rank is in the environment that the launcher sets. A job is identified by the namespace that PMIx gives it; without one, as
+ * under MPICH's hydra, by the process that started the ranks: the nearest ancestor whose environment has no rank. So a rank that
+ * a shell script starts belongs to the same job as one that the launcher starts itself.
  *
- * Invariant: what cannot be found out makes another key, or none; ranks with different keys do not find each other and do
- * without bells.
+ * Invariant: if the job cannot be found out, the key differs or there is none; ranks with different keys do not find each other
+ * and use no bells.
  */
 #define _GNU_SOURCE
 #include "../../lvt/include/paceline_lvt.h"
@@ -38,7 +38,7 @@ int32_t job_rank(const char **variable) {
     return -1;
 }
 
-/* Reads a file of /proc as far as there is room, and ends it with a NUL; its length, or -1. */
+/* Reads a file of /proc up to the size of the buffer, and ends it with a NUL; returns its length, or -1. */
 static ssize_t read_of(uint32_t pid, const char *file, char *text, size_t room) {
     char path[64];
     ssize_t length = 0, part = 1;
@@ -62,7 +62,7 @@ static uint32_t parent_of(uint32_t pid) {
     char text[1024];
     const char *field = read_of(pid, "stat", text, sizeof text) < 0 ? NULL : strrchr(text, ')');
     unsigned parent = 0;
-    /* Behind the name: the state, the parent. */
+    /* After the name come the state and the parent. */
     return field != NULL && sscanf(field + 1, " %*c %u", &parent) == 1 ? parent : 0;
 }
 
@@ -79,7 +79,7 @@ static int has_variable(uint32_t pid, const char *name) {
     return found;
 }
 
-/* Never 0. `variable` is the one that gave the rank. */
+/* Never 0. `variable` is the one that has the rank. */
 uint64_t job_key(const char *variable) {
     const char *space = getenv("PMIX_NAMESPACE");
     uint64_t key = 0xcbf29ce484222325u, start;

@@ -1,6 +1,6 @@
 /*
  * The wrappers of MPI's point-to-point functions: sends ring the bell of the destination, receives and waits are waits for a
- * message, tests are none until there is nothing but tests.
+ * message, and tests count as waits only when there is nothing but tests.
  *
  * Invariants:
  * - A send rings after the library has taken the message, and while a blocking send waits.
@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "words.h"
 
-/* So many tests in a row have to find nothing, with less than that between one and the next, before the thread yields. */
+/* A thread yields after this many tests in a row that found nothing, with less than the time below between two of them. */
 #define EMPTY_TESTS 8u
 #define TESTS_APART_NS 1500L
 
@@ -23,7 +23,7 @@ static void sent(word comm, word rank, int large) {
     }
 }
 
-/* More elements than this are taken for a large message before the library has found their type to be a good one. */
+/* More elements than this count as a large message while the library has not yet checked that their type is valid. */
 #define ELEMENTS_LARGE 512u
 
 /* Blocking sends, with the places of the destination and the communicator. `large` as below. */
@@ -50,7 +50,7 @@ BLOCKING_SEND(Bsend, 6, a3, a5, (uint32_t)a1 > ELEMENTS_LARGE)
 BLOCKING_SEND(Sendrecv, 12, a3, a10, (uint32_t)a1 > ELEMENTS_LARGE)
 BLOCKING_SEND(Sendrecv_replace, 9, a3, a7, (uint32_t)a1 > ELEMENTS_LARGE)
 
-/* `large`: the receiver's library has to answer before the send is over. */
+/* `large`: the receiver's library has to answer before the send completes. */
 #define NONBLOCKING_SEND(name, large)                                                                                  \
     BEGIN_WRAPPER(name, 7)                                                                                             \
     enum call outer = enter(TEST);                                                                                     \
@@ -67,7 +67,7 @@ NONBLOCKING_SEND(Irsend, is_large(a1, a2))
 NONBLOCKING_SEND(Ibsend, is_large(a1, a2))
 NONBLOCKING_SEND(Issend, 1)
 
-/* Functions that only begin something; `then` is done after a success. */
+/* Functions that only start an operation; `then` is executed after a success. */
 #define STARTING(name, count, then)                                                                                    \
     BEGIN_WRAPPER(name, count)                                                                                         \
     enum call outer = enter(TEST);                                                                                     \
@@ -83,7 +83,7 @@ STARTING(Imrecv, 5, (void)0)
 STARTING(Start, 1, peers_ring_all())
 STARTING(Startall, 2, peers_ring_all())
 
-/* Functions that return when a message is there; `counts` if they pass it on. */
+/* Functions that return when a message has arrived; `counts` if they deliver it. */
 #define WAITING(name, count, counts)                                                                                   \
     BEGIN_WRAPPER(name, count)                                                                                         \
     enum call outer = enter(POINT_TO_POINT);                                                                           \

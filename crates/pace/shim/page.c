@@ -1,12 +1,12 @@
 /*
- * The slot of a thread on the LVT page that PACELINE_LVT names: the thread says there that its library yields, when it waits,
+ * The slot of a thread on the LVT page that PACELINE_LVT names: there the thread publishes that its library yields, when it waits,
  * and how many messages it has passed.
  *
  * A thread takes its slot at its first MPI call that is wrapped. If the program publishes an LVT, the slot that it has
  * claimed is used as it is. If it claims one later, it takes over this one.
  *
  * Invariants:
- * - Only the thread whose id is in the slot writes to it, and only after it has looked: the program may have closed its
+ * - Only the thread whose id is in the slot writes to it, and it checks the id first: the program may have closed its
  *   publisher, which frees the slot.
  * - Of a slot that the program has claimed, only `library` and `messages` are written.
  * - Nothing is claimed in a hook, which may be called from a signal handler.
@@ -16,7 +16,7 @@
 
 #include "shim.h"
 
-/* How long after a claim the next one is, at first and at most. */
+/* The time between two attempts to claim a slot, at first and at most. */
 #define CLAIM_PAUSE_NS 1000000L
 #define CLAIM_PAUSE_MAX_NS 1000000000L
 
@@ -81,7 +81,7 @@ static paceline_lvt_slot *claim(uint32_t tid) {
     return slot;
 }
 
-/* Claims a slot for this thread where it has none. */
+/* Claims a slot for this thread if it has none. */
 void page_enter(void) {
     long now;
     if (header == NULL || own_slot() != NULL || (now = now_ns()) < self.claim_after_ns) {
@@ -91,7 +91,7 @@ void page_enter(void) {
         self.tid = (uint32_t)syscall(SYS_gettid);
     }
     self.slot = claim(self.tid);
-    /* Where all slots are taken, looking for one is expensive. */
+    /* If all slots are taken, the search for one is expensive. */
     self.claim_pause_ns = self.slot != NULL ? CLAIM_PAUSE_NS : self.claim_pause_ns * 2 + CLAIM_PAUSE_NS;
     if (self.claim_pause_ns > CLAIM_PAUSE_MAX_NS) {
         self.claim_pause_ns = CLAIM_PAUSE_MAX_NS;
@@ -102,7 +102,7 @@ void page_enter(void) {
 void page_set_waiting(int waiting) {
     paceline_lvt_slot *slot = own_slot();
     if (slot != NULL) {
-        /* Who waits here does so by yielding. */
+        /* A thread that waits here does so by yielding. */
         uint32_t library = __atomic_load_n(&slot->library, __ATOMIC_RELAXED);
         uint32_t now = waiting ? library | PACELINE_LVT_LIBRARY_YIELDS | PACELINE_LVT_LIBRARY_WAITING
                                : library & ~PACELINE_LVT_LIBRARY_WAITING;
@@ -127,7 +127,7 @@ void page_count_message(void) {
     }
 }
 
-/* The library yields no more: what this thread waits for from now on, it says itself. */
+/* The library yields no more: from now on the program itself publishes whether this thread waits. */
 void page_close(void) {
     paceline_lvt_slot *slot = own_slot();
     if (slot != NULL) {

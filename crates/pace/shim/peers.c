@@ -2,12 +2,12 @@
  * Which cell belongs to a rank of a communicator.
  *
  * The ranks of MPI_COMM_WORLD have one array; other intracommunicators have theirs in a small table, made at their first send
- * and dropped by MPI_Comm_free and MPI_Comm_disconnect. Ranks beyond an intercommunicator, and those that MPI_COMM_WORLD does not
- * hold, are not rung.
+ * and dropped by MPI_Comm_free and MPI_Comm_disconnect. Remote ranks of an intercommunicator, and ranks outside of MPI_COMM_WORLD,
+ * are not rung.
  *
  * Invariants:
- * - Only functions of the MPI library are called that the standard makes local.
- * - Nobody is rung, and nobody sleeps on a bell, before all ranks of the job were seen in the room: if one rank is on another
+ * - Of the MPI library, only functions are called that are local by the standard.
+ * - No rank is rung, and none sleeps on a bell, before all ranks of the job were seen in the room: if one rank is on another
  *   machine, or has no shim, its messages ring no bell.
  * - A stale array costs a needless wake-up, or a sleep to its time limit; it cannot lead outside of the room.
  */
@@ -21,7 +21,7 @@
 
 #define TABLE_ENTRIES 64u
 #define LARGE_BYTES 4096
-/* How long after a fruitless look for all ranks the next one is. */
+/* How long after an incomplete search for all ranks the next one is made. */
 #define LOOK_PAUSE_NS 10000000L
 #define MPICH_COMM_WORLD 0x44000000u
 
@@ -45,7 +45,7 @@ static function2 comm_group, comm_size, comm_test_inter, type_size;
 static function5 translate_ranks;
 static function1 group_free;
 
-/* A handle as the library gives it: MPICH's have 32 bits. */
+/* A handle as the library passes it: MPICH's have 32 bits. */
 static word handle_in(const unsigned char *bytes) {
     word handle = 0;
     memcpy(&handle, bytes, shim_library == MPICH ? 4 : 8);
@@ -66,7 +66,7 @@ void peers_open(const void *caller) {
     type_size = (function2)find_symbol("PMPI_Type_size", NULL, caller);
     group_free = (function1)find_symbol("PMPI_Group_free", NULL, caller);
     translate_ranks = (function5)find_symbol("PMPI_Group_translate_ranks", NULL, caller);
-    /* A program that is no position-independent one may hold a copy of the object, which then is the one that counts. */
+    /* A program that is not position-independent may contain a copy of the object, which is then the one that is used. */
     world = shim_library == MPICH ? MPICH_COMM_WORLD : (word)dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
     if (world == 0) {
         world = (word)find_symbol("ompi_mpi_comm_world", NULL, caller);
@@ -117,7 +117,7 @@ static struct array **entry_of(word comm) {
     return &table[(comm >> 4 ^ comm ^ comm >> 12) % TABLE_ENTRIES];
 }
 
-/* The array of a communicator that is no longer than `size` says; one without cells where it cannot be made. */
+/* The array of a communicator with at most `size` ranks; one without cells if it cannot be made. */
 static struct array *make_array(word comm, const struct array *all) {
     unsigned char own[HANDLE_BYTES] = {0}, worlds[HANDLE_BYTES] = {0};
     int inter = 1, size = 0, *ranks, failed;
@@ -150,7 +150,7 @@ static struct array *make_array(word comm, const struct array *all) {
     return array;
 }
 
-/* The cell of a rank if nothing has to be asked for it: before the library has found the handle to be a good one. */
+/* The cell of a rank if it is known without a call of the library, which has not yet checked that the handle is valid. */
 struct cell *peer_known(word comm, int rank) {
     struct array *all = atomic_load_explicit(&world_array, memory_order_acquire), *array;
     struct cell *cell = NULL;
@@ -203,7 +203,7 @@ void peers_ring_all(void) {
     }
 }
 
-/* Drops what is known of the communicator whose handle is at this place. */
+/* Drops the array of the communicator whose handle is at this place. */
 void peers_forget(word comm_place) {
     word comm;
     struct array **entry;
@@ -220,7 +220,7 @@ void peers_forget(word comm_place) {
     pthread_mutex_unlock(&table_lock);
 }
 
-/* Whether a message that was just sent may need answers of its receiver's library before it is delivered. */
+/* Whether a message that was just sent may need answers from its receiver's library before it is delivered. */
 int is_large(word count, word datatype) {
     int size = 0;
     return world_size != 0 && type_size(datatype, (word)&size) == 0 && (int64_t)(int)count * size > LARGE_BYTES;

@@ -1,8 +1,8 @@
 /*
- * Finds the functions that the shim's wrappers stand before.
+ * Finds the functions that the shim's wrappers wrap.
  *
- * Usually they are in a library that was loaded after the shim. Where a program has loaded its MPI library with dlopen, as
- * Python's mpi4py does, that library is in no global scope; it is then found among what the caller itself was linked with.
+ * Usually they are in a library that was loaded after the shim. If a program has loaded its MPI library with dlopen, as
+ * Python's mpi4py does, that library is not in the global scope; it is then found among the libraries of the caller.
  *
  * Invariant: what is returned is never the shim's own function.
  */
@@ -13,7 +13,7 @@
 
 #include "shim.h"
 
-/* Looks in the object that holds the address `caller`, and in what that was linked with. */
+/* Searches the object that contains the address `caller`, and the libraries with which it was linked. */
 static void *find_from(const char *name, const void *caller) {
     struct link_map *map = NULL;
     void *object, *found;

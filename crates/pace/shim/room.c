@@ -4,15 +4,15 @@
  * Invariants:
  * - Only a memory file of this user that cannot shrink is mapped, so that no access to it can kill the program.
  * - A cell has one owner: it changes hands by compare-and-swap of `owner`, from 0 or from a process that is gone. An owner
- *   has its start time beside its id, so no two owners are equal and a swap never succeeds on an old look.
- * - Without a room, or where all its cells are taken, there is no own cell, and the process neither rings nor sleeps on a bell.
+ *   is a process id with its start time, so no two owners are equal and a swap never succeeds with an outdated value.
+ * - Without a room, or if all its cells are taken, there is no own cell, and the process neither rings nor sleeps on a bell.
  */
 #define _GNU_SOURCE
 #include "../../lvt/include/paceline_lvt.h"
 
 #include "shim.h"
 
-/* How many living owners a claimer, who finds no free cell, looks up in /proc. */
+/* How many living owners a process that finds no free cell looks up in /proc. */
 #define LOOKED_UP_MAX 64u
 
 static struct cell *cells;
@@ -35,7 +35,7 @@ static int is_gone(uint64_t owner, int looks_up) {
     return start_time != 0 && identity(pid, start_time) != owner;
 }
 
-/* Maps the room. 0 where there is none that can be used. */
+/* Maps the room. Returns 0 if there is none that can be used. */
 static int map_room(const char *path) {
     const struct room_header *header;
     struct stat file;
@@ -93,7 +93,7 @@ void room_open(uint64_t job, uint32_t rank) {
     }
     own_job = job;
     own_identity = identity(pid, start_time);
-    /* What is left of an earlier process of the same name goes first, so that nobody finds it instead of this one. */
+    /* The cell of an earlier process with the same job and rank is taken first, so that others do not find that one instead. */
     for (pass = 0; pass < 4 && own_cell == NULL; pass++) {
         for (i = 0; i < cell_count && own_cell == NULL; i++) {
             struct cell *cell = &cells[(home_of(job, rank) + i) % cell_count];

@@ -7,14 +7,14 @@
  *
  * Invariants:
  * - Nothing happens in a process that does not call MPI_Init or MPI_Init_thread; before that and after MPI_Finalize everything is
- *   passed on unchanged. In a forked child as well: the word that `shim_active` points to is 0 there.
+ *   passed on unchanged. So it is in a forked child, in which the word that `shim_active` points to is 0.
  * - The shim does not communicate by MPI. Of the MPI library it calls local functions only, and only after the program's own
  *   call with the same handles has succeeded, so that an error handler is never called on the shim's behalf.
  * - All state belongs to a thread or is atomic. The hooks only make system calls, read the clock and write to memory, so they
  *   may be called wherever sched_yield may be.
  *
  * Fortran: MPICH's Fortran functions call the MPI_ functions and are wrapped with them (`nm -D libmpichfort.so`). Open MPI's
- * call the PMPI_ functions, which are not: there only the hooks work, and every wait counts as one in a collective call.
+ * call the PMPI_ functions, which are not wrapped: there only the hooks work, and every wait counts as one in a collective call.
  */
 #ifndef PACELINE_MPI_SHIM_H
 #define PACELINE_MPI_SHIM_H
@@ -36,15 +36,15 @@ typedef uintptr_t word;
 
 enum library { LIBRARY_NONE, OPEN_MPI, MPICH };
 
-/* What a thread is doing. In NO_CALL, it is outside the functions that are wrapped; what waits there counts as COLLECTIVE. */
+/* What a thread is doing. In NO_CALL it is outside the wrapped functions; a wait there counts as COLLECTIVE. */
 enum call { NO_CALL, POINT_TO_POINT, COLLECTIVE, TEST };
 
 /* How a thread waits. */
 struct thread {
     enum call call;
     int in_progress;        /* inside opal_progress */
-    uint32_t idle_polls;    /* all polls of the library that found nothing; counted round */
-    uint32_t yields;        /* in this wait, those that found nobody else counted less */
+    uint32_t idle_polls;    /* all polls of the library that found nothing; wraps around */
+    uint32_t yields;        /* in this wait; quick ones count less */
     uint32_t quick_yields;
     int waiting;            /* the page says that this thread waits */
     int announced;          /* counted in `asleep` of the process's cell */
@@ -77,9 +77,9 @@ static inline long now_ns(void) {
     return now.tv_sec * 1000000000L + now.tv_nsec;
 }
 
-/* real.c: the function that a wrapper stands before. Ends the process where there is none, as the dynamic linker would. */
+/* real.c: the function behind a wrapper. Ends the process if there is none, as the dynamic linker would. */
 void *find_real(const char *name, const void *own, const void *caller);
-/* The same for what may be missing: NULL. */
+/* The same for a function that may be missing: then NULL. */
 void *find_symbol(const char *name, const void *own, const void *caller);
 
 /* job.c */

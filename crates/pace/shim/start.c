@@ -1,11 +1,11 @@
 /*
  * Where the shim begins and ends: MPI_Init, MPI_Init_thread and MPI_Finalize.
  *
- * Before the library is initialized, it is asked which one it is. The process then claims its cell, so that by the end of
- * MPI_Init, in which all ranks meet, all of them have one.
+ * Before the library is initialized, its version string shows which one it is. The process then claims its cell, so that by the end
+ * of MPI_Init, in which all ranks synchronize, all of them have one.
  *
  * Invariants:
- * - With a library that is not known, nothing is ever changed; the process with rank 0, or none, says so in one line.
+ * - With an unknown library, nothing is ever changed; the process with rank 0, or without a rank, says so in one line.
  * - `active` is 0 in forked children, and wherever the system cannot guarantee that.
  */
 #define _GNU_SOURCE
@@ -24,7 +24,7 @@ _Atomic(uint32_t *) shim_active = &never_active;
 enum library shim_library;
 int shim_multiple;
 
-/* Which library the caller uses; for one that is not known, `version` is the first line of what it says of itself. */
+/* Which library the caller uses; for an unknown one, `version` is the first line of its version string. */
 static enum library recognize(char *version, const void *caller) {
     int (*get_version)(char *, int *) = (int (*)(char *, int *))find_symbol("PMPI_Get_library_version", NULL, caller);
     static const char open_mpi[] = "Open MPI v", mpich[] = "MPICH Version";
@@ -44,7 +44,7 @@ static enum library recognize(char *version, const void *caller) {
     return LIBRARY_NONE;
 }
 
-/* A word that is 1 in this process and 0 in its children; NULL where that is not to be had. */
+/* A word that is 1 in this process and 0 in its children; NULL if the system cannot provide that. */
 static uint32_t *make_active(void) {
     uint32_t *place = mmap(NULL, sizeof *place, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (place == MAP_FAILED) {
@@ -58,7 +58,7 @@ static uint32_t *make_active(void) {
     return place;
 }
 
-/* Before the library is initialized. */
+/* Begins the shim before the library is initialized. */
 static void begin(const void *caller) {
     char *version = malloc(VERSION_BYTES);
     const char *variable = NULL;
@@ -85,7 +85,7 @@ static void begin(const void *caller) {
     self.call = COLLECTIVE;
 }
 
-/* After it was. */
+/* Completes that after the library is initialized. */
 static void begun(int result, const void *caller) {
     int (*query_thread)(int *) = (int (*)(int *))find_symbol("PMPI_Query_thread", NULL, caller);
     int level = THREAD_MULTIPLE;

@@ -1,10 +1,10 @@
 /*
  * How a thread waits whose MPI library has found nothing: it yields, and when that does not help, it sleeps.
  *
- * A wait for a message yields twice, then sleeps on the bell of its process, which the sender rings. A yield that came back at
- * once, since nobody else wanted the core, counts little: with a core of its own a thread polls on for a while. A collective
- * call yields for long, since the messages inside it ring no bell, and then takes short sleeps. In a test nothing is waited
- * for, as the program has other work; a program that only tests again and again is waiting after all.
+ * A wait for a message yields twice, then sleeps on the bell of its process, which the sender rings. A yield that returned at
+ * once, because no other thread wanted the core, counts less: with a core of its own a thread polls for longer. A collective call
+ * yields for long, because the messages inside it ring no bell, and then takes short sleeps. A test does not wait, because the
+ * program has other work; but a program that does nothing but test is waiting.
  *
  * Invariants:
  * - Between reading the bell and sleeping on it lies a poll (bell.h).
@@ -18,7 +18,7 @@
 #define TEST_YIELDS 20u
 #define COLLECTIVE_YIELDS 20000u
 #define COLLECTIVE_YIELDING_NS 50000000L
-/* A yield is quick below this, and that many of them count as one. */
+/* A yield that takes less time than this is quick, and the number below of quick ones count as one. */
 #define QUICK_NS 1000L
 #define QUICK_YIELDS 32u
 #define BELL_SLEEP_NS 100000L
@@ -29,9 +29,9 @@
 
 __thread struct thread self;
 
-/* Once set, there may be messages that ring no bell. */
+/* Set once there may be messages that ring no bell. */
 static _Atomic int has_silent_messages;
-/* No thread of this process sleeps before. */
+/* No thread of this process sleeps before this time. */
 static _Atomic long replies_until_ns;
 /* What threads without a cell sleep on. */
 static struct cell nobodys;
@@ -50,7 +50,7 @@ static void set_waiting(int waiting) {
     if (self.waiting != waiting) {
         self.waiting = waiting;
         page_set_waiting(waiting);
-        /* Of a wait that consists of many tests, once. */
+        /* In a wait that consists of many tests, only once. */
         if (waiting && self.began_ns == 0) {
             page_ring();
         }
@@ -71,7 +71,7 @@ static void yield(long now) {
     }
 }
 
-/* Sleeps, or where that has not been announced yet, announces it, so that the library polls once more. */
+/* Sleeps if that has been announced; otherwise announces it, so that the library polls once more before. */
 static void sleep_on(struct cell *cell, long first_ns) {
     struct cell *own = room_own_cell();
     if (cell == own && !self.announced) {
@@ -106,7 +106,7 @@ static void step(int rings, uint32_t yields, int may_sleep) {
     }
 }
 
-/* The library has polled in vain. */
+/* The library has polled and found nothing. */
 void wait_found_nothing(void) {
     /* MPICH polls under a lock that its other threads need. */
     int may_sleep = !(shim_library == MPICH && shim_multiple);
@@ -121,12 +121,12 @@ void wait_found_nothing(void) {
     set_waiting(1);
     step(self.call == POINT_TO_POINT, MESSAGE_YIELDS, may_sleep);
     if (self.call == NO_CALL) {
-        /* Its end is not seen. */
+        /* The shim would not see the end of this wait. */
         set_waiting(0);
     }
 }
 
-/* The library has polled, and something has come, or the wait is another one from now on. */
+/* The library has polled and found something, or a new wait begins. */
 void wait_found_something(void) {
     self.yields = 0;
     self.limit_ns = 0;
@@ -141,7 +141,7 @@ void wait_in_test(void) {
     set_waiting(0);
 }
 
-/* The call in which the thread has waited, if it has, is over. */
+/* Ends the call in which the thread may have waited. */
 void wait_end(void) {
     wait_found_something();
     set_waiting(0);

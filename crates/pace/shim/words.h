@@ -34,7 +34,7 @@
 #define PASS_11 PASS_10, a10
 #define PASS_12 PASS_11, a11
 
-/* Declares and begins the wrapper of MPI_`name`: `real` is PMPI_`name`, which is called at once where the shim is not active. */
+/* Declares and begins the wrapper of MPI_`name`: `real` is PMPI_`name`, which is called at once if the shim is not active. */
 #define BEGIN_WRAPPER(name, count)                                                                                     \
     EXPORT int MPI_##name(WORDS_##count);                                                                              \
     EXPORT int MPI_##name(WORDS_##count) {                                                                             \

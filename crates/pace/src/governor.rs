@@ -1,12 +1,12 @@
-//! The governor: sets the scheduling classes of publishing threads every slice, on any kernel.
+//! The governor: sets the scheduling classes of publishing threads every slice. It needs no sched_ext in the kernel.
 //!
-//! It reads the page, asks the [`Planner`] which threads run, and sets the class of every thread whose scheduling class changed.
-//! With real-time priorities it runs above all it paces; where only nice levels are permitted, threads that must not run are
-//! put into the idle class, which is below all of them. `governor/mode.rs` makes the system calls, and `governor/threads.rs`
-//! keeps the state of threads.
+//! It reads the page, asks the [`Planner`] for the class of each thread, and makes a system call only for threads whose class has
+//! changed. With real-time priorities the governor runs above all threads that it paces; if only nice levels are permitted,
+//! threads that must not run are put into the idle class, which is below all nice levels. `governor/mode.rs` makes the system
+//! calls, and `governor/threads.rs` keeps the state of threads.
 //!
-//! Invariants: the governor registers a thread with the guard before it changes its class. A thread that leaves the page, or simulation
-//! mode, is set back. In a part of the time no thread is above its normal class.
+//! Invariants: the governor registers a thread with the guard before it changes its class. A thread that leaves the page, or that
+//! neither simulates nor yields any more, is set back. In a part of the time, the *release*, no thread is above its normal class.
 
 mod crowd;
 mod mode;
@@ -37,12 +37,12 @@ use strays::{Paced, Strays};
 use threads::Thread;
 use ways::SLICE_FIRST;
 
-/// At most so many unknown threads are looked at in a slice: a page that is overwritten all the time must not keep the governor
+/// How many new threads are looked up in a slice at most: a page that is overwritten all the time must not keep the governor
 /// busy.
 const FOUND_PER_TICK: usize = 16;
-/// What need not be done every slice is done every so many.
+/// Work that is not needed every slice is done once in this many slices.
 const NOW_AND_THEN: u64 = 16;
-/// The period of looks at the page while no thread is paced.
+/// The period in which the page is read while no thread is paced.
 const UNPACED_PERIOD: Duration = Duration::from_millis(4);
 
 /// The owner of a slot.
@@ -71,9 +71,9 @@ impl Place {
 #[derive(Debug)]
 pub struct Governor {
     mode: Mode,
-    /// As the user has said it.
+    /// The slice that the user has set, if any.
     slice: Option<Duration>,
-    /// Whether the result of the trials changes which threads are paced.
+    /// The trials that choose the way; none if the user has turned them off.
     trial: Option<Trial>,
     way: Way,
     us: i32,
@@ -86,9 +86,9 @@ pub struct Governor {
     crowd: Crowd,
     costs: Costs,
     notes: Vec<String>,
-    /// How far all threads have come.
+    /// The sum of the progress of all threads.
     progress: u64,
-    /// When all threads last gave the core away whenever they wait; 0: never.
+    /// When all threads were last seen to yield whenever they wait; 0: never.
     yielding_ns: u64,
     ticks: u64,
     now_ns: u64,
@@ -184,7 +184,7 @@ impl Pacer for Governor {
             self.guard.alive().map_err(lost)?;
             if let Ok(load) = LoadAverage::current() {
                 self.strays.look(load.latest_pid, &Places(&self.places));
-                // The governor runs too. Paced threads that block make others seem fewer than they are.
+                // One for the governor itself. Paced threads that block are subtracted too, so that the others seem fewer than they are.
                 self.planner.note_others((load.cur as usize).saturating_sub(self.seen.len() + 1));
             }
             if self.slice.is_none() {
@@ -202,7 +202,7 @@ impl Pacer for Governor {
                 bell.listen(self.planner.holds_back());
                 match bell.wait(limit) {
                     Ok(rung) => self.costs.note_rest(rung),
-                    // Its memory has no futexes.
+                    // The page's memory does not support futexes.
                     Err(_) => self.bell = None,
                 }
             }
@@ -230,7 +230,7 @@ impl Governor {
         let (mut views, mut found) = (self.views.iter().peekable(), 0);
         for (slot, place) in self.places.iter_mut().enumerate() {
             let view = views.next_if(|view| view.index as usize == slot);
-            // A slot that changes hands just now has no start time: nobody is there yet.
+            // A slot that is changing its owner has no start time: it has no thread yet.
             let view = view.filter(|view| view.start_time != 0 && (view.is_simulating() || view.yields()));
             let owner = view.map(SlotView::owner);
             let fresh = place.owner() != owner;
@@ -243,7 +243,7 @@ impl Governor {
             }
             if let (Place::Paced(thread), Some(view)) = (place, view) {
                 self.progress = self.progress.wrapping_add(thread.note_progress(view));
-                // A thread without an LVT is as far behind as any.
+                // A thread without an LVT counts as furthest behind.
                 let lvt_ns = if view.is_simulating() { view.lvt_ns } else { 0 };
                 let (waiting, yields) = (view.is_waiting(), view.yields());
                 self.seen.push(Seen { slot, fresh, lvt_ns, waiting, yields, cpu_ns: None });
@@ -252,7 +252,7 @@ impl Governor {
         Ok(())
     }
 
-    /// Reads the CPU time of one thread after the other, one in a slice.
+    /// Reads the CPU time of the next thread; all threads have their turn, one per slice.
     fn sample(&mut self) {
         let next = self.seen.iter().position(|seen| seen.slot >= self.sampled).unwrap_or(0);
         let Some(seen) = self.seen.get_mut(next) else { return };
@@ -267,7 +267,7 @@ impl Governor {
         }
     }
 
-    /// After a pause so long that the guard may have restored all threads.
+    /// Forgets all classes that were set. Called after a pause so long that the guard may have restored all threads.
     fn forget_classes(&mut self) {
         for place in &mut self.places {
             if let Place::Paced(thread) = place {
@@ -292,7 +292,7 @@ fn welcome(slot: usize, owner: Owner, us: i32, guard: &Guard) -> std::io::Result
     };
     let (tid, start_time, normal) = (thread.tid(), owner.start_time, thread.normal);
     let told = guard.watch(Ward { slot: slot as u32, tid, start_time, normal })?;
-    // Next time, if the guard is too busy.
+    // If the guard is too busy, the next slice tries again.
     Ok(if told { Place::Paced(thread) } else { Place::Free })
 }
 

@@ -1,11 +1,11 @@
 //! The guard: a small process that sets every paced thread back to its normal class when the governor has died or hangs.
 //!
-//! The governor sends each thread through a pipe before it changes the thread's class, and a sign of life now and then.
-//! When the pipe closes (whatever ended the governor, signal 9 included) the guard restores all threads that it knows and ends. When no
-//! sign of life comes, it restores them too, and waits on.
+//! Through a pipe the governor registers each thread before it changes the thread's class, and sends a sign of life regularly. When
+//! the pipe closes (whatever ended the governor, signal 9 included), the guard restores all threads that it knows and ends. When no
+//! sign of life comes for [`SILENCE`], it restores them too, and continues to wait.
 //!
 //! Invariants: a thread whose class is changed is known to the guard. A thread is restored only while it is the same thread: its
-//! start time is compared. After the fork the guard allocates nothing and takes no lock, for another thread may have held
+//! start time is compared. After the fork the guard allocates nothing and takes no lock, because another thread may have held
 //! one.
 #![allow(unsafe_code)] // fork(2), and what only its child may do
 
@@ -21,17 +21,17 @@ use rustix::process::{Pid, WaitOptions, setsid, waitpid};
 
 use crate::sched::{self, SchedClass};
 
-/// A governor that gives no sign of life for so long hangs.
+/// A governor that has given no sign of life for this long is taken to hang.
 pub const SILENCE: Duration = Duration::from_millis(300);
 /// Bytes of a message.
 const MESSAGE_BYTES: usize = 24;
-/// In the place of a slot: a sign of life.
+/// A sign of life, in place of a slot.
 const ALIVE: u32 = u32::MAX;
 
 /// A thread that the guard restores.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ward {
-    /// Its slot, below the number of slots that the guard was made for; it takes the place of the slot's former one.
+    /// Its slot, below the number of slots that the guard was made for; it replaces the slot's earlier thread.
     pub slot: u32,
     /// Its id.
     pub tid: i32,
@@ -66,13 +66,13 @@ impl Ward {
     /// Sets it back, if it is still there.
     fn restore(&self) {
         if start_time(self.tid) == Some(self.start_time) {
-            // If it has ended meanwhile, so much the better.
+            // An error means that it has ended meanwhile: then there is nothing to do.
             let _ = sched::set(self.tid, self.normal);
         }
     }
 }
 
-/// The governor's end.
+/// The governor's end of the pipe.
 #[derive(Debug)]
 pub struct Guard {
     pipe: Option<OwnedFd>,
@@ -88,10 +88,10 @@ impl Guard {
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => {
-                // Held here, it would never close.
+                // While the guard held this end, the pipe would never close.
                 drop(write);
                 serve(&read, &mut wards, own);
-                // SAFETY: ends the process at once, without what the parent has set up for its own end.
+                // SAFETY: ends the process at once, without the exit handlers that the parent has set up.
                 unsafe { libc::_exit(0) }
             }
             child => {
@@ -130,15 +130,15 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         drop(self.pipe.take());
-        // Who reaps all children may have been quicker.
+        // Code that reaps all children may have been quicker.
         let _ = waitpid(Some(self.process), WaitOptions::empty());
     }
 }
 
-/// What the guard does, until the pipe closes.
+/// The guard's loop, until the pipe closes.
 fn serve(pipe: &OwnedFd, wards: &mut [Option<Ward>], own: SchedClass) {
     close_all_but(pipe.as_raw_fd());
-    // A session of its own: Ctrl-C and hang-ups are for others.
+    // A session of its own: the terminal's Ctrl-C and hang-up signals do not reach it.
     let _ = setsid();
     // SAFETY: a setting of the process; the name is a string that ends with NUL.
     unsafe { libc::prctl(libc::PR_SET_NAME, c"paceline-guard".as_ptr()) };
@@ -146,7 +146,7 @@ fn serve(pipe: &OwnedFd, wards: &mut [Option<Ward>], own: SchedClass) {
         // SAFETY: ignoring a signal runs no code.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
-    // Where this is not permitted, the governor does not set real-time priorities either.
+    // If this is not permitted, the governor does not set real-time priorities either.
     let _ = sched::set(0, own);
     let silence = Timespec { tv_sec: 0, tv_nsec: i64::from(SILENCE.subsec_nanos()) };
     let mut message = [0; MESSAGE_BYTES];
@@ -156,7 +156,7 @@ fn serve(pipe: &OwnedFd, wards: &mut [Option<Ward>], own: SchedClass) {
             Ok(0) => wards.iter().flatten().for_each(Ward::restore),
             Ok(_) => match rustix::io::read(pipe.as_fd(), &mut message) {
                 Ok(0) => break,
-                // Messages are written whole, as they are shorter than what a pipe keeps together.
+                // Messages arrive whole, because they are shorter than what a pipe writes atomically.
                 Ok(_) => {
                     let ward = Ward::decode(&message);
                     if let Some(place) = wards.get_mut(ward.slot as usize) {
@@ -173,12 +173,12 @@ fn serve(pipe: &OwnedFd, wards: &mut [Option<Ward>], own: SchedClass) {
     wards.iter().flatten().for_each(Ward::restore);
 }
 
-/// Closes every file but `kept`: a pipe that somebody reads from the paced command must not stay open for the guard's sake.
+/// Closes every file but `kept`: the guard must not keep a pipe of the paced command open for its reader.
 fn close_all_but(kept: i32) {
     let kept = kept.cast_unsigned();
     for (first, last) in [(0, kept.checked_sub(1)), (kept + 1, Some(u32::MAX))] {
         if let Some(last) = last {
-            // SAFETY: the child uses no file but `kept`. Where the call is unknown (before Linux 5.9), files stay open.
+            // SAFETY: the child uses no file but `kept`. If the kernel lacks the call (before Linux 5.9), files stay open.
             unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
         }
     }
@@ -193,7 +193,7 @@ fn start_time(tid: i32) -> Option<u64> {
     let file = rustix::fs::open(path, flags, rustix::fs::Mode::empty()).ok()?;
     let mut text = [0; 1024];
     let read = File::from(file).read(&mut text).ok()?;
-    // The name, in brackets, may hold anything; fields are counted from behind it.
+    // The name, in brackets, may hold anything; fields are counted from its end.
     let behind = text[..read].iter().rposition(|byte| *byte == b')')? + 2;
     let field = text[behind..read].split(|byte| *byte == b' ').nth(19)?;
     std::str::from_utf8(field).ok()?.parse().ok()

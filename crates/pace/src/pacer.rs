@@ -1,7 +1,7 @@
 //! What a pacer is, and how the best permitted one is found.
 //!
-//! Life of a pacer: its own `start` makes the page and takes what permission it needs, or refuses with a reason and
-//! nothing left behind; [`Pacer::prepare`] before the command starts; [`Pacer::tick`] every [`Pacer::period`] until the command
+//! Life of a pacer: its own `start` makes the page and gets the permissions it needs, or refuses with a reason and
+//! leaves nothing behind; [`Pacer::prepare`] before the command starts; [`Pacer::tick`] every [`Pacer::period`] until the command
 //! has ended, in a thread of its own; [`Pacer::stop`], which restores the normal scheduler.
 
 use std::io;
@@ -27,7 +27,7 @@ pub trait Pacer: Send {
     /// How often [`Pacer::tick`] is to be called.
     fn period(&self) -> Duration;
 
-    /// Changes the command before it is started, such as by what its first process does before it executes the program.
+    /// Changes the command before it is started, for example what its first process does before it executes the program.
     fn prepare(&self, _command: &mut Command) -> Result<(), PaceError> {
         Ok(())
     }
@@ -35,7 +35,7 @@ pub trait Pacer: Send {
     /// Does the work that is due. After an error the pacer is stopped, and the command continues under the normal scheduler.
     fn tick(&mut self) -> Result<(), PaceError>;
 
-    /// Waits for `limit` at most, less where there is something to decide at once.
+    /// Waits for `limit` at most, or less if there is something to decide at once.
     fn rest(&mut self, limit: Duration) {
         rest_for(limit);
     }
@@ -50,11 +50,11 @@ pub trait Pacer: Send {
         Vec::new()
     }
 
-    /// Restores the normal scheduler and removes the page. Dropping a pacer does the same, without a word.
+    /// Restores the normal scheduler and removes the page. Dropping a pacer does the same, but reports no error.
     fn stop(self: Box<Self>) -> Result<(), PaceError>;
 }
 
-/// Sleeps. Woken by a signal, it is early once.
+/// Sleeps for `time`. A signal may end the sleep early.
 pub fn rest_for(time: Duration) {
     if let Ok(time) = Timespec::try_from(time) {
         let _ = clock_nanosleep_relative(ClockId::Monotonic, &time);
@@ -71,7 +71,7 @@ pub struct Refusal {
     pub reason: String,
 }
 
-/// What [`start`] has found.
+/// The result of [`start`].
 pub struct Started {
     /// The pacer; none if none was asked for, or all are refused under [`PolicyChoice::Auto`].
     pub pacer: Option<Box<dyn Pacer>>,
@@ -105,7 +105,7 @@ fn list(refusals: &[Refusal]) -> String {
     refusals.iter().map(Refusal::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// A policy that may be taken, or says why not.
+/// Starts a policy, or says why it cannot.
 type Candidate = fn(&PaceSettings) -> Result<Box<dyn Pacer>, Refusal>;
 
 /// Starts the best policy that `settings` allow and the system permits.

@@ -1,13 +1,13 @@
 //! Decides which threads run next, from what they publish: a pure core without clock, system call or file.
 //!
 //! Every slice the governor passes what it sees ([`Seen`]) and gets a [`Class`] for each thread. As many threads as there are
-//! cores are at the front: those of least LVT among those that neither say that they wait nor have held the front for
-//! long without progress. The others take turns on cores that would be idle. A thread that has not run for long gets a turn
-//! before all others, so no thread starves, whatever the page holds. In a part of the time, the *release*, no thread is above the
-//! rest of the machine; in half of that all are below it.
+//! cores are at the front: the ready ones of least LVT, and then, if cores are left, those that wait or have held the front for long
+//! without progress. All others run only on cores that would be idle. A thread that has not run for long gets a turn before all
+//! others, so no thread starves, whatever the page contains. In a part of the time, the *release*, no thread is above the rest of
+//! the machine; in every other release all are below it.
 //!
-//! What "long without progress" is follows from the thread's own history, by time and not by number of slices: an event that
-//! outlasts it costs a pause, once, and the next may last longer.
+//! How long "long without progress" is follows from the thread's own history, in time and not in slices: a thread whose event lasts
+//! longer has to pause once, and its next event may last longer.
 
 mod equals;
 mod history;
@@ -17,12 +17,12 @@ use history::History;
 
 /// The LVT of a thread that has nothing to do.
 pub const IDLE_LVT_NS: u64 = u64::MAX;
-/// The largest LVT that is a time. What lies above says nothing, and counts as nothing to do.
+/// The largest LVT that is a time. A greater one has no meaning, and counts as nothing to do.
 pub const LVT_MAX_NS: u64 = i64::MAX as u64;
 
-/// No thread waits longer than this for a turn, however many there are.
+/// A thread that has not run for this long is due for a turn, however many threads there are.
 const DUE_MAX_NS: u64 = 400_000_000;
-/// In so long, all of many threads have a turn.
+/// As many turns are given at a time as it takes for all threads to have one in this time.
 const ROUND_NS: u64 = 350_000_000;
 /// The part of the machine, one in so many, that turns may take.
 const TURNS_ONE_IN: u64 = 10;
@@ -30,40 +30,40 @@ const TURNS_ONE_IN: u64 = 10;
 const WAITER_PATIENCE_FACTOR: u64 = 4;
 /// One release in so many nanoseconds.
 const RELEASE_PERIOD_NS: u64 = 20_000_000;
-/// How much longer a release is for each that wants to run beyond one on every core, in thousandths of the time: among many, a
-/// tenth of the time would not reach every thread within a second.
+/// How much longer a release is for each other thread that wants to run beyond one per core, in thousandths of the time: if there
+/// are many of them, not all would run within a second in a tenth of the time.
 const MORE_FOR_EACH_PERMILLE: u64 = 15;
-/// No longer than this, in thousandths of the time.
+/// The limit of that, in thousandths of the time.
 const MORE_MOST_PERMILLE: u64 = 250;
-/// When no thread has made progress for so long, what they wait for may be outside of the page, and wants a core.
+/// If no thread has made progress for this long, they may wait for a program that is not on the page and needs a core.
 const DEADLOCK_NS: u64 = 20_000_000;
 
-/// What the planner reckons with.
+/// What the planner knows about the machine and the mode.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
     /// How many cores there are.
     pub cores: usize,
-    /// How often [`Planner::decide`] is called, about.
+    /// The approximate time between two calls of [`Planner::decide`].
     pub slice_ns: u64,
     /// The least share of a core, in thousandths.
     pub min_share_permille: u32,
-    /// The part of the time, in thousandths, in which no thread is above the rest of the machine, where that has no more to
-    /// do than there are cores.
+    /// The part of the time, in thousandths, in which no thread is above the rest of the machine, if that has no more threads
+    /// to run than there are cores.
     pub release_permille: u32,
     /// The same while few other threads want a core.
     pub alone_permille: u32,
-    /// How long a turn lasts: what the classes need to have an effect.
+    /// How long a turn lasts: long enough for the class to have an effect.
     pub turn_ns: u64,
     /// Whether threads are kept in reserve, for when those at the front block.
     pub reserve: bool,
 }
 
-/// A thread as it is seen now.
+/// A thread as the page shows it now.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     /// Its slot, below the number of slots.
     pub slot: usize,
-    /// Whether another thread had the slot when it was seen last.
+    /// Whether the slot had no thread, or another one, in the last slice.
     pub fresh: bool,
     /// Its LVT.
     pub lvt_ns: u64,
@@ -75,19 +75,19 @@ pub struct Seen {
     pub cpu_ns: Option<u64>,
 }
 
-/// Where a thread stands, the last first.
+/// A thread's place in the order in which threads get cores, the lowest first.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Class {
     /// Runs on cores that would otherwise be idle.
     #[default]
     Back,
-    /// Is like any other thread of the machine.
+    /// Competes like any other thread of the machine.
     Normal,
-    /// Runs where one of the front blocks.
+    /// Runs when a thread at the front blocks.
     Reserve,
-    /// Runs.
+    /// Runs before the reserve.
     Front,
-    /// Runs even before the front, for one slice.
+    /// Runs even before the front, for a limited time.
     Turn,
 }
 
@@ -96,14 +96,14 @@ pub enum Class {
 pub struct Planner {
     machine: Machine,
     threads: Vec<History>,
-    /// Number of the decision, by which it is known who was there the last time.
+    /// The number of the decision, which shows whether a thread was seen at the one before.
     round: u64,
     now_ns: u64,
     progress_ns: u64,
     released: bool,
     /// Time outside of releases.
     worked_ns: u64,
-    /// How many others of the machine want to run, in sixteenths, on average of late.
+    /// The recent average of the number of other threads of the machine that want to run, in sixteenths.
     others_16ths: usize,
     order: Vec<(Rank, usize)>,
     due: Vec<(u64, usize)>,
@@ -113,8 +113,8 @@ pub struct Planner {
     crowded: bool,
 }
 
-/// Who comes before whom: (0 ready, 1 waits or has stalled, 2 also, and has looked around since others got on, 3 nothing to
-/// do), LVT of 0 and 1, not at the front, when it ran last.
+/// The order of threads, the least first. Group: 0 is ready, 1 waits or has stalled, 2 as 1 but has run since any thread last
+/// made progress, 3 has nothing to do. Then the LVT (groups 0 and 1), whether it is not at the front now, and when it ran last.
 type Rank = (u8, u64, bool, u64);
 
 impl Planner {
@@ -124,7 +124,7 @@ impl Planner {
         Self {
             machine,
             threads: vec![History::default(); slots],
-            // Not 0, which is the round of those who have never been there, nor 1.
+            // Greater than 1: 0 is the round of threads that were never seen, and they must not count as seen in the last round.
             round: 1,
             now_ns: 0,
             progress_ns: 0,
@@ -155,7 +155,7 @@ impl Planner {
         self.classes_of(seen)
     }
 
-    /// The classes of the threads as they stand, less what a release takes.
+    /// The classes of the threads, lowered if this is a release.
     fn classes_of(&mut self, seen: &[Seen]) -> &[(usize, Class)] {
         self.classes.clear();
         for Seen { slot, .. } in seen {
@@ -169,7 +169,7 @@ impl Planner {
         &self.classes
     }
 
-    /// Whether there are threads that are ready and not at the front: somebody who begins to wait there makes room for them.
+    /// Whether ready threads are held back from the front: if a thread there begins to wait, one of them can run.
     pub fn holds_back(&self) -> bool {
         self.holds_back && !self.released
     }
@@ -179,7 +179,7 @@ impl Planner {
         self.usual_event_ns
     }
 
-    /// From now on decisions come so often.
+    /// Sets the time between two decisions.
     pub const fn set_slice(&mut self, slice_ns: u64) {
         if self.machine.turn_ns == self.machine.slice_ns {
             self.machine.turn_ns = slice_ns;
@@ -187,17 +187,17 @@ impl Planner {
         self.machine.slice_ns = slice_ns;
     }
 
-    /// Takes in whether others of the machine want cores; unless told otherwise, they do.
+    /// Notes whether other programs of the machine want cores. Before the first call they are assumed to.
     pub const fn note_crowded(&mut self, crowded: bool) {
         self.crowded = crowded;
     }
 
-    /// Takes in how many others of the machine want to run now.
+    /// Notes how many other threads of the machine want to run now.
     pub fn note_others(&mut self, others: usize) {
         self.others_16ths = self.others_16ths - self.others_16ths / 16 + others;
     }
 
-    /// Takes in what has happened since the last decision.
+    /// Notes what has happened since the last decision.
     fn look(&mut self, now_ns: u64, seen: &[Seen]) {
         // In a release, no thread was ahead of another.
         let past_ns = if self.released { 0 } else { now_ns.saturating_sub(self.now_ns) };
@@ -222,7 +222,7 @@ impl Planner {
         }
     }
 
-    /// Lets turns go on that are not over, and gives new ones to those who have not run for longest, `due_ns` at least.
+    /// Continues turns that are not over, and gives new ones to the threads that have not run for longest, and for `due_ns` at least.
     fn grant_turns(&mut self, seen: &[Seen], due_ns: u64) {
         let Machine { slice_ns, turn_ns, .. } = self.machine;
         let (now_ns, most) = (self.now_ns, self.most_turns(seen.len()));
@@ -256,15 +256,15 @@ impl Planner {
         }
     }
 
-    /// How many have turns at a time where there are `threads`: half of the cores, and as many more as it needs for everybody to
-    /// have one in time. Only weights let more than there are cores run in turns side by side.
+    /// How many of `threads` threads have turns at a time: half of the cores, or as many as are needed for all to have one in
+    /// [`ROUND_NS`]. There can be more than cores only in the mode in which weights decide which thread runs.
     fn most_turns(&self, threads: usize) -> usize {
         let Machine { cores, slice_ns, turn_ns, reserve, .. } = self.machine;
         let needed = (threads as u64 * turn_ns.max(slice_ns)).div_ceil(ROUND_NS);
         (needed as usize).max(cores / 2).min(if reserve { cores } else { threads }).max(1)
     }
 
-    /// How long a thread that wants to run is left without a turn, where there are `threads` of them.
+    /// After how long without running a thread is due for a turn, if there are `threads` of them.
     fn due_ns(&self, threads: usize) -> u64 {
         let Machine { cores, slice_ns, min_share_permille, turn_ns, .. } = self.machine;
         let turn_ns = turn_ns.max(slice_ns);
@@ -273,7 +273,7 @@ impl Planner {
         by_share.max(by_cost).min(DUE_MAX_NS)
     }
 
-    /// Puts the best on the cores that turns have left.
+    /// Puts the first threads of the order to the front, on the cores that turns have left.
     fn fill_front(&mut self, seen: &[Seen]) {
         let cores = self.machine.cores - self.due.len().min(self.machine.cores);
         self.order.clear();
@@ -305,24 +305,24 @@ impl Planner {
         }
     }
 
-    /// Every other release nobody competes with the rest of the machine: it may be more than a few threads that share it.
+    /// The highest class in this release. In every other release no thread competes with the rest of the machine, which may have more
+    /// threads than the paced program.
     fn release_class(&self) -> Class {
         if (self.now_ns / RELEASE_PERIOD_NS).is_multiple_of(2) { Class::Back } else { Class::Normal }
     }
 
-    /// Whether the rest of the machine has its time now. All planners on a machine agree on that, so that they leave the same
-    /// time.
+    /// Whether this is a release. It depends on the clock, so that the releases of all planners on a machine coincide.
     fn is_released(&self, threads: usize) -> bool {
         let crowd = (self.others_16ths / 16).saturating_sub(self.machine.cores) as u64;
         let more_permille = (crowd * MORE_FOR_EACH_PERMILLE).min(MORE_MOST_PERMILLE);
         let least = if self.crowded { self.machine.release_permille } else { self.machine.alone_permille };
         let permille = match least {
-            // No thread is ever above the rest of the machine.
+            // In this mode no thread is ever above the rest of the machine.
             0 => return false,
             least => (u64::from(least) + more_permille).min(1000),
         };
         let usual_ns = RELEASE_PERIOD_NS / 1000 * permille;
-        // With very many threads, their turns take all the time there is.
+        // With very many threads their turns take all the time, so that none may make progress for long.
         let turns_ns = threads as u64 * self.machine.slice_ns / self.most_turns(threads) as u64;
         let stuck = self.now_ns - self.progress_ns > DEADLOCK_NS && turns_ns < DUE_MAX_NS / 2;
         let release_ns = if stuck { usual_ns.max(RELEASE_PERIOD_NS / 2) } else { usual_ns };

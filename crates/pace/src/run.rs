@@ -1,8 +1,8 @@
 //! Runs a command under a pacer until it ends.
 //!
-//! The pacer works in a thread of its own; the calling thread waits for signals. Those that ask a program to end or to do something
-//! are passed on to the command, unless the terminal has sent them, which sends them to the command as well. Orphans of the
-//! command become children of ours as long as it runs, so that they are known to belong to it.
+//! The pacer works in a thread of its own; the calling thread waits for signals. Signals that ask a program to end or to do
+//! something are passed on to the command, except those from the terminal, which sends them to the command as well. Orphans
+//! of the command become our children while it runs, so that they are known to belong to it.
 //!
 //! Invariant: when [`run`] returns, the pacer has been stopped.
 
@@ -23,7 +23,7 @@ use signal_hook::low_level::siginfo::{Cause, Origin};
 
 use crate::pacer::{PaceError, Pacer, rest_for};
 
-/// What is passed on to the command.
+/// The signals that are passed on to the command.
 const PASSED_ON: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT];
 
 /// How a command has ended.
@@ -31,7 +31,7 @@ const PASSED_ON: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
 pub struct Ended {
     /// The command's own status.
     pub status: ExitStatus,
-    /// What ended the pacing before the command ended.
+    /// The error that ended pacing before the command ended.
     pub trouble: Option<PaceError>,
     /// What the pacer has counted, by name.
     pub statistics: Vec<(&'static str, u64)>,
@@ -45,7 +45,7 @@ impl Ended {
     }
 }
 
-/// Why a command was not run, or not to its end.
+/// Why a command was not run, or could not be run to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// There is no such program.
@@ -62,7 +62,7 @@ pub enum RunError {
         /// What the system said.
         reason: io::Error,
     },
-    /// Signals or children cannot be waited for, or there can be no thread.
+    /// Waiting for signals or children, or starting a thread, has failed.
     #[error("{what}: {reason}")]
     System {
         /// What was being done.
@@ -75,7 +75,7 @@ pub enum RunError {
     Pace(#[from] PaceError),
 }
 
-/// What becomes of the pacing while a command runs.
+/// A report about pacing while a command runs.
 #[derive(Debug)]
 pub enum Told<'a> {
     /// Pacing has ended before the command, which continues without it.
@@ -84,12 +84,12 @@ pub enum Told<'a> {
     Note(&'a str),
 }
 
-/// Runs `command`, paced by `pacer` if there is one, until it ends. What becomes of the pacing meanwhile is given to `told` at
+/// Runs `command`, paced by `pacer` if there is one, until it ends. Reports about pacing are passed to `told` at
 /// once.
 ///
 /// # Errors
 ///
-/// Where the command cannot be started, or its end cannot be waited for.
+/// If the command cannot be started, or its end cannot be waited for.
 pub fn run(
     mut command: Command,
     pacer: Option<Box<dyn Pacer>>,
@@ -119,7 +119,7 @@ pub fn run(
             Builder::new().name("paceline-pace".into()).spawn_scoped(scope, move || pace(pacer))
         });
         let thread = thread.transpose().map_err(error("starting a thread"))?;
-        // While the pacer works already: it sees to it that the new process gets as far as its program.
+        // The pacer already works, so that the new process gets CPU time until it executes its program.
         let ended = match command.spawn() {
             Ok(child) => wait(&child, signals).map_err(error("waiting for the command")),
             Err(reason) => Err(not_started(&command, reason)),
@@ -157,19 +157,19 @@ fn wait(child: &Child, mut signals: SignalsInfo<WithOrigin>) -> io::Result<ExitS
     }
 }
 
-/// Whether the child has got the signal as well: the terminal sends to all of its programs. And what the child itself sends is
-/// not for the child.
+/// Whether a signal must not be passed on: the terminal sends its signals to the child as well, and a signal from the child itself
+/// is not meant for the child.
 fn is_the_terminals(origin: &Origin, child: Pid) -> bool {
     let from_child =
         origin.process.as_ref().is_some_and(|process| process.pid == child.as_raw_nonzero().get());
     matches!(origin.cause, Cause::Kernel) || from_child
 }
 
-/// Takes in all children that have ended, and says if `child` is one of them.
+/// Reaps all children that have ended; returns the status of `child` if it is one of them.
 fn reap(child: Pid) -> io::Result<Option<ExitStatus>> {
     let mut ended = None;
     loop {
-        // Those in process groups of their own, too.
+        // Including those in process groups of their own.
         match wait_any(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) if pid == child => ended = Some(ExitStatus::from_raw(status.as_raw())),
             Ok(Some(_)) | Err(Errno::INTR) => {}
@@ -179,8 +179,8 @@ fn reap(child: Pid) -> io::Result<Option<ExitStatus>> {
     }
 }
 
-/// Lets the pacer work once in its period, or less often where it would need more than a quarter of a core, until it is over;
-/// and what it has counted.
+/// Calls the pacer once per period until the command has ended, or less often if it would need more than a quarter of a core.
+/// Returns its counters.
 fn keep_pace(
     mut pacer: Box<dyn Pacer>,
     over: &AtomicBool,

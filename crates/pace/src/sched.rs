@@ -11,18 +11,18 @@ use std::io;
 pub enum SchedClass {
     /// SCHED_OTHER: the normal one.
     Other,
-    /// SCHED_BATCH: the normal one, for those who never hurry.
+    /// SCHED_BATCH: the normal one, for work without urgency.
     Batch,
-    /// SCHED_IDLE: runs where no other wants to.
+    /// SCHED_IDLE: runs if no other thread wants the core.
     Idle,
     /// SCHED_RR with its priority: before all the above.
     RealTime(i32),
-    /// One that is none of our business.
+    /// Another class, which we do not set.
     Foreign(i32),
 }
 
 impl SchedClass {
-    /// As the kernel counts them, with the priority.
+    /// The kernel's number of the class, with the priority.
     pub const fn number(self) -> (i32, i32) {
         match self {
             Self::Other => (libc::SCHED_OTHER, 0),
@@ -49,7 +49,7 @@ pub fn set(tid: i32, class: SchedClass) -> io::Result<()> {
     let (number, priority) = class.number();
     match class {
         SchedClass::RealTime(_) => call(tid, number | libc::SCHED_RESET_ON_FORK, priority),
-        // Without privileges the flag cannot be taken away again, and does no harm.
+        // Without privileges the flag cannot be cleared again; it does no harm.
         _ => match call(tid, number, priority) {
             Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
                 call(tid, number | libc::SCHED_RESET_ON_FORK, priority)
@@ -68,7 +68,7 @@ fn call(tid: i32, number: i32, priority: i32) -> io::Result<()> {
     }
 }
 
-/// The class of thread `tid`; 0 is the calling one. Real-time ones are all foreign: nobody asks for those that we have set.
+/// The class of thread `tid`; 0 is the calling one. Real-time classes are reported as foreign: no caller asks for those that we have set.
 pub fn get(tid: i32) -> io::Result<SchedClass> {
     // SAFETY: the call touches no memory of ours.
     match unsafe { libc::sched_getscheduler(tid) } {

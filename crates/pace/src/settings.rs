@@ -11,14 +11,14 @@ pub const SLICE_MAX: Duration = Duration::from_millis(10);
 /// How a command is paced.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PaceSettings {
-    /// Which policy.
+    /// The policy.
     pub policy: PolicyChoice,
-    /// The time between two scheduling decisions, from [`SLICE_MIN`] to [`SLICE_MAX`]; none: as often as fits how long the program's events
-    /// take.
+    /// The time between two scheduling decisions, from [`SLICE_MIN`] to [`SLICE_MAX`]; none: a slice
+    /// that suits the length of the program's events.
     pub slice: Option<Duration>,
-    /// Whether pacing is compared with running unpaced now and then, and given up while it does not help.
+    /// Whether pacing is compared with running unpaced from time to time, and suspended while it does not help.
     pub trial: bool,
-    /// The least share of a core, in thousandths, of a thread that wants to run; at most 1000. Where the shares of all threads
+    /// The least share of a core, in thousandths, of a thread that wants to run; at most 1000. If the shares of all threads
     /// would take too much of the machine, they are reduced evenly.
     pub min_share_permille: u32,
 }
@@ -30,7 +30,7 @@ impl Default for PaceSettings {
 }
 
 impl PaceSettings {
-    /// Refuses what is out of its range.
+    /// Refuses values that are out of range.
     pub fn check(&self) -> Result<(), SettingError> {
         if let Some(slice) = self.slice.filter(|slice| !(SLICE_MIN..=SLICE_MAX).contains(slice)) {
             return Err(SettingError::Slice(slice));

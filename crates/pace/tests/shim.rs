@@ -1,5 +1,5 @@
-//! The shim for MPI programs: under Open MPI and MPICH, whichever is there, programs compute the same with it as without; they say
-//! on the LVT page that they wait; and no wake-up is lost. What is not installed is skipped, with the reason.
+//! The shim for MPI programs: under Open MPI and MPICH, whichever is installed, programs compute the same with it as without; they
+//! publish on the LVT page that they wait; and no wake-up is lost. What is not installed is skipped, with the reason.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -32,7 +32,7 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// The shim in a file; `None` where there is none.
+/// The shim in a file; `None` if it was not built.
 fn library(folder: &Path) -> Option<PathBuf> {
     let Some(bytes) = shim() else {
         eprintln!("skipped: built without a C compiler");
@@ -43,7 +43,7 @@ fn library(folder: &Path) -> Option<PathBuf> {
     Some(path)
 }
 
-/// What a source of `shim/tests` is compiled to; `None` where there is no such compiler.
+/// Compiles a source of `shim/tests`; `None` if there is no such compiler.
 fn compiled(compiler: &str, source: &str, options: &[&str], to: PathBuf) -> Option<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("shim/tests").join(source);
     match Command::new(compiler).args(["-O2", "-w", "-o"]).arg(&to).arg(source).args(options).output() {
@@ -80,7 +80,7 @@ impl Mpi {
         ["openmpi", "mpich"].into_iter().filter_map(build).collect()
     }
 
-    /// Runs the program, which prints one line; with these variables in the environment of its ranks.
+    /// Runs the program with these variables in the environment of its ranks; returns the line that it prints.
     fn run(&self, kind: &str, environment: &[(&str, &Path)]) -> String {
         let mut command = Command::new("timeout");
         command.args(["60", &format!("mpirun.{}", self.name), "-n", RANKS]);

@@ -1,6 +1,6 @@
 /*
- * A stress of the bells: two threads pass a counter to each other, and each sleeps after some polls. How many, and how long
- * the other takes, is drawn anew each time, so that messages often come just when the other is about to sleep.
+ * A stress of the bells: two threads pass a counter to each other, and each sleeps after some polls. How many polls, and how long
+ * the other takes, is chosen at random each time, so that messages often come just when the other is about to sleep.
  *
  * A wake-up that is lost shows as a sleep that lasts until its time limit, which is far longer than anything else here.
  * Prints how many sleeps there were, and how many of them reached the limit.

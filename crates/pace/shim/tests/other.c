@@ -1,6 +1,6 @@
 /*
- * An MPI library that the shim was not made for, as far as its test needs one: its functions do nothing and return what shows that
- * they were called.
+ * An MPI library that the shim does not support, as far as its test needs one: its functions do nothing and return values that show
+ * that they were called.
  */
 #include <string.h>
 

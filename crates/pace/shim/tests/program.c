@@ -1,5 +1,5 @@
 /*
- * What MPI programs do, for the tests of the shim: `program KIND` prints one line that depends on everything that was received.
+ * Patterns of MPI programs, for the tests of the shim: `program KIND` prints one line that depends on everything that was received.
  *
  * Invariant: the line is the same in every run, under every MPI library that reduces in the same order.
  */
@@ -202,7 +202,7 @@ static void nonblocking(void) {
     }
 }
 
-/* One message goes round, now and then slowly, so that all ranks but one wait long enough to sleep. */
+/* One message goes round, sometimes slowly, so that all ranks but one wait long enough to sleep. */
 static void token(void) {
     int value = 0;
     for (int i = 0; i < 300; i++) {

@@ -1,36 +1,36 @@
-//! Whether others of the machine want the cores that a paced program uses: by the CPU time that is used on the whole machine, less that
-//! of the paced threads.
+//! Whether the machine is crowded, that is, whether other programs want the cores that a paced program uses. It is judged by the CPU
+//! time used on the whole machine less that of the paced threads.
 //!
-//! Invariant: a stretch in which threads have come or gone says nothing, since the time cannot be attributed.
+//! Invariant: a period in which threads came or went is not judged, because its CPU time cannot be attributed.
 
 use procfs::{CurrentSI, KernelStats};
 
 use super::threads::Thread;
 
-/// How often it is counted: many of the kernel's ticks, by which the machine's time is counted.
+/// How often CPU time is counted: a period of many kernel ticks, because the kernel counts the machine's time in ticks.
 const PERIOD_NS: u64 = 60_000_000;
-/// The CPU time of others, in thousandths of a core, from which on the machine is crowded: what one busy process gets at least
+/// From this CPU time of others on, in thousandths of a core, the machine is crowded: one busy process gets at least as much
 /// beside threads that are its equals.
 const CROWDED_PERMILLE: u64 = 500;
-/// Below this it is not any more: less than that process gets beside threads that are before it.
+/// Below this it is no longer crowded: such a process gets more even beside threads that run before it.
 const ALONE_PERMILLE: u64 = 40;
-/// So many counts in a row say so.
+/// How many counts in a row change the judgement.
 const CROWDED_COUNTS: u32 = 3;
 const ALONE_COUNTS: u32 = 5;
 
-/// What was counted last.
+/// The last count, and the judgement.
 #[derive(Debug, Default)]
 pub struct Crowd {
     now_ns: u64,
     busy_ns: u64,
     threads: usize,
     is_crowded: bool,
-    /// Counts in a row by which it would be otherwise.
+    /// How many counts in a row have contradicted the judgement.
     against: u32,
 }
 
 impl Crowd {
-    /// Whether others want cores, where these are the paced threads.
+    /// Whether others want cores; `threads` are the paced ones.
     pub fn look<'a>(&mut self, now_ns: u64, threads: impl Iterator<Item = &'a Thread>) -> bool {
         let past_ns = now_ns - self.now_ns;
         if past_ns < PERIOD_NS {
@@ -56,7 +56,7 @@ impl Crowd {
         self.is_crowded
     }
 
-    /// Takes in a count, in thousandths of a core.
+    /// Judges by a count, in thousandths of a core.
     fn judge(&mut self, permille: u64) {
         let (is_against, enough) = match self.is_crowded {
             true => (permille < ALONE_PERMILLE, ALONE_COUNTS),

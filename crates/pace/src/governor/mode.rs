@@ -1,4 +1,4 @@
-//! What the governor is permitted to do: found out by doing it, in a thread that is thrown away.
+//! What the governor is permitted to do. It is found out by trying it, in a short-lived thread.
 
 use std::io;
 
@@ -6,24 +6,25 @@ use crate::pacer::Refusal;
 use crate::plan::Class;
 use crate::sched::{self, SchedClass};
 
-/// The priority of the governor itself and of its guard, above all that it gives.
+/// The priority of the governor itself and of its guard, above all priorities that it gives to threads.
 pub const OWN_PRIORITY: i32 = 4;
 
-/// What the real-time mode is called.
+/// The name of the real-time mode.
 pub const REAL_TIME: &str = "governor (real-time)";
-/// What the mode without real-time priorities is called.
+/// The name of the mode without real-time priorities.
 pub const NICE: &str = "governor (nice)";
 
-/// How long a turn has to be where only weights say who runs: two ticks of a slow kernel.
+/// How long a turn has to be if only weights decide which thread runs: two ticks of a slow kernel.
 const NICE_TURN_NS: u64 = 8_000_000;
 /// The least part of the time, in thousandths, that is left to the rest of the machine.
 const RELEASE_LEAST_PERMILLE: u32 = 100;
 /// The same while few other threads want a core.
 const ALONE_LEAST_PERMILLE: u32 = 60;
-/// The part of what the kernel grants to real-time threads that is used, in thousandths, and while few other threads want a core.
+/// The part of the kernel's limit for real-time threads that is used, in thousandths: usually, and while few other threads want a
+/// core.
 const USED_PERMILLE: i64 = 950;
 const ALONE_USED_PERMILLE: i64 = 985;
-/// The most: with less than a fifth of the time, real-time priorities are of no use.
+/// The greatest part that may be left: with less than a fifth of the time, real-time priorities are of no use.
 const RELEASE_MOST_PERMILLE: u32 = 800;
 
 /// What is permitted.
@@ -33,9 +34,9 @@ pub enum Mode {
     RealTime {
         /// Whether threads that are not to run can be put into the idle class, and taken back out of it.
         idle: bool,
-        /// The part of the time, in thousandths, in which there are to be none.
+        /// The part of the time, in thousandths, in which no thread has a real-time priority.
         release_permille: u32,
-        /// The same while few other threads want a core: what the kernel asks for.
+        /// The same while few other threads want a core: little more than the kernel requires.
         alone_permille: u32,
     },
     /// The normal class and the idle class, which is below the highest nice level.
@@ -43,7 +44,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Real-time priorities, or why not.
+    /// Real-time priorities, or why they are not permitted.
     pub fn real_time() -> Result<Self, Refusal> {
         let refuse = |reason: String| Refusal { policy: REAL_TIME, reason };
         let probe = |class| tried(move || sched::set(0, class));
@@ -64,7 +65,7 @@ impl Mode {
         Ok(Self::RealTime { idle: tried(idle_and_back).is_ok(), release_permille, alone_permille })
     }
 
-    /// Nice levels, or why not.
+    /// Nice levels, or why they are not permitted.
     pub fn nice() -> Result<Self, Refusal> {
         tried(idle_and_back).map(|()| Self::Nice).map_err(|error| Refusal {
             policy: NICE,
@@ -93,7 +94,7 @@ impl Mode {
         }
     }
 
-    /// The class of a thread whose normal one is `normal`, where `class` has been decided for it.
+    /// The kernel's class for a thread that the planner has put into `class`, and whose normal one is `normal`.
     pub const fn class(self, class: Class, normal: SchedClass) -> SchedClass {
         match (self, class) {
             (Self::RealTime { .. }, Class::Turn) => SchedClass::RealTime(3),
@@ -104,8 +105,8 @@ impl Mode {
         }
     }
 
-    /// Which part of the time is left to the rest of the machine, in thousandths, and while that hardly wants any; how long a
-    /// turn has to be to have an effect; whether there is a reserve.
+    /// The part of the time that is left to the rest of the machine, in thousandths, usually and while few other threads want a
+    /// core; how long a turn has to be to have an effect; whether there is a reserve.
     pub const fn needs(self, slice_ns: u64) -> (u32, u32, u64, bool) {
         match self {
             Self::RealTime { release_permille, alone_permille, .. } => {
@@ -116,12 +117,12 @@ impl Mode {
     }
 }
 
-/// Has the calling thread run before all threads that the governor paces, as the governor itself does. For those that serve paced
-/// threads, such as a relay of a virtual machine, and have little to do. Its children start in the normal class.
+/// Makes the calling thread run before all threads that the governor paces, like the governor itself. This is for threads that serve
+/// paced ones and have little to do, such as a relay of a virtual machine. Its children start in the normal class.
 ///
 /// # Errors
 ///
-/// Where real-time priorities are not permitted. The governor then has none either.
+/// If real-time priorities are not permitted. The governor then has none either.
 pub fn run_before_paced() -> io::Result<()> {
     sched::set(0, SchedClass::RealTime(OWN_PRIORITY))
 }
@@ -140,8 +141,8 @@ fn read(setting: &str) -> String {
     std::fs::read_to_string(format!("/proc/sys/kernel/{setting}")).unwrap_or_default()
 }
 
-/// The part of the time, in thousandths, to leave to others, so that the kernel has no reason to throttle: what it would
-/// take, and some of the rest; `least` where it never throttles, or does not say; none where too little would be left.
+/// The part of the time, in thousandths, to leave to others, so that the kernel does not throttle real-time threads: the part that
+/// it would take, and a little more; `least` if it never throttles, or does not say; none if too little time would remain.
 fn release_permille(runtime: &str, period: &str, used_permille: i64, least: u32) -> Option<u32> {
     let number = |text: &str| text.trim().parse::<i64>().ok();
     let (Some(runtime @ 0..), Some(period @ 1..)) = (number(runtime), number(period)) else {

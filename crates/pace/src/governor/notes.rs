@@ -1,17 +1,17 @@
-//! What the governor says to the user: a line where it changes its way, and what its work has cost.
+//! The governor's notes for the user: a line when it changes its way, and what its work has cost.
 
 use std::time::Duration;
 
 use crate::plan::trial::{Change, Way};
 
-/// What there is to say of a change; nothing where nothing was measured.
+/// The note about a change; none if nothing was measured.
 pub fn of_change(change: Change) -> Option<String> {
     let percent = change.percent?;
     let times = format!("{}.{:02} times", percent / 100, percent % 100);
     Some(match change.to {
         Way::Unpaced => {
             format!(
-                "pacing steps back: without it the program gets on {times} as fast; it is tried again later"
+                "pacing is suspended: without it the program runs {times} as fast; it is tried again later"
             )
         }
         Way::Together => format!("pacing puts all threads before the rest of the machine: {times} as fast"),
@@ -30,13 +30,13 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// A look at the page with all that followed took so long.
+    /// Notes how long a tick took: reading the page, deciding and setting classes.
     pub const fn note_tick(&mut self, took_ns: u64) {
         self.ticks += 1;
         self.ticks_ns += took_ns;
     }
 
-    /// A class was set, if it was, in this time.
+    /// Notes how long it took to set a class; `None` if it was not set.
     pub fn note_class(&mut self, took: Option<Duration>) {
         if let Some(took) = took {
             self.classes += 1;
@@ -44,7 +44,7 @@ impl Costs {
         }
     }
 
-    /// A rest is over, ended by the bell or not.
+    /// Notes the end of a rest, and whether the bell ended it.
     pub fn note_rest(&mut self, rung: bool) {
         self.rings += u64::from(rung);
     }
@@ -54,7 +54,7 @@ impl Costs {
         self.ticks_ns.checked_div(self.ticks).unwrap_or(0)
     }
 
-    /// By name.
+    /// All counters, by name.
     pub fn all(&self) -> Vec<(&'static str, u64)> {
         let mean = |sum: u64, count: u64| sum.checked_div(count).unwrap_or(0);
         vec![

@@ -1,7 +1,7 @@
-//! The threads behind the slots of a page, each looked at once before anything is done to it.
+//! The threads behind the slots of a page. Each is checked before anything is done to it.
 //!
-//! Invariant: a thread is paced only if it is what its slot says - same id, process and start time - and its process descends from
-//! ours. So whatever a page holds, threads of other programs are not changed.
+//! Invariant: a thread is paced only if it has the id, process and start time that its slot names, and its process descends from
+//! ours. So whatever a page contains, threads of other programs are not changed.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -14,13 +14,13 @@ use procfs::process::{Process, Stat};
 use crate::plan::LVT_MAX_NS;
 use crate::sched::{self, SchedClass};
 
-/// More generations than a command has.
+/// The limit of a search through ancestors: more generations than a command has.
 const GENERATIONS: usize = 64;
 
 /// A thread that may be paced.
 #[derive(Debug)]
 pub struct Thread {
-    /// Who it is.
+    /// Its id, process and start time.
     pub owner: Owner,
     /// The class to set it back to.
     pub normal: SchedClass,
@@ -28,9 +28,9 @@ pub struct Thread {
     set: Option<SchedClass>,
     /// Whether its class has ever been changed.
     touched: bool,
-    /// How much CPU time it has had, as a file that ends with the thread.
+    /// The file with its CPU time, which ends with the thread.
     schedstat: File,
-    /// How far it had come when it was seen last: its LVT, or its messages where it has none.
+    /// Its progress when it was seen last: its LVT, or its number of messages if it has no LVT.
     reached: Option<u64>,
     /// The CPU time that it had when all were counted last.
     pub counted_ns: Cell<Option<u64>>,
@@ -46,7 +46,7 @@ impl Thread {
             return None;
         }
         let normal = match sched::get(tid).ok()? {
-            // No simulation starts in the idle class; it was forked by a thread that we have put there.
+            // No simulation starts in the idle class: it was forked by a thread that we had put there.
             SchedClass::Idle => SchedClass::Other,
             normal @ (SchedClass::Other | SchedClass::Batch) => normal,
             SchedClass::RealTime(_) | SchedClass::Foreign(_) => return None,
@@ -70,35 +70,35 @@ impl Thread {
         parsed.ok_or_else(|| std::io::ErrorKind::InvalidData.into())
     }
 
-    /// How much further it has come since it was seen last, counted round.
+    /// How far it has advanced since it was seen last, as a wrapping number.
     pub fn note_progress(&mut self, view: &SlotView) -> u64 {
         let now = if view.is_simulating() { view.lvt_ns } else { view.messages };
-        // Who is done, or has just begun, has not got on.
+        // A thread that has nothing to do, or has just begun, has made no progress.
         let Some(before) = self.reached.replace(now).filter(|before| (*before).max(now) <= LVT_MAX_NS) else {
             return 0;
         };
         now.wrapping_sub(before)
     }
 
-    /// Sets its class, if that is another than it has; says how long that took.
+    /// Sets its class if it has another one; returns how long that took.
     pub fn put(&mut self, class: SchedClass) -> std::io::Result<Option<Duration>> {
         if self.set == Some(class) || (self.set.is_none() && !self.touched && class == self.normal) {
             return Ok(None);
         }
         let start = Instant::now();
-        // The file fails if the thread has ended and its id is another's.
+        // Reading the file fails if the thread has ended and another has its id.
         self.cpu_ns()?;
         sched::set(self.tid(), class)?;
         (self.set, self.touched) = (Some(class), true);
         Ok(Some(start.elapsed()))
     }
 
-    /// From now on its class is unknown: another program may have set it.
+    /// Forgets its class: another program may have set it.
     pub fn forget_class(&mut self) {
         self.set = None;
     }
 
-    /// Sets it back to its normal class, if that was ever changed. If it has ended, so much the better.
+    /// Sets it back to its normal class, if its class was ever changed. Does nothing if it has ended.
     pub fn restore(&mut self) {
         if self.touched {
             let _ = self.put(self.normal);

@@ -1,6 +1,6 @@
-//! How threads are scheduled now: which way, how often it is decided, and the classes that follow.
+//! How threads are scheduled now: the way, the length of a slice, and the classes that follow.
 //!
-//! Invariant: who goes back goes first, so that never more threads are before the others than there are cores.
+//! Invariant: threads are lowered before others are raised, so that never more threads are above the others than there are cores.
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ use super::{Governor, Place, nanos, notes};
 use crate::plan::Class;
 use crate::plan::trial::{Facts, Way};
 
-/// The slice, unless the user has said it, until it is known how long events take.
+/// The slice until it is known how long events take, unless the user has set one.
 pub const SLICE_FIRST: Duration = Duration::from_micros(200);
-/// Of that the shortest and the longest, and how many there are in an event.
+/// The shortest and the longest slice by the length of events, and the number of slices in an event.
 const SLICE_LEAST_NS: u64 = 200_000;
 const SLICE_MOST_NS: u64 = 500_000;
 const SLICES_IN_EVENT: u64 = 8;
-/// A slice is so many times longer than a decision takes, up to that limit.
+/// A slice is at least this many times longer than a decision takes, up to the limit below.
 const DECISIONS_IN_SLICE: u64 = 20;
 const SLICE_DEAR_NS: u64 = 500_000;
-/// For how long threads that all yield are taken to do so.
+/// For how long after all threads were seen to yield they count as yielding.
 const YIELDING_KEPT: Duration = Duration::from_millis(100);
 
 impl Governor {
-    /// The slice that fits how long events take, and what a decision costs.
+    /// The slice that suits the length of events and the cost of a decision.
     pub(super) fn slice_ns(&self) -> u64 {
         let by_event_ns = match self.planner.usual_event_ns() {
             0 => nanos(SLICE_FIRST),
@@ -30,7 +30,7 @@ impl Governor {
         by_event_ns.max((self.costs.decision_ns() * DECISIONS_IN_SLICE).min(SLICE_DEAR_NS))
     }
 
-    /// Decides how the threads are to be scheduled, by what they do and by what was found to be best.
+    /// Decides how the threads are scheduled, by what they do and by the results of the trials.
     pub(super) fn choose_way(&mut self) {
         let threads = self.places.iter().filter_map(|place| match place {
             Place::Paced(thread) => Some(thread),
@@ -45,7 +45,7 @@ impl Governor {
         if self.seen.iter().all(|seen| seen.yields) {
             self.yielding_ns = self.now_ns;
         }
-        // A thread that closes its publisher is back a moment later, as its library's.
+        // A thread whose program closes its publisher leaves the page for a moment, until the MPI shim claims a slot for it again.
         let yields = self.now_ns - self.yielding_ns < nanos(YIELDING_KEPT);
         let (way, change) = trial.decide(self.now_ns, Facts { progress: self.progress, yields, crowded });
         self.way = way;
@@ -60,7 +60,7 @@ impl Governor {
             Way::Together => self.planner.decide_together(self.now_ns, &self.seen),
             Way::Unpaced => self.planner.decide_unpaced(self.now_ns, &self.seen),
         };
-        // Who goes back goes first, so that never more are before the others than there are cores.
+        // Threads are lowered before others are raised, so that never more are above the others than there are cores.
         for forward in [false, true] {
             for (slot, class) in decided.iter().filter(|(_, class)| (*class > Class::Normal) == forward) {
                 let Place::Paced(thread) = &mut self.places[*slot] else { continue };

@@ -1,7 +1,7 @@
-//! What a command needs to run with the shim: recognizes MPI launchers, and sets the environment of the ranks.
+//! Prepares a command to run with the shim: recognizes MPI launchers, and sets the environment of the ranks.
 //!
-//! Invariants: what the user has set stays as it is, and the notes say what was added. Nothing is written to a disk: the shim and
-//! the room are memory files of this process, so that they are gone when it is.
+//! Invariants: what the user has set is not changed, and the notes say what was added. Nothing is written to a disk: the shim and
+//! the room are memory files of this process, so that they vanish with it.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -46,10 +46,10 @@ pub enum MpiLibrary {
     Unknown,
 }
 
-/// What keeps the shim of a running command alive, and what there is to say of it.
+/// Keeps the shim of a running command alive, with notes about it.
 #[derive(Debug, Default)]
 pub struct MpiSession {
-    /// For the user, a line each.
+    /// Notes for the user, a line each.
     pub notes: Vec<String>,
     _kept: Option<(File, Room)>,
 }
@@ -123,7 +123,7 @@ fn is_launcher(word: &OsStr) -> bool {
         && matches!(kind, "" | "openmpi" | "mpich" | "hydra")
 }
 
-/// The library of a launcher, by the name of the file that it leads to.
+/// The library of a launcher, by the name of the file to which its links lead.
 fn library_of(launcher: &OsStr) -> MpiLibrary {
     let path = find(launcher).and_then(|path| path.canonicalize().ok());
     let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());

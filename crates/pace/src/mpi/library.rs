@@ -1,11 +1,11 @@
-//! The bytes of `libpaceline_mpi.so`, which `build.rs` has compiled.
+//! The bytes of `libpaceline_mpi.so`, which `build.rs` compiles.
 //!
 //! Invariant: the library fits the system that this program was compiled for, or is absent.
 
-/// Empty where there was no C compiler.
+/// Empty if there was no C compiler.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libpaceline_mpi.so"));
 
-/// The shared library for `LD_PRELOAD`; `None` where this program was built without a C compiler.
+/// The shared library for `LD_PRELOAD`; `None` if this program was built without a C compiler.
 pub fn shim() -> Option<&'static [u8]> {
     Some(LIBRARY).filter(|bytes| !bytes.is_empty())
 }

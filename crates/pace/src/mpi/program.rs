@@ -1,4 +1,4 @@
-//! The programs that a command names: where they are, and whether anything can be preloaded into them.
+//! The programs that a command names: where they are, and whether a library can be preloaded into them.
 
 use std::env;
 use std::ffi::OsStr;
@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 
 /// The first bytes of an ELF file of 64 bits, little-endian.
 const ELF64: [u8; 6] = [0x7f, b'E', b'L', b'F', 2, 1];
-/// Where its header says where its program headers are, of what size and how many.
+/// Where an ELF header has the offset, the size and the number of the program headers.
 const OFFSET_AT: usize = 32;
 const SIZE_AT: usize = 54;
 const COUNT_AT: usize = 56;
 /// The kind of a program header that names the dynamic loader.
 const INTERPRETER: u32 = 3;
-/// More program headers than a program has.
+/// The limit of program headers that are read: more than a program has.
 const HEADERS_MAX: u16 = 256;
 
-/// The executable file that a word of a command means: a path, or a name to be found in `PATH`.
+/// The executable file that a word of a command names: a path, or a name that is searched in `PATH`.
 pub fn find(word: &OsStr) -> Option<PathBuf> {
     let is_executable = |path: &PathBuf| {
         path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
@@ -28,7 +28,7 @@ pub fn find(word: &OsStr) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(word)).find(is_executable)
 }
 
-/// Whether a program is linked statically; `None` where it is no ELF program of 64 bits, such as a script.
+/// Whether a program is linked statically; `None` if it is not a 64-bit ELF program, for example a script.
 pub fn is_static(path: &Path) -> Option<bool> {
     let file = File::open(path).ok()?;
     let mut header = [0; 64];

@@ -1,8 +1,8 @@
-//! The room: memory that the MPI processes under a pacer share, with a cell for each, where they sleep and wake each other.
+//! The room: memory that the MPI processes under a pacer share, with a cell for each, in which they sleep and wake each other.
 //!
-//! Its layout is written in `shim/README.md`, and is that of `shim/bell.h`. The pacer makes it and never looks at it again.
+//! Its layout is described in `shim/README.md` and defined in `shim/bell.h`. The pacer creates it and does not access it later.
 //!
-//! Invariant: nobody can shrink or grow it, so that no access to it can kill a process that has mapped it.
+//! Invariant: no process can shrink or grow it, so that no access to it can kill a process that has mapped it.
 
 use std::fs::File;
 use std::io;
@@ -21,11 +21,11 @@ const MAGIC: [u8; 8] = *b"PACEMPI\0";
 const VERSION: u32 = 1;
 const CELL_BYTES: u64 = 64;
 
-/// A room, as long as its processes or this value have it.
+/// A room. It exists as long as this value or a process that has mapped it.
 #[derive(Debug)]
 pub struct Room {
     path: PathBuf,
-    /// Keeps what `path` leads to.
+    /// Keeps the file to which `path` leads.
     _file: File,
 }
 
@@ -34,7 +34,7 @@ impl Room {
     ///
     /// # Errors
     ///
-    /// What the system says where there can be no such file.
+    /// The system's error if such a file cannot be created.
     pub fn create() -> io::Result<Self> {
         let file =
             File::from(fs::memfd_create("paceline-mpi", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?);
@@ -50,7 +50,7 @@ impl Room {
         Ok(Self { path, _file: file })
     }
 
-    /// Where the room is, for [`ROOM_ENV`]: as long as this value lives, for the processes of this user.
+    /// The room's path, for [`ROOM_ENV`]. Processes of this user can open it as long as this value lives.
     pub fn path(&self) -> &Path {
         &self.path
     }

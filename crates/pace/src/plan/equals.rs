@@ -1,17 +1,17 @@
 //! Threads that yield the core whenever they wait: they need no slices, and equal ones share a class, so that a yield
 //! hands the core to an equal.
 //!
-//! Some only claim to yield, and keep the core from all that are not above them. Therefore a thread that had no CPU time
-//! for [`DUE_MAX_NS`] gets a turn. Threads that yield do not come to that while there are few enough of them on each core for
-//! releases to serve all in that time.
+//! Some threads only claim to yield, and keep the core from all that are not above them. Therefore a thread that had no CPU time
+//! for [`DUE_MAX_NS`] gets a turn. Threads that do yield need no turns while there are so few of them per core that releases
+//! serve all in that time.
 //!
-//! Invariant: none of them is below the rest of the machine outside of releases: a waiting thread uses little CPU time, and must see in
-//! time that its wait is over.
+//! Invariant: outside of releases none of them is below the rest of the machine: a waiting thread uses little CPU time, and must
+//! soon notice that its wait is over.
 
 use super::{Class, DUE_MAX_NS, Planner, Seen};
 
 impl Planner {
-    /// As [`Planner::decide`], with all threads equal and before the rest of the machine.
+    /// Like [`Planner::decide`], with all threads equal and before the rest of the machine.
     pub fn decide_together(&mut self, now_ns: u64, seen: &[Seen]) -> &[(usize, Class)] {
         self.look(now_ns, seen);
         self.released = self.is_released(seen.len());
@@ -26,7 +26,7 @@ impl Planner {
         self.classes_of(seen)
     }
 
-    /// As [`Planner::decide`], with all threads as if they were not paced.
+    /// Like [`Planner::decide`], with all threads as if they were not paced.
     pub fn decide_unpaced(&mut self, now_ns: u64, seen: &[Seen]) -> &[(usize, Class)] {
         self.released = true;
         self.holds_back = false;
@@ -42,8 +42,8 @@ impl Planner {
         &self.classes
     }
 
-    /// Puts the ready threads of least LVT to the front, at least one for each core and all that are equal to the last of these,
-    /// and all others behind them.
+    /// Puts the ready threads of least LVT to the front: one per core, and all with the same LVT as the last of these. All others
+    /// are put into the reserve.
     pub(super) fn fill_front_of_yielding(&mut self, seen: &[Seen]) {
         self.order.clear();
         for Seen { slot, .. } in seen {

@@ -1,17 +1,17 @@
 //! What is remembered of a thread: its progress, and how long it held the front without any.
 //!
 //! Invariant: a thread that has stalled is ready again when its pause is over, or at once when its LVT changes or its waiting
-//! flag falls. So the rule delays a thread with long events, and never shuts it out.
+//! flag is unset. So the rule delays a thread with long events, but never stops it.
 
 use super::{Class, LVT_MAX_NS, Rank, Seen};
 
-/// How long a thread may hold the front without progress, before anything is known of it.
+/// How long a thread may hold the front without progress while nothing is known of it.
 const LIMIT_FIRST_NS: u64 = 10_000_000;
-/// The least such time: a few slices, in which an event comes to its end.
+/// The least such time: a few slices, in which an event ends.
 const LIMIT_MIN_NS: u64 = 4_000_000;
-/// The longest such time: what a thread that lies can take at a time.
+/// The longest such time: a thread that lies can hold the front no longer at a time.
 const LIMIT_MAX_NS: u64 = 100_000_000;
-/// A thread at the front that got no CPU time in so long is kept from running by others.
+/// A thread that has held the front for this long without CPU time is *hindered*: others keep it from running.
 const HINDERED_NS: u64 = 20_000_000;
 
 /// What is remembered of a thread.
@@ -19,7 +19,7 @@ const HINDERED_NS: u64 = 20_000_000;
 pub struct History {
     /// The decision at which it was seen last.
     pub round: u64,
-    /// Where it stands, releases aside.
+    /// Its class, not counting releases.
     pub class: Class,
     /// Whether it says that it waits, or has nothing to do.
     pub waiting: bool,
@@ -32,20 +32,20 @@ pub struct History {
     held_ns: u64,
     spent_ns: u64,
     stretch_ns: u64,
-    /// How long it needed for its last progress; none where that has been taken in.
+    /// How long it needed for its last progress; none after the planner has used it.
     pub needed_ns: Option<u64>,
     /// How long it may hold the front before it has to pause.
     limit_ns: u64,
     /// The end of its pause after a stall, in time outside of releases.
     paused_until_ns: u64,
     cpu_ns: Option<u64>,
-    /// How long it has held the front without a look at its CPU time that showed any.
+    /// How long it has held the front since its CPU time was last seen to grow.
     unproven_ns: u64,
     hindered: bool,
 }
 
 impl History {
-    /// Of a thread that is seen for the first time.
+    /// The history of a thread that is seen for the first time.
     pub fn new(seen: &Seen, now_ns: u64) -> Self {
         Self {
             lvt_ns: seen.lvt_ns,
@@ -57,8 +57,8 @@ impl History {
         }
     }
 
-    /// Takes in what is seen of it, `past_ns` of time outside of releases after the last time, of which there was `worked_ns`
-    /// altogether; says whether it has made progress.
+    /// Notes what the page shows of it, and returns whether it has made progress. `past_ns` is the time since the last call, and
+    /// `worked_ns` all the time so far, both outside of releases.
     pub fn note(&mut self, seen: &Seen, now_ns: u64, past_ns: u64, worked_ns: u64, slice_ns: u64) -> bool {
         let held = self.class >= Class::Front;
         self.note_cpu(seen.cpu_ns, now_ns);
@@ -92,7 +92,8 @@ impl History {
         progress
     }
 
-    /// A thread that makes progress as soon as it runs has waited for others; one that makes it later has worked all the time.
+    /// Learns how long the last progress took. A thread that makes progress as soon as it runs has waited for others before; one that
+    /// makes it later has worked all the time.
     fn learn(&mut self, slice_ns: u64) {
         let at_once = self.stretch_ns <= 2 * slice_ns;
         let needed_ns = if at_once { self.stretch_ns } else { self.held_ns };
@@ -112,13 +113,13 @@ impl History {
         }
     }
 
-    /// Takes it as one that others keep from running, until its CPU time shows that it runs.
+    /// Assumes that it is hindered, until its CPU time shows that it runs.
     pub const fn doubt(&mut self) {
         self.hindered = true;
     }
 
-    /// Its place among those who want to run, where there was `worked_ns` of time outside of releases, and somebody made
-    /// progress last at `progress_ns`. Who waits, and has looked around since, has nothing new to see.
+    /// Its place in the order of threads. `worked_ns` is the time so far outside of releases, and `progress_ns` is when any thread
+    /// last made progress. A waiting thread that has run since then has nothing new to see.
     pub fn rank(&self, worked_ns: u64, progress_ns: u64) -> Rank {
         if self.lvt_ns > LVT_MAX_NS {
             (3, 0, false, self.ran_ns)

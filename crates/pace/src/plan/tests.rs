@@ -1,4 +1,4 @@
-//! Properties of the planner, on a machine that is played: threads that are at the front get CPU time, and nobody else.
+//! Properties of the planner, on a simulated machine in which only threads at the front get CPU time.
 
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn seen(slot: usize, lvt_ns: u64, waiting: bool) -> Seen {
     Seen { slot, fresh: false, lvt_ns, waiting, yields: false, cpu_ns: None }
 }
 
-/// The slots at the front or in a turn, or that are only not so because of a release.
+/// The slots at the front or in a turn.
 fn ahead(classes: &[(usize, Class)]) -> Vec<usize> {
     classes.iter().filter(|(_, class)| *class >= Class::Front).map(|(slot, _)| *slot).collect()
 }
@@ -65,7 +65,7 @@ fn a_thread_that_stalls_makes_room_and_comes_back() {
     }
     assert!(first <= 16_000_000, "the other ran first after {first} ns");
     let [least, other] = shares.map(|share| share * 100 / (SECOND_NS / 2));
-    // Where nobody gets on, half of the time is left to others.
+    // While no thread makes progress, half of the time is left to others.
     assert!(least >= 15 && other >= 15, "neither is shut out: {least} % and {other} %");
 }
 
@@ -88,18 +88,18 @@ fn long_events_are_learnt_and_not_interrupted_any_more() {
     }
     let [early, late] = interrupted;
     assert!(early > 0, "nothing is known at first");
-    // The other has its least share.
+    // The other thread has its minimum share.
     assert!(u64::from(late) * SLICE_NS < 10 * EVENT_NS / 20, "{late} slices");
 }
 
 /// What a thread does with its LVT.
 #[derive(Clone, Copy, Debug)]
 enum Habit {
-    /// It gets on, by so much for every slice that it runs.
+    /// Its LVT rises by this much for every slice that it runs.
     Works(u64),
     /// It says that it is at 0, for ever.
     Liar,
-    /// It is always behind everybody, and always moves.
+    /// Its LVT is always the least, and always changes.
     Crawler,
     /// Anything, by the number of the slice.
     Noise(u64),
@@ -138,7 +138,7 @@ fn says(habit: Habit, slice: u64, ran: u64) -> (u64, bool) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Whatever is published: nobody waits for a second, no more are ahead than there are cores, and the release is kept.
+    /// Whatever is published: no thread waits for a second, no more are ahead than there are cores, and releases are kept.
     #[test]
     fn nobody_starves_and_the_rest_of_the_machine_has_its_time(
         habits in proptest::collection::vec(habits(), 1..200),
@@ -182,7 +182,7 @@ proptest! {
         prop_assert!(weights || released * 1000 >= slices * 95, "only {} of {} slices were left to others", released, slices);
     }
 
-    /// A page full of liars: those who work keep the machine, but for what turns take.
+    /// A page full of liars: threads that work keep the machine, except for what turns take.
     #[test]
     fn one_that_lies_takes_half_a_core_at_most(workers in 2usize..16, cores in 2usize..4) {
         let mut planner = Planner::new(machine(cores), workers + 1);

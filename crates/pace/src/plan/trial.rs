@@ -1,58 +1,58 @@
-//! Whether pacing helps: tries other ways for a short while now and then, and keeps the one under which the program gets on
-//! fastest. A pure core, as the planner is.
+//! Whether pacing helps: from time to time tries another way for a short while, and keeps the one under which the program makes
+//! progress fastest. A pure core, like the planner.
 //!
-//! A way is compared with the one in force by the program's progress in a stretch of time with it and in two stretches without,
-//! before and after, so that a load that changes slowly is no advantage to either. What is better twice in a row is taken. The
-//! time between trials grows, so that a way of no use costs at most three hundredths of a run of ten seconds.
+//! A way is compared with the current one by the program's progress in a stretch of time with it and in two stretches without it,
+//! before and after, so that a load that changes slowly favours neither. A way that is better twice in a row is taken. The time
+//! between trials grows, so that a way that does not help costs at most 3 % of a run of ten seconds.
 //!
-//! Invariant: without progress that can be counted nothing is ever changed.
+//! Invariant: without countable progress the way changes only when the facts do (whether threads yield, whether others want cores).
 
 /// How the threads of a program are scheduled.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Way {
     /// As if they were not paced.
     Unpaced,
-    /// All equal, before the rest of the machine: for threads that give the core away whenever they wait.
+    /// All equal, before the rest of the machine: for threads that yield whenever they wait.
     Together,
     /// Those furthest behind first.
     Ordered,
 }
 
-/// How long a stretch is, at first and at most. Whole periods of the releases, so that all stretches have the same part of them.
+/// How long a stretch is, at first and at most: whole release periods, so that releases are the same part of every stretch.
 const STRETCH_NS: u64 = 40_000_000;
 const STRETCH_MAX_NS: u64 = 320_000_000;
-/// In how many steps a program has to get on in a stretch for it to count.
+/// How many times progress must be seen in a stretch for it to count.
 const STEPS_MIN: u64 = 4;
-/// The first trial, later where nothing is gained usually; and the longest time between two.
+/// The time until the first trial, and until the first one if threads are not paced, where little is to be gained.
 const FIRST_NS: u64 = 100_000_000;
 const FIRST_UNPACED_NS: u64 = 3_000_000_000;
-/// The first trial after another way was found to be better.
+/// The time until the next trial after another way was found to be better.
 const AFTER_CHANGE_NS: u64 = 1_000_000_000;
-/// So many times longer is the time to the next trial when nothing better was found.
+/// When nothing better was found, the time until the next trial grows by this factor, up to the limit below.
 const INTERVAL_FACTOR: u64 = 4;
 const INTERVAL_MAX_NS: u64 = 60_000_000_000;
-/// How much faster, in hundredths, a way has to be to be taken.
+/// The rate that a way must reach to be taken, in per cent of the current way's rate.
 const BETTER_PERCENT: u64 = 112;
 
-/// What is known of the program now.
+/// The facts about the program now.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Facts {
-    /// How far it has come, in any unit.
+    /// Its progress so far, in any unit.
     pub progress: u64,
-    /// Whether all its threads give the core away whenever they wait.
+    /// Whether all its threads yield whenever they wait.
     pub yields: bool,
-    /// Whether others of the machine want cores.
+    /// Whether other programs of the machine want cores.
     pub crowded: bool,
 }
 
-/// A change of the way in force.
+/// A change of the current way.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Change {
     /// From what.
     pub from: Way,
     /// To what.
     pub to: Way,
-    /// How much faster the program gets on, in hundredths; none where this was not measured.
+    /// The new rate of progress in per cent of the old one; none if it was not measured.
     pub percent: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ impl Stretch {
         self.last_progress = progress;
     }
 
-    /// Progress in a second; none while too little has happened.
+    /// Progress per second; none before the stretch has lasted for `length_ns`.
     fn rate(&self, now_ns: u64, length_ns: u64) -> Option<u64> {
         let past_ns = now_ns - self.start_ns;
         let made = u128::from(self.last_progress.saturating_sub(self.start_progress));
@@ -84,16 +84,16 @@ impl Stretch {
     }
 }
 
-/// Where a trial stands.
+/// The phase of a trial.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// The way in force is in force, until the next trial.
+    /// No trial: the current way is used until `until_ns`.
     Hold { until_ns: u64 },
-    /// The way in force is measured.
+    /// The current way is measured, before the named one.
     Before(Way, Stretch),
-    /// The other way is measured, where the one in force had a rate.
+    /// The other way is measured; with the rate of the current one.
     Other(Way, Stretch, u64),
-    /// The way in force is measured again, where the other had a rate, and itself one before.
+    /// The current way is measured again; with the rates of the other one, and of itself before.
     After(Way, Stretch, u64, u64),
 }
 
@@ -112,7 +112,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// One that begins at `now_ns`.
+    /// Trials that begin at `now_ns`.
     pub const fn new(now_ns: u64) -> Self {
         Self {
             way: Way::Ordered,
@@ -125,7 +125,7 @@ impl Trial {
         }
     }
 
-    /// The way to schedule from now on, and what has changed for good.
+    /// The way to schedule from now on, and a change of the current way if there is one.
     pub fn decide(&mut self, now_ns: u64, facts: Facts) -> (Way, Option<Change>) {
         let change = self.note(now_ns, facts).or_else(|| self.advance(now_ns));
         let way = match self.phase {
@@ -135,7 +135,7 @@ impl Trial {
         (way, change)
     }
 
-    /// What is best before anything has been measured.
+    /// The way that is assumed to be best before anything has been measured.
     const fn usual(&self) -> Way {
         match (self.facts.yields, self.facts.crowded) {
             (false, _) => Way::Ordered,
@@ -155,7 +155,7 @@ impl Trial {
         }
     }
 
-    /// Takes in the facts. When they are others, what was measured holds no more.
+    /// Notes the facts. When they change, earlier measurements are no longer valid, and the usual way is taken.
     fn note(&mut self, now_ns: u64, facts: Facts) -> Option<Change> {
         let changed = (facts.yields, facts.crowded) != (self.facts.yields, self.facts.crowded);
         self.facts = facts;
@@ -223,7 +223,7 @@ impl Trial {
         }
     }
 
-    /// What follows from a comparison of the rates of another way and of the one in force.
+    /// Compares the rates of another way and of the current one, and decides what follows.
     fn judge(&mut self, now_ns: u64, other: Way, tried: u64, usual: u64, stretch: Stretch) -> Option<Change> {
         let percent = u64::try_from(u128::from(tried) * 100 / u128::from(usual)).unwrap_or(u64::MAX);
         if percent >= BETTER_PERCENT {

@@ -17,9 +17,9 @@ use super::told::Told;
 use crate::pacer::{PaceError, Pacer};
 use crate::settings::PaceSettings;
 
-/// How often it is looked whether the policy still runs and its tasks get CPU time.
+/// How often the loader checks that the policy still runs and that its tasks get CPU time.
 const PERIOD: Duration = Duration::from_millis(50);
-/// How often the policy decides, unless the user has said it.
+/// The slice, unless the user has set one.
 const USUAL_SLICE: Duration = Duration::from_micros(500);
 /// CPU time without progress after which a task is stuck, at least, in slices.
 const STUCK_SLICES: u32 = 20;
@@ -39,7 +39,7 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// Loads and attaches the policy, or says why that cannot be.
+    /// Loads and attaches the policy, or says why it cannot be.
     pub fn start(settings: &PaceSettings) -> Result<Self, String> {
         refuse_second()?;
         let mut policy = Policy::load(policy_settings(settings)).map_err(|error| reason("loaded", &error))?;
@@ -133,13 +133,13 @@ impl Pacer for Loader {
 fn policy_settings(settings: &PaceSettings) -> Settings {
     let nanos = |span: Duration| u64::try_from(span.as_nanos()).expect("slices are at most milliseconds");
     let slice_ns = nanos(settings.slice.unwrap_or(USUAL_SLICE));
-    // Without a minimum share, too, no task waits for longer than the policy's own limit.
+    // Even without a minimum share, no task waits for longer than the policy's own limit.
     let wait_max_ns =
         (slice_ns * 1000).checked_div(u64::from(settings.min_share_permille)).unwrap_or(u64::MAX);
     Settings { slice_ns, stuck_ns: slice_ns * u64::from(STUCK_SLICES), wait_max_ns, slots: DEFAULT_SLOTS }
 }
 
-/// The class holds one policy at a time; says whose it is.
+/// Fails if the class already has a policy, and names it: there can be one at a time.
 fn refuse_second() -> Result<(), String> {
     let told = |file: &str| fs::read_to_string(Path::new(super::CLASS).join(file)).unwrap_or_default();
     match told("state").trim() {

@@ -7,14 +7,14 @@ use std::{fs, process};
 
 /// Where the BPF file system is mounted.
 const FOLDER: &str = "/sys/fs/bpf";
-/// What names of pins begin with; the pacer's process id follows.
+/// The prefix of the names of pins; the pacer's process id follows.
 const PREFIX: &str = "paceline-";
 
 /// The place of a page, removed when dropped.
 pub struct Pin(PathBuf);
 
 impl Pin {
-    /// A place for the page of this process; nothing is made there yet. What dead pacers have left is removed.
+    /// A place for the page of this process, at which nothing is created yet. Pins that dead pacers have left are removed.
     pub fn new() -> Self {
         for entry in fs::read_dir(FOLDER).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -23,7 +23,7 @@ impl Pin {
                 .and_then(|name| name.strip_prefix(PREFIX))
                 .and_then(|rest| rest.split('-').next());
             if owner.is_some_and(|pid| pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists()) {
-                // Somebody else may have been faster, or may own it: it does no harm there.
+                // Another process may have been faster, or may own it: a pin that stays does no harm.
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -39,7 +39,7 @@ impl Pin {
 
 impl Drop for Pin {
     fn drop(&mut self) {
-        // Programs that have the page open keep it; where it was never pinned there is nothing to remove.
+        // Programs that have the page open keep it. If it was never pinned, there is nothing to remove.
         let _ = fs::remove_file(&self.0);
     }
 }

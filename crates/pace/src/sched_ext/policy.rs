@@ -1,6 +1,6 @@
-//! The policy as an object of the kernel: loaded, attached, asked how it goes.
+//! The policy as an object of the kernel: loads it, attaches it, and reads its report.
 //!
-//! Invariant: attached means that a link is held; dropping it, or dying, takes the policy out.
+//! Invariant: the policy is attached while its link is held; dropping the link, or the death of this process, detaches it.
 
 use libbpf_rs::{MapCore, MapFlags, MapMut, Object, ObjectBuilder, set_print};
 
@@ -12,13 +12,13 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/least_lvt.bpf.o
 /// `struct settings` of `linux/least_lvt.h`.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// How long a task runs before it is looked at again.
+    /// How long a task runs before the policy decides again.
     pub slice_ns: u64,
     /// CPU time without a change of LVT after which a task is stuck, at least.
     pub stuck_ns: u64,
     /// How long a task waits at most before it gets a slice; 0: for ever.
     pub wait_max_ns: u64,
-    /// Of the page.
+    /// The number of slots of the page.
     pub slots: u32,
 }
 
@@ -67,16 +67,16 @@ impl Policy {
         Ok(())
     }
 
-    /// Takes the policy out.
+    /// Detaches the policy.
     pub fn detach(&mut self) {
         if let Some(link) = self.link.take() {
-            // To let go of the link would not do: a child that has not come to its program yet, and gets no CPU under the policy,
-            // holds it as well. This fails where the kernel has taken the policy out itself.
+            // Closing the link would not be enough: a forked child that has not executed its program yet, and gets no CPU time under
+            // the policy, holds it as well. This call fails if the kernel has detached the policy itself.
             let _ = link.detach();
         }
     }
 
-    /// How it goes.
+    /// The policy's report.
     pub fn told(&mut self) -> libbpf_rs::Result<Told> {
         let bytes = self.map(".bss.told").lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?;
         Ok(bytes.as_deref().and_then(Told::decode).expect("the map has one entry, a `struct told`"))

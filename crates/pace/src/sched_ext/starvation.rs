@@ -1,18 +1,18 @@
-//! Whether the paced tasks get any CPU time at all: the fair class outranks theirs, so that programs which always want to run
-//! could keep it all, or one of them lies forgotten on a CPU that they hold.
+//! Whether the paced tasks get any CPU time at all: the fair class comes before theirs, so that programs which always want to run
+//! could take all CPU time, or a paced task could be stranded in the queue of a CPU on which such a program runs.
 //!
 //! A pure state machine. Invariants: paced tasks are left without CPU time for at most about [`STARVED`]; after that the
-//! policy is taken out for [`PAUSE_LEAST`], and twice as long every next time in a row, up to [`PAUSE_MOST`].
+//! policy is detached for [`PAUSE_LEAST`], and for twice as long every next time in a row, up to [`PAUSE_MOST`].
 
 use std::time::Duration;
 
-/// How long tasks may be starved before the policy is taken out.
+/// How long tasks may be starved before the policy is detached.
 pub const STARVED: Duration = Duration::from_millis(200);
 /// The first pause.
 pub const PAUSE_LEAST: Duration = Duration::from_secs(1);
 /// The longest pause.
 pub const PAUSE_MOST: Duration = Duration::from_secs(16);
-/// Of the time of one CPU, the part below which tasks are starved: one in this many.
+/// Tasks are starved if they get less than this part of one CPU's time: one in this many.
 const SHARE: u32 = 20;
 
 /// What is to be done.
@@ -20,38 +20,38 @@ const SHARE: u32 = 20;
 pub enum Action {
     /// Nothing.
     Keep,
-    /// Take the policy out: its tasks get nothing.
+    /// Detach the policy: its tasks get no CPU time.
     Pause,
-    /// Put the policy in again.
+    /// Attach the policy again.
     Resume,
 }
 
-/// What is watched. All times are since some common moment.
+/// The state of the watch. All times count from the same moment.
 #[derive(Debug)]
 pub struct Starvation {
-    /// The policy is out, until then.
+    /// Until when the policy is detached, if it is.
     paused_until: Option<Duration>,
-    /// Since when tasks are starved, and what they had run at that moment.
+    /// Since when tasks are starved, and how much CPU time they had at that moment.
     hungry: Option<(Duration, Duration)>,
     /// How long the next pause is.
     next_pause: Duration,
-    /// When the policy came in last.
+    /// When the policy was last attached.
     resumed: Duration,
 }
 
 impl Starvation {
-    /// At the time `now`, with the policy in.
+    /// A watch that begins at the time `now`, with the policy attached.
     pub fn new(now: Duration) -> Self {
         Self { paused_until: None, hungry: None, next_pause: PAUSE_LEAST, resumed: now }
     }
 
-    /// Whether the policy is out.
+    /// Whether the policy is detached.
     pub fn is_paused(&self) -> bool {
         self.paused_until.is_some()
     }
 
-    /// What to do at the time `now`, when paced tasks have run for `ran` in all, some do or do not wait for a CPU, and one lies on a
-    /// CPU of others for as long as `stranded`.
+    /// What to do at the time `now`. `ran` is the CPU time of all paced tasks, `waiting` says whether any of them waits for a CPU, and
+    /// `stranded` is for how long one has been in the queue of a CPU that runs none of them.
     pub fn judge(&mut self, now: Duration, ran: Duration, waiting: bool, stranded: Duration) -> Action {
         if let Some(until) = self.paused_until {
             if now < until {
@@ -95,7 +95,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Judges every 50 ms from `from` to `to`, while tasks wait and run for `permille` of the time; all that was to be done.
+    /// Judges every 50 ms from `from` to `to`, while tasks wait and run for `permille` of the time; returns all actions but `Keep`.
     fn starve(watch: &mut Starvation, from: u32, to: u32, permille: u32) -> Vec<(u32, Action)> {
         let steps = (from..to).step_by(50);
         let judged =

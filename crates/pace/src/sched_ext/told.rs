@@ -1,12 +1,12 @@
 //! The counters that the policy reports while it runs.
 
-/// The bytes of a text of the policy.
+/// The length of a text in the report, in bytes.
 const TEXT_BYTES: usize = 128;
 
-/// `struct told` of `linux/least_lvt.h`. The counters go on while the policy is taken out and put in again.
+/// `struct told` of `linux/least_lvt.h`. The counters continue when the policy is detached and attached again.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Told {
-    /// Why the kernel has ended the policy, as a number of its own; 0 while it runs.
+    /// The kernel's number of the reason why it has ended the policy; 0 while it runs.
     pub exit_kind: u64,
     /// CPU time of the paced tasks.
     pub ran_ns: u64,
@@ -22,17 +22,17 @@ pub struct Told {
     pub stuck: u64,
     /// Slices given since a task had waited too long: its minimum share.
     pub grants: u64,
-    /// Tasks taken that nothing is known of: neither an LVT, nor when they wait.
+    /// Dispatches of tasks of which neither an LVT nor a waiting flag is known.
     pub ordinary: u64,
     /// Slots of the page whose task was found.
     pub resolved: u64,
-    /// Tasks that waited for a CPU, a slice ago at most.
+    /// The number of tasks that wait for a CPU, at most a slice old.
     pub queued: u64,
-    /// For how long a task has lain on a CPU that runs none of them, at most.
+    /// The longest time for which a task has been in the queue of a CPU that runs none of them.
     pub stranded_ns: u64,
     /// Why the policy has ended, in the kernel's words.
     pub exit_reason: String,
-    /// More about that.
+    /// The kernel's message about that.
     pub exit_message: String,
 }
 

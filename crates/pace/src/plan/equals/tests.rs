@@ -1,7 +1,7 @@
-//! Nobody starves among threads that all say that they yield, whoever of them lies: played with a program of such threads
-//! (`program.rs`) on a kernel in miniature (`kernel.rs`).
+//! Among threads that all say that they yield none starves, whichever of them lie: a simulation of a program of such threads
+//! (`program.rs`) on a model of the kernel (`kernel.rs`).
 //!
-//! Every thread that wants a core gets one in bounded time, liars too. Where all threads yield, turns cost next to nothing.
+//! Every thread that wants a core gets one in bounded time, liars too. If all threads do yield, turns cost almost nothing.
 
 mod kernel;
 mod program;
@@ -13,29 +13,29 @@ use kernel::{Demand, Kernel};
 use program::{Habit, Lie, Thread, habits, truths};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// How long a program is played.
+/// How long a program is simulated.
 const SECONDS: u64 = 3;
-/// How often the governor counts the others of the machine, in slices.
+/// How often the governor counts the other threads of the machine, in slices.
 const COUNTED_EVERY: u64 = 16;
-/// The time in which both ways of pacing have their part.
+/// The period in which both ways of pacing are used.
 const WAYS_NS: u64 = 200_000_000;
-/// Nobody who wants a core waits longer for one: 400 ms until a turn is due, a tenth of a second until that is seen, another
-/// until it is granted, and a margin.
+/// The longest time for which a thread that wants a core may wait: 400 ms until a turn is due, a tenth of a second until that is
+/// noticed, another until it is granted, and a margin.
 const LONGEST_NS: u64 = 700_000_000;
-/// Up to so many threads that yield on each core, nobody needs a turn.
+/// With up to this many yielding threads per core, no thread needs a turn.
 const FEW_PER_CORE: usize = 4;
 
-/// Where a program is played.
+/// The machine and the governor of a simulation.
 #[derive(Clone, Copy, Debug)]
 struct World {
     cores: usize,
     slice_ns: u64,
     start_ns: u64,
-    /// So many others of the machine want a core all the time.
+    /// The number of other threads of the machine that want a core all the time.
     others: usize,
     /// Whether the governor has noticed them.
     crowded: bool,
-    /// For so long of [`WAYS_NS`] all threads are equal. In the rest of it those furthest behind run first.
+    /// For this part of [`WAYS_NS`] all threads are equal. In the rest of it those furthest behind run first.
     together_ns: u64,
 }
 
@@ -66,7 +66,7 @@ impl World {
     }
 }
 
-/// What came of a program.
+/// The result of a simulation.
 #[derive(Debug)]
 struct Outcome {
     /// For each thread the longest time for which it wanted a core and got none.
@@ -78,8 +78,8 @@ struct Outcome {
     wasted_ns: u64,
 }
 
-/// Plays a program, slice by slice, as the governor paces it: it reads the CPU time of one thread in each slice, and sets back
-/// those who are to go back before it raises others.
+/// Simulates a program slice by slice, paced as by the governor: it reads the CPU time of one thread in each slice, and lowers
+/// threads before it raises others.
 fn play(world: World, habits: &[Habit]) -> Outcome {
     let World { slice_ns, start_ns, others, .. } = world;
     let mut planner = world.planner(habits.len());
@@ -126,7 +126,8 @@ fn play(world: World, habits: &[Habit]) -> Outcome {
     outcome
 }
 
-/// A hundred threads of equal LVT share the front of one core, a few milliseconds at a time: nobody takes them for having run.
+/// A hundred threads of equal LVT share the front of one core for a few milliseconds each: one that has not run is never taken to
+/// have run.
 #[test]
 fn to_be_at_the_front_with_many_others_is_not_to_have_run() {
     let world = World {
@@ -144,7 +145,7 @@ fn to_be_at_the_front_with_many_others_is_not_to_have_run() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Whoever wants a core gets one within 700 ms, and who always wants one gets at least a slice of CPU time a second.
+    /// A thread that wants a core gets one within 700 ms; one that always wants a core gets at least a slice of CPU time a second.
     #[test]
     fn nobody_starves_among_threads_that_only_say_that_they_yield(habits in habits(), world in worlds()) {
         let outcome = play(world, &habits);

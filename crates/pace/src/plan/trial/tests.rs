@@ -1,4 +1,4 @@
-//! Properties of trials, on a program that is played: it gets on as fast as its way lets it.
+//! Properties of trials, on a simulated program whose rate of progress depends on the way only.
 
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn rate(rates: Rates, way: Way) -> u64 {
     }
 }
 
-/// Plays a program for so many seconds; the progress that it makes, its way in the end, and all changes.
+/// Simulates a program for `seconds`; returns its progress, its way at the end, and all changes.
 fn play(rates: Rates, yields: bool, crowded: bool, seconds: u64) -> (u64, Way, Vec<Change>) {
     let mut trial = Trial::new(0);
     let (mut now_ns, mut progress, mut last, mut changes) = (0, 0, Way::Ordered, Vec::new());
@@ -63,7 +63,7 @@ fn when_pacing_harms_it_steps_back_and_says_by_how_much() {
 }
 
 proptest! {
-    /// Over ten seconds it costs at most three hundredths of what the best way gives, and the time until it is found.
+    /// Over ten seconds trials cost at most 3 % of the progress of the best way, plus the time until that is found.
     #[test]
     fn it_is_never_much_slower_than_the_best_way(
         rates in prop::array::uniform3(1u64..1000), yields: bool, crowded: bool,
@@ -79,7 +79,7 @@ proptest! {
         };
         let best = ways.iter().map(|way| rate(rates, *way)).max().expect("there are ways");
         let ticks = seconds * SECOND_NS / TICK_NS;
-        // What is not a tenth better is as good; until a better one is found, a second and some stretches pass.
+        // A way that is less than 12 % better is not taken; until a better one is found, a second and some stretches pass.
         let found = if best * 100 >= rate(rates, usual) * 112 { 4 * SECOND_NS / TICK_NS } else { 0 };
         let least = best * (ticks - found) * 97 / 100 * 100 / 112;
         prop_assert!(progress >= least, "{progress} of {}", best * ticks);

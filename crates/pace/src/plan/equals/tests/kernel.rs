@@ -1,9 +1,9 @@
-//! A kernel in miniature: each core runs a thread of the highest class, slice by slice.
+//! A model of the kernel: each core runs a thread of the highest class, slice by slice.
 //!
-//! Of the real kernel it has what can starve a thread. [`Class::Turn`], [`Class::Front`] and [`Class::Reserve`] are real-time
+//! It has the features of the real kernel that can starve a thread. [`Class::Turn`], [`Class::Front`] and [`Class::Reserve`] are real-time
 //! classes: a thread there keeps its core until it yields or sleeps, until a higher one comes, or until its 100 ms are over
-//! while an equal waits. A thread that is raised gets in line behind its new equals, one that is lowered before them. The two
-//! other classes have what is left, the normal one before the idle one. Threads there run for 3 ms, those with the least CPU
+//! while an equal waits. A thread that is raised is queued behind its new equals, one that is lowered before them. The two
+//! other classes share what is left, the normal one before the idle one. Threads there run for 3 ms, those with the least CPU
 //! time first.
 
 use std::cmp::Reverse;
@@ -12,17 +12,17 @@ use crate::plan::Class;
 
 const ROUND_ROBIN_NS: u64 = 100_000_000;
 const FAIR_NS: u64 = 3_000_000;
-/// What a look around costs, with the yield after it.
+/// The CPU time of a poll with the yield after it.
 const POLL_NS: u64 = 1_000;
 
 /// What a thread does with a core.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Demand {
-    /// It does not want one.
+    /// It does not want a core.
     Sleeps,
-    /// It looks around and yields, again and again.
+    /// It polls and yields, again and again.
     Polls,
-    /// It keeps it.
+    /// It keeps the core.
     Runs,
 }
 
@@ -31,11 +31,11 @@ pub enum Demand {
 pub struct Task {
     /// Its CPU time.
     pub cpu_ns: u64,
-    /// What it had of it in the last slice.
+    /// Its CPU time in the last slice.
     pub got_ns: u64,
     class: Class,
     is_awake: bool,
-    /// Its place in the line of a real-time class.
+    /// Its place in the queue of a real-time class.
     place: i64,
     /// What is left of its round-robin time.
     left_ns: u64,
@@ -47,7 +47,7 @@ pub struct Task {
     ran: u64,
 }
 
-/// Whose is least runs first: class, place in line, whether its 3 ms are over, CPU time, and when it ran last.
+/// The thread with the least key runs first: class, place in the queue, whether its 3 ms are over, CPU time, and when it ran last.
 type Key = (Reverse<Class>, i64, bool, u64, u64);
 
 impl Task {
@@ -74,7 +74,7 @@ pub struct Kernel {
     /// The places before and behind all others.
     first: i64,
     last: i64,
-    /// The least CPU time in the normal class: who comes in has no less.
+    /// The least CPU time in the normal class: a thread that enters it gets at least this.
     floor_ns: u64,
     order: Vec<(Key, usize)>,
 }
@@ -138,7 +138,7 @@ impl Kernel {
         self.floor_ns = self.floor_ns.max(normal.map(|task| task.fair_ns).min().unwrap_or(0));
     }
 
-    /// Gives the cores to those who are first. A thread that yields passes its core on to an equal, and keeps it where there is
+    /// Gives the cores to the first threads. A thread that yields passes its core on to an equal, and keeps it if there is
     /// none.
     fn share_cores(&mut self, demands: &[Demand]) {
         let mut free = self.cores;
@@ -159,7 +159,7 @@ impl Kernel {
         }
     }
 
-    /// Counts what a thread had in this slice, and has it get in line again where it yielded or its time was over.
+    /// Counts the CPU time of a thread in this slice, and queues it again if it yielded or its time was over.
     fn charge(&mut self, thread: usize) {
         let task = &mut self.tasks[thread];
         let got_ns = task.got_ns;

@@ -1,4 +1,4 @@
-//! A program whose threads all say that they yield: what each of them does, and what it says of itself.
+//! A program whose threads all say that they yield: what each of them does, and what it publishes.
 
 use proptest::prelude::*;
 
@@ -13,18 +13,18 @@ const FIRST_LVT_NS: u64 = 1_000;
 pub enum Habit {
     /// It keeps the core for as long as it may.
     Lies(Lie),
-    /// It works for a time, then waits for another, in which it sleeps, or looks around and yields.
+    /// It works for a time, then waits for a time, in which it sleeps, or polls and yields.
     Yields { busy_ns: u64, wait_ns: u64, sleeps: bool, step: u64 },
 }
 
-/// What a thread says that never gives its core away.
+/// What a thread publishes that never gives its core away.
 #[derive(Clone, Copy, Debug)]
 pub enum Lie {
-    /// That it gets on, by so much for every millisecond of CPU time.
+    /// An LVT that rises by this much for every millisecond of CPU time.
     Works(u64),
     /// The same LVT, for ever.
     Stands(u64),
-    /// That it moves, and is behind everybody else.
+    /// An LVT that changes and is always the least.
     Crawls,
     /// Anything, by the number of the slice.
     Noise(u64),
@@ -73,7 +73,7 @@ pub struct Thread {
     habit: Habit,
     worked_ns: u64,
     waits: bool,
-    /// The end of what it does: as CPU time while it works, as a moment while it waits.
+    /// The end of its current activity: in CPU time while it works, in time while it waits.
     until_ns: u64,
     /// When it last had a core or did not want one.
     pub content_ns: u64,
@@ -85,7 +85,7 @@ impl Thread {
         Self { habit, worked_ns: 0, waits: false, until_ns, content_ns: now_ns }
     }
 
-    /// What it does with a core now. When its wait is over it has to run in order to say so.
+    /// What it does with a core now. When its wait is over it has to run to publish that.
     pub const fn demand(&self, now_ns: u64) -> Demand {
         match self.habit {
             Habit::Yields { sleeps: true, .. } if self.waits && now_ns < self.until_ns => Demand::Sleeps,
@@ -114,7 +114,7 @@ impl Thread {
         FIRST_LVT_NS + self.worked_ns / 1_000 * step / 1_000
     }
 
-    /// Takes in that it wanted a core in the slice that ends at `now_ns`, and had it for `got_ns`.
+    /// Notes that it wanted a core in the slice that ends at `now_ns`, and had it for `got_ns`.
     pub const fn note(&mut self, demand: Demand, got_ns: u64, now_ns: u64) {
         if got_ns > 0 || matches!(demand, Demand::Sleeps) {
             self.content_ns = now_ns;
