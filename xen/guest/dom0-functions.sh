@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# What the steps of a boot are made of; read by dom0-init. Each guest NAME has a file /lab/guests/NAME.cfg. Its console is
-# followed by a loop of its own, which waits for lines and does not look again and again: it must cost dom0 nothing while
-# nothing is said.
+# The functions of which the steps of a boot consist; read by dom0-init. Each guest NAME has a file /lab/guests/NAME.cfg. A
+# separate loop follows its console; it blocks until a line comes and does not poll, so that it costs dom0 nothing while there
+# is no output.
 
-# now: milliseconds since the kernel has started, in $now_ms. No process is forked for it.
+# now: milliseconds since the kernel started, in $now_ms. No process is forked for it.
 now() {
     read -r now_ms _ </proc/uptime
     now_ms=${now_ms%.*}${now_ms#*.}0
@@ -24,7 +24,7 @@ close_part() {
     echo "lab: part=$part part_ms=$((now_ms - part_from))"
 }
 
-# follow NAME TTY: prints what the guest says with its name before it, and passes on that it is ready or done.
+# follow NAME TTY: prints the guest's output with its name before each line, and passes on that it is ready or done.
 follow() {
     while IFS= read -r line; do
         line=${line%"$(printf '\r')"}
@@ -98,7 +98,7 @@ dump() {
     usleep 200000
 }
 
-# answer: how long a shell takes to come, look at a folder and at a file, and go.
+# answer: how long a shell takes to start, list a folder, read a file, and end.
 answer() {
     step=answer
     now

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ep: the message pattern of EP of the NAS Parallel Benchmarks. Every rank works on its share of the batches, and says nothing
- * to anybody before it is done; then two sums, ten counts and the time are reduced over all, one after the other (NPB 2.4,
+ * ep: the message pattern of EP of the NAS Parallel Benchmarks. Every rank works on its share of the batches, and sends
+ * nothing before it is done; then two sums, ten counts and the time are reduced over all, one after the other (NPB 2.4,
  * ep.f). A batch stands for pairs of random numbers: a counted loop, and numbers that are drawn and counted by their ring.
  *
  * Invariant: the checksum depends on the batches alone, on any number of ranks. One rank needs no --tcp.
@@ -11,7 +11,7 @@
 
 #define RINGS 10u
 
-/* What all pairs together come to, and how many fell into each ring. */
+/* The sums over all pairs, and how many fell into each ring. */
 typedef struct tally {
     uint64_t sums[2], rings[RINGS];
 } tally;

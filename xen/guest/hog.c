@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * hog: takes all the CPU it gets, for so many units of work or until it is ended by SIGTERM, and tells how much that was.
+ * hog: takes all CPU time it gets, for some units of work or until SIGTERM ends it, and prints how much work it did.
  */
 #define _GNU_SOURCE
 #include "program.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * hypercall: reports LVTs the way kernels do, by the sub-operation of sched_op, and tells what Xen answers to each report that
- * there can be: one that is right, and those that are refused. For dom0, whose user space may make hypercalls through
+ * hypercall: reports LVTs as kernels do, by the sub-operation of sched_op, and prints Xen's answer to each kind of report: one that
+ * is accepted, and those that are refused. For dom0, whose user space may make hypercalls through
  * /dev/xen/privcmd; other domains' kernels do not let it. Afterwards the VCPU is as it was: it does not simulate.
  *
  * Prints one line of key=value: an answer each, which is a result of paceline_xen.h or minus an error number.

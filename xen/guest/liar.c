@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * liar: takes all the CPU it gets and reports meaningless local virtual times to the hypervisor:
+ * liar: takes all CPU time it gets and reports meaningless local virtual times to the hypervisor:
  *
- *     random      any, so that half of them go back
- *     least       the least there is, again and again
- *     never       says that it simulates, and then nothing
+ *     random      random ones, half of which go back
+ *     least       the least possible, again and again
+ *     never       reports that it simulates, and then nothing
  *     forward     the same steps as an honest simulation
  *
- * Where --tells is not 0 it ends after so many units of work, one for each time that it tells something.
+ * If --tells is not 0, it ends after this many units of work, with one report for each.
  */
 #include "paceline_lvt.h"
 

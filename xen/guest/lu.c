@@ -3,16 +3,16 @@
  * lu: the message pattern of LU of the NAS Parallel Benchmarks: SSOR iterations on a cube, whose two sweeps run through the
  * ranks as waves (NPB 2.4, ssor.f). Ranks divide x and y; each has a column of all planes. One iteration:
  *
- * - lower sweep, plane by plane upwards: the Jacobian, then the edge of that plane comes from north and west, is solved with,
- *   and goes on to south and east: five numbers of 8 bytes a point;
+ * - lower sweep, plane by plane upwards: the Jacobian; then the edge of that plane arrives from north and west, is used to
+ *   solve, and is sent on to south and east: five numbers of 8 bytes per point;
  * - upper sweep, plane by plane downwards, from south and east to north and west;
  * - right-hand side: two layers of all planes each way in x, then in y;
  * - after the last iteration, norms over all ranks.
  *
- * The work at a point is a counted loop. What stands for the unknowns of a rank is one number, which every edge that comes is
- * mixed into and every edge that goes carries, so the checksum holds only if each edge was the right one.
+ * The work at a point is a counted loop. One number represents the unknowns of a rank. Every edge that arrives is mixed into it,
+ * and every edge that is sent carries it, so the checksum is right only if each edge was.
  *
- * Invariant: what is sent, and the checksum, depends on the side, the iterations and the number of ranks alone.
+ * Invariant: what is sent, and the checksum, depend on the side, the iterations and the number of ranks alone.
  */
 #define _GNU_SOURCE
 #include "program.h"
@@ -29,14 +29,14 @@ typedef struct part {
     mesh *mesh;
     /* Points in x, in y and in z, and how many of them are computed: those that are not on the surface of the cube. */
     uint32_t points[3], inner[3];
-    /* Ranks around; MESH_ANY where there are none. */
+    /* Neighbouring ranks; MESH_ANY if there is none. */
     uint32_t around[SIDES];
     uint64_t unknowns, rounds_per_point, carry, messages_bytes;
 } part;
 
 static unsigned char edge[LAYERS * SIDE_MAX * SIDE_MAX * POINT_BYTES];
 
-/* Work of so many operations at each inner point of so many planes; what is less than a round is kept for later. */
+/* Works `operations` at each inner point of `planes` planes; a remainder of less than a round is kept for later. */
 static void compute(part *p, uint32_t planes, uint32_t operations) {
     uint64_t all = (uint64_t)planes * p->inner[0] * p->inner[1] * operations * p->rounds_per_point + p->carry;
     work(all / OPERATIONS);
@@ -92,7 +92,7 @@ static void right_hand_side(part *p) {
     compute(p, p->inner[2], RHS_DIRECTION);
 }
 
-/* Part `place` of `parts` of a side; the first ones are larger where it does not divide. Neighbours are `stride` apart. */
+/* Part `place` of `parts` of a side; the first ones are larger if the side does not divide evenly. Neighbours are `stride` apart. */
 static void divide(part *p, uint32_t axis, uint32_t side, uint32_t parts, uint32_t place, uint32_t stride) {
     uint32_t *around = &p->around[2 * axis];
     around[0] = place > 0 ? p->mesh->self - stride : MESH_ANY;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the programs of guests have in common: options of the form --name value, ways to wait, and result lines, which begin
- * with `paceline: program=NAME` and go on with key=value. A mistake in the options ends a program with status 2.
+ * What the programs of guests share: options of the form --name value, ways to wait, and result lines, which begin with
+ * `paceline: program=NAME` and continue with key=value. A mistake in the options ends a program with status 2.
  *
  * Programs take counts of work, never times, so that what they compute depends on their options alone.
  */
@@ -13,7 +13,7 @@
 
 #include <inttypes.h>
 
-/* An option: a number, or, where `text` is set, words. Of those with `words`, up to a NULL, the number is which one it is. */
+/* An option: a number, or words if `text` is set. With `words`, a list that ends with NULL, the number is the index of the word. */
 typedef struct option {
     const char *name;
     const char *const *words;
@@ -71,7 +71,7 @@ static inline void read_options(const char *program, const option *options, int 
     }
 }
 
-/* Connects the ranks of a program. Ends it where the addresses are none or too few. */
+/* Connects the ranks of a program. Ends it if there are no addresses or too few. */
 static inline void join_ranks(mesh *m, const char *program, const option *options, uint64_t rank, const char *peers,
                               uint64_t wait) {
     if (peers == NULL || rank >= mesh_count(peers)) {

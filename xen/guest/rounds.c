@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * rounds: the message rounds of NetWarp's evaluation: does a message that takes a detour come after the direct one?
+ * rounds: the message rounds of NetWarp's evaluation: does a message that takes a detour arrive after the direct one?
  *
  * In each round rank 0 sends a 0 to rank 1 and then a 0 to rank 2; rank 1 sends a 1 to rank 2 as soon as it has received; rank
- * 2 receives two messages from whomever. In the order of time those are 0 then 1. Every pair that is not is an error: the
- * scheduler has let rank 1 run ahead of what rank 0 was doing. The last rank tells errors by pairs, and those by rounds, in
- * which a 1 came before its own 0; both are the same where rounds do not overlap, as with barriers.
+ * 2 receives two messages from any rank. In the order of time those are 0, then 1. Every other pair is an error: the scheduler
+ * has let rank 1 run ahead of what rank 0 was doing. The last rank counts errors by pairs, and by rounds in which a 1 came
+ * before its own 0; both counts are equal if rounds do not overlap, as with barriers.
  *
- * Three ranks, one in each guest. Messages are in the order in which they came to the guest, as epoll tells it.
+ * Three ranks, one in each guest. Messages are in the order in which they came to the guest, as epoll reports it.
  */
 #define _GNU_SOURCE
 #include "program.h"
@@ -19,7 +19,7 @@ typedef struct heard {
     uint64_t errors, overtaken, received[2];
 } heard;
 
-/* Rank 2: two messages from whomever. */
+/* Rank 2: two messages from any rank. */
 static void hear(mesh *m, heard *h) {
     uint32_t values[2], bytes, i;
     for (i = 0; i < 2; i++) {

@@ -3,18 +3,18 @@
  * How a guest reports its local virtual time (LVT) to Xen with one of our schedulers: what guests and the hypervisor share.
  * C99, no library.
  *
- * A report speaks for the VCPU that executes it, and for no other. It goes one of three ways, which all do the same:
+ * A report speaks for the VCPU that executes it, and for no other. There are three ways to report, which all do the same:
  *
  *   PV guests, from user space too   ud2a; .ascii "xen"; cpuid  (forced emulation)
  *   HVM and PVH guests               cpuid
  *   a guest's kernel                 the hypercall sched_op with PACELINE_XEN_SCHEDOP and a struct paceline_xen_report
  *
  * CPUID: EAX = PACELINE_XEN_LEAF, ECX = a subleaf, RBX = the LVT, RDX = flags. On return EAX is one of the results below, and
- * EBX, ECX and EDX are 0. On a hypervisor that is not ours EAX is not a result: look for Xen first (leaf 0x40000000), then for
+ * EBX, ECX and EDX are 0. On other hypervisors EAX is not a result: look for Xen first (leaf 0x40000000), then for
  * PACELINE_XEN_SUBLEAF_PROBE, which changes nothing and returns PACELINE_XEN_MAGIC in EBX.
  *
  * Invariants: within a simulation, which lasts as long as reports have the flag PACELINE_XEN_SIMULATION, an LVT never falls,
- * unless PACELINE_XEN_DONE was reported in between. What is refused changes nothing but a counter.
+ * unless PACELINE_XEN_DONE was reported in between. A refused report changes only a counter.
  */
 #ifndef PACELINE_XEN_H
 #define PACELINE_XEN_H
@@ -58,9 +58,9 @@ struct paceline_xen_report {
 
 /*
  * The statistics page of the schedulers csde and csdd, which run the domain with most pending messages first. Xen counts the ports
- * of its event channels that are pending by itself. What a guest has taken from there and not worked on yet, Xen cannot see: the
- * guest may write it here. Xen reads it when a VCPU of the guest has run. It has one page; one that is registered later takes the
- * place of the one before. The page is Xen's to read until then, or until the guest's event channels are reset.
+ * of its event channels that are pending by itself. Xen cannot see what a guest has taken from there and not worked on yet: the
+ * guest may write it here. Xen reads it when a VCPU of the guest has run. A guest has one page; one that is registered later
+ * replaces it. Xen may read the page until then, or until the guest's event channels are reset.
  */
 struct paceline_xen_page {
 	uint32_t messages_left;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a guest's local virtual time comes to the scheduler: one function, and its front ends.
+ * How a guest's local virtual time reaches the scheduler: one function, and its front ends.
  *
- * State: none; what was reported is the scheduler's. A guest cannot name a VCPU: it speaks for the one that executes this.
+ * State: none; the scheduler keeps what was reported. A guest cannot name a VCPU: it speaks for the one that executes this.
  *
  * Locks: the schedule lock of the VCPU's unit is taken here and held while the scheduler takes the report, as Xen does for wake
  * and sleep. Guest memory is read before that.

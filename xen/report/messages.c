@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How the scheduler gets to know that messages wait for a domain: from Xen's event channels, and from the statistics page that a
- * guest may register. Only schedulers that have the operations for it are told.
+ * How the scheduler learns of a domain's pending messages: from Xen's event channels, and from the statistics page that a guest may
+ * register. Only schedulers that have the operations for it are told.
  *
  * State: none; the scheduler has the page. Invariant: a page is mapped, and held for its domain, as long as a scheduler has it;
- * whoever takes it from the scheduler releases it. It has to go before the domain's memory does, which is when its ports are closed.
+ * code that takes it from the scheduler releases it. That must happen before the domain's memory is freed: when its ports are closed.
  *
  * Locks: none here. Ports become pending with the locks of event channels held, outside of the scheduler's.
  */
@@ -18,7 +18,7 @@
 
 #include "private.h"
 
-/* NULL for a domain that is on its way out. */
+/* NULL for a domain that is being destroyed. */
 static const struct scheduler *scheduler_of(const struct domain *d)
 {
 	return d->cpupool ? d->cpupool->sched : NULL;
@@ -98,7 +98,7 @@ long paceline_register_page(XEN_GUEST_HANDLE_PARAM(void) arg)
 	rcu_read_lock(&sched_res_rculock);
 	ops = scheduler_of(d);
 	result = ops && ops->page ? 0 : -EOPNOTSUPP;
-	/* The one before comes back, or this one if it is not taken. */
+	/* Releases the previous page, or this one if the scheduler did not take it. */
 	if (result == 0)
 		page = ops->page(ops, d, page);
 	rcu_read_unlock(&sched_res_rculock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The ways into messages.c, for the places in Xen that xen/insert hooks.
+ * The entry points of messages.c, for the places in Xen that xen/insert hooks.
  */
 #ifndef XEN_PACELINE_MESSAGES_H
 #define XEN_PACELINE_MESSAGES_H
@@ -11,7 +11,7 @@
 /* A port of the domain has become pending. With the locks of event channels. */
 void paceline_port_pending(struct domain *d, unsigned int port);
 
-/* All ports of the domain are closed; the memory that tells of them, and its statistics page, go after this. */
+/* All ports of the domain are closed; the memory that has their state, and its statistics page, are freed after this. */
 void paceline_ports_closed(struct domain *d);
 
 /* The sub-operation PACELINE_XEN_SCHEDOP_PAGE of sched_op; `arg` is a struct paceline_xen_register_page of the guest. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the plug-ins need of Xen. With PACELINE_SHIM they are compiled for the development host, where shim/shim.h stands for
- * Xen: nothing else in this folder knows of that.
+ * What the plug-ins need from Xen. With PACELINE_SHIM they are compiled for the development host, where shim/shim.h replaces
+ * Xen. No other file in this folder depends on that.
  */
 #ifndef PACELINE_HYPERVISOR_H
 #define PACELINE_HYPERVISOR_H
@@ -33,8 +33,8 @@
 #endif
 
 /*
- * Whether the guest's memory says that a port is pending. No lock is needed: a port that is opened or closed meanwhile may be taken
- * for either, and the memory is there until `ports_closed`.
+ * Whether the guest's memory says that a port is pending. No lock is needed: a port that is opened or closed meanwhile may count as
+ * either, and the memory exists until `ports_closed`.
  */
 static inline bool port_is_pending(const struct domain *d, unsigned int port)
 {

@@ -4,7 +4,7 @@
  * that keeps its units in run_queue.h's trees calls check_instance after `decided`.
  *
  * - A unit that is awake runs or waits: none is lost.
- * - Who waits is awake, and stands in the trees of its place once; each tree is in order. Who is being saved stands in none.
+ * - A unit that waits is awake, and is in the trees of its place once; each tree is in order. A unit that is being saved is in none.
  * - A unit runs on the PCPU that runs it. A PCPU is idle, busy or asked.
  */
 #ifndef PACELINE_INVARIANTS_H

@@ -3,10 +3,10 @@
  * NSX: a virtual clock on every unit, and the unit whose clock is furthest behind runs first (NSX paper, section III). The
  * decisions are those of crates/policy/src/simulated_time/nsx.rs with its default settings, whose head gives the reasons.
  *
- * State: a unit's LVT is ref_time + nticks * tick. At its every tick, a PCPU charges the unit that runs there a whole tick,
- * however long it has run; the slice is one tick, for DOM0 `nsx-dom0-ticks`. Ticks are at whole multiples of the tick on all
- * PCPUs, not staggered: that is when the tickers of Xen's credit scheduler go off, whose code the paper took over, on every
- * PCPU that has idled once. They are counted at the decisions that they end, so no ticker is needed. dom_lvt is the greatest
+ * State: a unit's LVT is ref_time + nticks * tick. At every tick, a PCPU charges its running unit a whole tick, however
+ * long it has run; the slice is one tick, for DOM0 `nsx-dom0-ticks`. Ticks are at whole multiples of the tick on all
+ * PCPUs, not staggered: on every PCPU that has idled once, this is when the tickers of Xen's credit scheduler go off, whose
+ * code the paper reuses. Ticks are counted at the decisions that end with them, so no ticker is needed. dom_lvt is the greatest
  * LVT of a domain's units, sys_lvt the least dom_lvt of all guests, sys_lvt_next the greatest. Three timers:
  *
  *   master           every 10 ticks: computes these, and puts DOM0 at sys_lvt, down or up
@@ -15,9 +15,9 @@
  *                    `nsx-max-diff-ticks` (the paper's NW_MAX_DIFF)
  *
  * Units of a new domain start at sys_lvt. A domain that is dying never runs again: it does not hold sys_lvt back. A run queue
- * per PCPU, and least-LVT stealing: the least of all queues runs, a PCPU's own first among equals. Who has used up its slice
- * comes behind its equals, who was interrupted within it before them. A parameter that is changed counts from the next master
- * timer on; ticks that were charged before keep their length.
+ * per PCPU, and least-LVT stealing: the least of all queues runs, a PCPU's own first among equals. A unit that has used up its
+ * slice comes behind its equals; one that was interrupted within it comes before them. A changed parameter takes effect at the next
+ * master timer; ticks that were charged before keep their length.
  *
  * Locks: the one of the instance, see paceline.h; the timers take it themselves.
  */
@@ -28,7 +28,7 @@ static void enqueue(struct nsx *nsx, struct nsx_unit *own)
 	queue_wait(&nsx->base, &own->base, key_of(nsx, own), place_near(nsx, own));
 }
 
-/* The unit waits: asks its own PCPU if that runs a greater LVT, and one that idles. Who is being saved is offered after that. */
+/* The unit waits: asks its own PCPU if that runs a greater LVT, and an idle one. A unit that is being saved is offered later. */
 static void tickle(struct nsx *nsx, struct nsx_unit *own)
 {
 	struct pace_sched *sched = &nsx->base;
@@ -111,7 +111,7 @@ static void cf_check nsx_move_timers(const struct scheduler *ops, struct sched_r
 	spin_unlock_irqrestore(&nsx->base.lock, flags);
 }
 
-/* The PCPU of a newcomer: they are dealt to the PCPUs in turn, of those that they may run on. */
+/* The first PCPU of a new unit: the next one in turn of those on which it may run. */
 static unsigned int first_home(const struct nsx *nsx, const struct nsx_unit *own)
 {
 	unsigned int left = nsx->admitted % cpumask_weight(&nsx->base.cpus), cpu = cpumask_first(&nsx->base.cpus);
@@ -172,8 +172,8 @@ static void cf_check nsx_migrate(const struct scheduler *ops, struct sched_unit 
 }
 
 /*
- * Who lost its PCPU is not in a queue that another PCPU could steal from until here. Its own PCPU runs no greater LVT, unless it
- * slept and woke meanwhile.
+ * Until here a unit that has lost its PCPU is in no queue from which another PCPU could steal it. Its own PCPU runs no greater LVT,
+ * unless the unit slept and woke meanwhile.
  */
 static void cf_check nsx_context_saved(const struct scheduler *ops, struct sched_unit *unit)
 {
@@ -185,11 +185,11 @@ static void cf_check nsx_context_saved(const struct scheduler *ops, struct sched
 	unit_schedule_unlock_irq(lock, unit);
 }
 
-/* What becomes of who ran last on `cpu` and is awake: whether it stays for the rest of its slice. */
+/* Queues the unit that ran last on `cpu` and is awake, or returns true if it continues for the rest of its slice. */
 static bool requeue(struct nsx *nsx, unsigned int cpu, struct nsx_unit *last, s_time_t now, bool yielded, bool tasklet)
 {
 	const struct pace_unit *least = queue_least_near(&nsx->base, cpu);
-	/* Within its slice it stands where it stood when it was picked. */
+	/* Within its slice it is compared by the LVT with which it was picked. */
 	bool first = !least || !key_less(least->key, nsx->base.pcpus[cpu].standing);
 
 	if (now >= nsx->slice_end_ns[cpu] || yielded) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The clocks of NSX: its parameters, what it knows of units and domains, and the three timers that care for clocks that stand
- * still. nsx.c describes the scheduler; no other file includes this one.
+ * The clocks of NSX: its parameters, the state of units and domains, and the three timers that correct the clocks of idle units.
+ * nsx.c describes the scheduler; no other file includes this one.
  *
- * State: a unit's LVT is ref_time + nticks * tick. It rises by whole ticks, and falls for DOM0 only, whom the master timer puts
- * at sys_lvt. Whose LVT is changed while it waits stands in its queue by the new one, and where it stood among equals.
+ * State: a unit's LVT is ref_time + nticks * tick. It rises by whole ticks, and falls for DOM0 only, which the master timer sets
+ * to sys_lvt. A unit whose LVT changes while it waits is queued by the new one, and keeps its arrival among equals.
  *
  * Locks: all of it is guarded by the lock of the instance, which the timers take.
  */
@@ -37,7 +37,7 @@ struct nsx {
 	struct pace_sched base;
 	struct timer master, master_lvt, master_all_lvt;
 	uint64_t tick_ns, sys_lvt_ns, sys_lvt_next_ns;
-	uint64_t admitted; /* units, ever */
+	uint64_t admitted; /* number of units admitted so far */
 	s_time_t slice_end_ns[NR_CPUS];
 	uint64_t masters, adjusts, adjusts_all, raises, steals;
 };
@@ -50,7 +50,7 @@ struct nsx_dom {
 struct nsx_unit {
 	struct pace_unit base;
 	struct nsx_dom *dom;
-	unsigned int home; /* in whose run queue it waits */
+	unsigned int home; /* the PCPU in whose run queue it waits */
 	uint64_t ref_time_ns, nticks;
 };
 
@@ -79,7 +79,7 @@ static inline struct place place_near(const struct nsx *nsx, const struct nsx_un
 	return place_of(&nsx->base, &own->base, (struct place){NEAR, own->home});
 }
 
-/* Puts a unit at an LVT, in its queue too. A running unit keeps its standing for the rest of its slice. */
+/* Sets the LVT of a unit, in its queue too. A running unit keeps its standing for the rest of its slice. */
 static inline void put_at(struct nsx *nsx, struct nsx_unit *own, uint64_t at_ns)
 {
 	own->ref_time_ns = at_ns;
@@ -126,7 +126,7 @@ static inline void compute_lvts(struct nsx *nsx)
 	}
 }
 
-/* A tick of another length: ticks that were charged keep theirs. */
+/* Applies a changed length of the tick: ticks that were charged keep theirs. */
 static inline void note_tick(struct nsx *nsx)
 {
 	uint64_t tick_ns = MICROSECS(within(nsx_tick_us, tick_limits));
@@ -202,7 +202,7 @@ static inline void start_timer(struct timer *timer, void (*function)(void *), st
 	set_timer(timer, at);
 }
 
-/* With the first PCPU of the instance, or the first after it had none. */
+/* Starts the timers with the first PCPU of the instance, or the first after it had none. */
 static inline void start_timers(struct nsx *nsx, unsigned int cpu)
 {
 	s_time_t now = NOW();
@@ -212,7 +212,7 @@ static inline void start_timers(struct nsx *nsx, unsigned int cpu)
 	start_timer(&nsx->master_all_lvt, adjust_all_lvt, nsx, cpu, now + MILLISECS(within(nsx_adjust_all_ms, adjust_limits)));
 }
 
-/* They continue on a PCPU that the instance still has. */
+/* Moves the timers to a PCPU that the instance still has. */
 static inline void keep_timers(struct nsx *nsx)
 {
 	keep_timer(&nsx->base, &nsx->master);
@@ -220,7 +220,7 @@ static inline void keep_timers(struct nsx *nsx)
 	keep_timer(&nsx->base, &nsx->master_all_lvt);
 }
 
-/* They end if it has none. Without the lock. */
+/* Ends the timers if the instance has no PCPU. Without the lock. */
 static inline void end_timers(struct nsx *nsx)
 {
 	end_timer(&nsx->base, &nsx->master);

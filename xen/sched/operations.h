@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Operations that several plug-ins have in common, as Xen calls them, and the limits of their parameters. A plug-in names those
- * that do all it needs in its table, and calls them from its own where it has to do more.
+ * Operations that several plug-ins have in common, as Xen calls them, and the limits of their parameters. A plug-in puts those
+ * that do all it needs into its table, and calls the others from its own operations.
  *
- * Locks: as paceline.h tells. pace_sleep and pace_yield are called with the lock; pace_context_saved and pace_deinit_pdata take
+ * Locks: see paceline.h. pace_sleep and pace_yield are called with the lock; pace_context_saved and pace_deinit_pdata take
  * it.
  */
 #ifndef PACELINE_OPERATIONS_H
@@ -15,7 +15,7 @@ struct limits {
 	unsigned int least, most;
 };
 
-/* A parameter that is out of bounds counts as the nearest value that is not. */
+/* A parameter that is out of bounds counts as the nearest allowed value. */
 static inline unsigned int within(unsigned int value, struct limits limits)
 {
 	return value < limits.least ? limits.least : value > limits.most ? limits.most : value;
@@ -28,14 +28,14 @@ static inline void fall_asleep(struct pace_sched *sched, struct pace_unit *own)
 	queue_leave(sched, own);
 }
 
-/* The instance of a plug-in whose structure begins with a pace_sched goes. */
+/* Frees the instance of a plug-in, whose structure begins with a pace_sched. */
 static inline void cf_check pace_deinit(struct scheduler *ops)
 {
 	xfree(ops->sched_data);
 	ops->sched_data = NULL;
 }
 
-/* What a plug-in has allocated for a unit or a domain, and is in no list of its own any more. */
+/* Frees what a plug-in has allocated for a unit or a domain, and has removed from its lists. */
 static inline void cf_check pace_free(const struct scheduler *ops, void *priv)
 {
 	xfree(priv);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Between Xen's core scheduler and our plug-ins: what all of them need. run_queue.h has the queues.
+ * The layer between Xen's core scheduler and our plug-ins, which all of them need. run_queue.h has the queues.
  *
- * A decision goes: note_sleepers, queue_stop, what the policy does with who ran last (queue_wait if it is to be chosen from
- * the queue), queue_least, queue_run, decided. The unit that has lost its PCPU stands in no tree until context_saved, which
+ * The steps of a decision: note_sleepers, queue_stop, what the policy does with the unit that ran last (queue_wait if it is to be
+ * chosen from the queue), queue_least, queue_run, decided. A unit that has lost its PCPU is in no tree until context_saved, which
  * calls `saved` and offers it to other PCPUs.
  *
- * Sleep: Xen tells of most sleepers, but not of a VCPU that blocks while it runs, and pauses some before it tells; these are
- * noticed at the next decision. Wakes are told even of those that are awake. `awake` makes it sleep, wake, sleep, wake.
+ * Sleep: Xen calls `sleep` for most units, but not for a VCPU that blocks while it runs, and it pauses some before it calls; these
+ * are noticed at the next decision. Xen calls `wake` even for units that are awake. With `awake` the plug-in sees sleep and wake
+ * alternate.
  *
  * Locks: one per instance, `lock`, which is every PCPU's schedule_lock. Xen takes it around wake, sleep, yield, migrate,
  * do_schedule and report; insert_unit, remove_unit, context_saved, timers and dumps take it themselves. Inside it only Xen's
@@ -49,7 +50,7 @@ static inline void init_unit(struct pace_unit *own, struct sched_unit *unit)
 	INIT_LIST_HEAD(&own->all);
 }
 
-/* A PCPU comes: the rest of the plug-in's switch_sched. Xen has it decide right after. */
+/* Adds a PCPU: the rest of the plug-in's switch_sched. Xen makes it decide right after. */
 static inline spinlock_t *add_cpu(struct pace_sched *sched, unsigned int cpu, void *idle_priv)
 {
 	sched_idle_unit(cpu)->priv = idle_priv;
@@ -57,7 +58,7 @@ static inline spinlock_t *add_cpu(struct pace_sched *sched, unsigned int cpu, vo
 	return &sched->lock;
 }
 
-/* A PCPU goes; Xen has moved away who ran there. */
+/* Removes a PCPU; Xen has moved away the unit that ran there. */
 static inline void drop_cpu(struct pace_sched *sched, unsigned int cpu)
 {
 	ASSERT(!sched->pcpus[cpu].running);
@@ -71,7 +72,7 @@ static inline bool is_live(const struct timer *timer)
 	return timer->status != TIMER_STATUS_invalid && timer->status != TIMER_STATUS_killed;
 }
 
-/* A timer of the instance goes on on a PCPU that remains, if one does. With the lock. */
+/* Moves a timer of the instance to a PCPU that remains, if one does. With the lock. */
 static inline void keep_timer(struct pace_sched *sched, struct timer *timer)
 {
 	unsigned int cpu = cpumask_first(&sched->cpus);
@@ -80,21 +81,21 @@ static inline void keep_timer(struct pace_sched *sched, struct timer *timer)
 		migrate_timer(timer, cpu);
 }
 
-/* If no PCPU remains, the timer ends. Without the lock: it may be waiting for that, and is waited for. */
+/* Ends the timer if no PCPU remains. Without the lock: this waits for the timer, which may be waiting for the lock. */
 static inline void end_timer(struct pace_sched *sched, struct timer *timer)
 {
 	if (is_live(timer) && cpumask_empty(&sched->cpus))
 		kill_timer(timer);
 }
 
-/* A unit comes, asleep. With the lock. */
+/* Adds a unit, which is asleep. With the lock. */
 static inline void admit(struct pace_sched *sched, struct pace_unit *own)
 {
 	own->privileged = is_hardware_domain(own->unit->domain);
 	list_add_tail(&own->all, &sched->units);
 }
 
-/* A unit goes; it does not run, for Xen has paused its domain. With the lock. */
+/* Removes a unit; it does not run, because Xen has paused its domain. With the lock. */
 static inline void forget(struct pace_sched *sched, struct pace_unit *own)
 {
 	ASSERT(own->state != RUNNING);
@@ -121,7 +122,7 @@ static inline struct place place_of(const struct pace_sched *sched, const struct
 	return place;
 }
 
-/* Any PCPU will do that the unit may run on: which one it gets is decided when it runs. */
+/* Any PCPU on which the unit may run: which one it gets is decided when it runs. */
 static inline struct sched_resource *any_resource(const struct sched_unit *unit)
 {
 	unsigned int cpu = sched_unit_master(unit);
@@ -134,7 +135,7 @@ static inline struct sched_resource *any_resource(const struct sched_unit *unit)
 	return get_sched_res(cpu);
 }
 
-/* Tells of units that cannot run any more though Xen has not said so: of who runs on `cpu`, and of the first of the queue. */
+/* Notes units that cannot run any more although Xen has not said so: the one that runs on `cpu`, and the first of the queue. */
 static inline void note_sleepers(struct pace_sched *sched, unsigned int cpu,
 				 struct pace_unit *(*first)(const struct pace_sched *, unsigned int),
 				 void (*sleep)(struct pace_sched *, struct pace_unit *))
@@ -147,7 +148,7 @@ static inline void note_sleepers(struct pace_sched *sched, unsigned int cpu,
 		sleep(sched, own);
 }
 
-/* The unit that ran last has run until now. */
+/* Charges the unit that ran last until now. */
 static inline void book_run(struct pace_sched *sched, unsigned int cpu, struct pace_unit *last, s_time_t now)
 {
 	if (last)
@@ -157,7 +158,7 @@ static inline void book_run(struct pace_sched *sched, unsigned int cpu, struct p
 
 /*
  * The end of a decision, after queue_run: `next` (NULL to idle) runs on `cpu` for `slice_ns`. A PCPU that has work of Xen's
- * own to do decides again after that, and is not asked before; whom it may have been asked to take is offered to others.
+ * own to do decides again after that, and is not asked before; a unit that it may have been asked to take is offered to others.
  */
 static inline void decided(struct pace_sched *sched, unsigned int cpu, struct sched_unit *current_unit,
 			   struct pace_unit *last, struct pace_unit *next, s_time_t slice_ns, bool tasklet)
@@ -190,7 +191,7 @@ static inline void decided(struct pace_sched *sched, unsigned int cpu, struct sc
 	}
 }
 
-/* The unit's registers are saved: it is there to be run. Whether it waits, and so is to be offered. With the lock. */
+/* The unit's registers are saved: it may run. Returns whether it waits, and so is to be offered. With the lock. */
 static inline bool saved(struct pace_sched *sched, struct sched_unit *unit)
 {
 	struct pace_unit *own = pace_of(unit);
@@ -204,12 +205,12 @@ static inline bool saved(struct pace_sched *sched, struct sched_unit *unit)
 	return true;
 }
 
-/* What an accepted report says anew. */
+/* What an accepted report changes. */
 struct news {
 	bool mode, lvt, waiting;
 };
 
-/* Whether a report is accepted: 0, and then what is to be told to the policy - mode, LVT and waiting flag, in this order. */
+/* Judges a report: 0 if it is accepted, with what the policy is to be told: mode, LVT and waiting flag, in this order. */
 static inline uint32_t judge_report(struct pace_unit *own, uint64_t lvt_ns, uint32_t flags, struct news *news)
 {
 	bool simulates = flags & PACELINE_XEN_SIMULATION, waits = flags & PACELINE_XEN_WAITING;
@@ -236,7 +237,7 @@ static inline uint32_t judge_report(struct pace_unit *own, uint64_t lvt_ns, uint
 	return PACELINE_XEN_OK;
 }
 
-/* A guest's numbers for the console, one unit a line; the plug-in adds its own behind. With the lock. */
+/* A guest's numbers for the console, one unit a line; the plug-in appends its own. With the lock. */
 static inline void dump_unit(const struct pace_unit *own)
 {
 	printk("paceline-sched: dom=%u vcpu=%u pcpu=%d awake=%d picks=%" PRIu64 " ran_ns=%" PRIu64 " reports=%" PRIu64

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How many messages wait for a domain: event-channel ports that are pending, counted without looking at every port.
+ * The number of pending messages of a domain: its pending event-channel ports, counted without reading every port.
  *
  * Xen sees a port become pending, but not how the guest clears it: that is a bit in the guest's memory. So a domain has a set of
- * the ports that are believed to be pending. A port enters it when Xen makes it pending. It leaves it when the count is wanted
- * and the guest's memory says that it is pending no more. Only ports in the set are looked at, so each look finds a port that
- * still waits, or one that will not be looked at again until its next message.
+ * the ports that are assumed to be pending. A port enters it when Xen makes it pending. It leaves it when a count finds in the
+ * guest's memory that it is no longer pending. Only ports in the set are read, so each read finds a port that is still pending, or
+ * one that will not be read again until its next message.
  *
- * Invariant: the set holds every port that is pending, up to PORTS_MAX: a count can only be too high, and count_ports puts it
- * right. Ports from PORTS_MAX on, of which only guests with FIFO event channels can have any, are not counted but in `beyond`.
+ * Invariant: the set holds every port that is pending, up to PORTS_MAX: a count can only be too high, and count_ports corrects
+ * it. Ports from PORTS_MAX on, of which only guests with FIFO event channels can have any, are only counted in `beyond`.
  *
  * Locks: all of it is guarded by the lock of the instance.
  */
@@ -28,7 +28,7 @@ struct ports {
 	uint64_t beyond;
 };
 
-/* `port` is pending from now on; whether it was not believed to be. */
+/* Notes that `port` is pending; returns whether it was not in the set. */
 static inline bool note_port(struct ports *ports, unsigned int port)
 {
 	uint64_t bit = 1ULL << port % WORD_BITS;
@@ -70,7 +70,7 @@ static inline unsigned int count_ports(const struct domain *d, struct ports *por
 	return ports->count;
 }
 
-/* The ports are closed, and the guest's memory that told of them goes. */
+/* Empties the set: the ports are closed, and the guest's memory that has their state is freed. */
 static inline void forget_ports(struct ports *ports)
 {
 	memset(ports->words, 0, sizeof ports->words);

@@ -4,12 +4,12 @@
  * crates/policy/src/simulated_time/psx.rs with its default `reads = "tick"`, whose head gives the reasons.
  *
  * State: a `sim_time` per unit, by which the run queue is ordered; first come, first served among equals. DOM0 always has 0. In
- * normal mode guests have 1, which is round robin with a slice of one tick. Simulation mode begins when a guest that is
- * serviced has said that it simulates, and ends when all have unsaid it. From then on a guest's sim_time is the LVT that it has
- * reported, as of the last tick at which it ran. An LVT that is that of the tick before means no progress: sim_time is
- * MAX_TIME until the next tick, so that others go first.
+ * normal mode guests have 1, which is round robin with a slice of one tick. Simulation mode begins when a guest is serviced
+ * that has reported that it simulates, and ends when all have reported that they do not. In this mode a guest's sim_time is the LVT
+ * that it had reported at the last tick at which it ran. An LVT equal to that of the tick before means no progress: sim_time is
+ * MAX_TIME until the next tick, so that others run first.
  *
- * Where the paper reads a page that guests share with the hypervisor, here is what the guest has reported last.
+ * The paper reads a page that guests share with the hypervisor; here the guest's last report takes its place.
  *
  * Ticks are at whole multiples of `psx-tick-us` on all PCPUs that are not idle.
  *
@@ -28,7 +28,7 @@ static const struct limits tick_limits = {10, 100000};
 
 struct psx {
 	struct pace_sched base;
-	unsigned int simulating; /* units that had the switch set when it was last looked at */
+	unsigned int simulating; /* units whose switch was set when it was last read */
 	uint64_t flips, ends;
 };
 
@@ -36,7 +36,7 @@ struct psx_unit {
 	struct pace_unit base;
 	uint64_t page_lvt;
 	bool page_switch;
-	bool seen_switch; /* as of the last look */
+	bool seen_switch; /* when it was last read */
 	bool flipped;
 	uint64_t sim_time, prior_sim_time, ticks;
 };
@@ -61,7 +61,7 @@ static struct key key_of(const struct psx_unit *own)
 	return (struct key){.order = own->sim_time};
 }
 
-/* Takes over what the guest has reported. */
+/* Reads the guest's last report. */
 static void read_page(struct psx *psx, struct psx_unit *own)
 {
 	/* However low a guest's LVT, DOM0 stays below it. */
@@ -104,7 +104,7 @@ static void note_switch(struct psx *psx, struct psx_unit *own, bool simulates)
 		end_simulation(psx);
 }
 
-/* Looks at the switch of a unit that is serviced, and at its LVT at a tick. */
+/* Services a unit: reads its switch, and at a tick its LVT. */
 static void service(struct psx *psx, struct psx_unit *own, bool reads)
 {
 	if (own->base.privileged)

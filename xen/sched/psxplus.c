@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * PSX+: the least LVT runs first, only evidence of waiting demotes, and no unit starves. The decisions are those of
+ * PSX+: the least LVT runs first, a unit is demoted only on evidence that it waits, and no unit starves. The decisions are those of
  * crates/policy/src/simulated_time/psx_plus.rs, whose head gives the reasons and the guarantees.
  *
- * State: of every unit its account of the period, its LVT and the evidence (psxplus_unit.h); one run queue by classes: who is due
- * for its share, DOM0, federates by where their LVT is expected to be, all others in turn. Two timers go off once a period: it
- * begins, and shares fall due. Of every domain the ports that are pending, to tell whether who yields has messages to work on.
+ * State: for every unit its account of the period, its LVT and the evidence (psxplus_unit.h); one run queue by classes: units that
+ * are due for their share, DOM0, federates by their estimated LVT, all others in turn. Two timers go off once per period: when it
+ * begins, and when shares fall due. For every domain its pending ports, which show whether a unit that yields has messages.
  *
- * A guest that reports to be done is known to wait; its LVT stays what it was.
+ * A guest that reports that it has nothing to do is known to wait; its LVT stays what it was.
  *
  * Locks: the one of the instance, see paceline.h. Timers and new messages take it themselves; the latter come with the lock of an
  * event channel held, as Xen's own wakes do.
@@ -48,7 +48,7 @@ static void *cf_check plus_alloc_domdata(const struct scheduler *ops, struct dom
 	return dom ? (void *)dom : ERR_PTR(-ENOMEM);
 }
 
-/* The first PCPU brings the timers; when the last goes they are killed, and the next first one brings them again. */
+/* The timers start with the first PCPU; they are killed with the last one, and start again with the next first one. */
 static spinlock_t *cf_check plus_switch_sched(struct scheduler *ops, unsigned int cpu, void *pdata, void *vdata)
 {
 	struct plus *plus = plus_of(ops);

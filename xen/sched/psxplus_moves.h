@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The moves of PSX+: what changes a unit's place in the order, whom that asks to decide, and what happens twice a period.
+ * The moves of PSX+: what changes a unit's place in the order, which PCPU is then asked to decide, and the work of the two timers.
  * Included by psxplus.c, whose head describes the scheduler.
  *
- * Locks: the lock of the instance is held, but for the two timers, which take it.
+ * Locks: the lock of the instance is held, except in the two timers, which take it.
  */
 #ifndef PACELINE_PSXPLUS_MOVES_H
 #define PACELINE_PSXPLUS_MOVES_H
@@ -79,7 +79,7 @@ static inline uint64_t slice_ns(const struct plus *plus, const struct plus_unit 
 	return left < tick ? left : tick;
 }
 
-/* Books what the unit that runs on `cpu` has run until now. */
+/* Charges the unit that runs on `cpu` for the time it has run until now. */
 static inline void charge(struct plus *plus, s_time_t now, unsigned int cpu)
 {
 	struct pace_unit *own = plus->base.pcpus[cpu].running;
@@ -104,7 +104,7 @@ static inline void charge_unit(struct plus *plus, s_time_t now, const struct plu
 		charge(plus, now, own->base.runs_on);
 }
 
-/* What orders the unit has changed: it stands elsewhere, and may preempt. */
+/* Updates the place of a unit after its key has changed; if it waits, it may preempt. */
 static inline void reorder(struct plus *plus, struct plus_unit *own)
 {
 	if (own->base.runs_on != NO_CPU) {
@@ -115,7 +115,7 @@ static inline void reorder(struct plus *plus, struct plus_unit *own)
 	}
 }
 
-/* If the unit runs and one that comes before it waits, its PCPU is asked to decide. */
+/* If the unit runs and one waits that comes before it, asks its PCPU to decide. */
 static inline void give_way(struct plus *plus, const struct plus_unit *own)
 {
 	struct pace_unit *least;
@@ -134,7 +134,7 @@ static inline void restore(struct plus *plus, s_time_t now, struct plus_unit *ow
 	charge_unit(plus, now, own);
 	make_progress(own);
 	reorder(plus, own);
-	/* It may be in a slice that is longer than the patience with it. */
+	/* Its slice may be longer than its patience. */
 	if (cpu != NO_CPU && plus->pcpus[cpu].slice_end > now + (s_time_t)patience_ns(plus, own))
 		queue_ask(&plus->base, cpu);
 }
@@ -170,7 +170,7 @@ static inline void plus_fall_asleep(struct pace_sched *sched, struct pace_unit *
 	fall_asleep(sched, own);
 }
 
-/* A period is over: what a unit that was awake all through it has had less than its share. */
+/* A period is over: notes by how much a unit that was awake all through it got less than its share. */
 static inline void note_denied(const struct plus *plus, struct plus_unit *own)
 {
 	uint64_t share = plus->shares.share_ns, got = own->account.got_ns;
@@ -206,7 +206,7 @@ static void cf_check begin_period(void *data)
 		if (++pinned[cpu] > most_pinned)
 			most_pinned++;
 	}
-	/* Only a unit that was pinned elsewhere during the period can be due to its end. All accounts are new before any is reordered. */
+	/* Only a unit that was pinned elsewhere during the period can still be due. All accounts are new before any unit is reordered. */
 	list_for_each_entry (own, &sched->units, base.all) {
 		own->late = own->account.due;
 		note_denied(plus, own);

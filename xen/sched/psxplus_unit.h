@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What PSX+ knows of a unit, where that puts it in the order of all, and the share of a period that every unit is guaranteed. The same
- * as crates/policy/src/simulated_time/psx_plus/vcpu.rs and shares.rs, which tell why.
+ * The state of a unit under PSX+, its key in the run queue, and the share of a period that every unit is guaranteed. The same as
+ * crates/policy/src/simulated_time/psx_plus/vcpu.rs and shares.rs, which give the reasons.
  *
- * Invariant: the key depends on nothing but what is here, so whoever changes any of it has the run queue put right.
+ * Invariant: the key depends on nothing but this state, so code that changes any of it must update the run queue.
  *
  * Locks: all of it is guarded by the lock of the instance.
  */
@@ -12,26 +12,26 @@
 
 #include "paceline.h"
 
-/* Classes, the first first. */
+/* Classes, the first one runs first. */
 #define DUE 0
 #define DOM0 1
 #define FEDERATE 2
 #define OTHERS 3
 
-/* How fast the LVT of a unit rises with the CPU time that it gets, to tell where it is between two reports. */
+/* How fast the LVT of a unit rises with the CPU time that it gets, to estimate it between two reports. */
 struct pace {
-	uint64_t lap_ns; /* CPU time since the LVT has changed, without what it is known to have waited */
+	uint64_t lap_ns; /* CPU time since the LVT last changed, without time in which it was known to wait */
 	uint64_t step;   /* the last rise */
 	/* Rises, and the CPU time that they took; each report halves the weight of those before it. */
 	uint64_t rises;
 	uint64_t took_ns;
 };
 
-/* What a unit has had of the period. */
+/* The CPU time that a unit has got in the period, and whether it is due. */
 struct account {
 	uint64_t got_ns;
 	bool entitled; /* awake since the period began */
-	bool due;      /* runs before all who are not due, until it has its share */
+	bool due;      /* runs before all that are not due, until it has its share */
 };
 
 enum flag {
@@ -43,13 +43,13 @@ enum flag {
 struct plus_unit {
 	struct pace_unit base;
 	bool pinned;
-	bool late; /* is due still though the period is over */
+	bool late; /* is still due although the period is over */
 	bool simulates;
-	uint64_t grace_ns; /* how much longer it may run before it has to have said whether it simulates */
+	uint64_t grace_ns; /* how much longer it may run as a federate without saying whether it simulates */
 	bool waits;        /* is known to wait */
 	enum flag flag;
 	uint64_t lvt, highest_lvt;
-	uint64_t stalled_ns; /* how long it has run since it has last made progress */
+	uint64_t stalled_ns; /* how long it has run since it last made progress */
 	s_time_t ran_until;
 	struct pace pace;
 	struct account account;
@@ -61,10 +61,10 @@ struct plus_unit {
 struct shares {
 	uint64_t period_ns;
 	uint64_t percent;
-	uint64_t share_ns; /* what everybody gets of this period */
+	uint64_t share_ns; /* the share of every unit in this period */
 };
 
-/* Whether the unit may run on one PCPU only, as somebody wants it: not because there is just one. */
+/* Whether the unit is restricted to one PCPU by its affinity, and not because there is only one. */
 static inline bool is_pinned(const struct pace_sched *sched, const struct pace_unit *own)
 {
 	if (place_of(sched, own, (struct place){ANYWHERE, 0}).reach != ONLY)
@@ -79,17 +79,17 @@ static inline uint64_t add_saturating(uint64_t a, uint64_t b)
 
 static inline void pace_report(struct pace *pace, uint64_t before, uint64_t lvt)
 {
-	/* Two reports in no time say nothing of the pace. */
+	/* Two reports without CPU time between them say nothing about the pace. */
 	if (lvt == before || !pace->lap_ns)
 		return;
 	pace->took_ns = pace->took_ns / 2 + pace->lap_ns;
 	pace->lap_ns = 0;
-	/* After a rollback it takes as long to come back as it took to get there: nothing is known of the next step. */
+	/* After a rollback the step is 0: it takes as long to come back as it took to get there, and the next rise is unknown. */
 	pace->step = lvt > before ? lvt - before : 0;
 	pace->rises = add_saturating(pace->rises / 2, pace->step);
 }
 
-/* product / divisor, where that is less than 2^64. Xen has no division of 128 bits. */
+/* product / divisor, which must be less than 2^64. Xen has no 128-bit division. */
 static inline uint64_t divide_wide(unsigned __int128 product, uint64_t divisor)
 {
 	uint64_t quotient = 0, rest = product >> 64, low = (uint64_t)product;
@@ -110,8 +110,8 @@ static inline uint64_t divide_wide(unsigned __int128 product, uint64_t divisor)
 }
 
 /*
- * Where a unit is now that has reported `lvt`: on its way to where the next report will be if that is as far as the last was.
- * One that is overdue goes on as real time does, which is slow in most models.
+ * The estimated LVT of a unit that last reported `lvt`: it rises at its pace until it has risen by the last step. If no report has
+ * come by then, the estimate is that step plus one nanosecond for each nanosecond of CPU time since the last change.
  */
 static inline uint64_t pace_expected(const struct pace *pace, uint64_t lvt)
 {
@@ -123,7 +123,7 @@ static inline uint64_t pace_expected(const struct pace *pace, uint64_t lvt)
 	return add_saturating(lvt, add_saturating(pace->step, pace->lap_ns));
 }
 
-/* Where it comes in the queue. */
+/* Its key in the queue. */
 static inline struct key plus_key(const struct plus_unit *own)
 {
 	if (own->account.due)
@@ -135,7 +135,7 @@ static inline struct key plus_key(const struct plus_unit *own)
 	return (struct key){OTHERS, own->ran_until};
 }
 
-/* The same while it runs: within a slice, no other of the last class goes before it. */
+/* Its key while it runs: within a slice, no other of the last class comes before it. */
 static inline struct key plus_standing(const struct plus_unit *own)
 {
 	struct key key = plus_key(own);
@@ -145,7 +145,7 @@ static inline struct key plus_standing(const struct plus_unit *own)
 	return key;
 }
 
-/* It has run for `ran_ns`, until `now`. */
+/* Charges it for `ran_ns`, until `now`. */
 static inline void plus_charge(struct plus_unit *own, uint64_t ran_ns, s_time_t now, uint64_t share_ns)
 {
 	own->stalled_ns += ran_ns;
@@ -180,7 +180,7 @@ static inline void plus_idle(struct plus_unit *own)
 	own->highest_lvt = 0;
 }
 
-/* Whether it simulates. What it did in a simulation before says nothing of the next one, which begins where it likes. */
+/* Notes whether it simulates. A new simulation may begin at any LVT, so what is known from an earlier one is dropped. */
 static inline void plus_mode(struct plus_unit *own, bool simulates)
 {
 	if (simulates && !own->simulates) {
@@ -198,8 +198,8 @@ static inline uint64_t part_ns(const struct shares *shares)
 }
 
 /*
- * A period begins with so many units awake, of which so many at most are pinned to one PCPU. How long after its begin shares fall
- * due.
+ * Begins a period with `awake` units awake, of which at most `pinned` are pinned to any one PCPU. Returns how long after its
+ * beginning shares fall due.
  */
 static inline uint64_t shares_begin(struct shares *shares, unsigned int pcpus, unsigned int awake, unsigned int pinned)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Run queues for plug-ins that run the least key first: who waits, in order, and who runs where, with what standing. The same
- * as crates/policy/src/queues/host.rs and waiting.rs, in names and in decisions.
+ * Run queues for plug-ins that run the least key first: the units that wait, in order, and those that run, with PCPU and standing.
+ * The same as crates/policy/src/queues/host.rs and waiting.rs, in names and in decisions.
  *
- * State: one tree of all who wait and may run on several PCPUs, and a tree for each PCPU of those that may run only there or
- * prefer it. Among equal keys it is first come, first served, but for those that are put back. A PCPU that may be asked to
+ * State: one tree of all waiting units that may run on several PCPUs, and a tree for each PCPU of those that may run only there or
+ * prefer it. Equal keys are served first come, first served, except that those put back come first. A PCPU that may be asked to
  * decide is in `idle` or in `busy`; one that has been asked is in neither until it has decided, so that two units that wake
  * together ask two PCPUs.
  *
- * Saving: from the decision that takes its PCPU until context_saved, a unit is nobody's to run. It has its key and its
- * arrival, but stands in no tree.
+ * Saving: from the decision that takes its PCPU until context_saved, no PCPU may run a unit. It has its key and its arrival,
+ * but is in no tree.
  *
  * Locks: all of it is guarded by the one lock of the scheduler instance, which is every PCPU's schedule_lock.
  */
@@ -20,17 +20,17 @@
 
 #define NO_CPU (~0u)
 
-/* What units are ordered by: a class, the least first, and the order in it. */
+/* The key that orders units: a class, the least first, and the order within it. */
 struct key {
 	uint64_t class;
 	uint64_t order;
 };
 
-/* Where a unit may be taken from its queue. */
+/* Which PCPUs may take a unit from its queue. */
 enum reach {
-	ANYWHERE, /* by every PCPU that it may run on, alike */
-	NEAR,     /* by every PCPU that it may run on, but `cpu` comes first */
-	ONLY,     /* by `cpu` only */
+	ANYWHERE, /* every PCPU on which it may run */
+	NEAR,     /* every PCPU on which it may run, but `cpu` prefers it */
+	ONLY,     /* `cpu` only */
 };
 
 struct place {
@@ -39,12 +39,12 @@ struct place {
 };
 
 enum unit_state {
-	AWAY,    /* asleep, or just in between */
+	AWAY,    /* asleep, or between two states */
 	WAITING, /* has a key, an arrival and a place */
 	RUNNING,
 };
 
-/* What all plug-ins know of a unit. A plug-in's own structure begins with it; unit->priv points to it. */
+/* The state of a unit in all plug-ins. A plug-in's own structure begins with it; unit->priv points to it. */
 struct pace_unit {
 	struct sched_unit *unit;
 	struct list_head all;
@@ -58,11 +58,11 @@ struct pace_unit {
 	uint64_t arrival;
 	struct place place;
 	struct rb_node in_shared, in_own;
-	/* What its guest has reported, and what was refused of it. */
+	/* What its guest has reported, and how many reports were refused. */
 	bool simulates, waits_flag, has_lvt;
 	uint64_t lvt_ns;
 	uint64_t reports, backwards, outside;
-	/* Since it came: how often it was picked, and for how long it ran. */
+	/* How often it was picked and how long it ran since it was added. */
 	uint64_t picks, ran_ns;
 };
 
@@ -73,15 +73,15 @@ struct pace_pcpu {
 	struct rb_root own;
 };
 
-/* What all plug-ins know of their instance. A plug-in's own structure begins with it; ops->sched_data points to it. */
+/* The state of an instance of all plug-ins. A plug-in's own structure begins with it; ops->sched_data points to it. */
 struct pace_sched {
 	spinlock_t lock;
 	const char *name;
-	struct list_head units; /* in the order in which they came */
+	struct list_head units; /* in the order in which they were added */
 	struct rb_root shared;
 	cpumask_t cpus, idle, busy;
 	uint64_t arrivals; /* the number of the last arrival */
-	uint64_t returns;  /* of who was put back last: they count down */
+	uint64_t returns;  /* the arrival number of the unit that was put back last; these count down */
 	uint64_t decisions, tickles, switches;
 	struct pace_pcpu pcpus[NR_CPUS];
 };
@@ -96,7 +96,7 @@ static inline bool key_equal(struct key a, struct key b)
 	return a.class == b.class && a.order == b.order;
 }
 
-/* Whether `a` stands before `b`. Arrivals are never equal. */
+/* Whether `a` comes before `b`. Arrivals are never equal. */
 static inline bool comes_first(const struct pace_unit *a, const struct pace_unit *b)
 {
 	return key_equal(a->key, b->key) ? a->arrival < b->arrival : key_less(a->key, b->key);
@@ -175,7 +175,7 @@ static inline void queue_put_back(struct pace_sched *sched, struct pace_unit *ow
 	queue_insert(sched, own, key, --sched->returns, place);
 }
 
-/* The unit waits no more, if it did. */
+/* Removes the unit if it waits; returns whether it did. */
 static inline bool queue_leave(struct pace_sched *sched, struct pace_unit *own)
 {
 	if (own->state != WAITING)
@@ -186,7 +186,7 @@ static inline bool queue_leave(struct pace_sched *sched, struct pace_unit *own)
 	return true;
 }
 
-/* If the unit waits, it does so with another key, as if it had come with it. */
+/* If the unit waits, gives it another key, as if it had come with that one. */
 static inline void queue_rekey(struct pace_sched *sched, struct pace_unit *own, struct key key)
 {
 	if (queue_leave(sched, own))
@@ -210,7 +210,7 @@ static inline struct pace_unit *first_shared(const struct pace_sched *sched, uns
 	return node ? SHARED_UNIT(node) : NULL;
 }
 
-/* Who comes first on `cpu`: the least key, then the earliest arrival. */
+/* The unit that comes first on `cpu`: the least key, then the earliest arrival. */
 static inline struct pace_unit *queue_least(const struct pace_sched *sched, unsigned int cpu)
 {
 	struct pace_unit *shared = first_shared(sched, cpu), *own = first_own(sched, cpu);
@@ -294,7 +294,7 @@ static inline unsigned int queue_idle_for(const struct pace_sched *sched, const 
 	return NO_CPU;
 }
 
-/* The PCPU that runs the unit of the greatest standing of all that can take who waits at `own`'s place and were not asked. */
+/* Of the PCPUs that can take a unit at `own`'s place and were not asked, the one that runs the greatest standing. */
 static inline unsigned int queue_greatest_for(const struct pace_sched *sched, const struct pace_unit *own)
 {
 	unsigned int cpu, greatest = NO_CPU;
@@ -310,7 +310,7 @@ static inline unsigned int queue_greatest_for(const struct pace_sched *sched, co
 
 /*
  * Offers a unit that waits: asks an idle PCPU, or else the one whose unit has the greatest standing if that is greater than
- * the unit's key. Who is being saved is offered when that is done.
+ * the unit's key. A unit that is being saved is offered when that is done.
  */
 static inline void queue_offer(struct pace_sched *sched, const struct pace_unit *own)
 {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * SEDF, simple earliest deadline first: a slice of every period for certain, and what is left over for those who want it. And
- * CSDE and CSDD on top of it: among those whom SEDF would let run, the unit whose domain has most messages waiting on its event
- * channels comes first, then the one that waited longest; CSDD takes DOM0 first if it has any (co-scheduling thesis, sections
+ * SEDF, simple earliest deadline first: a guaranteed slice of every period, and extra time from what is left over. And CSDE and
+ * CSDD on top of it: among the units that SEDF would let run, the one whose domain has most messages pending on its event channels
+ * comes first, then the one that has waited longest; CSDD takes DOM0 first if it has any (co-scheduling thesis, sections
  * 3.1.5.2 and 4.4.4). The decisions are those of crates/policy/src/deadline/sedf.rs and csde.rs, whose heads give the reasons.
  *
  * State: sedf_lines.h has the lines of the PCPUs and the moves between them. A unit belongs to one PCPU, its home: the only one
- * of its affinity, or the one with fewest units that can promise its share, until it is moved. So nobody else can take who has
- * just lost its PCPU, and it stands in its line from do_schedule on.
+ * of its affinity, or the one with fewest units that can promise its share, until it is moved. So no other PCPU can take a
+ * unit that has just lost its PCPU, and it is in its line from do_schedule on.
  *
- * Shares: DOM0 has 15 ms of every 20 ms and extra time, guests have extra time only, until dom0 or Xen's user says otherwise by
+ * Shares: DOM0 has 15 ms of every 20 ms and extra time, guests have extra time only, until dom0 or the administrator sets another share by
  * the runtime parameter `sedf-domain=DOMID:PERIOD:SLICE:EXTRA` (microseconds; EXTRA is 0 or 1). On no PCPU is more than the whole
  * promised. `sedf-quantum-us` is a turn of extra time.
  *
- * Messages: ports.h counts ports that are pending; Xen says when one becomes so. To these comes what a guest says on its
- * statistics page that it has taken and not worked on. That is read when a unit of the guest has run, for it cannot have changed
- * otherwise. A message causes no decision by itself.
+ * Messages: ports.h counts ports that are pending; Xen says when one becomes so. Added to these are the messages that a guest
+ * has taken and not worked on yet, by its statistics page. The page is read when a unit of the guest has run, because otherwise it
+ * cannot have changed. A message causes no decision by itself.
  *
- * Locks: the one of the instance, see paceline.h. Xen tells of ports with their event-channel locks held, which are outside of it.
+ * Locks: the one of the instance, see paceline.h. Xen reports ports with their event-channel locks held, which are taken before it.
  */
 #include "operations.h"
 #include "sedf_domains.h"
@@ -83,7 +83,7 @@ static spinlock_t *cf_check sedf_switch_sched(struct scheduler *ops, unsigned in
 	return add_cpu(sched_of(ops), cpu, vdata);
 }
 
-/* Stays at home where it may. */
+/* The unit stays at home if it may. */
 static struct sched_resource *cf_check sedf_pick_resource(const struct scheduler *ops, const struct sched_unit *unit)
 {
 	const struct sedf_unit *own = own_of(unit);
@@ -138,7 +138,7 @@ static void cf_check sedf_wake(const struct scheduler *ops, struct sched_unit *u
 	note_time(sedf, NOW());
 	own->base.awake = true;
 	if (own->deadline_ns <= sedf->now_ns) {
-		/* Long unblocking, or the first: a period begins. */
+		/* Long unblocking, or the first wake: a period begins. */
 		begin_period(sedf, own);
 		own->deadline_ns = sedf->now_ns + share->period_ns;
 	} else if (period_begins_ns(own) <= sedf->now_ns) {
@@ -147,7 +147,7 @@ static void cf_check sedf_wake(const struct scheduler *ops, struct sched_unit *u
 		own->used_ns = 0;
 		own->deadline_ns += share->period_ns;
 	}
-	/* Sleep saves no extra time up. */
+	/* Sleep does not save up extra time. */
 	if (own->score_ns < least_ns)
 		own->score_ns = least_ns;
 	enter(sedf, own);
@@ -167,7 +167,7 @@ static void cf_check sedf_sleep(const struct scheduler *ops, struct sched_unit *
 		cpu_raise_softirq(own->home, SCHEDULE_SOFTIRQ);
 }
 
-/* A turn of extra time counts in full when the rest of it is given up. In its slice, who has the earliest deadline goes on. */
+/* A turn of extra time counts in full when the rest is given up. In its slice, the unit with the earliest deadline continues. */
 static void cf_check sedf_yield(const struct scheduler *ops, struct sched_unit *unit)
 {
 	struct sedf *sedf = sedf_of(ops);
@@ -208,7 +208,7 @@ static void cf_check sedf_context_saved(const struct scheduler *ops, struct sche
 	unit_schedule_unlock_irq(lock, unit);
 }
 
-/* Whom to run, and that it can. Xen pauses some before it tells. */
+/* The unit to run, checked to be runnable: Xen pauses some before it says so. */
 static struct sedf_unit *choose_runnable(struct sedf *sedf, unsigned int cpu)
 {
 	struct sedf_unit *next;
@@ -232,7 +232,7 @@ static void cf_check sedf_do_schedule(const struct scheduler *ops, struct sched_
 
 		if (sedf->rule != PLAIN)
 			read_page(sedf, own->dom);
-		/* It may have slept and woken since, and stand in a line. */
+		/* It may have slept and woken since, and be in a line. */
 		if (own->base.awake && !unit_runnable_state(current_unit))
 			sedf_fall_asleep(sedf, own);
 	}

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The domains of SEDF: how one gets another share, and what is known of its messages. sedf.c describes the scheduler, and is the only one to
- * include this.
+ * The domains of SEDF: how one gets another share, and what is known of its messages. sedf.c describes the scheduler, and is the
+ * only file that includes this one.
  *
- * Invariant: the page of a domain is mapped as long as the domain has it: whoever unmaps it has taken it back before.
+ * Invariant: the page of a domain is mapped as long as the domain has it: code that unmaps it takes it from the domain first.
  *
- * Locks: the one of the instance, which everything here takes but what says that it is held.
+ * Locks: the one of the instance. Functions here take it, except those marked "With the lock".
  */
 #ifndef PACELINE_SEDF_DOMAINS_H
 #define PACELINE_SEDF_DOMAINS_H
 
 #include "sedf_moves.h"
 
-/* A page that says more counts as much. */
+/* A greater number on a page counts as this. */
 #define LEFT_MAX 0x1000000
 
 static void *cf_check sedf_alloc_domdata(const struct scheduler *ops, struct domain *d)
@@ -44,12 +44,12 @@ static void cf_check sedf_free_domdata(const struct scheduler *ops, void *data)
 	spin_lock_irqsave(&sedf->base.lock, flags);
 	list_del_init(&dom->all);
 	spin_unlock_irqrestore(&sedf->base.lock, flags);
-	/* There is one still only if the domain goes to another pool. */
+	/* There still is a page only if the domain moves to another pool. */
 	paceline_release_page(dom->page);
 	xfree(dom);
 }
 
-/* What a guest under a rule has taken and not worked on, by its page. */
+/* Reads from its page how many messages a guest under a rule has taken and not worked on. With the lock. */
 static inline void read_page(struct sedf *sedf, struct sedf_dom *dom)
 {
 	unsigned int left = dom->page ? read_atomic(&dom->page->messages_left) : 0;
@@ -62,7 +62,7 @@ static inline void read_page(struct sedf *sedf, struct sedf_dom *dom)
 	}
 }
 
-/* The data of a domain, if it is one of ours: it may be on its way to another pool. With the lock. */
+/* The data of a domain, if it is one of ours: it may be moving to another pool. With the lock. */
 static inline struct sedf_dom *dom_of(struct sedf *sedf, const struct domain *d)
 {
 	struct sedf_dom *dom;
@@ -90,7 +90,7 @@ static void cf_check sedf_pending(const struct scheduler *ops, struct domain *d,
 	spin_unlock_irqrestore(&sedf->base.lock, flags);
 }
 
-/* The ports of the domain are closed, and the memory that tells of them goes after this. */
+/* The ports of the domain are closed, and the memory that has their state is freed after this. */
 static void cf_check sedf_ports_closed(const struct scheduler *ops, struct domain *d)
 {
 	struct sedf *sedf = sedf_of(ops);
@@ -106,7 +106,7 @@ static void cf_check sedf_ports_closed(const struct scheduler *ops, struct domai
 	spin_unlock_irqrestore(&sedf->base.lock, flags);
 }
 
-/* The domain has this statistics page from now on, or none; the one that it had. If it is not ours, it keeps none. */
+/* Gives the domain a statistics page, or none; returns the one that it had. A domain that is not ours keeps none. */
 static const struct paceline_xen_page *cf_check sedf_page(const struct scheduler *ops, struct domain *d,
 							   const struct paceline_xen_page *page)
 {
@@ -161,7 +161,7 @@ static inline int adjust(struct sedf *sedf, const struct domain *d, const struct
 		result = can_adjust(sedf, dom, share) ? 0 : -ENOSPC;
 	if (result == 0) {
 		note_time(sedf, NOW());
-		/* All leave before the share that they stand by changes. */
+		/* All leave before the share changes on which their keys depend. */
 		list_for_each_entry (own, &dom->units, of_dom)
 			leave(sedf, own);
 		dom->share = *share;

@@ -3,9 +3,9 @@
  * The invariants of SEDF's lines, checked at the end of every decision in builds with debugging (and in the shim).
  *
  * - A unit that is awake runs, is in a line, or waits for its period: none is lost. A sleeping unit is in no line.
- * - Who is awake and has a slice waits for its period exactly if it does not stand or run in the run line.
- * - A unit runs at home. Each tree is in order, and has those that say that they are in it.
- * - A domain is believed to have as many pending ports as its set holds.
+ * - A unit that is awake and has a slice waits for its period exactly if it is neither in the run line nor runs from it.
+ * - A unit runs at home. Each tree is in order, and contains exactly the units whose state says so.
+ * - The assumed number of pending ports of a domain is the size of its set.
  *
  * Locks: the one of the instance is held.
  */

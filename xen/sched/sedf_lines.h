@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The lines of SEDF: what it knows of units, domains and PCPUs, and the trees in which units stand. sedf_moves.h has the moves
+ * The lines of SEDF: the state of units, domains and PCPUs, and the trees that hold units. sedf_moves.h has the moves
  * between them.
  *
  * State: per PCPU three lines, each a tree in its own order and, under a rule, a second one in the order of preference: most
- * pending messages first. And a tree of those who wait for a period to begin.
+ * pending messages first. Each PCPU also has a tree of the units that wait for a period to begin.
  *
- * Invariant: what a unit stands by in a line is written down in its spot, and changed only while it is not in that tree.
+ * Invariant: the key of a unit in a line is kept in its spot, which changes only while the unit is not in that tree.
  *
  * Locks: all of it is guarded by the lock of the instance.
  */
@@ -16,7 +16,7 @@
 #include "ports.h"
 #include "sedf_share.h"
 
-/* Where an awake unit stands, or what the one that runs there runs on. The first line that is not empty is served. */
+/* The line of an awake unit; for the one that runs, the line from which it was chosen. The first line that is not empty is served. */
 enum line_kind {
 	LINE_RUN,     /* the period has begun, the slice is not used up: the earliest deadline first */
 	LINE_PENALTY, /* extra time for those that lost some of their slice by blocking */
@@ -33,7 +33,7 @@ enum rule {
 
 struct spot {
 	uint64_t order, arrival;
-	/* The rank: who is preferred, the most messages, who waited longest; compared from left to right, then by the order. */
+	/* The rank: preferred units, most messages, longest wait; compared from left to right, then by the order. */
 	uint64_t behind, no_messages, chosen_ns;
 };
 
@@ -51,9 +51,9 @@ struct sedf {
 	struct pace_sched base;
 	enum rule rule;
 	struct list_head doms;
-	uint64_t now_ns; /* the time of the last operation: time never falls */
+	uint64_t now_ns; /* the time of the last operation, which never falls */
 	uint64_t arrivals;
-	uint64_t admitted; /* units, ever */
+	uint64_t admitted; /* number of units admitted so far */
 	uint64_t recounts, forfeits;
 	struct sedf_pcpu pcpus[NR_CPUS];
 	struct load loads[NR_CPUS];
@@ -75,7 +75,7 @@ struct sedf_unit {
 	struct sedf_dom *dom;
 	struct list_head of_dom;
 	unsigned int home;
-	uint64_t number; /* in the order of coming, to break ties */
+	uint64_t number; /* in the order in which they were added, to break ties */
 	enum line_kind place;
 	struct spot spot;
 	bool waits_for_period;
@@ -83,7 +83,7 @@ struct sedf_unit {
 	uint64_t deadline_ns; /* the end of the period; 0 before the first */
 	uint64_t arrival;     /* among equal deadlines */
 	uint64_t used_ns, lost_ns, score_ns;
-	uint64_t chosen_ns, charged_ns; /* when it was last chosen, and until when it was charged for running */
+	uint64_t chosen_ns, charged_ns; /* when it was last chosen, and the time up to which it is charged */
 };
 
 #define BY_ORDER(node) container_of(node, struct sedf_unit, order_node)

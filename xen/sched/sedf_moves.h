@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The moves between the lines of SEDF, and the choice from them: as crates/policy/src/deadline/sedf/queues.rs, in names and in decisions.
- * sedf.c describes the scheduler.
+ * The moves between the lines of SEDF, and the choice from them: the same as crates/policy/src/deadline/sedf/queues.rs, in names
+ * and in decisions. sedf.c describes the scheduler.
  *
  * Invariants: an awake unit that does not run is in at most one line of its home, one that runs or sleeps in none; an awake unit,
- * even one that runs, waits for its period exactly if it has a slice and its period is to come. A rank can only be too good, as
- * a count of messages can only be too high: the first by rank is counted anew until its rank is true.
+ * even one that runs, waits for its period exactly if it has a slice and its period is to come. A rank can only be too good,
+ * because a count of messages can only be too high: the messages of the first by rank are counted again until its rank is right.
  *
  * Locks: all of it is guarded by the lock of the instance.
  */
@@ -20,14 +20,14 @@ static inline void note_time(struct sedf *sedf, s_time_t now)
 		sedf->now_ns = now;
 }
 
-/* Nothing used and nothing lost. */
+/* Begins a period with nothing used and nothing lost. */
 static inline void begin_period(struct sedf *sedf, struct sedf_unit *own)
 {
 	own->used_ns = own->lost_ns = 0;
 	own->charged_ns = sedf->now_ns;
 }
 
-/* Puts an awake unit that is nowhere where it belongs. */
+/* Puts an awake unit that is in no line into the line where it belongs. */
 static inline void enter(struct sedf *sedf, struct sedf_unit *own)
 {
 	const struct share *share = &own->dom->share;
@@ -40,7 +40,7 @@ static inline void enter(struct sedf *sedf, struct sedf_unit *own)
 		own->spot = (struct spot){.order = own->deadline_ns, .arrival = own->arrival};
 	} else if (own->lost_ns) {
 		own->place = LINE_PENALTY;
-		/* The greater the loss in proportion to the period, the less. Ten seconds and 20 bits fit. */
+		/* The greater the loss in proportion to the period, the less. Ten seconds shifted by 20 bits fit. */
 		own->spot = (struct spot){.order = (share->period_ns << 20) / own->lost_ns, .arrival = arrival};
 	} else if (share->extra) {
 		own->place = LINE_EXTRA;
@@ -69,7 +69,7 @@ static inline void charge(struct sedf *sedf, struct sedf_unit *own)
 		own->lost_ns = 0;
 	else
 		own->score_ns += ran_ns;
-	/* More than once only where Xen was late by more than a slice. */
+	/* More than once only if Xen was late by more than a slice. */
 	while (own->place == LINE_RUN && own->used_ns >= share->slice_ns) {
 		own->used_ns -= share->slice_ns;
 		own->deadline_ns += share->period_ns;
@@ -95,7 +95,7 @@ static inline void leave(struct sedf *sedf, struct sedf_unit *own)
 	charge(sedf, own);
 }
 
-/* Those whose period has begun stand in the run line from now on. */
+/* Moves units whose period has begun to the run line. */
 static inline void begin_periods(struct sedf *sedf, unsigned int cpu)
 {
 	struct sedf_unit *own;
@@ -107,7 +107,7 @@ static inline void begin_periods(struct sedf *sedf, unsigned int cpu)
 	}
 }
 
-/* Those whose deadline has passed lose the rest of that slice, and begin the period that this is. */
+/* Units whose deadline has passed lose the rest of that slice, and enter the current period. */
 static inline void forfeit(struct sedf *sedf, unsigned int cpu)
 {
 	struct sedf_unit *own;
@@ -123,7 +123,7 @@ static inline void forfeit(struct sedf *sedf, unsigned int cpu)
 	}
 }
 
-/* The messages of a domain have changed: its units that wait for a PCPU stand by the new number. */
+/* Ranks the waiting units of a domain again, because its number of messages has changed. */
 static inline void rank_again(struct sedf *sedf, struct sedf_dom *dom)
 {
 	struct sedf_unit *own;
@@ -139,7 +139,7 @@ static inline void rank_again(struct sedf *sedf, struct sedf_dom *dom)
 	}
 }
 
-/* Looks how many messages wait for a domain; whether that is another number than was believed. */
+/* Counts the pending messages of a domain; returns whether the number differs from the assumed one. */
 static inline bool recount(struct sedf *sedf, struct sedf_dom *dom)
 {
 	unsigned int before = dom->ports.count;
@@ -151,7 +151,7 @@ static inline bool recount(struct sedf *sedf, struct sedf_dom *dom)
 	return true;
 }
 
-/* Whom to run: the first of the first line that is not empty, by the rule if there is one. */
+/* The unit to run: the first of the first line that is not empty, by the rule if there is one. */
 static inline struct sedf_unit *choose(struct sedf *sedf, unsigned int cpu)
 {
 	struct sedf_pcpu *pcpu = &sedf->pcpus[cpu];
@@ -172,7 +172,7 @@ static inline struct sedf_unit *choose(struct sedf *sedf, unsigned int cpu)
 	return own;
 }
 
-/* Asks for a decision where a unit, which has just come, may change it. */
+/* Asks for a decision if a unit that has just entered a line may change it. */
 static inline void ask_if_better(struct sedf *sedf, const struct sedf_unit *own)
 {
 	const struct sedf_unit *runs = running_on(sedf, own->home);

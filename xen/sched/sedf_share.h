@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a domain is promised under SEDF, and which PCPU can promise it: as crates/policy/src/deadline/sedf/share.rs.
+ * What a domain is promised under SEDF, and which PCPU can promise it: the same as crates/policy/src/deadline/sedf/share.rs.
  *
- * Invariant: on no PCPU do the promised parts add up to more than the whole, unless Xen has left no choice: a unit that comes or
- * is moved cannot be refused. What a user asks for can.
+ * Invariant: on no PCPU do the promised parts add up to more than the whole, except if Xen leaves no choice: a unit that is added or
+ * moved cannot be refused. A share that a user asks for can be.
  *
  * Locks: all of it is guarded by the lock of the instance.
  */
@@ -19,7 +19,7 @@
 #define PERIOD_US_MIN 10
 #define PERIOD_US_MAX 10000000
 
-/* What every unit of a domain gets: so much in every period for certain, and part of what is left over. */
+/* What every unit of a domain gets: a guaranteed time in every period, and part of what is left over. */
 struct share {
 	uint64_t period_ns, slice_ns;
 	bool extra;
@@ -31,7 +31,7 @@ struct load {
 	uint64_t parts;
 };
 
-/* As Xen 4.1 sets up: DOM0 with three quarters of every 20 ms, guests with left-over time only. */
+/* The defaults of Xen 4.1: DOM0 has three quarters of every 20 ms, guests have extra time only. */
 static inline struct share share_of_newcomer(bool privileged)
 {
 	if (privileged)
@@ -39,7 +39,7 @@ static inline struct share share_of_newcomer(bool privileged)
 	return (struct share){.period_ns = MILLISECS(100), .extra = true};
 }
 
-/* slice / period of the whole, rounded down: a long division, bit by bit, for Xen has none of 128 bits. */
+/* slice / period of the whole, rounded down: a long division, bit by bit, because Xen has no 128-bit division. */
 static inline uint64_t share_parts(const struct share *share)
 {
 	uint64_t parts = share->slice_ns / share->period_ns, rest = share->slice_ns % share->period_ns;
@@ -117,7 +117,7 @@ static inline bool parse_us(const char **at, uint64_t most_us, uint64_t *ns)
 	return true;
 }
 
-/* DOMID:PERIOD:SLICE:EXTRA, in microseconds; EXTRA is 0 or 1. False where that is not a share. */
+/* DOMID:PERIOD:SLICE:EXTRA, in microseconds; EXTRA is 0 or 1. False if the text is not a share. */
 static inline bool parse_share(const char *text, unsigned int *domid, struct share *share)
 {
 	uint64_t domid_ns, extra_ns;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does to a plug-in what Xen may do and a policy cannot be told: contexts that are saved late, wakes and sleeps meanwhile, work of
- * Xen's own on a PCPU, affinity to some of the PCPUs, PCPUs that decide long after they were asked. There is no right answer to
- * compare with; the plug-in's own invariants are checked at its every decision, and Xen's at the end of each (replay.c).
+ * Does to a plug-in what Xen may do and the interface of a policy cannot express: contexts that are saved late, wakes and sleeps
+ * meanwhile, work of Xen's own on a PCPU, affinity to some of the PCPUs, PCPUs that decide long after they were asked. There is no
+ * reference to compare with; the plug-in's own invariants are checked at every decision, and Xen's at the end of each (replay.c).
  *
- * At the end everybody wakes and time passes: all who are awake have to have run.
+ * At the end all units wake and time passes: then every unit that is awake must have run.
  */
 #include "machine.h"
 
@@ -79,7 +79,7 @@ static void report(struct sched_unit *unit)
 	spin_unlock(unit->res->schedule_lock);
 }
 
-/* A PCPU decides if it may: the unit before has to be saved first. */
+/* A PCPU decides if it may: the previous unit must have been saved. */
 static void step_cpu(unsigned int cpu, bool tasklet)
 {
 	if (machine.resources[cpu].prev)
@@ -119,7 +119,7 @@ static void step(void)
 			put_to_sleep(unit);
 		break;
 	case 3:
-		/* Paused, or blocks: the plug-in is told later, or not at all. */
+		/* The unit is paused or blocks: the plug-in is told later, or not at all. */
 		if (unit->is_running || any(4) == 0)
 			unit->runnable = false;
 		break;
@@ -169,7 +169,7 @@ void fuzz(uint64_t seed, unsigned int steps)
 				continue;
 			ran[i] = ran[i] || machine.vcpus[i]->sched_unit->is_running;
 			left += !ran[i];
-			/* So that starvation, which some policies allow, is not taken for loss. */
+			/* So that starvation, which some policies allow, does not count as a lost unit. */
 			if (ran[i] && machine.vcpus[i]->sched_unit->runnable && machine.vcpus[i]->sched_unit->is_running)
 				put_to_sleep(machine.vcpus[i]->sched_unit);
 		}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The machine that the shim plays, shared by shim.c and replay.c: CPUs, domains and VCPUs by number, the clock, and what the
+ * The machine that the shim simulates, shared by shim.c and replay.c: CPUs, domains and VCPUs by number, the clock, and what the
  * plug-in has asked for since the last operation.
  */
 #ifndef PACELINE_MACHINE_H
@@ -37,13 +37,13 @@ struct machine {
 
 extern struct machine machine;
 
-/* Runs a decision on `cpu` without its end; who ran before. `tasklet`: Xen has work of its own to do there. */
+/* Runs a decision on `cpu` without its end; returns the unit that ran before. `tasklet`: Xen has work of its own to do there. */
 struct sched_unit *decide(unsigned int cpu, bool tasklet);
 
 /* The end of a decision: the context of the unit that has lost the PCPU is saved. */
 void context_saved(unsigned int cpu);
 
-/* So many random steps, on all that there is; see fuzz.c. */
+/* `steps` random steps with all CPUs, domains and VCPUs; see fuzz.c. */
 void fuzz(uint64_t seed, unsigned int steps);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Messages for the domains of the shim: event-channel ports that are pending, and the statistics page. The guest's side of both
- * is memory that it writes without a word, which is what the operations `clear` and `left` of replay.c do.
+ * is memory that it writes without a call, as the operations `clear` and `left` of replay.c do.
  */
 #ifndef PACELINE_SHIM_MESSAGES_H
 #define PACELINE_SHIM_MESSAGES_H
@@ -21,7 +21,7 @@ static inline bool shim_port(const struct shim_messages *messages, unsigned int 
 	return messages->ports[port / 64] >> port % 64 & 1;
 }
 
-/* Makes a port pending; whether it was not. */
+/* Makes a port pending; returns whether it was not pending before. */
 static inline bool shim_set_port(struct shim_messages *messages, unsigned int port)
 {
 	bool before = shim_port(messages, port);

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Replays operations on a plug-in: what Xen's core scheduler would do with it. One operation a line on standard input, one line
- * with what the plug-in decided on standard output:
+ * Replays operations on a plug-in, as Xen's core scheduler would call it. Each line of standard input is an operation; the plug-in's
+ * answer is a line on standard output:
  *
  *   > [run V for NS] [result N] ask C ... set N@NS ...
  *
- * V is a VCPU or `-`; `ask` has the PCPUs that are to decide, in the order of the wishes; `set` the timers, by number.
+ * V is a VCPU or `-`; `ask` has the PCPUs that are asked to decide, in order; `set` the timers, by number.
  *
  *   begin NAME PCPUS [PARAMETER=VALUE ...]      the hypervisor starts, at time 0
- *   end                                         all that is left goes
+ *   end                                         everything that is left is removed
  *   NS add DOM PRIVILEGED VCPU:PCPU ...         a domain comes, asleep; PCPU is its pin, or - for none
  *   NS remove DOM                               its VCPUs sleep, and have been descheduled
  *   NS wake V | sleep V | yield V | block V     `block`: a VCPU that runs sleeps, and the plug-in is not told
- *   NS again V                                  Xen tells once more that V is awake
+ *   NS again V                                  Xen says again that V is awake
  *   NS move V PCPU PINNED                       a VCPU that sleeps is moved
  *   NS pick PCPU                                a decision, and the context is saved at once
  *   NS switch PCPU | tasklet PCPU | saved PCPU  the two halves of it; `tasklet`: Xen has work of its own to do there
  *   NS report V LVT FLAGS | timer N | param NAME=VALUE | dump | fuzz SEED STEPS
- *   NS port DOM N | clear DOM N                 Xen makes a port pending; the guest clears it, without a word
+ *   NS port DOM N | clear DOM N                 Xen makes a port pending; the guest clears it, without a call
  *   NS left DOM COUNT | closed DOM              what the guest has on its statistics page; its ports are closed
  *
- * Invariants: Xen's own, of who holds the lock when; a wrong operation, or one that the machine cannot do now, aborts.
+ * Invariants: Xen's own, of when the lock is held; a wrong operation, or one that the machine cannot do now, aborts.
  */
 #include "machine.h"
 
@@ -195,7 +195,7 @@ struct sched_unit *decide(unsigned int cpu, bool tasklet)
 	return prev;
 }
 
-/* What the decision was that began when `prev` ran. */
+/* Prints the decision that began when `prev` ran. */
 static void tell_decision(const struct sched_unit *prev)
 {
 	unsigned int i = 0;
@@ -305,7 +305,7 @@ static void message(const char *op, struct domain *d, unsigned int number)
 	}
 }
 
-/* The operations that tell what they do by themselves return true. */
+/* Executes an operation; returns true if it has printed its result itself. */
 static bool replay(char **word, unsigned int count)
 {
 	const char *op = word[1];

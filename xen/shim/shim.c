@@ -2,8 +2,8 @@
 /*
  * The parts of the shim that have state: trees, the clock, timers, softirqs, CPUs. See shim.h.
  *
- * State: `machine`, which begins anew with every sequence of operations. What a plug-in asks for - PCPUs to decide, timers -
- * is gathered in it until replay.c tells it.
+ * State: `machine`, which is reset with every sequence of operations. It collects what a plug-in asks for (PCPUs to decide,
+ * timers) until replay.c prints it.
  */
 #include "machine.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Just enough of Xen to compile a plug-in on the development host. Names and meanings are Xen's; the bodies are the simplest
- * that do. See replay.c for what is done with it.
+ * Just enough of Xen to compile a plug-in on the development host. Names and meanings are Xen's; the bodies are as simple as
+ * possible. See replay.c for its use.
  *
  * To add a plug-in: write sched/NAME.c with REGISTER_SCHEDULER, and name it in crates/xen-lab/tests/lab/replay/mod.rs, which compiles
  * all plug-ins with shim.c and replay.c into one program. Schedulers, and their runtime parameters, are found by their names.
- * What a plug-in needs of Xen that is not here yet comes here, or into shim.c if it has state.
+ * What a plug-in needs from Xen and is missing is added here, or to shim.c if it has state.
  *
- * Locks: there is one thread. The one lock knows whether it is held, and wrong nesting aborts.
+ * Locks: there is one thread. The one lock records whether it is held, and wrong nesting aborts.
  */
 #ifndef PACELINE_SHIM_H
 #define PACELINE_SHIM_H
@@ -380,7 +380,7 @@ struct shim_param {
 	unsigned int *value;
 	int (*parse)(const char *);
 };
-/* Pointers, as of schedulers: structures would stand apart by more than their size. */
+/* Pointers, as for schedulers: between structures the linker may leave gaps. */
 #define SHIM_PARAM(id, ...)                                                     \
 	static const struct shim_param id##_param = {__VA_ARGS__};              \
 	static const struct shim_param *const id##_entry __attribute__((section("shim_params"), used)) = &id##_param

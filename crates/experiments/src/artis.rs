@@ -1,7 +1,7 @@
-//! The experiments of the ARTIS paper: what its runtime, its marshalling and its Enhanced Heap bring to the wireless model.
+//! The experiments of the ARTIS paper: the effect of its runtime, its marshalling and its Enhanced Heap on the wireless model.
 //!
-//! Figures 1 to 3 and 4 to 5 are runs of simulated machines, whose hosts are the paper's PCs: two CPUs with hyper-threading,
-//! which this machine has not. Figures 8 to 10 are measured in real time, one run at a time.
+//! Figures 1 to 3 and 4 to 5 are runs of simulated machines, whose hosts are the paper's PCs with two hyper-threaded CPUs.
+//! Figures 8 to 10 are measured in real time, one run at a time.
 
 mod frames;
 mod heaps;
@@ -58,7 +58,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     },
 ];
 
-/// What is said of figures 1 to 3.
+/// The text about figures 1 to 3.
 fn about() -> String {
     "The load of the wireless model, 6000 hosts on a torus of 10,000 x 10,000, each heard within 250 in every step: an LP computes, \
      sends pings to others, handles theirs and waits for the end of the step. A host with two CPUs whose threads are scheduled by \

@@ -1,11 +1,11 @@
 //! The core of all experiments, wherever they run: a plan of runs and a judgement of them, and batches of experiments, whose
 //! runs are done side by side.
 //!
-//! A [`Backend`] says what a run is and what comes of it: this crate's are jobs of this process, the lab's for hypervisors are
+//! A [`Backend`] defines what a run is and what its result is: this crate's are jobs of this process, the lab's for hypervisors are
 //! boots. A [`Batch`] takes experiments of one backend, does their runs, the longest first, and has each experiment judge.
 //!
-//! Invariants: a run's key says everything that decides its result, so that runs with one key are done once however many
-//! experiments want them; runs do not depend on each other. Results of runs are reported on the calling thread only.
+//! Invariants: a run's key names everything on which its result depends, so that runs with the same key are done once, however many
+//! experiments need them; runs do not depend on each other. Results of runs are reported on the calling thread only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,7 +21,7 @@ use crate::queue::side_by_side;
 pub struct Setup {
     /// Smaller sizes, shorter horizons, fewer repetitions: the same claims in a fraction of the time.
     pub quick: bool,
-    /// What things cost on simulated machines. Where runs are real nobody looks at it.
+    /// The costs on simulated machines. Real runs do not use it.
     pub calibration: Calibration,
 }
 
@@ -29,18 +29,18 @@ pub struct Setup {
 pub trait Backend {
     /// A run.
     type Cell: Run;
-    /// What came of the runs, by their keys.
+    /// The results of the runs, by their keys.
     type Results;
-    /// Why a judge comes to no finding.
+    /// Why a judge has no finding.
     type Error: fmt::Display;
 }
 
 /// One run of an experiment.
 pub trait Run: Send {
-    /// Everything that decides its result.
+    /// Names everything on which its result depends.
     fn key(&self) -> &str;
 
-    /// How long it takes compared with others: long ones are begun first.
+    /// How long it takes compared with others: long runs begin first.
     fn weight(&self) -> f64 {
         1.0
     }
@@ -51,7 +51,7 @@ pub trait Run: Send {
     }
 }
 
-/// Says what the runs of a plan show.
+/// Judges what the runs of a plan show.
 pub type Judge<B> =
     Box<dyn FnOnce(&<B as Backend>::Results) -> Result<Finding, <B as Backend>::Error> + Send>;
 
@@ -74,18 +74,18 @@ pub struct Experiment<B: Backend> {
     pub plan: fn(&Setup) -> Plan<B>,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Ran<T> {
     /// Its key.
     pub key: String,
-    /// What it has given.
+    /// Its output.
     pub output: T,
     /// How long it took on this machine.
     pub wall: Duration,
 }
 
-/// What came of an experiment.
+/// The result of an experiment.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// What its runs show.
@@ -128,7 +128,7 @@ impl<B: Backend> Batch<B> {
     }
 
     /// Does the runs by `job`, `workers` of them at once, the longest first, and then one at a time those that must be alone.
-    /// `done` is told of each as they end. After the first failure of `job` no further run is begun, and it is given out.
+    /// `done` is called with each result as runs end. After the first failure of `job` no further run begins, and it is returned.
     pub fn run<T: Send, E: Send + Sync>(
         &mut self,
         workers: usize,
@@ -151,8 +151,8 @@ impl<B: Backend> Batch<B> {
         Ok(())
     }
 
-    /// Has all experiments judge what came of the runs, in their order. One that comes to no finding says why in a check that
-    /// does not hold. The wall time of a finding is that of all its runs, also where others share them.
+    /// Has all experiments judge the results of the runs, in their order. If one has no finding, a check that does not hold says
+    /// why. The wall time of a finding is that of all its runs, even if other experiments share them.
     pub fn judge(self, results: &B::Results) -> Vec<Judged> {
         let walls = self.walls;
         let judged = self.planned.into_iter().map(|Planned { name, title, keys, judge }| {
@@ -194,7 +194,7 @@ impl<B: Backend<Cell: fmt::Debug>> fmt::Debug for Batch<B> {
 mod tests {
     use super::*;
 
-    /// Runs that give their own keys.
+    /// Runs whose result is their key.
     #[derive(Clone, Copy, Debug)]
     struct Echo;
 

@@ -1,7 +1,7 @@
 //! The free constants of all experiments, each with its reason; one set for each paper.
 //!
-//! Invariant: no constant depends on a policy. [`Calibration::scaled`] changes one of them, so that it can be seen which
-//! conclusions hang on it.
+//! Invariant: no constant depends on a policy. [`Calibration::scaled`] changes one of them, to show which conclusions
+//! depend on it.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ pub struct Constant {
     pub name: &'static str,
     /// Its value.
     pub value: u64,
-    /// In what.
+    /// Its unit.
     pub unit: &'static str,
-    /// Why that value.
+    /// The reason for that value.
     pub reason: &'static str,
 }
 

@@ -1,6 +1,6 @@
 //! One scenario under several policies, side by side.
 //!
-//! Invariant: what comes of a policy does not depend on which others are compared, nor on how many run at once.
+//! Invariant: the outcome under a policy does not depend on which others are compared, nor on how many run at once.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -12,11 +12,11 @@ use paceline_scenario::ScenarioError;
 use crate::queue::side_by_side;
 use crate::scenario::{MachineScenario, Outcome, OutcomeError};
 
-/// What came of a policy.
+/// The outcome under a policy.
 pub type Compared = (&'static str, Result<Outcome, OutcomeError>);
 
-/// Runs `scenario` under each of `policies`, as many at once as there are cores; at each looks on the one of `observers` in
-/// its place. Fails before anything runs where a policy refuses its settings or a domain.
+/// Runs `scenario` under each of `policies`, as many at once as there are cores; each run has the observer with
+/// the same index. Fails before anything runs if a policy refuses its settings or a domain.
 pub fn compare<O: Observer + Send>(
     scenario: &MachineScenario,
     policies: &[&'static str],
@@ -35,7 +35,7 @@ pub fn compare<O: Observer + Send>(
     Ok(compared.into_values().collect())
 }
 
-/// The digest of a workload's model: equal under every policy that let it end, or not.
+/// The digests of a workload's model under every policy under which it ended, to be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agreement {
     /// The workload.

@@ -1,12 +1,12 @@
 //! The experiments of the co-scheduling thesis: co-scheduling of communicating VMs by their pending messages.
 //!
 //! Two hosts, LU (a wavefront that sends an edge of every plane) and EP (independent work) on VMs that share PCPUs, under
-//! Xen's SEDF and under CSDE and CSDD, which let the VCPU with most pending messages go first. SEDF has Xen 4.1's settings:
+//! Xen's SEDF and under CSDE and CSDD, which run the VCPU with most pending messages first. SEDF has Xen 4.1's settings:
 //! guests have extra time only, in turns of 500 us; DOM0 has 15 ms of every 20 ms besides. CSDE and CSDD scan 1,024 ports of
-//! every candidate at each decision, as the paper's appendix does; an indexed variant shows what the scan costs.
+//! every candidate at each decision, as the paper's appendix does; an indexed variant shows the cost of the scan.
 //!
-//! What makes LU faster among EP is that an event (a message, its acknowledgement, word that a packet has left) brings its VM
-//! a turn at once instead of at the end of the queue; nothing of that is in the model but the events themselves.
+//! LU is faster among EP because an event (a message, its acknowledgement, the notice that a packet has left) gives its VM a turn
+//! at once instead of at the end of the queue. The model contains only the events; this effect follows from them.
 
 mod machine;
 mod mixed;
@@ -30,7 +30,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     Experiment { name: "cs-table9", title: "LU among two groups of 7 EP VMs", plan: mixed::table9 },
 ];
 
-/// Table 4: what is alone, its published seconds, and how far ours may be from it, in per cent, where it is used.
+/// Table 4: the application that runs alone, its published seconds, and by how much ours may differ, in per cent, if it is used.
 const ALONE: [(Load, &str, f64, Option<f64>); 7] = [
     (Load::Ep(Class::A, 1), "EP class A", 6.82, Some(2.0)),
     (Load::Ep(Class::B, 1), "EP class B", 27.35, Some(2.0)),

@@ -1,10 +1,10 @@
 //! Experiments: scenarios of simulated machines read from files, policies compared on one workload, and the published experiments
-//! on scheduling simulations, each with what it has to show. Most of these run on simulated machines, those of the SimGrid
+//! on scheduling simulations, each with the claims that it has to show. Most of these run on simulated machines, those of the SimGrid
 //! report on real threads.
 //!
 //! An [`Experiment`] plans its runs ([`Plan`]: cells, and a judgement); [`reproduce`] runs the cells of all of them side by
-//! side. What things cost stands in one table, [`CONSTANTS`]. What they have in common with experiments that run elsewhere,
-//! such as in a hypervisor, is in [`batch`].
+//! side. All costs are in one table, [`CONSTANTS`]. Code that is shared with experiments that run elsewhere, for example
+//! in a hypervisor, is in [`batch`].
 //!
 //! Invariants: no constant depends on the policy under test; an experiment that does not show what it should is reported as
 //! such, with the reason.

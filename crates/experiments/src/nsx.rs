@@ -1,13 +1,13 @@
 //! The experiments of the NSX paper: a virtual clock per virtual core, and messages that come in the order of time.
 //!
 //! Host: 2 PCPUs, three guests and DOM0 that carries their messages. In each of 1000 rounds A sends to B and then to C, and B,
-//! when it has received, sends to C. C must hear from A first; where B's message comes first, that is an error. The time that
+//! when it has received, sends to C. C must receive A's message first; if B's comes first, that is an error. The time that
 //! a VCPU runs without a break is varied: the tick of NSX, the time slice of CSX.
 //!
-//! How an error comes about: A's first message wakes DOM0, which takes a PCPU from whoever is there. If that is A, it depends on
-//! the scheduler who goes on when DOM0 is done. CSX lets A wait behind its equals, while B polls elsewhere and passes the
-//! message on; NSX lets A finish its tick, whose clock is the least. What is left to NSX are ticks that end between the two
-//! messages: the rarer, the longer the tick.
+//! How an error comes about: A's first message wakes DOM0, which takes a PCPU from the VCPU that runs there. If that is A, the
+//! scheduler decides which VCPU continues when DOM0 is done. Under CSX A waits behind its equals, while B polls on the other PCPU
+//! and passes the message on; under NSX A finishes its tick, because its clock is the least. The errors that remain under NSX are
+//! ticks that end between the two messages: the longer the tick, the rarer they are.
 
 mod chores;
 mod dynamic;
@@ -65,7 +65,7 @@ const AT_US: u64 = 60;
 #[derive(Clone, Copy)]
 struct Errors {
     vcpus: u32,
-    /// In per cent, at the shortest and the longest tick; not a number where the text states none.
+    /// In per cent, at the shortest and the longest tick; not a number if the text states none.
     published: [(&'static str, f64, f64); 2],
 }
 
@@ -194,7 +194,7 @@ fn about() -> Vec<String> {
     ]
 }
 
-/// What the paper leaves open, and what was taken.
+/// What the paper leaves open, and what is assumed here.
 fn notes(vcpus: u32) -> Vec<String> {
     let mut notes = vec![
         "Waiting: MPI polls, as Open MPI 1.4 does where every process has a host of its own. If it blocked, the PCPUs would \

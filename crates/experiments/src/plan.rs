@@ -33,7 +33,7 @@ pub struct Measure {
     pub values: BTreeMap<&'static str, f64>,
     /// Points over time, by federate or domain.
     pub series: Vec<Vec<(f64, f64)>>,
-    /// The digest of the simulation that ran in the guests, where there was one.
+    /// The digest of the simulation that ran in the guests, if there was one.
     pub digest: Option<u64>,
 }
 
@@ -46,19 +46,19 @@ pub enum CellError {
     /// A simulation of processes could not continue.
     #[error(transparent)]
     Processes(#[from] paceline_processes::RunError),
-    /// The guests did not do what they are for.
+    /// The guests did not do their task.
     #[error("{0}")]
     Guests(String),
 }
 
-/// Does what a cell is for.
+/// Runs a cell.
 pub type Job = Box<dyn FnOnce() -> Result<Measure, CellError> + Send>;
 
 /// One run of a machine, or several that are compared in real time.
 pub struct Cell {
-    /// Everything that decides its result.
+    /// Names everything on which its result depends.
     pub key: String,
-    /// How long it takes compared with others: long ones are begun first.
+    /// How long it takes compared with others: long cells begin first.
     pub weight: f64,
     /// Whether nothing else may run meanwhile: it measures real time.
     pub alone: bool,

@@ -1,9 +1,9 @@
 //! The experiments of the PSX paper: least simulation time first among the VCPUs of a host.
 //!
-//! What the paper leaves open, and what is assumed here: federates poll while they wait, without end - other ways to wait are
-//! compared in `psx-wait`; reductions for LBTS and GVT go up and down a binary tree, and a federate takes part in the next one
-//! after 256 events or when it has nothing to do; DOM0 has Xen's default of a VCPU for each PCPU; where all messages
-//! stay in their federate (LOC 100), the model declares no channels between federates, and LBTS is not waited for.
+//! What the paper leaves open, and what is assumed here: federates that wait poll without end (other ways to wait are
+//! compared in `psx-wait`); reductions for LBTS and GVT go up and down a binary tree, and a federate takes part in the next one
+//! after 256 events or when it has nothing to do; DOM0 has Xen's default of a VCPU for each PCPU; if all messages
+//! stay in their federate (LOC 100), the model declares no channels between federates, and they do not wait for LBTS.
 
 mod gains;
 mod runs;

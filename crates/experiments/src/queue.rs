@@ -1,4 +1,4 @@
-//! Tasks side by side on a pool of threads, begun in their order.
+//! Runs tasks side by side on a pool of threads; they begin in their order.
 //!
 //! Invariants: results of tasks are reported on the calling thread only. With one worker the tasks run there too, one after the
 //! other, and nothing disturbs them. With several no task may wait for another pool: its thread would begin the next task
@@ -9,10 +9,10 @@ use std::sync::mpsc::channel;
 
 use rayon_core::ThreadPoolBuilder;
 
-/// Does `job` with each of `tasks`, `workers` of them at once at most; `done` is told what came of each as they end. After the
-/// first failure no further task is begun; it is given out when those that were begun have ended.
+/// Runs `job` with each of `tasks`, at most `workers` of them at once; `done` is called with each result as tasks end. After the
+/// first failure no further task begins; the failure is returned when the tasks that had begun have ended.
 ///
-/// Where there can be no threads, the calling one does it all.
+/// If no threads can be started, the calling thread runs all tasks.
 pub(crate) fn side_by_side<T: Send, R: Send, E: Send + Sync>(
     tasks: Vec<T>,
     workers: usize,
@@ -33,7 +33,7 @@ pub(crate) fn side_by_side<T: Send, R: Send, E: Send + Sync>(
                 if failure.get().is_some() {
                     return;
                 }
-                // A failure is the first, or not needed; who is told listens until all have ended.
+                // If the failure is not the first one, it is dropped. The receiver exists until all tasks have ended.
                 let _ = match job(task) {
                     Ok(result) => tell.send(result).ok(),
                     Err(error) => failure.set(error).ok(),

@@ -1,6 +1,6 @@
-//! Does what experiments of this process ask for: runs their cells, and hands each experiment its results.
+//! Runs the cells of experiments in this process, and gives each experiment its results.
 //!
-//! Invariant: what comes out of simulated machines does not depend on the number of workers.
+//! Invariant: the results of simulated machines do not depend on the number of workers.
 
 use std::convert::Infallible;
 
@@ -10,7 +10,7 @@ use crate::Experiment;
 use crate::batch::{Batch, Ran, Setup};
 use crate::plan::{Cell, Results};
 
-/// How far it has come.
+/// The progress.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     /// Cells that are done.
@@ -21,8 +21,8 @@ pub struct Progress {
     pub last: String,
 }
 
-/// Runs `experiments` on `workers` threads. Gives out a finding for each, in their order; one that could not be run says why
-/// in a check that does not hold.
+/// Runs `experiments` on `workers` threads. Returns a finding for each, in their order; if one could not be run, a check that
+/// does not hold says why.
 pub fn reproduce(
     experiments: &[&Experiment],
     setup: &Setup,

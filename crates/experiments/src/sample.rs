@@ -23,7 +23,7 @@ pub fn mean(values: &[f64]) -> Mean {
     Mean { mean, half_width: quantile * (variance / count).sqrt() }
 }
 
-/// The median of `values`, the mean of the middle two where their number is even; zero where there are none.
+/// The median of `values`, the mean of the middle two if their number is even; zero if there are none.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -3,12 +3,12 @@
 //! - `hosts`: `[host]`, `[dom0]`, `[[link]]`, `[costs]`;
 //! - `domains`, `workload`, `federates`: `[[domain]]`, `[model]`;
 //! - `policies`: `[policy]`, and the settings of domains under a policy;
-//! - `outcome`: what came of a run.
+//! - `outcome`: the outcome of a run.
 //!
 //! A scenario is read once and can be run under many policies, one after the other or side by side.
 //!
-//! Invariants: every mistake in a file is reported at its place before anything runs; what is read depends on the file and its
-//! overrides alone.
+//! Invariants: every mistake in a file is reported at its place before anything runs; the result depends on the file and its overrides
+//! alone.
 //!
 //! ```
 //! use paceline_experiments::scenario::MachineScenario;
@@ -72,7 +72,7 @@ pub struct MachineScenario {
 }
 
 impl MachineScenario {
-    /// Reads a scenario called `name`. What depends on the policy is looked at by [`Self::spec`].
+    /// Reads a scenario called `name`. [`Self::spec`] checks what depends on the policy.
     pub fn read(name: &str, mut scenario: Scenario) -> Result<Self, ScenarioError> {
         let mut machine = scenario.section("machine")?;
         let until_ns = machine.optional::<Time>("until")?.map(paceline_kernel::Time::as_nanos);
@@ -159,7 +159,7 @@ impl MachineScenario {
         Ok(spec)
     }
 
-    /// Runs `spec`, which is this machine under the policy `kind`, while `observer` looks on.
+    /// Runs `spec`, which is this machine under the policy `kind`, and reports to `observer`.
     pub fn run(
         &self,
         kind: &'static str,

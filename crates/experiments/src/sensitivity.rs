@@ -1,6 +1,6 @@
-//! Which conclusions hang on which constant: every constant of the experiments' papers halved and doubled, one at a time.
+//! Which conclusions depend on which constant: every constant of the experiments' papers is halved and doubled, one at a time.
 //!
-//! Invariant: nothing but the one constant differs from the runs that are compared with.
+//! Invariant: only the one constant differs from the runs with which it is compared.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::batch::Setup;
 use crate::reproduce::{Progress, reproduce};
 use crate::{CONSTANTS, Constant, Experiment};
 
-/// By what a constant is changed: in words, numerator, denominator.
+/// The factors by which a constant is changed: in words, numerator, denominator.
 const FACTORS: [(&str, u64, u64); 2] = [("halved", 1, 2), ("doubled", 2, 1)];
 
 /// The paper that an experiment or a constant belongs to.
@@ -34,8 +34,8 @@ fn told<'a>(claims: impl Iterator<Item = &'a Claim>) -> String {
     if claims.is_empty() { "none".into() } else { claims.join("; ") }
 }
 
-/// Runs `experiments` with the calibration of `setup`, and with each constant of their papers halved and doubled; says which
-/// checks hold no more, and which do only then.
+/// Runs `experiments` with the calibration of `setup`, and with each constant of their papers halved and doubled; the table
+/// shows which checks no longer hold, and which hold only then.
 pub fn sensitivity(
     experiments: &[&Experiment],
     setup: &Setup,

@@ -1,12 +1,11 @@
 //! The experiments of the SimGrid report: the code of processes in parallel on a sequential core.
 //!
-//! These are no machines that are simulated but real runs on real threads: Chord on this machine, in real time. So each cell
-//! has the machine to itself, all that is compared takes turns within it, and what is stated are medians with the least and the
-//! most. The digest of all runs of a cell must be one. Numbers of threads are those that the machine has cores for, at least
-//! two.
+//! These are not simulated machines but runs of Chord on real threads of this machine, in real time. So each cell has the machine
+//! to itself, the ways that are compared take turns within it, and results are medians with the least and the greatest value. All
+//! runs of a cell must have the same digest. There are at most as many threads as cores, but at least two.
 //!
 //! Chord is that of SimGrid's example: a warm ring, periods of 20 s (stabilize), 120 s (fix fingers, check predecessor) and 10 s
-//! (lookup), messages of 10 bytes, and all peers starting at once where nothing else is said. "Constant": each message takes 50
+//! (lookup), messages of 10 bytes, and all peers starting at once unless stated otherwise. "Constant": each message takes 50
 //! ms. "Precise": LV08 with max-min sharing on a cluster with a backbone, a host for each peer, at most 10,000.
 
 mod binding;
@@ -42,12 +41,12 @@ pub const EXPERIMENTS: &[Experiment] = &[
     Experiment { name: "sg-threshold", title: "When a round runs on many threads", plan: threshold::plan },
 ];
 
-/// The cores that there are, but at least two: the number of threads that are compared with one.
+/// The number of cores, but at least two: the number of threads that is compared with one.
 fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, NonZero::get).max(2) as u32
 }
 
-/// Numbers of threads that are tried: 2, 4, 8 and so on, and as many as there are cores.
+/// The numbers of threads that are tried: 2, 4, 8 and so on, and the number of cores.
 fn thread_counts() -> Vec<u32> {
     let cores = cores();
     let mut counts: Vec<u32> = (1..).map(|power| 1 << power).take_while(|count| *count < cores).collect();
@@ -55,7 +54,7 @@ fn thread_counts() -> Vec<u32> {
     counts
 }
 
-/// What is said of all of them.
+/// The text about all of them.
 fn about() -> String {
     format!(
         "Chord as in SimGrid's example, on a warm ring, all peers starting at once where nothing else is said, run in real time on {} threads of this machine. \

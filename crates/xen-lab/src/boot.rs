@@ -1,20 +1,20 @@
-//! One boot of the hypervisor: its options, the guests there can be, and what dom0 does step by step.
+//! One boot of the hypervisor: its options, its possible guests, and what dom0 does step by step.
 //!
 //! A boot takes most of a minute before its first step, and each guest some seconds more; so one boot serves many
 //! measurements, each opened by a [`Step::Mark`], with parameters changed between them.
 //!
-//! Invariant: all that decides what a boot prints stands here, in the hypervisor, and in the guests' programs and scripts.
+//! Invariant: what a boot prints depends only on this description, the hypervisor, and the guests' programs and scripts.
 
 /// One boot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Boot {
-    /// Says everything that decides what it prints: `nsx 2 vcpus`. Boots with one key are run once.
+    /// Names everything on which its output depends, for example `nsx 2 vcpus`. Boots with the same key are run once.
     pub key: String,
     /// The scheduler by its name on Xen's command line: `credit`, `credit2`, `psx`, `psxplus`, `nsx`, `sedf`, `csde`, `csdd`.
     pub scheduler: String,
-    /// Whether the hypervisor checks its invariants at every decision, at a third more time.
+    /// Whether the hypervisor checks its invariants at every decision, which takes a third more time.
     pub debug: bool,
-    /// Further options on Xen's command line, such as `nsx-tick-us=300`.
+    /// Further options on Xen's command line, for example `nsx-tick-us=300`.
     pub options: Vec<String>,
     /// The guests that steps create and talk to, by name.
     pub domains: Vec<Domain>,
@@ -40,7 +40,7 @@ pub struct Domain {
     pub pins: Vec<u32>,
     /// Whether it is a PVH guest (which runs on PCPUs with hardware virtualization only), not a PV guest.
     pub pvh: bool,
-    /// Its weight under credit and credit2, of which 256 is usual.
+    /// Its weight under credit and credit2; the default is 256.
     pub weight: u32,
 }
 
@@ -53,8 +53,8 @@ pub enum Step {
     Create(Vec<String>),
     /// Gives a guest a command, and does not wait for it. It is one line of shell.
     Tell(String, String),
-    /// Waits until a guest has done its command, at most so many seconds of the machine's time; the boot has failed where it
-    /// has not by then.
+    /// Waits until a guest has done its command, at most so many seconds of the machine's time; if it has not by then, the boot
+    /// has failed.
     Await(String, u32),
     /// Sets a parameter of the hypervisor while it runs: its name on Xen's command line, and the value.
     Set(String, String),
@@ -70,9 +70,9 @@ pub enum Step {
     Answer,
     /// Waits, in milliseconds of the machine's time.
     Sleep(u32),
-    /// Runs a line of shell in dom0; where its status is not 0, the boot has failed.
+    /// Runs a line of shell in dom0; if its status is not 0, the boot has failed.
     Shell(String),
-    /// Does steps over and over.
+    /// Repeats steps this many times.
     Repeat(u32, Vec<Step>),
 }
 
@@ -91,7 +91,7 @@ impl Domain {
 }
 
 impl Step {
-    /// Gives all these guests their commands as close together as dom0 can, and waits for them, in this order.
+    /// Gives all these guests their commands in as short a time as dom0 can, and waits for them, in this order.
     pub fn together(commands: &[(&str, String)], limit_s: u32) -> Vec<Self> {
         let tell = commands.iter().map(|(name, command)| Self::Tell((*name).into(), command.clone()));
         tell.chain(commands.iter().map(|(name, _)| Self::Await((*name).into(), limit_s))).collect()

@@ -1,6 +1,6 @@
-//! The course of experiments: their boots, side by side and each key once, and then what they show.
+//! The course of experiments: their boots, side by side and each key once, and then their findings.
 //!
-//! Every finding gets two more checks: that neither the hypervisor nor a kernel has complained in its boots, and where boots
+//! Every finding gets two more checks: that neither the hypervisor nor a kernel has reported a problem in its boots, and if boots
 //! are run twice, that both printed the same.
 
 use std::collections::BTreeMap;
@@ -21,9 +21,9 @@ use crate::transcript::Results;
 /// How experiments are run.
 #[derive(Clone, Copy, Debug)]
 pub struct Course<'a> {
-    /// What they are.
+    /// Their setup.
     pub setup: &'a Setup,
-    /// How many boots at a time.
+    /// How many boots run at a time.
     pub workers: usize,
     /// Whether each boot is run twice, to see whether both print the same.
     pub twice: bool,
@@ -31,10 +31,10 @@ pub struct Course<'a> {
     pub logs: &'a Path,
 }
 
-/// What goes on.
+/// A report of progress.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress<'a> {
-    /// Something is got or built.
+    /// Something is being downloaded or built.
     Told(&'a str),
     /// A boot has printed a line.
     Line {
@@ -54,8 +54,8 @@ pub enum Progress<'a> {
     },
 }
 
-/// Runs experiments. Gives out a finding for each, in their order; one whose boots have failed says so in a check that does
-/// not hold.
+/// Runs experiments. Returns a finding for each, in their order; if its boots have failed, the finding says so in a check that
+/// does not hold.
 pub fn course(
     lab: &mut Lab,
     experiments: &[&Experiment],
@@ -84,7 +84,7 @@ pub fn course(
     Ok(findings.collect())
 }
 
-/// A boot, and where it printed something else the second time, if it was run twice.
+/// The result of a boot, and, if it was run twice, the first difference between both outputs.
 fn once_or_twice(
     lab: &Lab,
     boot: &Boot,

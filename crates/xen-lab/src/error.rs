@@ -8,21 +8,21 @@ use thiserror::Error;
 /// Why the lab cannot continue.
 #[derive(Debug, Error)]
 pub enum LabError {
-    /// This machine cannot have what the lab needs.
+    /// This machine lacks something that the lab needs.
     #[error("skipped: {0}")]
     Skipped(String),
-    /// The folder of our sources is not what it should be.
+    /// The folder of our sources lacks a part.
     #[error("{} is not a folder of hypervisor sources: it contains no {lacks}; --sources names the folder", path.display())]
     Sources {
         /// The folder.
         path: PathBuf,
-        /// What lacks in it.
+        /// The part that is missing.
         lacks: &'static str,
     },
     /// Our sources were changed while they were read.
     #[error("{} was changed while it was read", .0.display())]
     Changed(PathBuf),
-    /// A boot cannot be what it says.
+    /// A boot's description is not allowed.
     #[error("boot {boot:?}: {problem}")]
     Boot {
         /// The boot's key.
@@ -33,7 +33,7 @@ pub enum LabError {
     /// A program that was started has failed.
     #[error("{what} failed ({status}):\n{told}")]
     Command {
-        /// What was done.
+        /// The purpose of the program.
         what: String,
         /// How it ended.
         status: String,
@@ -45,12 +45,12 @@ pub enum LabError {
     Io {
         /// What was done with it.
         doing: &'static str,
-        /// Which one.
+        /// The file or program.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         reason: io::Error,
     },
-    /// It was asked to stop.
+    /// A stop was requested.
     #[error("stopped")]
     Stopped,
 }
@@ -62,7 +62,7 @@ impl LabError {
     }
 }
 
-/// Makes an error of a failure to do something with a path.
+/// Makes an error from a failure to do something with a path.
 pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LabError {
     let path = path.to_path_buf();
     move |reason| LabError::Io { doing, path, reason }

@@ -1,7 +1,7 @@
 //! Experiments whose runs are boots of the hypervisor, judged by what they printed.
 //!
-//! Invariant: a boot's key says everything that decides what it prints, so that boots with one key are run once however many
-//! experiments want them.
+//! Invariant: a boot's key names everything on which its output depends, so that boots with the same key are run once, however many
+//! experiments need them.
 
 use paceline_experiments::batch::{self, Backend, Run};
 

@@ -1,7 +1,7 @@
 //! All experiments of the lab, by name.
 //!
-//! Each asks for boots, says what must hold of them, and stands beside the simulated machine, which was given the same scenario
-//! ([`crate::prediction`]): the same domains, programs and sizes, and what things cost on this emulated machine.
+//! Each needs some boots, says what must hold of them, and is compared with the simulated machine, which has the same scenario
+//! ([`crate::prediction`]): the same domains, programs and sizes, with the costs of this emulated machine.
 //!
 //! Invariant: names are unique and start with `xen-`.
 

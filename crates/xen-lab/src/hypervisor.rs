@@ -1,7 +1,7 @@
 //! The hypervisor: Xen's source with our plug-ins inserted, compiled.
 //!
 //! Each of the two variants, with and without checks, has a tree of its own in the cache, in which only what changed is
-//! compiled again. What came out is kept under the hash of all that went in.
+//! compiled again. The result is kept under the hash of all its inputs.
 //!
 //! Invariant: a hypervisor in the folder `hypervisors` is complete: it is renamed into it.
 
@@ -16,13 +16,13 @@ use crate::lock::lock;
 use crate::packages::Packages;
 use crate::process::{Stop, command, run};
 
-/// What of our sources goes into the hypervisor.
+/// The folders of our sources that are compiled into the hypervisor.
 const PARTS: &[&str] = &["include", "report", "sched"];
 
 /// The script that inserts it.
 const INSERT: &str = "insert";
 
-/// How Xen is configured. Its own scheduler `null` gives its number to ours; what no experiment needs is left out.
+/// How Xen is configured. Our schedulers use the number of its scheduler `null`; what no experiment needs is left out.
 const CONFIGURATION: &str = "\
 CONFIG_EXPERT=y
 CONFIG_UNSUPPORTED=y
@@ -37,7 +37,7 @@ CONFIG_UNSUPPORTED=y
 # CONFIG_SHADOW_PAGING is not set
 ";
 
-/// Builds the hypervisor of the sources in the folder `ours`, unless it was built before, and says where it is.
+/// Builds the hypervisor of the sources in the folder `ours`, unless it was built before, and returns its path.
 pub(crate) fn hypervisor(
     cache: &Path,
     packages: &Packages,
@@ -96,7 +96,7 @@ pub(crate) fn hypervisor(
     Ok(built)
 }
 
-/// Copies what was built to where it is kept.
+/// Copies the built hypervisor to the folder where it is kept.
 fn keep(from: &Path, to: &Path) -> Result<(), LabError> {
     let folder = to.parent().expect("it has a folder");
     let half = to.with_extension("half");
@@ -105,7 +105,7 @@ fn keep(from: &Path, to: &Path) -> Result<(), LabError> {
     fs::rename(&half, to).map_err(io("rename", &half))
 }
 
-/// What Xen says of its building, which must not make two boots print different things.
+/// What Xen prints about its build, fixed so that two boots print the same.
 const BUILT: &[&str] = &[
     "XEN_BUILD_DATE=Thu Jan  1 00:00:00 UTC 2026",
     "XEN_BUILD_TIME=00:00:00",
@@ -123,7 +123,7 @@ fn make(packages: &Packages, tree: &Path, arguments: &[&str], stop: &Stop) -> Re
         .env("BISON_PKGDATADIR", format!("{root}/usr/share/bison"))
         .env("M4", format!("{root}/usr/bin/m4"))
         .env("LC_ALL", "C")
-        // Whoever calls the lab out of a make of their own means that one.
+        // If the lab is called from a make, these variables belong to that make.
         .env_remove("MAKEFLAGS")
         .args(["-s", "-C"])
         .arg(tree.join("xen"))
@@ -136,7 +136,7 @@ fn read(path: &Path) -> Result<Vec<u8>, LabError> {
     fs::read(path).map_err(io("read", path))
 }
 
-/// Says what lacks in the folder of our sources, if anything does.
+/// Fails if a part of the folder of our sources is missing, and names it.
 pub(crate) fn check_sources(ours: &Path) -> Result<(), LabError> {
     let lacks = PARTS.iter().copied().chain([INSERT, "guest"]).find(|part| !ours.join(part).exists());
     lacks.map_or(Ok(()), |lacks| Err(LabError::Sources { path: ours.into(), lacks }))

@@ -1,6 +1,6 @@
-//! Initial file systems: cpio archives, of which a Linux kernel unpacks several that stand one after the other.
+//! Initial file systems: cpio archives. A Linux kernel unpacks several that follow each other.
 //!
-//! Invariant: the same files make the same archive, to the byte: no times, no owners, and inodes are counted.
+//! Invariant: the same files make the same archive, to the byte: no times, no owners, and inodes are numbered in order.
 
 use cpio::newc::{Builder, ModeFileType, trailer};
 

@@ -1,5 +1,5 @@
-//! The kernel of dom0 and of PV guests: the uncompressed program out of Debian's boot image, for Xen to start without
-//! unpacking it, which would take seconds under emulation.
+//! The kernel of dom0 and of PV guests: the uncompressed program from Debian's boot image. Xen can start it without unpacking it,
+//! which would take seconds under emulation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use crate::error::{LabError, io};
 use crate::process::{Stop, command, run};
 
-/// Places in a boot image's header (Linux, Documentation/arch/x86/boot.rst).
+/// Offsets in a boot image's header (Linux, Documentation/arch/x86/boot.rst).
 const SETUP_SECTORS: usize = 0x1f1;
 const PAYLOAD_OFFSET: usize = 0x248;
 const PAYLOAD_LENGTH: usize = 0x24c;
 const SECTOR: usize = 512;
 
-/// How a payload begins that is compressed with xz.
+/// The first bytes of a payload that is compressed with xz.
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 
 /// The kernel's version, and the uncompressed kernel in `root`, which is made the first time.
@@ -42,7 +42,7 @@ pub(crate) fn kernel(root: &Path, stop: &Stop) -> Result<(String, PathBuf), LabE
     Ok((version, plain))
 }
 
-/// The compressed kernel in a boot image, without the size that stands behind it.
+/// The compressed kernel in a boot image, without the size that follows it.
 fn payload(image: &[u8]) -> Option<&[u8]> {
     let number =
         |place: usize| Some(u32::from_le_bytes(image.get(place..place + 4)?.try_into().ok()?) as usize);

@@ -1,7 +1,7 @@
-//! The lab itself: a folder in the cache with what was fetched and built, and boots out of it.
+//! The lab itself: a folder in the cache with what was downloaded and built, from which it boots.
 //!
-//! Invariant: labs side by side do not disturb each other: who fetches or builds holds a lock meanwhile, and boots only read
-//! what is complete.
+//! Invariant: labs side by side do not disturb each other: a lab that downloads or builds holds a lock, and boots only read
+//! complete files.
 
 use std::env;
 use std::fs::{self, File};
@@ -19,7 +19,7 @@ use crate::script;
 use crate::systems::Systems;
 use crate::transcript::{Reader, Transcript};
 
-/// What is told while something goes on.
+/// Receives messages about progress.
 pub type Told<'a> = dyn Fn(&str) + Sync + 'a;
 
 /// A lab.
@@ -32,18 +32,18 @@ pub struct Lab {
     stop: Stop,
 }
 
-/// What came of a boot.
+/// The result of a boot.
 #[derive(Clone, Debug, Default)]
 pub struct Booted {
-    /// What was said.
+    /// The transcript.
     pub transcript: Transcript,
     /// Every line of the serial console.
     pub console: Vec<String>,
 }
 
 impl Lab {
-    /// A lab for the hypervisor sources in the folder `sources`; gets what it needs if that is not there yet. It gives up
-    /// when `stop` is asked to.
+    /// A lab for the hypervisor sources in the folder `sources`; downloads what it needs if that is not there yet. It gives up
+    /// when a stop is requested.
     pub fn open(sources: &Path, stop: &Stop, told: &Told<'_>) -> Result<Self, LabError> {
         check_sources(sources)?;
         let sources = fs::canonicalize(sources).map_err(io("find", sources))?;
@@ -59,7 +59,7 @@ impl Lab {
         Ok(Self { cache, sources, packages, systems: None, stop: stop.clone() })
     }
 
-    /// Builds the hypervisor, with checks of its invariants if `debug`, unless it is there; says where it is.
+    /// Builds the hypervisor, with checks of its invariants if `debug`, unless it exists; returns its path.
     pub fn build(&self, debug: bool, told: &Told<'_>) -> Result<PathBuf, LabError> {
         let Self { cache, packages, sources, stop, .. } = self;
         hypervisor(cache, packages, sources, debug, stop, &mut |line| told(line))
@@ -77,8 +77,8 @@ impl Lab {
         Ok(())
     }
 
-    /// Boots; [`Lab::prepare`] must have been called with this boot. Hands over each line of the serial console with the part
-    /// that it is in, and writes it into the file `log`.
+    /// Boots; [`Lab::prepare`] must have been called with this boot. Passes on each line of the serial console with the part
+    /// to which it belongs, and writes it into the file `log`.
     pub fn boot(
         &self,
         boot: &Boot,
@@ -88,7 +88,7 @@ impl Lab {
         let systems = self.systems.as_ref().expect("boots are prepared");
         let hypervisor = self.build(boot.debug, &|_| ())?;
         let folder = log.with_extension("boot");
-        // One that was killed may have left it.
+        // A lab that was killed may have left it.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).map_err(io("make the folder", &folder))?;
         systems.write(boot, &folder.join(DOM0))?;
@@ -116,7 +116,7 @@ impl Lab {
         Ok(Booted { transcript: reader.finish(&ended), console })
     }
 
-    /// Where logs are kept if nobody says otherwise.
+    /// The default folder of logs.
     pub fn logs(&self) -> PathBuf {
         self.cache.join("logs")
     }

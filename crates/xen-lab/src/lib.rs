@@ -1,9 +1,9 @@
 //! The lab for the papers' schedulers in a real hypervisor: builds Xen with the plug-ins of the folder `xen/`, boots it with
-//! dom0 and guests under emulation, runs experiments, and says what came of them.
+//! dom0 and guests under emulation, runs experiments, and reports their results.
 //!
-//! An [`Experiment`] plans its boots ([`Plan`]: [`Boot`]s, and a judgement). A [`Boot`] says which hypervisor and scheduler,
-//! which guests there can be ([`Domain`]), and what dom0 does step by step ([`Step`]). What guests and scheduler print is
-//! read into a [`Transcript`], part by part between the steps that are marks; a judge asks it for numbers.
+//! An [`Experiment`] plans its boots ([`Plan`]: [`Boot`]s, and a judgement). A [`Boot`] names the hypervisor, the scheduler,
+//! the possible guests ([`Domain`]), and what dom0 does step by step ([`Step`]). What guests and scheduler print is
+//! read into a [`Transcript`], part by part between the steps that are marks; a judge reads numbers from it.
 //!
 //! Invariants: the machine's time is counted in instructions and does not depend on this machine's speed or load. No process that
 //! the lab starts outlives it. The library neither prints nor exits.

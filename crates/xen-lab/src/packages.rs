@@ -1,8 +1,8 @@
-//! The Debian packages that the lab is made of: Xen's source, its tools, a kernel, a shell for guests, an emulator, and what
-//! compiles Xen. They come from the mirror that this machine's apt uses, by an apt configuration of their own, and are
+//! The Debian packages that the lab needs: Xen's source, its tools, a kernel, a shell for guests, an emulator, and what
+//! compiles Xen. They come from the mirror that this machine's apt uses, with a separate apt configuration, and are
 //! unpacked into a folder; nothing is installed.
 //!
-//! Invariant: the folder `root` is complete where a file `complete` in it names what is wanted; anything else is got again.
+//! Invariant: the folder `root` is complete if a file `complete` in it names what is wanted; otherwise all is downloaded again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ use crate::process::{Stop, command, run};
 /// The release of Debian whose packages were tested together.
 const SUITE: &str = "bookworm";
 
-/// Where the emulator comes from: that of the release shares the time until the next timer unfairly between emulated
-/// processors, since the first one may use it up.
+/// The suite of the emulator: that of the release shares the time until the next timer unfairly between emulated processors,
+/// because the first one may use it up.
 const EMULATOR_SUITE: &str = "bookworm-backports";
 
 /// The packages that are taken from there.
@@ -53,23 +53,23 @@ const KERNEL_PARTS: &[&str] = &[
 /// The packages, unpacked.
 #[derive(Clone, Debug)]
 pub(crate) struct Packages {
-    /// Where: `usr`, `lib` and so on are below it.
+    /// The folder that contains `usr`, `lib` and so on.
     pub root: PathBuf,
     /// The archive with Xen's source.
     pub source: PathBuf,
 }
 
-/// Gets the packages into the folder `cache`, unless they are there.
+/// Downloads the packages into the folder `cache`, unless they are there.
 pub(crate) fn packages(cache: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Result<Packages, LabError> {
     let (root, sources) = (cache.join("root"), cache.join("source"));
     let (complete, wanted) = (root.join("complete"), wanted());
     let there = || fs::read_to_string(&complete).is_ok_and(|found| found == wanted);
     let locked = if there() { None } else { Some(lock(&cache.join("lock"), stop, told)?) };
-    // Whoever held the lock may have got them.
+    // The lab that held the lock may have downloaded them.
     if locked.is_some() && !there() {
         told("Downloading Xen's source, its tools, a kernel and an emulator (95 MB) ...");
         let apt = Apt::new(cache, stop)?;
-        // What is not complete is of no use to anybody.
+        // Incomplete folders are removed.
         for folder in [&root, &sources] {
             let _ = fs::remove_dir_all(folder);
             fs::create_dir_all(folder).map_err(io("make the folder", folder))?;
@@ -96,7 +96,7 @@ fn unpack(apt: &Apt, root: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Re
     let simulated = apt.get(root, &[&["-s", "install"], PROGRAMS].concat())?;
     let mut names: Vec<String> = words_after(&simulated, "Inst ");
     names.extend(PROGRAMS.iter().map(|name| (*name).to_owned()));
-    // One kernel is enough, whatever else the others would like to have.
+    // One kernel is enough, even if other packages recommend more.
     names.retain(|name| !name.starts_with("linux-image"));
     let kernel = words_after(&apt.cache(&["depends", KERNEL])?, "Depends: ");
     names.push(
@@ -105,7 +105,7 @@ fn unpack(apt: &Apt, root: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Re
     names.sort();
     names.dedup();
     let folder = root.with_file_name("packages");
-    // What an earlier attempt has left behind is nothing to be unpacked.
+    // Files of an earlier attempt must not be unpacked.
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).map_err(io("make the folder", &folder))?;
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -121,18 +121,18 @@ fn unpack(apt: &Apt, root: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Re
         }
         run("unpacking a package", unpack, stop)?;
     }
-    // What was unpacked is not needed twice.
+    // The archives are not needed any more.
     let _ = fs::remove_dir_all(&folder);
     Ok(())
 }
 
-/// The first word after `start` in each line that has it at its beginning, blanks aside.
+/// The first word after `start` in each line that begins with it, ignoring blanks.
 fn words_after(lines: &[String], start: &str) -> Vec<String> {
     let rest = lines.iter().filter_map(|line| line.trim_start().strip_prefix(start));
     rest.filter_map(|rest| rest.split_whitespace().next()).map(str::to_owned).collect()
 }
 
-/// apt with a configuration, lists and a cache of its own.
+/// apt with its own configuration, lists and cache.
 struct Apt<'a> {
     configuration: PathBuf,
     stop: &'a Stop,
@@ -193,7 +193,7 @@ impl<'a> Apt<'a> {
     }
 }
 
-/// Makes of a command that failed that this machine lacks something.
+/// Turns the failure of a command into the error that this machine lacks something.
 fn lacking(what: &'static str) -> impl Fn(LabError) -> LabError {
     move |error| match error {
         LabError::Command { told, .. } => LabError::Skipped(format!(

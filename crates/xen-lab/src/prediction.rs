@@ -1,8 +1,8 @@
-//! The simulated machine given the scenarios of the lab: what it predicts, to stand beside what Xen does.
+//! The simulated machine with the scenarios of the lab: its predictions, to be compared with Xen.
 //!
-//! It has the same domains, pins, programs, messages and work, and the policies that the plug-ins repeat. What things cost is
-//! counted in instructions, of which the emulated machine takes 2 ns each: the figures of `costs`. The emulator deals one
-//! clock to both PCPUs in turn, so that two busy ones get half of it each: they are taken for siblings that share a core.
+//! It has the same domains, pins, programs, messages and work, and the policies that the plug-ins implement. Costs are counted in
+//! instructions, of which the emulated machine takes 2 ns each: see `costs`. The emulator gives one clock to both PCPUs in turn,
+//! so that two busy ones get half of it each: they are modelled as siblings that share a core.
 //!
 //! Invariant: no cost depends on the policy.
 
@@ -50,16 +50,16 @@ impl Policy {
     }
 }
 
-/// What things cost on the emulated machine.
+/// The costs on the emulated machine.
 ///
-/// A packet is some ten thousands of instructions a side in Linux, netfront and netback, of which many are in Xen: grant
-/// copies, and system calls of PV guests, which pass through it. To come to packets costs more than each of them: an interrupt
-/// through Xen, and threads that it wakes; who is kept from its PCPU finds several at once. A switch is cheap beside that,
-/// for emulation has no caches to lose.
+/// A packet costs some ten thousand instructions per side in Linux, netfront and netback, many of them in Xen: grant copies, and
+/// system calls of PV guests, which pass through it. To be scheduled for packets costs more than each packet: an interrupt through
+/// Xen, and threads that it wakes; a guest that has to wait for its PCPU finds several packets at once. A switch is cheap in
+/// comparison, because emulation has no caches that become cold.
 ///
 /// They were set by runs that are in no experiment: PHOLD of 200 windows whose guests block instead of polling, on one PCPU.
-/// PSX lets DOM0 come to each packet at once, and took 0.553 s with 2 guests and 4.09 s with 8; credit2 lets packets pile up, and
-/// took 0.532 and 3.07 s. With these figures the simulated machine takes 0.525, 4.10, 0.500 and 3.11 s.
+/// PSX schedules DOM0 for each packet at once, and took 0.553 s with 2 guests and 4.09 s with 8; credit2 lets packets pile up,
+/// and took 0.532 and 3.07 s. With these costs the simulated machine takes 0.525, 4.10, 0.500 and 3.11 s.
 fn costs() -> Costs {
     Costs {
         decision_ns: 4_000,
@@ -79,7 +79,7 @@ fn costs() -> Costs {
     }
 }
 
-/// What is said of a comparison, in every experiment.
+/// The notes about a comparison, in every experiment.
 pub fn notes() -> Vec<String> {
     vec![
         "Xen runs on an emulated machine, whose two PCPUs take turns on one core: each is half as fast while the other is busy. The \
@@ -107,7 +107,7 @@ fn mpi() -> Mpi {
     Mpi { wait: Wait::Poll, acknowledges: false, ..Mpi::default() }
 }
 
-/// How long PHOLD takes on so many guests, in seconds. With `halves` the first half has twice the work of the others.
+/// How long PHOLD takes on `guests` guests, in seconds. With `halves` the first half of them has twice the work of the others.
 pub fn phold(policy: &Policy, guests: usize, halves: bool, phold: Phold) -> Result<f64, MachineError> {
     let programs = windows(phold, guests as u32, halves, ROUNDS_PER_MS * ROUND_NS);
     let domains = programs.into_iter().enumerate();
@@ -116,7 +116,7 @@ pub fn phold(policy: &Policy, guests: usize, halves: bool, phold: Phold) -> Resu
     Ok(run(machine(policy, domains))?.report.at_ns as f64 / 1e9)
 }
 
-/// What came of message rounds.
+/// The results of message rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoundsOutcome {
     /// Rounds in a hundred in which the detour was faster.
@@ -125,7 +125,7 @@ pub struct RoundsOutcome {
     pub round_ms: f64,
 }
 
-/// What comes of message rounds between three guests.
+/// The predicted results of message rounds between three guests.
 pub fn message_rounds(policy: &Policy, vcpus: u32, rounds: u32) -> Result<RoundsOutcome, MachineError> {
     let settings =
         Rounds { rounds, pacing: Pacing::Barrier, mpi: mpi(), call_ns: 5_000, ..Rounds::default() };
@@ -141,7 +141,7 @@ pub fn message_rounds(policy: &Policy, vcpus: u32, rounds: u32) -> Result<Rounds
     })
 }
 
-/// How long LU takes, and EP on average where there is some, in seconds.
+/// How long LU takes, and EP on average if there is any, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beside {
     /// LU.
@@ -165,7 +165,7 @@ pub fn lu_beside_ep(policy: &Policy, pins: &[u32], sizes: Parallel) -> Result<Be
     }
     let work_ps = sizes.batches * sizes.batch_rounds * ROUND_NS * 1_000;
     for (place, pin) in pins.iter().enumerate() {
-        // Its pairs are as long as its whole work asks for.
+        // The time of a pair follows from EP's whole work.
         let pair_ps = work_ps >> EP_LOG_PAIRS;
         let ep = ep::Settings { pair_ps, mpi: mpi(), ..ep::Settings::new(Class::S, 1) };
         let first = ProcessId(LU_RANKS + place as u32);

@@ -17,16 +17,16 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::{LabError, io};
 
-/// How often a program that says nothing is asked whether it has to be stopped.
+/// How often the lab checks, while a program prints nothing, whether to stop it.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How many lines that were printed may wait to be looked at.
+/// How many printed lines may wait to be processed.
 const LINES_WAITING_MAX: usize = 1024;
 
 /// How many lines of output of a failed program are reported.
 const LINES_TOLD: usize = 15;
 
-/// A wish to stop that can be uttered anywhere, a signal handler included.
+/// A request to stop, which can be made anywhere, even in a signal handler.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
@@ -50,7 +50,7 @@ impl Stop {
 /// How a program ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// By itself, or by somebody's signal.
+    /// By itself, or by a signal.
     Exited(ExitStatus),
     /// It was killed because its limit had passed.
     Overdue,
@@ -76,7 +76,7 @@ pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-/// Runs a program and hands over each line that it prints, on either stream, until it ends, it is asked to stop, or `limit` has
+/// Runs a program and passes on each line that it prints, on either stream, until it ends, a stop is requested, or `limit` has
 /// passed.
 pub(crate) fn follow(
     mut command: Command,
@@ -124,7 +124,7 @@ fn lines(reader: PipeReader) -> Receiver<String> {
     receiver
 }
 
-/// Runs a program to its end and gives out what it printed; it has failed if its status is not 0.
+/// Runs a program to its end and returns what it printed; it has failed if its status is not 0.
 pub(crate) fn run(what: &str, command: Command, stop: &Stop) -> Result<Vec<String>, LabError> {
     let mut printed = Vec::new();
     match follow(command, None, stop, |line| printed.push(line.to_owned()))? {

@@ -1,7 +1,7 @@
-//! What dom0 does in a boot, as lines of shell made of the functions in `xen/guest/dom0-functions.sh`; and the guests'
+//! What dom0 does in a boot, as lines of shell that call the functions in `xen/guest/dom0-functions.sh`; and the guests'
 //! configurations as xl reads them.
 //!
-//! Invariant: whatever names and commands hold reaches the shell as it is: all is quoted.
+//! Invariant: names and commands reach the shell unchanged, because all of them are quoted.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ const DOMAINS_MAX: usize = 32;
 /// The longest command of a guest in bytes: a line of its terminal.
 const COMMAND_MAX: usize = 2000;
 
-/// Says what of a boot cannot be.
+/// Fails if something in a boot is not allowed.
 pub(crate) fn check(boot: &Boot) -> Result<(), LabError> {
     let refused = |problem: String| Err(LabError::Boot { boot: boot.key.clone(), problem });
     let fine = |name: &str| {
@@ -72,7 +72,7 @@ fn check_steps(steps: &[Step], names: &BTreeSet<&str>) -> Result<(), String> {
     Ok(())
 }
 
-/// What dom0 does, for its shell.
+/// What dom0 does, as a script for its shell.
 pub(crate) fn steps(steps: &[Step]) -> String {
     let mut script = String::new();
     write_steps(&mut script, steps, 0);
@@ -109,7 +109,7 @@ fn write_steps(script: &mut String, steps: &[Step], depth: usize) {
     }
 }
 
-/// A word for the shell that means itself.
+/// A quoted word for the shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whose message came first, seen by a rank that looks late: rank 0 sends two messages to rank 2 and then tells rank 1, which sends
- * one. Rank 2 looks when all three are there, takes the first one, and then what came first of what is left: the second one of
- * rank 0. Prints the ranks that it has heard, in order.
+ * The order of messages for a rank that reads late: rank 0 sends two messages to rank 2 and then one to rank 1, which sends one to
+ * rank 2. Rank 2 reads when all three have arrived, takes the first one, and then the earliest of the others: the second one of
+ * rank 0. Prints the senders in that order.
  *
  * order --rank RANK --tcp ADDRESSES: run as three processes.
  */
@@ -13,7 +13,7 @@
 
 enum { TAG_FIRST, TAG_THEN, TAG_GO };
 
-/* Waits until so many bytes of a rank are there, and takes in none of them. */
+/* Waits until this many bytes of a rank have arrived, and reads none of them. */
 static void wait_for(const mesh *m, uint32_t rank, size_t bytes) {
     int there = 0;
     while ((size_t)there < bytes) {

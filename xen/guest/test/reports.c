@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What paceline_lvt.h tells a hypervisor, seen from its side: this program is guest and hypervisor in one. A forced emulation
+ * What paceline_lvt.h reports to a hypervisor, seen from its side: this program is guest and hypervisor in one. A forced emulation
  * is an invalid instruction here, so the signal for that arrives, and its handler answers as Xen with one of our schedulers
  * would, by the numbers of paceline_xen.h. Prints what was reported, a line each: LVT and flags.
  *
- * reports FOLDER MODE: what the kernel says of the hypervisor stands in FOLDER. MODE is how the hypervisor is: `ours`, `plain` (Xen
- * without our schedulers, whose leaves end early) or `mute` (a scheduler of ours that takes no reports).
+ * reports FOLDER MODE: FOLDER has the files in which a kernel describes the hypervisor. MODE is the kind of hypervisor: `ours`,
+ * `plain` (Xen without our schedulers, whose leaves end early) or `mute` (a scheduler of ours that takes no reports).
  *
  * State: what was reported last. One thread; the handler runs within the instruction that it answers.
  */
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 
-/* The header for all has numbers of its own, since it must not include that of the hypervisor. */
+/* The general header has its own copies of the numbers, because it must not include the hypervisor's header. */
 #define SAME(ours, xens) _Static_assert((ours) == (xens), #ours " is " #xens)
 SAME(PACELINE_LVT_XEN_LEAF, PACELINE_XEN_LEAF);
 SAME(PACELINE_LVT_XEN_REPORT, PACELINE_XEN_SUBLEAF_REPORT);
@@ -38,7 +38,7 @@ static const char *mode;
 static uint64_t told_ns;
 static uint32_t told_flags;
 
-/* What the hypervisor makes of a report. */
+/* The hypervisor's result of a report. */
 static uint32_t result(uint64_t lvt_ns, uint64_t flags) {
     if (strcmp(mode, "mute") == 0) {
         return PACELINE_XEN_NO_REPORTS;
@@ -67,7 +67,7 @@ static void answer(int signal, siginfo_t *info, void *context) {
         _exit(3);
     }
     r[REG_RIP] += sizeof forced_cpuid;
-    /* The signature stands one step further on, as behind leaves for another guest system. */
+    /* The signature is one step further, as after the leaves for another guest system. */
     if (leaf == PACELINE_LVT_XEN_SIGNATURES + 0x100) {
         r[REG_RAX] = leaf + 5;
         r[REG_RBX] = 0x566e6558;

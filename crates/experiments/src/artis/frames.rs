@@ -1,8 +1,8 @@
 //! The thread of an LP that carries its messages to an LP on another host: each in a packet of its own, or marshalled in
 //! frames (ARTIS paper, section 6).
 //!
-//! A frame is sent when no further message fits into the path's MTU, when its first message has waited for the time limit - which is
-//! looked at whenever the main thread hands over messages - and at the end of a step, for which others wait.
+//! A frame is sent when no further message fits into the path's MTU, when its first message has waited for the time limit (which is
+//! checked whenever the main thread hands over messages), and at the end of a step, for which others wait.
 //!
 //! Invariant: what an LP sends in a step is the same with marshalling and without; only packets differ.
 
@@ -24,11 +24,11 @@ pub struct Frames {
     pub message_bytes: u32,
     /// Bytes of a packet at most, headers of TCP and IP included.
     pub mtu_bytes: u32,
-    /// A message waits in a frame for so long at most; `None` for no marshalling.
+    /// How long a message waits in a frame at most; `None` for no marshalling.
     pub limit_ns: Option<u64>,
-    /// Putting a message into a frame, or taking it out.
+    /// The CPU time to put a message into a frame, or to take it out.
     pub marshal_ns: f64,
-    /// Looking for messages.
+    /// The CPU time to look for messages.
     pub look_ns: u64,
 }
 
@@ -51,16 +51,16 @@ pub struct Carrier {
     peer: ProcessId,
     /// The own main thread.
     main: ProcessId,
-    /// Ends of steps that are to be carried, of both LPs.
+    /// How many ends of steps, of both LPs, are still to be carried.
     left: u32,
     queue: VecDeque<Op>,
-    /// Messages that wait, of which the last may be a part of one, and since when they do.
+    /// The number of messages that wait, possibly with a fraction, and since when they wait.
     waiting: f64,
     since_ns: u64,
 }
 
 impl Carrier {
-    /// That of LP `lp` of two, for so many steps.
+    /// The thread of LP `lp` of two, for `steps` steps.
     pub fn new(frames: &Arc<Frames>, lp: u32, main: ProcessId, peer: ProcessId, steps: u32) -> Self {
         let (frames, queue) = (Arc::clone(frames), VecDeque::new());
         Self { frames, lp, peer, main, left: 2 * steps, queue, waiting: 0.0, since_ns: 0 }

@@ -1,4 +1,4 @@
-//! Figure 8: inserting and extracting a group of 1000 events, in the Enhanced Heap and in a binary heap, over their sizes.
+//! Figure 8: inserting and extracting a group of 1000 events, in the Enhanced Heap and in a binary heap, over the size of the queue.
 //!
 //! *Burst*: 1000 events of one time. *Linear*: 1000 events of 1000 successive times. Queues are filled with events of distinct,
 //! evenly spread times, all later than those of the group.
@@ -14,16 +14,16 @@ use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
 use crate::sample::median;
 
 const GROUP: u64 = 1_000;
-/// Groups of one measurement, whose medians count: what else runs disturbs a few of them.
+/// Groups of one measurement, of which the median counts: other programs disturb only a few of them.
 const GROUPS: usize = 21;
-/// The first time of those that a queue is filled with, and their distance.
+/// The first of the times with which a queue is filled, and their distance.
 const FILL_START_NS: u64 = 1 << 40;
 const FILL_STEP_NS: u64 = 1_000;
 const QUEUES: [&str; 3] = ["base heap", "Enhanced Heap", "buckets"];
 const MANNERS: [&str; 2] = ["burst", "linear"];
-/// What the paper's Enhanced Heap takes for linear insertion, of what its base heap takes for a burst.
+/// The paper's time of linear insertion into the Enhanced Heap, as a part of that of a burst into its base heap.
 const PUBLISHED: f64 = 0.5;
-/// Times that differ by less are constant.
+/// Times that differ by a smaller factor count as constant.
 const CONSTANT: f64 = 1.25;
 
 fn exponents(quick: bool) -> std::ops::RangeInclusive<u32> {
@@ -62,7 +62,7 @@ fn filled<'a, Q: EventQueue<()> + 'a>(size: u64) -> Timed<'a> {
     // Scattered over the range, so that it is not filled in order.
     let times = (0..size).map(|number| FILL_START_NS + number * 7_919 % size * FILL_STEP_NS);
     (0..).zip(times).for_each(|(number, at_ns)| queue.push(event(number, at_ns)));
-    // What the queue has put off is done.
+    // This makes the queue do the work that it has deferred.
     queue.least_time();
     Box::new(move |step_ns| {
         let mut spans = [const { Vec::new() }; 2];
@@ -87,7 +87,7 @@ fn measure(size: u64, turns: usize) -> Measure {
     let steps_ns = [0, FILL_STEP_NS];
     let ways = QUEUES.len() * MANNERS.len();
     let mut series = vec![Vec::new(); 2 * ways];
-    // The first turn does not count: what it meets is cold.
+    // The first turn does not count, because caches are cold.
     for turn in 0..=turns {
         for way in order(turn, ways) {
             let spans = queues[way / MANNERS.len()](steps_ns[way % MANNERS.len()]);

@@ -1,13 +1,13 @@
 //! The LPs of the wireless model as programs of the machine, in the three runtimes of the ARTIS paper (section 5.2).
 //!
-//! What an LP does is a load, not the model itself: each step its hosts move and ping, in [`BATCHES`] batches; the pings that may
-//! be heard in other LPs are sent there, and those of others handled as they come; then it waits for the end of the step of
-//! all others. *Multi-threaded*: a main thread computes, a courier moves messages between the LPs, and a third thread, for
+//! An LP does the work of the model, but does not compute it: in each step its hosts move and ping, in [`BATCHES`] batches; pings
+//! that may be heard in other LPs are sent there, and those of others are handled as they come; then it waits until all others
+//! have ended the step. *Multi-threaded*: a main thread computes, a courier moves messages between the LPs, and a third thread, for
 //! the network, has nothing to do on one host. *Single-threaded*: one thread does it all, and looks for messages by `select`
 //! between batches.
 //!
-//! Invariants: messages of a batch are one message of the machine, whose costs are those of all its messages; all LPs do
-//! the same whatever the runtime, the scheduler and the machine: what differs is who does it, and who waits how.
+//! Invariants: the messages of a batch are one message of the machine, with the costs of all of them; the work of all LPs is
+//! the same whatever the runtime, the scheduler and the machine: only the threads that do it, and their ways to wait, differ.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -19,10 +19,10 @@ use paceline_machine::{Guest, Op, Outgoing, ProcessId, Program, Wait};
 /// Batches of a step.
 pub const BATCHES: u32 = 8;
 
-/// How the threads of an LP wait for each other, or that there is one only.
+/// How the threads of an LP wait for each other, unless there is only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runtime {
-    /// They look every so many nanoseconds.
+    /// They look at intervals of this many nanoseconds.
     TimedWait(u64),
     /// They are woken.
     Signals,
@@ -39,7 +39,7 @@ impl Runtime {
         }
     }
 
-    /// What a thread does that has nothing to do.
+    /// What a thread does when it has nothing to do.
     const fn wait(self) -> Op {
         match self {
             Self::TimedWait(span_ns) => Op::Sleep(span_ns),
@@ -55,17 +55,17 @@ pub struct Load {
     pub lps: u32,
     /// How many steps they do.
     pub steps: u32,
-    /// What an LP does for its own hosts in a step.
+    /// The work of an LP for its own hosts in a step.
     pub own_ns: f64,
-    /// Pings of an LP that it sends to each other LP in a step, by how far that is around the torus.
+    /// The pings that an LP sends to each other LP in a step, by the distance around the torus.
     pub pings: Vec<f64>,
-    /// Handling the ping of another LP.
+    /// The work to handle a ping of another LP.
     pub ping_ns: f64,
-    /// Putting a message into shared memory, or taking it out.
+    /// The work to put a message into shared memory, or to take it out.
     pub copy_ns: f64,
-    /// Looking for messages without waiting.
+    /// The work to look for messages without waiting.
     pub look_ns: u64,
-    /// Deviation of the work of a batch, of its mean.
+    /// The standard deviation of the work of a batch, as a part of its mean.
     pub spread: f64,
     /// Whether threads tell the scheduler their LVT and when they wait.
     pub told: bool,
@@ -74,7 +74,7 @@ pub struct Load {
 impl Load {
     /// CPU time of all LPs in a step, but for waiting and waking.
     pub fn work_ns(&self, runtime: Runtime) -> f64 {
-        // A message is put somewhere, and taken out, by two threads, or by four.
+        // A message is put into memory and taken out by two threads, or by four.
         let moves = match runtime {
             Runtime::SingleThreaded => 2.0 * (self.copy_ns + self.look_ns as f64),
             Runtime::TimedWait(_) | Runtime::Signals => 4.0 * self.copy_ns,
@@ -91,7 +91,7 @@ pub struct Letter {
     pub from: u32,
     /// The one that they are for.
     pub to: u32,
-    /// The step of which they are.
+    /// The step to which they belong.
     pub step: u32,
     /// How many.
     pub pings: f64,
@@ -99,7 +99,7 @@ pub struct Letter {
     pub last: bool,
 }
 
-/// That there is nothing more to do.
+/// The end of a thread's work.
 #[derive(Debug)]
 struct Stop;
 
@@ -139,7 +139,7 @@ struct Common {
     lp: u32,
     /// What it does next.
     queue: VecDeque<Op>,
-    /// Whether it has said last that it waits.
+    /// Whether its last report said that it waits.
     tells: Option<bool>,
 }
 
@@ -157,12 +157,12 @@ impl Common {
         ProcessId(lp * self.runtime.threads())
     }
 
-    /// Who takes messages to other LPs in: the courier, if there is one.
+    /// The process that receives messages for other LPs: the courier, if there is one.
     fn courier(&self, lp: u32) -> ProcessId {
         ProcessId(self.main(lp).0 + u32::from(self.runtime.threads() > 1))
     }
 
-    /// Says whether it waits, and at the start that a simulation goes on.
+    /// Reports whether it waits, and at the start that it simulates.
     fn tell(&mut self, guest: &mut Guest<'_>, waits: bool) {
         if !self.load.told || self.tells == Some(waits) {
             return;
@@ -175,7 +175,7 @@ impl Common {
         self.tells = Some(waits);
     }
 
-    /// Says that so many batches of a step are done: a part of the step as long as they are of its batches.
+    /// Reports an LVT within the step: the part of it that corresponds to the batches that are done.
     fn report(&self, guest: &mut Guest<'_>, step: u32, batches: u32) {
         if self.load.told {
             guest.report_lvt((u64::from(step) * u64::from(BATCHES) + u64::from(batches)) * 125_000_000);
@@ -209,13 +209,13 @@ struct Main {
     rng: Rng,
     step: u32,
     batch: u32,
-    /// How many others have ended the step, for even and odd ones.
+    /// How many others have ended the step, for even and odd steps.
     ended: [u32; 2],
     stopped: bool,
 }
 
 impl Main {
-    /// Computes a batch, and sends what comes of it.
+    /// Computes a batch, and sends its messages.
     fn work(&mut self) {
         let load = Arc::clone(&self.common.load);
         let last = self.batch == BATCHES;
@@ -291,7 +291,7 @@ impl Program for Main {
 #[derive(Debug)]
 struct Courier {
     common: Common,
-    /// Ends of steps that are to be moved, of this LP and of the others.
+    /// How many ends of steps, of this LP and of the others, are still to be moved.
     left: u32,
 }
 

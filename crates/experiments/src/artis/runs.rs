@@ -1,8 +1,8 @@
 //! Runs of the wireless model's load on the host of the ARTIS paper, a PC with two hyper-threaded CPUs.
 //!
 //! No hypervisor is simulated here but an operating system: all threads are VCPUs of one domain, and the policy is the kernel's
-//! scheduler. "Linux" stands for the kernels of 2005: time slices of 100 ms, ticks of 1 ms, who wakes goes first while it has
-//! used little time - the credit scheduler with these numbers. "Least LVT" is our PSX+.
+//! scheduler. "Linux" stands for the kernels of 2005: time slices of 100 ms, ticks of 1 ms, a thread that wakes runs first while
+//! it has used little time. It is modelled by the credit scheduler with these numbers. "Least LVT" is our PSX+.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use super::lp::{Load, Runtime, programs};
 use crate::Calibration;
 use crate::plan::{Cell, CellError, Measure, Results, Setup};
 
-/// Side of the torus, and range of a ping.
+/// The side of the torus, and the range of a ping.
 const SIDE: f64 = 10_000.0;
 const RANGE: f64 = 250.0;
 /// Steps of a published run.
 const STEPS: u32 = 1_000;
-/// Part of the ping's disk that lies beyond a line which crosses it, on average over all distances of the host from the line:
+/// The part of the ping's disk beyond a line that crosses it, on average over all distances of the host from the line:
 /// 2 / (3 pi).
 const BEYOND: f64 = 2.0 / (3.0 * std::f64::consts::PI);
 /// CPUs of a host.
@@ -62,10 +62,10 @@ impl Scheduler {
     }
 }
 
-/// How hosts are dealt to LPs.
+/// How hosts are assigned to LPs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dealing {
-    /// Whatever their places.
+    /// Regardless of their places.
     Scattered,
     /// In strips of the torus.
     Strips,
@@ -109,7 +109,7 @@ pub fn costs(calibration: &Calibration) -> Costs {
         page_write_ns: get("artis.page_write"),
         loopback_ns: get("artis.signal"),
         smt_permille: get("artis.smt"),
-        // A thread that goes on on its own VCPU is no switch.
+        // Resuming a thread on its own VCPU is not a switch.
         guest_switch_ns: 0,
         send_ns: get("artis.send"),
         receive_ns: get("artis.receive"),
@@ -125,7 +125,7 @@ pub fn neighbours(hosts: u32) -> f64 {
     f64::from(hosts) * std::f64::consts::PI * RANGE * RANGE / (SIDE * SIDE)
 }
 
-/// What the wireless model with so many hosts is for `lps` LPs.
+/// The load of the wireless model with `hosts` hosts for `lps` LPs.
 pub fn load(hosts: u32, lps: u32, steps: u32, dealing: Dealing, calibration: &Calibration) -> Load {
     let get = |name: &str| calibration.get(name) as f64;
     let (own_hosts, heard) = (f64::from(hosts) / f64::from(lps), neighbours(hosts));
@@ -155,7 +155,7 @@ pub fn load(hosts: u32, lps: u32, steps: u32, dealing: Dealing, calibration: &Ca
         pings,
         copy_ns: get("artis.copy"),
         look_ns: calibration.get("artis.look"),
-        // The number of receivers of a batch's pings is that of a Poisson process.
+        // The number of receivers of a batch's pings has a Poisson distribution.
         spread: 1.0 / (own_hosts * heard / f64::from(super::lp::BATCHES)).sqrt(),
         told: false,
     }

@@ -1,8 +1,8 @@
-//! Ways to do the same that take turns in real time, as in [`crate::sg`]: seconds by way and turn, and what is told of them.
+//! Ways to do the same work that take turns in real time, as in [`crate::sg`]: seconds by way and turn, and their statistics.
 
 use crate::sample::median;
 
-/// In which order `ways` run in a turn: nobody is always the first, nor always after the same one.
+/// The order in which `ways` run in a turn: none is always first, nor always after the same one.
 pub fn order(turn: usize, ways: usize) -> impl Iterator<Item = usize> {
     (0..ways).map(move |step| {
         let step = if turn.is_multiple_of(2) { step } else { ways - 1 - step };
@@ -30,7 +30,7 @@ impl Times {
         median(&self.0)
     }
 
-    /// Median, and in brackets the least and the most, in units of which a second has `scale`.
+    /// The median, and in brackets the least and the greatest, in units of 1 / `scale` seconds.
     pub fn text(&self, scale: f64) -> String {
         let least = self.0.iter().copied().fold(f64::INFINITY, f64::min);
         let most = self.0.iter().copied().fold(0.0, f64::max);

@@ -40,7 +40,7 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// For run `number` of `case`, with a `divisor`-th of the work.
+    /// The machine for run `number` of `case`, with 1 / `divisor` of the work.
     pub fn new(case: Case, calibration: &Calibration, divisor: u64, number: u64) -> Result<Self, CellError> {
         let mut spec = MachineSpec { costs: costs(calibration, case.variant), ..MachineSpec::default() };
         spec.hosts.extend((0..HOSTS).map(|host| host_of(case, host)));
@@ -80,7 +80,7 @@ impl Rig {
             let own = self.spec.domains.len();
             let mut domain = DomainSpec::new(format!("{name} on {host}.{pcpu}"), *host, vec![program]);
             domain.pins = vec![*pcpu];
-            // Those of LU start together: nothing can be sent to a rank that is not there.
+            // The VMs of LU start together, because a rank can only send to ranks that exist.
             let order = if is_lu { u64::from(first) } else { own as u64 };
             domain.arrives_ns = self.number * (order * 7_919 + 3_331) % SPREAD_US * 1_000;
             domains.push(own);

@@ -1,6 +1,6 @@
 //! Runs of parallel applications under a scheduler, and what is measured of them.
 //!
-//! Invariant: times are those of the whole work; where less was done, they are scaled up in proportion.
+//! Invariant: times are those of the whole work; if less was done, they are scaled up in proportion.
 
 use std::collections::BTreeMap;
 
@@ -30,33 +30,33 @@ pub struct Scheduler {
     pub name: &'static str,
     /// The policy.
     pub kind: &'static str,
-    /// How it finds who has most messages, where it asks for that.
+    /// How it finds the VCPU with most messages, if it needs that.
     pub choice: Option<&'static str>,
 }
 
 /// Xen's own.
 pub const SEDF: Scheduler = Scheduler { name: "SEDF", kind: "sedf", choice: None };
-/// The co-scheduling thesis's that treats all domains alike.
+/// The scheduler of the co-scheduling thesis that treats all domains alike.
 pub const CSDE: Scheduler = Scheduler { name: "CSDE", kind: "csde", choice: Some("scan") };
-/// The co-scheduling thesis's that takes DOM0 first.
+/// The scheduler of the co-scheduling thesis that takes DOM0 first.
 pub const CSDD: Scheduler = Scheduler { name: "CSDD", kind: "csdd", choice: Some("scan") };
-/// The same two, which find whom to choose in an ordered index.
+/// The same two with an ordered index instead of a scan.
 pub const CSDE_INDEXED: Scheduler = Scheduler { name: "CSDE, indexed", kind: "csde", choice: Some("index") };
 pub const CSDD_INDEXED: Scheduler = Scheduler { name: "CSDD, indexed", kind: "csdd", choice: Some("index") };
 
-/// Those of the tables.
+/// The schedulers of the tables.
 pub const PUBLISHED: [Scheduler; 3] = [SEDF, CSDE, CSDD];
-/// Those, and ours.
+/// The schedulers of the tables, and ours.
 pub const ALL: [Scheduler; 5] = [SEDF, CSDE, CSDD, CSDE_INDEXED, CSDD_INDEXED];
 
 /// What is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// So many times EP at once, each on four VMs, one on every PCPU.
+    /// This many EP at once, each on four VMs, one on every PCPU.
     Ep(Class, u32),
     /// The same with LU.
     Lu(Class, u32),
-    /// LU on four VMs, one on every PCPU, among two groups of VMs that run EP, one group on each host, of so many VMs.
+    /// LU on four VMs, one on every PCPU, among two groups of VMs that run EP; each host has one group, of this many VMs.
     Mixed(u32),
 }
 
@@ -104,7 +104,7 @@ impl Case {
         Self { load, scheduler, variant: Variant::Usual }
     }
 
-    /// Everything that decides the result.
+    /// Names everything on which the result depends.
     pub fn key(self) -> String {
         let load = match self.load {
             Load::Ep(class, count) => format!("ep-{}x{count}", class.name()),
@@ -118,7 +118,7 @@ impl Case {
     /// LU is the mean over runs whose VMs start at other times; under an assumption that is varied, only LU is waited for.
     pub fn cell(self, setup: &Setup) -> Cell {
         let calibration = setup.calibration.clone();
-        // What is short already stays whole.
+        // Runs that are short anyway are not shortened.
         let short = matches!(self.load, Load::Ep(Class::A | Class::B, _));
         let (divisor, [full, quick]) = (if setup.quick && !short { QUICK } else { 1 }, REPEATS);
         let mixed = matches!(self.load, Load::Mixed(_));
@@ -193,7 +193,7 @@ impl Case {
 }
 
 impl Application {
-    /// From its first start to its last end.
+    /// The time from the application's first start to its last end, in seconds.
     fn seconds(&self, report: &Report, starts: &[u64]) -> Result<f64, CellError> {
         let start_ns = self.domains.iter().map(|domain| starts[*domain]).min().unwrap_or(0);
         let mut ends = self.domains.iter().map(|domain| report.domains[*domain].done_ns);

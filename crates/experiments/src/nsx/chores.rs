@@ -1,8 +1,8 @@
 //! DOM0's own work: ticks of its kernel, daemons, the desktop.
 //!
 //! The machine's DOM0 only carries packets. So its work comes as packets: another machine on the network sends them at random
-//! times, DOM0 takes each in and finds nobody it is for (a domain that has left), and they are as large as DOM0's work is
-//! long. They reach no guest.
+//! times, DOM0 receives each one, for a domain that has left, and their size corresponds to the length of DOM0's
+//! work. They reach no guest.
 //!
 //! Invariant: what DOM0 has to do depends on the calibration and the seed only.
 
@@ -13,7 +13,7 @@ use paceline_machine::{
 
 use crate::Calibration;
 
-/// A stream of random numbers that nobody else draws from.
+/// A stream of random numbers that no other code uses.
 const STREAM: u64 = 1_000;
 
 /// Gives DOM0 of the first host its own work. Domains and processes are appended.
@@ -40,7 +40,7 @@ struct Chores {
     gap_ns: u64,
     bytes: u64,
     to: ProcessId,
-    /// Whether what it did last was to sleep.
+    /// Whether its last operation was to sleep.
     slept: bool,
 }
 

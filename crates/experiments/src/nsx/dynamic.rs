@@ -1,7 +1,7 @@
 //! A guest comes and goes while the others exchange messages.
 //!
-//! Invariant: the newcomer computes without end while it is there, so that a policy that let it catch up with the others'
-//! past would starve them.
+//! Invariant: the new guest computes without end, so that a policy under which it catches up with the time of the others would
+//! starve them.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ use super::runs::{Case, Scheduler, heard, percent_wrong, size};
 use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
 use crate::sample::mean;
 
-/// When the newcomer comes and goes.
+/// When the new guest comes and goes.
 const COMES_NS: u64 = 40_000_000;
 const GOES_NS: u64 = 80_000_000;
 
-/// How long a newcomer is looked at for how much of the machine it takes.
+/// For how long the new guest's share of the machine is measured.
 const FIRST_NS: u64 = 20_000_000;
 
 const CASE: Case = Case { scheduler: Scheduler::Nsx(2), tick_us: 100, vcpus: 1 };
 
-/// Adds up what the newcomer runs at first.
+/// Adds up how long the new guest runs in its first time.
 struct First {
     dom: DomId,
     ran_ns: u64,
@@ -62,7 +62,7 @@ fn cell(setup: &Setup, comes: bool) -> Cell {
                     ..newcomer
                 });
             }
-            // Guests are numbered after the privileged domains of all hosts; the newcomer is the last of them.
+            // Guests are numbered after the privileged domains of all hosts; the new guest is the last of them.
             let dom = DomId((spec.hosts.len() + spec.domains.len() - 1) as u32);
             let mut first = First { dom, ran_ns: 0 };
             let ran = run_observed(spec, &mut first)?;
@@ -84,7 +84,7 @@ fn judge(results: &Results) -> Result<Finding, CellError> {
     let number = |comes, name| results.value(&key(comes), name);
     let (alone, with) = (number(false, "error")?, number(true, "error")?);
     let allowed = number(false, "error_half_width")? + number(true, "error_half_width")?;
-    // Three guests and a newcomer on 2 PCPUs; a share is of one PCPU.
+    // Three guests and a new one on 2 PCPUs; a share is of one PCPU.
     let share = number(true, "share")?;
     let checks = vec![
         Check {

@@ -26,14 +26,14 @@ pub fn ticks_us(setup: &Setup) -> &'static [u64] {
 pub enum Scheduler {
     /// Xen's credit scheduler, all weights the same, no caps.
     Csx,
-    /// The NSX paper's, with so many ticks a turn for DOM0.
+    /// The scheduler of the NSX paper, with this many ticks in a turn of DOM0.
     Nsx(u64),
-    /// Our own after it, with its own default for DOM0.
+    /// NSX+, with its own default for DOM0.
     NsxPlus,
 }
 
 impl Scheduler {
-    /// Those of the figures.
+    /// The schedulers of the figures.
     pub const ALL: [Self; 5] = [Self::Csx, Self::Nsx(1), Self::Nsx(2), Self::Nsx(4), Self::NsxPlus];
 
     /// Its name in figures.
@@ -94,12 +94,12 @@ pub fn costs(calibration: &Calibration) -> Costs {
 }
 
 impl Case {
-    /// Everything that decides the result.
+    /// Names everything on which the result depends.
     pub fn key(self) -> String {
         format!("nsx/{}/{}us/{}vcpu", self.scheduler.name(), self.tick_us, self.vcpus)
     }
 
-    /// The machine of one run with so many rounds. The rounds are the first three processes, their domains the first three.
+    /// The machine of one run with so many rounds. The processes of the rounds are the first three, and so are their domains.
     pub fn machine(self, calibration: &Calibration, rounds: u32, seed: u64) -> MachineSpec {
         let rounds = Rounds {
             rounds,
@@ -149,7 +149,7 @@ pub fn size(setup: &Setup) -> (u64, u32) {
     (if setup.quick { 20 } else { 30 }, 1_000)
 }
 
-/// What DOM-C has heard.
+/// What DOM-C has received.
 pub fn heard(ran: &Ran) -> Result<&Outcome, CellError> {
     outcome(&*ran.programs[2]).ok_or_else(|| CellError::Guests("rank 2 does not tell".into()))
 }

@@ -59,8 +59,8 @@ impl Row {
     }
 }
 
-/// The paper states no horizon. Without remote messages nothing but the events takes time, so that it takes more of them for a
-/// run that shows more than its first and last slices.
+/// The paper states no horizon. Without remote messages only events take time, so that more of them are needed for a run in which
+/// the first and last slices do not dominate.
 fn loads(setup: &Setup, sizes: [(u32, f64); 2]) -> Vec<Load> {
     let (until_s, events) = if setup.quick { (100, 100_000.0) } else { (1_000, 500_000.0) };
     let each = |(lps, messages)| {

@@ -25,15 +25,15 @@ const SEED: u64 = 1;
 /// A scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduler {
-    /// Xen's credit scheduler, with so many times the guests' weight for DOM0.
+    /// Xen's credit scheduler, with this multiple of the guests' weight for DOM0.
     Csx(u64),
-    /// The PSX paper's.
+    /// The scheduler of the PSX paper.
     Psx,
-    /// Our own.
+    /// PSX+.
     PsxPlus,
 }
 
-/// How federates are kept in step.
+/// How federates are synchronized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gear {
     /// Conservatively.
@@ -75,7 +75,7 @@ pub struct Case {
     pub load: Load,
     /// Guests, and federates.
     pub domains: u32,
-    /// How federates are kept in step.
+    /// How federates are synchronized.
     pub gear: Gear,
     /// Under which scheduler.
     pub scheduler: Scheduler,
@@ -84,7 +84,7 @@ pub struct Case {
 }
 
 impl Scheduler {
-    /// Those that are compared, CSX in its best configuration.
+    /// The schedulers that are compared, CSX in its best configuration.
     pub const COMPARED: [Self; 3] = [Self::Csx(32), Self::Psx, Self::PsxPlus];
 
     /// Its name in figures.
@@ -133,7 +133,7 @@ pub fn costs(calibration: &Calibration) -> Costs {
 }
 
 impl Case {
-    /// Everything that decides the result.
+    /// Names everything on which the result depends.
     pub fn key(&self) -> String {
         let Load { lps, messages, local, until_s } = self.load;
         let (gear, scheduler, wait) = (self.gear.name(), self.scheduler.name(), self.wait);

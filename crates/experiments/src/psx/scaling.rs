@@ -1,4 +1,4 @@
-//! Figure 12: a high load on ever more guests; and what all experiments of the paper check besides.
+//! Figure 12: a high load on a growing number of guests; and checks that all experiments of the paper share.
 
 use paceline_machine::Wait;
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};

@@ -44,7 +44,7 @@ fn judge(results: &Results, load: Load) -> Result<Finding, CellError> {
         let times = WEIGHTS.iter().map(|weight| time(*weight)).collect::<Result<Vec<_>, _>>()?;
         let upto = WEIGHTS.iter().position(|weight| *weight == 8).expect("8x is among the weights");
         let told: Vec<_> = times.iter().map(|time| format!("{time:.2}")).collect();
-        // What a repetition of the run on the paper's machine would differ by; a rise within it is no rise.
+        // A rise of less than 2 % does not count: repeated runs on the paper's machine would differ by as much.
         let falls = times[..=upto].windows(2).all(|pair| pair[1] <= pair[0] * 1.02);
         checks.push(Check {
             what: format!("run time of {} from 1x to 8x", gear.name()),

@@ -1,7 +1,7 @@
-//! Guest domains: the sections `[[domain]]`, each a number of domains that are alike, and the groups in which their processes
+//! Guest domains: the sections `[[domain]]`, each of which describes some equal domains, and the groups in which their processes
 //! work together.
 //!
-//! Invariant: the domains of a group stand one after the other, so that its processes have numbers without gaps.
+//! Invariant: the domains of a group follow each other, so that its processes have consecutive numbers.
 
 use paceline_machine::{DomainSpec, Program};
 use paceline_scenario::{Scenario, ScenarioError, Section};
@@ -21,11 +21,11 @@ pub(super) struct Domains {
     pub count: u32,
     pub host: u32,
     vcpus: u32,
-    /// By VCPU over all its domains, from the start again at the end.
+    /// By VCPU over all its domains; used cyclically.
     pins: Vec<u32>,
     pub arrives_ns: u64,
     leaves_ns: Option<u64>,
-    /// As the file says, if it does.
+    /// The value in the file, if it has one.
     background: Option<bool>,
     pub processes: u32,
     pub section: Section,
@@ -174,7 +174,7 @@ pub(super) fn groups(
             }
         }
     }
-    // What never ends competes with the others, unless there are none.
+    // An endless workload is background load, unless there is no other workload.
     let others = groups.iter().any(|group| !group.workload.is_endless());
     for group in &mut groups {
         let background = others && group.workload.is_endless();

@@ -1,6 +1,6 @@
 //! The workload `federate`: the scenario's model, a federate for each process of a group.
 //!
-//! Invariant: what a group comes to - digest, events, the model's own results - depends on model, seed and number of federates
+//! Invariant: the results of a group (digest, events, the model's own results) depend on model, seed and number of federates
 //! alone, never on the machine.
 
 use std::sync::Arc;
@@ -144,7 +144,7 @@ impl Federates {
         })
     }
 
-    /// What the programs of a group have come to; `None` where they are not done.
+    /// The results of the programs of a group; `None` if they are not done.
     pub fn finish(&self, programs: Vec<Box<dyn Program>>) -> Result<Option<Simulated>, String> {
         match &self.model {
             AnyModel::Phold(model) => self.finish_of(&**model, programs),

@@ -1,6 +1,6 @@
 //! The outcome of a scenario under a policy.
 //!
-//! Invariant: all but what is said of the machine's own speed follows from scenario and policy.
+//! Invariant: everything except the measured speed of the simulation follows from the scenario and the policy.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use super::workload::Workload;
 pub struct Outcome {
     /// The policy.
     pub policy: &'static str,
-    /// What the machine says.
+    /// The machine's report.
     pub report: Report,
     /// When each domain came.
     pub arrives_ns: Vec<u64>,
@@ -37,11 +37,11 @@ pub struct WorkloadOutcome {
     pub background: bool,
     /// Its domains, as indices of [`Report::domains`].
     pub domains: Range<usize>,
-    /// From the coming of its first domain until its last process was done; `None` if one was not.
+    /// From the arrival of its first domain until its last process was done; `None` if one was not.
     pub run_ns: Option<u64>,
     /// The model's digest, of federates that are done.
     pub digest: Option<Digest>,
-    /// What it has to say itself.
+    /// The workload's own results.
     pub summary: Summary,
 }
 
@@ -57,7 +57,7 @@ pub enum OutcomeError {
     /// The machine could not continue.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// What ran in the guests went wrong.
+    /// A program in a guest has failed.
     #[error("{workload}: {problem}")]
     Workload {
         /// The group's name.
@@ -68,8 +68,8 @@ pub enum OutcomeError {
 }
 
 impl Outcome {
-    /// How unequally the domains of a workload shared the PCPUs: one less Jain's index of their run times; 0 where all had
-    /// the same.
+    /// How unequally the domains of a workload shared the PCPUs: 1 - Jain's fairness index of their CPU times; 0 if all had the
+    /// same.
     pub fn unfairness(&self, workload: &WorkloadOutcome) -> f64 {
         let domains = self.report.domains[workload.domains.clone()].to_vec();
         Report { domains, hosts: Vec::new(), ..self.report.clone() }.unfairness()
@@ -80,7 +80,7 @@ impl Outcome {
         share(self.sum(workload, |domain| domain.polled_ns), self.sum(workload, |domain| domain.ran_ns))
     }
 
-    /// The part of their time that the VCPUs of a workload waited for a PCPU, of all in which they could have run.
+    /// The part of their time that the VCPUs of a workload waited for a PCPU, as a part of the time in which they could have run.
     pub fn waiting_share(&self, workload: &WorkloadOutcome) -> f64 {
         let waited_ns = self.sum(workload, |domain| domain.waited_ns);
         share(waited_ns, waited_ns + self.sum(workload, |domain| domain.ran_ns))
@@ -90,12 +90,12 @@ impl Outcome {
         self.report.domains[workload.domains.clone()].iter().map(of).sum()
     }
 
-    /// From the coming of a domain until its last process was done, in nanoseconds; `None` if it was not.
+    /// From the arrival of a domain until its last process was done, in nanoseconds; `None` if it was not.
     pub fn run_ns(&self, domain: usize) -> Option<u64> {
         Some(self.report.domains[domain].done_ns? - self.arrives_ns[domain])
     }
 
-    /// Times that a PCPU went over to another VCPU, on all hosts.
+    /// The number of times that a PCPU switched to another VCPU, on all hosts.
     pub fn switches(&self) -> u64 {
         self.report.hosts.iter().map(|host| host.switches).sum()
     }
@@ -105,7 +105,7 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// What a group came to, whose domains are `domains` of the machine's and whose processes had the `programs`.
+/// The outcome of a group whose domains are `domains` of the machine and whose processes ran `programs`.
 pub(super) fn of_group(
     group: &Group,
     domains: Range<usize>,

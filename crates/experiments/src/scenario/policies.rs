@@ -1,7 +1,7 @@
-//! Policies of a scenario: settings out of open keys, and whether a policy takes them and admits the domains.
+//! Policies of a scenario: reads their settings, and checks that a policy accepts them and admits the domains.
 //!
-//! Keys that a scenario hands to a policy stand in `[policy]`, and for domains in their `settings`. A table among them whose
-//! name is that of a policy, or of several, holds for these only: so that one scenario can be run under many.
+//! The settings of a policy are in `[policy]`, those of domains in their `settings`. A table among them that is named after one
+//! policy, or several, holds for these only: so one scenario can be run under many policies.
 //!
 //! Invariant: a refusal by a policy is reported at its place in the file before anything runs.
 
@@ -74,7 +74,7 @@ fn setting(section: &Section, key: &str, raw: &Raw) -> Result<Setting, ScenarioE
     }
 }
 
-/// Tells what `who` was refused for, at its place in the section of its `owner` or among the settings in `section`.
+/// The error for what `who` was refused, at its place in the section of its `owner` or among the settings in `section`.
 fn complain(
     error: PolicyError,
     who: &str,

@@ -1,6 +1,6 @@
-//! What runs in the domains of a group: the key `workload` of `[[domain]]`, and the keys that each kind has besides.
+//! What runs in the domains of a group: the key `workload` of `[[domain]]`, and the other keys of each kind.
 //!
-//! Invariant: the keys of a workload stand in the first section of its group, and nowhere else.
+//! Invariant: the keys of a workload are in the first section of its group only.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ pub(super) enum Kind {
     Federates,
 }
 
-/// The names of the workloads, and what each is.
+/// The names of the workloads, with descriptions.
 pub const WORKLOADS: &[(&str, &str)] = &[
     ("hog", "competing load: computes for a while, sleeps for a while, without end"),
     ("rounds", "three processes send each other messages in rounds; does a detour overtake?"),
@@ -141,7 +141,7 @@ impl Workload {
         }
     }
 
-    /// Checks that another section of the group says nothing else.
+    /// Checks that another section of the group does not contradict.
     pub fn same(&self, section: &mut Section) -> Result<(), ScenarioError> {
         let (own, other) = (self.kind(), Kind::read(section, Some(self.kind()))?);
         if own == other {
@@ -167,7 +167,7 @@ impl Workload {
         self.kind() == Kind::Hog
     }
 
-    /// Its processes: `processes` of them, numbered from `first`. What cannot be is told at its place in `section`.
+    /// Its processes: `processes` of them, numbered from `first`. An error names its place in `section`.
     pub fn programs(
         &self,
         section: &Section,

@@ -14,9 +14,9 @@ use super::{about, thread_counts};
 use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
 use crate::sample::median;
 
-/// The threads of a run are called so, but for the one that coordinates.
+/// The name of all threads of a run except the one that coordinates.
 const THREADS: &str = "paceline-actors";
-/// How often threads are looked at while a run goes on.
+/// How often threads are looked at during a run.
 const LOOKS: u64 = 20;
 
 fn workload(quick: bool) -> (Workload, usize) {
@@ -33,10 +33,10 @@ fn ways() -> Vec<Way> {
         .collect()
 }
 
-/// How often threads were moved to another core, where the system says so, and taken off one.
+/// How often threads were moved to another core, if the system reports that, and how often they were preempted.
 type Moves = (Option<u64>, u64);
 
-/// Of all threads of a run together, up to now. The calling thread is the one that coordinates.
+/// The sums of these over all threads of a run, up to now. The calling thread is the one that coordinates.
 fn moves() -> Option<Moves> {
     let own = fs::read_link("/proc/thread-self").ok()?;
     let mut sum = (Some(0), 0);
@@ -73,7 +73,7 @@ impl Probe {
         })
     }
 
-    /// How often threads were moved and taken off since the first look; below zero where the system does not say.
+    /// How often threads were moved and preempted since the first look; below zero if the system does not report it.
     fn seen(&self) -> (f64, f64) {
         let kept = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((from, to)) = kept else { return (-1.0, -1.0) };

@@ -1,4 +1,4 @@
-//! Rounds of one run: how many processes they hold, how long they take, and what of that can be gained (SimGrid report, section
+//! Rounds of one run: how many processes they have, how long they take, and how much of that can be saved (SimGrid report, section
 //! 3.2, figures 2 and 3).
 //!
 //! Invariant: the rounds are those of one run on one thread, so that the time of a round's code is that of its processes.
@@ -19,8 +19,8 @@ const PUBLISHED_SHARE: f64 = 0.31;
 /// Ways that take turns: one thread, always, auto, and one thread with its rounds observed.
 const WAYS: usize = 4;
 const OBSERVED: usize = 3;
-/// Series after those, of the last run that was observed: of each class of sizes its mean size and the rounds, seconds of code,
-/// seconds of answers.
+/// The first of the series after those, from the last observed run: for each class of sizes its mean size with the number of
+/// rounds, seconds of code, and seconds of answers.
 const ROUNDS: usize = WAYS;
 const CODE: usize = WAYS + 1;
 const ANSWERS: usize = WAYS + 2;
@@ -85,7 +85,7 @@ fn locked(sizes: &Mutex<Sizes>) -> MutexGuard<'_, Sizes> {
     sizes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Rounds put together by powers of two of their sizes: mean size with rounds, seconds of code, seconds of answers.
+/// Rounds grouped by powers of two of their sizes: mean size with number of rounds, seconds of code, seconds of answers.
 fn classes(sizes: &Sizes) -> [Vec<(f64, f64)>; 3] {
     let mut classes: BTreeMap<u32, [f64; 4]> = BTreeMap::new();
     for (size, (rounds, code, answers)) in sizes {

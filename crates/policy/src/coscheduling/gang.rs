@@ -9,8 +9,8 @@
 //! A domain is a gang of its own; with the setting `gang` (a number), all domains with that number are one gang. A gang of more VCPUs than
 //! there are PCPUs is not admitted. Setting of the policy: `slot`.
 //!
-//! State: the matrix; per column, a queue of the VCPUs that are awake and do not run. A yield changes nothing: the slot belongs to the gang.
-//! Work-conserving on each PCPU, not over all of them: no VCPU runs outside its column. No VCPU starves.
+//! State: the matrix; per column, a queue of the VCPUs that are awake and do not run. A yield changes nothing: the slot belongs to
+//! the gang. Work-conserving on each PCPU, not over all of them: no VCPU runs outside its column. No VCPU starves.
 //!
 //! [`flexible`](super::flexible) is gang scheduling in which classes of VCPUs fill the gaps.
 

@@ -1,7 +1,7 @@
 //! Co-scheduling by pending messages: LU on two guests beside 1, 3 and 7 guests with EP, under SEDF, CSDE and CSDD.
 //!
 //! VCPUs are pinned: each rank of LU to its PCPU, DOM0 to the first, and EP to the second, the first, the second, and so on. EP
-//! is long enough to be there for all of LU. One boot serves all sizes of a scheduler.
+//! is long enough to run for the whole time of LU. One boot serves all sizes of a scheduler.
 
 use paceline_experiments::Setup;
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
@@ -12,13 +12,13 @@ use crate::prediction::side::{Pair, beside};
 use crate::prediction::{self, Beside, Policy};
 use crate::{Boot, Domain, Plan, Results, Source, Step, TranscriptError};
 
-/// Schedulers, by the same names in Xen and on the simulated machine. The first is what the others are compared with.
+/// Schedulers, by the same names in Xen and on the simulated machine. The others are compared with the first.
 const SCHEDULERS: [&str; 3] = ["sedf", "csde", "csdd"];
 
 /// What is run under every scheduler.
 #[derive(Clone, Copy, Debug)]
 struct Scope {
-    /// Guests with EP, the most at the end.
+    /// The numbers of guests with EP, the greatest last.
     eps: &'static [usize],
     work: Parallel,
 }
@@ -29,8 +29,8 @@ const LIMIT_S: u32 = 600;
 impl Scope {
     fn new(setup: &Setup) -> Self {
         let (eps, iterations): (&[usize], _) = if setup.quick { (&[0, 3], 8) } else { (&[0, 1, 3, 7], 24) };
-        // A third of a millisecond of work for a plane of LU in each sweep, less than a turn: with longer ones LU waits for
-        // its share of the PCPU, and not for messages.
+        // A third of a millisecond of work per plane of LU in each sweep, less than a turn: with more work LU would wait for its
+        // share of the PCPU, and not for messages.
         let batches = 20 * u64::from(iterations);
         Self { eps, work: Parallel { iterations, point_rounds: 25, batches, batch_rounds: 100_000 } }
     }
@@ -49,7 +49,7 @@ fn ep(place: usize) -> String {
     format!("ep-{place}")
 }
 
-/// The PCPUs of so many guests with EP: DOM0 shares the other one.
+/// The PCPUs of `eps` guests with EP: DOM0 shares the other one.
 fn pins(eps: usize) -> Vec<u32> {
     (0..eps as u32).map(|place| (place + 1) % PCPUS).collect()
 }
@@ -189,7 +189,7 @@ fn check(row: &Row) -> Vec<Check> {
     checks
 }
 
-/// A gain in percent, as a person says it.
+/// A gain in per cent, in words.
 fn change(gain: f64) -> String {
     format!("{:.1} % {}", gain.abs(), if gain < 0.0 { "slower" } else { "faster" })
 }

@@ -1,7 +1,7 @@
-//! What must hold whatever guests do: while eight of them spin, some telling the hypervisor nonsense about how far they are, dom0
+//! What must hold whatever guests do: while eight of them spin, some of which report meaningless LVTs to the hypervisor, dom0
 //! answers, guests are paused, destroyed and crash, and a guest comes and goes fifty times.
 //!
-//! The hypervisors of these boots check their invariants at every decision; one that is broken ends the boot.
+//! The hypervisors of these boots check their invariants at every decision; a violation ends the boot.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use crate::{Boot, Domain, Plan, Results, Source, Step, TranscriptError};
 /// The schedulers; only the first one in short runs.
 const SCHEDULERS: [&str; 4] = ["psxplus", "psx", "nsx", "csdd"];
 
-/// Which of them take local virtual times; under the others guests are told that nobody does.
+/// Those that take reports of LVTs; under the others guests are told that the scheduler takes none.
 const TAKE_REPORTS: [&str; 2] = ["psxplus", "psx"];
 
-/// The parts of a boot in which guests are there.
+/// The parts of a boot in which guests exist.
 const PARTS: [&str; 6] = ["spinning", "shares", "paused", "visits", "crash", "destroyed"];
 
-/// What the guests do, without end but one, which crashes after a while. One domain's VCPU has the least LVT there is for
-/// ever, and never sleeps.
+/// What the guests do. All run without end, except one that crashes after a while. One domain's VCPU always has the least possible
+/// LVT, and never sleeps.
 const GUESTS: [(&str, &str); 8] = [
     ("hog-1", "hog"),
     ("hog-2", "hog"),
@@ -33,16 +33,16 @@ const GUESTS: [(&str, &str); 8] = [
     ("never", "liar --kind never --tells 0"),
 ];
 
-/// The guest that crashes; later than its share is looked at.
+/// The guest that crashes, after its share has been measured.
 const CRASHING: &str = "hog-4";
 
 /// A guest that comes and goes.
 const VISITOR: &str = "visitor";
 
-/// For how long shares are looked at, in milliseconds of the machine's time.
+/// For how long shares are measured, in milliseconds of the machine's time.
 const LOOK_MS: u32 = 4_000;
 
-/// The share of a PCPU that PSX+ promises to each VCPU that wants to run, and what may lack at the edges of the look.
+/// The share of a PCPU that PSX+ promises to each VCPU that wants to run, and the factor that allows for the ends of the measurement.
 const SHARE: f64 = 0.05;
 const SHARE_SLACK: f64 = 0.8;
 
@@ -57,7 +57,7 @@ fn mark(name: &str) -> Step {
     Step::Mark(name.into())
 }
 
-/// Waits until a guest is gone that is about to be.
+/// Waits until a guest that is ending is gone.
 fn gone(name: &str) -> Step {
     Step::Shell(format!(
         "tries=0; while xl domid {name} >/dev/null 2>&1 && [ $tries -lt 100 ]; do usleep 100000; tries=$((tries + 1)); done; \
@@ -160,7 +160,7 @@ fn judge(results: &Results, schedulers: &[&str], times: u32) -> Result<Finding, 
     Ok(finding)
 }
 
-/// Whether guests that want to tell how far they are find a scheduler that listens, where there is one.
+/// Whether guests that report LVTs find a scheduler that takes reports, if the scheduler is one that does.
 fn told(results: &Results, key: &str, scheduler: &str) -> Result<Check, TranscriptError> {
     let mut found = Vec::new();
     for part in PARTS {

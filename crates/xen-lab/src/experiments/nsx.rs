@@ -1,7 +1,7 @@
 //! A virtual clock for each VCPU: message rounds of three guests under credit and NSX, with 1 and 2 VCPUs a guest.
 //!
-//! What is varied is how long a VCPU runs without a break: the tick of NSX, from 30 us on, and the slice of credit, which Xen
-//! has in whole milliseconds. One boot serves all ticks.
+//! The time that a VCPU runs without a break is varied: the tick of NSX, from 30 us on, and the slice of credit, which Xen sets in
+//! whole milliseconds. One boot serves all ticks.
 
 use paceline_experiments::Setup;
 use paceline_policy::Setting;
@@ -19,7 +19,7 @@ const NAMES: [&str; 3] = ["dom-a", "dom-b", "dom-c"];
 /// The longest that one run may take, in seconds of the machine's time.
 const LIMIT_S: u32 = 600;
 
-/// The longest tick, in microseconds: that of the claims.
+/// The longest tick, in microseconds, to which the claims refer.
 const LONGEST_US: u64 = 30_000;
 
 /// Rounds of a run.
@@ -27,7 +27,7 @@ fn rounds(quick: bool) -> u32 {
     if quick { 300 } else { 1_000 }
 }
 
-/// A run: a scheduler, its tick or slice, and ticks of a turn of DOM0.
+/// A run: a scheduler, its tick or slice, and the number of ticks in a turn of DOM0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Case {
     nsx: bool,
@@ -54,7 +54,7 @@ impl Case {
         }
     }
 
-    /// What dom0 does to set it. The credit scheduler of the paper's Xen has no rate limit.
+    /// The steps with which dom0 sets it. The credit scheduler of the paper's Xen has no rate limit.
     fn set(self) -> Vec<Step> {
         match self.nsx {
             true => vec![
@@ -71,7 +71,7 @@ fn vcpus(quick: bool) -> &'static [u32] {
     if quick { &[1] } else { &[1, 2] }
 }
 
-/// The cases with so many VCPUs a guest.
+/// The cases with `vcpus` VCPUs per guest.
 fn cases(quick: bool, nsx: bool, vcpus: u32) -> Vec<Case> {
     let case = |(tick_us, dom0_ticks)| Case { nsx, tick_us, dom0_ticks, vcpus };
     let ticks: &[(u64, u64)] = match (nsx, quick) {
@@ -101,7 +101,7 @@ fn boot(quick: bool, nsx: bool, vcpus: u32) -> Boot {
     let cases = cases(quick, nsx, vcpus);
     let mut boot = Boot::new(cases[0].boot(), if nsx { "nsx" } else { "credit" });
     boot.limit_s = 7_200;
-    // Ticks of less than 50 us would else be late by more than a tick.
+    // Otherwise ticks of less than 50 us would be late by more than a tick.
     boot.options.push("timer_slop=0".into());
     boot.domains = NAMES.iter().map(|name| Domain { vcpus, ..Domain::new(*name) }).collect();
     boot.steps.push(Step::Create(NAMES.map(String::from).to_vec()));
@@ -124,7 +124,7 @@ pub fn plan(setup: &Setup) -> Plan {
     Plan { cells: boots.collect(), judge: Box::new(move |results| judge(results, quick)) }
 }
 
-/// What came of a case.
+/// The results of a case.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     case: Case,

@@ -37,7 +37,7 @@ struct Scope {
 
 impl Scope {
     fn new(setup: &Setup) -> Self {
-        // Fewer windows show where the first few happen to meet a tick, and little of the scheduler.
+        // With fewer windows the result depends mostly on how the first few coincide with ticks, and little on the scheduler.
         let phold = Phold { windows: 30, cost_us: 1_000 };
         match setup.quick {
             true => Self { loads: &LOADS[..1], sizes: &[2, MOST], phold },
@@ -97,7 +97,7 @@ struct Row {
 }
 
 impl Row {
-    /// How many times as fast as under `other` it was under `scheduler`, in Xen.
+    /// The speed under `scheduler` over that under `other`, in Xen.
     fn gain(&self, scheduler: &str, other: &str) -> f64 {
         let seconds =
             |name: &str| self.pairs.iter().find(|pair| pair.what == name).map_or(0.0, |pair| pair.xen);
@@ -105,7 +105,7 @@ impl Row {
     }
 }
 
-/// A scheduler of the simulated machine as Xen boots it: credit and credit2 leave whoever runs alone for a millisecond.
+/// A scheduler of the simulated machine as Xen boots it: credit and credit2 have a rate limit of a millisecond.
 fn as_booted(kind: &'static str) -> Policy {
     let millis = |count: u64| Setting::Nanos(count * 1_000_000);
     let policy = Policy::new(kind);
@@ -131,7 +131,7 @@ fn rows(results: &Results, scope: Scope) -> Result<Vec<Row>, TranscriptError> {
     Ok(rows)
 }
 
-/// Whether every run of a load and size came to the same checksum, whatever the scheduler.
+/// Whether every run of a load and size has the same checksum, whatever the scheduler.
 fn same_checksums(results: &Results, scope: Scope) -> Result<bool, TranscriptError> {
     let mut same = true;
     for (load, _, size) in scope.parts() {

@@ -1,6 +1,6 @@
-//! How much each program of the experiments does, for guests and for the simulated machine alike.
+//! The size of each program of the experiments, for guests and for the simulated machine.
 //!
-//! Sizes are small: the emulated machine is one core of some hundred million instructions a second, shared by both PCPUs.
+//! Sizes are small: the emulated machine is one core of a few hundred million instructions a second, shared by both PCPUs.
 //!
 //! Invariant: work is counted in rounds of a loop, never in time.
 
@@ -41,7 +41,7 @@ pub struct Phold {
 }
 
 impl Phold {
-    /// What a guest is told.
+    /// The command for a guest.
     pub fn command(self, load: &str, rank: usize, processes: usize) -> String {
         let Self { windows, cost_us } = self;
         format!(
@@ -66,7 +66,7 @@ pub struct Parallel {
 }
 
 impl Parallel {
-    /// What a guest of LU is told.
+    /// The command for a guest with LU.
     pub fn lu(self, rank: usize) -> String {
         let Self { iterations, point_rounds, .. } = self;
         format!(
@@ -75,7 +75,7 @@ impl Parallel {
         )
     }
 
-    /// What a guest with EP is told. Each is alone: what EP reduces at its end is nothing beside its work.
+    /// The command for a guest with EP. Each runs alone: the reduction at the end of EP is negligible beside its work.
     pub fn ep(self) -> String {
         format!("ep --batches {} --batch {}", self.batches, self.batch_rounds)
     }

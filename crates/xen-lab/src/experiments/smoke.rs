@@ -1,4 +1,4 @@
-//! The short way to see that all of it works: PSX with two guests that simulate, a parameter that is set while it runs, and
+//! A short test that everything works: PSX with two guests that simulate, a parameter that is set while it runs, and
 //! reports by hypercall.
 
 use paceline_experiments::Setup;
@@ -15,7 +15,7 @@ const NAMES: [&str; 2] = ["federate-0", "federate-1"];
 const LIMIT_S: u32 = 120;
 
 /// What Xen answers to dom0's reports by hypercall (`xen/guest/hypercall.c`): the results of `paceline_xen.h`, -EFAULT for an
-/// argument that lies nowhere, and -EINVAL for a page that does not exist.
+/// argument at an invalid address, and -EINVAL for a page that does not exist.
 const ANSWERS: [(&str, f64); 8] = [
     ("first", 0.0),
     ("backwards", 1.0),

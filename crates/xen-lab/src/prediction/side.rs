@@ -1,27 +1,27 @@
-//! What Xen did and what the simulated machine predicted, side by side.
+//! The results of Xen and the predictions of the simulated machine, side by side.
 //!
 //! Invariant: schedulers of a comparison are named in the same order everywhere.
 
 use paceline_report::{Check, Table};
 
-/// How far apart two may be to count as equal when they are put in order, in per cent.
+/// Two results that differ by less than this, in per cent, count as equal in an order.
 const TIE: f64 = 10.0;
-/// How far a predicted ratio of two schedulers may be from Xen's. Costs are one for all packets, connections and system calls;
-/// the emulator deals its clock to the PCPUs in turns, not evenly; and where a tick meets a message decides who waits for whom.
+/// How far a predicted ratio of two schedulers may be from Xen's. The model has one cost for all packets, connections and system
+/// calls; the emulator gives its clock to the PCPUs in turns, not evenly; and the phase of ticks and messages decides who waits.
 pub const FACTOR_MOST: f64 = 2.0;
 
-/// Of one scheduler.
+/// The results of one scheduler.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// Which one.
+    /// The scheduler.
     pub what: String,
-    /// In Xen.
+    /// The result in Xen.
     pub xen: f64,
-    /// On the simulated machine.
+    /// The prediction of the simulated machine.
     pub predicted: f64,
 }
 
-/// The greater by the smaller.
+/// The greater divided by the smaller.
 pub fn factor(one: f64, other: f64) -> f64 {
     if one == other { 1.0 } else { (one / other).max(other / one) }
 }

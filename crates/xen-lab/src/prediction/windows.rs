@@ -1,4 +1,4 @@
-//! PHOLD as examples/c/phold.c has it over TCP: in each window every process works, writes to every other, and waits for all.
+//! PHOLD as in examples/c/phold.c over TCP: in each window every process works, writes to every other, and waits for all.
 //!
 //! Invariant: a letter for a window is counted for that window, however early it comes.
 
@@ -10,10 +10,10 @@ use crate::experiments::sizes::Phold;
 const WINDOW_NS: u64 = 1_000_000;
 /// Events of a process in a window: 16 in all, each of which comes back after two lookaheads on average.
 const EVENTS: u64 = 8;
-/// A letter: what is next, how many events, and 16 bytes for each that goes to this process; the header; TCP's own.
+/// The bytes of a letter: the next time and the number of events, 16 bytes for each event to this process, the header, and TCP's.
 const LETTER_BYTES: u32 = 16 + 16 + 8 + 66;
 
-/// What a letter says: for which window it is.
+/// A letter: the window for which it is.
 #[derive(Debug)]
 struct Letter(u32);
 
