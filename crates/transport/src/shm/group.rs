@@ -50,19 +50,27 @@ pub struct Group {
     pub(super) ring_bytes: usize,
 }
 
+/// The size of a ring where so many processes share a file.
+fn ring_bytes(members: usize) -> usize {
+    ((1 << 20) / members.next_power_of_two()).clamp(32 << 10, 256 << 10)
+}
+
 impl Group {
     /// The allowed sizes of a ring, in bytes.
     pub const RING_BYTES: std::ops::RangeInclusive<usize> = 1 << 10..=1 << 28;
 
-    /// All processes of a run with `ranks` processes, and rings of 256 KiB.
+    /// All processes of a run with `ranks` processes. What a process writes into, its rings to all others, has about 1 MiB: many rings are
+    /// smaller, from 256 KiB for four processes down to 32 KiB, so that they stay in the cache.
     pub fn all(ranks: u32) -> Self {
-        Self { ranks, members: (0..ranks).collect(), ring_bytes: 256 << 10 }
+        let members: Vec<u32> = (0..ranks).collect();
+        Self { ranks, ring_bytes: ring_bytes(members.len()), members }
     }
 
-    /// Only these ranks: the processes on this host, in any order.
+    /// Only these ranks: the processes on this host, in any order. Rings have the size for so many.
     pub fn only(mut self, members: impl IntoIterator<Item = u32>) -> Self {
         self.members = members.into_iter().collect();
         self.members.sort_unstable();
+        self.ring_bytes = ring_bytes(self.members.len());
         self
     }
 
