@@ -69,6 +69,11 @@ pub fn begin(
     #[cfg(feature = "mpi")]
     if paceline_transport::is_started_by_mpi() {
         let mpi = paceline_transport::Mpi::begin().map_err(|error| Failure::Together(error.to_string()))?;
+        if let Some(ranks) = ranks_of_launcher().filter(|_| mpi.ranks() == 1) {
+            return Err(Failure::Together(format!(
+                "started {ranks} times, by mpirun or srun, but alone for the MPI library of this program: use the launcher of that library"
+            )));
+        }
         return Ok((mpi.ranks() > 1).then(|| Together {
             transport: Arc::new(mpi),
             silence: arguments.silence,
@@ -114,7 +119,6 @@ pub fn begin(
 }
 
 /// How many processes an MPI launcher has started, if it has started this one and it is not the only one.
-#[cfg(not(feature = "mpi"))]
 fn ranks_of_launcher() -> Option<u32> {
     let number = |name| std::env::var(name).ok().and_then(|value| value.parse::<u32>().ok());
     ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"].into_iter().find_map(number).filter(|ranks| *ranks > 1)
