@@ -1,6 +1,6 @@
 //! The failures of the program: how each is reported, and with which exit status.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -96,47 +96,53 @@ impl Failure {
     pub fn tell(&self) {
         match self {
             Self::Scenario(error) if io::stderr().is_terminal() => draw(error),
-            Self::Scenario(error) => eprintln!("error: {}", error.one_line()),
-            Self::Run(error, checkpoint) => eprintln!("error: {}", of_run(error, checkpoint.as_deref())),
-            Self::Option(problem) | Self::Input(problem) | Self::Resume(problem) | Self::Ctl(problem) => {
-                eprintln!("error: {problem}");
+            Self::Scenario(error) => say(format_args!("error: {}", error.one_line())),
+            Self::Run(error, checkpoint) => {
+                say(format_args!("error: {}", of_run(error, checkpoint.as_deref())))
             }
-            Self::Processes(error) => eprintln!("error: {error}"),
+            Self::Option(problem) | Self::Input(problem) | Self::Resume(problem) | Self::Ctl(problem) => {
+                say(format_args!("error: {problem}"));
+            }
+            Self::Processes(error) => say(format_args!("error: {error}")),
             #[cfg(target_os = "linux")]
             Self::Silent => {}
             #[cfg(target_os = "linux")]
-            Self::Together(problem) => eprintln!("error: {problem}"),
+            Self::Together(problem) => say(format_args!("error: {problem}")),
             #[cfg(target_os = "linux")]
-            Self::Lvt(error) => eprintln!("error: {error}"),
-            Self::Results(problem) => eprintln!("error: the results do not add up: {problem}"),
+            Self::Lvt(error) => say(format_args!("error: {error}")),
+            Self::Results(problem) => say(format_args!("error: the results do not add up: {problem}")),
             Self::Different(path, different) => {
                 let before = text::count(different.events);
                 let path = path.display();
-                eprintln!(
+                say(format_args!(
                     "error: two runs of {path} differ after {before} events that are the same: {different}"
-                );
+                ));
             }
             Self::UnknownExperiment(name, near) => {
                 let near = near.join(", ");
-                eprintln!(
+                say(format_args!(
                     "error: there is no experiment {name:?}; did you mean one of {near}? All: paceline reproduce --list"
-                );
+                ));
             }
-            Self::Machine(policy, error) => eprintln!("error: under {policy}: {error}"),
+            Self::Machine(policy, error) => say(format_args!("error: under {policy}: {error}")),
             Self::Disagree(digests) => {
-                eprintln!("error: the results depend on the policy, which they must not: {digests}");
+                say(format_args!("error: the results depend on the policy, which they must not: {digests}"));
             }
-            Self::Changed(path) => eprintln!("error: {} was changed while it was read", path.display()),
-            Self::Write(path, reason) => eprintln!("error: cannot write {}: {reason}", path.display()),
+            Self::Changed(path) => {
+                say(format_args!("error: {} was changed while it was read", path.display()))
+            }
+            Self::Write(path, reason) => {
+                say(format_args!("error: cannot write {}: {reason}", path.display()))
+            }
             Self::Print(reason) if reason.kind() == io::ErrorKind::BrokenPipe => {}
-            Self::Print(reason) => eprintln!("error: cannot write to standard output: {reason}"),
+            Self::Print(reason) => say(format_args!("error: cannot write to standard output: {reason}")),
             #[cfg(target_os = "linux")]
-            Self::Pace(error) => eprintln!("error: {error}"),
+            Self::Pace(error) => say(format_args!("error: {error}")),
             #[cfg(target_os = "linux")]
-            Self::Xen(error @ paceline_xen_lab::LabError::Skipped(_)) => eprintln!("{error}"),
+            Self::Xen(error @ paceline_xen_lab::LabError::Skipped(_)) => say(format_args!("{error}")),
             #[cfg(target_os = "linux")]
-            Self::Xen(error) => eprintln!("error: {error}"),
-            Self::Signals(reason) => eprintln!("error: cannot watch for Ctrl-C: {reason}"),
+            Self::Xen(error) => say(format_args!("error: {error}")),
+            Self::Signals(reason) => say(format_args!("error: cannot watch for Ctrl-C: {reason}")),
         }
     }
 
@@ -222,8 +228,14 @@ fn draw(error: &ScenarioError) {
     let mut picture = String::new();
     match miette::GraphicalReportHandler::new().render_report(&mut picture, error) {
         Ok(()) => eprint!("{picture}"),
-        Err(_) => eprintln!("error: {}", error.one_line()),
+        Err(_) => say(format_args!("error: {}", error.one_line())),
     }
+}
+
+/// Writes a line to standard error at once: several processes of a run may do so at the same time.
+fn say(what: std::fmt::Arguments<'_>) {
+    // Where there is nobody to tell, the exit status says it.
+    let _ = io::stderr().write_all(format!("{what}\n").as_bytes());
 }
 
 #[cfg(test)]

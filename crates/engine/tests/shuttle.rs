@@ -7,9 +7,12 @@
 
 mod mesh;
 
+use std::sync::Arc;
+
 use mesh::Mesh;
 use paceline_engine::{Monitor, Outside, Protocol, Simulation, Speculation, ThreadFederate};
 use paceline_kernel::{Cancellation, GvtKind, Model, Rng, Saving};
+use paceline_transport::Memory;
 
 /// Interleavings tried of each case.
 const SCHEDULES: usize = 200;
@@ -167,6 +170,42 @@ fn federates_outside_that_run_ahead() {
                     let run = (u32::from(federates > 1)..federates).fold(run, outside);
                     let report = run.run().expect("the model keeps the rules");
                     assert_eq!(report.digest, reference, "{protocol:?}, case {case}");
+                },
+                30,
+            );
+        }
+    }
+}
+
+/// Several processes, each with threads of its own, which sleep where their messages arrive: a message that wakes nobody shows as a
+/// deadlock.
+#[test]
+fn several_processes() {
+    for (protocol, ..) in Protocol::ALL.into_iter().filter(|(protocol, ..)| *protocol != Protocol::Sequential)
+    {
+        for case in 0..6 {
+            let mesh = Mesh::draw(case, false);
+            let mut rng = Rng::new(case, 0x7065_6572);
+            let processes = (2 + rng.below(3) as u32).min(mesh.lps());
+            let federates = (processes + rng.below(3) as u32).min(mesh.lps());
+            let threads = 1 + rng.below(2) as u32;
+            let base = move |mesh: &Mesh| Simulation::new(mesh.clone()).until(mesh.until()).seed(case);
+            let reference =
+                base(&mesh).protocol(Protocol::Sequential).run().expect("the model keeps the rules").digest;
+            shuttle::check_random(
+                move || {
+                    let start = |end: Memory| {
+                        let run = base(&mesh).protocol(protocol).federates(federates).threads(threads);
+                        let run = if case % 2 == 0 { run.leg_events(40) } else { run };
+                        let run = run.join(Arc::new(end));
+                        shuttle::thread::spawn(move || run.run())
+                    };
+                    let runs: Vec<_> = Memory::mesh(processes).into_iter().map(start).collect();
+                    for run in runs {
+                        let report =
+                            run.join().expect("no process panics").expect("the model keeps the rules");
+                        assert_eq!(report.digest, reference, "{protocol:?}, case {case}");
+                    }
                 },
                 30,
             );

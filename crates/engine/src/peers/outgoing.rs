@@ -6,12 +6,12 @@
 //! Invariant: what is sent off leaves in the order in which it was added; whoever waits for room takes in what arrives meanwhile, so that
 //! two processes that send to each other never wait for each other, and nobody waits once the run has gone wrong.
 
-use std::thread;
 use std::time::Duration;
 
 use paceline_transport::{Handed, PeerError, Transport};
 
 use super::rounds::COLOURS;
+use crate::sync::thread;
 
 /// Bytes of the length in front of each message.
 pub(super) const LENGTH_BYTES: usize = 4;
