@@ -2,7 +2,7 @@
 //!
 //! Invariant: each that was started is waited for; one that does not end by itself within the limit is killed.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
@@ -62,7 +62,11 @@ impl Workers {
         let mut child = command.spawn().map_err(failed)?;
         let written = child.stdin.take().zip(words).map(|(mut input, words)| input.write_all(words));
         self.children.push((child, what.to_owned()));
-        written.transpose().map(drop).map_err(failed)
+        match written {
+            // It has ended already: whoever waits for it to join finds that.
+            Some(Err(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            written => written.transpose().map(drop).map_err(failed),
+        }
     }
 
     /// For each of them, what becomes readable when it ends, and what it is.
