@@ -123,7 +123,7 @@ fn whoever_runs_the_code_the_digest_is_the_same() {
     let coordinations = [Coordination::Works, Coordination::Sleeps, Coordination::Extra];
     let waitings = [Waiting::Futex, Waiting::Condition, Waiting::Busy];
     let mut parallel = 0;
-    let is_full = std::env::var("PACELINE_SAMPLES").is_ok_and(|samples| samples == "full");
+    let is_full = std::env::var("PACELINE_MATRIX").is_ok_and(|matrix| matrix == "full");
     for case in 0..if is_full { 15 } else { 5 } {
         let reference =
             world(case, ContextKind::Future).run().unwrap_or_else(|error| panic!("case {case}: {error}"));

@@ -138,7 +138,7 @@ fn agrees(replay: &mut Option<Replay>, script: &Script) -> Result<(), String> {
 /// So many random sequences of operations, on plug-ins with random settings: every decision is that of the policy.
 #[track_caller]
 pub fn decides_alike(plugins: impl Strategy<Value = Plugin>) {
-    let is_full = std::env::var("PACELINE_SAMPLES").is_ok_and(|samples| samples == "full");
+    let is_full = std::env::var("PACELINE_MATRIX").is_ok_and(|matrix| matrix == "full");
     let cases = if is_full { 2000 } else { 300 };
     let replay = RefCell::new(None);
     let mut runner = TestRunner::new(Config::with_cases(cases));
