@@ -349,18 +349,7 @@ impl<M: Model> Peers<M> {
         handle: &mut impl FnMut(Delivery<M>) -> Result<(), Misfit>,
     ) -> Result<(), RunError> {
         let (delivery, round) = match message {
-            Message::Up(all) => {
-                let actions = lock(&self.rounds).up(from, all);
-                return self.act(from, actions);
-            }
-            Message::Down(all) => {
-                let actions = lock(&self.rounds).down(from, all);
-                return self.act(from, actions);
-            }
-            Message::Ask(round) => {
-                let actions = lock(&self.rounds).ask(from, round);
-                return self.act(from, actions);
-            }
+            Message::Round(saying) => return self.heard(from, saying),
             Message::Failed(what) => return Err(PeersError::new(from, PeersErrorKind::Failed(what)).into()),
             Message::Delivery(delivery, of) => (delivery, of),
         };

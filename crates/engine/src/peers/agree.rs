@@ -5,35 +5,25 @@
 use paceline_kernel::Model;
 
 use super::codec::Message;
-use super::rounds::Action;
+use super::rounds::{Saying, ToSend};
 use super::{Contribution, Delivery, Misfit, NAP, Peers, codec};
 use crate::RunError;
 use crate::sync::lock;
 
 impl<M: Model> Peers<M> {
-    /// Sends what follows from what the process `from` has said in a round; none if it may not have said so.
-    pub(super) fn act(&self, from: u32, actions: Option<Vec<Action>>) -> Result<(), RunError> {
-        let Some(actions) = actions else {
-            return Err(self.damaged(from, "what it says is not of the round that is open"));
-        };
-        for action in actions {
-            let to = match action {
-                Action::Up(to, all) => {
-                    self.record(to, |out| codec::up(out, &all));
-                    to
-                }
-                Action::Down(to, all) => {
-                    self.record(to, |out| codec::down(out, &all));
-                    to
-                }
-                Action::Ask(to, round) => {
-                    self.record(to, |out| codec::ask(out, round));
-                    to
-                }
-            };
+    /// Sends what processes say of a round.
+    fn send(&self, sends: ToSend) {
+        for (to, saying) in sends {
+            self.record(to, |out| codec::saying(out, &saying));
             self.send_off(to, true, &mut lock(&self.outgoing[to as usize]));
         }
-        Ok(())
+    }
+
+    /// The process `from` says something of a round.
+    pub(super) fn heard(&self, from: u32, saying: Saying) -> Result<(), RunError> {
+        let sends = lock(&self.rounds).hear(from, saying);
+        let fit = sends.ok_or_else(|| self.damaged(from, "what it says is not of the round that is open"));
+        fit.map(|sends| self.send(sends))
     }
 
     /// Contributes to the round that is open, where others contribute by themselves.
@@ -56,13 +46,11 @@ impl<M: Model> Peers<M> {
         }
         // Whoever contributes by itself looks for messages once it knows what all have come to; by then they must be there. To neighbours they
         // go together with what follows.
-        let is_neighbour = |rank: u32| lock(&self.rounds).neighbours().any(|neighbour| neighbour == rank);
-        let (near, far): (Vec<u32>, Vec<u32>) =
-            self.others_of(self.rank()).partition(|rank| is_neighbour(*rank));
+        let near: Vec<u32> = lock(&self.rounds).neighbours().collect();
         let send_off = |rank: u32| self.send_off(rank, asks, &mut lock(&self.outgoing[rank as usize]));
-        far.into_iter().for_each(send_off);
-        let actions = lock(&self.rounds).contribute(own);
-        self.act(self.rank(), Some(actions)).expect("there are actions");
+        self.others_of(self.rank()).filter(|rank| !near.contains(rank)).for_each(send_off);
+        let sends = lock(&self.rounds).contribute(own);
+        self.send(sends);
         near.into_iter().for_each(send_off);
     }
 

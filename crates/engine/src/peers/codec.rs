@@ -12,9 +12,9 @@ use postcard::ser_flavors::Flavor;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::Delivery;
 use super::outgoing::LENGTH_BYTES;
-use super::rounds::COLOURS;
-use super::{Contribution, Delivery};
+use super::rounds::{COLOURS, Saying};
 
 const EVENTS: u8 = 1;
 const MAIL: u8 = 2;
@@ -32,12 +32,8 @@ const KIND_BITS: u32 = 4;
 pub(super) enum Message<M: Model> {
     /// Something for a federate here, and the round in which it was sent.
     Delivery(Delivery<M>, u8),
-    /// What it and all below it have said in a round.
-    Up(Contribution),
-    /// What all have come to in a round.
-    Down(Contribution),
-    /// It asks for a contribution to the round of this number.
-    Ask(u64),
+    /// Something about a round.
+    Round(Saying),
     /// It cannot continue.
     Failed(String),
 }
@@ -46,9 +42,7 @@ impl<M: Model> std::fmt::Debug for Message<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Delivery(..) => "Delivery",
-            Self::Up(_) => "Up",
-            Self::Down(_) => "Down",
-            Self::Ask(_) => "Ask",
+            Self::Round(_) => "Round",
             Self::Failed(_) => "Failed",
         })
     }
@@ -178,9 +172,9 @@ impl<M: Model> Codec<M> {
             return Err(format!("a message of round {round}"));
         }
         match kind {
-            UP => return Ok(Message::Up(postcard::from_bytes(content).map_err(damaged)?)),
-            DOWN => return Ok(Message::Down(postcard::from_bytes(content).map_err(damaged)?)),
-            ASK => return Ok(Message::Ask(postcard::from_bytes(content).map_err(damaged)?)),
+            UP => return Ok(Message::Round(Saying::Up(postcard::from_bytes(content).map_err(damaged)?))),
+            DOWN => return Ok(Message::Round(Saying::Down(postcard::from_bytes(content).map_err(damaged)?))),
+            ASK => return Ok(Message::Round(Saying::Ask(postcard::from_bytes(content).map_err(damaged)?))),
             FAILED => return Ok(Message::Failed(String::from_utf8_lossy(content).into_owned())),
             _ => {}
         }
@@ -228,19 +222,21 @@ pub(super) fn request(out: &mut Vec<u8>, round: u8, to: u32, from: u32) -> Writt
     head(out, REQUEST, round, to, from, Time::ZERO)
 }
 
-pub(super) fn up(out: &mut Vec<u8>, all: &Contribution) -> Written {
-    out.push(UP);
-    put(out, all)
-}
-
-pub(super) fn down(out: &mut Vec<u8>, all: &Contribution) -> Written {
-    out.push(DOWN);
-    put(out, all)
-}
-
-pub(super) fn ask(out: &mut Vec<u8>, round: u64) -> Written {
-    out.push(ASK);
-    put(out, &round)
+pub(super) fn saying(out: &mut Vec<u8>, saying: &Saying) -> Written {
+    match saying {
+        Saying::Up(all) => {
+            out.push(UP);
+            put(out, all)
+        }
+        Saying::Down(all) => {
+            out.push(DOWN);
+            put(out, all)
+        }
+        Saying::Ask(round) => {
+            out.push(ASK);
+            put(out, round)
+        }
+    }
 }
 
 pub(super) fn failed(out: &mut Vec<u8>, what: &str) -> Written {

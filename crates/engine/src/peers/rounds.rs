@@ -11,7 +11,7 @@
 //! Some protocols contribute only where they have news. What asks others to contribute too goes through the tree before the round is
 //! complete.
 //!
-//! The type here is pure: it says what is to be sent ([`Action`]), and [`Peers`](super::Peers) sends it.
+//! The type here is pure: it gives what is to be sent ([`Saying`]), and [`Peers`](super::Peers) sends it.
 //!
 //! Invariants: messages between two processes arrive in their order; no process is two rounds ahead of another, since the round between
 //! them needs both.
@@ -27,16 +27,19 @@ const FAN_OUT: u32 = 32;
 /// Rounds that messages can be of at the same time in one process, and one more: round numbers go with messages modulo this.
 pub(super) const COLOURS: usize = 4;
 
-/// What is to be sent to a neighbour in the tree.
+/// What a process says to a neighbour in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Action {
-    /// What this process and all below it have said.
-    Up(u32, Contribution),
+pub(super) enum Saying {
+    /// What it and all below it have contributed.
+    Up(Contribution),
     /// What all have come to.
-    Down(u32, Contribution),
-    /// It is to contribute to the round of this number.
-    Ask(u32, u64),
+    Down(Contribution),
+    /// The neighbour is to contribute to the round of this number.
+    Ask(u64),
 }
+
+/// What is to be sent, each with its receiver.
+pub(super) type ToSend = Vec<(u32, Saying)>;
 
 /// Rounds as one process sees them.
 #[derive(Debug)]
@@ -114,20 +117,28 @@ impl Rounds {
     }
 
     /// This process says `own`. It has not contributed to the round that is open.
-    pub(super) fn contribute(&mut self, own: Contribution) -> Vec<Action> {
+    pub(super) fn contribute(&mut self, own: Contribution) -> ToSend {
         assert!(!self.has_contributed(), "a process contributes once to a round");
         self.contributed += 1;
         let asks = own.asks;
         self.own = Some(own);
-        let mut actions = self.pass_on();
+        let mut sends = self.pass_on();
         if asks {
-            self.spread(self.open, self.rank, &mut actions);
+            self.spread(self.open, self.rank, &mut sends);
         }
-        actions
+        sends
     }
 
-    /// The process `from` and all below it have said `all`. None if it may not say so.
-    pub(super) fn up(&mut self, from: u32, all: Contribution) -> Option<Vec<Action>> {
+    /// The process `from` says something. None if it may not say that now.
+    pub(super) fn hear(&mut self, from: u32, saying: Saying) -> Option<ToSend> {
+        match saying {
+            Saying::Up(all) => self.up(from, all),
+            Saying::Down(all) => self.down(from, all),
+            Saying::Ask(round) => self.ask(from, round),
+        }
+    }
+
+    fn up(&mut self, from: u32, all: Contribution) -> Option<ToSend> {
         let round = self.waiting();
         let (_, said) = self.below.iter_mut().find(|(rank, _)| *rank == from)?;
         if said.is_some() {
@@ -135,28 +146,26 @@ impl Rounds {
         }
         let asks = all.asks;
         *said = Some(all);
-        let mut actions = self.pass_on();
+        let mut sends = self.pass_on();
         if asks {
-            self.spread(round, from, &mut actions);
+            self.spread(round, from, &mut sends);
         }
-        Some(actions)
+        Some(sends)
     }
 
-    /// The process `from` says what all have come to. None if it may not say so.
-    pub(super) fn down(&mut self, from: u32, all: Contribution) -> Option<Vec<Action>> {
+    fn down(&mut self, from: u32, all: Contribution) -> Option<ToSend> {
         let waits = self.waiting() > self.open && self.result.is_none();
         (parent(self.rank) == Some(from) && waits).then(|| self.conclude(all))
     }
 
-    /// The process `from` asks for a contribution to `round`. None if it may not.
-    pub(super) fn ask(&mut self, from: u32, round: u64) -> Option<Vec<Action>> {
+    fn ask(&mut self, from: u32, round: u64) -> Option<ToSend> {
         let is_neighbour = self.neighbours().any(|rank| rank == from);
         if !is_neighbour || round > self.open + 1 {
             return None;
         }
-        let mut actions = Vec::new();
-        self.spread(round, from, &mut actions);
-        Some(actions)
+        let mut sends = Vec::new();
+        self.spread(round, from, &mut sends);
+        Some(sends)
     }
 
     /// What all have come to in the round that is open, if it is complete; then the next one is open.
@@ -177,7 +186,7 @@ impl Rounds {
     }
 
     /// Passes on what this process and those below it have said, if all have.
-    fn pass_on(&mut self) -> Vec<Action> {
+    fn pass_on(&mut self) -> ToSend {
         if self.own.is_none() || self.below.iter().any(|(_, said)| said.is_none()) {
             return Vec::new();
         }
@@ -186,26 +195,26 @@ impl Rounds {
             all.join(said);
         }
         match parent(self.rank) {
-            Some(parent) => vec![Action::Up(parent, all)],
+            Some(parent) => vec![(parent, Saying::Up(all))],
             None => self.conclude(all),
         }
     }
 
     /// Notes what all have come to, and passes it down.
-    fn conclude(&mut self, all: Contribution) -> Vec<Action> {
+    fn conclude(&mut self, all: Contribution) -> ToSend {
         let down = |rank: u32| Contribution {
             sent: all.sent.iter().copied().filter(|(to, _)| is_below(*to, rank)).collect(),
             extra: if all.gathers { Vec::new() } else { all.extra.clone() },
             next: all.next.clone(),
             ..all
         };
-        let actions = self.below.iter().map(|(rank, _)| Action::Down(*rank, down(*rank))).collect();
+        let sends = self.below.iter().map(|(rank, _)| (*rank, Saying::Down(down(*rank)))).collect();
         self.result = Some(all);
-        actions
+        sends
     }
 
     /// Asks the neighbours that have not contributed to `round`, but for `from`, unless they were asked before.
-    fn spread(&mut self, round: u64, from: u32, actions: &mut Vec<Action>) {
+    fn spread(&mut self, round: u64, from: u32, sends: &mut ToSend) {
         if round < self.asked {
             return;
         }
@@ -217,6 +226,6 @@ impl Rounds {
         let silent = |said: &Option<Contribution>| said.is_none() || round > self.waiting();
         let below = self.below.iter().filter(|(_, said)| silent(said)).map(|(rank, _)| *rank);
         let next = parent(self.rank).into_iter().chain(below).filter(|rank| *rank != from);
-        actions.extend(next.map(|rank| Action::Ask(rank, round)));
+        sends.extend(next.map(|rank| (rank, Saying::Ask(round))));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use paceline_kernel::{Rng, Time};
 
-use super::{Action, COLOURS, Rounds};
+use super::{COLOURS, Rounds, Saying, ToSend};
 use crate::peers::Contribution;
 
 /// What is under way from one process to another.
@@ -12,7 +12,7 @@ use crate::peers::Contribution;
 enum Sent {
     /// A message, of the sender's round.
     Message(u64),
-    Action(Action),
+    Saying(Saying),
 }
 
 /// Processes and what is under way between them.
@@ -50,10 +50,9 @@ impl World {
         self.rng.below(limit as u64) as usize
     }
 
-    fn act(&mut self, from: usize, actions: Vec<Action>) {
-        for action in actions {
-            let (Action::Up(to, _) | Action::Down(to, _) | Action::Ask(to, _)) = action;
-            self.wires[from][to as usize].push_back(Sent::Action(action));
+    fn put(&mut self, from: usize, sends: ToSend) {
+        for (to, saying) in sends {
+            self.wires[from][to as usize].push_back(Sent::Saying(saying));
         }
     }
 
@@ -74,27 +73,26 @@ impl World {
             ..Contribution::default()
         };
         self.sent[rank].fill(0);
-        let actions = self.rounds[rank].contribute(own);
-        self.act(rank, actions);
+        let sends = self.rounds[rank].contribute(own);
+        self.put(rank, sends);
     }
 
     /// Takes in the oldest of what is under way from one process to another.
     fn deliver(&mut self, from: usize, to: usize) {
         let rounds = &mut self.rounds[to];
-        let actions = match self.wires[from][to].pop_front() {
-            None => return,
+        match self.wires[from][to].pop_front() {
+            None => {}
             Some(Sent::Message(round)) => {
                 let colour = (round % COLOURS as u64) as u8;
                 assert_eq!(rounds.is_open(colour), round == rounds.open, "a colour stands for one round");
                 rounds.received(colour);
                 self.all_received[to][round as usize] += 1;
-                return;
             }
-            Some(Sent::Action(Action::Up(_, all))) => rounds.up(from as u32, all),
-            Some(Sent::Action(Action::Down(_, all))) => rounds.down(from as u32, all),
-            Some(Sent::Action(Action::Ask(_, round))) => rounds.ask(from as u32, round),
-        };
-        self.act(to, actions.expect("it comes from a process that keeps to the rules"));
+            Some(Sent::Saying(saying)) => {
+                let sends = rounds.hear(from as u32, saying);
+                self.put(to, sends.expect("it comes from a process that keeps to the rules"));
+            }
+        }
     }
 
     fn complete(&mut self, rank: usize) {
@@ -173,14 +171,14 @@ fn what_does_not_fit_is_refused() {
     let mut root = Rounds::new(0, 3);
     let mut leaf = Rounds::new(1, 3);
     let nothing = Contribution::default;
-    assert_eq!(leaf.down(0, nothing()), None, "it has not contributed");
-    assert_eq!(leaf.up(2, nothing()), None, "nothing is below it");
-    assert_eq!(leaf.ask(2, 0), None, "it is no neighbour");
-    assert_eq!(leaf.ask(0, 2), None, "two rounds ahead");
-    assert!(root.up(1, nothing()).is_some());
-    assert_eq!(root.up(1, nothing()), None, "twice in one round");
-    assert_eq!(leaf.contribute(nothing()), [Action::Up(0, nothing())]);
-    assert_eq!(leaf.down(2, nothing()), None, "it does not come from above");
-    assert!(leaf.down(0, nothing()).is_some());
-    assert_eq!(leaf.down(0, nothing()), None, "twice in one round");
+    assert_eq!(leaf.hear(0, Saying::Down(nothing())), None, "it has not contributed");
+    assert_eq!(leaf.hear(2, Saying::Up(nothing())), None, "nothing is below it");
+    assert_eq!(leaf.hear(2, Saying::Ask(0)), None, "it is no neighbour");
+    assert_eq!(leaf.hear(0, Saying::Ask(2)), None, "two rounds ahead");
+    assert!(root.hear(1, Saying::Up(nothing())).is_some());
+    assert_eq!(root.hear(1, Saying::Up(nothing())), None, "twice in one round");
+    assert_eq!(leaf.contribute(nothing()), [(0, Saying::Up(nothing()))]);
+    assert_eq!(leaf.hear(2, Saying::Down(nothing())), None, "it does not come from above");
+    assert!(leaf.hear(0, Saying::Down(nothing())).is_some());
+    assert_eq!(leaf.hear(0, Saying::Down(nothing())), None, "twice in one round");
 }
