@@ -18,6 +18,8 @@ mod outgoing;
 mod owners;
 mod pulse;
 mod rounds;
+#[cfg(all(test, not(paceline_shuttle)))]
+mod test;
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -239,6 +239,12 @@ pub(super) fn saying(out: &mut Vec<u8>, saying: &Saying) -> Written {
     }
 }
 
+/// The contribution that a message is, if it is one.
+#[cfg(test)]
+pub(super) fn contribution(message: &[u8]) -> Option<super::Contribution> {
+    message.strip_prefix(&[UP]).map(|content| postcard::from_bytes(content).expect("it was written here"))
+}
+
 pub(super) fn failed(out: &mut Vec<u8>, what: &str) -> Written {
     out.push(FAILED);
     out.extend_from_slice(what.as_bytes());
