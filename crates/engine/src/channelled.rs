@@ -70,6 +70,8 @@ pub(crate) struct Desk<E> {
     touched: Vec<u32>,
     null_messages: u64,
     recorder: Recorder,
+    /// When this worker last looked what is due to be sent to other processes.
+    looked_ns: u64,
 }
 
 impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
@@ -273,7 +275,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         let over = state.running == 0 && work == 0;
         drop(state);
         if let Some(peers) = self.shared.peers {
-            peers.flush();
+            desk.looked_ns = peers.send_due(desk.looked_ns);
         }
         // One federate is for this worker; at the end everybody is to see that it is over.
         if over {
@@ -323,6 +325,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Board<'a> for Channelled<'a, M, Q> {
             touched: Vec::new(),
             null_messages: 0,
             recorder,
+            looked_ns: 0,
         }
     }
 
@@ -348,7 +351,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Board<'a> for Channelled<'a, M, Q> {
                 self.shared.end(&mut state, None);
                 return Turn::Over;
             }
-            return self.shared.nothing(state);
+            return self.shared.nothing_after_sending(state);
         };
         state.status[federate as usize] = Status::Running;
         state.running += 1;

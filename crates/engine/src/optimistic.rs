@@ -66,6 +66,8 @@ pub(crate) struct Desk<E> {
     chaos: Option<Chaos>,
     patience: u32,
     recorder: Recorder,
+    /// When this worker last looked what is due to be sent to other processes.
+    looked_ns: u64,
 }
 
 impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
@@ -151,7 +153,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
             lock(&self.seats[to as usize].inbox).push(mail);
         });
         if let Some(peers) = self.shared.peers {
-            peers.flush();
+            desk.looked_ns = peers.send_due(desk.looked_ns);
         }
         let mut stands = std::mem::take(&mut desk.stands);
         let mut state = lock(&self.shared.state);
@@ -211,6 +213,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Board<'a> for Optimistic<'a, M, Q> {
             chaos: None,
             patience: PATIENCE,
             recorder,
+            looked_ns: 0,
         }
     }
 
@@ -237,7 +240,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Board<'a> for Optimistic<'a, M, Q> {
             return Turn::Over;
         }
         if !open {
-            return self.shared.nothing(state);
+            return self.shared.nothing_after_sending(state);
         }
         let mut chaos = self.chaos.map(|seed| desk.chaos.take().unwrap_or_else(|| Chaos::new(seed, worker)));
         chaos.iter_mut().for_each(Chaos::dawdle);
@@ -269,7 +272,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Board<'a> for Optimistic<'a, M, Q> {
             let others = self.ahead_outside || self.shared.peers.is_some();
             assert!(state.taken > 0 || others, "somebody can always go on");
             desk.patience = PATIENCE;
-            return self.shared.nothing(state);
+            return self.shared.nothing_after_sending(state);
         };
         desk.patience = PATIENCE;
         state.take(id);

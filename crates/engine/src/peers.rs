@@ -1,7 +1,7 @@
 //! The other processes of a run: each runs some of the federates with an engine of its own, and all of them are one run.
 //!
 //! To the board of a protocol a federate of another process is a seat that nobody here sits in: what is sent to it goes to its process
-//! ([`outgoing`](self::outgoing)), and what comes from there is delivered into the inboxes of the seats here. What all processes have to
+//! ([`send`](self::send)), and what comes from there is delivered into the inboxes of the seats here. What all processes have to
 //! know to go on - the least time of all, whether one of them wants to pause, whether anything is left - they tell each other in
 //! *rounds*: each contributes once ([`Contribution`]), and a round is complete where all have contributed and all that was sent before has
 //! arrived ([`rounds`](self::rounds)). No process waits in a round: whoever is free takes in what arrives.
@@ -18,15 +18,17 @@ mod outgoing;
 mod owners;
 mod pulse;
 mod rounds;
+mod send;
 #[cfg(all(test, not(paceline_shuttle)))]
 mod test;
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use paceline_kernel::{Event, Mail, Model, Partition, Promise, Time};
+use paceline_kernel::{Event, Mail, Model, Partition, Time};
+use paceline_transport::marshal::Marshalling;
 use paceline_transport::{PeerErrorKind, Transport};
 
 pub(crate) use codec::Codec;
@@ -40,7 +42,7 @@ pub(crate) use pulse::Pulse;
 use rounds::Rounds;
 
 use crate::RunError;
-use crate::sync::{Apart, AtomicU64, Mutex, Ordering, lock};
+use crate::sync::{Apart, AtomicU32, AtomicU64, Mutex, Ordering, lock};
 
 /// How long the owner of a run sleeps at most before it looks again for what has arrived.
 const NAP: Duration = Duration::from_millis(100);
@@ -75,6 +77,10 @@ pub(crate) struct Peers<M: Model> {
     /// Threads of the processes of lower ranks.
     threads_before: u32,
     outgoing: Vec<Apart<Mutex<Outgoing>>>,
+    /// By process: 1 if its last frame said that it waits.
+    waits: Vec<AtomicU32>,
+    /// Times of what waits to be sent count from here.
+    origin: Instant,
     arrived: Apart<Mutex<Arrived<M>>>,
     /// Whoever has it handles what has arrived.
     handling: Mutex<()>,
@@ -115,12 +121,21 @@ pub(crate) enum Delivery<M: Model> {
 
 impl<M: Model> Peers<M> {
     /// The processes that `transport` joins, before they have federates.
-    pub(crate) fn new(transport: Arc<dyn Transport>, codec: Codec<M>) -> Self {
+    pub(crate) fn new(transport: Arc<dyn Transport>, codec: Codec<M>, marshalling: Marshalling) -> Self {
         let ranks = transport.ranks() as usize;
+        let outgoing = |rank| {
+            let (unit, limit) = match rank == transport.rank() {
+                true => (0, 0),
+                false => (transport.unit(rank), transport.frame_limit(rank)),
+            };
+            Apart(Mutex::new(Outgoing::new(marshalling, unit, limit)))
+        };
         let (partial, frames) = (vec![Vec::new(); ranks], vec![0; ranks]);
         let arrived = Arrived { messages: VecDeque::new(), partial, frames, error: None, is_told: false };
         Self {
-            outgoing: (0..ranks).map(|_| Apart(Mutex::new(Outgoing::default()))).collect(),
+            outgoing: (0..transport.ranks()).map(outgoing).collect(),
+            waits: (0..ranks).map(|_| AtomicU32::new(0)).collect(),
+            origin: Instant::now(),
             rounds: Mutex::new(Rounds::new(transport.rank(), transport.ranks())),
             arrived: Apart(Mutex::new(arrived)),
             handling: Mutex::new(()),
@@ -171,44 +186,6 @@ impl<M: Model> Peers<M> {
         self.owners[federate as usize] == self.transport.rank()
     }
 
-    /// Sends what is in `events` to a federate of another process, which will look for it once the round is complete.
-    pub(crate) fn send_events(&self, to: u32, events: &mut Vec<Event<M::Event>>) {
-        self.events.sent.fetch_add(events.len() as u64, Ordering::SeqCst);
-        self.append(self.owners[to as usize], false, |out, round| self.codec.events(out, round, to, events));
-        events.clear();
-    }
-
-    /// Sends messages and anti-messages to a federate of another process.
-    pub(crate) fn send_mail(&self, to: u32, mail: &mut Mail<M::Event>) {
-        self.append(self.owners[to as usize], true, |out, round| self.codec.mail(out, round, to, mail));
-        mail.events.clear();
-        mail.antis.clear();
-    }
-
-    /// Sends a promise with the events that it stands for.
-    pub(crate) fn send_promise(&self, promise: Promise, events: &mut Vec<Event<M::Event>>) {
-        let Promise { to, slot, clock, .. } = promise;
-        self.others.sent.fetch_add(1, Ordering::SeqCst);
-        self.events.sent.fetch_add(events.len() as u64, Ordering::SeqCst);
-        let encode = |out: &mut Vec<u8>, round| self.codec.promise(out, round, (to, slot, clock), events);
-        self.append(self.owners[to as usize], true, encode);
-        events.clear();
-    }
-
-    /// Asks federate `to` of another process for a promise to `from`.
-    pub(crate) fn send_request(&self, to: u32, from: u32) {
-        self.others.sent.fetch_add(1, Ordering::SeqCst);
-        self.append(self.owners[to as usize], true, |out, round| codec::request(out, round, to, from));
-    }
-
-    /// Tells all that this process cannot continue, and why.
-    pub(crate) fn tell_failure(&self, what: &str) {
-        for rank in self.others_of(self.rank()) {
-            self.record(rank, |out| codec::failed(out, what));
-        }
-        self.flush();
-    }
-
     /// What has passed between processes, events and other messages.
     pub(crate) fn counts(&self) -> Counts {
         let of = |tally: &Tally| (tally.sent.load(Ordering::SeqCst), tally.received.load(Ordering::SeqCst));
@@ -217,51 +194,6 @@ impl<M: Model> Peers<M> {
 
     fn others_of(&self, own: u32) -> impl Iterator<Item = u32> + use<M> {
         (0..self.transport.ranks()).filter(move |rank| *rank != own)
-    }
-
-    /// Adds a message for the process `rank`; a full frame goes at once, and wakes its receiver only if it `wakes`.
-    fn append(
-        &self,
-        rank: u32,
-        wakes: bool,
-        encode: impl FnOnce(&mut Vec<u8>, u8) -> Result<(), postcard::Error>,
-    ) {
-        let mut outgoing = lock(&self.outgoing[rank as usize]);
-        self.look_at(outgoing.message(encode));
-        if outgoing.is_full(self.transport.unit(rank)) {
-            self.send_off(rank, wakes, &mut outgoing);
-        }
-    }
-
-    /// Adds something of no round for the process `rank`.
-    fn record(&self, rank: u32, encode: impl FnOnce(&mut Vec<u8>) -> Result<(), postcard::Error>) {
-        self.look_at(lock(&self.outgoing[rank as usize]).record(encode));
-    }
-
-    fn look_at(&self, written: Result<(), postcard::Error>) {
-        if let Err(error) = written {
-            self.note(PeersError::new(self.rank(), PeersErrorKind::Unwritable(error.to_string())));
-        }
-    }
-
-    /// Sends everything that waits.
-    pub(crate) fn flush(&self) {
-        for rank in self.others_of(self.rank()) {
-            self.send_off(rank, true, &mut lock(&self.outgoing[rank as usize]));
-        }
-    }
-
-    fn send_off(&self, rank: u32, wakes: bool, outgoing: &mut Outgoing) {
-        if outgoing.is_empty() {
-            return;
-        }
-        let goes_on = || {
-            self.drain();
-            lock(&self.arrived).error.is_none()
-        };
-        if let Err(error) = outgoing.send_off(rank, &*self.transport, wakes, goes_on) {
-            self.note(error.into());
-        }
     }
 
     /// Notes what has gone wrong, to be told by the next call of [`Peers::hear`]. The first error counts.
@@ -282,17 +214,20 @@ impl<M: Model> Peers<M> {
             frames[from as usize] += 1;
             let partial = &mut partial[from as usize];
             let read = codec::read_frame(partial, frame, |record| {
-                if codec::is_alive(record) {
-                    return Ok(());
-                }
-                messages.push_back((
-                    from,
-                    self.codec.read(record, &self.partition, self.transport.rank(), &self.owners)?,
-                ));
+                let message =
+                    self.codec.read(record, &self.partition, self.transport.rank(), &self.owners)?;
+                let next = match messages.back_mut() {
+                    Some((last, before)) if *last == from => before.append(message),
+                    _ => Some(message),
+                };
+                messages.extend(next.map(|next| (from, next)));
                 Ok(())
             });
-            if let Err(what) = read {
-                damaged.get_or_insert((from, what));
+            match read {
+                Ok(waits) => self.waits[from as usize].store(u32::from(waits), Ordering::Relaxed),
+                Err(what) => {
+                    damaged.get_or_insert((from, what));
+                }
             }
         });
         if let Some((rank, what)) = damaged {
@@ -350,10 +285,10 @@ impl<M: Model> Peers<M> {
         message: Message<M>,
         handle: &mut impl FnMut(Delivery<M>) -> Result<(), Misfit>,
     ) -> Result<(), RunError> {
-        let (delivery, round) = match message {
+        let (delivery, round, count) = match message {
             Message::Round(saying) => return self.heard(from, saying),
             Message::Failed(what) => return Err(PeersError::new(from, PeersErrorKind::Failed(what)).into()),
-            Message::Delivery(delivery, of) => (delivery, of),
+            Message::Delivery(delivery, of, count) => (delivery, of, count),
         };
         let (events, others) = match &delivery {
             Delivery::Events { events, .. } => (events.len() as u64, 0),
@@ -362,7 +297,7 @@ impl<M: Model> Peers<M> {
             Delivery::Mail { .. } => (0, 0),
         };
         handle(delivery).map_err(|Misfit(what)| self.damaged(from, what))?;
-        lock(&self.rounds).received(round);
+        lock(&self.rounds).received(round, count);
         self.events.received.fetch_add(events, Ordering::SeqCst);
         self.others.received.fetch_add(others, Ordering::SeqCst);
         Ok(())

@@ -136,6 +136,19 @@ impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
         Turn::nothing(epoch, self.answers.as_deref())
     }
 
+    /// The same, where what waits to be sent to other processes may be of use to them at once.
+    pub(crate) fn nothing_after_sending(&self, state: MutexGuard<'_, S>) -> Turn {
+        let epoch = self.idle.epoch();
+        drop(state);
+        if let Some(peers) = self.peers {
+            peers.send_before_waiting();
+            if peers.is_pending() {
+                return Turn::Worked;
+            }
+        }
+        Turn::nothing(epoch, self.answers.as_deref())
+    }
+
     /// The state, once all workers have left.
     pub(crate) fn into_state(self) -> S {
         self.state.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)

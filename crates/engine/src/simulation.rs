@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use paceline_kernel::{Balance, Model, TieBreak, Time, World};
 use paceline_transport::Transport;
+use paceline_transport::marshal::Marshalling;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -44,6 +45,7 @@ pub struct Simulation<M: Model> {
     pub(crate) publishing: Publishing,
     pub(crate) joining: Option<Joining<M>>,
     pub(crate) silence: Option<Duration>,
+    pub(crate) marshalling: Marshalling,
     pub(crate) checkpoints: Option<(Checkpoints, Codec<M>)>,
     pub(crate) resumed: Option<World<M>>,
     /// In tests: a leg ends after this many events.
@@ -111,6 +113,7 @@ impl<M: Model> Simulation<M> {
             publishing: Publishing::default(),
             joining: None,
             silence: None,
+            marshalling: Marshalling::default(),
         }
     }
 
@@ -331,6 +334,13 @@ impl<M: Model> Simulation<M> {
         if let Some(joining) = &mut self.joining {
             joining.limit = Some(limit);
         }
+        self
+    }
+
+    /// With other processes: how messages are gathered in frames. Unless said, size and time follow what is measured. The result does
+    /// not depend on it, and processes may differ in it.
+    pub fn marshalling(mut self, marshalling: Marshalling) -> Self {
+        self.marshalling = marshalling;
         self
     }
 

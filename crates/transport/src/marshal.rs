@@ -12,6 +12,7 @@
 //!   expected sooner than a frame can be sent, and no longer than that.
 //! - *Withdrawal.* A record that has not been sent can be withdrawn, such as a message by its anti-message. It is only marked; its
 //!   bytes are removed before the frame is sent.
+//! - *Long records.* A record that no frame has room for goes in several frames ([`Gather::hand_over_long`]).
 //!
 //! Invariants: records are sent in the order in which they were added, each once, or never if withdrawn. A frame of more than one
 //! record is never larger than the size limit in force when its last record was added. Only one frame is stored.
@@ -26,7 +27,7 @@ use thiserror::Error;
 
 use crate::Handed;
 use estimate::Estimate;
-use records::{OPENING_BYTES, PREFIX_BYTES_MAX, WAITING, prefix_bytes, put_prefix};
+use records::{CONTINUES, OPENING_BYTES, PREFIX_BYTES_MAX, WAITING, prefix_bytes, put_prefix};
 pub use records::{RecordError, Records};
 pub use settings::{Marshalling, Reason, SizeLimit, Statistics, TimeLimit};
 
@@ -166,6 +167,15 @@ impl Gather {
         true
     }
 
+    /// A record that waits: `None` once it has been sent or withdrawn.
+    pub fn get(&self, ticket: Ticket) -> Option<&[u8]> {
+        let number = ticket.0.wrapping_sub(self.first);
+        let place = self.places.get(number as usize).copied().filter(|place| place & DEAD == 0)?;
+        let bytes = &self.frame[place as usize..];
+        let (length, start) = records::length(bytes, 0)?;
+        bytes.get(start..start + length)
+    }
+
     /// Whether no record waits.
     pub fn is_empty(&self) -> bool {
         self.places.len() == self.dead
@@ -218,6 +228,37 @@ impl Gather {
             self.clear();
         }
         Ok(handed)
+    }
+
+    /// Sends a record that [`Gather::add`] has found too long, in as many frames as it needs, each of which says that it continues
+    /// but for the last. `send` waits until there is room for a frame; after an error of it the peer cannot read what follows. What
+    /// was added before must have been sent.
+    pub fn hand_over_long<E>(
+        &mut self,
+        record: &[u8],
+        mut send: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        assert!(self.is_empty(), "records are sent in the order in which they were added");
+        self.clear();
+        let most = self.limit - OPENING_BYTES - PREFIX_BYTES_MAX;
+        let mut pieces = record.chunks(most).peekable();
+        while let Some(piece) = pieces.next() {
+            let flags = if pieces.peek().is_some() { CONTINUES } else { 0 };
+            self.frame[0] = self.frame[0] & WAITING | flags;
+            put_prefix(piece.len(), &mut self.frame);
+            self.frame.extend_from_slice(piece);
+            let sent = send(&self.frame);
+            let statistics = &mut self.statistics;
+            statistics.frames += 1;
+            statistics.by_size += 1;
+            statistics.bytes += self.frame.len() as u64;
+            self.frame[0] &= WAITING;
+            self.clear();
+            sent?;
+        }
+        self.statistics.records += 1;
+        self.peer_waits = false;
+        Ok(())
     }
 
     /// Records whether the peer waits, as [`Records::is_waiting`] of its latest frame says. This is valid until a frame is sent to

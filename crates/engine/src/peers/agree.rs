@@ -14,8 +14,7 @@ impl<M: Model> Peers<M> {
     /// Sends what processes say of a round.
     fn send(&self, sends: ToSend) {
         for (to, saying) in sends {
-            self.record(to, |out| codec::saying(out, &saying));
-            self.send_off(to, true, &mut lock(&self.outgoing[to as usize]));
+            self.send_record(to, |out| codec::saying(out, &saying));
         }
     }
 
@@ -47,7 +46,7 @@ impl<M: Model> Peers<M> {
         // Whoever contributes by itself looks for messages once it knows what all have come to; by then they must be there. To neighbours they
         // go together with what follows.
         let near: Vec<u32> = lock(&self.rounds).neighbours().collect();
-        let send_off = |rank: u32| self.send_off(rank, asks, &mut lock(&self.outgoing[rank as usize]));
+        let send_off = |rank: u32| self.send_off(rank, asks);
         self.others_of(self.rank()).filter(|rank| !near.contains(rank)).for_each(send_off);
         let sends = lock(&self.rounds).contribute(own);
         self.send(sends);
@@ -87,8 +86,10 @@ impl<M: Model> Peers<M> {
             }
             self.drain();
             match self.next()? {
-                Some((from, Message::Delivery(delivery, round))) if !lock(&self.rounds).is_open(round) => {
-                    later.push((from, Message::Delivery(delivery, round)));
+                Some((from, Message::Delivery(delivery, round, count)))
+                    if !lock(&self.rounds).is_open(round) =>
+                {
+                    later.push((from, Message::Delivery(delivery, round, count)));
                 }
                 Some((from, message)) => self.handle(from, message, &mut handle)?,
                 None if self.is_pending() => {}

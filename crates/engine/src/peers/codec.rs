@@ -1,6 +1,6 @@
 //! Messages between the processes of a run, as bytes.
 //!
-//! A message is its length (4 bytes, little-endian), its kind and the round in which it was sent (1 byte), and its content in the postcard
+//! A message is a record of a frame: its kind and the round in which it was sent (1 byte), and its content in the postcard
 //! format. Events are encoded by plain functions that are made where the model is known to be serializable, so that only runs of several processes need such a model.
 //! `docs/wire-format.md` describes the format for other programs.
 //!
@@ -8,30 +8,32 @@
 //! federate that is named is run by this process, every event is for one of its LPs.
 
 use paceline_kernel::{Event, LpId, Mail, Model, Part, Partition, Receipt, Time};
+use paceline_transport::marshal::Records;
 use postcard::ser_flavors::Flavor;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use super::Delivery;
-use super::outgoing::LENGTH_BYTES;
 use super::rounds::{COLOURS, Saying};
 
 const EVENTS: u8 = 1;
-const MAIL: u8 = 2;
+const MESSAGE: u8 = 2;
 const PROMISE: u8 = 3;
 const REQUEST: u8 = 4;
 const UP: u8 = 5;
 const DOWN: u8 = 6;
 const ASK: u8 = 7;
 const FAILED: u8 = 8;
-const ALIVE: u8 = 9;
+const ANTI: u8 = 9;
+/// The most bytes of a message.
+const LONGEST_MESSAGE: usize = u32::MAX as usize;
 /// The kind is in these bits, above them the round modulo [`COLOURS`].
 const KIND_BITS: u32 = 4;
 
 /// What another process has sent.
 pub(super) enum Message<M: Model> {
-    /// Something for a federate here, and the round in which it was sent.
-    Delivery(Delivery<M>, u8),
+    /// Something for a federate here, the round in which it was sent, and in how many messages.
+    Delivery(Delivery<M>, u8, u64),
     /// Something about a round.
     Round(Saying),
     /// It cannot continue.
@@ -48,6 +50,23 @@ impl<M: Model> std::fmt::Debug for Message<M> {
     }
 }
 
+impl<M: Model> Message<M> {
+    /// Adds a message that was sent after this, where both can be delivered together; gives it back otherwise.
+    pub(super) fn append(&mut self, next: Self) -> Option<Self> {
+        match (self, next) {
+            (
+                Self::Delivery(Delivery::Mail { to, mail }, round, count),
+                Self::Delivery(Delivery::Mail { to: next_to, mail: mut next }, next_round, more),
+            ) if *to == next_to && *round == next_round => {
+                mail.append(&mut next);
+                *count += more;
+                None
+            }
+            (_, next) => Some(next),
+        }
+    }
+}
+
 type Events<M> = Vec<Event<<M as Model>::Event>>;
 /// What is left of some bytes, and what was read from them.
 type Read<'b, T> = Result<(T, &'b [u8]), postcard::Error>;
@@ -56,16 +75,14 @@ type Written = Result<(), postcard::Error>;
 type Write<T> = fn(&mut Vec<u8>, &T) -> Written;
 /// Reads a value from the front of some bytes.
 type Take<T> = for<'b> fn(&'b [u8]) -> Read<'b, T>;
-/// Anti-messages, each with the number of messages before it.
-type Antis<E> = Vec<(u32, Receipt<E>)>;
 type Outputs<M> = paceline_kernel::Outputs<<M as Model>::Output>;
 
 /// How a model's events and parts are written and read.
 pub(crate) struct Codec<M: Model> {
     write_events: Write<[Event<M::Event>]>,
     read_events: Take<Events<M>>,
-    write_antis: Write<Antis<M::Event>>,
-    read_antis: Take<Antis<M::Event>>,
+    write_event: Write<Event<M::Event>>,
+    read_event: Take<Event<M::Event>>,
     pub(super) write_part: Write<Part<M>>,
     pub(super) read_part: Take<Part<M>>,
     pub(super) write_outputs: Write<Outputs<M>>,
@@ -82,8 +99,8 @@ where
         Self {
             write_events: put,
             read_events: |bytes| postcard::take_from_bytes(bytes),
-            write_antis: put,
-            read_antis: |bytes| postcard::take_from_bytes(bytes),
+            write_event: put,
+            read_event: |bytes| postcard::take_from_bytes(bytes),
             write_part: put,
             read_part: |bytes| postcard::take_from_bytes(bytes),
             write_outputs: put,
@@ -119,15 +136,6 @@ fn put<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Written {
     postcard::serialize_with_flavor(value, Tail(out))
 }
 
-/// In front of the content of a delivery.
-#[derive(Serialize, Deserialize)]
-struct Heading {
-    to: u32,
-    /// Of a promise: the channel.
-    slot: u32,
-    clock: Time,
-}
-
 impl<M: Model> Codec<M> {
     pub(super) fn events(
         &self,
@@ -136,14 +144,20 @@ impl<M: Model> Codec<M> {
         to: u32,
         events: &[Event<M::Event>],
     ) -> Written {
-        head(out, EVENTS, round, to, 0, Time::ZERO)?;
+        head(out, EVENTS, round, to)?;
         (self.write_events)(out, events)
     }
 
-    pub(super) fn mail(&self, out: &mut Vec<u8>, round: u8, to: u32, mail: &Mail<M::Event>) -> Written {
-        head(out, MAIL, round, to, 0, Time::ZERO)?;
-        (self.write_events)(out, &mail.events)?;
-        (self.write_antis)(out, &mail.antis)
+    /// A message under Time Warp.
+    pub(super) fn message(&self, out: &mut Vec<u8>, round: u8, to: u32, event: &Event<M::Event>) -> Written {
+        head(out, MESSAGE, round, to)?;
+        (self.write_event)(out, event)
+    }
+
+    /// The anti-message of [`Codec::message`].
+    pub(super) fn anti(&self, out: &mut Vec<u8>, round: u8, to: u32, receipt: &Receipt<M::Event>) -> Written {
+        head(out, ANTI, round, to)?;
+        (self.write_event)(out, receipt)
     }
 
     pub(super) fn promise(
@@ -153,7 +167,8 @@ impl<M: Model> Codec<M> {
         (to, slot, clock): (u32, u32, Time),
         events: &[Event<M::Event>],
     ) -> Written {
-        head(out, PROMISE, round, to, slot, clock)?;
+        head(out, PROMISE, round, to)?;
+        put(out, &(slot, clock))?;
         (self.write_events)(out, events)
     }
 
@@ -178,34 +193,44 @@ impl<M: Model> Codec<M> {
             FAILED => return Ok(Message::Failed(String::from_utf8_lossy(content).into_owned())),
             _ => {}
         }
-        let (Heading { to, slot, clock }, content) = postcard::take_from_bytes(content).map_err(damaged)?;
+        let (to, content): (u32, _) = postcard::take_from_bytes(content).map_err(damaged)?;
         if owners.get(to as usize) != Some(&rank) {
             return Err(format!("a message for federate {to}, which is not run here"));
         }
-        if kind == REQUEST {
-            if slot as usize >= owners.len() {
-                return Err(format!("a request of federate {slot}, which is not there"));
-            }
-            return Ok(Message::Delivery(Delivery::Request { to, from: slot }, round));
-        }
-        let (events, rest) = (self.read_events)(content).map_err(damaged)?;
-        let strays = |event: &Event<M::Event>| !belongs(event.to(), to, partition);
-        if events.iter().any(strays) {
-            return Err(format!("an event for another federate than {to}"));
-        }
+        let is_for = |event: &Event<M::Event>| match belongs(event.to(), to, partition) {
+            true => Ok(()),
+            false => Err(format!("an event for another federate than {to}")),
+        };
+        let events = |content| {
+            let (events, _) = (self.read_events)(content).map_err(damaged)?;
+            events.iter().try_for_each(is_for)?;
+            Ok::<_, String>(events)
+        };
+        let event = |content| {
+            let (event, _) = (self.read_event)(content).map_err(damaged)?;
+            is_for(&event)?;
+            Ok::<_, String>(event)
+        };
         let delivery = match kind {
-            EVENTS => Delivery::Events { to, events },
-            PROMISE => Delivery::Promise { to, slot, clock, events },
-            MAIL => {
-                let (antis, _) = (self.read_antis)(rest).map_err(damaged)?;
-                if antis.iter().any(|(before, receipt)| *before as usize > events.len() || strays(receipt)) {
-                    return Err(format!("an anti-message that is not for federate {to}"));
+            EVENTS => Delivery::Events { to, events: events(content)? },
+            MESSAGE => Delivery::Mail { to, mail: Mail { events: vec![event(content)?], antis: Vec::new() } },
+            ANTI => {
+                Delivery::Mail { to, mail: Mail { events: Vec::new(), antis: vec![(0, event(content)?)] } }
+            }
+            PROMISE => {
+                let ((slot, clock), content) = postcard::take_from_bytes(content).map_err(damaged)?;
+                Delivery::Promise { to, slot, clock, events: events(content)? }
+            }
+            REQUEST => {
+                let from: u32 = postcard::from_bytes(content).map_err(damaged)?;
+                if from as usize >= owners.len() {
+                    return Err(format!("a request of federate {from}, which is not there"));
                 }
-                Delivery::Mail { to, mail: Mail { events, antis } }
+                Delivery::Request { to, from }
             }
             other => return Err(format!("a message of kind {other}")),
         };
-        Ok(Message::Delivery(delivery, round))
+        Ok(Message::Delivery(delivery, round, 1))
     }
 }
 
@@ -213,13 +238,14 @@ fn belongs(lp: LpId, federate: u32, partition: &Partition) -> bool {
     lp.0 < partition.lps() && partition.place(lp).0 == federate
 }
 
-fn head(out: &mut Vec<u8>, kind: u8, round: u8, to: u32, slot: u32, clock: Time) -> Written {
+fn head(out: &mut Vec<u8>, kind: u8, round: u8, to: u32) -> Written {
     out.push(kind | round << KIND_BITS);
-    put(out, &Heading { to, slot, clock })
+    put(out, &to)
 }
 
 pub(super) fn request(out: &mut Vec<u8>, round: u8, to: u32, from: u32) -> Written {
-    head(out, REQUEST, round, to, from, Time::ZERO)
+    head(out, REQUEST, round, to)?;
+    put(out, &from)
 }
 
 pub(super) fn saying(out: &mut Vec<u8>, saying: &Saying) -> Written {
@@ -251,38 +277,29 @@ pub(super) fn failed(out: &mut Vec<u8>, what: &str) -> Written {
     Ok(())
 }
 
-/// A sign of life.
-pub(super) fn alive(out: &mut Vec<u8>) -> Written {
-    out.push(ALIVE);
-    Ok(())
-}
-
-pub(super) fn is_alive(message: &[u8]) -> bool {
-    message == [ALIVE]
-}
-
-/// Calls `each` with every message that ends in `frame`; `partial` keeps the beginning of one that does not.
+/// Calls `each` with every message that ends in `frame`; `partial` keeps the beginning of one that does not. Says whether the sender
+/// waits for this process.
 pub(super) fn read_frame(
     partial: &mut Vec<u8>,
     frame: &[u8],
     mut each: impl FnMut(&[u8]) -> Result<(), String>,
-) -> Result<(), String> {
-    let joined = !partial.is_empty();
-    if joined {
-        partial.extend_from_slice(frame);
+) -> Result<bool, String> {
+    let mut records = Records::read(frame).map_err(|error| error.to_string())?;
+    let (waits, continues) = (records.is_waiting(), records.continues());
+    while let Some(record) = records.next() {
+        let ends = !(continues && records.is_empty());
+        if ends && partial.is_empty() {
+            each(record)?;
+            continue;
+        }
+        if record.len() > LONGEST_MESSAGE - partial.len() {
+            return Err(format!("a message of more than {LONGEST_MESSAGE} bytes"));
+        }
+        partial.extend_from_slice(record);
+        if ends {
+            each(partial)?;
+            partial.clear();
+        }
     }
-    let bytes: &[u8] = if joined { partial } else { frame };
-    let mut at = 0;
-    while let Some((length, rest)) = bytes[at..].split_first_chunk::<LENGTH_BYTES>() {
-        let length = u32::from_le_bytes(*length) as usize;
-        let Some(message) = rest.get(..length) else { break };
-        each(message)?;
-        at += LENGTH_BYTES + length;
-    }
-    if joined {
-        partial.drain(..at);
-    } else {
-        partial.extend_from_slice(&frame[at..]);
-    }
-    Ok(())
+    Ok(waits)
 }

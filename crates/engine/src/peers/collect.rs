@@ -7,7 +7,7 @@ use paceline_kernel::{Model, Outputs, Part, Partition, Time, World};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Contribution, Delivery, Misfit, Peers, PeersError, PeersErrorKind};
+use super::{Contribution, Delivery, Misfit, Peers};
 use crate::RunError;
 use crate::monitor::Halt;
 
@@ -47,10 +47,6 @@ impl<M: Model> Peers<M> {
             postcard::from_bytes(own).map_err(|error| self.damaged(rank, error))
         };
         (0..).zip(&all).map(read).collect()
-    }
-
-    fn unwritable(&self, error: postcard::Error) -> RunError {
-        PeersError::new(self.rank(), PeersErrorKind::Unwritable(error.to_string())).into()
     }
 
     /// Brings the parts of all processes together in that of rank 0.

@@ -1,130 +1,147 @@
 //! What waits to be sent to another process.
 //!
-//! Messages are gathered into frames as large as the path carries at best. A message may continue in the next frame: to the receiver
-//! frames are pieces of one sequence of bytes.
+//! Messages are records that are gathered in frames ([`Gather`]): a frame is sent when it is as large as it is to be, when its first
+//! message has waited long enough, when this process has nothing else to do, or with what it says of a round. An anti-message whose
+//! message still waits here cancels it: neither is sent.
 //!
-//! Invariant: what is sent off leaves in the order in which it was added; whoever waits for room takes in what arrives meanwhile, so that
-//! two processes that send to each other never wait for each other, and nobody waits once the run has gone wrong.
+//! Invariants: what is sent off leaves in the order in which it was added; the messages that are counted in a round are those that were or
+//! will be sent in it, so a message is only cancelled in the round in which it was added.
 
-use std::time::Duration;
-
-use paceline_transport::{Handed, PeerError, Transport};
+use paceline_kernel::Time;
+use paceline_transport::marshal::{AddError, Gather, Marshalling, Reason, SizeLimit, Ticket};
+use paceline_transport::{Handed, PeerError};
 
 use super::rounds::COLOURS;
-use crate::sync::thread;
 
-/// Bytes of the length in front of each message.
-pub(super) const LENGTH_BYTES: usize = 4;
-/// Frames are gathered up to this many units of the path.
-const UNITS: usize = 8;
-/// Tries without a pause, and the longest pause after them.
-const TRIES: u32 = 64;
-const LONGEST_PAUSE: Duration = Duration::from_micros(200);
+type Written = Result<(), postcard::Error>;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Outgoing {
-    bytes: Vec<u8>,
+    gather: Gather,
+    /// Whether each message has a frame of its own.
+    singly: bool,
+    /// The message that is being added.
+    record: Vec<u8>,
     /// The round in which messages are sent now, modulo [`COLOURS`], and how many have been.
     round: u8,
     sent: u64,
+    /// The messages of this round that wait and can be cancelled, each with its time.
+    cancellable: Vec<(Time, Ticket)>,
 }
 
 impl Outgoing {
-    /// Adds a message of the round in which it is sent: `encode` gets that. The same as [`Outgoing::record`] otherwise.
-    pub(super) fn message(
+    /// For a path with this unit and frame limit.
+    pub(super) fn new(marshalling: Marshalling, unit: usize, limit: usize) -> Self {
+        Self {
+            gather: Gather::new(marshalling, unit, limit),
+            singly: marshalling.size == SizeLimit::Off,
+            record: Vec::new(),
+            round: 0,
+            sent: 0,
+            cancellable: Vec::new(),
+        }
+    }
+
+    /// Whether each message has a frame of its own.
+    pub(super) fn singly(&self) -> bool {
+        self.singly
+    }
+
+    /// Writes a message of the round in which it is sent: `encode` gets that. [`Outgoing::add`] adds it.
+    pub(super) fn write(&mut self, encode: impl FnOnce(&mut Vec<u8>, u8) -> Written) -> Written {
+        self.record.clear();
+        encode(&mut self.record, self.round)
+    }
+
+    /// Adds the message that was written, which counts in the round unless it is `of_no_round`; frames that are full go by `send`.
+    pub(super) fn add(
         &mut self,
-        encode: impl FnOnce(&mut Vec<u8>, u8) -> Result<(), postcard::Error>,
-    ) -> Result<(), postcard::Error> {
-        let round = self.round;
-        self.record(|out| encode(out, round))?;
-        self.sent += 1;
-        Ok(())
+        now_ns: u64,
+        of_no_round: bool,
+        mut send: impl FnMut(&[u8]) -> Result<Handed, PeerError>,
+    ) -> Result<Option<Ticket>, PeerError> {
+        self.sent += u64::from(!of_no_round);
+        let mut added = self.gather.add(&self.record, now_ns);
+        if added.is_err() {
+            self.send_off(Reason::Size, &mut send)?;
+            added = self.gather.add(&self.record, now_ns);
+        }
+        let ticket = match added {
+            Ok(ticket) => ticket,
+            Err(AddError::TooLong { .. }) => {
+                self.gather.hand_over_long(&self.record, |frame| send(frame).map(drop))?;
+                return Ok(None);
+            }
+            Err(AddError::Full) => panic!("an empty frame has room for a record that is not too long"),
+        };
+        if self.gather.due(now_ns) == Some(Reason::Size) {
+            self.send_off(Reason::Size, send)?;
+            return Ok(None);
+        }
+        Ok(Some(ticket))
+    }
+
+    /// The message that was added last, for an event of `time`, can be cancelled while it waits.
+    pub(super) fn can_be_cancelled(&mut self, time: Time, ticket: Option<Ticket>) {
+        self.cancellable.extend(ticket.map(|ticket| (time, ticket)));
+    }
+
+    /// Cancels the message that was written, of an event of `time`, if it waits. Says whether it did.
+    pub(super) fn cancel(&mut self, time: Time) -> bool {
+        let is_it =
+            |(at, ticket): &(Time, Ticket)| *at == time && self.gather.get(*ticket) == Some(&self.record[..]);
+        let Some(place) = self.cancellable.iter().rposition(is_it) else { return false };
+        let (_, ticket) = self.cancellable.remove(place);
+        self.sent -= 1;
+        self.gather.withdraw(ticket)
     }
 
     /// From now on messages are of the next round. Gives how many were sent in the last one.
     pub(super) fn next_round(&mut self) -> u64 {
         self.round = (self.round + 1) % COLOURS as u8;
+        self.cancellable.clear();
         std::mem::take(&mut self.sent)
-    }
-
-    /// Adds something that is of no round, unless it cannot be encoded, or is longer than its length can say.
-    pub(super) fn record(
-        &mut self,
-        encode: impl FnOnce(&mut Vec<u8>) -> Result<(), postcard::Error>,
-    ) -> Result<(), postcard::Error> {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(&[0; LENGTH_BYTES]);
-        if let Err(error) = encode(&mut self.bytes) {
-            self.bytes.truncate(start);
-            return Err(error);
-        }
-        let Ok(length) = u32::try_from(self.bytes.len() - start - LENGTH_BYTES) else {
-            self.bytes.truncate(start);
-            return Err(postcard::Error::SerializeBufferFull);
-        };
-        self.bytes[start..start + LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
-        Ok(())
-    }
-
-    pub(super) fn is_full(&self, unit: usize) -> bool {
-        self.bytes.len() >= UNITS * unit
     }
 
     /// Sends a sign of life, unless something waits or there is no room: then others see anyway that this process is there.
     pub(super) fn give_sign(
         &mut self,
-        rank: u32,
-        transport: &dyn Transport,
-        sign: impl FnOnce(&mut Vec<u8>) -> Result<(), postcard::Error>,
+        send: impl FnOnce(&[u8]) -> Result<Handed, PeerError>,
     ) -> Result<(), PeerError> {
-        if self.bytes.is_empty() && self.record(sign).is_ok() {
-            let sent = transport.send(rank, &self.bytes);
-            self.bytes.clear();
-            sent.map(drop)?;
+        if self.gather.is_empty() {
+            self.gather.hand_over(Reason::Asked, send).map(drop)?;
         }
         Ok(())
     }
 
-    /// Whether nothing waits.
-    pub(super) fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+    /// Why a frame is to be sent before `then_ns`, if it is. `waits` says whether the receiver has said that it waits.
+    pub(super) fn due(&mut self, then_ns: u64, waits: bool) -> Option<Reason> {
+        self.gather.peer_waits(waits);
+        self.gather.due(then_ns)
     }
 
-    /// Sends off all that waits; the receiver is woken for it only if it `wakes`. Where there is no room for it, `goes_on` is asked again and again whether it is still worth it; what is not
-    /// is lost.
+    /// The same as [`Outgoing::send_off`], and the frame says that this process waits.
+    pub(super) fn send_waiting(
+        &mut self,
+        send: impl FnMut(&[u8]) -> Result<Handed, PeerError>,
+    ) -> Result<(), PeerError> {
+        self.gather.say_waiting(true);
+        let sent = self.send_off(Reason::Asked, send);
+        self.gather.say_waiting(false);
+        sent
+    }
+
+    /// Sends off all that waits, if anything does; `send` waits until there is room.
     pub(super) fn send_off(
         &mut self,
-        rank: u32,
-        transport: &dyn Transport,
-        wakes: bool,
-        mut goes_on: impl FnMut() -> bool,
+        reason: Reason,
+        send: impl FnMut(&[u8]) -> Result<Handed, PeerError>,
     ) -> Result<(), PeerError> {
-        let limit = transport.frame_limit(rank);
-        let send = |frame| {
-            if wakes { transport.send(rank, frame) } else { transport.send_quietly(rank, frame) }
-        };
-        for frame in self.bytes.chunks(limit) {
-            let mut tries = 0;
-            while send(frame)? == Handed::Full {
-                if !goes_on() {
-                    self.bytes.clear();
-                    return Ok(());
-                }
-                tries += 1;
-                pause(tries);
-            }
+        if !self.gather.is_empty() {
+            self.cancellable.clear();
+            self.gather.hand_over(reason, send).map(drop)?;
         }
-        self.bytes.clear();
         Ok(())
-    }
-}
-
-/// Lets others run before the next try: longer and longer, but never for long.
-fn pause(tries: u32) {
-    if tries <= TRIES {
-        thread::yield_now();
-    } else {
-        thread::sleep(LONGEST_PAUSE.min(Duration::from_micros(u64::from(tries - TRIES))));
     }
 }

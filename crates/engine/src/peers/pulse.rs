@@ -1,7 +1,7 @@
 //! Signs of life: a thread of each process lets the others know that it is there, and notices who is silent.
 //!
 //! A process that computes for long sends nothing else; one that the system has stopped, or that cannot be reached, sends nothing at all. So
-//! every process sends an empty message every quarter of the limit, and one from which no frame has come for the whole limit is lost.
+//! every process sends an empty frame every quarter of the limit, and one from which no frame has come for the whole limit is lost.
 //!
 //! Invariant: the thread ends when its handle is dropped, and waits for nobody but the clock until then.
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use paceline_kernel::Model;
 use paceline_transport::PeerErrorKind;
 
-use super::{Peers, PeersError, PeersErrorKind, codec};
+use super::{Peers, PeersError, PeersErrorKind};
 use crate::RunError;
 
 /// Signs of life in the time after which a silent process is lost.
@@ -84,7 +84,7 @@ impl<M: Model> Peers<M> {
     fn give_sign(&self) {
         for rank in self.others_of(self.rank()) {
             let Ok(mut outgoing) = self.outgoing[rank as usize].try_lock() else { continue };
-            if let Err(error) = outgoing.give_sign(rank, &*self.transport, codec::alive) {
+            if let Err(error) = outgoing.give_sign(|frame| self.transport.send(rank, frame)) {
                 self.note(error.into());
             }
         }

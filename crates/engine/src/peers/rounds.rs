@@ -111,9 +111,9 @@ impl Rounds {
         self.open % COLOURS as u64 == u64::from(colour)
     }
 
-    /// A message of a round has been received.
-    pub(super) fn received(&mut self, colour: u8) {
-        self.received[colour as usize % COLOURS] += 1;
+    /// So many messages of a round have been received.
+    pub(super) fn received(&mut self, colour: u8, messages: u64) {
+        self.received[colour as usize % COLOURS] += messages;
     }
 
     /// This process says `own`. It has not contributed to the round that is open.

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use paceline_kernel::{Context, LpId, Model, Time};
+use paceline_transport::marshal::{AddError, Gather, Marshalling, Reason};
 use paceline_transport::{Handed, Memory, Path, PeerError, PeerErrorKind, Transport};
 
 use super::codec::{self, read_frame};
@@ -48,26 +49,20 @@ struct Liar(Memory, Lie);
 
 impl Transport for Liar {
     fn send(&self, to: u32, frame: &[u8]) -> Result<Handed, PeerError> {
-        let (mut partial, mut changed) = (Vec::new(), Vec::new());
-        let put = |changed: &mut Vec<u8>, message: &[u8]| {
-            changed.extend_from_slice(&(message.len() as u32).to_le_bytes());
-            changed.extend_from_slice(message);
-        };
-        let read = read_frame(&mut partial, frame, |message| {
-            match codec::contribution(message) {
-                Some(own) => {
-                    for lie in (self.1)(own) {
-                        let mut written = Vec::new();
-                        codec::saying(&mut written, &Saying::Up(lie)).map_err(|error| error.to_string())?;
-                        put(&mut changed, &written);
-                    }
-                }
-                None => put(&mut changed, message),
+        let mut changed = Gather::new(Marshalling::default(), 4096, self.0.frame_limit(to));
+        let mut put =
+            |message: &[u8]| changed.add(message, 0).map(drop).map_err(|error: AddError| error.to_string());
+        let read = read_frame(&mut Vec::new(), frame, |message| {
+            let Some(own) = codec::contribution(message) else { return put(message) };
+            for lie in (self.1)(own) {
+                let mut written = Vec::new();
+                codec::saying(&mut written, &Saying::Up(lie)).map_err(|error| error.to_string())?;
+                put(&written)?;
             }
             Ok(())
         });
-        assert!(read.is_ok() && partial.is_empty(), "so little is said that no message continues");
-        self.0.send(to, &changed)
+        read.expect("so little is said that it fits one frame");
+        changed.hand_over(Reason::Asked, |frame| self.0.send(to, frame))
     }
 
     fn rank(&self) -> u32 {

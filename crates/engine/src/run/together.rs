@@ -79,7 +79,7 @@ type Met<M> = (Peers<M>, Vec<u32>);
 /// Joins the other processes, if there are any to join, and checks that all have the same settings.
 pub(super) fn meet<M: Model>(simulation: &Simulation<M>, threads: u32) -> Result<Option<Met<M>>, RunError> {
     let Some(Joining { transport, codec, .. }) = &simulation.joining else { return Ok(None) };
-    let peers = Peers::new(Arc::clone(transport), codec());
+    let peers = Peers::new(Arc::clone(transport), codec(), simulation.marshalling);
     let own = terms(simulation, threads);
     let all = peers.exchange(&own)?;
     for (rank, other) in (0..).zip(&all) {

@@ -16,6 +16,7 @@ use paceline_engine::{
     SendError, Simulation,
 };
 use paceline_kernel::{LpId, Model, Rng, TieBreak, Time};
+use paceline_transport::marshal::{Marshalling, SizeLimit, TimeLimit};
 use paceline_transport::{Fault as MemoryFault, Memory, PeerErrorKind};
 
 type Outcome = Result<Report<<Mesh as Model>::Output>, RunError>;
@@ -48,6 +49,7 @@ struct Way {
     leg_events: Option<u64>,
     cuts: Vec<Time>,
     network: Option<u64>,
+    marshalling: Marshalling,
 }
 
 impl Way {
@@ -66,6 +68,7 @@ impl Way {
             leg_events: rng.chance(0.3).then(|| 1 + rng.below(30)),
             cuts,
             network: rng.chance(0.7).then(|| rng.u64()),
+            marshalling: marshalling(rng),
         }
     }
 
@@ -82,7 +85,8 @@ impl Way {
             .federates(self.federates)
             .groups(self.federates)
             .threads(self.threads[rank as usize])
-            .queue(self.queue);
+            .queue(self.queue)
+            .marshalling(self.marshalling);
         match self.leg_events {
             Some(events) => run.leg_events(events),
             None => run,
@@ -90,12 +94,28 @@ impl Way {
     }
 
     fn what(&self, seed: u64) -> String {
-        let Self { protocol, processes, federates, threads, queue, leg_events, cuts, network } = self;
+        let Self { protocol, processes, federates, threads, queue, leg_events, cuts, network, marshalling } =
+            self;
         format!(
             "case {seed}: {protocol:?}, {processes} processes, {federates} federates, {threads:?} threads, {queue:?}, \
-             legs {leg_events:?}, cuts {cuts:?}, network {network:?}"
+             legs {leg_events:?}, cuts {cuts:?}, network {network:?}, {marshalling:?}"
         )
     }
+}
+
+/// Frames that are sent soon, late, or only where somebody asks or waits.
+fn marshalling(rng: &mut Rng) -> Marshalling {
+    let size = match rng.below(4) {
+        0 => SizeLimit::Off,
+        1 => SizeLimit::Bytes(1 << rng.below(12)),
+        _ => SizeLimit::Adaptive,
+    };
+    let time = match rng.below(4) {
+        0 => TimeLimit::Fixed { ns: 0 },
+        1 => TimeLimit::Fixed { ns: u64::MAX },
+        _ => TimeLimit::default(),
+    };
+    Marshalling { size, time }
 }
 
 #[test]

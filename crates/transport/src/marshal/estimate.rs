@@ -1,5 +1,8 @@
 //! Estimates from the records so far: the time between two records and the bytes of a record, as moving averages (each new value
 //! counts one eighth); and the size and waiting time of a frame that follow from them.
+//!
+//! Records often come in bursts, all at one time. A burst is one value of the average: the time since the burst before, divided among
+//! the records of that one.
 
 /// The approximate cost of sending a frame: some hundred nanoseconds through shared memory, some microseconds through a socket.
 const FRAME_COST_NS: u64 = 1_000;
@@ -18,17 +21,23 @@ pub(super) struct Estimate {
     gap: u64,
     bytes: u64,
     last_ns: u64,
+    /// Records at `last_ns`.
+    burst: u64,
 }
 
 impl Estimate {
     /// Takes in a record of `bytes` bytes at `now_ns`. A pause counts as at most twice `most_ns`, so that it is soon forgotten.
     #[inline]
     pub(super) fn record(&mut self, bytes: usize, now_ns: u64, most_ns: u64) {
-        let gap = now_ns.saturating_sub(self.last_ns).min(most_ns.saturating_mul(2)).min(1 << 40);
-        self.last_ns = now_ns;
-        self.gap = average(self.gap, gap);
+        if now_ns > self.last_ns {
+            let since = (now_ns - self.last_ns).min(most_ns.saturating_mul(2)).min(1 << 40);
+            self.gap = average(self.gap, since * ONE / self.burst.max(1));
+            (self.last_ns, self.burst) = (now_ns, 0);
+        }
+        self.burst += 1;
         // The first record sets the average.
-        self.bytes = if self.bytes == 0 { bytes as u64 * ONE } else { average(self.bytes, bytes as u64) };
+        let bytes = bytes as u64 * ONE;
+        self.bytes = if self.bytes == 0 { bytes } else { average(self.bytes, bytes) };
     }
 
     /// The mean bytes of a record.
@@ -71,8 +80,8 @@ impl Estimate {
     }
 }
 
-/// The average after `new`, which counts one eighth; in 256ths.
+/// The average after `new`, which counts one eighth.
 #[inline]
 fn average(old: u64, new: u64) -> u64 {
-    old - old / 8 + new * (ONE / 8)
+    old - old / 8 + new / 8
 }

@@ -1,7 +1,8 @@
 //! The records of a frame: their layout, and how they are read.
 //!
 //! One byte of flags, then for each record its length and its bytes. The length is encoded with seven bits per byte, low bits
-//! first; the highest bit of a byte says that more follow (LEB128). `docs/wire-format.md` describes it too.
+//! first; the highest bit of a byte says that more follow (LEB128). A flag says that the last record continues with the first of the
+//! next frame. `docs/wire-format.md` describes it too.
 
 use thiserror::Error;
 
@@ -10,6 +11,9 @@ pub(super) const OPENING_BYTES: usize = 1;
 
 /// The flag that says that the frame's sender waits for its receiver.
 pub(super) const WAITING: u8 = 1;
+
+/// The flag that says that the last record of the frame continues with the first one of the next frame.
+pub(super) const CONTINUES: u8 = 2;
 
 /// The most bytes of a length.
 pub(super) const PREFIX_BYTES_MAX: usize = 5;
@@ -64,7 +68,7 @@ impl<'a> Records<'a> {
     /// Reads a frame. All its records are checked here, so that no part of an invalid frame is used.
     pub fn read(frame: &'a [u8]) -> Result<Self, RecordError> {
         let flags = *frame.first().ok_or(RecordError::Empty)?;
-        if flags & !WAITING != 0 {
+        if flags & !(WAITING | CONTINUES) != 0 {
             return Err(RecordError::Flags(flags));
         }
         let mut next = OPENING_BYTES;
@@ -77,6 +81,16 @@ impl<'a> Records<'a> {
     /// Whether the sender of the frame waits for its receiver.
     pub fn is_waiting(&self) -> bool {
         self.frame[0] & WAITING != 0
+    }
+
+    /// Whether the last record of the frame continues with the first one of the next frame: see [`super::Gather::hand_over_long`].
+    pub fn continues(&self) -> bool {
+        self.frame[0] & CONTINUES != 0
+    }
+
+    /// Whether there is no further record in the frame.
+    pub fn is_empty(&self) -> bool {
+        self.next >= self.frame.len()
     }
 }
 
@@ -94,14 +108,21 @@ impl<'a> Iterator for Records<'a> {
 /// The record that begins at byte `at`, and the start of the next one.
 #[inline]
 fn record(frame: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let (length, start) = length(frame, at)?;
+    let end = start.checked_add(length)?;
+    Some((frame.get(start..end)?, end))
+}
+
+/// The length that is encoded at byte `at`, and where its record begins.
+#[inline]
+pub(super) fn length(frame: &[u8], at: usize) -> Option<(usize, usize)> {
     let (mut length, mut start) = (0_usize, at);
     for shift in (0..7 * PREFIX_BYTES_MAX).step_by(7) {
         let byte = *frame.get(start)?;
         start += 1;
         length |= usize::from(byte & 0x7f) << shift;
         if byte & 0x80 == 0 {
-            let end = start.checked_add(length)?;
-            return Some((frame.get(start..end)?, end));
+            return Some((length, start));
         }
     }
     None

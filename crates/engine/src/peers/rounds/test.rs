@@ -85,7 +85,7 @@ impl World {
             Some(Sent::Message(round)) => {
                 let colour = (round % COLOURS as u64) as u8;
                 assert_eq!(rounds.is_open(colour), round == rounds.open, "a colour stands for one round");
-                rounds.received(colour);
+                rounds.received(colour, 1);
                 self.all_received[to][round as usize] += 1;
             }
             Some(Sent::Saying(saying)) => {
