@@ -1,7 +1,8 @@
 //! Runs of several real processes: this test program starts itself again for each rank, with the task in the environment.
 //!
 //! Some processes are killed or stopped by a signal; the others report which one was lost and why. If permitted, two processes run
-//! in two network namespaces joined by a pair of virtual Ethernet devices, as on two hosts.
+//! in two network namespaces joined by a pair of virtual Ethernet devices, as on two hosts; and where the kernel can, with a path
+//! between them that delays packets and loses some.
 
 #![cfg(target_os = "linux")]
 
@@ -27,15 +28,19 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a process may be silent.
 const SILENCE: Duration = Duration::from_millis(600);
 
+/// The same on a path that loses packets: TCP sends one again after 200 ms, and after twice that each further time.
+const LOSSY_SILENCE: Duration = Duration::from_secs(20);
+
 fn settings(secret: &Path, prefer: &str) -> Settings {
     let settings = Settings::new(Secret::from_file(secret).expect("the test has made it"));
+    let silence = if prefer == "lossy" { LOSSY_SILENCE } else { SILENCE };
     let settings = match prefer {
-        "tls" => settings.prefer(Prefer::Tcp),
+        "tls" | "lossy" => settings.prefer(Prefer::Tcp),
         "tcp" => settings.prefer(Prefer::Tcp).security(Security::Plain),
         "shm" => settings.prefer(Prefer::SharedMemory),
         other => panic!("no kind of link is called {other}"),
     };
-    settings.time_limit(PATIENCE).silence_limit(SILENCE)
+    settings.time_limit(PATIENCE).silence_limit(silence)
 }
 
 /// Starts this program again as a process that joins.
@@ -194,8 +199,9 @@ impl Namespaces {
     /// The addresses of both ends.
     const ADDRESSES: [&str; 2] = ["10.213.47.1", "10.213.47.2"];
 
-    fn new() -> Result<Self, String> {
-        let names = ["a", "b"].map(|end| format!("paceline-{}-{end}", std::process::id()));
+    /// `name` is that of the test: tests of one process run at the same time.
+    fn new(name: &str) -> Result<Self, String> {
+        let names = ["a", "b"].map(|end| format!("paceline-{}-{name}-{end}", std::process::id()));
         let [first, second] = &names;
         let made = Self(names.clone());
         ip(&["netns", "add", first])?;
@@ -207,6 +213,12 @@ impl Namespaces {
             ip(&["-n", name, "link", "set", "lo", "up"])?;
         }
         Ok(made)
+    }
+
+    /// From now on packets take 3 to 5 ms to the other end, so that some overtake others, and one in twenty is lost.
+    fn make_lossy(&self) -> Result<(), String> {
+        let netem = ["qdisc", "add", "dev", "veth0", "root", "netem", "delay", "4ms", "1ms", "loss", "5%"];
+        self.0.iter().try_for_each(|name| call("tc", &[&["-n", name], &netem[..]].concat()))
     }
 
     /// Runs this program in one of the namespaces.
@@ -226,7 +238,12 @@ impl Drop for Namespaces {
 }
 
 fn ip(arguments: &[&str]) -> Result<(), String> {
-    let output = Command::new("ip").args(arguments).output().map_err(|error| format!("ip: {error}"))?;
+    call("ip", arguments)
+}
+
+fn call(program: &str, arguments: &[&str]) -> Result<(), String> {
+    let output =
+        Command::new(program).args(arguments).output().map_err(|error| format!("{program}: {error}"))?;
     if output.status.success() {
         Ok(())
     } else {
@@ -240,11 +257,11 @@ const COORDINATE: &str = "PACELINE_TEST_COORDINATE";
 /// What the coordinator in a namespace does; it returns at once in the test itself.
 #[test]
 fn a_coordinator_in_a_namespace() {
-    let Ok(secret) = env::var(COORDINATE) else {
+    let (Ok(secret), Ok(prefer)) = (env::var(COORDINATE), env::var(PREFER)) else {
         return;
     };
     // Both processes are on one host and would share memory, but only TCP is to cross namespaces.
-    let settings = settings(secret.as_ref(), "tls");
+    let settings = settings(secret.as_ref(), &prefer);
     let address = (Namespaces::ADDRESSES[0], 47_213);
     let plain = settings.clone().security(Security::Plain);
     assert!(Coordinator::listen(address, 2, &plain).is_err(), "other hosts need TLS");
@@ -254,23 +271,41 @@ fn a_coordinator_in_a_namespace() {
     echo(&mesh, 500);
 }
 
-#[test]
-fn two_hosts_are_joined_by_tls() {
-    let namespaces = match Namespaces::new() {
-        Ok(namespaces) => namespaces,
-        Err(reason) => return eprintln!("skipped: no network namespaces here: {reason}"),
-    };
+/// A process in each of the namespaces: one sends back what the other sends.
+fn echo_between(namespaces: &Namespaces, prefer: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let secret = folder.path().join("secret");
     Secret::generate(&secret).expect("a new file");
     let address = format!("{}:47213", Namespaces::ADDRESSES[0]);
-    let mut other = start(&mut namespaces.within(1), &address, &secret, "tls");
+    let mut other = start(&mut namespaces.within(1), &address, &secret, prefer);
     let coordinated = namespaces
         .within(0)
         .args(["--exact", "a_coordinator_in_a_namespace", "--nocapture"])
         .env(COORDINATE, &secret)
+        .env(PREFER, prefer)
         .output()
         .expect("this program can be started");
     assert!(coordinated.status.success(), "{}", String::from_utf8_lossy(&coordinated.stderr));
     assert!(other.wait().expect("it was started").success());
+}
+
+#[test]
+fn two_hosts_are_joined_by_tls() {
+    let namespaces = match Namespaces::new("tls") {
+        Ok(namespaces) => namespaces,
+        Err(reason) => return eprintln!("skipped: no network namespaces here: {reason}"),
+    };
+    echo_between(&namespaces, "tls");
+}
+
+#[test]
+fn two_hosts_are_joined_by_a_path_that_loses_packets() {
+    let namespaces = match Namespaces::new("lossy") {
+        Ok(namespaces) => namespaces,
+        Err(reason) => return eprintln!("skipped: no network namespaces here: {reason}"),
+    };
+    if let Err(reason) = namespaces.make_lossy() {
+        return eprintln!("skipped: no netem in this kernel: {reason}");
+    }
+    echo_between(&namespaces, "lossy");
 }
