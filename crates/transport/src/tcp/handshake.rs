@@ -11,6 +11,9 @@
 //! Invariants: everything has a deadline; before both proofs are checked, a frame has at most [`MESSAGE_LIMIT`] bytes; any mistake
 //! closes this connection with an error that describes it, and has no other effect.
 
+#[cfg(all(test, not(any(paceline_shuttle, paceline_loom))))]
+mod test;
+
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
