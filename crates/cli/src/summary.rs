@@ -148,7 +148,14 @@ impl Finished {
             "checkpoints": self.checkpoints,
             "checkpoint_seconds": self.checkpoints_wall.as_secs_f64(),
             "balance_looks": self.balancing.map(|found| found.looks),
+            "balance_undone": self.balancing.map(|found| found.undone),
+            "balance_seconds": self.balancing.map(|found| found.wall.as_secs_f64()),
             "lps_moved": self.balancing.map(|found| found.moved),
+            "lps_moved_between_processes": self.balancing.map(|found| found.migrated),
+            "remote_before": self.balancing.and_then(|found| found.remote_before),
+            "remote_after": self.balancing.and_then(|found| found.remote_after),
+            "between_processes_before": self.balancing.and_then(|found| found.apart_before),
+            "between_processes_after": self.balancing.and_then(|found| found.apart_after),
             "imbalance_before": self.balancing.map(|found| found.imbalance_before),
             "imbalance_after": self.balancing.map(|found| found.imbalance_after),
             "peak_memory_bytes": self.peak_memory_bytes,
@@ -201,13 +208,8 @@ impl Finished {
             let (number, wall) = (text::count(self.checkpoints), text::span(self.checkpoints_wall));
             rows.push(("checkpoints", format!("{number}, in {wall}")));
         }
-        if let Some(Balancing { looks, moved, imbalance_before, imbalance_after, .. }) = self.balancing {
-            let (before, after) = (text::decimal(imbalance_before), text::decimal(imbalance_after));
-            let loads = format!("largest federate {before}, then {after} times the mean");
-            rows.push((
-                "LPs moved",
-                format!("{} in {} looks; {loads}", text::count(moved), text::count(looks)),
-            ));
+        if let Some(found) = self.balancing {
+            rows.push(("LPs moved", moves(found, self.processes)));
         }
         let legs = if self.legs > 1 { self.legs } else { 0 };
         for (name, number) in
@@ -302,6 +304,19 @@ fn link(path: &Path) -> Value {
         "frames_received": path.frames_received,
         "bytes_received": path.bytes_received,
     })
+}
+
+/// What moving LPs came to.
+fn moves(found: Balancing, processes: u32) -> String {
+    let Balancing { looks, moved, migrated, imbalance_before, imbalance_after, .. } = found;
+    let (before, after) = (text::decimal(imbalance_before), text::decimal(imbalance_after));
+    let loads = format!("largest federate {before}, then {after} times the mean");
+    let across = if processes > 1 {
+        format!(", {} to another process,", text::count(migrated))
+    } else {
+        String::new()
+    };
+    format!("{}{across} in {} looks; {loads}", text::count(moved), text::count(looks))
 }
 
 /// The links of the first process to all others, by kind.

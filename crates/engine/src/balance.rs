@@ -5,15 +5,25 @@
 //! least [`LEAST_GAIN`]. What messages between federates and rollbacks cost differs from model to model: every move is a
 //! trial, which the next look ends. If the run has not become faster, all LPs go back to where they were.
 //!
-//! Invariants: a move leaves the number of federates as it is; the result of a run does not depend on anything in here.
+//! Where a run has several processes, each says how its federates stand ([`Standing`]), and what its LPs have done ([`Measured`]); all
+//! decide on what all have said.
+//!
+//! Invariants: a move leaves the number of federates as it is, and which process has which; all processes come to the same partition; the
+//! result of a run does not depend on anything in here.
+
+mod report;
+mod standing;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use paceline_kernel::{
-    Activity, Balance, Clock, Cost, EventQueue, Federate, Model, Partition, Rng, TieBreak, World, imbalance,
-    improve, remote, span, sums,
+    Activity, Balance, Clock, EventQueue, Federate, Model, Part, Partition, Rng, TieBreak, imbalance,
+    improve, remote, seat, sums,
 };
+pub use report::Balancing;
+pub(crate) use standing::{Crews, Measured, Standing};
+use standing::{costed, joined, lately};
 
 /// From the start of a run to the first look, and from a look that moved LPs to the next one.
 const FIRST_LOOK: Duration = Duration::from_millis(100);
@@ -25,36 +35,13 @@ const REST_BY_LOOK: u32 = 50;
 const LEAST_FASTER: f64 = 0.02;
 /// After a move that did not stay, the next look comes after so many times [`FIRST_LOOK`]; twice as many after each other one.
 const REST_AFTER_FAILURE: u32 = 32;
-/// What counts as the cost of an event where none was timed.
-const UNTIMED_NS: u64 = 1;
 /// The share of the time that a move must promise to save.
 const LEAST_GAIN: f64 = 0.05;
 /// What a message to another federate costs more than one within, in nanoseconds. An estimate; `cargo bench -p
 /// paceline-engine --bench balance` shows the gain.
 const REMOTE_NS: f64 = 80.0;
-
-/// What moving LPs came to.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Balancing {
-    /// Looks taken, cheap ones too.
-    pub looks: u64,
-    /// Looks after which LPs moved.
-    pub moves: u64,
-    /// Moves that did not make the run faster and were taken back.
-    pub undone: u64,
-    /// LPs moved, each as often as it was, apart from going back.
-    pub moved: u64,
-    /// How many times the mean the largest federate's load was before the first move.
-    pub imbalance_before: f64,
-    /// The same since the last move.
-    pub imbalance_after: f64,
-    /// Of the messages seen at the first look, the share between federates; none where messages were not looked at.
-    pub remote_before: Option<f64>,
-    /// The same after the last look, by what had been seen until then.
-    pub remote_after: Option<f64>,
-    /// Time that the run stood still for looks and moves.
-    pub wall: Duration,
-}
+/// What a message to another process costs more than one to another federate: it is written, sent and read. An estimate too.
+const APART_NS: f64 = 200.0;
 
 /// The result of a look at the federates.
 pub(crate) enum Glance {
@@ -64,6 +51,25 @@ pub(crate) enum Glance {
     Uneven,
     /// They are to be where they were before the last move.
     GoBack(Partition),
+}
+
+/// A partition that is worth moving LPs for.
+pub(crate) struct Plan {
+    pub(crate) next: Partition,
+    /// As it is now.
+    before: Partition,
+    moved: u64,
+    migrated: u64,
+    imbalance: f64,
+    shares: Shares,
+    shares_before: Shares,
+}
+
+/// Of all messages, the share between federates and that between processes.
+#[derive(Clone, Copy)]
+struct Shares {
+    remote: f64,
+    apart: f64,
 }
 
 /// A move to be judged.
@@ -113,17 +119,6 @@ impl Balancer {
         federates: u32,
     ) -> Self {
         let zeros = vec![0; federates as usize];
-        let came_to = Balancing {
-            looks: 0,
-            moves: 0,
-            undone: 0,
-            moved: 0,
-            imbalance_before: 1.0,
-            imbalance_after: 1.0,
-            remote_before: None,
-            remote_after: None,
-            wall: Duration::ZERO,
-        };
         Self {
             balance,
             ties,
@@ -141,7 +136,7 @@ impl Balancer {
             failures: 0,
             rate: 0.0,
             imbalance_before: None,
-            came_to,
+            came_to: Balancing::NONE,
         }
     }
 
@@ -177,17 +172,29 @@ impl Balancer {
         self.trial = None;
     }
 
-    /// A look at the federates, which `threads` threads run.
-    pub(crate) fn glance<M: Model, Q: EventQueue<M::Event>>(
+    /// How the federates of this process stand, which `threads` threads run.
+    pub(crate) fn stand<M: Model, Q: EventQueue<M::Event>>(
         &mut self,
         federates: &[Federate<M, Q>],
         threads: u32,
-    ) -> Glance {
+    ) -> Standing {
         let events = self.events(federates);
         let fresh = events.iter().sum::<u64>().saturating_sub(self.resumed_at);
-        self.rate = fresh as f64 / self.resumed.elapsed().as_secs_f64().max(1e-9);
-        let lately = since(&events, &self.at_look);
+        let since_look = since(&events, &self.at_look);
         self.at_look = events;
+        Standing {
+            threads,
+            fresh,
+            fresh_ns: nanos(self.resumed),
+            measured_ns: nanos(self.measured),
+            federates: lately(&since_look, federates),
+        }
+    }
+
+    /// A look at the federates of all processes, as they stand.
+    pub(crate) fn glance(&mut self, all: &[Standing], crews: &Crews) -> Glance {
+        let rate = |standing: &Standing| standing.fresh as f64 / (standing.fresh_ns.max(1) as f64 / 1e9);
+        self.rate = all.iter().map(rate).sum();
         self.came_to.looks += 1;
         if self.shuffle.is_some() || self.balance == Balance::LoadAndCommunication {
             return Glance::Uneven;
@@ -201,9 +208,10 @@ impl Balancer {
             }
             self.failures = 0;
         }
-        let loads = costed(&lately, federates);
-        let (now, sum) = (span(&loads, threads), loads.iter().sum::<u64>());
-        if share_saved(now, sum.div_ceil(u64::from(threads.max(1)))) < LEAST_GAIN {
+        let federates = joined(all.iter().flat_map(|own| own.federates.iter().copied()), |own| own.id);
+        let loads = costed(&federates);
+        let (now, sum) = (crews.span(&loads), loads.iter().sum::<u64>());
+        if share_saved(now, sum.div_ceil(crews.threads())) < LEAST_GAIN {
             self.rest();
             return Glance::Even;
         }
@@ -211,51 +219,97 @@ impl Balancer {
         if self.came_to.looks == 1 { Glance::Even } else { Glance::Uneven }
     }
 
-    /// Measures the LPs, which were taken apart for it. Gives out a better partition, if there is one that is worth it.
-    pub(crate) fn plan<M: Model>(
+    /// Measures the LPs of this process, which were taken apart for it.
+    pub(crate) fn measure_lps<M: Model>(
         &mut self,
-        world: &World<M>,
+        part: &Part<M>,
         partition: &Partition,
-        threads: u32,
-        fits: impl FnOnce(&Partition) -> bool,
-    ) -> Option<Partition> {
-        let (owner, federates) = (partition.owners(), partition.federates());
-        let done = since(&self.banked, &self.at_measure);
-        self.activity.look(world, partition, &done, self.ties);
+        owns: impl Fn(u32) -> bool,
+    ) -> Measured {
+        let done = (0..).zip(since(&self.banked, &self.at_measure)).filter(|(id, _)| owns(*id)).collect();
         self.at_measure.clone_from(&self.banked);
+        self.measured = Instant::now();
+        Measured { done, sample: self.activity.sample(part, partition, self.ties) }
+    }
+
+    /// Finds a better partition by what the LPs of all processes have done, if there is one that is worth it.
+    pub(crate) fn plan(
+        &mut self,
+        standings: &[Standing],
+        all: Vec<Measured>,
+        partition: &Partition,
+        crews: &Crews,
+    ) -> Option<Plan> {
+        let (owner, federates) = (partition.owners(), partition.federates());
+        let done = joined(all.iter().flat_map(|own| own.done.iter().copied()), |(id, _)| *id);
+        let done: Vec<u64> = done.into_iter().map(|(_, events)| events).collect();
+        let samples: Vec<_> = all.into_iter().map(|own| own.sample).collect();
+        self.activity.look(&samples, partition, &done);
         let activity = &self.activity;
         let (loads, edges) = (activity.loads(), activity.edges());
         let better = match &mut self.shuffle {
             Some(rng) => shuffled(rng, owner.len(), federates),
-            None => improve(self.balance, &owner, federates, loads, edges),
+            None => {
+                let better = improve(self.balance, &owner, federates, loads, edges);
+                let gathers = self.balance == Balance::LoadAndCommunication && crews.are_several();
+                if gathers { seat(&better, edges, &crews.owners) } else { better }
+            }
         };
         let measure = |owner: &[u32]| {
             let messages = activity.messages().max(1) as f64;
-            (span(&sums(owner, federates, loads), threads), remote(owner, edges) as f64 / messages)
+            let apart = remote(&crews.processes(owner), edges) as f64 / messages;
+            let shares = Shares { remote: remote(owner, edges) as f64 / messages, apart };
+            (crews.span(&sums(owner, federates, loads)), shares)
         };
-        let ((span_before, remote_before), (span_after, remote_after)) = (measure(&owner), measure(&better));
+        let ((span_before, shares_before), (span_after, shares)) = (measure(&owner), measure(&better));
         // The thread with the most to do has taken all of the time.
-        let before_ns = self.measured.elapsed().as_nanos().max(1) as f64;
-        self.measured = Instant::now();
-        let messages = done.iter().sum::<u64>() as f64 / f64::from(threads.max(1));
-        let remote_ns = REMOTE_NS * (remote_after - remote_before) * messages;
-        let gain = 1.0 - span_after as f64 / span_before.max(1) as f64 - remote_ns / before_ns;
-        self.came_to.remote_before.get_or_insert(remote_before);
-        let next = Partition::table(&better);
-        let moved = owner.iter().zip(&better).filter(|(before, after)| before != after).count();
-        if moved == 0 || (self.shuffle.is_none() && gain < LEAST_GAIN) || !fits(&next) {
-            self.came_to.remote_after = Some(remote_before);
-            self.rest();
+        let before_ns = standings.iter().map(|own| own.measured_ns).max().unwrap_or(0).max(1) as f64;
+        let messages = done.iter().sum::<u64>() as f64 / crews.threads() as f64;
+        let more_ns = REMOTE_NS * (shares.remote - shares_before.remote)
+            + APART_NS * (shares.apart - shares_before.apart);
+        let gain = 1.0 - span_after as f64 / span_before.max(1) as f64 - more_ns * messages / before_ns;
+        let differs = |(before, after): &(u32, u32)| before != after;
+        let moved = owner.iter().copied().zip(better.iter().copied()).filter(differs).count();
+        let processes = crews.processes(&owner).into_iter().zip(crews.processes(&better));
+        self.came_to.remote_before.get_or_insert(shares_before.remote);
+        self.came_to.apart_before.get_or_insert(shares_before.apart);
+        if moved == 0 || (self.shuffle.is_none() && gain < LEAST_GAIN) {
+            self.stay(shares_before);
             return None;
         }
-        self.came_to.remote_after = Some(remote_after);
+        Some(Plan {
+            next: Partition::table(&better),
+            before: partition.clone(),
+            moved: moved as u64,
+            migrated: processes.filter(differs).count() as u64,
+            imbalance: imbalance(&sums(&owner, federates, loads)),
+            shares,
+            shares_before,
+        })
+    }
+
+    /// The partition that was planned cannot be: a federate's states would not fit its memory budget.
+    pub(crate) fn refuse(&mut self, plan: &Plan) {
+        self.stay(plan.shares_before);
+    }
+
+    fn stay(&mut self, shares: Shares) {
+        (self.came_to.remote_after, self.came_to.apart_after) = (Some(shares.remote), Some(shares.apart));
+        self.rest();
+    }
+
+    /// LPs move as was planned. Gives the new partition.
+    pub(crate) fn accept(&mut self, plan: Plan) -> Partition {
+        let Plan { next, before, moved, migrated, imbalance, shares, .. } = plan;
+        (self.came_to.remote_after, self.came_to.apart_after) = (Some(shares.remote), Some(shares.apart));
         self.came_to.moves += 1;
-        self.came_to.moved += moved as u64;
-        self.imbalance_before.get_or_insert(imbalance(&sums(&owner, federates, loads)));
+        self.came_to.moved += moved;
+        self.came_to.migrated += migrated;
+        self.imbalance_before.get_or_insert(imbalance);
         self.count_anew();
         self.pause = FIRST_LOOK;
-        self.trial = Some(Trial { before: partition.clone(), rate: self.rate });
-        Some(next)
+        self.trial = Some(Trial { before, rate: self.rate });
+        next
     }
 
     /// LPs have moved: what federates have done before does not count.
@@ -290,12 +344,14 @@ impl Balancer {
         (self.resumed, self.resumed_at) = (Instant::now(), self.events(federates).iter().sum());
     }
 
-    /// What it came to, when the run is over.
-    pub(crate) fn finish<M: Model, Q: EventQueue<M::Event>>(
-        &self,
-        federates: &[Federate<M, Q>],
-    ) -> Balancing {
-        let now = imbalance(&costed(&self.events(federates), federates));
+    /// The loads of the federates of this process since the last move.
+    pub(crate) fn loads<M: Model, Q: EventQueue<M::Event>>(&self, federates: &[Federate<M, Q>]) -> Vec<u64> {
+        costed(&lately(&self.events(federates), federates))
+    }
+
+    /// What it came to, when the run is over and the federates of all processes have these loads.
+    pub(crate) fn finish(&self, loads: &[u64]) -> Balancing {
+        let now = imbalance(loads);
         let imbalance_before = self.imbalance_before.unwrap_or(now);
         Balancing { imbalance_before, imbalance_after: now, ..self.came_to }
     }
@@ -307,13 +363,9 @@ fn clock() -> Clock {
     Arc::new(move || start.elapsed().as_nanos() as u64)
 }
 
-/// The time that this many events of each federate take, in nanoseconds.
-fn costed<M: Model, Q: EventQueue<M::Event>>(events: &[u64], federates: &[Federate<M, Q>]) -> Vec<u64> {
-    let mut all = Cost::default();
-    federates.iter().for_each(|federate| all.add(federate.cost()));
-    let mean_ns = all.mean_ns().unwrap_or(UNTIMED_NS);
-    let cost = |federate: &Federate<M, Q>| federate.cost().mean_ns().unwrap_or(mean_ns);
-    events.iter().zip(federates).map(|(events, federate)| events * cost(federate)).collect()
+/// Nanoseconds since then.
+fn nanos(then: Instant) -> u64 {
+    then.elapsed().as_nanos() as u64
 }
 
 fn since(now: &[u64], before: &[u64]) -> Vec<u64> {

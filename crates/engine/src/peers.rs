@@ -14,6 +14,7 @@ mod codec;
 mod collect;
 mod contribution;
 mod error;
+mod migrate;
 mod outgoing;
 mod owners;
 mod pulse;
@@ -71,7 +72,8 @@ struct Tally {
 pub(crate) struct Peers<M: Model> {
     transport: Arc<dyn Transport>,
     codec: Codec<M>,
-    partition: Partition,
+    /// Who has each LP: it changes only while the run stands still.
+    partition: Mutex<Partition>,
     /// Which process has each federate.
     owners: Vec<u32>,
     /// Threads of the processes of lower ranks.
@@ -113,10 +115,29 @@ impl Misfit {
 
 /// Something for a seat here.
 pub(crate) enum Delivery<M: Model> {
-    Events { to: u32, events: Vec<Event<M::Event>> },
-    Mail { to: u32, mail: Mail<M::Event> },
-    Promise { to: u32, slot: u32, clock: Time, events: Vec<Event<M::Event>> },
-    Request { to: u32, from: u32 },
+    Events {
+        to: u32,
+        events: Vec<Event<M::Event>>,
+    },
+    Mail {
+        to: u32,
+        mail: Mail<M::Event>,
+    },
+    Promise {
+        to: u32,
+        slot: u32,
+        clock: Time,
+        events: Vec<Event<M::Event>>,
+    },
+    Request {
+        to: u32,
+        from: u32,
+    },
+    /// For the owner of the run.
+    Bundle {
+        from: u32,
+        bytes: Vec<u8>,
+    },
 }
 
 impl<M: Model> Peers<M> {
@@ -143,7 +164,7 @@ impl<M: Model> Peers<M> {
             others: Tally::default(),
             transport,
             codec,
-            partition: Partition::runs(0, 1),
+            partition: Mutex::new(Partition::runs(0, 1)),
             owners: Vec::new(),
             threads_before: 0,
         }
@@ -157,7 +178,7 @@ impl<M: Model> Peers<M> {
             self.transport.close();
             return Err(PeersError::new(federates, PeersErrorKind::Idle { federates, ranks }));
         }
-        (self.partition, self.owners) = (partition.clone(), owners(federates, threads));
+        (self.partition, self.owners) = (Mutex::new(partition.clone()), owners(federates, threads));
         self.threads_before = threads.iter().take(self.rank() as usize).sum();
         Ok(())
     }
@@ -209,13 +230,12 @@ impl<M: Model> Peers<M> {
         if error.is_some() {
             return;
         }
-        let mut damaged = None;
+        let (partition, mut damaged) = (lock(&self.partition), None);
         let received = self.transport.receive(&mut |from, frame| {
             frames[from as usize] += 1;
             let partial = &mut partial[from as usize];
             let read = codec::read_frame(partial, frame, |record| {
-                let message =
-                    self.codec.read(record, &self.partition, self.transport.rank(), &self.owners)?;
+                let message = self.codec.read(record, &partition, self.transport.rank(), &self.owners)?;
                 let next = match messages.back_mut() {
                     Some((last, before)) if *last == from => before.append(message),
                     _ => Some(message),
@@ -289,12 +309,13 @@ impl<M: Model> Peers<M> {
             Message::Round(saying) => return self.heard(from, saying),
             Message::Failed(what) => return Err(PeersError::new(from, PeersErrorKind::Failed(what)).into()),
             Message::Delivery(delivery, of, count) => (delivery, of, count),
+            Message::Bundle(bytes, of) => (Delivery::Bundle { from, bytes }, of, 1),
         };
         let (events, others) = match &delivery {
             Delivery::Events { events, .. } => (events.len() as u64, 0),
             Delivery::Promise { events, .. } => (events.len() as u64, 1),
             Delivery::Request { .. } => (0, 1),
-            Delivery::Mail { .. } => (0, 0),
+            Delivery::Mail { .. } | Delivery::Bundle { .. } => (0, 0),
         };
         handle(delivery).map_err(|Misfit(what)| self.damaged(from, what))?;
         lock(&self.rounds).received(round, count);

@@ -190,7 +190,8 @@ impl<M: Model> Run<M> {
         &self.simulation.model
     }
 
-    /// Whether this process has the LP: always, unless the run has several processes ([`Simulation::join`]).
+    /// Whether this process has the LP now: always, unless the run has several processes ([`Simulation::join`]). While a call executes, LPs
+    /// may move to another process ([`Simulation::balance`]).
     pub fn holds(&self, lp: LpId) -> bool {
         each!(&self.legs, course => course.holds(lp))
     }

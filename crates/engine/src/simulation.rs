@@ -227,8 +227,8 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Whether LPs move between federates while it runs, and why. The result stays; a sequential run has one federate, and
-    /// nothing moves.
+    /// Whether LPs move between federates while it runs, those of other processes among them, and why. The result stays; a sequential
+    /// run has one federate, and nothing moves.
     pub fn balance(mut self, balance: Balance) -> Self {
         self.balance = balance;
         self

@@ -1,31 +1,25 @@
 //! Finds a better partition, from the measured loads and messages of the LPs.
 //!
-//! An LP's *load* is its number of events since the last look times the time that its events take. Its events are its share
-//! of those that its federate has run, in proportion to the messages that it has sent since and those pending to it: most
-//! models answer an event with about one message, and an LP that only receives has its events pending. What an event takes
-//! is the mean of those that the federate has timed ([`Federate::measure`](crate::Federate::measure)). *Communication* is
-//! sampled: the messages pending at a look show which LPs send to each other. Both are gathered over several looks, and each
-//! look halves the weight of the earlier ones.
-//!
-//! [`improve`] changes a table of owners by the measured loads and messages (ARTIS paper, section 3, names both as the goals
+//! Loads and messages are measured by [`Activity`]. [`improve`] changes a table of owners by the measured loads and messages (ARTIS paper, section 3, names both as the goals
 //! of a partition that adapts while a run goes on). Invariants: the same input gives the same table; no federate becomes empty;
 //! the largest load of a federate never rises above what is allowed by [`LOAD_SLACK`] or [`TALK_SLACK`], or what it was.
 
+mod activity;
 mod graph;
 mod level;
+mod seating;
 
-use crate::event::OUTSIDE;
-use crate::{Cost, Event, LpId, Model, Partition, TieBreak, World};
+use serde::{Deserialize, Serialize};
+
+use crate::LpId;
+pub use activity::{Activity, Sample};
 use graph::Graph;
+pub use seating::seat;
 
 /// By how much the largest federate's load may exceed the mean before LPs move for it.
 pub const LOAD_SLACK: f64 = 0.05;
 /// By how much the load of a federate may exceed the mean after LPs have moved to where their messages go.
 pub const TALK_SLACK: f64 = 0.06;
-/// What a message or an event counts in a look, so that halves of it count too.
-const UNIT: u64 = 16;
-/// Every LP counts as if this many of its events had been timed at the mean of all LPs, so that one sample has little weight.
-const PRIOR_EVENTS: u64 = 1;
 /// Groups of LPs that send to each other are moved as one where that saves at least this share of the messages.
 const WORTH_GROUPS: f64 = 0.05;
 
@@ -48,7 +42,7 @@ impl Balance {
 }
 
 /// Messages between two LPs, in either direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Edge {
     /// The LP with the lower number.
     pub low: LpId,
@@ -62,98 +56,6 @@ impl Edge {
     /// `weight` messages between two LPs, in any order.
     pub fn new(one: LpId, other: LpId, weight: u64) -> Self {
         Self { low: one.min(other), high: one.max(other), weight }
-    }
-}
-
-/// The recent loads and messages of a run's LPs.
-#[derive(Clone, Debug, Default)]
-pub struct Activity {
-    /// Messages that each LP had sent at the last look.
-    sent: Vec<u64>,
-    /// What was timed of each LP since the last look, and half of what had been before.
-    costs: Vec<Cost>,
-    loads: Vec<u64>,
-    edges: Vec<Edge>,
-    messages: u64,
-}
-
-impl Activity {
-    /// For `lps` LPs that have done nothing yet.
-    pub fn new(lps: u32) -> Self {
-        let zeros = vec![0; lps as usize];
-        let costs = vec![Cost::default(); lps as usize];
-        Self { sent: zeros.clone(), costs, loads: zeros, ..Self::default() }
-    }
-
-    /// Counts from `world` on; events before it do not count.
-    pub fn since<M: Model>(world: &World<M>) -> Self {
-        Self { sent: world.sent().collect(), ..Self::new(world.lps()) }
-    }
-
-    /// Adds the time that events of an LP took.
-    pub fn timed(&mut self, lp: LpId, cost: Cost) {
-        self.costs[lp.index()].add(cost);
-    }
-
-    /// Takes a look. `done` holds the events that each federate of `partition` has run since the last one, `ties` is the
-    /// run's order of ties.
-    pub fn look<M: Model>(&mut self, world: &World<M>, partition: &Partition, done: &[u64], ties: TieBreak) {
-        let mut talk: Vec<u64> =
-            world.sent().zip(&self.sent).map(|(now, before)| now.saturating_sub(*before)).collect();
-        self.sent = world.sent().collect();
-        for edge in &mut self.edges {
-            edge.weight /= 2;
-        }
-        self.messages /= 2;
-        for event in world.events_pending() {
-            talk[event.to().index()] += 1;
-            self.message(event, ties);
-        }
-        self.edges.sort_unstable();
-        self.edges.dedup_by(|next, kept| {
-            let same = (next.low, next.high) == (kept.low, kept.high);
-            kept.weight += if same { next.weight } else { 0 };
-            same
-        });
-        self.edges.retain(|edge| edge.weight > 0);
-        let owner = partition.owners();
-        let talked = sums(&owner, partition.federates(), &talk);
-        let mut all = Cost::default();
-        self.costs.iter().for_each(|cost| all.add(*cost));
-        let mean_ns = all.mean_ns().unwrap_or(UNIT).max(1);
-        for (((load, cost), talk), owner) in self.loads.iter_mut().zip(&mut self.costs).zip(talk).zip(owner) {
-            let (ns, events) = (cost.ns + PRIOR_EVENTS * mean_ns, cost.events + PRIOR_EVENTS);
-            let done = u128::from(done[owner as usize]) * u128::from(ns);
-            let share = done * u128::from(talk) / u128::from(talked[owner as usize].max(1) * events);
-            *load = *load / 2 + share as u64;
-            *cost = Cost { ns: cost.ns / 2, events: cost.events / 2 };
-        }
-    }
-
-    fn message<E>(&mut self, event: &Event<E>, ties: TieBreak) {
-        let (from, to) = (event.origin(ties).0, event.to());
-        if from == OUTSIDE {
-            return;
-        }
-        self.messages += UNIT;
-        if from != to {
-            self.edges.push(Edge::new(from, to, UNIT));
-        }
-    }
-
-    /// The load of each LP, in nanoseconds; in sixteenths of an event where none was timed.
-    pub fn loads(&self) -> &[u64] {
-        &self.loads
-    }
-
-    /// The messages between pairs of LPs, ascending, in sixteenths of a message.
-    pub fn edges(&self) -> &[Edge] {
-        &self.edges
-    }
-
-    /// All messages seen, those of LPs to themselves too, in sixteenths of a message.
-    pub fn messages(&self) -> u64 {
-        self.messages
     }
 }
 

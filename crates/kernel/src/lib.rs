@@ -13,6 +13,7 @@ mod digest;
 mod event;
 mod fault;
 mod federate;
+mod migrants;
 mod model;
 mod outbox;
 mod outputs;
@@ -25,7 +26,9 @@ mod shown;
 mod time;
 mod world;
 
-pub use balance::{Activity, Balance, Edge, LOAD_SLACK, TALK_SLACK, imbalance, improve, remote, span, sums};
+pub use balance::{
+    Activity, Balance, Edge, LOAD_SLACK, Sample, TALK_SLACK, imbalance, improve, remote, seat, span, sums,
+};
 pub use context::{Context, Kept};
 pub use digest::{Bits, Digest};
 pub use event::{Event, Key, MAX_DEPTH, TieBreak};
@@ -34,6 +37,7 @@ pub use federate::{
     Bounds, Cancellation, Clock, CommitObserver, Cost, Depths, Federate, Finished, Optimism, Progress,
     Rollbacks, Saving, Settings, Times, Trouble, TroubleKind, Wants, Warp, WarpTurn,
 };
+pub use migrants::Migrants;
 pub use model::{Channels, LpId, Model, Undo, UndoFn};
 pub use outbox::{Mail, Outbox, Receipt};
 pub use outputs::Outputs;

@@ -18,9 +18,9 @@ use crate::{Event, EventQueue, Fault, Federate, LpId, Model, Outbox, Partition, 
 ))]
 pub struct Part<M: Model> {
     /// By federate: its LPs in the order of their numbers.
-    federates: Vec<(u32, Vec<Lp<M::State>>)>,
-    pending: Vec<Event<M::Event>>,
-    past: Past<M::Output>,
+    pub(crate) federates: Vec<(u32, Vec<Lp<M::State>>)>,
+    pub(crate) pending: Vec<Event<M::Event>>,
+    pub(crate) past: Past<M::Output>,
 }
 
 impl<M: Model> Part<M> {
@@ -38,6 +38,18 @@ impl<M: Model> Part<M> {
             }
         }
         Self { federates: parts, pending, past }
+    }
+
+    /// How many messages each LP has sent since the run began, federate by federate of `partition`.
+    pub(crate) fn sent(&self, partition: &Partition) -> impl Iterator<Item = (LpId, u64)> {
+        self.federates.iter().flat_map(|(id, lps)| {
+            partition.members(*id).into_iter().zip(lps).map(|(lp, content)| (lp, content.core.sent))
+        })
+    }
+
+    /// The events waiting, in any order.
+    pub(crate) fn pending(&self) -> impl Iterator<Item = &Event<M::Event>> {
+        self.pending.iter()
     }
 
     /// Whether it is what a process has that `owns` some federates of `partition`: always, unless it was read from somewhere.

@@ -23,6 +23,13 @@ pub(crate) struct Lp<S> {
     pub state: S,
 }
 
+impl<S> Lp<S> {
+    /// Whether its counters can grow: always, unless it was read from somewhere.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.core.sent < SENT_MAX && self.core.draws < COUNT_MAX
+    }
+}
+
 /// What a run has committed before its federates were dealt; the default for a run that starts.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(bound(serialize = "O: Serialize", deserialize = "O: Deserialize<'de>"))]
@@ -128,9 +135,8 @@ impl<M: Model> World<M> {
     /// Whether every event is for an LP that is there, and every counter and list can grow: always, unless it was read from
     /// somewhere.
     pub fn is_sound(&self) -> bool {
-        let counts = |lp: &Lp<M::State>| lp.core.sent < SENT_MAX && lp.core.draws < COUNT_MAX;
         self.pending.iter().all(|event| event.to().index() < self.lps.len())
-            && self.lps.iter().all(counts)
+            && self.lps.iter().all(Lp::is_sound)
             && self.past.events < COUNT_MAX
             && self.past.injected < SENT_MAX
             && (self.past.outputs.len() as u64) < COUNT_MAX
@@ -154,11 +160,6 @@ impl<M: Model> World<M> {
     /// How many messages each LP has sent since the run began, in the order of their numbers.
     pub(crate) fn sent(&self) -> impl Iterator<Item = u64> {
         self.lps.iter().map(|lp| lp.core.sent)
-    }
-
-    /// The events waiting, in any order.
-    pub(crate) fn events_pending(&self) -> impl Iterator<Item = &Event<M::Event>> {
-        self.pending.iter()
     }
 
     /// Events waiting.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use paceline_kernel::{
-    Activity, Balance, BucketQueue, Context, Edge, Federate, LOAD_SLACK, LpId, Model, Outbox, Partition,
-    Past, Rng, Settings, TALK_SLACK, TieBreak, Time, World, imbalance, improve, remote, span, sums,
+    Activity, Balance, BucketQueue, Context, Edge, Federate, LOAD_SLACK, LpId, Model, Outbox, Part,
+    Partition, Past, Rng, Settings, TALK_SLACK, TieBreak, Time, imbalance, improve, remote, span, sums,
 };
 
 /// LPs with loads and messages, dealt to federates in any way that leaves none empty.
@@ -247,8 +247,9 @@ fn loads_are_the_time_that_events_take_not_their_number() {
     }
     let done: Vec<u64> = federates.iter().map(Federate::events).collect();
     assert_eq!(done, [16_000; 4], "by events all are equal");
-    let world = World::gather(federates, &partition, Past::default());
-    activity.look(&world, &partition, &done, TieBreak::Fixed);
+    let part = Part::gather(federates, Past::default());
+    let sample = activity.sample(&part, &partition, TieBreak::Fixed);
+    activity.look(&[sample], &partition, &done);
     let loads = sums(&partition.owners(), 4, activity.loads());
     // 8 x 20 + 8, and 16.
     assert!((9.5..=10.5).contains(&(loads[0] as f64 / loads[1] as f64)), "{loads:?}");

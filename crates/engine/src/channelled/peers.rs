@@ -72,7 +72,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Channelled<'_, M, Q> {
                 lock(&self.seats[to as usize].inbox).extra.requests.push(from);
                 touched.push(to);
             }
-            Delivery::Events { .. } | Delivery::Mail { .. } => return Err(Misfit::protocol()),
+            Delivery::Events { .. } | Delivery::Mail { .. } | Delivery::Bundle { .. } => {
+                return Err(Misfit::protocol());
+            }
         }
         Ok(())
     }

@@ -4,7 +4,6 @@
 
 use paceline_kernel::Model;
 
-use super::codec::Message;
 use super::rounds::{Saying, ToSend};
 use super::{Contribution, Delivery, Misfit, NAP, Peers, codec};
 use crate::RunError;
@@ -86,10 +85,10 @@ impl<M: Model> Peers<M> {
             }
             self.drain();
             match self.next()? {
-                Some((from, Message::Delivery(delivery, round, count)))
-                    if !lock(&self.rounds).is_open(round) =>
+                Some((from, message))
+                    if message.round().is_some_and(|of| !lock(&self.rounds).is_open(of)) =>
                 {
-                    later.push((from, Message::Delivery(delivery, round, count)));
+                    later.push((from, message));
                 }
                 Some((from, message)) => self.handle(from, message, &mut handle)?,
                 None if self.is_pending() => {}

@@ -7,7 +7,7 @@
 //! Invariant: whatever has arrived, reading it ends in a message that is fit to be handled here or in an error, never in a panic: every
 //! federate that is named is run by this process, every event is for one of its LPs.
 
-use paceline_kernel::{Event, LpId, Mail, Model, Part, Partition, Receipt, Time};
+use paceline_kernel::{Event, LpId, Mail, Migrants, Model, Part, Partition, Receipt, Time};
 use paceline_transport::marshal::Records;
 use postcard::ser_flavors::Flavor;
 use serde::Serialize;
@@ -25,6 +25,7 @@ const DOWN: u8 = 6;
 const ASK: u8 = 7;
 const FAILED: u8 = 8;
 const ANTI: u8 = 9;
+const BUNDLE: u8 = 10;
 /// The most bytes of a message.
 const LONGEST_MESSAGE: usize = u32::MAX as usize;
 /// The kind is in these bits, above them the round modulo [`COLOURS`].
@@ -34,16 +35,29 @@ const KIND_BITS: u32 = 4;
 pub(super) enum Message<M: Model> {
     /// Something for a federate here, the round in which it was sent, and in how many messages.
     Delivery(Delivery<M>, u8, u64),
+    /// Something for the owner of the run, and the round in which it was sent.
+    Bundle(Vec<u8>, u8),
     /// Something about a round.
     Round(Saying),
     /// It cannot continue.
     Failed(String),
 }
 
+impl<M: Model> Message<M> {
+    /// The round, modulo [`COLOURS`], in which it was sent, where that counts.
+    pub(super) fn round(&self) -> Option<u8> {
+        match self {
+            Self::Delivery(_, round, _) | Self::Bundle(_, round) => Some(*round),
+            Self::Round(_) | Self::Failed(_) => None,
+        }
+    }
+}
+
 impl<M: Model> std::fmt::Debug for Message<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Delivery(..) => "Delivery",
+            Self::Bundle(..) => "Bundle",
             Self::Round(_) => "Round",
             Self::Failed(_) => "Failed",
         })
@@ -70,7 +84,7 @@ impl<M: Model> Message<M> {
 type Events<M> = Vec<Event<<M as Model>::Event>>;
 /// What is left of some bytes, and what was read from them.
 type Read<'b, T> = Result<(T, &'b [u8]), postcard::Error>;
-type Written = Result<(), postcard::Error>;
+pub(super) type Written = Result<(), postcard::Error>;
 /// Adds a value to some bytes.
 type Write<T> = fn(&mut Vec<u8>, &T) -> Written;
 /// Reads a value from the front of some bytes.
@@ -85,6 +99,8 @@ pub(crate) struct Codec<M: Model> {
     read_event: Take<Event<M::Event>>,
     pub(super) write_part: Write<Part<M>>,
     pub(super) read_part: Take<Part<M>>,
+    pub(super) write_migrants: Write<Migrants<M>>,
+    pub(super) read_migrants: Take<Migrants<M>>,
     pub(super) write_outputs: Write<Outputs<M>>,
     pub(super) read_outputs: Take<Outputs<M>>,
 }
@@ -103,6 +119,8 @@ where
             read_event: |bytes| postcard::take_from_bytes(bytes),
             write_part: put,
             read_part: |bytes| postcard::take_from_bytes(bytes),
+            write_migrants: put,
+            read_migrants: |bytes| postcard::take_from_bytes(bytes),
             write_outputs: put,
             read_outputs: |bytes| postcard::take_from_bytes(bytes),
         }
@@ -132,7 +150,7 @@ impl Flavor for Tail<'_> {
     }
 }
 
-fn put<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Written {
+pub(super) fn put<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Written {
     postcard::serialize_with_flavor(value, Tail(out))
 }
 
@@ -190,6 +208,7 @@ impl<M: Model> Codec<M> {
             UP => return Ok(Message::Round(Saying::Up(postcard::from_bytes(content).map_err(damaged)?))),
             DOWN => return Ok(Message::Round(Saying::Down(postcard::from_bytes(content).map_err(damaged)?))),
             ASK => return Ok(Message::Round(Saying::Ask(postcard::from_bytes(content).map_err(damaged)?))),
+            BUNDLE => return Ok(Message::Bundle(content.to_vec(), round)),
             FAILED => return Ok(Message::Failed(String::from_utf8_lossy(content).into_owned())),
             _ => {}
         }
@@ -246,6 +265,11 @@ fn head(out: &mut Vec<u8>, kind: u8, round: u8, to: u32) -> Written {
 pub(super) fn request(out: &mut Vec<u8>, round: u8, to: u32, from: u32) -> Written {
     head(out, REQUEST, round, to)?;
     put(out, &from)
+}
+
+/// In front of something for the owner of another process's run.
+pub(super) fn bundle(out: &mut Vec<u8>, round: u8) {
+    out.push(BUNDLE | round << KIND_BITS);
 }
 
 pub(super) fn saying(out: &mut Vec<u8>, saying: &Saying) -> Written {

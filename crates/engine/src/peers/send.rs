@@ -71,14 +71,14 @@ impl<M: Model> Peers<M> {
         self.others.sent.fetch_add(1, Ordering::SeqCst);
         self.events.sent.fetch_add(events.len() as u64, Ordering::SeqCst);
         let encode = |out: &mut Vec<u8>, round| self.codec.promise(out, round, (to, slot, clock), events);
-        self.post_to(to, encode);
+        self.post_to(self.owners[to as usize], encode);
         events.clear();
     }
 
     /// Asks federate `to` of another process for a promise to `from`.
     pub(crate) fn send_request(&self, to: u32, from: u32) {
         self.others.sent.fetch_add(1, Ordering::SeqCst);
-        self.post_to(to, |out, round| codec::request(out, round, to, from));
+        self.post_to(self.owners[to as usize], |out, round| codec::request(out, round, to, from));
     }
 
     /// Tells all that this process cannot continue, and why.
@@ -88,9 +88,12 @@ impl<M: Model> Peers<M> {
         }
     }
 
-    /// Adds a message for the process of federate `to`.
-    fn post_to(&self, to: u32, encode: impl FnOnce(&mut Vec<u8>, u8) -> Result<(), postcard::Error>) {
-        let rank = self.owners[to as usize];
+    /// Adds a message for the process `rank`.
+    pub(super) fn post_to(
+        &self,
+        rank: u32,
+        encode: impl FnOnce(&mut Vec<u8>, u8) -> Result<(), postcard::Error>,
+    ) {
         let post = Post { rank, now_ns: self.now_ns(), wakes: true };
         self.post(&mut lock(&self.outgoing[rank as usize]), post, encode);
     }

@@ -1,4 +1,5 @@
-//! Between two legs: federates are taken apart and dealt anew, and LPs move between them.
+//! Between two legs: federates are taken apart and dealt anew, and LPs move between them. Where a run has several processes, all of them
+//! find the same partition, and each LP that leaves a process goes straight to its new one.
 //!
 //! Invariant: what is gathered is dealt again before the next leg, and every federate that is dealt has its LPs timed where loads
 //! are to be evened out.
@@ -6,12 +7,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use paceline_kernel::{EventQueue, Model, Partition, World};
+use paceline_kernel::{EventQueue, Migrants, Model, Part, Partition, World};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::course::Course;
-use crate::Simulation;
-use crate::balance::Glance;
+use crate::balance::{Balancer, Crews, Glance, Measured, Standing};
 use crate::observer::Observing;
+use crate::{RunError, Simulation};
 
 impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
     /// Takes the federates apart.
@@ -39,43 +42,117 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         }
     }
 
-    /// Moves LPs between federates, where that is asked for, due and worth it for as many workers as there are.
-    pub(super) fn look(&mut self, simulation: &Simulation<M>) {
-        let Simulation { model, speculation, leg_events, .. } = simulation;
-        let threads = self.threads;
-        if self.partition.federates() == 1 {
-            return;
+    /// Moves LPs between federates, of other processes too, where that is asked for, due in any process, and worth it.
+    pub(super) fn look(&mut self, simulation: &Simulation<M>) -> Result<(), RunError> {
+        if self.partition.federates() == 1 || self.balancer.is_none() {
+            return Ok(());
         }
-        let speculates = self.way.protocol.speculates();
         let start = Instant::now();
-        let due = leg_events.is_some() || self.steward.is_look_due();
-        let found = match &mut self.balancer {
-            Some(balancer) if due => balancer.glance(&self.federates, threads),
-            _ => return,
-        };
-        if !matches!(found, Glance::Even) {
-            let world = self.gather();
-            let Some(balancer) = &mut self.balancer else { return };
-            let fits =
-                |partition: &Partition| !speculates || speculation.check(model, partition.largest()).is_ok();
-            self.distances = None;
-            match found {
-                Glance::GoBack(before) => {
-                    balancer.count_anew();
-                    self.partition = before;
-                    self.moved = Some(self.partition.clone());
-                }
-                _ => {
-                    if let Some(next) = balancer.plan(&world, &self.partition, threads, fits) {
-                        self.partition = next;
-                        self.moved = Some(self.partition.clone());
-                    }
-                }
-            }
-            self.deal(simulation, world);
+        let due = simulation.leg_events.is_some() || self.steward.is_look_due();
+        if !self.any(due)? {
+            return Ok(());
         }
-        let Some(balancer) = &mut self.balancer else { return };
+        let Some(mut balancer) = self.balancer.take() else { return Ok(()) };
+        let dealt = self.look_with(simulation, &mut balancer)?;
         balancer.stood_still(start.elapsed(), &self.federates);
         self.steward.look_in(balancer.pause());
+        self.balancer = Some(balancer);
+        if dealt {
+            self.attend(simulation);
+        }
+        Ok(())
+    }
+
+    /// Says whether federates were dealt anew.
+    fn look_with(&mut self, simulation: &Simulation<M>, balancer: &mut Balancer) -> Result<bool, RunError> {
+        let standings = self.share(balancer.stand(&self.federates, self.threads), Standing::fits)?;
+        let crews = Crews::new(&standings, self.owners());
+        let glance = balancer.glance(&standings, &crews);
+        if matches!(glance, Glance::Even) {
+            return Ok(false);
+        }
+        balancer.bank(&self.federates);
+        let part = self.take_part();
+        let next = match glance {
+            Glance::GoBack(before) => {
+                balancer.count_anew();
+                Some(before)
+            }
+            _ => {
+                let own = balancer.measure_lps(&part, &self.partition, |federate| self.owns(federate));
+                let all = self.share(own, Measured::fits)?;
+                match balancer.plan(&standings, all, &self.partition, &crews) {
+                    Some(plan) if self.all_hold(simulation, &plan.next)? => Some(balancer.accept(plan)),
+                    Some(plan) => {
+                        balancer.refuse(&plan);
+                        None
+                    }
+                    None => None,
+                }
+            }
+        };
+        self.deal_part(simulation, part, next)?;
+        Ok(true)
+    }
+
+    /// Whether the memory budgets of all processes hold the states of the largest federate of `next`.
+    fn all_hold(&self, simulation: &Simulation<M>, next: &Partition) -> Result<bool, RunError> {
+        if !self.way.protocol.speculates() {
+            return Ok(true);
+        }
+        let holds = simulation.speculation.check(&simulation.model, next.largest()).is_ok();
+        Ok(!self.any(!holds)?)
+    }
+
+    /// The part of the run that this process has, and what it has committed; no federates are left here.
+    pub(super) fn take_part(&mut self) -> Part<M> {
+        Part::gather(std::mem::take(&mut self.federates), std::mem::take(&mut self.past))
+    }
+
+    /// Deals the part of this process to its federates again; if there is a `next` partition, once LPs have gone where they are in
+    /// that. What was committed stays.
+    fn deal_part(
+        &mut self,
+        simulation: &Simulation<M>,
+        part: Part<M>,
+        next: Option<Partition>,
+    ) -> Result<(), RunError> {
+        let owners = self.owners();
+        let ranks = self.peers.as_ref().map_or(1, |peers| peers.transport().ranks());
+        let partition = next.as_ref().unwrap_or(&self.partition);
+        let (mut all, past) = part.divide(&self.partition, partition, &owners, ranks);
+        self.past = past;
+        if let (Some(peers), Some(next)) = (&self.peers, &next) {
+            all = peers.migrate(all, &self.partition, next)?;
+        }
+        let owns = |federate| self.owns(federate);
+        self.federates = Migrants::deal(all, &simulation.model, partition, self.settings, owns);
+        if let Some(next) = next {
+            (self.distances, self.moved) = (None, Some(next.clone()));
+            self.partition = next;
+        }
+        Ok(())
+    }
+
+    /// Tells all processes `own`, which `fits` looks at where others have said it; gives what all have said.
+    fn share<T: Serialize + DeserializeOwned>(
+        &self,
+        own: T,
+        fits: fn(&T, &Partition, &dyn Fn(u32) -> bool) -> bool,
+    ) -> Result<Vec<T>, RunError> {
+        let Some(peers) = &self.peers else { return Ok(vec![own]) };
+        let owners = peers.owners();
+        let of = |rank| move |federate: u32| owners[federate as usize] == rank;
+        peers.share(own, |said, rank| fits(said, &self.partition, &of(rank)))
+    }
+
+    /// The process of each federate.
+    fn owners(&self) -> Vec<u32> {
+        let alone = || vec![0; self.partition.federates() as usize];
+        self.peers.as_ref().map_or_else(alone, |peers| peers.owners().to_vec())
+    }
+
+    fn owns(&self, federate: u32) -> bool {
+        self.peers.as_ref().is_none_or(|peers| peers.owns(federate))
     }
 }

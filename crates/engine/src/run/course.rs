@@ -177,7 +177,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
                     if self.any(due)? {
                         self.checkpoint(simulation)?;
                     }
-                    self.look(simulation);
+                    self.look(simulation)?;
                 }
             }
         }

@@ -71,7 +71,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             ..
         } = self;
         steward.finish()?;
-        let balancing = balancer.map(|balancer| balancer.finish(&federates));
+        let mut loads = balancer.as_ref().map(|balancer| balancer.loads(&federates)).unwrap_or_default();
         let groups = federates.len() as u32;
         let Past { mut digest, mut events, mut last, mut outputs, .. } = past;
         for federate in federates {
@@ -87,9 +87,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         let mut pending = pending;
         let mut sums = sums;
         if let Some(peers) = &peers {
-            let own = Results { digest, events, last, pending: pending as u64, ..sums.results() };
-            let all = together::add_up(peers.exchange(&own)?);
+            let own = Results { digest, events, last, pending: pending as u64, loads, ..sums.results() };
+            let mut all = together::add_up(peers.exchange(&own)?);
             (digest, events, last, pending) = (all.digest, all.events, all.last, all.pending as usize);
+            loads = std::mem::take(&mut all.loads);
             sums.take(all);
             outputs = peers.join_outputs(outputs)?;
             drop(pulse);
@@ -129,7 +130,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             legs: sums.legs,
             checkpoints: sums.checkpoints,
             checkpoints_wall: sums.checkpoints_wall,
-            balancing,
+            balancing: balancer.map(|balancer| balancer.finish(&loads)),
             lateness: tie.map(|_| lateness),
             dropped: outsiders.dropped(),
             unpaced: None,

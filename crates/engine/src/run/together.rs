@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use paceline_kernel::{Balance, Digest, EventQueue, Model, Part, Rollbacks, Time, World};
+use paceline_kernel::{Digest, EventQueue, Model, Part, Rollbacks, Time, World};
 use paceline_transport::Transport;
 use serde::{Deserialize, Serialize};
 
@@ -50,15 +50,13 @@ pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(), RunError
         Simulation { protocol: Protocol::Sequential, .. } => cannot("the sequential protocol"),
         Simulation { pace: Some(_), .. } => cannot("a tie to real time"),
         Simulation { outside, .. } if !outside.is_empty() => cannot("outside federates"),
-        Simulation { balance, .. } if *balance != Balance::Off => cannot("moving LPs"),
-        Simulation { shuffle: Some(_), .. } => cannot("moving LPs"),
         _ => Ok(()),
     }
 }
 
 /// What all processes have to set alike, and the threads of this one.
 pub(crate) fn terms<M: Model>(simulation: &Simulation<M>, threads: u32) -> Terms {
-    let Simulation { model, federates, groups, until, step, seed, ties, .. } = simulation;
+    let Simulation { model, federates, groups, until, step, seed, ties, balance, shuffle, .. } = simulation;
     let pairs = [
         ("number of LPs", model.lps().to_string()),
         ("lookahead", model.lookahead().to_string()),
@@ -69,6 +67,8 @@ pub(crate) fn terms<M: Model>(simulation: &Simulation<M>, threads: u32) -> Terms
         ("time step", format!("{step:?}")),
         ("seed", seed.to_string()),
         ("order of ties", format!("{ties:?}")),
+        ("balance", format!("{balance:?}")),
+        ("random moves", format!("{shuffle:?}")),
     ];
     Terms { threads, equal: pairs.map(|(name, value)| (name.to_owned(), value)).to_vec() }
 }
@@ -104,6 +104,8 @@ pub(super) struct Results {
     pub(super) null_messages: u64,
     pub(super) threads: u32,
     pub(super) rollbacks: Option<Rollbacks>,
+    /// By federate: its load since LPs moved last, where they may.
+    pub(super) loads: Vec<u64>,
 }
 
 /// The results of all processes.
@@ -116,6 +118,7 @@ pub(super) fn add_up(all: Vec<Results>) -> Results {
         sum.pending += own.pending;
         sum.null_messages += own.null_messages;
         sum.threads += own.threads;
+        sum.loads.extend(own.loads);
         if let Some(own) = own.rollbacks {
             sum.rollbacks.get_or_insert_default().join(&own);
         }
@@ -169,8 +172,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         write: impl FnOnce(&World<M>) -> Result<T, RunError>,
     ) -> Result<Option<T>, RunError> {
         let Some(peers) = self.peers.take() else { return Ok(None) };
-        let (federates, past) = (std::mem::take(&mut self.federates), std::mem::take(&mut self.past));
-        let part = Part::gather(federates, past);
+        if let Some(balancer) = &mut self.balancer {
+            balancer.bank(&self.federates);
+        }
+        let part = self.take_part();
         let joined = self.join_and_deal(&peers, part, simulation, write);
         self.peers = Some(peers);
         joined

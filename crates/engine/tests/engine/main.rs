@@ -17,6 +17,7 @@ mod hard;
 mod legs;
 #[cfg(target_os = "linux")]
 mod lvt;
+mod migration;
 mod observer;
 mod optimistic;
 mod outside;

@@ -19,15 +19,15 @@ use paceline_kernel::{LpId, Model, Rng, TieBreak, Time};
 use paceline_transport::marshal::{Marshalling, SizeLimit, TimeLimit};
 use paceline_transport::{Fault as MemoryFault, Memory, PeerErrorKind};
 
-type Outcome = Result<Report<<Mesh as Model>::Output>, RunError>;
+pub type Outcome = Result<Report<<Mesh as Model>::Output>, RunError>;
 
 /// Protocols that several processes can run.
-fn protocols() -> impl Iterator<Item = Protocol> {
+pub fn protocols() -> impl Iterator<Item = Protocol> {
     Protocol::ALL.into_iter().map(|(protocol, ..)| protocol).filter(|own| *own != Protocol::Sequential)
 }
 
 /// Runs each of these as a process of one run.
-fn together(ends: Vec<Memory>, run: impl Fn(u32, Arc<Memory>) -> Outcome + Sync) -> Vec<Outcome> {
+pub fn together(ends: Vec<Memory>, run: impl Fn(u32, Arc<Memory>) -> Outcome + Sync) -> Vec<Outcome> {
     thread::scope(|scope| {
         let run = &run;
         let start = |(rank, end)| scope.spawn(move || run(rank, Arc::new(end)));
@@ -40,20 +40,20 @@ fn together(ends: Vec<Memory>, run: impl Fn(u32, Arc<Memory>) -> Outcome + Sync)
 type Injection = (Time, LpId, Hop);
 
 /// How a run is executed: everything that must not matter.
-struct Way {
-    protocol: Protocol,
-    processes: u32,
-    federates: u32,
-    threads: Vec<u32>,
-    queue: QueueKind,
-    leg_events: Option<u64>,
-    cuts: Vec<Time>,
-    network: Option<u64>,
-    marshalling: Marshalling,
+pub struct Way {
+    pub protocol: Protocol,
+    pub processes: u32,
+    pub federates: u32,
+    pub threads: Vec<u32>,
+    pub queue: QueueKind,
+    pub leg_events: Option<u64>,
+    pub cuts: Vec<Time>,
+    pub network: Option<u64>,
+    pub marshalling: Marshalling,
 }
 
 impl Way {
-    fn draw(protocol: Protocol, mesh: &Mesh, rng: &mut Rng) -> Self {
+    pub fn draw(protocol: Protocol, mesh: &Mesh, rng: &mut Rng) -> Self {
         let processes = 1 + rng.below(u64::from(mesh.lps().min(4))) as u32;
         let most = u64::from(mesh.lps().min(12) - processes);
         let mut cuts: Vec<Time> =
@@ -72,14 +72,14 @@ impl Way {
         }
     }
 
-    fn ends(&self) -> Vec<Memory> {
+    pub fn ends(&self) -> Vec<Memory> {
         match self.network {
             Some(seed) => Memory::simulated(self.processes, seed),
             None => Memory::mesh(self.processes),
         }
     }
 
-    fn simulation(&self, plain: Simulation<Mesh>, rank: u32) -> Simulation<Mesh> {
+    pub fn simulation(&self, plain: Simulation<Mesh>, rank: u32) -> Simulation<Mesh> {
         let run = plain
             .protocol(self.protocol)
             .federates(self.federates)
@@ -93,7 +93,7 @@ impl Way {
         }
     }
 
-    fn what(&self, seed: u64) -> String {
+    pub fn what(&self, seed: u64) -> String {
         let Self { protocol, processes, federates, threads, queue, leg_events, cuts, network, marshalling } =
             self;
         format!(
@@ -239,12 +239,12 @@ fn a_run_is_resumed_by_more_or_fewer_processes() {
     assert!(resumed > 0, "some runs were resumed");
 }
 
-fn world(path: &Path, mesh: &Mesh) -> paceline_kernel::World<Mesh> {
+pub fn world(path: &Path, mesh: &Mesh) -> paceline_kernel::World<Mesh> {
     CheckpointFile::open(path).and_then(|file| file.world(mesh)).expect("a checkpoint of this model")
 }
 
 /// A model of several LPs with lookahead.
-fn wide() -> Mesh {
+pub fn wide() -> Mesh {
     (0..).map(|seed| Mesh::draw(seed, false)).find(|mesh| mesh.lps() > 8).expect("some models have many LPs")
 }
 
@@ -304,7 +304,7 @@ fn an_event_from_outside_must_be_for_later_in_every_process() {
 }
 
 /// Where a fault strikes, and what it is.
-fn fault(rng: &mut Rng, processes: u32) -> MemoryFault {
+pub fn fault(rng: &mut Rng, processes: u32) -> MemoryFault {
     let rank = rng.below(u64::from(processes)) as u32;
     let other = (rank + 1 + rng.below(u64::from(processes - 1)) as u32) % processes;
     match rng.below(4) {
@@ -373,7 +373,7 @@ fn whatever_happens_to_a_process_all_end_and_the_last_checkpoint_leads_to_the_sa
 }
 
 /// The next model from `seed` on that has lookahead and at least as many LPs as federates are wanted here.
-fn wide_one(seed: u64) -> Mesh {
+pub fn wide_one(seed: u64) -> Mesh {
     let mut meshes = (0..).map(|step| Mesh::draw(seed + 1_000 * step, false));
     meshes.find(|mesh| mesh.lps() >= 6).expect("some models have many LPs")
 }

@@ -8,6 +8,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::Federate;
 use crate::{EventQueue, LpId, Model};
 
@@ -27,7 +29,7 @@ const TRIES: u64 = 8;
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// Events that were timed, and the nanoseconds they took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// Nanoseconds.
     pub ns: u64,
