@@ -20,7 +20,6 @@ mod plan;
 mod psx;
 mod queue;
 mod reproduce;
-mod sample;
 mod sensitivity;
 mod sg;
 
@@ -33,4 +32,5 @@ pub use sensitivity::sensitivity;
 
 pub mod batch;
 pub mod compare;
+pub mod sample;
 pub mod scenario;
