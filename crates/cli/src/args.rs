@@ -13,6 +13,7 @@ use paceline_engine::MOST_THREADS;
 #[cfg(target_os = "linux")]
 use crate::lvt::arguments::{LVT_EXAMPLES, LvtCommand};
 use crate::network::arguments::{NETWORK_EXAMPLES, NetworkArguments};
+use crate::replicate::{REPLICATE_EXAMPLES, ReplicateArguments};
 #[cfg(target_os = "linux")]
 use crate::together::{JOIN_EXAMPLES, JoinArguments, TogetherArguments};
 #[cfg(target_os = "linux")]
@@ -35,6 +36,7 @@ Examples:
   paceline check scenarios/traffic.toml
   paceline run scenarios/traffic.toml
   paceline run scenarios/traffic.toml --set run.threads=1 --out results
+  paceline replicate scenarios/phold.toml --replications 10
   paceline machine scenarios/machine-phold.toml
   paceline compare --policies credit,psx scenarios/machine-phold.toml";
 
@@ -44,6 +46,9 @@ pub enum Command {
     /// Runs a scenario, with progress while it runs and a summary at the end
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArguments),
+    /// Runs replications of a scenario with different seeds, several at once, and reports means with their confidence intervals
+    #[command(after_help = REPLICATE_EXAMPLES)]
+    Replicate(ReplicateArguments),
     /// Resumes a run from its last checkpoint
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(ResumeArguments),

@@ -25,6 +25,10 @@ pub enum Failure {
     Input(String),
     /// The engine could not start or finish; with the checkpoint from which it can be resumed, if there is one.
     Run(Box<RunError>, Option<PathBuf>),
+    /// Some of several replications have failed: the seed of each, in ascending order, and why. The others have ended.
+    Replications(Vec<(u64, Failure)>),
+    /// One of several replications has panicked, with these words.
+    Panic(String),
     /// A run of processes cannot continue.
     Processes(Box<paceline_processes::RunError>),
     /// A checkpoint cannot be resumed.
@@ -96,53 +100,64 @@ impl Failure {
     pub fn tell(&self) {
         match self {
             Self::Scenario(error) if io::stderr().is_terminal() => draw(error),
-            Self::Scenario(error) => say(format_args!("error: {}", error.one_line())),
-            Self::Run(error, checkpoint) => {
-                say(format_args!("error: {}", of_run(error, checkpoint.as_deref())))
-            }
-            Self::Option(problem) | Self::Input(problem) | Self::Resume(problem) | Self::Ctl(problem) => {
-                say(format_args!("error: {problem}"));
-            }
-            Self::Processes(error) => say(format_args!("error: {error}")),
             #[cfg(target_os = "linux")]
             Self::Silent => {}
+            Self::Print(reason) if reason.kind() == io::ErrorKind::BrokenPipe => {}
             #[cfg(target_os = "linux")]
-            Self::Together(problem) => say(format_args!("error: {problem}")),
+            Self::Xen(error @ paceline_xen_lab::LabError::Skipped(_)) => say(format_args!("{error}")),
+            Self::Replications(failures) => {
+                for (seed, failure) in failures {
+                    say(format_args!("error: the replication with seed {seed}: {}", failure.problem()));
+                }
+            }
+            other => say(format_args!("error: {}", other.problem())),
+        }
+    }
+
+    /// What went wrong, in words.
+    pub fn problem(&self) -> String {
+        match self {
+            Self::Scenario(error) => error.one_line(),
+            Self::Run(error, checkpoint) => of_run(error, checkpoint.as_deref()),
+            Self::Option(problem)
+            | Self::Input(problem)
+            | Self::Resume(problem)
+            | Self::Ctl(problem)
+            | Self::Panic(problem) => problem.clone(),
+            Self::Replications(failures) => {
+                let of_one = |(seed, failure): &(u64, Self)| format!("seed {seed}: {}", failure.problem());
+                failures.iter().map(of_one).collect::<Vec<_>>().join("; ")
+            }
+            Self::Processes(error) => error.to_string(),
             #[cfg(target_os = "linux")]
-            Self::Lvt(error) => say(format_args!("error: {error}")),
-            Self::Results(problem) => say(format_args!("error: the results do not add up: {problem}")),
+            Self::Silent => "another process says what".to_owned(),
+            #[cfg(target_os = "linux")]
+            Self::Together(problem) => problem.clone(),
+            #[cfg(target_os = "linux")]
+            Self::Lvt(error) => error.to_string(),
+            Self::Results(problem) => format!("the results do not add up: {problem}"),
             Self::Different(path, different) => {
-                let before = text::count(different.events);
-                let path = path.display();
-                say(format_args!(
-                    "error: two runs of {path} differ after {before} events that are the same: {different}"
-                ));
+                let (path, before) = (path.display(), text::count(different.events));
+                format!("two runs of {path} differ after {before} events that are the same: {different}")
             }
             Self::UnknownExperiment(name, near) => {
                 let near = near.join(", ");
-                say(format_args!(
-                    "error: there is no experiment {name:?}; did you mean one of {near}? All: paceline reproduce --list"
-                ));
+                format!(
+                    "there is no experiment {name:?}; did you mean one of {near}? All: paceline reproduce --list"
+                )
             }
-            Self::Machine(policy, error) => say(format_args!("error: under {policy}: {error}")),
+            Self::Machine(policy, error) => format!("under {policy}: {error}"),
             Self::Disagree(digests) => {
-                say(format_args!("error: the results depend on the policy, which they must not: {digests}"));
+                format!("the results depend on the policy, which they must not: {digests}")
             }
-            Self::Changed(path) => {
-                say(format_args!("error: {} was changed while it was read", path.display()))
-            }
-            Self::Write(path, reason) => {
-                say(format_args!("error: cannot write {}: {reason}", path.display()))
-            }
-            Self::Print(reason) if reason.kind() == io::ErrorKind::BrokenPipe => {}
-            Self::Print(reason) => say(format_args!("error: cannot write to standard output: {reason}")),
+            Self::Changed(path) => format!("{} was changed while it was read", path.display()),
+            Self::Write(path, reason) => format!("cannot write {}: {reason}", path.display()),
+            Self::Print(reason) => format!("cannot write to standard output: {reason}"),
             #[cfg(target_os = "linux")]
-            Self::Pace(error) => say(format_args!("error: {error}")),
+            Self::Pace(error) => error.to_string(),
             #[cfg(target_os = "linux")]
-            Self::Xen(error @ paceline_xen_lab::LabError::Skipped(_)) => say(format_args!("{error}")),
-            #[cfg(target_os = "linux")]
-            Self::Xen(error) => say(format_args!("error: {error}")),
-            Self::Signals(reason) => say(format_args!("error: cannot watch for Ctrl-C: {reason}")),
+            Self::Xen(error) => error.to_string(),
+            Self::Signals(reason) => format!("cannot watch for Ctrl-C: {reason}"),
         }
     }
 
@@ -182,7 +197,11 @@ impl Failure {
             Self::Xen(paceline_xen_lab::LabError::Skipped(_)) => ExitCode::from(77),
             #[cfg(target_os = "linux")]
             Self::Xen(error) => ExitCode::from(if error.is_mistake() { 2 } else { 1 }),
+            Self::Replications(failures) => {
+                failures.first().map_or(ExitCode::from(1), |(_, failure)| failure.status())
+            }
             Self::Processes(_)
+            | Self::Panic(_)
             | Self::Results(_)
             | Self::Ctl(_)
             | Self::Write(..)

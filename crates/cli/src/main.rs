@@ -28,6 +28,7 @@ mod pace;
 mod panics;
 mod processes;
 mod progress;
+mod replicate;
 mod reproduce;
 mod resume;
 mod run;
@@ -51,6 +52,7 @@ use crate::failure::Failure;
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Replicate(arguments) => replicate::replicate(&arguments),
         Command::Resume(arguments) => resume::resume(&arguments),
         #[cfg(target_os = "linux")]
         Command::Join(arguments) => together::join(&arguments),

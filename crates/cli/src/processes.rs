@@ -3,7 +3,7 @@
 //! Invariant: what is printed as results, and the digest, depend on nothing of how it is run.
 
 mod lines;
-mod settings;
+pub mod settings;
 mod summary;
 mod trace;
 
@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::loaded::Source;
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::replicate::Outcome;
 use crate::run::{files_line, on_signal};
 use crate::stdout;
 use crate::text;
@@ -59,14 +60,7 @@ pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
     let look = move || (watched.time().as_nanos(), format!("{} steps", text::count(watched.steps())));
     let wanted = !results.json && !results.quiet;
     let progress = Progress::show(settings.until.map(Time::as_nanos), wanted, look, || ());
-    let ran = match &settings.model {
-        Model::Constant { seconds, hosts } => {
-            execute(&program, &settings, Constant::new(*seconds), Hosts::Alike(*hosts), &watch)
-        }
-        Model::Flows { platform, model } => {
-            execute(&program, &settings, Flows::new(platform, *model), Hosts::Of(platform), &watch)
-        }
-    };
+    let ran = execute_any(&program, &settings, &watch);
     drop(progress);
     let traced = watch
         .trace
@@ -91,6 +85,14 @@ pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
     traced
 }
 
+/// Runs a scenario of processes as one of several runs of this process.
+pub fn beside_others(source: &Source, control: &Control) -> Result<Outcome, Failure> {
+    let (program, settings) = settings::read(source)?;
+    let watch = Watch { control: control.clone(), trace: None };
+    let (report, lines) = execute_any(&program, &settings, &watch)?;
+    Ok(Finished::new(source.name(), program.name(), &settings, &report, lines).outcome())
+}
+
 /// Who looks on at a run.
 struct Watch {
     control: Control,
@@ -111,6 +113,22 @@ impl Hosts<'_> {
         match self {
             Self::Alike(count) => count,
             Self::Of(platform) => platform.hosts().len() as u32,
+        }
+    }
+}
+
+/// The run on the network that the settings name.
+fn execute_any(
+    program: &Program,
+    settings: &ProcessSettings,
+    watch: &Watch,
+) -> Result<(Report, Lines), Failure> {
+    match &settings.model {
+        Model::Constant { seconds, hosts } => {
+            execute(program, settings, Constant::new(*seconds), Hosts::Alike(*hosts), watch)
+        }
+        Model::Flows { platform, model } => {
+            execute(program, settings, Flows::new(platform, *model), Hosts::Of(platform), watch)
         }
     }
 }

@@ -25,6 +25,11 @@ const FRESH: f64 = 0.2;
 pub struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Progress {
+    /// Shows nothing.
+    pub fn none() -> Self {
+        Self(None)
+    }
+
     /// Starts to show progress towards `until`, if `wanted` and there is a terminal.
     pub fn start(monitor: &Monitor, until: Option<Time>, wanted: bool) -> Self {
         let (looked, ended) = (monitor.clone(), monitor.clone());
@@ -48,7 +53,7 @@ impl Progress {
         last: impl FnOnce() + Send + 'static,
     ) -> Self {
         if !wanted || !io::stderr().is_terminal() {
-            return Self(None);
+            return Self::none();
         }
         let (end, ended) = mpsc::channel();
         let thread = std::thread::spawn(move || {
@@ -117,18 +122,20 @@ fn say(monitor: &Monitor, until: Option<Time>, speed: &mut Speed) -> String {
 }
 
 /// Events a second, smoothed.
-struct Speed {
+pub struct Speed {
     then: Instant,
     before: u64,
     smooth: Option<f64>,
 }
 
 impl Speed {
-    fn start() -> Self {
+    /// Of something that begins now.
+    pub fn start() -> Self {
         Self { then: Instant::now(), before: 0, smooth: None }
     }
 
-    fn update(&mut self, events: u64) -> f64 {
+    /// The speed, now that there were so many events.
+    pub fn update(&mut self, events: u64) -> f64 {
         let now = Instant::now();
         let seconds = (now - self.then).as_secs_f64().max(1e-9);
         let latest = events.saturating_sub(self.before) as f64 / seconds;

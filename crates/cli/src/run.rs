@@ -9,6 +9,7 @@ use paceline_models::results::{ResultFile, Results, RunFacts, Summary};
 use paceline_transport::Transport;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::args::{ResultArguments, RunArguments};
 use crate::ctl::Control;
@@ -87,6 +88,7 @@ pub fn take_part(
     let Loaded { model, settings, .. } = loaded;
     let transport = Some(joined.link());
     let how = How { settings, checkpoints: None, resumed, monitor, transport, trace: None };
+    how.keep_silent();
     let ran = match model {
         AnyModel::Phold(phold) => report(phold, how).map(drop),
         AnyModel::Traffic(traffic) => report(traffic, how).map(drop),
@@ -138,12 +140,8 @@ pub fn carry_out(
     #[cfg(not(target_os = "linux"))]
     let transport = None;
     let how = How { settings, checkpoints, resumed, monitor, transport, trace: trace.as_ref() };
-    let ran = match model {
-        AnyModel::Phold(phold) => execute(phold, names, how, progress),
-        AnyModel::Traffic(traffic) => execute(traffic, names, how, progress),
-        AnyModel::Wireless(network) => execute(network, names, how, progress),
-        AnyModel::Csma(network) => execute(network, names, how, progress),
-    };
+    how.keep_silent();
+    let ran = execute_any(model, names, how, progress);
     #[cfg(target_os = "linux")]
     joined.into_iter().for_each(Together::dismiss);
     #[cfg(not(target_os = "linux"))]
@@ -151,7 +149,7 @@ pub fn carry_out(
     let (finished, files) = ran?;
     drop(control);
     let mut written = match output {
-        Some(output) => write(output, &finished, files)?,
+        Some(output) => write(output, &finished.results(), files)?,
         None => Vec::new(),
     };
     // A run whose trace could not be written has its results all the same.
@@ -196,6 +194,38 @@ struct How<'t> {
     trace: Option<&'t Trace>,
 }
 
+/// Runs what was loaded as one of several runs of this process, and gives back what the model says of it. The caller says
+/// when panics of workers are kept silent, which holds for the whole process.
+pub fn beside_others(loaded: Loaded, monitor: Monitor) -> Result<(Finished, Vec<ResultFile>), Failure> {
+    let Loaded { scenario, kind, model, settings } = loaded;
+    let how = How { settings, checkpoints: None, resumed: None, monitor, transport: None, trace: None };
+    execute_any(model, (kind.name(), scenario), how, Progress::none())
+}
+
+/// The run of a model of any kind.
+fn execute_any(
+    model: AnyModel,
+    names: (&'static str, String),
+    how: How<'_>,
+    progress: Progress,
+) -> Result<(Finished, Vec<ResultFile>), Failure> {
+    match model {
+        AnyModel::Phold(phold) => execute(phold, names, how, progress),
+        AnyModel::Traffic(traffic) => execute(traffic, names, how, progress),
+        AnyModel::Wireless(network) => execute(network, names, how, progress),
+        AnyModel::Csma(network) => execute(network, names, how, progress),
+    }
+}
+
+impl How<'_> {
+    /// Keeps panics that may be rolled back silent.
+    fn keep_silent(&self) {
+        if self.settings.may_speculate() {
+            panics::keep_silent();
+        }
+    }
+}
+
 /// The run itself, and what the model says of it.
 fn execute<M: Results + 'static>(
     model: M,
@@ -229,9 +259,6 @@ where
     M::Output: Serialize + DeserializeOwned,
 {
     let How { settings, checkpoints, resumed, monitor, transport, trace } = how;
-    if settings.may_speculate() {
-        panics::keep_silent();
-    }
     let written = checkpoints.as_ref().map(|checkpoints| Written::new(checkpoints.path.clone()));
     let from = resumed.as_ref().map(|file| file.path().to_owned());
     // The file is closed before the run.
@@ -279,9 +306,9 @@ fn modified(path: &Path) -> Option<SystemTime> {
     path.metadata().and_then(|data| data.modified()).ok()
 }
 
-/// Writes all files, and gives back which they are.
-fn write(mut output: Output, finished: &Finished, files: Vec<ResultFile>) -> Result<Vec<PathBuf>, Failure> {
-    output.write("summary.json", |file| file.write_all(format!("{:#}\n", finished.results()).as_bytes()))?;
+/// Writes all files, with these results as the summary, and gives back which they are.
+pub fn write(mut output: Output, results: &Value, files: Vec<ResultFile>) -> Result<Vec<PathBuf>, Failure> {
+    output.write("summary.json", |file| file.write_all(format!("{results:#}\n").as_bytes()))?;
     for file in files {
         output.write(file.name, |to| file.write(to))?;
     }

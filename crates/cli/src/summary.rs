@@ -12,6 +12,7 @@ use paceline_transport::Path;
 use serde_json::{Map, Value, json};
 
 use crate::memory;
+use crate::replicate::Outcome;
 use crate::settings::RunSettings;
 use crate::text;
 
@@ -178,6 +179,20 @@ impl Finished {
         })
     }
 
+    /// What replications are compared by.
+    pub fn outcome(self) -> Outcome {
+        Outcome {
+            work: self.events,
+            wall: self.wall,
+            results: self.results(),
+            everything: self.everything(),
+            digest: self.digest,
+            end_time: self.end_time,
+            ended_by: self.ended_by,
+            lines: self.lines,
+        }
+    }
+
     /// One line.
     pub fn line(&self) -> String {
         format!("{}: {} events, {}, digest {}\n", self.scenario, self.events, self.ended_by, self.digest)
@@ -275,13 +290,19 @@ fn trial(tried: &Tried) -> String {
     }
 }
 
-/// A name in snake_case with its unit last, and its value, as people read them: "mean travel", "12.5 s".
-pub fn label(name: &str, value: &Value) -> (String, String) {
+/// A name in snake_case with its unit last, as people read it, and its unit, if it has one: "mean travel", "s".
+pub fn name_and_unit(name: &str) -> (String, &str) {
     const UNITS: [&str; 6] = ["s", "ms", "ns", "km", "m", "bytes"];
     let (name, unit) = match name.rsplit_once('_') {
         Some((rest, unit)) if UNITS.contains(&unit) && !rest.ends_with("_simulated") => (rest, unit),
         _ => (name, ""),
     };
+    (name.replace('_', " "), unit)
+}
+
+/// A name in snake_case with its unit last, and its value, as people read them: "mean travel", "12.5 s".
+pub fn label(name: &str, value: &Value) -> (String, String) {
+    let (name, unit) = name_and_unit(name);
     let value = match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => match (number.as_u64(), number.as_f64()) {
@@ -291,7 +312,7 @@ pub fn label(name: &str, value: &Value) -> (String, String) {
         },
         other => other.to_string(),
     };
-    (name.replace('_', " "), format!("{value} {unit}").trim_end().to_owned())
+    (name, format!("{value} {unit}").trim_end().to_owned())
 }
 
 /// A link to another process, for programs.

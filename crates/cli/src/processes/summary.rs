@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::settings::{CONTEXTS, COORDINATIONS, ProcessSettings, WAITINGS, round_name};
 use crate::memory;
+use crate::replicate::Outcome;
 use crate::summary::label;
 use crate::text;
 
@@ -109,6 +110,20 @@ impl<'r> Finished<'r> {
             all.extend(how);
         }
         all
+    }
+
+    /// What replications are compared by.
+    pub fn outcome(self) -> Outcome {
+        Outcome {
+            work: self.report.counts.messages,
+            wall: self.report.wall,
+            digest: self.report.digest.to_string(),
+            end_time: self.report.end_time,
+            ended_by: self.ended_by(),
+            results: self.results(),
+            everything: self.everything(),
+            lines: self.lines,
+        }
     }
 
     /// One line.

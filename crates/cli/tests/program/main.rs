@@ -14,6 +14,7 @@ mod optimistic;
 mod process_trace;
 mod processes;
 mod protocols;
+mod replicate;
 #[cfg(target_os = "linux")]
 mod reproduce;
 mod resume;

@@ -1,0 +1,89 @@
+//! `paceline replicate`: independent replications of a scenario, several of them at once, and what they say together.
+//!
+//! A replication is what `paceline run` does with its seed: seeds are `run.seed`, `run.seed + 1` and so on. All run in this
+//! process, on threads of their own. While the threads of one wait, those of another compute (Bononi, Bracuto, D'Angelo and
+//! Donatiello, 2005).
+//!
+//! Where things are: `plan` decides how many run at once, `lanes` runs them, `watched` looks at them and ends them, `fate` is what
+//! came of each, `together` what they say as a sample, `page` what is printed and written.
+
+pub mod arguments;
+mod fate;
+mod lanes;
+mod page;
+mod plan;
+mod together;
+mod watched;
+
+use std::path::Path;
+use std::time::Instant;
+
+use paceline_engine::RunError;
+use paceline_models::results::ResultFile;
+
+pub use arguments::{REPLICATE_EXAMPLES, ReplicateArguments};
+pub use fate::Outcome;
+
+use crate::failure::Failure;
+use crate::loaded::Source;
+use crate::output::Output;
+use crate::run::{beside_others, files_line, on_signal, write};
+use crate::{processes, stdout};
+
+use fate::Fate;
+use page::Replicated;
+use plan::Plan;
+use watched::{Handle, Watched};
+
+/// Runs replications of a scenario.
+pub fn replicate(arguments: &ReplicateArguments) -> Result<(), Failure> {
+    let plan = Plan::new(Source::read(&arguments.scenario)?, arguments)?;
+    let watched = Watched::new(&plan);
+    let stop = watched.clone();
+    on_signal(move || stop.stop())?;
+    let out = arguments.out.as_deref();
+    let output = out.map(Output::open).transpose()?;
+    let options = arguments.output;
+    let progress = watched.show(&plan, !options.json && !options.quiet);
+    let start = Instant::now();
+    let fates = run_all(&plan, &watched, out);
+    drop(progress);
+    let replicated = Replicated::new(&plan, fates?, start.elapsed());
+    let written = output.map(|output| replicated.write(output)).transpose()?.unwrap_or_default();
+    match (options.json, options.quiet) {
+        (true, _) => stdout::print(&format!("{:#}\n", replicated.everything())),
+        (false, true) => stdout::print(&replicated.lines()),
+        (false, false) => stdout::print(&format!("{}{}", replicated.page(), files_line(&written))),
+    }?;
+    let failures = replicated.into_failures();
+    if failures.is_empty() { Ok(()) } else { Err(Failure::Replications(failures)) }
+}
+
+/// Runs all replications, and says what came of each.
+fn run_all(plan: &Plan, watched: &Watched, out: Option<&Path>) -> Result<Vec<Fate>, Failure> {
+    let mut fates: Vec<Fate> = (0..plan.replications).map(|_| Fate::NotBegun).collect();
+    let job = |number| watched.during(number, |handle| run_one(plan, number, handle, out));
+    let panicked = |words| Err(Failure::Panic(format!("it panicked: {words}")));
+    let ran = lanes::side_by_side(plan.replications, plan.at_once, job, panicked, |number, result| {
+        fates[number as usize] = result.map_or_else(Fate::Failed, |outcome| Fate::Ended(outcome.into()));
+    });
+    ran.map_err(|error| RunError::Threads(format!("no replication can begin: {error}")))?;
+    Ok(fates)
+}
+
+/// Runs a replication, counted from 0, and writes its files into a folder of its own in `out`.
+fn run_one(plan: &Plan, number: u32, handle: &Handle, out: Option<&Path>) -> Result<Outcome, Failure> {
+    let source = plan.source(number);
+    let (outcome, files): (Outcome, Vec<ResultFile>) = match handle {
+        Handle::Lps(monitor) => {
+            let (finished, files) = beside_others(source.load()?, monitor.clone())?;
+            (finished.outcome(), files)
+        }
+        Handle::Processes(control) => (processes::beside_others(&source, control)?, Vec::new()),
+    };
+    if let Some(out) = out {
+        let folder = Output::open(&out.join(format!("seed-{}", plan.seed(number))))?;
+        write(folder, &outcome.results, files)?;
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,148 @@
+//! Handles on all replications: how far they are together, and the end of all by a signal.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use paceline_engine::Monitor;
+use paceline_kernel::Time;
+use paceline_processes::Control;
+
+use super::Plan;
+use crate::progress::{Progress, Speed};
+use crate::text;
+
+/// The part of the progress bar that a replication has.
+const PART: u64 = 1000;
+
+/// A handle on a replication.
+#[derive(Clone, Debug)]
+pub enum Handle {
+    /// On a run of LPs.
+    Lps(Monitor),
+    /// On a run of processes.
+    Processes(Control),
+}
+
+impl Handle {
+    fn stop(&self) {
+        match self {
+            Self::Lps(monitor) => monitor.stop(),
+            Self::Processes(control) => control.stop(),
+        }
+    }
+
+    fn time(&self) -> Time {
+        match self {
+            Self::Lps(monitor) => monitor.time(),
+            Self::Processes(control) => control.time(),
+        }
+    }
+
+    /// The events so far, or how often processes were resumed.
+    fn work(&self) -> u64 {
+        match self {
+            Self::Lps(monitor) => monitor.events(),
+            Self::Processes(control) => control.steps(),
+        }
+    }
+}
+
+/// The handles on all replications. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Watched(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    handles: Vec<Handle>,
+    stopped: AtomicBool,
+    standing: Mutex<Standing>,
+}
+
+/// Where all are.
+#[derive(Debug, Default)]
+struct Standing {
+    running: BTreeSet<u32>,
+    ended: u32,
+    /// The work of those that have ended.
+    work: u64,
+}
+
+impl Watched {
+    /// Handles on the replications of a plan.
+    pub fn new(plan: &Plan) -> Self {
+        let handle = |_| match plan.is_of_processes {
+            true => Handle::Processes(Control::default()),
+            false => Handle::Lps(Monitor::new()),
+        };
+        Self(Arc::new(Shared {
+            handles: (0..plan.replications).map(handle).collect(),
+            stopped: AtomicBool::new(false),
+            standing: Mutex::default(),
+        }))
+    }
+
+    /// Ends all replications that run, and lets no other begin.
+    pub fn stop(&self) {
+        self.0.stopped.store(true, Ordering::SeqCst);
+        self.0.handles.iter().for_each(Handle::stop);
+    }
+
+    /// Whether all were asked to end.
+    pub fn stopped(&self) -> bool {
+        self.0.stopped.load(Ordering::SeqCst)
+    }
+
+    /// Calls `run` with the handle on a replication, counted from 0, unless all were asked to end.
+    pub fn during<R>(&self, number: u32, run: impl FnOnce(&Handle) -> R) -> Option<R> {
+        if self.stopped() {
+            return None;
+        }
+        self.standing().running.insert(number);
+        let handle = &self.0.handles[number as usize];
+        let result = run(handle);
+        let mut standing = self.standing();
+        standing.running.remove(&number);
+        standing.ended += 1;
+        standing.work += handle.work();
+        Some(result)
+    }
+
+    /// Starts to show how far all are, if `wanted` and there is a terminal.
+    pub fn show(&self, plan: &Plan, wanted: bool) -> Progress {
+        let (looked, at_the_end) = (self.clone(), self.clone());
+        let (until, all) = (plan.until, plan.replications);
+        let mut speed = Speed::start();
+        let look = move || looked.look(until, all, &mut speed);
+        let last = move || {
+            if at_the_end.stopped() {
+                // The terminal has written ^C there.
+                eprintln!();
+            }
+        };
+        Progress::show(Some(u64::from(all) * PART), wanted, look, last)
+    }
+
+    /// How far all are, in parts of the bar, and what is said of it.
+    fn look(&self, until: Option<Time>, all: u32, speed: &mut Speed) -> (u64, String) {
+        let standing = self.standing();
+        let running = || standing.running.iter().map(|number| &self.0.handles[*number as usize]);
+        let part = |handle: &Handle| {
+            let (now, end) = (handle.time().as_nanos(), until.map_or(u64::MAX, Time::as_nanos));
+            (PART as f64 * (now as f64 / end as f64).min(1.0)) as u64
+        };
+        let position = u64::from(standing.ended) * PART + running().map(part).sum::<u64>();
+        let rate = text::rate(speed.update(standing.work + running().map(Handle::work).sum::<u64>()));
+        let (ended, beside) = (standing.ended, standing.running.len());
+        let said = match self.stopped() {
+            true => "stopping".to_owned(),
+            false => format!("{ended} of {all} done, {beside} running, {rate}"),
+        };
+        (position, said)
+    }
+
+    fn standing(&self) -> MutexGuard<'_, Standing> {
+        // A panic in a replication happens while nobody holds it.
+        self.0.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
