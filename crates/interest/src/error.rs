@@ -37,4 +37,13 @@ pub enum Error {
         /// The axis, from 0.
         axis: usize,
     },
+    /// A point is not in the window.
+    #[error("a point is not in the window")]
+    Outside,
+    /// A window has no place, or more than a ring.
+    #[error("a window {width} ticks wide; allowed: from 1 to 2^32")]
+    Width {
+        /// The width.
+        width: u64,
+    },
 }

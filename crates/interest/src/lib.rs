@@ -9,7 +9,7 @@
 //! - the changes when a region moves ([`Matcher::modify_and_compare`]).
 //!
 //! The matchers: [`Sorted`] for regions of any sizes; [`Grid`] for regions of similar size at uniformly distributed places;
-//! [`BruteForce`] is the reference.
+//! [`BruteForce`] is the reference. [`Nearby`] is no matcher: it finds points within a radius of each other, all in one pass.
 //!
 //! Invariants:
 //! - All matchers report the same pairs, each once. A matcher's reports and their order depend on the regions alone.
@@ -35,6 +35,7 @@ mod error;
 mod grid;
 mod keys;
 mod matcher;
+mod nearby;
 mod regions;
 mod sorted;
 mod space;
@@ -46,5 +47,6 @@ pub use coordinate::Coordinate;
 pub use error::Error;
 pub use grid::Grid;
 pub use matcher::{Change, Matcher, RegionId, Role};
+pub use nearby::{Nearby, Numbered, Window};
 pub use sorted::Sorted;
 pub use space::{Axis, Region, Space};
