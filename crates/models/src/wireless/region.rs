@@ -5,6 +5,7 @@
 //! and there are at least two along a side, so that every host in reach is met exactly once, over the shortest distance on the
 //! torus.
 
+use paceline_interest::{Nearby, Numbered, Window};
 use paceline_kernel::Context;
 use serde::{Deserialize, Serialize};
 
@@ -98,7 +99,7 @@ impl Region {
     pub(crate) fn match_all(&mut self, wireless: &Wireless, own: u32, cx: &mut Context<'_, Wireless>) {
         let pingers = std::mem::take(&mut self.pingers);
         let delay = wireless.lookahead;
-        CellList::new(wireless.grid, own, &pingers).hearers(|hearer, heard| match wireless.deliveries {
+        hearers(wireless.grid, own, &pingers, |hearer, heard| match wireless.deliveries {
             Deliveries::Together => cx.send(LpId(hearer), delay, WirelessEvent::HeardAll(heard.into())),
             Deliveries::Singly => {
                 let mut of = heard.len() as u32;
@@ -113,76 +114,17 @@ impl Region {
     }
 }
 
-/// Hosts in and around a region, sorted by cells at least as wide as the range.
-struct CellList {
-    grid: RegionGrid,
-    region: u32,
-    per_side: usize,
-    /// Index in `sorted` of the first host of each cell, row by row; at the end the total.
-    first: Vec<u32>,
-    sorted: Vec<Pinger>,
-}
-
-impl CellList {
-    fn new(grid: RegionGrid, region: u32, pingers: &[Pinger]) -> Self {
-        let corner = grid.corner(region);
-        let (base_x, base_y) = (corner.x.wrapping_sub(grid.range), corner.y.wrapping_sub(grid.range));
-        let width = (1u64 << 32).div_ceil(u64::from(grid.per_side)) + 2 * u64::from(grid.range);
-        let per_side = (width / u64::from(grid.range)).max(1);
-        // Rounded up, so that the last place is in the last cell.
-        let cell = width.div_ceil(per_side) as u32;
-        let per_side = per_side as usize;
-        let of = |pinger: &Pinger| {
-            let column = pinger.at.x.wrapping_sub(base_x) / cell;
-            let row = pinger.at.y.wrapping_sub(base_y) / cell;
-            row as usize * per_side + column as usize
-        };
-        let cells: Vec<u32> = pingers.iter().map(|pinger| of(pinger) as u32).collect();
-        let mut first = vec![0u32; per_side * per_side + 1];
-        for cell in &cells {
-            first[*cell as usize + 1] += 1;
-        }
-        for cell in 0..per_side * per_side {
-            first[cell + 1] += first[cell];
-        }
-        let mut next = first.clone();
-        let mut sorted = vec![Pinger { host: 0, at: Point { x: 0, y: 0 } }; pingers.len()];
-        for (pinger, cell) in pingers.iter().zip(&cells) {
-            let slot = &mut next[*cell as usize];
-            sorted[*slot as usize] = *pinger;
-            *slot += 1;
-        }
-        Self { grid, region, per_side, first, sorted }
-    }
-
-    /// Calls `tell` for every host in the region with the hosts that it hears.
-    fn hearers(&self, mut tell: impl FnMut(u32, &[u32])) {
-        let reach = u64::from(self.grid.range) * u64::from(self.grid.range);
-        let mut heard = vec![0u32; self.sorted.len() + 1];
-        for row in 0..self.per_side {
-            for column in 0..self.per_side {
-                let cell = row * self.per_side + column;
-                let (left, right) = (column.saturating_sub(1), (column + 2).min(self.per_side));
-                for hearer in &self.sorted[self.first[cell] as usize..self.first[cell + 1] as usize] {
-                    if self.grid.region(hearer.at) != self.region {
-                        continue;
-                    }
-                    let mut count = 0;
-                    for near in row.saturating_sub(1)..(row + 2).min(self.per_side) {
-                        let start = self.first[near * self.per_side + left] as usize;
-                        let end = self.first[near * self.per_side + right] as usize;
-                        for other in &self.sorted[start..end] {
-                            // Write first and advance `count` conditionally: a branch on `hears` would be unpredictable.
-                            heard[count] = other.host;
-                            let hears = hearer.at.distance_squared(other.at) <= reach;
-                            count += usize::from(hears) * usize::from(other.host != hearer.host);
-                        }
-                    }
-                    tell(hearer.host, &heard[..count]);
-                }
-            }
-        }
-    }
+/// Calls `tell` for every host in the region with the hosts that it hears; `pingers` are those in and around the region.
+#[inline]
+fn hearers(grid: RegionGrid, region: u32, pingers: &[Pinger], tell: impl FnMut(u32, &[u32])) {
+    let corner = grid.corner(region);
+    let low = [corner.x.wrapping_sub(grid.range), corner.y.wrapping_sub(grid.range)];
+    let width = (1u64 << 32).div_ceil(u64::from(grid.per_side)) + 2 * u64::from(grid.range);
+    let points =
+        pingers.iter().map(|pinger| Numbered { number: pinger.host, at: [pinger.at.x, pinger.at.y] });
+    let nearby = Nearby::new(Window { low, width }, grid.range, points);
+    let nearby = nearby.expect("a host in reach is no further from the region than the range");
+    nearby.each(|Numbered { at: [x, y], .. }| grid.region(Point { x, y }) == region, tell);
 }
 
 #[cfg(test)]
@@ -220,7 +162,7 @@ mod test {
             }
             let mut found = BTreeMap::new();
             for (region, near) in near.iter().enumerate() {
-                CellList::new(grid, region as u32, near).hearers(|hearer, heard| {
+                hearers(grid, region as u32, near, |hearer, heard| {
                     let mut heard = heard.to_vec();
                     heard.sort_unstable();
                     assert!(found.insert(hearer, heard).is_none(), "host {hearer} was told twice");
