@@ -2,10 +2,13 @@
 //! run at once instead of one after the other.
 //!
 //! Eight replications of `scenarios/wireless.toml` under protocol "window", with two threads each: the fewer hosts there are, the less
-//! there is to do in a window, and the more the threads wait for each other. They run one after the other, 2, 4 and 8 at once; beside
-//! them what `paceline replicate` does by itself where `run.threads` is not set. All sides run once in each round, the first of them
-//! another one in each; the table shows the medians of the events a second of all replications together, half the distance between
-//! the quartiles, and the median of the ratios to one after the other, round by round. `PACELINE_ROUNDS` is the number of rounds.
+//! there is to do in a window, and the more the threads wait for each other. They run one after the other, 2, 4 and 8 at once;
+//! beside them what `paceline replicate` does where neither `run.threads` nor the protocol is set: a thread each, as many at once as
+//! there are cores, and the protocol that suits that.
+//!
+//! All sides run once in each round, in an order that turns from round to round, and must have the same digests. The table shows the
+//! medians of the events a second of all replications together and of their ratios to one after the other, round by round, each with
+//! half the distance between the quartiles. `PACELINE_ROUNDS` is the number of rounds.
 
 use std::process::Command;
 
@@ -21,7 +24,7 @@ const SIDES: [(&str, &[&str]); 5] = [
     ("2 at once", &["--at-once", "2", "--set", "run.threads=2"]),
     ("4 at once", &["--at-once", "4", "--set", "run.threads=2"]),
     ("8 at once", &["--at-once", "8", "--set", "run.threads=2"]),
-    ("default", &[]),
+    ("auto, threads not set", &["--set", "run.protocol=auto"]),
 ];
 
 fn main() {

@@ -16,8 +16,9 @@ The seeds are run.seed, run.seed + 1 and so on. The digest and the results of a 
 those of `paceline run` with its seed, however many run at once.
 
 A run has the threads that run.threads says. Where that is not set, the cores are divided among
-the replications that run at once. Without --at-once, as many replications run at once as the
-cores have room for: the cores divided by run.threads, or one for each core.
+the replications that run at once. Without --at-once these are as many as there are cores; where
+run.threads is 2 or more, twice as many as there are cores for: threads of a run wait for each
+other, and meanwhile those of another compute.
 
 Ctrl-C ends all of them, with the results so far: replications that were interrupted are listed, and
 do not count in means. If a replication fails, the others end all the same.
@@ -41,7 +42,7 @@ pub struct ReplicateArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST))]
     pub replications: u32,
 
-    /// How many replications run at once [default: as many as the cores have room for]
+    /// How many replications run at once [default: so many that all cores have work]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=MOST_AT_ONCE))]
     pub at_once: Option<u32>,
 

@@ -16,6 +16,10 @@ use crate::{panics, processes};
 /// The greatest seed that a scenario can hold: TOML's integers have 64 bits with a sign.
 const LAST_SEED: u64 = i64::MAX as u64;
 
+/// So many times the replications for which there are cores run at once where each has several threads: threads of one run wait for
+/// each other, and meanwhile those of another compute (measured: `docs/clusters.md`).
+const BESIDE_WAITING: u32 = 2;
+
 /// How replications are run.
 #[derive(Debug)]
 pub struct Plan {
@@ -97,7 +101,11 @@ impl Plan {
 
 /// How many replications run at once, and the threads of each, from what the user says of both.
 fn share(cores: u32, replications: u32, at_once: Option<u32>, threads: Option<u32>, pin: bool) -> (u32, u32) {
-    let room = if pin { 1 } else { cores / threads.unwrap_or(1) };
+    let room = match threads {
+        _ if pin => 1,
+        None | Some(1) => cores,
+        Some(threads) => BESIDE_WAITING * cores / threads,
+    };
     let at_once = at_once.unwrap_or(room).clamp(1, replications);
     (at_once, threads.unwrap_or_else(|| (cores / at_once).max(1)))
 }
@@ -130,8 +138,10 @@ mod tests {
     fn cores_are_shared_and_what_the_user_says_holds() {
         let free = |cores, replications| share(cores, replications, None, None, false);
         assert_eq!([free(8, 100), free(8, 2), free(8, 3), free(1, 9)], [(8, 1), (2, 4), (3, 2), (1, 1)]);
-        assert_eq!(share(8, 100, None, Some(3), false), (2, 3));
-        assert_eq!(share(2, 100, None, Some(4), false), (1, 4), "more threads than cores: one at a time");
+        assert_eq!(share(8, 100, None, Some(1), false), (8, 1));
+        assert_eq!(share(8, 100, None, Some(3), false), (5, 3), "some wait while others compute");
+        assert_eq!(share(2, 100, None, Some(4), false), (1, 4));
+        assert_eq!(share(2, 100, None, Some(9), false), (1, 9), "more threads than cores: one at a time");
         assert_eq!(share(2, 100, Some(5), None, false), (5, 1), "more at once than cores");
         assert_eq!(share(2, 3, Some(5), Some(2), false), (3, 2), "no more than there are");
         assert_eq!(share(8, 100, None, None, true), (1, 8), "threads that are pinned want all cores");
