@@ -105,16 +105,10 @@ impl Way {
 
 /// Frames that are sent soon, late, or only where somebody asks or waits.
 fn marshalling(rng: &mut Rng) -> Marshalling {
-    let size = match rng.below(4) {
-        0 => SizeLimit::Off,
-        1 => SizeLimit::Bytes(1 << rng.below(12)),
-        _ => SizeLimit::Adaptive,
-    };
-    let time = match rng.below(4) {
-        0 => TimeLimit::Fixed { ns: 0 },
-        1 => TimeLimit::Fixed { ns: u64::MAX },
-        _ => TimeLimit::default(),
-    };
+    let (late, soon) = (TimeLimit::Fixed { ns: u64::MAX }, TimeLimit::Fixed { ns: 0 });
+    let size = [SizeLimit::Off, SizeLimit::Bytes(1 << rng.below(12)), SizeLimit::Adaptive];
+    let (size, time) =
+        (size[rng.below(3) as usize], [late, soon, TimeLimit::default()][rng.below(3) as usize]);
     Marshalling { size, time }
 }
 
