@@ -113,7 +113,7 @@ impl<E> EnhancedHeap<E> {
     }
 
     /// A run begins.
-    #[inline(always)]
+    #[inline(never)]
     fn begin(&mut self, mut run: Key) {
         if run < self.least {
             std::mem::swap(&mut run, &mut self.least);
@@ -133,6 +133,17 @@ impl<E> EnhancedHeap<E> {
         }
         self.open_all(at, event, others);
         None
+    }
+
+    /// Puts an event among those of the instant that is being given out.
+    #[inline(never)]
+    fn insert_opened(&mut self, event: Event<E>) {
+        let opened = self.opened.last_mut().expect("an instant is opened");
+        let place = match opened.events.back() {
+            Some(last) if *last < event => opened.events.len(),
+            _ => opened.events.partition_point(|other| *other < event),
+        };
+        opened.events.insert(place, event);
     }
 
     #[inline(never)]
@@ -168,20 +179,18 @@ impl<E: Send> EventQueue<E> for EnhancedHeap<E> {
         Self::default()
     }
 
-    #[inline]
+    // Inlined, so that the event is in registers. Taken from the caller's stack, it would be loaded 16 bytes at a time right after
+    // it was stored 8 bytes at a time; a processor cannot forward that, and an insertion waits until the stores are done.
+    #[inline(always)]
     fn push(&mut self, event: Event<E>) {
         let at = instant(&event);
         self.len += 1;
-        if let Some(opened) = self.opened.last_mut().filter(|opened| opened.at == at) {
-            let place = match opened.events.back() {
-                Some(last) if *last < event => opened.events.len(),
-                _ => opened.events.partition_point(|other| *other < event),
-            };
-            return opened.events.insert(place, event);
-        }
         let recent = self.recent.entry(at);
         if let Some(list) = recent.get(at).filter(|list| self.lists.at(*list) == Some(at)) {
             return self.lists.append(list, event);
+        }
+        if self.opened.last().is_some_and(|opened| opened.at == at) {
+            return self.insert_opened(event);
         }
         let list = self.lists.put(event);
         recent.set(at, list);

@@ -109,12 +109,18 @@ impl<E> Lists<E> {
             unreachable!("a list has a used slot");
         };
         if *others == NONE {
-            *others = self.unused.pop().unwrap_or_else(|| {
-                self.queues.push(VecDeque::new());
-                u32::try_from(self.queues.len() - 1).expect("there are no more queues than slots")
-            });
+            *others = Self::unused_queue(&mut self.unused, &mut self.queues);
         }
         self.queues[*others as usize].push_back(event);
+    }
+
+    /// A queue that no list has.
+    #[inline(never)]
+    fn unused_queue(unused: &mut Vec<u32>, queues: &mut Vec<VecDeque<Event<E>>>) -> u32 {
+        unused.pop().unwrap_or_else(|| {
+            queues.push(VecDeque::new());
+            u32::try_from(queues.len() - 1).expect("there are no more queues than slots")
+        })
     }
 
     /// The run that ends with the list `tail` goes on with `list`.
