@@ -71,7 +71,8 @@ pub fn begin(
         let mpi = paceline_transport::Mpi::begin().map_err(|error| Failure::Together(error.to_string()))?;
         if let Some(ranks) = ranks_of_launcher().filter(|_| mpi.ranks() == 1) {
             return Err(Failure::Together(format!(
-                "started {ranks} times, by mpirun or srun, but alone for the MPI library of this program: use the launcher of that library"
+                "started {ranks} times, by mpirun or srun, but alone for the MPI library of this program: use the launcher of that library, or \
+                 of srun the plug-in that it was built for (`srun --mpi=list` shows them)"
             )));
         }
         return Ok((mpi.ranks() > 1).then(|| Together {
@@ -118,10 +119,17 @@ pub fn begin(
     Ok(Some(Together { transport, silence, workers: Some(workers) }))
 }
 
+/// Variables in which launchers say how many processes they have started. What srun says counts only where it uses a plug-in for MPI, which
+/// a program without MPI cannot want.
+#[cfg(feature = "mpi")]
+const SIZES: &[&str] = &["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
+#[cfg(not(feature = "mpi"))]
+const SIZES: &[&str] = &["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
+
 /// How many processes an MPI launcher has started, if it has started this one and it is not the only one.
 fn ranks_of_launcher() -> Option<u32> {
-    let number = |name| std::env::var(name).ok().and_then(|value| value.parse::<u32>().ok());
-    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"].into_iter().find_map(number).filter(|ranks| *ranks > 1)
+    let number = |name: &&str| std::env::var(name).ok().and_then(|value| value.parse::<u32>().ok());
+    SIZES.iter().find_map(number).filter(|ranks| *ranks > 1)
 }
 
 fn settings(words: &[u8], link: arguments::Link) -> Result<Settings, Failure> {
