@@ -56,6 +56,8 @@ struct Arrived<M: Model> {
     partial: Vec<Vec<u8>>,
     /// By process: frames that have arrived.
     frames: Vec<u64>,
+    /// By process: all its messages of the rounds before this one have arrived, by its last sign of life.
+    rounds: Vec<u64>,
     error: Option<PeersError>,
     /// Whether workers know of the error.
     is_told: bool,
@@ -151,8 +153,9 @@ impl<M: Model> Peers<M> {
             };
             Apart(Mutex::new(Outgoing::new(marshalling, unit, limit)))
         };
-        let (partial, frames) = (vec![Vec::new(); ranks], vec![0; ranks]);
-        let arrived = Arrived { messages: VecDeque::new(), partial, frames, error: None, is_told: false };
+        let (messages, partial) = (VecDeque::new(), vec![Vec::new(); ranks]);
+        let (frames, rounds) = (vec![0; ranks], vec![0; ranks]);
+        let arrived = Arrived { messages, partial, frames, rounds, error: None, is_told: false };
         Self {
             outgoing: (0..transport.ranks()).map(outgoing).collect(),
             waits: (0..ranks).map(|_| AtomicU32::new(0)).collect(),
@@ -226,7 +229,7 @@ impl<M: Model> Peers<M> {
     /// Takes in what has arrived, to be handled later.
     fn drain(&self) {
         let mut arrived = lock(&self.arrived);
-        let Arrived { messages, partial, frames, error, .. } = &mut *arrived;
+        let Arrived { messages, partial, frames, rounds, error, .. } = &mut *arrived;
         if error.is_some() {
             return;
         }
@@ -235,6 +238,10 @@ impl<M: Model> Peers<M> {
             frames[from as usize] += 1;
             let partial = &mut partial[from as usize];
             let read = codec::read_frame(partial, frame, |record| {
+                if let Some(round) = codec::sign_of_life(record) {
+                    rounds[from as usize] = round;
+                    return Ok(());
+                }
                 let message = self.codec.read(record, &partition, self.transport.rank(), &self.owners)?;
                 let next = match messages.back_mut() {
                     Some((last, before)) if *last == from => before.append(message),

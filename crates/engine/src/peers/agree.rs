@@ -5,7 +5,7 @@
 use paceline_kernel::Model;
 
 use super::rounds::{Saying, ToSend};
-use super::{Contribution, Delivery, Misfit, NAP, Peers, codec};
+use super::{Contribution, Delivery, Misfit, NAP, Peers, PeersError, PeersErrorKind, codec};
 use crate::RunError;
 use crate::sync::lock;
 
@@ -52,6 +52,18 @@ impl<M: Model> Peers<M> {
         near.into_iter().for_each(send_off);
     }
 
+    /// Notes an error if messages of the round that is open can never come. The caller handles what has arrived, and nobody else.
+    pub(super) fn look_for_missing(&self) {
+        let arrived = lock(&self.arrived);
+        let round = self.others_of(self.rank()).map(|rank| arrived.rounds[rank as usize]).min();
+        let is_handled = arrived.messages.is_empty();
+        drop(arrived);
+        let missing = round.filter(|_| is_handled).map_or(0, |round| lock(&self.rounds).missing(round));
+        if missing > 0 {
+            self.note(PeersError::new(self.rank(), PeersErrorKind::Missing(missing)));
+        }
+    }
+
     /// Whether this process has contributed to the round that is open.
     pub(crate) fn has_contributed(&self) -> bool {
         lock(&self.rounds).has_contributed()
@@ -92,7 +104,10 @@ impl<M: Model> Peers<M> {
                 }
                 Some((from, message)) => self.handle(from, message, &mut handle)?,
                 None if self.is_pending() => {}
-                None => self.transport.wait(NAP),
+                None => {
+                    self.look_for_missing();
+                    self.transport.wait(NAP);
+                }
             }
         }
     }

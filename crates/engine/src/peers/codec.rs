@@ -26,6 +26,7 @@ const ASK: u8 = 7;
 const FAILED: u8 = 8;
 const ANTI: u8 = 9;
 const BUNDLE: u8 = 10;
+const ALIVE: u8 = 11;
 /// The most bytes of a message.
 const LONGEST_MESSAGE: usize = u32::MAX as usize;
 /// The kind is in these bits, above them the round modulo [`COLOURS`].
@@ -299,6 +300,18 @@ pub(super) fn failed(out: &mut Vec<u8>, what: &str) -> Written {
     out.push(FAILED);
     out.extend_from_slice(what.as_bytes());
     Ok(())
+}
+
+/// A sign of life: all messages of the rounds before `round` have been sent.
+pub(super) fn alive(out: &mut Vec<u8>, round: u64) {
+    out.push(ALIVE);
+    out.extend_from_slice(&round.to_le_bytes());
+}
+
+/// The round that a sign of life tells, if the message is one.
+pub(super) fn sign_of_life(message: &[u8]) -> Option<u64> {
+    let content = message.strip_prefix(&[ALIVE])?;
+    content.try_into().ok().map(u64::from_le_bytes)
 }
 
 /// Calls `each` with every message that ends in `frame`; `partial` keeps the beginning of one that does not. Says whether the sender

@@ -24,6 +24,9 @@ pub enum PeersErrorKind {
     /// It could not continue; what it said.
     #[error("has stopped: {0}")]
     Failed(String),
+    /// It waits for so many messages that no process has sent, though all have said that they have sent everything.
+    #[error("waits for messages that nobody has sent: {0} more were announced in a round")]
+    Missing(u64),
     /// What it has to send cannot be written.
     #[error("cannot write what it has to send: {0}")]
     Unwritable(String),

@@ -11,6 +11,7 @@ use paceline_kernel::Time;
 use paceline_transport::marshal::{AddError, Gather, Marshalling, Reason, SizeLimit, Ticket};
 use paceline_transport::{Handed, PeerError};
 
+use super::codec;
 use super::rounds::COLOURS;
 
 type Written = Result<(), postcard::Error>;
@@ -23,8 +24,8 @@ pub(super) struct Outgoing {
     singly: bool,
     /// The message that is being added.
     record: Vec<u8>,
-    /// The round in which messages are sent now, modulo [`COLOURS`], and how many have been.
-    round: u8,
+    /// The round in which messages are sent now, and how many have been.
+    round: u64,
     sent: u64,
     /// The messages of this round that wait and can be cancelled, each with its time.
     cancellable: Vec<(Time, Ticket)>,
@@ -48,10 +49,10 @@ impl Outgoing {
         self.singly
     }
 
-    /// Writes a message of the round in which it is sent: `encode` gets that. [`Outgoing::add`] adds it.
+    /// Writes a message of the round in which it is sent: `encode` gets that, modulo [`COLOURS`]. [`Outgoing::add`] adds it.
     pub(super) fn write(&mut self, encode: impl FnOnce(&mut Vec<u8>, u8) -> Written) -> Written {
         self.record.clear();
-        encode(&mut self.record, self.round)
+        encode(&mut self.record, (self.round % COLOURS as u64) as u8)
     }
 
     /// Adds the message that was written, which counts in the round unless it is `of_no_round`; frames that are full go by `send`.
@@ -99,18 +100,23 @@ impl Outgoing {
 
     /// From now on messages are of the next round. Gives how many were sent in the last one.
     pub(super) fn next_round(&mut self) -> u64 {
-        self.round = (self.round + 1) % COLOURS as u8;
+        self.round += 1;
         self.cancellable.clear();
         std::mem::take(&mut self.sent)
     }
 
-    /// Sends a sign of life, unless something waits or there is no room: then others see anyway that this process is there.
+    /// Sends a sign of life, which tells the round in which messages are sent now: all of those before have left. Not if something waits:
+    /// then others see anyway that this process is there. If there is no room, it goes with the next frame.
     pub(super) fn give_sign(
         &mut self,
-        send: impl FnOnce(&[u8]) -> Result<Handed, PeerError>,
+        now_ns: u64,
+        mut send: impl FnMut(&[u8]) -> Result<Handed, PeerError>,
     ) -> Result<(), PeerError> {
         if self.gather.is_empty() {
-            self.gather.hand_over(Reason::Asked, send).map(drop)?;
+            self.record.clear();
+            codec::alive(&mut self.record, self.round);
+            self.add(now_ns, true, &mut send)?;
+            self.send_off(Reason::Asked, send)?;
         }
         Ok(())
     }

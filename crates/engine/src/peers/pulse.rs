@@ -1,7 +1,10 @@
 //! Signs of life: a thread of each process lets the others know that it is there, and notices who is silent.
 //!
 //! A process that computes for long sends nothing else; one that the system has stopped, or that cannot be reached, sends nothing at all. So
-//! every process sends an empty frame every quarter of the limit, and one from which no frame has come for the whole limit is lost.
+//! every process sends a short message every quarter of the limit, and one from which no frame has come for the whole limit is lost.
+//!
+//! The message tells of which rounds all messages have been sent: where all processes have said so of the round that is open, and all have
+//! contributed to it, what is still missing never comes. A slow process has not contributed yet.
 //!
 //! Invariant: the thread ends when its handle is dropped, and waits for nobody but the clock until then.
 
@@ -56,6 +59,9 @@ fn beat<M: Model>(peers: &Peers<M>, (over, changed): &(Mutex<bool>, Condvar), li
         drop(is_over);
         peers.give_sign();
         peers.drain();
+        if let Ok(_handling) = peers.handling.try_lock() {
+            peers.look_for_missing();
+        }
         if peers.is_pending() {
             // Whoever sleeps may have missed what was taken in here.
             peers.transport().wake();
@@ -84,7 +90,7 @@ impl<M: Model> Peers<M> {
     fn give_sign(&self) {
         for rank in self.others_of(self.rank()) {
             let Ok(mut outgoing) = self.outgoing[rank as usize].try_lock() else { continue };
-            if let Err(error) = outgoing.give_sign(|frame| self.transport.send(rank, frame)) {
+            if let Err(error) = outgoing.give_sign(self.now_ns(), |frame| self.transport.send(rank, frame)) {
                 self.note(error.into());
             }
         }

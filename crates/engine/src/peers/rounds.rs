@@ -180,6 +180,14 @@ impl Rounds {
         self.result.take()
     }
 
+    /// Messages of the round that is open that can never come, once all that was sent in the rounds before `round` has been received:
+    /// some process has claimed to have sent more than it has.
+    pub(super) fn missing(&self, round: u64) -> u64 {
+        let expected =
+            self.result.as_ref().filter(|_| round > self.open).map_or(0, |all| all.sent_to(self.rank));
+        expected.saturating_sub(self.received[(self.open % COLOURS as u64) as usize])
+    }
+
     /// The round in which nothing has been passed on yet.
     fn waiting(&self) -> u64 {
         self.open + u64::from(self.has_contributed() && self.own.is_none())

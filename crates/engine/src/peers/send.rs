@@ -178,7 +178,7 @@ impl<M: Model> Peers<M> {
     }
 
     /// Nanoseconds since these processes joined.
-    fn now_ns(&self) -> u64 {
+    pub(super) fn now_ns(&self) -> u64 {
         self.origin.elapsed().as_nanos() as u64
     }
 

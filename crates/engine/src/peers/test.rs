@@ -162,6 +162,51 @@ fn whose_outputs_cannot_be_read_is_named() {
     }
 }
 
+/// What the process of rank 2 of three comes to where that of rank 1 lies.
+fn below_with(protocol: Protocol, lie: Lie) -> Result<Report<u32>, RunError> {
+    let mut ends = Memory::mesh(3);
+    let (last, liar) = (Arc::new(ends.remove(2)), Arc::new(Liar(ends.remove(1), lie)));
+    let run = || {
+        let limited = Simulation::new(Ring).silence_limit(Duration::from_secs(2));
+        limited.protocol(protocol).federates(3).threads(1).until(Time::secs(500))
+    };
+    let first = run().join(Arc::new(ends.remove(0)));
+    thread::scope(|scope| {
+        scope.spawn(|| run().join(liar).run().map(drop));
+        scope.spawn(|| first.run().map(drop));
+        run().join(last).run()
+    })
+}
+
+/// All are there and give signs of life; and between process 2 and the one that lies stands process 0, which adds up what both say.
+#[test]
+fn messages_that_are_claimed_and_never_sent_are_not_waited_for() {
+    fn claim(own: Contribution) -> Contribution {
+        let mut own = own;
+        match own.sent.last_mut() {
+            Some((2, sent)) => *sent += 3,
+            _ => own.sent.push((2, 3)),
+        }
+        own
+    }
+    let at_once: Lie = |own| vec![claim(own)];
+    let later: Lie = |own| vec![if own.least > Time::secs(100) { claim(own) } else { own }];
+    let cases = [
+        (Protocol::Window, at_once),
+        (Protocol::Window, later),
+        (Protocol::NullMessage, later),
+        (Protocol::Optimistic, later),
+    ];
+    thread::scope(|scope| {
+        let ends = cases.map(|(protocol, lie)| scope.spawn(move || (protocol, below_with(protocol, lie))));
+        for (protocol, end) in ends.map(|end| end.join().expect("no panic")) {
+            let Err(RunError::Peers(PeersError { rank: 2, kind: PeersErrorKind::Missing(3) })) = end else {
+                panic!("{protocol:?}: three messages are missing, not {end:?}");
+            };
+        }
+    });
+}
+
 #[test]
 fn beside_one_that_does_not_lie_the_run_ends() {
     for protocol in [Protocol::Window, Protocol::NullMessage, Protocol::Optimistic] {
