@@ -251,6 +251,58 @@ pub const CONSTANTS: &[Constant] = &[
         "ns",
         "a message waits in a frame for a tick of the kernel at most; the paper does not say how long",
     ),
+    constant(
+        "cluster.window_33",
+        3_900,
+        "ns",
+        "measured: a window with 33 events in a run of one process with one thread; PHOLD with 2048 LPs of 16 messages each",
+    ),
+    constant("cluster.window_324", 23_200, "ns", "the same with 324 events"),
+    constant("cluster.window_2978", 170_800, "ns", "the same with 2,978 events"),
+    constant("cluster.window_16394", 818_700, "ns", "the same with 16,394 events"),
+    constant(
+        "cluster.crossing",
+        91,
+        "ns",
+        "measured: an event encoded and decoded; CPU time of two processes that share memory beyond that of one, windows of 16,394 events",
+    ),
+    constant(
+        "cluster.saying",
+        600,
+        "ns",
+        "measured: saying or hearing a contribution; what a window of 33 events takes in two processes that share memory, less all else",
+    ),
+    constant(
+        "cluster.frame",
+        430,
+        "ns",
+        "measured: a small frame through shared memory while the receiver looks for it (the crate transport's benchmark transport)",
+    ),
+    constant(
+        "cluster.wake",
+        16_800,
+        "ns",
+        "measured: the same while the receiver sleeps on an idle core, less cluster.frame",
+    ),
+    constant("cluster.spin", 10_000, "ns", "the engine's 2000 looks before a thread sleeps"),
+    constant(
+        "cluster.tls_frame",
+        8_300,
+        "ns",
+        "measured: a small frame sent and received by TLS on loopback, where frames follow each other (the benchmark tcp)",
+    ),
+    constant(
+        "cluster.tls_wake",
+        22_100,
+        "ns",
+        "measured: a small frame by TLS on loopback while the receiver sleeps, less cluster.tls_frame",
+    ),
+    constant(
+        "cluster.latency",
+        10_000,
+        "ns",
+        "assumed: NICs, cables and switches between two hosts on Ethernet with 10 or 25 Gb/s",
+    ),
 ];
 
 /// The values of all constants.

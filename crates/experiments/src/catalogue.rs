@@ -1,11 +1,11 @@
 //! All experiments, by name.
 //!
-//! Invariant: names are unique, in the order of the papers.
+//! Invariant: names are unique, in the order of the papers; predictions of our own are last.
 
 use crate::batch;
 use crate::plan::InProcess;
 
-/// A published experiment; its name is that of the paper and the figure.
+/// An experiment. Where it is a published one, its name is that of the paper and the figure.
 pub type Experiment = batch::Experiment<InProcess>;
 
 /// All of them.
@@ -16,6 +16,7 @@ pub fn experiments() -> Vec<Experiment> {
         crate::sg::EXPERIMENTS,
         crate::cs::EXPERIMENTS,
         crate::artis::EXPERIMENTS,
+        crate::cluster::EXPERIMENTS,
     ]
     .concat()
 }

@@ -14,6 +14,7 @@
 mod artis;
 mod calibration;
 mod catalogue;
+mod cluster;
 mod cs;
 mod nsx;
 mod plan;
