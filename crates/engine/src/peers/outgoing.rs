@@ -7,14 +7,15 @@
 //! Invariants: what is sent off leaves in the order in which it was added; the messages that are counted in a round are those that were or
 //! will be sent in it, so a message is only cancelled in the round in which it was added.
 
+#[cfg(all(test, not(paceline_shuttle)))]
+mod test;
+
 use paceline_kernel::Time;
 use paceline_transport::marshal::{AddError, Gather, Marshalling, Reason, SizeLimit, Ticket};
 use paceline_transport::{Handed, PeerError};
 
-use super::codec;
+use super::codec::{self, Written};
 use super::rounds::COLOURS;
-
-type Written = Result<(), postcard::Error>;
 
 /// See the module.
 #[derive(Debug)]

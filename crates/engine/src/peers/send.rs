@@ -9,6 +9,7 @@ use paceline_kernel::{Event, Mail, Model, Promise};
 use paceline_transport::marshal::{Reason, Ticket};
 use paceline_transport::{Handed, PeerError};
 
+use super::codec::Written;
 use super::outgoing::Outgoing;
 use super::{Peers, PeersError, PeersErrorKind, codec};
 use crate::sync::{Ordering, lock, thread};
@@ -29,12 +30,13 @@ impl<M: Model> Peers<M> {
     /// Sends what is in `events` to a federate of another process, which will look for it once the round is complete.
     pub(crate) fn send_events(&self, to: u32, events: &mut Vec<Event<M::Event>>) {
         self.events.sent.fetch_add(events.len() as u64, Ordering::SeqCst);
-        let (rank, now_ns) = (self.owners[to as usize], self.now_ns());
+        let rank = self.owners[to as usize];
         let mut outgoing = lock(&self.outgoing[rank as usize]);
+        let post = Post { rank, now_ns: self.now_ns(), wakes: false };
         let most = if outgoing.singly() { 1 } else { usize::MAX };
         for events in events.chunks(most) {
             let encode = |out: &mut Vec<u8>, round| self.codec.events(out, round, to, events);
-            self.post(&mut outgoing, Post { rank, now_ns, wakes: false }, encode);
+            self.post(&mut outgoing, post, encode);
         }
         drop(outgoing);
         events.clear();
@@ -43,9 +45,9 @@ impl<M: Model> Peers<M> {
     /// Sends messages and anti-messages to a federate of another process. A message and its anti-message cancel each other where the
     /// message has not left yet.
     pub(crate) fn send_mail(&self, to: u32, mail: &mut Mail<M::Event>) {
-        let (rank, now_ns) = (self.owners[to as usize], self.now_ns());
-        let post = Post { rank, now_ns, wakes: true };
+        let rank = self.owners[to as usize];
         let mut outgoing = lock(&self.outgoing[rank as usize]);
+        let post = Post { rank, now_ns: self.now_ns(), wakes: true };
         let mut antis = mail.antis.iter().peekable();
         for before in 0..=mail.events.len() {
             while let Some((_, receipt)) = antis.next_if(|(after, _)| *after as usize == before) {
@@ -89,13 +91,10 @@ impl<M: Model> Peers<M> {
     }
 
     /// Adds a message for the process `rank`.
-    pub(super) fn post_to(
-        &self,
-        rank: u32,
-        encode: impl FnOnce(&mut Vec<u8>, u8) -> Result<(), postcard::Error>,
-    ) {
+    pub(super) fn post_to(&self, rank: u32, encode: impl FnOnce(&mut Vec<u8>, u8) -> Written) {
+        let mut outgoing = lock(&self.outgoing[rank as usize]);
         let post = Post { rank, now_ns: self.now_ns(), wakes: true };
-        self.post(&mut lock(&self.outgoing[rank as usize]), post, encode);
+        self.post(&mut outgoing, post, encode);
     }
 
     /// Adds a message; a full frame goes at once.
@@ -103,7 +102,7 @@ impl<M: Model> Peers<M> {
         &self,
         outgoing: &mut Outgoing,
         Post { rank, now_ns, wakes }: Post,
-        encode: impl FnOnce(&mut Vec<u8>, u8) -> Result<(), postcard::Error>,
+        encode: impl FnOnce(&mut Vec<u8>, u8) -> Written,
     ) -> Option<Ticket> {
         if let Err(error) = outgoing.write(encode) {
             self.note(self.unwritable(error));
