@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::facts::{assert_same, facts, setting};
 use crate::mesh::Mesh;
-use crate::processes::{Outcome, Way, fault, protocols, together, wide_one, world};
+use crate::processes::{Outcome, Way, ended_by_others, fault, protocols, together, wide_one, world};
 use paceline_engine::{Balancing, Checkpoints, PeersError, PeersErrorKind, Protocol, RunError, Simulation};
 use paceline_kernel::{Balance, Model, Rng, TieBreak, Time};
 use paceline_transport::Memory;
@@ -161,17 +161,7 @@ fn whatever_happens_to_a_process_while_lps_move_all_end() {
             run.run_until(Time::MAX)?;
             run.finish()
         });
-        for (rank, outcome) in outcomes.iter().enumerate() {
-            match outcome {
-                Ok(_) => {}
-                Err(RunError::Peers(PeersError { kind, .. })) => {
-                    let ended = matches!(kind, PeersErrorKind::Lost(_) | PeersErrorKind::Failed(_));
-                    assert!(ended, "{what}: process {rank}: {kind}");
-                    errors += 1;
-                }
-                Err(other) => panic!("{what}: process {rank}: {other}"),
-            }
-        }
+        errors += ended_by_others(&outcomes, &what);
         struck += u32::from(outcomes.iter().any(Result::is_err));
     }
     assert!(struck > 10, "{struck} runs were struck, {errors} processes ended by that");

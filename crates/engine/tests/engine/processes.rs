@@ -341,19 +341,7 @@ fn whatever_happens_to_a_process_all_end_and_the_last_checkpoint_leads_to_the_sa
             run.run_until(Time::MAX)?;
             run.finish()
         });
-        for (rank, outcome) in outcomes.iter().enumerate() {
-            match outcome {
-                Ok(_) => {}
-                Err(RunError::Peers(PeersError { kind, .. })) => {
-                    struck += 1;
-                    assert!(
-                        matches!(kind, PeersErrorKind::Lost(_) | PeersErrorKind::Failed(_)),
-                        "{what}: {fault:?}: process {rank}: {kind}"
-                    );
-                }
-                Err(other) => panic!("{what}: {fault:?}: process {rank}: {other}"),
-            }
-        }
+        struck += ended_by_others(&outcomes, &format!("{what}: {fault:?}"));
         let resumed = plain().protocol(Protocol::Sequential).resume(world(&path, &mesh)).run();
         match resumed {
             Ok(report) => {
@@ -364,6 +352,19 @@ fn whatever_happens_to_a_process_all_end_and_the_last_checkpoint_leads_to_the_sa
         }
     }
     assert!(struck > 0, "some runs were struck");
+}
+
+/// How many processes have ended because another was lost or has failed. None may have ended for another reason.
+pub fn ended_by_others(outcomes: &[Outcome], what: &str) -> u32 {
+    let is_so = |(rank, outcome): (usize, &Outcome)| match outcome {
+        Ok(_) => 0,
+        Err(RunError::Peers(PeersError {
+            kind: PeersErrorKind::Lost(_) | PeersErrorKind::Failed(_),
+            ..
+        })) => 1,
+        Err(other) => panic!("{what}: process {rank}: {other}"),
+    };
+    outcomes.iter().enumerate().map(is_so).sum()
 }
 
 /// The next model from `seed` on that has lookahead and at least as many LPs as federates are wanted here.
