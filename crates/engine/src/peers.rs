@@ -242,11 +242,9 @@ impl<M: Model> Peers<M> {
                     rounds[from as usize] = round;
                     return Ok(());
                 }
-                let message = self.codec.read(record, &partition, self.transport.rank(), &self.owners)?;
-                let next = match messages.back_mut() {
-                    Some((last, before)) if *last == from => before.append(message),
-                    _ => Some(message),
-                };
+                let last = messages.back_mut().filter(|(last, _)| *last == from).map(|(_, message)| message);
+                let rank = self.transport.rank();
+                let next = self.codec.read(record, &partition, rank, &self.owners, last)?;
                 messages.extend(next.map(|next| (from, next)));
                 Ok(())
             });

@@ -36,6 +36,12 @@ impl<E> Mail<E> {
         self.events.iter().chain(receipts).map(Event::time).min().unwrap_or(Time::MAX)
     }
 
+    /// Adds an anti-message, which was sent after all that is in it.
+    #[inline]
+    pub fn push_anti(&mut self, receipt: Receipt<E>) {
+        self.antis.push((self.events.len() as u32, receipt));
+    }
+
     /// Adds what is in `later`, which was sent after this, and leaves that empty.
     ///
     /// ```
@@ -79,8 +85,7 @@ impl<E> Outbox<E> {
     /// Adds an anti-message.
     pub fn push_anti(&mut self, federate: u32, receipt: Receipt<E>) {
         self.lower(federate, receipt.time());
-        let list = &mut self.lists[federate as usize];
-        list.antis.push((list.events.len() as u32, receipt));
+        self.lists[federate as usize].push_anti(receipt);
     }
 
     #[inline(always)]

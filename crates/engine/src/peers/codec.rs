@@ -65,23 +65,6 @@ impl<M: Model> std::fmt::Debug for Message<M> {
     }
 }
 
-impl<M: Model> Message<M> {
-    /// Adds a message that was sent after this, where both can be delivered together; gives it back otherwise.
-    pub(super) fn append(&mut self, next: Self) -> Option<Self> {
-        match (self, next) {
-            (
-                Self::Delivery(Delivery::Mail { to, mail }, round, count),
-                Self::Delivery(Delivery::Mail { to: next_to, mail: mut next }, next_round, more),
-            ) if *to == next_to && *round == next_round => {
-                mail.append(&mut next);
-                *count += more;
-                None
-            }
-            (_, next) => Some(next),
-        }
-    }
-}
-
 type Events<M> = Vec<Event<<M as Model>::Event>>;
 /// What is left of some bytes, and what was read from them.
 type Read<'b, T> = Result<(T, &'b [u8]), postcard::Error>;
@@ -191,26 +174,29 @@ impl<M: Model> Codec<M> {
         (self.write_events)(out, events)
     }
 
-    /// Reads a message to the process `rank`, which runs the federates of `partition` that `owners` says.
+    /// Reads a message to the process `rank`, which runs the federates of `partition` that `owners` says. Where it can be delivered together
+    /// with the `last` one of the same sender, it is added to that.
     pub(super) fn read(
         &self,
         message: &[u8],
         partition: &Partition,
         rank: u32,
         owners: &[u32],
-    ) -> Result<Message<M>, String> {
+        last: Option<&mut Message<M>>,
+    ) -> Result<Option<Message<M>>, String> {
         let damaged = |error: postcard::Error| error.to_string();
         let (&first, content) = message.split_first().ok_or("an empty message")?;
         let (kind, round) = (first & ((1 << KIND_BITS) - 1), first >> KIND_BITS);
         if usize::from(round) >= COLOURS {
             return Err(format!("a message of round {round}"));
         }
+        let said = |saying| Ok(Some(Message::Round(saying)));
         match kind {
-            UP => return Ok(Message::Round(Saying::Up(postcard::from_bytes(content).map_err(damaged)?))),
-            DOWN => return Ok(Message::Round(Saying::Down(postcard::from_bytes(content).map_err(damaged)?))),
-            ASK => return Ok(Message::Round(Saying::Ask(postcard::from_bytes(content).map_err(damaged)?))),
-            BUNDLE => return Ok(Message::Bundle(content.to_vec(), round)),
-            FAILED => return Ok(Message::Failed(String::from_utf8_lossy(content).into_owned())),
+            UP => return said(Saying::Up(postcard::from_bytes(content).map_err(damaged)?)),
+            DOWN => return said(Saying::Down(postcard::from_bytes(content).map_err(damaged)?)),
+            ASK => return said(Saying::Ask(postcard::from_bytes(content).map_err(damaged)?)),
+            BUNDLE => return Ok(Some(Message::Bundle(content.to_vec(), round))),
+            FAILED => return Ok(Some(Message::Failed(String::from_utf8_lossy(content).into_owned()))),
             _ => {}
         }
         let (to, content): (u32, _) = postcard::take_from_bytes(content).map_err(damaged)?;
@@ -233,9 +219,22 @@ impl<M: Model> Codec<M> {
         };
         let delivery = match kind {
             EVENTS => Delivery::Events { to, events: events(content)? },
-            MESSAGE => Delivery::Mail { to, mail: Mail { events: vec![event(content)?], antis: Vec::new() } },
-            ANTI => {
-                Delivery::Mail { to, mail: Mail { events: Vec::new(), antis: vec![(0, event(content)?)] } }
+            MESSAGE | ANTI => {
+                let event = event(content)?;
+                let add = |mail: &mut Mail<M::Event>| match kind {
+                    ANTI => mail.push_anti(event),
+                    _ => mail.events.push(event),
+                };
+                if let Some(Message::Delivery(Delivery::Mail { to: other, mail }, of, count)) = last
+                    && (*other, *of) == (to, round)
+                {
+                    add(mail);
+                    *count += 1;
+                    return Ok(None);
+                }
+                let mut mail = Mail::default();
+                add(&mut mail);
+                Delivery::Mail { to, mail }
             }
             PROMISE => {
                 let ((slot, clock), content) = postcard::take_from_bytes(content).map_err(damaged)?;
@@ -250,7 +249,7 @@ impl<M: Model> Codec<M> {
             }
             other => return Err(format!("a message of kind {other}")),
         };
-        Ok(Message::Delivery(delivery, round, 1))
+        Ok(Some(Message::Delivery(delivery, round, 1)))
     }
 }
 
