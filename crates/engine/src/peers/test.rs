@@ -44,7 +44,10 @@ impl Model for Ring {
 /// What a contribution is replaced by.
 type Lie = fn(Contribution) -> Vec<Contribution>;
 
-/// What the bundle of this number, from 0 on, is replaced by, and how.
+/// What a bundle is replaced by.
+type Forge = fn(&[u8]) -> Vec<Vec<u8>>;
+
+/// The number of the bundle, from 0 on, that is replaced, and how.
 type Forgery = (u32, Box<dyn Fn(&[u8]) -> Vec<Vec<u8>> + Send + Sync>);
 
 /// The transport of a process that lies to the one above it.
@@ -261,7 +264,7 @@ const BUNDLES_OF_A_LOOK: u32 = 3;
 
 #[test]
 fn who_sends_a_bundle_that_cannot_be_is_named() {
-    let forgeries: [(&str, fn(&[u8]) -> Vec<Vec<u8>>); 4] = [
+    let forgeries: [(&str, Forge); 4] = [
         ("nothing in it", |bundle| vec![bundle[..1].to_vec()]),
         ("its end is missing", |bundle| vec![bundle[..bundle.len() - 1].to_vec()]),
         ("sent twice", |bundle| vec![bundle.to_vec(), bundle.to_vec()]),
