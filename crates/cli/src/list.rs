@@ -9,11 +9,12 @@ use paceline_policy::{POLICIES, PolicyKind};
 
 use crate::failure::Failure;
 use crate::loaded::{Kind, PROCESSES};
+use crate::settings::frames::{SIZES, TIMES};
 use crate::settings::speculation::{CANCELLATIONS, GVTS, SAVINGS};
 use crate::stdout;
 use crate::text;
 
-/// Lists models, scenarios, protocols, queues, the ways to run ahead, scheduling policies and workloads.
+/// Lists models, scenarios, protocols, queues, the ways to run ahead, frames between processes, scheduling policies and workloads.
 pub fn list() -> Result<(), Failure> {
     let line = |name: &str, about: &str| (name.to_owned(), about.to_owned());
     let lines = |rows: &[(&str, &str)]| rows.iter().map(|(name, about)| line(name, about)).collect();
@@ -31,6 +32,8 @@ pub fn list() -> Result<(), Failure> {
         ("State saving (run.state_saving)", SAVINGS.map(|(_, name, about)| line(name, about)).to_vec()),
         ("Cancellation (run.cancellation)", CANCELLATIONS.map(|(_, name, about)| line(name, about)).to_vec()),
         ("GVT (run.gvt)", GVTS.map(|(_, name, about)| line(name, about)).to_vec()),
+        ("Size of frames between processes (run.frame_bytes)", lines(&SIZES)),
+        ("Time that messages wait in them (run.frame_time)", lines(&TIMES)),
         ("Scheduling policies (policy.kind)", POLICIES.iter().map(policy).collect()),
         ("Workloads of guests (domain.workload)", lines(WORKLOADS)),
     ]))

@@ -3,6 +3,7 @@
 //! What depends on the model is checked once there is one ([`RunSettings::check`]), at the key's place in the file and
 //! before anything runs.
 
+pub mod frames;
 pub mod speculation;
 
 use std::time::Duration;
@@ -12,6 +13,7 @@ use paceline_engine::{
 };
 use paceline_kernel::{Balance, Model, TieBreak, Time};
 use paceline_scenario::{ScenarioError, Section};
+use paceline_transport::marshal::Marshalling;
 
 /// How a model is run.
 #[derive(Clone, Debug)]
@@ -44,6 +46,8 @@ pub struct RunSettings {
     pub speculation: Speculation,
     /// Whether LPs move between federates, and why.
     pub balance: Balance,
+    /// How messages to other processes are gathered in frames.
+    pub marshalling: Marshalling,
 }
 
 impl RunSettings {
@@ -72,6 +76,7 @@ impl RunSettings {
                 &Balance::ALL.map(|(balance, name)| (name, balance)),
                 Some(Balance::Off),
             )?,
+            marshalling: frames::read(run)?,
         };
         if settings.checkpoint.is_some_and(|every| every.is_zero()) {
             let problem = "checkpoints without time between them";
@@ -153,6 +158,7 @@ impl RunSettings {
             .trials(self.trials)
             .speculation(self.speculation.clone())
             .balance(self.balance)
+            .marshalling(self.marshalling)
             .until(self.until.unwrap_or(Time::MAX))
             .monitor(monitor);
         if let Some(federates) = self.federates {

@@ -6,9 +6,8 @@ mod rollbacks;
 
 use std::time::Duration;
 
-use paceline_engine::{Balancing, Protocol, Report, Tried};
+use paceline_engine::{Balancing, Link, Protocol, Report, Tried};
 use paceline_kernel::Time;
-use paceline_transport::Path;
 use serde_json::{Map, Value, json};
 
 use crate::memory;
@@ -29,7 +28,7 @@ pub struct Finished {
     tried: Vec<Tried>,
     threads: u32,
     processes: u32,
-    paths: Vec<Path>,
+    links: Vec<Link>,
     lps: u32,
     events: u64,
     resumed_events: u64,
@@ -66,7 +65,7 @@ impl Finished {
             tried: report.tried.clone(),
             threads: report.threads,
             processes: report.processes,
-            paths: report.paths.clone(),
+            links: report.links.clone(),
             lps: report.lps,
             events: report.events,
             resumed_events: report.resumed_events,
@@ -133,7 +132,7 @@ impl Finished {
             "tried": self.tried.iter().map(tried).collect::<Vec<_>>(),
             "threads": self.threads,
             "processes": self.processes,
-            "links": self.paths.iter().map(link).collect::<Vec<_>>(),
+            "links": self.links.iter().map(link).collect::<Vec<_>>(),
             "lps": self.lps,
             "events_committed": self.events,
             "events_resumed": self.resumed_events,
@@ -251,7 +250,7 @@ impl Finished {
         ]);
         if self.processes > 1 {
             rows.push(("processes", text::count(self.processes.into())));
-            rows.push(("links", links(&self.paths)));
+            rows.push(("links", links(&self.links)));
         }
         if let Some(bytes) = self.peak_memory_bytes {
             rows.push(("peak memory", text::bytes(bytes)));
@@ -316,7 +315,7 @@ pub fn label(name: &str, value: &Value) -> (String, String) {
 }
 
 /// A link to another process, for programs.
-fn link(path: &Path) -> Value {
+fn link(Link { path, sent, .. }: &Link) -> Value {
     json!({
         "process": path.peer,
         "kind": path.kind,
@@ -324,6 +323,8 @@ fn link(path: &Path) -> Value {
         "bytes_sent": path.bytes_sent,
         "frames_received": path.frames_received,
         "bytes_received": path.bytes_received,
+        "messages_sent": sent.records,
+        "messages_withdrawn": sent.withdrawn,
     })
 }
 
@@ -341,16 +342,28 @@ fn moves(found: Balancing, processes: u32) -> String {
 }
 
 /// The links of the first process to all others, by kind.
-fn links(paths: &[Path]) -> String {
-    let mut kinds: Vec<&str> = paths.iter().map(|path| path.kind).collect();
+fn links(links: &[Link]) -> String {
+    let mut kinds: Vec<&str> = links.iter().map(|link| link.path.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let of = |kind: &&str| {
-        let paths = || paths.iter().filter(|path| path.kind == *kind);
-        let sum = |count: fn(&Path) -> u64| paths().map(count).sum::<u64>();
-        let bytes = sum(|path| path.bytes_sent + path.bytes_received);
-        let frames = sum(|path| path.frames_sent + path.frames_received);
-        format!("{kind} to {}: {} frames, {}", paths().count(), text::count(frames), text::bytes(bytes))
+        let links = || links.iter().filter(|link| link.path.kind == *kind);
+        let sum = |count: fn(&Link) -> u64| links().map(count).sum::<u64>();
+        let bytes = sum(|link| link.path.bytes_sent + link.path.bytes_received);
+        let frames = sum(|link| link.path.frames_sent + link.path.frames_received);
+        let (messages, sent) = (sum(|link| link.sent.records), sum(|link| link.path.frames_sent));
+        let withdrawn = match sum(|link| link.sent.withdrawn) {
+            0 => String::new(),
+            withdrawn => format!(", {} withdrawn", text::count(withdrawn)),
+        };
+        format!(
+            "{kind} to {}: {} frames, {}; sent {} messages in {} frames{withdrawn}",
+            links().count(),
+            text::count(frames),
+            text::bytes(bytes),
+            text::count(messages),
+            text::count(sent)
+        )
     };
     kinds.iter().map(of).collect::<Vec<_>>().join("; ")
 }

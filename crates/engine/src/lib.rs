@@ -44,7 +44,7 @@ pub use outside::{
     OutsideLps, Permit, Standing, ThreadFederate,
 };
 pub use peers::{PeersError, PeersErrorKind};
-pub use report::{EndedBy, Report, RunError};
+pub use report::{EndedBy, Link, Report, RunError};
 pub use run::{Lateness, Reached, Run, SendError, Sender, Sent, Stepped, default_federates};
 pub use simulation::Simulation;
 pub use speculation::{Optimistic, Speculation};

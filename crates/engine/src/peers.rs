@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 
 use paceline_kernel::{Event, Mail, Model, Partition, Time};
 use paceline_transport::marshal::Marshalling;
-use paceline_transport::{PeerErrorKind, Transport};
+use paceline_transport::{Path, PeerErrorKind, Transport};
 
 pub(crate) use codec::Codec;
 use codec::Message;
@@ -42,8 +42,8 @@ use owners::owners;
 pub(crate) use pulse::Pulse;
 use rounds::Rounds;
 
-use crate::RunError;
 use crate::sync::{Apart, AtomicU32, AtomicU64, Mutex, Ordering, lock};
+use crate::{Link, RunError};
 
 /// How long the owner of a run sleeps at most before it looks again for what has arrived.
 const NAP: Duration = Duration::from_millis(100);
@@ -208,6 +208,12 @@ impl<M: Model> Peers<M> {
     /// Whether `federate` is run by this process.
     pub(crate) fn owns(&self, federate: u32) -> bool {
         self.owners[federate as usize] == self.transport.rank()
+    }
+
+    /// How the other processes were reached, and what was sent to them.
+    pub(crate) fn links(&self) -> Vec<Link> {
+        let link = |path: Path| Link { sent: lock(&self.outgoing[path.peer as usize]).statistics(), path };
+        self.transport.paths().into_iter().map(link).collect()
     }
 
     /// What has passed between processes, events and other messages.

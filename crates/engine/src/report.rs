@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use paceline_kernel::{Digest, Fault, LinkError, Rollbacks, Time, Trouble, TroubleKind};
 use paceline_transport::Path;
+use paceline_transport::marshal::Statistics;
 use thiserror::Error;
 
 use crate::{Balancing, CheckpointError, Lateness, OutsideError, PeersError, Protocol, ThreadsError, Tried};
@@ -31,6 +32,17 @@ impl EndedBy {
     }
 }
 
+/// How a process reached another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Link {
+    /// The path, with all frames and bytes both ways.
+    pub path: Path,
+    /// What this process sent: messages, the frames that they were gathered in, and the messages that their anti-messages cancelled before
+    /// they had left.
+    pub sent: Statistics,
+}
+
 /// The result of a run.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -47,8 +59,8 @@ pub struct Report<O> {
     pub threads: u32,
     /// Processes that ran it.
     pub processes: u32,
-    /// How the others were reached from this one.
-    pub paths: Vec<Path>,
+    /// How the others were reached from this one, by rank.
+    pub links: Vec<Link>,
     /// LPs of the model.
     pub lps: u32,
     /// Events committed.

@@ -96,6 +96,22 @@ fn mistakes_in_the_run() {
         &["bad.toml:11:9:", "`queue`", "\"heap\", \"enhanced-heap\", \"bucket\""],
     );
     mistake("threads = 2", "ties = \"any\"", &["bad.toml:11:8:", "`ties`", "\"fixed\", \"random\""]);
+    mistake(
+        "threads = 2",
+        "frame_bytes = \"on\"",
+        &["bad.toml:11:15:", "`frame_bytes`", "\"adaptive\", \"off\"", "16kB"],
+    );
+    mistake(
+        "threads = 2",
+        "frame_bytes = 0",
+        &["bad.toml:11:15:", "`frame_bytes`", "the integer 0", "above zero"],
+    );
+    mistake(
+        "threads = 2",
+        "frame_time = \"off\"",
+        &["bad.toml:11:14:", "`frame_time`", "\"adaptive\", or a duration"],
+    );
+    mistake("threads = 2", "frame_time = 50", &["bad.toml:11:14:", "`frame_time`", "no unit", "50us"]);
     mistake("threads", "thraeds", &["bad.toml:11:1:", "`thraeds`", "did you mean `threads`"]);
     mistake("[run]", "[Run]", &["bad.toml:7:2:", "[Run]", "did you mean [run]"]);
     mistake("[run]", "[run", &["bad.toml:7:5:", "not valid TOML"]);

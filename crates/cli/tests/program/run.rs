@@ -190,9 +190,14 @@ fn check_and_list_say_what_there_is() {
         assert!(check.contains(word), "{check} says {word}");
     }
     let list = stdout(&paceline(folder.path(), &["list"]));
-    for word in
-        PROTOCOLS.iter().chain(&["phold", "heap", "enhanced-heap", "bucket", "scenarios/small.toml  "])
-    {
+    for word in PROTOCOLS.iter().chain(&[
+        "phold",
+        "heap",
+        "enhanced-heap",
+        "bucket",
+        "run.frame_bytes",
+        "scenarios/small.toml  ",
+    ]) {
         assert!(list.contains(word), "{list} says {word}");
     }
     assert!(list.contains("A small PHOLD"));

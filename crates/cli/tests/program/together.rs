@@ -144,6 +144,40 @@ fn digests_are_those_of_one_process() {
 }
 
 #[test]
+fn frames_are_as_large_as_the_scenario_says() {
+    let folder = folder();
+    let run = |more: &[&str]| {
+        let arguments =
+            ["run", "phold.toml", "--json", "--set", "run.protocol=window", "--set", "run.federates=8"];
+        json(folder.path(), &[&arguments[..], &["--set", "run.threads=1"], more].concat())
+    };
+    let alone = run(&["--set", "run.frame_bytes=off", "--set", "run.frame_time=1ms"]);
+    assert_eq!(alone["links"], Value::Array(Vec::new()), "no effect on one process");
+    let counts = |size: &str| {
+        let size = format!("run.frame_bytes={size}");
+        let summary = run(&["--processes", "3", "--set", &size, "--set", "run.frame_time=50us"]);
+        assert_eq!(summary["digest"], alone["digest"], "{size}");
+        let links = summary["links"].as_array().unwrap();
+        assert_eq!(links.len(), 2, "{size}");
+        let sum = |key: &str| links.iter().map(|link| link[key].as_u64().unwrap()).sum::<u64>();
+        assert_eq!(sum("messages_withdrawn"), 0, "there are no anti-messages under windows");
+        (sum("messages_sent"), sum("frames_sent"))
+    };
+    let (messages, frames) = counts("off");
+    assert!(messages > 100 && frames >= messages, "off: {messages} messages, {frames} frames");
+    let (messages, frames) = counts("64kB");
+    assert!(messages > 100 && frames < messages, "64kB: {messages} messages, {frames} frames");
+    let page = paceline(folder.path(), &["run", "phold.toml", "--processes", "2"]);
+    let page = String::from_utf8(page.stdout).unwrap();
+    assert!(
+        page.lines().any(|line| line.contains("links ")
+            && line.contains("; sent ")
+            && line.contains(" messages in ")),
+        "{page}"
+    );
+}
+
+#[test]
 fn files_are_those_of_one_process() {
     let folder = folder();
     for (name, _) in MODELS {

@@ -11,7 +11,7 @@
 mod test;
 
 use paceline_kernel::Time;
-use paceline_transport::marshal::{AddError, Gather, Marshalling, Reason, SizeLimit, Ticket};
+use paceline_transport::marshal::{AddError, Gather, Marshalling, Reason, SizeLimit, Statistics, Ticket};
 use paceline_transport::{Handed, PeerError};
 
 use super::codec::{self, Written};
@@ -48,6 +48,11 @@ impl Outgoing {
     /// Whether each message has a frame of its own.
     pub(super) fn singly(&self) -> bool {
         self.singly
+    }
+
+    /// What has been sent, and what was cancelled before.
+    pub(super) fn statistics(&self) -> Statistics {
+        self.gather.statistics()
     }
 
     /// Writes a message of the round in which it is sent: `encode` gets that, modulo [`COLOURS`]. [`Outgoing::add`] adds it.

@@ -109,7 +109,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         Ok(Report {
             protocol: *protocol,
             processes: peers.as_ref().map_or(1, |peers| peers.transport().ranks()),
-            paths: peers.as_ref().map(|peers| peers.transport().paths()).unwrap_or_default(),
+            links: peers.as_ref().map(|peers| peers.links()).unwrap_or_default(),
             federates: dealt.federates(),
             groups,
             tried: auto.map(Auto::finish).unwrap_or_default(),

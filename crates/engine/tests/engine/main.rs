@@ -15,6 +15,7 @@ mod distances;
 mod gears;
 mod hard;
 mod legs;
+mod links;
 #[cfg(target_os = "linux")]
 mod lvt;
 mod migration;

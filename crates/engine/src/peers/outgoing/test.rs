@@ -1,5 +1,5 @@
 //! Whatever is added, cancelled and sent in whatever frames: what is read on the other side is what was added and not cancelled, in that
-//! order, and each round counts its messages.
+//! order, each round counts its messages, and the statistics count what was read and cancelled.
 
 use paceline_kernel::{Rng, Time};
 use paceline_transport::Handed;
@@ -24,10 +24,12 @@ fn time(number: u8) -> Time {
 struct Other {
     partial: Vec<u8>,
     messages: Vec<Vec<u8>>,
+    frames: u64,
 }
 
 impl Other {
     fn take(&mut self, frame: &[u8]) -> Handed {
+        self.frames += 1;
         let read = read_frame(&mut self.partial, frame, |message| {
             self.messages.push(message.to_vec());
             Ok(())
@@ -46,7 +48,7 @@ fn what_is_not_cancelled_arrives_in_its_order_and_counts_in_its_round() {
         let limit = 64 + rng.below(300) as usize;
         let mut outgoing = Outgoing::new(Marshalling { size, time: TimeLimit::default() }, 64, limit);
         let (mut other, mut expected, mut counts) = (Other::default(), Vec::new(), Vec::new());
-        let (mut round, mut begun) = (0, 0);
+        let (mut round, mut begun, cancelled_before) = (0, 0, cancelled);
         for now_ns in 0..300 {
             let of =
                 (rng.below(6) as u8, if rng.chance(0.1) { rng.below(900) } else { rng.below(4) } as usize);
@@ -74,7 +76,7 @@ fn what_is_not_cancelled_arrives_in_its_order_and_counts_in_its_round() {
                         Some(place) => drop(expected.remove(waits + place)),
                         None => kept += 1,
                     }
-                    cancelled += u32::from(place.is_some());
+                    cancelled += u64::from(place.is_some());
                 }
                 _ => {
                     long += u32::from(record.len() > limit);
@@ -88,6 +90,13 @@ fn what_is_not_cancelled_arrives_in_its_order_and_counts_in_its_round() {
         counts.push((round, expected.len() - begun, outgoing.next_round()));
         outgoing.send_off(Reason::Asked, |frame| Ok(other.take(frame))).expect("it is handed over");
         assert!(other.messages == expected, "seed {seed}: other messages than those that were not cancelled");
+        let sent = outgoing.statistics();
+        assert_eq!(
+            (sent.frames, sent.records, sent.withdrawn),
+            (other.frames, expected.len() as u64, cancelled - cancelled_before),
+            "seed {seed}"
+        );
+        assert!(size != SizeLimit::Off || sent.frames >= sent.records, "seed {seed}: a frame for each");
         for (round, sent, counted) in counts {
             assert_eq!(sent as u64, counted, "seed {seed}, a round of colour {round}");
         }
