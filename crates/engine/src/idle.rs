@@ -1,4 +1,4 @@
-//! Waiting that never burns a core: a short bounded spin, then sleep.
+//! Waiting that never burns a core: a short bounded spin, or where processes outnumber the cores a yield, then sleep.
 //!
 //! An event count. A worker that finds nothing to do reads the *epoch* while it still holds the lock under which it looked,
 //! releases it, and calls [`Idle::wait`] with the epoch. A worker that adds work first changes what is under that lock and
@@ -11,21 +11,38 @@
 //! Where the run has other processes, what they send wakes a worker too: the first worker that falls asleep sleeps in the transport
 //! ([`Transport::wait`]), the others here. While it is awake itself, workers that take turns look for what has arrived.
 //!
+//! Processes that outnumber the cores take turns on them, and what a worker waits for is most likely for another process to do. It yields the
+//! core first: that spares both the system calls of a sleep, and the switches that follow a wake-up. Where other programs take the core
+//! for a time slice, workers sleep instead, because a thread that wakes up runs soon.
+//!
 //! Invariants: the stack holds exactly the workers that sleep and were not chosen to be woken; at most one of them sleeps in the transport.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use paceline_transport::Transport;
 
 use crate::cores;
-use crate::sync::{Apart, AtomicU32, Condvar, Mutex, Ordering, lock};
+use crate::sync::{Apart, AtomicU32, Condvar, Mutex, Ordering, lock, thread};
 
 /// Looks at the epoch before a worker goes to sleep: some microseconds, about what waking it up would cost.
 #[cfg(not(paceline_shuttle))]
 const SPINS: u32 = 2_000;
 #[cfg(paceline_shuttle)]
 const SPINS: u32 = 2;
+
+/// Yields before a worker goes to sleep; none under shuttle, where nothing may depend on a clock.
+#[cfg(not(paceline_shuttle))]
+const YIELDS: u32 = 1;
+#[cfg(paceline_shuttle)]
+const YIELDS: u32 = 0;
+
+/// A yield that takes longer has given the core to another program: time slices are longer, turns of a process that outnumbers cores
+/// are shorter as a rule.
+const LONGEST_YIELD: Duration = Duration::from_millis(2);
+
+/// So many waits begin with a sleep after such a yield.
+const SLEEPS: u32 = 1_000;
 
 /// How long a worker sleeps in the transport before it looks again: a wake-up ends it earlier.
 const NAP: Duration = Duration::from_millis(100);
@@ -46,15 +63,18 @@ pub(crate) struct Idle {
     wakes: Vec<Condvar>,
     /// How the other processes of the run are reached, if there are any.
     transport: Option<Arc<dyn Transport>>,
-    /// Looks before a worker goes to sleep: none where processes outnumber the cores, since another one could run meanwhile.
-    spins: u32,
+    /// Whether processes outnumber the cores, so that another one could run while this one spins.
+    crowded: bool,
+    /// Waits that are still to begin with a sleep.
+    sleeps: AtomicU32,
 }
 
 impl Idle {
     pub(crate) fn new(workers: u32, transport: Option<Arc<dyn Transport>>) -> Self {
         let crowded = transport.as_ref().is_some_and(|own| own.ranks() > cores::available());
         Self {
-            spins: if crowded { 0 } else { SPINS },
+            crowded,
+            sleeps: AtomicU32::new(0),
             transport,
             epoch: Apart(AtomicU32::new(0)),
             spinning: Apart(AtomicU32::new(0)),
@@ -71,12 +91,10 @@ impl Idle {
     /// Lets `worker` wait until the epoch is no longer `seen`.
     pub(crate) fn wait(&self, worker: usize, seen: u32) {
         self.spinning.fetch_add(1, Ordering::SeqCst);
-        for _ in 0..self.spins {
-            if self.epoch() != seen || self.has_arrived() {
-                self.spinning.fetch_sub(1, Ordering::SeqCst);
-                return;
-            }
-            std::hint::spin_loop();
+        let is_over = if self.crowded { self.yields(seen) } else { self.spins(seen) };
+        if is_over {
+            self.spinning.fetch_sub(1, Ordering::SeqCst);
+            return;
         }
         let mut sleepers = lock(&self.sleepers);
         self.spinning.fetch_sub(1, Ordering::SeqCst);
@@ -107,6 +125,37 @@ impl Idle {
         if listens.is_some() {
             sleepers.listener = None;
         }
+    }
+
+    /// Looks for a while. Says whether the wait is over.
+    fn spins(&self, seen: u32) -> bool {
+        for _ in 0..SPINS {
+            if self.epoch() != seen || self.has_arrived() {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        false
+    }
+
+    /// Lets other processes run, unless other programs do. Says whether the wait is over.
+    fn yields(&self, seen: u32) -> bool {
+        let sleeps = self.sleeps.load(Ordering::Relaxed);
+        if sleeps > 0 {
+            self.sleeps.store(sleeps - 1, Ordering::Relaxed);
+            return false;
+        }
+        for _ in 0..YIELDS {
+            let start = Instant::now();
+            thread::yield_now();
+            if start.elapsed() > LONGEST_YIELD {
+                self.sleeps.store(SLEEPS, Ordering::Relaxed);
+            }
+            if self.epoch() != seen || self.has_arrived() {
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether another process may have sent something.

@@ -123,9 +123,22 @@ impl Flavor for Tail<'_> {
         Ok(())
     }
 
+    /// Most of what is added is a number of a few bytes: its parts have known lengths, so that no call copies them.
     #[inline]
-    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
-        self.0.extend_from_slice(bytes);
+    fn try_extend(&mut self, mut bytes: &[u8]) -> postcard::Result<()> {
+        if bytes.len() >= 16 {
+            self.0.extend_from_slice(bytes);
+            return Ok(());
+        }
+        while let Some((eight, rest)) = bytes.split_first_chunk::<8>() {
+            self.0.extend_from_slice(eight);
+            bytes = rest;
+        }
+        if let Some((four, rest)) = bytes.split_first_chunk::<4>() {
+            self.0.extend_from_slice(four);
+            bytes = rest;
+        }
+        self.0.extend(bytes.iter().copied());
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use paceline_kernel::{
-    Activity, Balance, EventQueue, Federate, Model, Partition, Past, Settings, Time, World,
+    Activity, Balance, Distances, EventQueue, Federate, Model, Partition, Past, Settings, Time, World,
 };
 
 use super::course::Course;
@@ -107,6 +107,10 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
         (None, _) if outsiders.is_empty() => Way::of(*protocol),
         (None, _) => Way { protocol: *protocol, groups: Groups::AsDealt },
     };
+    let way = match &peers {
+        Some((_, threads)) => way_of_processes(simulation, &dealt, way, threads)?,
+        None => way,
+    };
     let partition = grouped(simulation, &dealt, way, all_threads);
     if let Some((peers, threads)) = &mut peers {
         peers.assign(&partition, threads)?;
@@ -176,6 +180,25 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
     let least = course.own_lvt();
     course.least = course.least_of_all(least)?;
     Ok(course)
+}
+
+/// The way of a run of several processes with these numbers of threads. Where each has one, no thread takes over the federates of another:
+/// in windows with a common bound more than one federate only splits what is sent from process to process.
+fn way_of_processes<M: Model>(
+    simulation: &Simulation<M>,
+    dealt: &Partition,
+    way: Way,
+    threads: &[u32],
+) -> Result<Way, RunError> {
+    let waits =
+        matches!(way, Way { protocol: Protocol::TimeStep | Protocol::Window, groups: Groups::PerThread(_) });
+    if !waits || threads.iter().any(|own| *own > 1) {
+        return Ok(way);
+    }
+    let partition = grouped(simulation, dealt, way, threads.iter().sum());
+    let by_distance =
+        way.protocol == Protocol::Window && Distances::worth(&simulation.model, &partition)?.is_some();
+    Ok(if by_distance { way } else { Way { groups: Groups::PerThread(1), ..way } })
 }
 
 /// The federates that `threads` threads work on: those of `dealt`, or groups of them. A memory budget that does not hold the
