@@ -70,6 +70,9 @@ fn told(findings: &[Finding]) -> String {
         let wall = text::decimal(Duration::from_secs_f64(finding.wall_seconds).as_secs_f64());
         told +=
             &format!("{}: {} ({wall} s)\n{}\n", finding.name, finding.title, grid(&finding.check_table()));
+        for sweep in &finding.sweeps {
+            told += &format!("  {}\n", sweep.sentence());
+        }
         for note in &finding.notes {
             told += &format!("  {note}\n");
         }

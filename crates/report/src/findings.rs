@@ -7,6 +7,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use crate::figure::Figure;
+use crate::sweep::Sweep;
 use crate::table::Table;
 
 /// One claim, and whether it holds.
@@ -62,6 +63,8 @@ pub struct Finding {
     pub about: Vec<String>,
     /// The claims checked.
     pub checks: Vec<Check>,
+    /// For checks that do not hold, what would have to be true.
+    pub sweeps: Vec<Sweep>,
     /// The figures redrawn.
     pub figures: Vec<Figure>,
     /// Further tables.

@@ -13,6 +13,7 @@ mod number;
 mod page;
 pub mod perfetto;
 mod plot;
+mod sweep;
 mod table;
 mod theme;
 
@@ -25,4 +26,5 @@ pub use perfetto::{
     Activity, MachineTrace, Mark, PerfettoTrace, ProcessTrace, Slice, TraceError, TraceHost, TraceRound,
 };
 pub use plot::svg;
+pub use sweep::{Curve, Sweep, Wanted};
 pub use table::Table;

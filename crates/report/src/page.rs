@@ -125,6 +125,10 @@ fn section(finding: &Finding, id: &str) -> Markup {
             } @else {
                 (checks(finding))
             }
+            @for (place, sweep) in finding.sweeps.iter().enumerate() {
+                p { (printable(&sweep.sentence())) }
+                (figure(&sweep.figure(), &format!("{id}:sweep:{place}")))
+            }
             @for (place, one) in finding.figures.iter().enumerate() { (figure(one, &format!("{id}:{place}"))) }
             @for one in &finding.tables { (table(one)) }
             @if !finding.notes.is_empty() {

@@ -1,7 +1,8 @@
 //! Figures and pages of any content: well-formed, escaped, and standing alone.
 
 use paceline_report::{
-    Axis, Check, Figure, FigureError, Finding, Kind, Scale, Series, Table, VALUE_MAX, page, svg,
+    Axis, Check, Curve, Figure, FigureError, Finding, Kind, Scale, Series, Sweep, Table, VALUE_MAX, Wanted,
+    page, svg,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -63,6 +64,30 @@ fn figure() -> impl Strategy<Value = Figure> {
     })
 }
 
+fn sweep() -> impl Strategy<Value = Sweep> {
+    (axis(), axis(), hostile()).prop_flat_map(|(quantity, measured, text)| {
+        let wanted = prop_oneof![
+            coordinate(&measured.scale).prop_map(Wanted::AtLeast),
+            (coordinate(&measured.scale), coordinate(&measured.scale))
+                .prop_map(|(one, other)| Wanted::Within(one.min(other), one.max(other))),
+        ];
+        let point = (coordinate(&quantity.scale), coordinate(&measured.scale));
+        let curve = (hostile(), vec(point, 0..9), wanted).prop_map(|(name, points, wanted)| Curve {
+            name,
+            points,
+            wanted,
+        });
+        (vec(curve, 0..4), coordinate(&quantity.scale)).prop_map(move |(curves, ours)| Sweep {
+            check: text.clone(),
+            quantity: quantity.clone(),
+            ours,
+            measured: measured.clone(),
+            curves,
+            reason: text.clone(),
+        })
+    })
+}
+
 fn finding() -> impl Strategy<Value = Finding> {
     let check = (hostile(), hostile(), any::<bool>()).prop_map(|(what, ours, holds)| Check {
         published: what.clone(),
@@ -72,12 +97,15 @@ fn finding() -> impl Strategy<Value = Finding> {
         holds,
     });
     let texts = (hostile(), hostile(), vec(hostile(), 0..3));
-    (texts, vec(check, 0..4), vec(figure(), 0..2)).prop_map(|((name, title, notes), checks, figures)| {
-        let mut table = Table::new(&title, [&name, &title]);
-        table.row([&title, &name]);
-        let (about, tables) = (notes.clone(), vec![table]);
-        Finding { name, title, about, checks, figures, tables, notes, wall_seconds: 0.5 }
-    })
+    (texts, vec(check, 0..4), vec(sweep(), 0..2), vec(figure(), 0..2)).prop_map(
+        |(texts, checks, sweeps, figures)| {
+            let (name, title, notes) = texts;
+            let mut table = Table::new(&title, [&name, &title]);
+            table.row([&title, &name]);
+            let (about, tables) = (notes.clone(), vec![table]);
+            Finding { name, title, about, checks, sweeps, figures, tables, notes, wall_seconds: 0.5 }
+        },
+    )
 }
 
 proptest! {
@@ -185,6 +213,28 @@ fn a_page_says_why_a_figure_is_missing() {
     let figures = vec![Figure { series, ..Figure::default() }];
     let text = page("All", &[], &[Finding { figures, ..Finding::default() }]);
     assert!(text.contains("cannot be drawn: point 0 of series `psx`"));
+}
+
+#[test]
+fn a_page_says_and_draws_what_would_have_to_be_true() {
+    let sweep = Sweep {
+        check: "gain".into(),
+        quantity: Axis::linear("length", "m"),
+        ours: 2.0,
+        measured: Axis::linear("gain", "%"),
+        curves: vec![Curve {
+            name: "gain".into(),
+            points: vec![(1.0, 3.0), (2.0, 5.0)],
+            wanted: Wanted::AtMost(4.0),
+        }],
+        reason: "It is not stated.".into(),
+    };
+    let (sentence, figure) = (sweep.sentence(), sweep.figure());
+    let text = page("All", &[], &[Finding { sweeps: vec![sweep], ..Finding::default() }]);
+    let document = Html::parse_document(&text);
+    let shown: String = document.root_element().text().collect();
+    assert!(shown.contains(&sentence) && shown.contains("It is not stated."), "{shown}");
+    assert!(shown.contains(&figure.title) && text.contains("class=\"published"), "{text}");
 }
 
 #[test]
