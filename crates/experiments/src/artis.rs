@@ -10,6 +10,7 @@ mod marshalling;
 mod queues;
 mod runs;
 mod runtimes;
+mod threading;
 mod turns;
 
 use crate::Experiment;

@@ -329,11 +329,17 @@ impl Calibration {
             .unwrap_or_else(|| panic!("every constant that is asked for is in the table: {name}"))
     }
 
+    /// The same values, but the constant `name` has the value `value`.
+    #[must_use]
+    pub(crate) fn with(&self, name: &'static str, value: u64) -> Self {
+        let mut changed = self.clone();
+        changed.values.insert(name, value);
+        changed
+    }
+
     /// The same values, but the constant `name` times `numerator` / `denominator`, at least 1.
     #[must_use]
     pub fn scaled(&self, name: &'static str, numerator: u64, denominator: u64) -> Self {
-        let mut scaled = self.clone();
-        scaled.values.insert(name, (self.get(name) * numerator / denominator).max(1));
-        scaled
+        self.with(name, (self.get(name) * numerator / denominator).max(1))
     }
 }

@@ -23,6 +23,7 @@ mod queue;
 mod reproduce;
 mod sensitivity;
 mod sg;
+mod sweep;
 
 pub use batch::Setup;
 pub use calibration::{CONSTANTS, Calibration, Constant};

@@ -101,6 +101,21 @@ impl Results {
         Ok(self.get(key)?.seconds)
     }
 
+    /// The same, but where there is a cell whose key ends with `suffix`, its result is that of the cell without it.
+    pub(crate) fn with(&self, suffix: &str) -> Result<Self, CellError> {
+        let changed = self
+            .measures
+            .iter()
+            .filter_map(|(key, own)| Some((key.strip_suffix(suffix)?.to_owned(), own.clone())));
+        let changed: Vec<_> = changed.collect();
+        if changed.is_empty() {
+            return Err(CellError::Guests(format!("there is no run \"...{suffix}\"")));
+        }
+        let mut measures = self.measures.clone();
+        measures.extend(changed);
+        Ok(Self { measures })
+    }
+
     /// Another number of the cell with `key`.
     pub fn value(&self, key: &str, name: &str) -> Result<f64, CellError> {
         let found = self.get(key)?.values.get(name).copied();

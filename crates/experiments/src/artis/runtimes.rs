@@ -5,13 +5,14 @@ use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
 use super::about;
 use super::lp::Runtime;
 use super::runs::{CPUS, Case, Dealing, Scheduler};
+use super::threading::Sweeps;
 use crate::plan::{CellError, Plan, Results, Setup};
 
-const LPS: std::ops::RangeInclusive<u32> = 1..=8;
+pub(super) const LPS: std::ops::RangeInclusive<u32> = 1..=8;
 /// LPs beyond the CPUs may cost this much of the best run time under least LVT first.
-const ALLOWED: f64 = 1.10;
+pub(super) const ALLOWED: f64 = 1.10;
 /// A difference below this is none: the paper's intervals of confidence are within 5 % of the average.
-const EQUAL: f64 = 0.05;
+pub(super) const EQUAL: f64 = 0.05;
 
 /// Figure 1.
 pub fn fig1(setup: &Setup) -> Plan {
@@ -32,7 +33,7 @@ fn runtimes(timed_ns: u64) -> [Runtime; 3] {
     [Runtime::TimedWait(timed_ns), Runtime::Signals, Runtime::SingleThreaded]
 }
 
-const fn name(runtime: Runtime) -> &'static str {
+pub(super) const fn name(runtime: Runtime) -> &'static str {
     match runtime {
         Runtime::TimedWait(_) => "timed wait",
         Runtime::Signals => "signals",
@@ -53,18 +54,30 @@ fn plan(setup: &Setup, figure: usize) -> Plan {
             }
         }
     }
-    Plan { cells, judge: Box::new(move |results| judge(results, all, figure)) }
+    let sweeps = Sweeps::new(setup);
+    cells.extend(sweeps.cells(setup, all, figure));
+    let judge = move |results: &Results| {
+        let mut finding = judge(results, all, figure)?;
+        sweeps.add(&mut finding, results, all, figure)?;
+        Ok(finding)
+    };
+    Plan { cells, judge: Box::new(judge) }
 }
 
 /// Seconds over the LPs.
-struct Curve(Vec<f64>);
+pub(super) struct Curve(Vec<f64>);
 
 impl Curve {
-    fn at(&self, lps: u32) -> f64 {
+    /// Of runs that differ in the number of LPs only.
+    pub(super) fn of(results: &Results, case: impl Fn(u32) -> Case) -> Result<Self, CellError> {
+        Ok(Self(LPS.map(|lps| case(lps).seconds(results)).collect::<Result<_, _>>()?))
+    }
+
+    pub(super) fn at(&self, lps: u32) -> f64 {
         self.0[(lps - 1) as usize]
     }
 
-    fn best(&self) -> u32 {
+    pub(super) fn best(&self) -> u32 {
         LPS.min_by(|one, other| self.at(*one).total_cmp(&self.at(*other))).unwrap_or(1)
     }
 
@@ -72,27 +85,37 @@ impl Curve {
         LPS.map(|lps| (f64::from(lps), self.at(lps))).collect()
     }
 
+    /// The most beyond as many LPs as CPUs, as threads see these, times the least.
+    pub(super) fn excess(&self, smt: bool) -> f64 {
+        let (best, cpus) = (self.at(self.best()), cpus(smt));
+        (cpus + 1..=*LPS.end()).map(|lps| self.at(lps) / best).fold(0.0, f64::max)
+    }
+
     fn text(&self) -> String {
         self.0.iter().map(|seconds| format!("{seconds:.0}")).collect::<Vec<_>>().join(", ")
     }
 }
 
-fn hyper_threading(smt: bool) -> &'static str {
+/// CPUs, as threads see them: with hyper-threading there are twice as many.
+fn cpus(smt: bool) -> u32 {
+    if smt { 2 * CPUS } else { CPUS }
+}
+
+pub(super) fn hyper_threading(smt: bool) -> &'static str {
     if smt { "HT on" } else { "HT off" }
 }
 
 fn judge(results: &Results, all: [Runtime; 3], figure: usize) -> Result<Finding, CellError> {
     let runtime = all[figure - 1];
-    let curve = |runtime, smt, scheduler, dealing| -> Result<Curve, CellError> {
-        let case = |lps| Case { runtime, lps, smt, scheduler, dealing };
-        Ok(Curve(LPS.map(|lps| case(lps).seconds(results)).collect::<Result<_, _>>()?))
+    let curve = |runtime, smt, scheduler, dealing| {
+        Curve::of(results, |lps| Case { runtime, lps, smt, scheduler, dealing })
     };
     let mut finding = Finding { about: vec![about()], ..Finding::default() };
     let published = |smt| curve(runtime, smt, Scheduler::Linux, Dealing::Scattered);
     let (off, on) = (published(false)?, published(true)?);
     for (smt, curve) in [(false, &off), (true, &on)] {
         finding.checks.push(Check {
-            what: format!("{}, {}: LPs of the best run time", name(runtime), hyper_threading(smt)),
+            what: best_lps(runtime, smt),
             published: format!("{CPUS}, as many as CPUs"),
             ours: format!("{} ({} s with 1 to 8)", curve.best(), curve.text()),
             must: format!("{CPUS}"),
@@ -108,10 +131,7 @@ fn judge(results: &Results, all: [Runtime; 3], figure: usize) -> Result<Finding,
             };
             let times = [best(all[0])?, best(all[1])?, best(all[2])?];
             finding.checks.push(Check {
-                what: format!(
-                    "best run times, {}: timed wait, signals, single-threaded",
-                    hyper_threading(smt)
-                ),
+                what: best_times(smt),
                 published: "signals best".into(),
                 ours: times.map(|seconds| format!("{seconds:.1} s")).join(", "),
                 must: "signals less than both others".into(),
@@ -149,16 +169,9 @@ fn judge(results: &Results, all: [Runtime; 3], figure: usize) -> Result<Finding,
                 let title = format!("{}, {}", scheduler.name(), hyper_threading(smt));
                 series.push(Series::ours(title, Kind::Lines, own.points()));
                 if scheduler == Scheduler::LeastLvt {
-                    let best = own.at(own.best());
-                    // With hyper-threading there are twice as many, as threads see it.
-                    let cpus = if smt { 2 * CPUS } else { CPUS };
-                    let most = (cpus + 1..=*LPS.end()).map(|lps| own.at(lps) / best).fold(0.0, f64::max);
+                    let most = own.excess(smt);
                     finding.checks.push(Check {
-                        what: format!(
-                            "least LVT, {}, {}: LPs beyond {cpus} CPUs, times the best run time",
-                            dealing.name(),
-                            hyper_threading(smt)
-                        ),
+                        what: beyond(dealing, smt),
                         published: String::new(),
                         ours: format!("{most:.2} at most"),
                         must: format!("at most {ALLOWED:.2}"),
@@ -179,6 +192,22 @@ fn judge(results: &Results, all: [Runtime; 3], figure: usize) -> Result<Finding,
     finding.tables.push(table);
     finding.notes = notes();
     Ok(finding)
+}
+
+/// What the check of LPs beyond the CPUs is called.
+pub(super) fn beyond(dealing: Dealing, smt: bool) -> String {
+    let (dealing, cpus) = (dealing.name(), cpus(smt));
+    format!("least LVT, {dealing}, {}: LPs beyond {cpus} CPUs, times the best run time", hyper_threading(smt))
+}
+
+/// What the check of the best number of LPs is called.
+pub(super) fn best_lps(runtime: Runtime, smt: bool) -> String {
+    format!("{}, {}: LPs of the best run time", name(runtime), hyper_threading(smt))
+}
+
+/// What the check of the best runtime is called.
+pub(super) fn best_times(smt: bool) -> String {
+    format!("best run times, {}: timed wait, signals, single-threaded", hyper_threading(smt))
 }
 
 /// What the paper says of hyper-threading in this figure.
@@ -247,7 +276,7 @@ fn notes() -> Vec<String> {
         "Two siblings do 1.2 times the work of a core whatever they run, and nothing is lost in their common cache. So hyper-threading \
          helps here wherever more than two threads have work, and moves the best number of LPs to where all four logical CPUs have \
          work; the paper found no such gain without signals, and a loss in single-threaded LPs beyond 4, for which it gives no \
-         cause. To have that, a sibling would have to take more than it adds, which would be a constant made for the figure."
+         cause. To have that, a sibling would have to take more than it adds, as the sweeps show: a constant made for the figure."
             .into(),
         "What more LPs than CPUs cost under least LVT first is, where hosts are scattered, work that comes with them and that no \
          scheduler can take away: messages to every other LP. Compared with what that work takes at least, it is kept within the limit. In \
