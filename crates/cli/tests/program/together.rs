@@ -149,7 +149,7 @@ fn frames_are_as_large_as_the_scenario_says() {
     let run = |more: &[&str]| {
         let arguments =
             ["run", "phold.toml", "--json", "--set", "run.protocol=window", "--set", "run.federates=8"];
-        json(folder.path(), &[&arguments[..], &["--set", "run.threads=1"], more].concat())
+        json(folder.path(), &[&arguments[..], &["--set", "run.threads=2"], more].concat())
     };
     let alone = run(&["--set", "run.frame_bytes=off", "--set", "run.frame_time=1ms"]);
     assert_eq!(alone["links"], Value::Array(Vec::new()), "no effect on one process");
