@@ -210,59 +210,37 @@ pub(super) fn best_times(smt: bool) -> String {
     format!("best run times, {}: timed wait, signals, single-threaded", hyper_threading(smt))
 }
 
+/// What the checks of hyper-threading are called, each with the numbers of LPs that it compares.
+pub(super) const TWO: (&str, &[u32]) = ("gain of HT with 2 LPs", &[2]);
+pub(super) const MORE: (&str, &[u32]) = ("gain of HT with more LPs", &[4, 6, 8]);
+pub(super) const ALWAYS: (&str, &[u32]) = ("gain of HT", &[2, 3, 4, 5, 6, 7, 8]);
+pub(super) const FEW: (&str, &[u32]) = ("gain of HT up to 4 LPs", &[2, 3, 4]);
+pub(super) const MANY: (&str, &[u32]) = ("gain of HT beyond 4 LPs", &[5, 6, 7, 8]);
+
 /// What the paper says of hyper-threading in this figure.
 fn hyper_threading_checks(figure: usize, off: &Curve, on: &Curve) -> Vec<Check> {
-    let gain = |lps| off.at(lps) / on.at(lps) - 1.0;
-    let gains = |lps: &[u32]| {
-        let gains: Vec<_> = lps.iter().map(|lps| format!("{:+.0} %", 100.0 * gain(*lps))).collect();
-        format!("{} with {lps:?} LPs", gains.join(", "))
-    };
-    let check = |what: &str, published: &str, lps: &[u32], must: &str, holds| Check {
-        what: what.into(),
-        published: published.into(),
-        ours: gains(lps),
-        must: must.into(),
-        holds,
+    let check = |(what, lps): (&str, &[u32]), published: &str, must: &str, holds: fn(f64) -> bool| {
+        let gains: Vec<f64> = lps.iter().map(|lps| off.at(*lps) / on.at(*lps) - 1.0).collect();
+        let told: Vec<_> = gains.iter().map(|gain| format!("{:+.0} %", 100.0 * gain)).collect();
+        Check {
+            what: what.into(),
+            published: published.into(),
+            ours: format!("{} with {lps:?} LPs", told.join(", ")),
+            must: must.into(),
+            holds: gains.into_iter().all(holds),
+        }
     };
     match figure {
         1 => vec![
-            check(
-                "gain of HT with 2 LPs",
-                "slightly better",
-                &[2],
-                "no loss, and at most 30 %, Intel's best",
-                (0.0..=0.3).contains(&gain(2)),
-            ),
-            check(
-                "gain of HT with more LPs",
-                "overheads",
-                &[4, 6, 8],
-                "a loss",
-                [4, 6, 8].iter().all(|lps| gain(*lps) < 0.0),
-            ),
+            check(TWO, "slightly better", "no loss, and at most 30 %, Intel's best", |gain| {
+                (0.0..=0.3).contains(&gain)
+            }),
+            check(MORE, "overheads", "a loss", |gain| gain < 0.0),
         ],
-        2 => vec![check(
-            "gain of HT",
-            "always better",
-            &[2, 3, 4, 6, 8],
-            "never a loss, with 2 LPs or more",
-            (2..=8).all(|lps| gain(lps) >= 0.0),
-        )],
+        2 => vec![check(ALWAYS, "always better", "never a loss, with 2 LPs or more", |gain| gain >= 0.0)],
         _ => vec![
-            check(
-                "gain of HT up to 4 LPs",
-                "not influential; a strange slowdown at 4",
-                &[2, 3, 4],
-                "within 5 %",
-                (2..=4).all(|lps| gain(lps).abs() <= EQUAL),
-            ),
-            check(
-                "gain of HT beyond 4 LPs",
-                "an overhead",
-                &[5, 6, 7, 8],
-                "a loss",
-                (5..=8).all(|lps| gain(lps) < 0.0),
-            ),
+            check(FEW, "not influential; a strange slowdown at 4", "within 5 %", |gain| gain.abs() <= EQUAL),
+            check(MANY, "an overhead", "a loss", |gain| gain < 0.0),
         ],
     }
 }
