@@ -4,7 +4,7 @@
 //! releases it, and calls [`Idle::wait`] with the epoch. A worker that adds work first changes what is under that lock and
 //! then calls [`Idle::wake`], which advances the epoch: the waiting worker either sees the new epoch or is asleep and gets woken.
 //!
-//! No worker is woken in vain: of the workers wanted, those that still spin see the epoch by themselves; only the rest are
+//! No worker is woken in vain: of the workers wanted, those that still spin or yield see the epoch by themselves; only the rest are
 //! taken out of their sleep, the one that fell asleep last first, because its federates are still in the cache. Threads
 //! beyond the number of cores therefore just sleep.
 //!
@@ -31,11 +31,8 @@ const SPINS: u32 = 2_000;
 #[cfg(paceline_shuttle)]
 const SPINS: u32 = 2;
 
-/// Yields before a worker goes to sleep; none under shuttle, where nothing may depend on a clock.
-#[cfg(not(paceline_shuttle))]
-const YIELDS: u32 = 1;
-#[cfg(paceline_shuttle)]
-const YIELDS: u32 = 0;
+/// Whether a worker yields before it goes to sleep: not under shuttle, where nothing may depend on a clock.
+const YIELDS: bool = cfg!(not(paceline_shuttle));
 
 /// A yield that takes longer has given the core to another program: time slices are longer, turns of a process that outnumbers cores
 /// are shorter as a rule.
@@ -138,24 +135,20 @@ impl Idle {
         false
     }
 
-    /// Lets other processes run, unless other programs do. Says whether the wait is over.
+    /// Lets other processes run once, unless other programs would. Says whether the wait is over. Workers may count their sleeps at the same
+    /// time: nothing depends on how many there are.
     fn yields(&self, seen: u32) -> bool {
         let sleeps = self.sleeps.load(Ordering::Relaxed);
-        if sleeps > 0 {
-            self.sleeps.store(sleeps - 1, Ordering::Relaxed);
+        if sleeps > 0 || !YIELDS {
+            self.sleeps.store(sleeps.saturating_sub(1), Ordering::Relaxed);
             return false;
         }
-        for _ in 0..YIELDS {
-            let start = Instant::now();
-            thread::yield_now();
-            if start.elapsed() > LONGEST_YIELD {
-                self.sleeps.store(SLEEPS, Ordering::Relaxed);
-            }
-            if self.epoch() != seen || self.has_arrived() {
-                return true;
-            }
+        let start = Instant::now();
+        thread::yield_now();
+        if start.elapsed() > LONGEST_YIELD {
+            self.sleeps.store(SLEEPS, Ordering::Relaxed);
         }
-        false
+        self.epoch() != seen || self.has_arrived()
     }
 
     /// Whether another process may have sent something.
