@@ -1,8 +1,12 @@
 //! Windows by distance: fewer where channels say that federates are far apart, the same result, and a model that does not
 //! keep to its channels is found out.
 
+use std::sync::Arc;
+
+use crate::processes::together;
 use paceline_engine::{Protocol, RunError, Simulation};
 use paceline_kernel::{Channels, Context, FaultKind, LpId, Model, Time};
+use paceline_transport::Memory;
 
 const SHORT: Time = Time::millis(1);
 const LONG: Time = Time::secs(1);
@@ -73,6 +77,24 @@ fn one_short_channel_does_not_narrow_the_windows_of_all() {
         assert!(common > 1500, "{common} windows");
         assert!(by_distance < 700, "{by_distance} windows of {federates} federates");
     }
+}
+
+#[test]
+fn processes_of_one_thread_have_a_group_each_where_windows_are_common() {
+    let groups = |declares, protocol, threads: [u32; 3]| {
+        let run = |rank: u32, end: Arc<Memory>| {
+            let run =
+                Simulation::new(Ring { declares, hasty: None }).until(Time::secs(30)).protocol(protocol);
+            run.federates(6).threads(threads[rank as usize]).join(end).run()
+        };
+        let mut reports = together(Memory::mesh(3), run).into_iter();
+        reports.next().expect("rank 0").expect("the model keeps the rules").groups
+    };
+    assert_eq!(groups(false, Protocol::Window, [1, 1, 1]), 3);
+    assert_eq!(groups(true, Protocol::TimeStep, [1, 1, 1]), 3);
+    assert_eq!(groups(false, Protocol::Window, [1, 2, 1]), 6, "the threads of one share its federates");
+    assert_eq!(groups(true, Protocol::Window, [1, 1, 1]), 6, "windows differ by federate");
+    assert_eq!(groups(true, Protocol::NullMessage, [1, 1, 1]), 6, "so do promises");
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod rules;
 mod steps;
 mod trace;
 mod trouble;
+mod way;
 
 /// Sizes that the hard models take from the bench `limits`.
 mod groups {

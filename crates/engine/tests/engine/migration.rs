@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use crate::facts::{assert_same, facts, setting};
 use crate::mesh::Mesh;
-use crate::processes::{Outcome, Way, ended_by_others, fault, protocols, together, wide_one, world};
+use crate::processes::{Outcome, ended_by_others, fault, protocols, together, wide_one, world};
+use crate::way::Way;
 use paceline_engine::{Balancing, Checkpoints, PeersError, PeersErrorKind, Protocol, RunError, Simulation};
 use paceline_kernel::{Balance, Model, Rng, TieBreak, Time};
 use paceline_transport::Memory;

@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use crate::facts::{Facts, assert_same, facts, setting};
 use crate::mesh::{Hop, Mesh};
+use crate::way::Way;
 use paceline_engine::{
-    CheckpointFile, Checkpoints, Monitor, PeersError, PeersErrorKind, Protocol, QueueKind, Report, RunError,
-    SendError, Simulation,
+    CheckpointFile, Checkpoints, Monitor, PeersError, PeersErrorKind, Protocol, Report, RunError, SendError,
+    Simulation,
 };
 use paceline_kernel::{LpId, Model, Rng, TieBreak, Time};
-use paceline_transport::marshal::{Marshalling, SizeLimit, TimeLimit};
 use paceline_transport::{Fault as MemoryFault, Memory, PeerErrorKind};
 
 pub type Outcome = Result<Report<<Mesh as Model>::Output>, RunError>;
@@ -27,7 +27,7 @@ pub fn protocols() -> impl Iterator<Item = Protocol> {
 }
 
 /// Runs each of these as a process of one run.
-pub fn together(ends: Vec<Memory>, run: impl Fn(u32, Arc<Memory>) -> Outcome + Sync) -> Vec<Outcome> {
+pub fn together<R: Send>(ends: Vec<Memory>, run: impl Fn(u32, Arc<Memory>) -> R + Sync) -> Vec<R> {
     thread::scope(|scope| {
         let run = &run;
         let start = |(rank, end)| scope.spawn(move || run(rank, Arc::new(end)));
@@ -38,79 +38,6 @@ pub fn together(ends: Vec<Memory>, run: impl Fn(u32, Arc<Memory>) -> Outcome + S
 
 /// An event from outside once the run has come to a time.
 type Injection = (Time, LpId, Hop);
-
-/// How a run is executed: everything that must not matter.
-pub struct Way {
-    pub protocol: Protocol,
-    pub processes: u32,
-    pub federates: u32,
-    pub threads: Vec<u32>,
-    pub queue: QueueKind,
-    pub leg_events: Option<u64>,
-    pub cuts: Vec<Time>,
-    pub network: Option<u64>,
-    pub marshalling: Marshalling,
-}
-
-impl Way {
-    pub fn draw(protocol: Protocol, mesh: &Mesh, rng: &mut Rng) -> Self {
-        let processes = 1 + rng.below(u64::from(mesh.lps().min(4))) as u32;
-        let most = u64::from(mesh.lps().min(12) - processes);
-        let mut cuts: Vec<Time> =
-            (0..rng.below(4)).map(|_| Time::nanos(mesh.grain().as_nanos() * rng.below(60))).collect();
-        cuts.sort_unstable();
-        Self {
-            protocol,
-            processes,
-            federates: processes + rng.below(1 + most) as u32,
-            threads: (0..processes).map(|_| 1 + rng.below(3) as u32).collect(),
-            queue: QueueKind::ALL[rng.below(QueueKind::ALL.len() as u64) as usize].0,
-            leg_events: rng.chance(0.3).then(|| 1 + rng.below(30)),
-            cuts,
-            network: rng.chance(0.7).then(|| rng.u64()),
-            marshalling: marshalling(rng),
-        }
-    }
-
-    pub fn ends(&self) -> Vec<Memory> {
-        match self.network {
-            Some(seed) => Memory::simulated(self.processes, seed),
-            None => Memory::mesh(self.processes),
-        }
-    }
-
-    pub fn simulation(&self, plain: Simulation<Mesh>, rank: u32) -> Simulation<Mesh> {
-        let run = plain
-            .protocol(self.protocol)
-            .federates(self.federates)
-            .groups(self.federates)
-            .threads(self.threads[rank as usize])
-            .queue(self.queue)
-            .marshalling(self.marshalling);
-        match self.leg_events {
-            Some(events) => run.leg_events(events),
-            None => run,
-        }
-    }
-
-    pub fn what(&self, seed: u64) -> String {
-        let Self { protocol, processes, federates, threads, queue, leg_events, cuts, network, marshalling } =
-            self;
-        format!(
-            "case {seed}: {protocol:?}, {processes} processes, {federates} federates, {threads:?} threads, {queue:?}, \
-             legs {leg_events:?}, cuts {cuts:?}, network {network:?}, {marshalling:?}"
-        )
-    }
-}
-
-/// Frames that are sent soon, late, or only where somebody asks or waits.
-fn marshalling(rng: &mut Rng) -> Marshalling {
-    let (late, soon) = (TimeLimit::Fixed { ns: u64::MAX }, TimeLimit::Fixed { ns: 0 });
-    let size = [SizeLimit::Off, SizeLimit::Bytes(1 << rng.below(12)), SizeLimit::Adaptive];
-    let (size, time) =
-        (size[rng.below(3) as usize], [late, soon, TimeLimit::default()][rng.below(3) as usize]);
-    Marshalling { size, time }
-}
 
 #[test]
 fn however_many_processes_the_result_is_that_of_one() {
@@ -285,7 +212,7 @@ fn who_asks_one_process_to_stop_stops_all() {
 #[test]
 fn an_event_from_outside_must_be_for_later_in_every_process() {
     let mesh = wide();
-    let runs = together(Memory::mesh(2), |_, end| {
+    let runs: Vec<Outcome> = together(Memory::mesh(2), |_, end| {
         let mut run =
             Simulation::new(mesh.clone()).protocol(Protocol::Window).federates(4).join(end).start()?;
         run.run_until(Time::secs(1))?;
