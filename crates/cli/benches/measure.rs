@@ -224,7 +224,7 @@ fn finding(bench: &Bench, cells: &[Cell], table: Table, wall_seconds: f64) -> Fi
         }],
         figures: vec![figure("random"), figure("heavy")],
         tables: vec![table],
-        notes: Vec::new(),
         wall_seconds,
+        ..Finding::default()
     }
 }
