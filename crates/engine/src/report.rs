@@ -103,8 +103,7 @@ pub struct Report<O> {
     /// Why not all threads could publish their LVT, though the environment names a page for it.
     pub unpaced: Option<String>,
     /// What the model left behind, in parts: one value a federate, each time the LPs were dealt to federates. What an LP
-    /// has committed is in order within each part, and from part to part, but where it has moved to another process: what it left there
-    /// stands with that process's parts.
+    /// has committed is in order within each part, and from part to part, wherever it has moved.
     pub outputs: Vec<O>,
 }
 

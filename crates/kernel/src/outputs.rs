@@ -25,6 +25,35 @@ const MOST: usize = 1 << 28;
 #[serde(bound(serialize = "O: Serialize", deserialize = "O: Deserialize<'de>"))]
 pub struct Outputs<O>(#[serde(deserialize_with = "read")] pub Vec<O>);
 
+impl<O> Outputs<O> {
+    /// The outputs of all processes in the order in which they were left behind: those of each time that LPs were dealt together, in the order
+    /// of processes. `of` gives for each process how many federates it has, and its outputs: so many for each of these times. The first one
+    /// may have others before, of all processes.
+    ///
+    /// ```
+    /// use paceline_kernel::Outputs;
+    /// let all = Outputs::in_order(vec![(1, vec!["before", "a1", "a2"]), (2, vec!["b1", "c1", "b2", "c2"])]);
+    /// assert_eq!(all.0, ["before", "a1", "b1", "c1", "a2", "b2", "c2"]);
+    /// ```
+    pub fn in_order(of: Vec<(usize, Vec<O>)>) -> Self {
+        let deals = |(federates, outputs): &(usize, Vec<O>)| outputs.len().div_ceil((*federates).max(1));
+        let deals_of_others = of.iter().skip(1).map(deals).max();
+        let mut all = Vec::with_capacity(of.iter().map(|(_, outputs)| outputs.len()).sum());
+        let mut rest: Vec<_> =
+            of.into_iter().map(|(federates, own)| (federates.max(1), own.into_iter())).collect();
+        if let (Some((federates, first)), Some(deals)) = (rest.first_mut(), deals_of_others) {
+            let before = first.len().saturating_sub(deals.saturating_mul(*federates));
+            all.extend(first.take(before));
+        }
+        while rest.iter().any(|(_, own)| own.len() > 0) {
+            for (federates, own) in &mut rest {
+                all.extend(own.take(*federates));
+            }
+        }
+        Self(all)
+    }
+}
+
 /// Reads a list of outputs.
 pub(crate) fn read<'de, D: Deserializer<'de>, O: Deserialize<'de>>(from: D) -> Result<Vec<O>, D::Error> {
     struct List<O>(PhantomData<O>);
@@ -58,6 +87,19 @@ pub(crate) fn read<'de, D: Deserializer<'de>, O: Deserialize<'de>>(from: D) -> R
 #[cfg(test)]
 mod test {
     use super::Outputs;
+
+    #[test]
+    fn outputs_of_whatever_lengths_are_all_there_each_process_in_its_order() {
+        for lengths in [[0, 0, 0], [5, 0, 7], [1, 4, 3], [9, 4, 2], [0, 6, 1]] {
+            let of =
+                (0..3).map(|rank: usize| (rank, (0..lengths[rank]).map(|place| (rank, place)).collect()));
+            let all = Outputs::in_order(of.collect()).0;
+            for (rank, length) in lengths.into_iter().enumerate() {
+                let own: Vec<_> = all.iter().filter(|(of, _)| *of == rank).map(|(_, place)| *place).collect();
+                assert_eq!(own, (0..length).collect::<Vec<_>>(), "{lengths:?}");
+            }
+        }
+    }
 
     /// The length of a list of nothing can be anything, and is not counted up.
     #[test]

@@ -8,7 +8,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::world::Lp;
-use crate::{Event, EventQueue, Fault, Federate, LpId, Model, Outbox, Partition, Past, Settings, World};
+use crate::{
+    Event, EventQueue, Fault, Federate, LpId, Model, Outbox, Outputs, Partition, Past, Settings, World,
+};
 
 /// Some federates of a run at a moment when nothing is speculative, as they travel to another process.
 #[derive(Debug, Serialize, Deserialize)]
@@ -91,8 +93,9 @@ impl<M: Model> World<M> {
     pub fn join(parts: Vec<Part<M>>, partition: &Partition) -> Option<Self> {
         let count = partition.federates() as usize;
         let mut lists: Vec<Option<Vec<Lp<M::State>>>> = (0..count).map(|_| None).collect();
-        let (mut pending, mut past) = (Vec::new(), Past::default());
-        for part in parts {
+        let (mut pending, mut past, mut outputs) = (Vec::new(), Past::default(), Vec::new());
+        for mut part in parts {
+            outputs.push((part.federates.len(), std::mem::take(&mut part.past.outputs)));
             for (id, lps) in part.federates {
                 let place = lists.get_mut(id as usize).filter(|place| place.is_none())?;
                 *place = Some(lps);
@@ -100,6 +103,7 @@ impl<M: Model> World<M> {
             pending.extend(part.pending);
             past.join(part.past);
         }
+        past.outputs = Outputs::in_order(outputs).0;
         let mut lists: Vec<_> =
             lists.into_iter().map(|lps| lps.map(Vec::into_iter)).collect::<Option<_>>()?;
         let mut next = |lp| lists[partition.place(LpId(lp)).0 as usize].next();
@@ -111,12 +115,11 @@ impl<M: Model> World<M> {
 }
 
 impl<O> Past<O> {
-    /// Adds what another process has committed.
-    pub fn join(&mut self, other: Self) {
+    /// Adds what another process has committed, but for its outputs, whose order depends on those of all ([`Outputs::in_order`]).
+    fn join(&mut self, other: Self) {
         self.digest.join(other.digest);
         self.events += other.events;
         self.last = self.last.max(other.last);
-        self.outputs.extend(other.outputs);
         // All processes are sent the same events from outside.
         self.injected = self.injected.max(other.injected);
     }

@@ -71,19 +71,24 @@ impl<M: Model> Peers<M> {
         world.map(Joined::Whole).ok_or_else(|| self.damaged(0, "the parts of the run do not make a whole"))
     }
 
-    /// Brings `outputs` of all processes together in that of rank 0, in the order of ranks; the others keep their own.
+    /// Brings `outputs` of all processes together in that of rank 0, in the order in which they were left behind; the others keep their own.
     pub(crate) fn join_outputs(&self, outputs: Vec<M::Output>) -> Result<Vec<M::Output>, RunError> {
-        let mut outputs = Outputs(outputs);
+        let outputs = Outputs(outputs);
         let mut own = Vec::new();
         if self.rank() != 0 {
             (self.codec.write_outputs)(&mut own, &outputs).map_err(|error| self.unwritable(error))?;
         }
         let all = self.bring(own, true)?;
-        for (rank, bytes) in (0..).zip(&all).filter(|(_, bytes)| self.rank() == 0 && !bytes.is_empty()) {
-            let (more, _) = (self.codec.read_outputs)(bytes).map_err(|error| self.damaged(rank, error))?;
-            outputs.0.extend(more.0);
+        if self.rank() != 0 {
+            return Ok(outputs.0);
         }
-        Ok(outputs.0)
+        let federates = |rank: u32| self.owners.iter().filter(|owner| **owner == rank).count();
+        let mut of = vec![(federates(0), outputs.0)];
+        for (rank, bytes) in (0..).zip(&all).skip(1) {
+            let (own, _) = (self.codec.read_outputs)(bytes).map_err(|error| self.damaged(rank, error))?;
+            of.push((federates(rank), own.0));
+        }
+        Ok(Outputs::in_order(of).0)
     }
 
     /// Brings bytes of all processes together, by rank: in all, or only in that of rank 0, where the others get their own number of

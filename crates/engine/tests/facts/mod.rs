@@ -21,7 +21,7 @@ pub struct Facts {
 pub fn facts(report: Report<<Mesh as Model>::Output>) -> Facts {
     let Report { digest, events, ended_by, end_time, outputs, .. } = report;
     let mut committed: Vec<_> = outputs.into_iter().flatten().collect();
-    // An LP that has moved to another process has left behind what it committed before. A pause is never within an instant of an LP.
+    // What an LP has committed is in order from part to part: sorting keeps that within an instant, in which its run may have paused.
     committed.sort_by_key(|(lp, at, _)| (*lp, *at));
     Facts { ended: format!("{events} events, digest {digest}, {ended_by:?} at {end_time}"), committed }
 }
