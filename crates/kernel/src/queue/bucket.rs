@@ -7,11 +7,18 @@
 //! The width of a bucket follows the events: narrower where buckets are crowded, wider where most are empty.
 //!
 //! Invariants: `near` and `opened` hold what is before bucket `base`, `opened` is sorted descending; the ring holds buckets
-//! `base` to `base` + its size; `far` holds the rest, `far_bucket` is at most the bucket of its least event.
+//! `base` to `base` + its size, and nothing before bucket `front`; `far` holds the rest, `far_bucket` is at most the bucket of its
+//! least event. Looking for events before a bound never moves `base` past the bucket of the bound: crowds may yet come in from there
+//! on, and belong into the ring.
+
+mod sort;
+#[cfg(test)]
+mod test;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use self::sort::sort_descending;
 use super::chunks::{List, Pool};
 use crate::{Event, EventQueue, Time};
 
@@ -23,8 +30,6 @@ const RING_MOST: usize = 1 << 16;
 const CROWD: usize = 1 << 3;
 const AIM: usize = 1 << 7;
 const BUCKETS: usize = 1 << 9;
-/// An opened bucket with fewer events than this is sorted by comparing them.
-const FEW: usize = 1 << 6;
 /// After passing this many buckets, buckets get wider if they held fewer than one event in four on average.
 const CENSUS: u64 = 1 << 10;
 /// A window with more buckets than this makes buckets wider.
@@ -41,6 +46,7 @@ pub struct BucketQueue<E> {
     /// a bucket into the one before, which is as good: it never decreases, and a window checks its last bucket anyway.
     inverse: u64,
     base: u64,
+    front: u64,
     ring: Vec<List>,
     pool: Pool<E>,
     far: List,
@@ -85,6 +91,7 @@ impl<E> BucketQueue<E> {
         let ahead = bucket.wrapping_sub(self.base);
         if ahead < self.ring.len() as u64 {
             let slot = self.slot(bucket);
+            self.front = self.front.min(bucket);
             self.pool.push(&mut self.ring[slot], event);
         } else if bucket < self.base {
             self.near.push(Reverse(event));
@@ -92,6 +99,14 @@ impl<E> BucketQueue<E> {
             self.far_bucket = self.far_bucket.min(bucket);
             self.far_len += 1;
             self.pool.push(&mut self.far, event);
+        }
+    }
+
+    /// Moves `front` to the first bucket that is not empty, if that is before `end`, else at least there.
+    fn look(&mut self, end: u64) {
+        self.front = self.front.max(self.base);
+        while self.front < end && self.ring[self.slot(self.front)].is_empty() {
+            self.front += 1;
         }
     }
 
@@ -108,9 +123,8 @@ impl<E> BucketQueue<E> {
             }
             let ring_end = self.base.saturating_add(self.ring.len() as u64);
             let end = limit.min(self.far_bucket).min(ring_end);
-            while self.base < end && self.ring[self.slot(self.base)].is_empty() {
-                self.base += 1;
-            }
+            self.look(end);
+            self.base = self.base.max(self.front.min(end));
             if self.base < end {
                 break;
             }
@@ -125,6 +139,17 @@ impl<E> BucketQueue<E> {
         }
         self.passed += (self.base - start).min(CENSUS);
         true
+    }
+
+    /// Whether the bucket of `bound` is next and holds events before it; asked after `seek` up to that bucket.
+    fn reaches_into(&mut self, bucket: u64, bound: Time) -> bool {
+        if self.base != bucket {
+            return false;
+        }
+        if self.far_bucket <= bucket {
+            self.fetch_far();
+        }
+        self.ring[self.slot(bucket)].least() < bound
     }
 
     /// Takes from `far` what the ring can hold by now. If that is little, the ring is too short.
@@ -157,13 +182,15 @@ impl<E> BucketQueue<E> {
         let mut far = std::mem::replace(&mut self.far, List::EMPTY);
         self.pool.drain(&mut far, |event| events.push(event));
         (self.far_bucket, self.far_len) = (u64::MAX, 0);
-        // What was not opened yet starts here; a bucket that begins earlier counts as opened, its events go to `near`.
+        // What was not opened yet starts here. If anything is opened, a bucket that begins earlier counts as opened too, and its
+        // events go to `near`.
         let start = self.start(self.base);
         self.set_width(width);
         self.base = self.bucket(Time::nanos(u64::try_from(start).unwrap_or(u64::MAX)));
-        if self.start(self.base) < start {
+        if self.start(self.base) < start && !(self.opened.is_empty() && self.near.is_empty()) {
             self.base += 1;
         }
+        self.front = self.base;
         (self.passed, self.taken, self.drains) = (0, 0, 0);
         events.into_iter().for_each(|event| self.place(event));
     }
@@ -200,8 +227,8 @@ impl<E> BucketQueue<E> {
         if !self.near.is_empty() {
             return true;
         }
-        let limit = self.bucket(bound).saturating_add(1);
-        if !self.seek(limit) {
+        let last = self.bucket(bound);
+        if !self.seek(last) && !self.reaches_into(last, bound) {
             return false;
         }
         let slot = self.slot(self.base);
@@ -219,45 +246,13 @@ impl<E> BucketQueue<E> {
     }
 }
 
-/// Sorts events, the least last. Few are compared themselves. What is sorted are 64-bit tickets, an event's time after the least above its index; events
-/// that they cannot tell apart are compared themselves.
-fn sort_descending<E>(events: &mut [Event<E>], tickets: &mut Vec<u64>) {
-    if events.len() < FEW {
-        return events.sort_unstable_by(|a, b| b.cmp(a));
-    }
-    let times = || events.iter().map(|event| event.time().as_nanos());
-    let (Some(least), Some(most)) = (times().min(), times().max()) else { return };
-    let index_bits = usize::BITS - events.len().leading_zeros();
-    let time_bits = u64::BITS - (most - least).leading_zeros();
-    let cut = (time_bits + index_bits).saturating_sub(u64::BITS);
-    tickets.clear();
-    tickets.extend(times().zip(0u64..).map(|(time, index)| ((most - time) >> cut) << index_bits | index));
-    tickets.sort_unstable();
-    let mask = (1u64 << index_bits) - 1;
-    // Where each event comes from; followed back through the swaps made so far.
-    for place in 0..events.len() {
-        let mut from = (tickets[place] & mask) as usize;
-        while from < place {
-            from = (tickets[from] & mask) as usize;
-        }
-        events.swap(place, from);
-    }
-    let same = |a: &u64, b: &u64| (a ^ b) & !mask == 0;
-    let mut start = 0;
-    for stretch in tickets.chunk_by(same) {
-        if stretch.len() > 1 {
-            events[start..start + stretch.len()].sort_unstable_by(|a, b| b.cmp(a));
-        }
-        start += stretch.len();
-    }
-}
-
 impl<E: Send> EventQueue<E> for BucketQueue<E> {
     fn with_window(window: Time) -> Self {
         let mut queue = Self {
             width: 0,
             inverse: 0,
             base: 0,
+            front: 0,
             ring: vec![List::EMPTY; RING],
             pool: Pool::new(),
             far: List::EMPTY,
@@ -328,7 +323,8 @@ impl<E: Send> EventQueue<E> for BucketQueue<E> {
         }
         // The last bucket is taken in part.
         let mut stay = 0;
-        if self.seek(full.saturating_add(1)) && self.base == full {
+        let mut spread = false;
+        if self.reaches_into(full, bound) {
             let slot = self.slot(full);
             let mut list = std::mem::replace(&mut self.ring[slot], List::EMPTY);
             let mut kept = Vec::new();
@@ -341,11 +337,13 @@ impl<E: Send> EventQueue<E> for BucketQueue<E> {
                 }
             });
             stay = kept.len();
+            // Two of them, as they lie.
+            spread = stay > 0 && kept[stay / 4].time() != kept[stay / 4 * 3].time();
             kept.into_iter().for_each(|event| self.place(event));
         }
         let drained = before - self.len;
         self.taken += drained as u64;
-        if stay > CROWD * self.aim() && stay > drained * 2 {
+        if spread && stay > CROWD * self.aim() && stay > drained * 2 {
             self.relieve(stay);
         }
     }
@@ -353,10 +351,15 @@ impl<E: Send> EventQueue<E> for BucketQueue<E> {
     fn least_time(&mut self) -> Time {
         let near = self.near.peek().map_or(Time::MAX, |Reverse(event)| event.time());
         let opened = self.opened.last().map_or(Time::MAX, Event::time);
-        if near.min(opened) < Time::MAX || !self.seek(u64::MAX) {
+        if near.min(opened) < Time::MAX {
             return near.min(opened);
         }
-        self.ring[self.slot(self.base)].least()
+        // `base` stays: what comes in before the least event is to go into the ring.
+        if self.far_len == self.len {
+            return self.far.least();
+        }
+        self.look(self.base.saturating_add(self.ring.len() as u64));
+        self.far.least().min(self.ring[self.slot(self.front)].least())
     }
 
     fn len(&self) -> usize {
