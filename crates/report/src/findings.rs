@@ -1,7 +1,8 @@
 //! What an experiment found: the claims it checks, and what there is to look at.
 //!
-//! Invariant: as JSON a finding is `{"name", "holds", "checks": [{"what", "published", "ours", "holds"}], "wall_seconds"}`
-//! and nothing else; what is drawn is for the page alone.
+//! Invariant: as JSON a finding is `{"name", "holds", "checks": [{"what", "published", "ours", "holds"}], "sweeps": [..],
+//! "wall_seconds"}` and nothing else: figures and tables are for the page alone. A sweep is `{"check", "quantity", "unit", "ours",
+//! "measured", "measured_unit", "curves": [{"name", "points", "wanted"}], "sentence"}`.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -47,7 +48,7 @@ pub struct Check {
 /// assert!(finding.holds());
 /// assert_eq!(
 ///     finding.json(),
-///     r#"{"name":"psx-fig12","holds":true,"checks":[{"what":"gain at 64 domains","published":"over 20","ours":"18.2","holds":true}],"wall_seconds":4.5}"#
+///     r#"{"name":"psx-fig12","holds":true,"checks":[{"what":"gain at 64 domains","published":"over 20","ours":"18.2","holds":true}],"sweeps":[],"wall_seconds":4.5}"#
 /// );
 /// for row in finding.check_table().rows() {
 ///     assert_eq!(row.join(" | "), "gain at 64 domains | over 20 | 18.2 | at least 15 | holds");
@@ -114,10 +115,11 @@ pub(crate) fn verdict(holds: bool) -> &'static str {
 
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Finding", 4)?;
+        let mut object = serializer.serialize_struct("Finding", 5)?;
         object.serialize_field("name", &self.name)?;
         object.serialize_field("holds", &self.holds())?;
         object.serialize_field("checks", &self.checks)?;
+        object.serialize_field("sweeps", &self.sweeps)?;
         object.serialize_field("wall_seconds", &self.wall_seconds)?;
         object.end()
     }

@@ -6,6 +6,7 @@
 //!
 //! Invariant: the sentence is computed from the points; no number in it is typed in.
 
+mod json;
 #[cfg(test)]
 mod test;
 

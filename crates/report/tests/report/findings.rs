@@ -1,8 +1,8 @@
 //! Findings as programs read them: JSON of exactly the shape that is promised.
 
-use paceline_report::{Axis, Check, Figure, Finding, json};
+use paceline_report::{Axis, Check, Curve, Figure, Finding, Sweep, Wanted};
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn check() -> impl Strategy<Value = Check> {
     (any::<[String; 4]>(), any::<bool>()).prop_map(|([what, published, ours, must], holds)| Check {
@@ -14,15 +14,49 @@ fn check() -> impl Strategy<Value = Check> {
     })
 }
 
+/// Numbers that JSON gives back as they are.
+fn whole() -> impl Strategy<Value = f64> {
+    (-1_000..1_000).prop_map(f64::from)
+}
+
+fn sweep() -> impl Strategy<Value = Sweep> {
+    let wanted = prop_oneof![
+        whole().prop_map(Wanted::AtLeast),
+        whole().prop_map(Wanted::AtMost),
+        (whole(), whole()).prop_map(|(one, other)| Wanted::Within(one.min(other), one.max(other))),
+    ];
+    let points = proptest::collection::vec((whole(), whole()), 0..4);
+    let curve =
+        (any::<String>(), points, wanted).prop_map(|(name, points, wanted)| Curve { name, points, wanted });
+    let names = proptest::collection::vec(any::<String>(), 0..3);
+    let axis = (any::<[String; 2]>(), names).prop_map(|([label, unit], names)| match names.is_empty() {
+        true => Axis::linear(label, unit),
+        false => Axis::categories(label, names),
+    });
+    let texts = any::<[String; 4]>();
+    (texts, axis, whole(), proptest::collection::vec(curve, 0..3)).prop_map(
+        |([check, label, unit, reason], quantity, ours, curves)| Sweep {
+            check,
+            quantity,
+            ours,
+            measured: Axis::linear(label, unit),
+            curves,
+            reason,
+        },
+    )
+}
+
 fn finding() -> impl Strategy<Value = Finding> {
     let texts = (any::<String>(), any::<String>());
-    (texts, proptest::collection::vec(check(), 0..4), 0.0..1e6).prop_map(
-        |((name, title), checks, wall_seconds)| {
+    let sweeps = proptest::collection::vec(sweep(), 0..3);
+    (texts, proptest::collection::vec(check(), 0..4), sweeps, 0.0..1e6).prop_map(
+        |((name, title), checks, sweeps, wall_seconds)| {
             let figures = vec![Figure { x: Axis::log("x", "s"), ..Figure::default() }];
             Finding {
                 name,
                 title,
                 checks,
+                sweeps,
                 wall_seconds,
                 figures,
                 notes: vec!["why".into()],
@@ -38,14 +72,41 @@ fn keys(value: &Value) -> Vec<&str> {
     keys
 }
 
+/// What a program must find of a sweep.
+fn promised(sweep: &Sweep) -> Value {
+    let curve = |curve: &Curve| {
+        let wanted = match curve.wanted {
+            Wanted::AtLeast(least) => json!({ "at_least": least }),
+            Wanted::AtMost(most) => json!({ "at_most": most }),
+            Wanted::Within(least, most) => json!({ "at_least": least, "at_most": most }),
+        };
+        let points: Vec<_> = curve.points.iter().map(|(value, measured)| json!([value, measured])).collect();
+        json!({ "name": curve.name, "points": points, "wanted": wanted })
+    };
+    let mut promised = json!({
+        "check": sweep.check,
+        "quantity": sweep.quantity.label,
+        "unit": sweep.quantity.unit,
+        "ours": sweep.ours,
+        "measured": sweep.measured.label,
+        "measured_unit": sweep.measured.unit,
+        "curves": sweep.curves.iter().map(curve).collect::<Vec<_>>(),
+        "sentence": sweep.sentence(),
+    });
+    if !sweep.quantity.names().is_empty() {
+        promised["categories"] = sweep.quantity.names().into();
+    }
+    promised
+}
+
 proptest! {
     #[test]
     fn json_holds_what_is_promised_and_nothing_else(findings in proptest::collection::vec(finding(), 0..4)) {
-        let read: Value = serde_json::from_str(&json(&findings)).expect("JSON");
+        let read: Value = serde_json::from_str(&paceline_report::json(&findings)).expect("JSON");
         let read = read.as_array().expect("an array");
         prop_assert_eq!(read.len(), findings.len());
         for (object, finding) in read.iter().zip(&findings) {
-            prop_assert_eq!(keys(object), ["checks", "holds", "name", "wall_seconds"]);
+            prop_assert_eq!(keys(object), ["checks", "holds", "name", "sweeps", "wall_seconds"]);
             prop_assert_eq!(&object["name"], &finding.name);
             prop_assert_eq!(&object["holds"], finding.holds());
             // Programs may read the last digit otherwise.
@@ -59,6 +120,11 @@ proptest! {
                 prop_assert_eq!(&object["published"], &check.published);
                 prop_assert_eq!(&object["ours"], &check.ours);
                 prop_assert_eq!(&object["holds"], check.holds);
+            }
+            let sweeps = object["sweeps"].as_array().expect("an array");
+            prop_assert_eq!(sweeps.len(), finding.sweeps.len());
+            for (object, sweep) in sweeps.iter().zip(&finding.sweeps) {
+                prop_assert_eq!(object, &promised(sweep));
             }
             let one: Value = serde_json::from_str(&finding.json()).expect("JSON");
             prop_assert_eq!(&one, object);
