@@ -53,7 +53,7 @@ impl Sweeps {
             Axis::linear("cost of putting a message into shared memory or taking it out", "ns"),
         );
         Self {
-            siblings: Over::constant("artis.smt", siblings, &[400, 450, 500, 550], setup),
+            siblings: Over::constant("artis.smt", siblings, &[400, 450, 480, 500, 520, 550], setup),
             calls: Over::constant("artis.look", calls, &[500, 1_500, 2_000, 3_000], setup),
             copies: Over::constant("artis.copy", copies, &[1, 50, 100, 200], setup),
         }
