@@ -4,6 +4,10 @@
 //! A frame is sent when no further message fits into the path's MTU, when its first message has waited for the time limit (which is
 //! checked whenever the main thread hands over messages), and at the end of a step, for which others wait.
 //!
+//! Without marshalling, too, the kernel may join messages: while TCP waits for an acknowledgement it holds back a packet that is not
+//! full (Nagle's algorithm, RFC 896). What one batch of the main thread hands over may be joined here, up to [`Frames::joined`]
+//! messages and the MTU; each of them costs a system call of its own.
+//!
 //! Invariant: what an LP sends in a step is the same with marshalling and without; only packets differ.
 
 use std::collections::VecDeque;
@@ -26,6 +30,8 @@ pub struct Frames {
     pub mtu_bytes: u32,
     /// How long a message waits in a frame at most; `None` for no marshalling.
     pub limit_ns: Option<u64>,
+    /// Without marshalling: messages that the kernel joins in a packet, at most.
+    pub joined: u32,
     /// The CPU time to put a message into a frame, or to take it out.
     pub marshal_ns: f64,
     /// The CPU time to look for messages.
@@ -35,9 +41,16 @@ pub struct Frames {
 impl Frames {
     /// Messages that fit into a packet.
     fn most(&self) -> u32 {
+        let fit = (self.mtu_bytes.saturating_sub(HEADERS_BYTES) / self.message_bytes).max(1);
+        if self.limit_ns.is_some() { fit } else { fit.min(self.joined) }
+    }
+
+    /// The CPU time of a thread for the messages of a packet, besides the packet itself: to marshal each, or a system call for
+    /// each but the first.
+    fn messages_ns(&self, messages: f64) -> u64 {
         match self.limit_ns {
-            None => 1,
-            Some(_) => (self.mtu_bytes.saturating_sub(HEADERS_BYTES) / self.message_bytes).max(1),
+            Some(_) => (messages * self.marshal_ns) as u64,
+            None => ((messages - 1.0).max(0.0) * self.look_ns as f64) as u64,
         }
     }
 }
@@ -66,14 +79,20 @@ impl Carrier {
         Self { frames, lp, peer, main, left: 2 * steps, queue, waiting: 0.0, since_ns: 0 }
     }
 
+    /// Works for the messages of a packet.
+    fn compute(&mut self, messages: f64) {
+        let work_ns = self.frames.messages_ns(messages);
+        if work_ns > 0 {
+            self.queue.push_back(Op::Compute(work_ns));
+        }
+    }
+
     /// A packet with so many messages.
     fn packet(&mut self, letter: Letter, messages: u32, last: bool) {
         let bytes = ETHERNET_BYTES + HEADERS_BYTES + messages.max(1) * self.frames.message_bytes;
         let pings = f64::from(messages);
         self.waiting -= pings;
-        if self.frames.limit_ns.is_some() {
-            self.queue.push_back(Op::Compute((pings * self.frames.marshal_ns) as u64));
-        }
+        self.compute(pings);
         let payload = Box::new(Letter { pings, last, ..letter });
         self.queue.push_back(Op::Send(Outgoing { to: self.peer, bytes, payload }));
     }
@@ -89,7 +108,7 @@ impl Carrier {
             self.packet(letter, most, false);
             self.since_ns = now_ns;
         }
-        let late = self.frames.limit_ns.is_some_and(|limit_ns| now_ns - self.since_ns >= limit_ns);
+        let late = self.frames.limit_ns.is_none_or(|limit_ns| now_ns - self.since_ns >= limit_ns);
         let whole = self.waiting as u32;
         if letter.last {
             self.packet(letter, whole, true);
@@ -118,9 +137,7 @@ impl Program for Carrier {
             if letter.from == self.lp {
                 self.handed_over(guest.now_ns(), *letter);
             } else {
-                if self.frames.limit_ns.is_some() {
-                    self.queue.push_back(Op::Compute((letter.pings * self.frames.marshal_ns) as u64));
-                }
+                self.compute(letter.pings);
                 self.queue.push_back(Op::Send(Outgoing { to: self.main, bytes: 0, payload: letter }));
             }
         }
