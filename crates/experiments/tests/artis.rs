@@ -99,3 +99,27 @@ fn marshalling_gains_by_what_a_packet_costs() {
     let (full, less) = (gain(Calibration::default), gain(cheap));
     assert!(full > less && less > 1.0, "{full} and {less}");
 }
+
+#[test]
+fn threads_that_sleep_wake_in_the_order_of_their_lvts() {
+    // A courier that is put off for a main thread with a whole step to do would cost half a step.
+    let strips = |lps: u32| {
+        seconds(
+            "artis-fig2",
+            &format!("artis/Signals/{lps}lp/smt-false/least LVT/strips"),
+            Calibration::default(),
+        )
+    };
+    let two = strips(2);
+    for lps in 3..=8 {
+        assert!(strips(lps) < 1.06 * two, "{lps} LPs: {} s, two: {two} s", strips(lps));
+    }
+}
+
+#[test]
+fn threads_that_do_nothing_but_switch_are_an_error_that_says_so() {
+    let calibration = Calibration::default().scaled("artis.switch", 1_000, 1);
+    let found = findings(&["artis-fig1"], 2, calibration);
+    let told = format!("{:?}", found[0].checks);
+    assert!(told.contains("spend the time on switches, with artis.switch at 2500000 ns"), "{told}");
+}

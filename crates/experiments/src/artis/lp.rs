@@ -19,6 +19,9 @@ use paceline_machine::{Guest, Op, Outgoing, ProcessId, Program, Wait};
 /// Batches of a step.
 pub const BATCHES: u32 = 8;
 
+/// How many times its work by one CPU a run may take.
+const SLOWEST: u64 = 10;
+
 /// How the threads of an LP wait for each other, unless there is only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runtime {
@@ -67,7 +70,7 @@ pub struct Load {
     pub look_ns: u64,
     /// The standard deviation of the work of a batch, as a part of its mean.
     pub spread: f64,
-    /// Whether threads tell the scheduler their LVT and when they wait.
+    /// Whether threads tell the scheduler their LVT.
     pub told: bool,
 }
 
@@ -82,6 +85,16 @@ impl Load {
         let pings = self.pings.iter().sum::<f64>();
         f64::from(self.lps) * (self.own_ns + pings * (self.ping_ns + moves))
     }
+
+    /// How long a run may take at most: many times its work by one CPU, and the waits for a step's end. One that takes longer does
+    /// little but switch between threads.
+    pub fn limit_ns(&self, runtime: Runtime) -> u64 {
+        let wait_ns = match runtime {
+            Runtime::TimedWait(span_ns) => span_ns,
+            Runtime::Signals | Runtime::SingleThreaded => 0,
+        };
+        SLOWEST * u64::from(self.steps) * (self.work_ns(runtime) as u64 + wait_ns)
+    }
 }
 
 /// Messages from one LP to another.
@@ -93,6 +106,8 @@ pub struct Letter {
     pub to: u32,
     /// The step to which they belong.
     pub step: u32,
+    /// How many batches of it its sender has done with them.
+    pub batch: u32,
     /// How many.
     pub pings: f64,
     /// Whether they are the last of the step.
@@ -112,7 +127,7 @@ pub fn programs(load: &Load, runtime: Runtime) -> Vec<Box<dyn Program>> {
     let load = Arc::new(load.clone());
     let mut programs: Vec<Box<dyn Program>> = Vec::new();
     for lp in 0..load.lps {
-        let common = Common { load: Arc::clone(&load), runtime, lp, queue: VecDeque::new(), tells: None };
+        let common = Common { load: Arc::clone(&load), runtime, lp, queue: VecDeque::new(), told: false };
         let rng = Rng::new(1, lp.into());
         programs.push(Box::new(Main {
             common: common.clone(),
@@ -139,15 +154,16 @@ struct Common {
     lp: u32,
     /// What it does next.
     queue: VecDeque<Op>,
-    /// Whether its last report said that it waits.
-    tells: Option<bool>,
+    /// Whether it has said that it simulates.
+    told: bool,
 }
 
 impl Clone for Common {
     /// One that has nothing to do yet.
     fn clone(&self) -> Self {
         let Self { load, runtime, lp, .. } = self;
-        Self { load: Arc::clone(load), runtime: *runtime, lp: *lp, queue: VecDeque::new(), tells: None }
+        let queue = VecDeque::new();
+        Self { load: Arc::clone(load), runtime: *runtime, lp: *lp, queue, told: false }
     }
 }
 
@@ -162,17 +178,15 @@ impl Common {
         ProcessId(self.main(lp).0 + u32::from(self.runtime.threads() > 1))
     }
 
-    /// Reports whether it waits, and at the start that it simulates.
-    fn tell(&mut self, guest: &mut Guest<'_>, waits: bool) {
-        if !self.load.told || self.tells == Some(waits) {
-            return;
-        }
-        if self.tells.is_none() {
+    /// Says at the start that it simulates and does not wait. It says no more of waiting: where it waits it sleeps, as the scheduler
+    /// sees. If it set its flag before, it could be put off between the two; then a message would not wake it, for it is still awake, and
+    /// it would stay behind all that have work.
+    fn begin(&mut self, guest: &mut Guest<'_>) {
+        if self.load.told && !std::mem::replace(&mut self.told, true) {
             guest.flag_simulating(true);
             guest.report_lvt(0);
+            guest.flag_waiting(false);
         }
-        guest.flag_waiting(waits);
-        self.tells = Some(waits);
     }
 
     /// Reports an LVT within the step: the part of it that corresponds to the batches that are done.
@@ -195,8 +209,7 @@ impl Common {
     }
 
     /// Waits, after a look.
-    fn rest(&mut self, guest: &mut Guest<'_>) -> Op {
-        self.tell(guest, true);
+    fn rest(&mut self) -> Op {
         self.queue.push_back(self.runtime.wait());
         Op::Compute(self.load.look_ns)
     }
@@ -224,7 +237,14 @@ impl Main {
         let from = self.common.lp;
         for (distance, pings) in (1..load.lps).zip(&load.pings) {
             let to = (from + distance) % load.lps;
-            let letter = Letter { from, to, step: self.step, pings: pings / f64::from(BATCHES), last };
+            let letter = Letter {
+                from,
+                to,
+                step: self.step,
+                batch: self.batch,
+                pings: pings / f64::from(BATCHES),
+                last,
+            };
             if letter.pings == 0.0 && !last {
                 continue;
             }
@@ -264,7 +284,7 @@ impl Program for Main {
                 }
                 return Op::Done;
             }
-            self.common.tell(guest, false);
+            self.common.begin(guest);
             self.read(guest);
             if self.batch < BATCHES {
                 self.common.report(guest, self.step, self.batch);
@@ -277,7 +297,7 @@ impl Program for Main {
                 (*ended, self.batch) = (0, 0);
                 self.step += 1;
             } else if self.common.queue.is_empty() {
-                return self.common.rest(guest);
+                return self.common.rest();
             }
         }
     }
@@ -287,7 +307,8 @@ impl Program for Main {
     }
 }
 
-/// The thread that moves messages between LPs through shared memory.
+/// The thread that moves messages between LPs through shared memory. Its LVT is that of what it last took from its main thread: if it
+/// told the ends of steps only, the scheduler's estimate in between could put it behind main threads that have a whole step to do.
 #[derive(Debug)]
 struct Courier {
     common: Common,
@@ -304,16 +325,16 @@ impl Program for Courier {
             if self.left == 0 {
                 return Op::Done;
             }
-            self.common.tell(guest, false);
+            self.common.begin(guest);
             let Some(message) = guest.take() else {
-                return self.common.rest(guest);
+                return self.common.rest();
             };
             let letter = message.payload.downcast::<Letter>().expect("couriers get letters only");
             self.left -= u32::from(letter.last);
-            let Letter { from, to, step, pings, last } = *letter;
+            let Letter { from, to, step, batch, pings, last: _ } = *letter;
             let own = from == self.common.lp;
-            if own && last {
-                self.common.report(guest, step + 1, 0);
+            if own {
+                self.common.report(guest, step, batch);
             }
             let receiver = if own { self.common.courier(to) } else { self.common.main(to) };
             self.common.compute(pings * self.common.load.copy_ns);
@@ -337,7 +358,7 @@ impl Program for Idler {
         if let Some(op) = self.common.queue.pop_front() {
             return op;
         }
-        if guest.take().is_some() { Op::Done } else { self.common.rest(guest) }
+        if guest.take().is_some() { Op::Done } else { self.common.rest() }
     }
 
     fn waits_for(&self) -> String {

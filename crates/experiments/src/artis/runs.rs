@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_machine::{Costs, DomainSpec, HostSpec, MachineSpec, Siblings, run};
+use paceline_machine::{Costs, DomainSpec, Ended, HostSpec, MachineSpec, Siblings, run};
 use paceline_policy::Setting;
 
 use super::lp::{Load, Runtime, programs};
@@ -190,7 +190,16 @@ impl Case {
         spec.hosts.push(self.scheduler.host("host", self.smt, calibration));
         let vcpus = processes.len() as u32;
         spec.domains.push(DomainSpec { threads: true, vcpus, ..DomainSpec::new("LPs", 0, processes) });
+        spec.until_ns = Some(load.limit_ns(self.runtime));
         let ran = run(spec)?;
+        if ran.report.ended != Ended::Done {
+            let (runtime, lps, seconds) = (self.runtime, self.lps, ran.report.at_ns / 1_000_000_000);
+            return Err(CellError::Guests(format!(
+                "{lps} LPs ({runtime:?}) have not done {steps} steps in {seconds} s: their threads spend the time on switches, with \
+                 artis.switch at {} ns",
+                calibration.get("artis.switch")
+            )));
+        }
         let seconds = ran.report.at_ns as f64 / 1e9 * f64::from(STEPS) / f64::from(steps);
         let host = &ran.report.hosts[0];
         let work = load.work_ns(self.runtime) * f64::from(STEPS) / 1e9;

@@ -258,8 +258,8 @@ fn notes() -> Vec<String> {
             .into(),
         "What more LPs than CPUs cost under least LVT first is, where hosts are scattered, work that comes with them and that no \
          scheduler can take away: messages to every other LP. Compared with what that work takes at least, it is kept within the limit. In \
-         strips it is what is left at the end of a step, up to an eighth of an LP's part since it tells its LVT with every batch, while the other CPU has nothing to do: most with 3 \
-         LPs on 2 CPUs."
+         strips few messages leave an LP, and LPs beyond the CPUs cost a few percent: what is left at the end of a step, while the other \
+         CPU has nothing to do."
             .into(),
         "Assumed, since the paper does not say: in the single-threaded runtime messages go through sockets, for `select` waits for \
          descriptors only. Without these system calls it would be the fastest runtime: nothing is handed from thread to thread."
