@@ -220,8 +220,7 @@ pub fn fig5(setup: &Setup) -> Plan {
 
 /// Over the messages that the kernel joins: up to all that fit into the largest MTU.
 fn joining(setup: &Setup) -> Over {
-    let quantity =
-        Axis::linear("number of messages that TCP joins in a packet at most, with marshalling off", "");
+    let quantity = Axis::linear("number of messages that TCP may join in a packet without marshalling", "");
     Over::parameter("joined", quantity, &[16, 32, 64, 96, 128], JOINED.into(), setup)
 }
 
