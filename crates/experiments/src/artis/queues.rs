@@ -71,7 +71,7 @@ fn plan(setup: &Setup, model: usize) -> Plan {
 fn rounds(setup: &Setup) -> Over {
     let quantity = Axis::linear("number of rounds that a host computes for each ping", "");
     let ours = MODELS[0].1.rounds();
-    Over::parameter("rounds", quantity, &[300, 600, 1_200], ours.into(), setup)
+    Over::parameter("rounds", quantity, &[300, 800, 1_600], ours.into(), setup)
 }
 
 /// The runs with other rounds, few and short: they take ten times as long as the light model's.
