@@ -1,24 +1,26 @@
 //! The calendar of planned happenings, ordered by time, and at one instant by the order in which they were planned.
 //!
-//! Invariant: no entry is removed early; each carries a number by which the machine later recognizes a stale entry.
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+//! What happens again and again has a [`Slot`]: it is planned at most once at a time, and most of it is planned anew before it
+//! happens. The calendar is a heap of four children a node that knows the place of every slot, so that what is not going to
+//! happen any more leaves it at once: entries that are void would fill it, where a process computes for hours and is
+//! interrupted every millisecond.
+//!
+//! Invariants: `places` says of every slot where its entry is in the heap, or [`NOWHERE`]; no entry is less than its parent.
 
 use crate::ProcessId;
 use crate::ids::{GuestId, HostId, PacketId, PcpuId, VcpuId};
 
 /// Something that is going to happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// What VCPU `vcpu` does is done, if it has not stopped doing it since.
-    Segment { vcpu: VcpuId, number: u32 },
-    /// PCPU `pcpu` has switched, if nothing was decided there since.
-    Switched { pcpu: PcpuId, number: u32 },
-    /// The alarm of PCPU `pcpu`: a slice ends there now or later, if this is the alarm that was set last.
-    Slice { pcpu: PcpuId, place: u64 },
-    /// A timer of the policy of `host`, unless it was set again since.
-    Timer { host: HostId, timer: u32, number: u32 },
+    /// What a VCPU does is done.
+    Segment { vcpu: VcpuId },
+    /// A PCPU has switched.
+    Switched { pcpu: PcpuId },
+    /// A slice ends on a PCPU.
+    Slice { pcpu: PcpuId },
+    /// A timer of the policy of a host goes off.
+    Timer { host: HostId, timer: u32 },
     /// A packet comes out of a link.
     Arrival { packet: PacketId },
     /// A process has slept enough.
@@ -29,54 +31,197 @@ pub enum Event {
     Goes { guest: GuestId },
 }
 
+/// The slot of something that happens again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(u32);
+
+/// When something happens, above its place at that instant: one number, so that two turns are compared at once.
+type Turn = u128;
+
+/// The place of a slot for which nothing is planned.
+const NOWHERE: u32 = u32::MAX;
+
+/// Children of a node of the heap.
+const CHILDREN: usize = 4;
+
 /// The events to come.
 #[derive(Debug, Default)]
 pub struct Calendar {
-    heap: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    heap: Vec<(Turn, Slot)>,
+    /// By slot: what happens, where that is in the heap, and whether it is for one event only.
+    events: Vec<(Event, bool)>,
+    places: Vec<u32>,
+    /// Slots of single events that have happened.
+    free: Vec<Slot>,
     planned: u64,
 }
 
 impl Calendar {
-    /// Plans `event` for `at_ns`.
+    /// A slot for something that happens again and again; it is not planned yet.
+    pub fn slot(&mut self, event: Event) -> Slot {
+        self.add(event, false)
+    }
+
+    fn add(&mut self, event: Event, once: bool) -> Slot {
+        let slot = Slot(self.events.len() as u32);
+        self.events.push((event, once));
+        self.places.push(NOWHERE);
+        slot
+    }
+
+    /// Plans `event`, which happens once, for `at_ns`.
     pub fn plan(&mut self, at_ns: u64, event: Event) {
-        let place = self.reserve();
-        self.plan_at(at_ns, place, event);
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.events[slot.0 as usize].0 = event;
+                slot
+            }
+            None => self.add(event, true),
+        };
+        self.set(slot, at_ns);
     }
 
-    /// A place among the events of one instant, for something that may have to be planned later.
-    pub fn reserve(&mut self) -> u64 {
+    /// Plans the event of `slot` for `at_ns`, and not for when it was planned until now.
+    pub fn set(&mut self, slot: Slot, at_ns: u64) {
         self.planned += 1;
-        self.planned
+        let turn = Turn::from(at_ns) << 64 | Turn::from(self.planned);
+        match self.places[slot.0 as usize] {
+            NOWHERE => {
+                self.heap.push((turn, slot));
+                self.rise(self.heap.len() - 1, (turn, slot));
+            }
+            place => self.settle(place as usize, (turn, slot)),
+        }
     }
 
-    /// Plans `event` for `at_ns`, in a place that was reserved.
-    pub fn plan_at(&mut self, at_ns: u64, place: u64, event: Event) {
-        self.heap.push(Reverse((at_ns, place, event)));
+    /// The event of `slot` is not going to happen, if it is planned.
+    pub fn cancel(&mut self, slot: Slot) {
+        let place = std::mem::replace(&mut self.places[slot.0 as usize], NOWHERE);
+        if place != NOWHERE {
+            self.fill(place as usize);
+        }
     }
 
     /// The next event.
     pub fn next(&mut self) -> Option<(u64, Event)> {
-        self.heap.pop().map(|Reverse((at_ns, _, event))| (at_ns, event))
+        let (turn, slot) = *self.heap.first()?;
+        self.cancel(slot);
+        let (event, once) = self.events[slot.0 as usize];
+        if once {
+            self.free.push(slot);
+        }
+        Some(((turn >> 64) as u64, event))
+    }
+
+    /// Something else takes `place`, whose entry has left.
+    fn fill(&mut self, place: usize) {
+        let last = self.heap.pop().expect("an entry that leaves was there");
+        if place < self.heap.len() {
+            self.settle(place, last);
+        }
+    }
+
+    /// Puts `entry` at `place`, or above or below it where it belongs.
+    fn settle(&mut self, place: usize, entry: (Turn, Slot)) {
+        if place > 0 && entry.0 < self.heap[(place - 1) / CHILDREN].0 {
+            self.rise(place, entry);
+        } else {
+            self.sink(place, entry);
+        }
+    }
+
+    fn rise(&mut self, mut place: usize, entry: (Turn, Slot)) {
+        while place > 0 {
+            let parent = (place - 1) / CHILDREN;
+            if self.heap[parent].0 <= entry.0 {
+                break;
+            }
+            self.put(place, self.heap[parent]);
+            place = parent;
+        }
+        self.put(place, entry);
+    }
+
+    fn sink(&mut self, mut place: usize, entry: (Turn, Slot)) {
+        loop {
+            let first = place * CHILDREN + 1;
+            let children = first..self.heap.len().min(first + CHILDREN);
+            let Some(least) = children.min_by_key(|child| self.heap[*child].0) else { break };
+            if entry.0 <= self.heap[least].0 {
+                break;
+            }
+            self.put(place, self.heap[least]);
+            place = least;
+        }
+        self.put(place, entry);
+    }
+
+    fn put(&mut self, place: usize, entry: (Turn, Slot)) {
+        self.heap[place] = entry;
+        self.places[entry.1.0 as usize] = place as u32;
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use paceline_kernel::Rng;
+
     use super::*;
+
+    fn arrival(packet: u32) -> Event {
+        Event::Arrival { packet: PacketId(packet) }
+    }
 
     #[test]
     fn events_of_one_instant_come_in_the_order_of_their_planning() {
         let mut calendar = Calendar::default();
-        let place = calendar.reserve();
-        for (at_ns, packet) in [(5, 0), (3, 1), (5, 2), (3, 3), (4, 4)] {
-            calendar.plan(at_ns, Event::Arrival { packet: PacketId(packet) });
+        let slot = calendar.slot(arrival(5));
+        for (at_ns, packet) in [(5, 0), (3, 1), (5, 2)] {
+            calendar.plan(at_ns, arrival(packet));
         }
-        calendar.plan_at(5, place, Event::Arrival { packet: PacketId(5) });
+        calendar.set(slot, 5);
+        for (at_ns, packet) in [(3, 3), (4, 4), (5, 6)] {
+            calendar.plan(at_ns, arrival(packet));
+        }
         let order: Vec<_> = std::iter::from_fn(|| calendar.next()).collect();
-        let expected = [(3, 1), (3, 3), (4, 4), (5, 5), (5, 0), (5, 2)];
-        assert_eq!(
-            order,
-            expected.map(|(at_ns, packet)| (at_ns, Event::Arrival { packet: PacketId(packet) }))
-        );
+        let expected = [(3, 1), (3, 3), (4, 4), (5, 0), (5, 2), (5, 5), (5, 6)];
+        assert_eq!(order, expected.map(|(at_ns, packet)| (at_ns, arrival(packet))));
+    }
+
+    /// The calendar against a list that is searched from end to end.
+    #[test]
+    fn slots_and_single_events_come_as_from_a_sorted_list() {
+        for seed in 0..50 {
+            let mut rng = Rng::new(seed, 1);
+            let mut calendar = Calendar::default();
+            let slots: Vec<_> = (0..20).map(|packet| calendar.slot(arrival(packet))).collect();
+            let (mut list, mut planned): (Vec<(u64, u64, u32)>, u64) = (Vec::new(), 0);
+            for step in 0..2_000 {
+                let (packet, at_ns) = (rng.below(20) as u32, rng.below(50));
+                match rng.below(6) {
+                    0..3 => {
+                        planned += 1;
+                        calendar.set(slots[packet as usize], at_ns);
+                        list.retain(|(.., own)| *own != packet);
+                        list.push((at_ns, planned, packet));
+                    }
+                    3 => {
+                        planned += 1;
+                        calendar.plan(at_ns, arrival(1_000 + step));
+                        list.push((at_ns, planned, 1_000 + step));
+                    }
+                    4 => {
+                        calendar.cancel(slots[packet as usize]);
+                        list.retain(|(.., own)| *own != packet);
+                    }
+                    _ => {
+                        let least = list.iter().min().copied();
+                        list.retain(|entry| Some(*entry) != least);
+                        assert_eq!(calendar.next(), least.map(|(at_ns, _, packet)| (at_ns, arrival(packet))));
+                    }
+                }
+                assert_eq!(calendar.heap.len(), list.len(), "nothing void is kept");
+            }
+        }
     }
 }

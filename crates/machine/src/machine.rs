@@ -109,25 +109,17 @@ impl Machine<'_> {
 
     fn happen(&mut self, event: Event) {
         match event {
-            Event::Segment { vcpu, number } if self.vcpus[vcpu].number == number => self.segment_ends(vcpu),
-            Event::Switched { pcpu, number } if self.pcpus[pcpu].number == number => self.switched(pcpu),
-            Event::Slice { pcpu, place } => {
-                if self.slice_ends(pcpu, place) {
-                    self.decisions.undecided.push_back(pcpu);
-                }
-            }
-            Event::Timer { host, timer, number } => {
-                let own = &mut self.hosts[host];
-                if own.timers[timer as usize] == number {
-                    own.policy.timer(self.now_ns, timer, &mut self.decisions.orders);
-                    self.obey(host);
-                }
+            Event::Segment { vcpu } => self.segment_ends(vcpu),
+            Event::Switched { pcpu } => self.switched(pcpu),
+            Event::Slice { pcpu } => self.decisions.undecided.push_back(pcpu),
+            Event::Timer { host, timer } => {
+                self.hosts[host].policy.timer(self.now_ns, timer, &mut self.decisions.orders);
+                self.obey(host);
             }
             Event::Arrival { packet } => self.arrives(packet),
             Event::Awake { process } => self.slept(process),
             Event::Comes { guest } => self.comes(guest),
             Event::Goes { guest } => self.goes(guest),
-            Event::Segment { .. } | Event::Switched { .. } => {}
         }
     }
 
@@ -135,13 +127,13 @@ impl Machine<'_> {
     pub fn obey(&mut self, host: HostId) {
         let own = &mut self.hosts[host];
         for (timer, at_ns) in self.decisions.orders.timers.drain(..) {
-            let slot = timer as usize;
-            if own.timers.len() <= slot {
-                own.timers.resize(slot + 1, 0);
+            let number = timer as usize;
+            if own.timers.len() <= number {
+                own.timers.resize(number + 1, None);
             }
-            own.timers[slot] += 1;
-            let number = own.timers[slot];
-            self.calendar.plan(at_ns.max(self.now_ns), Event::Timer { host, timer, number });
+            let slot =
+                *own.timers[number].get_or_insert_with(|| self.calendar.slot(Event::Timer { host, timer }));
+            self.calendar.set(slot, at_ns.max(self.now_ns));
         }
         for pcpu in self.decisions.orders.reschedule.drain(..) {
             let pcpu = own.pcpus.at(pcpu.0);

@@ -1,12 +1,12 @@
 //! The parts of a machine while it runs.
 //!
-//! Invariants: a VCPU is on the PCPU that has it as `running`, and only there; `number` changes with every decision on a
-//! PCPU and with every stop of a VCPU, so that what was planned before can be seen to be stale.
+//! Invariant: a VCPU is on the PCPU that has it as `running`, and only there.
 
 use std::collections::VecDeque;
 
 use paceline_policy::{NewDomain, Policy, Settings};
 
+use crate::calendar::Slot;
 use crate::ids::{DomId, GuestId, HostId, PacketId, PcpuId, Span, VcpuId};
 use crate::{HostReport, ProcessId, Siblings};
 
@@ -17,8 +17,8 @@ pub struct Host {
     pub pcpus: Span<PcpuId>,
     /// How PCPUs share cores, if they do.
     pub siblings: Option<Siblings>,
-    /// The numbers under which the timers of the policy were last set.
-    pub timers: Vec<u32>,
+    /// The timers of the policy, by number, as far as they were ever set.
+    pub timers: Vec<Option<Slot>>,
     /// Messages that wait for the privileged domain.
     pub pending: u32,
     /// The VCPUs of the privileged domain.
@@ -33,21 +33,12 @@ pub struct Pcpu {
     pub running: Option<VcpuId>,
     /// Until when the hypervisor is at work for the VCPU that is to run.
     pub until_ns: u64,
-    pub number: u32,
+    /// When the hypervisor's work is done.
+    pub switched: Slot,
     /// Since when the VCPU has been running without a break.
     pub since_ns: u64,
-    /// The end of the slice: when, and its place in the calendar at that instant.
-    pub slice: Option<(u64, u64)>,
-    /// What stands in the calendar for it, not after it: most slices are cut short, and an alarm for each would fill the
-    /// calendar.
-    pub alarm: Option<(u64, u64)>,
-}
-
-impl Pcpu {
-    /// One of `host` that idles.
-    pub fn new(host: HostId) -> Self {
-        Self { host, running: None, until_ns: 0, number: 0, since_ns: 0, slice: None, alarm: None }
-    }
+    /// The end of the slice.
+    pub slice: Slot,
 }
 
 /// Where a VCPU is.
@@ -90,8 +81,9 @@ pub struct Vcpu {
     pub dom: DomId,
     pub host: HostId,
     pub place: Place,
-    pub number: u32,
     pub segment: Option<Segment>,
+    /// The end of the segment.
+    pub done: Slot,
     /// The PCPU it was on last.
     pub last: Option<PcpuId>,
     /// The process it runs, and what is left of the process's quantum.

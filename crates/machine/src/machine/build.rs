@@ -9,7 +9,7 @@ use paceline_policy::{Host as PolicyHost, NewDomain, PcpuId as PolicyPcpu};
 use super::network::{Link, Network};
 use super::{Decisions, Machine};
 use crate::calendar::{Calendar, Event};
-use crate::ids::{Arena, DomId, GuestId, HostId, VcpuId};
+use crate::ids::{Arena, DomId, GuestId, HostId, PcpuId, Span, VcpuId};
 use crate::process::{Process, Stage};
 use crate::progress::Progress;
 use crate::spec::DomainSpec;
@@ -110,21 +110,6 @@ fn pins(pins: &[u32], vcpus: u32) -> Vec<Option<PolicyPcpu>> {
     (0..vcpus as usize).map(|vcpu| pins.get(vcpu).map(|pin| PolicyPcpu(*pin))).collect()
 }
 
-fn vcpu(dom: DomId, host: HostId) -> Vcpu {
-    Vcpu {
-        dom,
-        host,
-        place: Place::Gone,
-        number: 0,
-        segment: None,
-        last: None,
-        current: None,
-        quantum_ns: 0,
-        previous: None,
-        kernel: Kernel::default(),
-    }
-}
-
 impl<'a> Machine<'a> {
     /// The machine of a spec, before its first instant.
     pub fn build(spec: MachineSpec, observer: &'a mut dyn Observer) -> Result<Self, MachineError> {
@@ -167,15 +152,24 @@ impl<'a> Machine<'a> {
         let mut settings = spec.policy.settings;
         let host = PolicyHost { pcpus: spec.pcpus };
         let mut policy = paceline_policy::build(&spec.policy.kind, &mut settings, host).map_err(place)?;
-        let asleep = || Vcpu { place: Place::Asleep, ..vcpu(dom, number) };
-        let dom0 = self.vcpus.extend((0..spec.dom0_vcpus).map(|_| asleep()));
+        let dom0 = self.add_vcpus(spec.dom0_vcpus, dom, number, Place::Asleep);
         let vcpus = dom0.iter().collect();
         let pins = pins(&spec.dom0_pins, spec.dom0_vcpus);
         let domain = NewDomain { dom, privileged: true, vcpus, pins };
         policy.start(0, &mut self.decisions.orders);
         let mut settings = spec.dom0_settings;
         policy.add(0, &domain, &mut settings, &mut self.decisions.orders).map_err(place)?;
-        let pcpus = self.pcpus.extend((0..spec.pcpus).map(|_| Pcpu::new(number)));
+        let first = self.pcpus.len();
+        let calendar = &mut self.calendar;
+        let pcpus = (first..first + spec.pcpus).map(PcpuId).map(|pcpu| Pcpu {
+            host: number,
+            running: None,
+            until_ns: 0,
+            switched: calendar.slot(Event::Switched { pcpu }),
+            since_ns: 0,
+            slice: calendar.slot(Event::Slice { pcpu }),
+        });
+        let pcpus = self.pcpus.extend(pcpus);
         self.hosts.push(Host {
             report: HostReport { name: spec.name, ..HostReport::default() },
             policy,
@@ -189,10 +183,28 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
+    /// So many VCPUs of a domain, all at `place`.
+    fn add_vcpus(&mut self, count: u32, dom: DomId, host: HostId, place: Place) -> Span<VcpuId> {
+        let first = self.vcpus.len();
+        let calendar = &mut self.calendar;
+        self.vcpus.extend((first..first + count).map(VcpuId).map(|vcpu| Vcpu {
+            dom,
+            host,
+            place,
+            segment: None,
+            done: calendar.slot(Event::Segment { vcpu }),
+            last: None,
+            current: None,
+            quantum_ns: 0,
+            previous: None,
+            kernel: Kernel::default(),
+        }))
+    }
+
     fn add_domain(&mut self, spec: DomainSpec) {
         let (guest, host) = (GuestId(self.guests.len()), HostId(spec.host));
         let dom = self.dom_of(guest);
-        let vcpus = self.vcpus.extend((0..spec.vcpus).map(|_| vcpu(dom, host)));
+        let vcpus = self.add_vcpus(spec.vcpus, dom, host, Place::Gone);
         let pins = pins(&spec.pins, spec.vcpus);
         let domain = NewDomain { dom, privileged: false, vcpus: vcpus.iter().collect(), pins };
         let processes = self.processes.extend(spec.processes.into_iter().map(|program| Process {

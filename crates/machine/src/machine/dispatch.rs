@@ -1,11 +1,11 @@
 //! The hypervisor: decisions of the policy, switches, and what a VCPU does while it has a PCPU.
 //!
-//! Invariant: a VCPU on a PCPU that is not switching has a segment; no other VCPU has one.
+//! Invariants: a VCPU on a PCPU that is not switching has a segment; no other VCPU has one. The end of a segment is planned as
+//! long as there is one; a slice and the end of a switch, as long as a VCPU is on the PCPU.
 
 use paceline_policy::PcpuId as PolicyPcpu;
 
 use super::Machine;
-use crate::calendar::Event;
 use crate::ids::{PcpuId, VcpuId};
 use crate::state::{Doing, Place, Segment};
 
@@ -47,20 +47,20 @@ impl Machine<'_> {
         // The hypervisor first finishes the work that it has begun, unless it is not needed any more.
         let left_ns = self.overhead_left(pcpu);
         let own = &mut self.pcpus[pcpu];
-        own.number = own.number.wrapping_add(1);
-        let number = own.number;
         let report = &mut self.hosts[host].report;
         if after.is_none() {
             report.overhead_ns -= left_ns;
             own.until_ns = self.now_ns;
+            self.calendar.cancel(own.switched);
         } else {
             report.overhead_ns += cost_ns;
             own.until_ns = self.now_ns + left_ns + cost_ns;
-            self.calendar.plan(own.until_ns, Event::Switched { pcpu, number });
+            self.calendar.set(own.switched, own.until_ns);
         }
-        let end_ns = pick.slice_ns.filter(|_| after.is_some()).map(|slice_ns| slice_ns.max(1));
-        own.slice = end_ns.map(|span_ns| (self.now_ns.saturating_add(span_ns), self.calendar.reserve()));
-        self.set_alarm(pcpu);
+        match pick.slice_ns.filter(|_| after.is_some()) {
+            Some(slice_ns) => self.calendar.set(own.slice, self.now_ns.saturating_add(slice_ns.max(1))),
+            None => self.calendar.cancel(own.slice),
+        }
         if before.is_some() != after.is_some() {
             self.sibling_changes(pcpu);
         }
@@ -114,28 +114,6 @@ impl Machine<'_> {
         }
     }
 
-    /// Plans the end of the slice on `pcpu`.
-    fn set_alarm(&mut self, pcpu: PcpuId) {
-        let own = &mut self.pcpus[pcpu];
-        if let Some((at_ns, place)) = own.slice
-            && own.alarm.is_none_or(|(alarm_ns, _)| at_ns < alarm_ns)
-        {
-            own.alarm = own.slice;
-            self.calendar.plan_at(at_ns, place, Event::Slice { pcpu, place });
-        }
-    }
-
-    /// An alarm of `pcpu` goes off. Gives out whether a slice ends there now.
-    pub fn slice_ends(&mut self, pcpu: PcpuId, place: u64) -> bool {
-        let own = &mut self.pcpus[pcpu];
-        let alarm = own.alarm.take_if(|(_, own)| *own == place);
-        let ends = alarm.is_some() && alarm == own.slice;
-        if alarm.is_some() && !ends {
-            self.set_alarm(pcpu);
-        }
-        ends
-    }
-
     /// The rest of the work that the hypervisor has begun on `pcpu`.
     pub fn overhead_left(&self, pcpu: PcpuId) -> u64 {
         self.pcpus[pcpu].until_ns.saturating_sub(self.now_ns)
@@ -179,14 +157,11 @@ impl Machine<'_> {
         };
         let permille = self.permille(pcpu);
         let own = &mut self.vcpus[vcpu];
-        own.number = own.number.wrapping_add(1);
         own.segment = Some(Segment { doing, since_ns: self.now_ns, permille });
         if let Some(work_ns) = work_ns {
-            let number = own.number;
             // Spans that no run outlasts may be cut.
             let span_ns = work_ns.saturating_mul(1_000).div_ceil(permille);
-            let at_ns = self.now_ns.saturating_add(span_ns);
-            self.calendar.plan(at_ns, Event::Segment { vcpu, number });
+            self.calendar.set(own.done, self.now_ns.saturating_add(span_ns));
         }
     }
 
@@ -194,7 +169,7 @@ impl Machine<'_> {
     pub fn stop(&mut self, vcpu: VcpuId) {
         let own = &mut self.vcpus[vcpu];
         let Some(Segment { doing, since_ns, permille }) = own.segment.take() else { return };
-        own.number = own.number.wrapping_add(1);
+        self.calendar.cancel(own.done);
         let span_ns = self.now_ns - since_ns;
         let work_ns = span_ns * permille / 1_000;
         match doing {
