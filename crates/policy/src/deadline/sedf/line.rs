@@ -71,15 +71,19 @@ impl Line {
         rule: &dyn Rule,
         ranks: impl Fn(VcpuId) -> [Option<Rank>; PREFERENCES],
     ) -> Option<VcpuId> {
-        let mut best = [None; PREFERENCES];
-        for (key, vcpu) in self.order.iter() {
+        // Among equal ranks the first in order stays.
+        let mut best: [Option<(Rank, VcpuId)>; PREFERENCES] = [None; PREFERENCES];
+        for (_, vcpu) in self.order.iter() {
             for (number, rank) in ranks(vcpu).into_iter().enumerate() {
-                let candidate = rank.filter(|rank| rule.holds(number, *rank, now_ns));
-                let candidate = candidate.map(|rank| (rank, key, vcpu));
-                best[number] = best[number].into_iter().chain(candidate).min();
+                if let Some(rank) = rank
+                    && best[number].is_none_or(|(least, _)| rank < least)
+                    && rule.holds(number, rank, now_ns)
+                {
+                    best[number] = Some((rank, vcpu));
+                }
             }
         }
         let preferred = best.into_iter().flatten().next();
-        preferred.map(|(.., vcpu)| vcpu).or(self.first().map(|(_, vcpu)| vcpu))
+        preferred.map(|(_, vcpu)| vcpu).or(self.first().map(|(_, vcpu)| vcpu))
     }
 }
