@@ -13,6 +13,7 @@ mod digest;
 mod event;
 mod fault;
 mod federate;
+mod indexed_heap;
 mod migrants;
 mod model;
 mod outbox;
@@ -37,6 +38,7 @@ pub use federate::{
     Bounds, Cancellation, Clock, CommitObserver, Cost, Depths, Federate, Finished, Optimism, Progress,
     Rollbacks, Saving, Settings, Times, Trouble, TroubleKind, Wants, Warp, WarpTurn,
 };
+pub use indexed_heap::{IndexedHeap, Slotted};
 pub use migrants::Migrants;
 pub use model::{Channels, LpId, Model, Undo, UndoFn};
 pub use outbox::{Mail, Outbox, Receipt};

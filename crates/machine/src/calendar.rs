@@ -1,11 +1,12 @@
 //! The calendar of planned happenings, ordered by time, and at one instant by the order in which they were planned.
 //!
 //! What happens again and again has a [`Slot`]: it is planned at most once at a time, and most of it is planned anew before it
-//! happens. The calendar is a heap of four children a node that knows the place of every slot, so that what is not going to
-//! happen any more leaves it at once: entries that are void would fill it, where a process computes for hours and is
-//! interrupted every millisecond.
+//! happens. What is not going to happen any more leaves the calendar at once: entries that are void would fill it, where a process
+//! computes for hours and is interrupted every millisecond.
 //!
-//! Invariants: `places` says of every slot where its entry is in the heap, or [`NOWHERE`]; no entry is less than its parent.
+//! Invariant: an event that happens once has a slot of its own until it happens.
+
+use paceline_kernel::{IndexedHeap, Slotted};
 
 use crate::ProcessId;
 use crate::ids::{GuestId, HostId, PacketId, PcpuId, VcpuId};
@@ -32,25 +33,29 @@ pub enum Event {
 }
 
 /// The slot of something that happens again and again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot(u32);
 
-/// When something happens, above its place at that instant: one number, so that two turns are compared at once.
-type Turn = u128;
+/// What is planned for a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Planned {
+    /// When it happens, above its place at that instant: one number, so that two of them are compared at once.
+    turn: u128,
+    slot: Slot,
+}
 
-/// The place of a slot for which nothing is planned.
-const NOWHERE: u32 = u32::MAX;
-
-/// Children of a node of the heap.
-const CHILDREN: usize = 4;
+impl Slotted for Planned {
+    fn slot(self) -> u32 {
+        self.slot.0
+    }
+}
 
 /// The events to come.
 #[derive(Debug, Default)]
 pub struct Calendar {
-    heap: Vec<(Turn, Slot)>,
-    /// By slot: what happens, where that is in the heap, and whether it is for one event only.
+    heap: IndexedHeap<Planned>,
+    /// By slot: what happens, and whether it is for one event only.
     events: Vec<(Event, bool)>,
-    places: Vec<u32>,
     /// Slots of single events that have happened.
     free: Vec<Slot>,
     planned: u64,
@@ -65,7 +70,6 @@ impl Calendar {
     fn add(&mut self, event: Event, once: bool) -> Slot {
         let slot = Slot(self.events.len() as u32);
         self.events.push((event, once));
-        self.places.push(NOWHERE);
         slot
     }
 
@@ -84,81 +88,24 @@ impl Calendar {
     /// Plans the event of `slot` for `at_ns`, and not for when it was planned until now.
     pub fn set(&mut self, slot: Slot, at_ns: u64) {
         self.planned += 1;
-        let turn = Turn::from(at_ns) << 64 | Turn::from(self.planned);
-        match self.places[slot.0 as usize] {
-            NOWHERE => {
-                self.heap.push((turn, slot));
-                self.rise(self.heap.len() - 1, (turn, slot));
-            }
-            place => self.settle(place as usize, (turn, slot)),
-        }
+        let turn = u128::from(at_ns) << 64 | u128::from(self.planned);
+        self.heap.set(Planned { turn, slot });
     }
 
     /// The event of `slot` is not going to happen, if it is planned.
     pub fn cancel(&mut self, slot: Slot) {
-        let place = std::mem::replace(&mut self.places[slot.0 as usize], NOWHERE);
-        if place != NOWHERE {
-            self.fill(place as usize);
-        }
+        self.heap.remove(slot.0);
     }
 
     /// The next event.
     pub fn next(&mut self) -> Option<(u64, Event)> {
-        let (turn, slot) = *self.heap.first()?;
+        let Planned { turn, slot } = self.heap.first()?;
         self.cancel(slot);
         let (event, once) = self.events[slot.0 as usize];
         if once {
             self.free.push(slot);
         }
         Some(((turn >> 64) as u64, event))
-    }
-
-    /// Something else takes `place`, whose entry has left.
-    fn fill(&mut self, place: usize) {
-        let last = self.heap.pop().expect("an entry that leaves was there");
-        if place < self.heap.len() {
-            self.settle(place, last);
-        }
-    }
-
-    /// Puts `entry` at `place`, or above or below it where it belongs.
-    fn settle(&mut self, place: usize, entry: (Turn, Slot)) {
-        if place > 0 && entry.0 < self.heap[(place - 1) / CHILDREN].0 {
-            self.rise(place, entry);
-        } else {
-            self.sink(place, entry);
-        }
-    }
-
-    fn rise(&mut self, mut place: usize, entry: (Turn, Slot)) {
-        while place > 0 {
-            let parent = (place - 1) / CHILDREN;
-            if self.heap[parent].0 <= entry.0 {
-                break;
-            }
-            self.put(place, self.heap[parent]);
-            place = parent;
-        }
-        self.put(place, entry);
-    }
-
-    fn sink(&mut self, mut place: usize, entry: (Turn, Slot)) {
-        loop {
-            let first = place * CHILDREN + 1;
-            let children = first..self.heap.len().min(first + CHILDREN);
-            let Some(least) = children.min_by_key(|child| self.heap[*child].0) else { break };
-            if entry.0 <= self.heap[least].0 {
-                break;
-            }
-            self.put(place, self.heap[least]);
-            place = least;
-        }
-        self.put(place, entry);
-    }
-
-    fn put(&mut self, place: usize, entry: (Turn, Slot)) {
-        self.heap[place] = entry;
-        self.places[entry.1.0 as usize] = place as u32;
     }
 }
 

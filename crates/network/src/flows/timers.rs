@@ -1,13 +1,9 @@
-//! The next time at which something happens to each transfer: a heap in which the time of every transfer can be changed.
+//! The next time at which something happens to each transfer: a solution gives many flows new rates, and thus new ends.
 //!
-//! A solution gives many flows new rates, and thus new ends; a heap without updates would soon hold mostly outdated times.
-//! Invariants: a transfer is in the heap at most once, and `places` says where; at equal times the transfer with the lowest number
-//! is first. Times are not negative, so their bit patterns sort like the times.
+//! Invariants: a transfer has at most one time; at equal times the transfer with the lowest number is first. Times are not
+//! negative, so their bit patterns sort like the times.
 
-/// Children of a node: fewer levels than with two children, and all in one cache line.
-const WIDTH: usize = 4;
-/// The place of a transfer that is not in the heap.
-const NOWHERE: u32 = u32::MAX;
+use paceline_kernel::{IndexedHeap, Slotted};
 
 /// The bits of a time, then the number and the slot of a transfer, packed into one number that sorts accordingly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +19,9 @@ impl Timer {
     fn at(self) -> f64 {
         f64::from_bits((self.0 >> 64) as u64)
     }
+}
 
+impl Slotted for Timer {
     fn slot(self) -> u32 {
         self.0 as u32
     }
@@ -31,90 +29,29 @@ impl Timer {
 
 /// The pending times of transfers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Timers {
-    heap: Vec<Timer>,
-    /// The place in the heap, by slot.
-    places: Vec<u32>,
-}
+pub(super) struct Timers(IndexedHeap<Timer>);
 
 impl Timers {
     /// Sets the time of the transfer in a slot; replaces an earlier one.
     pub(super) fn set(&mut self, slot: u32, number: u32, at: f64) {
-        if self.places.len() <= slot as usize {
-            self.places.resize(slot as usize + 1, NOWHERE);
-        }
-        let timer = Timer::new(at, number, slot);
-        match self.places[slot as usize] {
-            NOWHERE => {
-                self.heap.push(timer);
-                self.rise(self.heap.len() - 1, timer);
-            }
-            place => self.put(place as usize, timer),
-        }
+        self.0.set(Timer::new(at, number, slot));
     }
 
     /// Removes the timer of the transfer in a slot, if there is one.
     pub(super) fn remove(&mut self, slot: u32) {
-        let place = std::mem::replace(&mut self.places[slot as usize], NOWHERE);
-        if place == NOWHERE {
-            return;
-        }
-        let last = self.heap.pop().expect("one is in it");
-        if (place as usize) < self.heap.len() {
-            self.put(place as usize, last);
-        }
+        self.0.remove(slot);
     }
 
     /// The first time.
     pub(super) fn first(&self) -> Option<f64> {
-        self.heap.first().map(|timer| timer.at())
+        self.0.first().map(Timer::at)
     }
 
     /// Removes the first timer if its time is not after `at`, and returns its slot.
     pub(super) fn pop_at(&mut self, at: f64) -> Option<u32> {
-        let first = self.heap.first().filter(|timer| timer.at() <= at)?.slot();
+        let first = self.0.first().filter(|timer| timer.at() <= at)?.slot();
         self.remove(first);
         Some(first)
-    }
-
-    /// Writes a timer to a place, and moves it up or down to where it belongs.
-    fn put(&mut self, place: usize, timer: Timer) {
-        if place > 0 && timer < self.heap[(place - 1) / WIDTH] {
-            self.rise(place, timer);
-        } else {
-            self.sink(place, timer);
-        }
-    }
-
-    fn rise(&mut self, mut place: usize, timer: Timer) {
-        while place > 0 {
-            let above = (place - 1) / WIDTH;
-            if self.heap[above] < timer {
-                break;
-            }
-            self.set_place(place, self.heap[above]);
-            place = above;
-        }
-        self.set_place(place, timer);
-    }
-
-    fn sink(&mut self, mut place: usize, timer: Timer) {
-        loop {
-            let first = place * WIDTH + 1;
-            let children = first..(first + WIDTH).min(self.heap.len());
-            let Some(least) = children.min_by_key(|child| self.heap[*child]) else { break };
-            if timer < self.heap[least] {
-                break;
-            }
-            self.set_place(place, self.heap[least]);
-            place = least;
-        }
-        self.set_place(place, timer);
-    }
-
-    fn set_place(&mut self, place: usize, timer: Timer) {
-        self.heap[place] = timer;
-        self.places[timer.slot() as usize] = place as u32;
     }
 }
 
