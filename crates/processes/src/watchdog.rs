@@ -214,6 +214,7 @@ mod test {
     }
 
     #[test]
+    #[cfg_attr(not(debug_assertions), ignore = "only debug builds have a watchdog")]
     fn who_keeps_a_thread_is_named_on_any_thread_and_context() {
         for (threads, context) in
             [(1, ContextKind::Future), (2, ContextKind::Coroutine), (2, ContextKind::Thread)]
