@@ -178,21 +178,25 @@ impl Word<'_> {
     }
 }
 
-/// The lines of a text that are neither empty nor comments, split into words; quotes separate words too.
-fn lines(text: &str) -> impl Iterator<Item = Vec<Word<'_>>> {
+/// The commands of a text, split into words; quotes separate words too. A command ends with the line or a `;`; a comment begins
+/// where a command could begin, and ends with the line.
+fn commands(text: &str) -> impl Iterator<Item = Vec<Word<'_>>> {
     let base = text.as_ptr() as usize;
-    text.lines().filter_map(move |line| {
-        let start = line.as_ptr() as usize - base;
+    let pieces = text
+        .lines()
+        .flat_map(|line| line.split(';').take_while(|command| !command.trim_start().starts_with('#')));
+    pieces.filter_map(move |command| {
+        let start = command.as_ptr() as usize - base;
         let mut words = Vec::new();
         let mut place = 0;
-        for piece in line.split([' ', '\t', '"', '\r']) {
+        for piece in command.split([' ', '\t', '"', '\r']) {
             if !piece.is_empty() {
                 let at = start + place..start + place + piece.len();
                 words.push(Word { text: piece, at });
             }
             place += piece.len() + 1;
         }
-        words.first().is_some_and(|word| !word.text.starts_with('#')).then_some(words)
+        (!words.is_empty()).then_some(words)
     })
 }
 

@@ -1,11 +1,11 @@
 //! BonnMotion's own format (`.movements`): one line per host, with repeated `time x y`. The host is at (x, y) at that time; while
 //! it rests, the place is repeated. Lines with `#` in front are comments.
 
-use super::{Flaw, MOST_HOSTS, Waypoint, lines};
+use super::{Flaw, MOST_HOSTS, Waypoint, commands};
 
 pub(super) fn read(text: &str) -> Result<Vec<Vec<Waypoint>>, Flaw> {
     let mut hosts = Vec::new();
-    for words in lines(text) {
+    for words in commands(text) {
         if hosts.len() == MOST_HOSTS as usize {
             return Err(words[0].refuse("too many hosts", format!("at most {MOST_HOSTS} lines")));
         }

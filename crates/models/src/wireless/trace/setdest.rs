@@ -1,10 +1,11 @@
 //! Movement commands of ns-2: the initial places of hosts, and when each host starts to move where and how fast.
 //!
 //! Known commands: `$node_(N) set X_ V` (also Y_, and Z_, which is ignored), `$ns_ at T "$node_(N) setdest X Y SPEED"`, and `$ns_
-//! at T "$node_(N) set X_ V"`, which is a jump. `$god_` lines, which hold path lengths, and comments are skipped. A moving host
-//! that gets a new destination turns at its current place; one with a speed of zero stops there.
+//! at T "$node_(N) set X_ V"`, which is a jump. The variables may have other names: scripts say `$ns`, `$n(N)`, `$node(N)` too.
+//! `$god_` lines, which hold path lengths, comments, and what says how hosts look or when they send ([`NO_MOVEMENT`]) are skipped.
+//! A moving host that gets a new destination turns at its current place; one with a speed of zero stops there.
 
-use super::{FARTHEST, Flaw, MOST_HOSTS, Waypoint, Word, between, lines};
+use super::{FARTHEST, Flaw, MOST_HOSTS, Waypoint, Word, between, commands};
 
 /// A command to a host.
 #[derive(Clone, Copy, Debug)]
@@ -27,20 +28,26 @@ struct Orders {
 
 pub(super) fn read(text: &str) -> Result<Vec<Vec<Waypoint>>, Flaw> {
     let mut all: Vec<Orders> = Vec::new();
-    for words in lines(text) {
-        let (time_ns, words) = match words.as_slice() {
-            [first, ..] if first.text == "$god_" => continue,
-            [first, at, time, rest @ ..] if first.text == "$ns_" && at.text == "at" => {
-                let [next, ..] = rest else {
-                    return Err(time.refuse("nothing happens at this time", COMMANDS));
-                };
-                if next.text == "$god_" {
-                    continue;
-                }
-                (Some(time.time_ns()?), rest)
-            }
-            words => (None, words),
+    for words in commands(text) {
+        let mut time_ns = None;
+        let mut words = match words.as_slice() {
+            [simulator, place, ..] if is_variable(simulator) && place.text == "initial_node_pos" => continue,
+            words => words,
         };
+        if let [simulator, at, time, rest @ ..] = words
+            && is_variable(simulator)
+            && at.text == "at"
+        {
+            if rest.is_empty() {
+                return Err(time.refuse("nothing happens at this time", COMMANDS));
+            }
+            (time_ns, words) = (Some(time.time_ns()?), rest);
+        }
+        match words {
+            [god, ..] if matches!(god.text, "$god_" | "$god") => continue,
+            [node, command, ..] if host(node).is_ok() && NO_MOVEMENT.contains(&command.text) => continue,
+            _ => {}
+        }
         let number = host(&words[0])?;
         let command = command(words, time_ns.is_some())?;
         if all.len() <= number {
@@ -67,9 +74,23 @@ pub(super) fn read(text: &str) -> Result<Vec<Vec<Waypoint>>, Flaw> {
 const COMMANDS: &str =
     "`$node_(N) set X_ V` (or Y_, Z_), `$ns_ at T \"$node_(N) setdest X Y SPEED\"`, `$god_ ...`";
 
-/// The number of the host that a command is for.
+/// Commands to a node by which it does not move: what its colour and label are, when it begins and ends to send.
+const NO_MOVEMENT: [&str; 7] = ["start", "stop", "reset", "random-motion", "color", "label", "label-color"];
+
+/// Whether this is a Tcl variable that is no array.
+fn is_variable(word: &Word<'_>) -> bool {
+    word.text.strip_prefix('$').is_some_and(is_name)
+}
+
+/// Whether a Tcl variable can have this name.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// The number of the host that a command is for: the index of the array `node_`, which may have another name.
 fn host(word: &Word<'_>) -> Result<usize, Flaw> {
-    let Some(number) = word.text.strip_prefix("$node_(").and_then(|rest| rest.strip_suffix(')')) else {
+    let element = word.text.strip_prefix('$').and_then(|rest| rest.strip_suffix(')')?.split_once('('));
+    let Some((_, number)) = element.filter(|(array, _)| is_name(array)) else {
         return Err(word.refuse(format!("`{}` in front", word.text), COMMANDS));
     };
     let known = number.parse::<u32>().ok().filter(|number| *number < MOST_HOSTS);

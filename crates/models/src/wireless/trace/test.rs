@@ -36,6 +36,17 @@ fn setdest_commands_move_hosts_as_ns_2_does() {
 }
 
 #[test]
+fn scripts_may_use_other_names_and_say_what_moves_nobody() {
+    let plain = Trace::read("plain", SETDEST, Format::Setdest).unwrap();
+    let renamed = SETDEST.replace("$node_(", "$mobile(").replace("$ns_", "$ns").replace("$god_", "$god");
+    let dressed = renamed
+        .replace("X_ 10.0\n", "X_ 10.0; # the first\r\n")
+        .replace("$mobile(1) set X_ 0\n", "$mobile(1) set X_ 0; ");
+    let more = "$ns initial_node_pos $mobile(0) 20\n$ns at 3.0 \"$mobile(1) start\" ;# sends\n$mobile(0) color red\n";
+    assert_eq!(Trace::read("renamed", &(dressed + more), Format::Setdest).unwrap(), plain);
+}
+
+#[test]
 fn bonnmotion_lines_move_hosts_from_place_to_place() {
     let trace = Trace::read("good", BONNMOTION, Format::BonnMotion).unwrap();
     assert_eq!((trace.hosts(), at(&trace, 0, 4.0), at(&trace, 0, 10.0)), (2, (10.0, 20.0), (60.5, 20.0)));
@@ -69,6 +80,9 @@ fn mistakes_are_told_with_line_and_column() {
         (setdest("$node_(0) setdest 1 1 1"), Format::Setdest, "f:14:11", "time"),
         (setdest("$node_(3) set X_ 1"), Format::Setdest, "f:1:1", "host 2"),
         (setdest("puts hello"), Format::Setdest, "f:14:1", "puts"),
+        (setdest("$node_($i) set X_ 1"), Format::Setdest, "f:14:1", "`$i`"),
+        (setdest("$node_(0) set X_ 1; puts hello"), Format::Setdest, "f:14:21", "puts"),
+        (setdest("$ns_ run"), Format::Setdest, "f:14:1", "`$ns_` in front"),
         (String::from("0 1 2 3 4"), Format::BonnMotion, "f:1:7", "5 values"),
         (String::from("0 1 2\n5 1 2 4 1 2"), Format::BonnMotion, "f:2:7", "goes back"),
         (String::from("0 1 1e99"), Format::BonnMotion, "f:1:5", "1e99"),
