@@ -14,7 +14,7 @@
 //! Invariants: only the one quantity differs between the runs of a sweep. The runs with our own value are those of the experiment
 //! itself. A quick run tries the least, our own and the greatest value.
 
-use paceline_report::{Axis, Curve, Sweep, Wanted};
+use paceline_report::{Axis, Curve, Finding, Sweep, Wanted};
 
 use crate::batch::Setup;
 use crate::plan::{Cell, CellError, Results};
@@ -99,7 +99,29 @@ impl Over {
             measured,
             curves,
             reason: reason.into(),
+            spoilt: Vec::new(),
         }
+    }
+
+    /// The other checks that hold with our own value and not with another one, and with which ones: for
+    /// [`Sweep::spoilt`]. `judge` judges the experiment by the runs that the sweep repeats, as [`Over::curve`] has them.
+    pub fn spoilt(
+        &self,
+        results: &Results,
+        judge: impl Fn(&Results) -> Result<Finding, CellError>,
+    ) -> Result<Vec<(String, Vec<f64>)>, CellError> {
+        let checks = judge(results)?.checks.into_iter().filter(|check| check.holds);
+        let mut spoilt: Vec<_> = checks.map(|check| (check.what, Vec::new())).collect();
+        for value in self.values.iter().filter(|value| **value != self.ours) {
+            let there = judge(&results.with(&self.suffix(*value))?)?;
+            for (what, values) in &mut spoilt {
+                if there.checks.iter().any(|check| check.what == *what && !check.holds) {
+                    values.push(*value as f64);
+                }
+            }
+        }
+        spoilt.retain(|(_, values)| !values.is_empty());
+        Ok(spoilt)
     }
 
     /// What the keys of the runs with a value end with.
@@ -112,6 +134,8 @@ impl Over {
 mod tests {
     use super::*;
     use crate::Calibration;
+    use paceline_report::Check;
+
     use crate::plan::Measure;
 
     const VALUES: [u64; 4] = [500, 550, 650, 700];
@@ -172,6 +196,26 @@ mod tests {
             []
         });
         assert_eq!(told.into_inner(), [1, 2]);
+    }
+
+    #[test]
+    fn checks_that_hold_with_our_own_value_only_are_found() {
+        let setup = Setup::default();
+        let judge = |results: &Results| {
+            let seconds = results.seconds("own")?;
+            let check = |what: &str, holds| Check {
+                what: what.into(),
+                published: String::new(),
+                ours: String::new(),
+                must: String::new(),
+                holds,
+            };
+            let checks =
+                vec![check("fast", seconds < 650.0), check("slow", seconds > 650.0), check("any", true)];
+            Ok(Finding { checks, ..Finding::default() })
+        };
+        let spoilt = over(&setup).spoilt(&results(&setup), judge).expect("all runs have results");
+        assert_eq!(spoilt, [("fast".to_owned(), vec![650.0, 700.0])]);
     }
 
     #[test]

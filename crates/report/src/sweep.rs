@@ -79,6 +79,7 @@ pub struct Curve {
 ///         wanted: Wanted::AtMost(0.0),
 ///     }],
 ///     reason: "Siblings share their caches.".into(),
+///     spoilt: Vec::new(),
 /// };
 /// assert_eq!(
 ///     sweep.sentence(),
@@ -99,10 +100,12 @@ pub struct Sweep {
     pub curves: Vec<Curve>,
     /// Why this quantity: what is known of it, in sentences.
     pub reason: String,
+    /// Other checks, by their `what`, that hold with our own value, and the values of the quantity with which they do not.
+    pub spoilt: Vec<(String, Vec<f64>)>,
 }
 
 impl Sweep {
-    /// With which values of the quantity the check holds, in a sentence.
+    /// With which values of the quantity the check holds, and what other checks do not hold with these, in a sentence.
     pub fn sentence(&self) -> String {
         let Self { check, quantity, ours, .. } = self;
         let (label, here) = (&quantity.label, quantity.text(*ours));
@@ -110,13 +113,24 @@ impl Sweep {
         let holds: Vec<bool> = values.iter().map(|value| self.miss(*value) == 0.0).collect();
         if holds.contains(&true) {
             let ranges = ranges(&values, &holds, quantity);
-            return format!("\"{check}\" holds if the {label} is {ranges}; here it is {here}.");
+            let but = self.but(&values, &holds);
+            return format!("\"{check}\" holds if the {label} is {ranges}{but}; here it is {here}.");
         }
         let tried = span(&values, quantity);
         format!(
             "\"{check}\" holds for no {label} tried, {tried}; here it is {here}{}.",
             self.nearest(&values)
         )
+    }
+
+    /// What other checks do not hold with values with which this one does.
+    fn but(&self, values: &[f64], holds: &[bool]) -> String {
+        let clause = |(other, not): &(String, Vec<f64>)| {
+            let both = values.iter().zip(holds).filter(|(value, holds)| **holds && not.contains(value));
+            let both: Vec<String> = both.map(|(value, _)| self.quantity.text(*value)).collect();
+            (!both.is_empty()).then(|| format!(", but with {} \"{other}\" does not", both.join(" or ")))
+        };
+        self.spoilt.iter().filter_map(clause).collect()
     }
 
     /// Ours over the quantity, and the limits of what is wanted.

@@ -235,7 +235,8 @@ fn over_joined(over: &Over, results: &Results) -> Result<Sweep, CellError> {
     let curve =
         over.curve("change with marshalling off less that with it on", Wanted::AtLeast(0.0), results, more)?;
     let measured = Axis::linear("difference of the changes over MTUs", "points");
-    Ok(over.sweep(LEAST_CHANGE, measured, vec![curve], reason))
+    let spoilt = over.spoilt(results, |results| over_mtus(&|case| results.seconds(&case.key())))?;
+    Ok(Sweep { spoilt, ..over.sweep(LEAST_CHANGE, measured, vec![curve], reason) })
 }
 
 type Points = Vec<(f64, f64)>;

@@ -11,7 +11,7 @@ use super::{Curve, Sweep, Wanted};
 
 impl Serialize for Sweep {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { check, quantity, ours, measured, curves, reason: _ } = self;
+        let Self { check, quantity, ours, measured, curves, reason: _, spoilt: _ } = self;
         let categories = quantity.names();
         let mut object = serializer.serialize_struct("Sweep", 8 + usize::from(!categories.is_empty()))?;
         object.serialize_field("check", check)?;

@@ -16,7 +16,7 @@ fn sweep(curves: &[(&str, &[f64], Wanted)]) -> Sweep {
         ours: 2.0,
         measured: Axis::linear("gain", "%"),
         curves: curves.iter().map(curve).collect(),
-        reason: String::new(),
+        ..Sweep::default()
     }
 }
 
@@ -44,6 +44,16 @@ fn all_curves_must_be_as_wanted() {
     assert!(both.sentence().contains("is 2 m, not 1 m or 3 m"), "{}", both.sentence());
     let missing = sweep(&[("a", &[9.0, 9.0], Wanted::AtLeast(5.0)), ("b", &[9.0], Wanted::AtLeast(5.0))]);
     assert!(missing.sentence().contains("is 1 m, not 2 m"), "{}", missing.sentence());
+}
+
+#[test]
+fn checks_that_do_not_hold_where_this_one_does_are_told() {
+    let mut both = sweep(&[("a", &[0.0, 0.0, 5.0, 6.0], Wanted::AtLeast(5.0))]);
+    both.spoilt = vec![("speed".into(), vec![1.0, 4.0]), ("size".into(), vec![2.0])];
+    assert_eq!(
+        both.sentence(),
+        "\"gain\" holds if the length is 3 to 4 m, not 2 m, but with 4 m \"speed\" does not; here it is 2 m."
+    );
 }
 
 #[test]

@@ -42,6 +42,7 @@ fn sweep() -> impl Strategy<Value = Sweep> {
             measured: Axis::linear(label, unit),
             curves,
             reason,
+            spoilt: Vec::new(),
         },
     )
 }

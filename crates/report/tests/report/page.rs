@@ -84,6 +84,7 @@ fn sweep() -> impl Strategy<Value = Sweep> {
             measured: measured.clone(),
             curves,
             reason: text.clone(),
+            spoilt: vec![(text.clone(), vec![1.0])],
         })
     })
 }
@@ -228,6 +229,7 @@ fn a_page_says_and_draws_what_would_have_to_be_true() {
             wanted: Wanted::AtMost(4.0),
         }],
         reason: "It is not stated.".into(),
+        spoilt: Vec::new(),
     };
     let (sentence, figure) = (sweep.sentence(), sweep.figure());
     let text = page("All", &[], &[Finding { sweeps: vec![sweep], ..Finding::default() }]);
