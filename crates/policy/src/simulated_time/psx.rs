@@ -10,12 +10,17 @@
 //! answer in a GVT computation. `prior_sim_time` is not changed, so the next read always restores the value. VCPUs at
 //! `max_time` wait in the order of arrival: N federates that only poll are served in turn.
 //! The paper does not say clearly whether pages are also read between ticks, when a VCPU that has run is put back into a
-//! queue: with `reads = "enqueue"` they are, with `"tick"` (the default) they are not. `Pick::examined` counts the pages that
-//! were read, for the switch or the time, since the last decision on any PCPU.
+//! queue: with `reads = "enqueue"` they are, with `"tick"` (the default) they are not. Nor does it say for how long `max_time` is
+//! temporary while others make progress: with `rereads` = N the page of a VCPU that does not run is read again N ticks after it
+//! came to `max_time`; with 0 (the default) not before it runs. If N ticks are not enough for all others to run meanwhile, those
+//! that only poll can keep the others from a GVT computation for ever. `Pick::examined` counts the pages that were read, for the
+//! switch or the time, since the last decision on any PCPU.
 //!
 //! Ticks are at whole multiples of `tick`, on all PCPUs that are not idle, as Xen resumes its tickers. A VCPU that wakes takes
 //! an idle PCPU, or else that of the VCPU with the greatest `sim_time` if its own is less. Work-conserving. A guest whose page
 //! lies, or DOM0, can starve others.
+
+use std::collections::BTreeSet;
 
 use crate::per_vcpu::PerVcpu;
 use crate::queues::{HostQueues, Place};
@@ -34,6 +39,8 @@ const NORMAL_TIME: u64 = 1;
 pub struct Psx {
     tick_ns: u64,
     reads: Reads,
+    /// Ticks after which a VCPU at `max_time` is read without having run; 0 is never.
+    rereads: u64,
     queues: HostQueues<u64>,
     vcpus: PerVcpu<Vcpu>,
     /// When each PCPU decided last.
@@ -42,6 +49,8 @@ pub struct Psx {
     simulating: usize,
     /// Pages read since the last decision.
     looked: u32,
+    /// With `rereads`: the VCPUs at `max_time`, by the tick at which they are read again.
+    due: BTreeSet<(u64, VcpuId)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +73,8 @@ struct Vcpu {
     sim_time: u64,
     prior_sim_time: u64,
     flipped: bool,
+    /// With `rereads`, while it is flipped: the tick at which it is read again.
+    due: u64,
     /// Whether it has run since its page was last read.
     ran: bool,
     vcpu_ticks: u64,
@@ -88,6 +99,7 @@ impl Vcpu {
             sim_time: if domain.privileged { DOM0_TIME } else { NORMAL_TIME },
             prior_sim_time: 0,
             flipped: false,
+            due: 0,
             ran: false,
             vcpu_ticks: 0,
         }
@@ -114,23 +126,50 @@ impl Vcpu {
 }
 
 impl Psx {
-    /// For `host`, with the settings `tick` (300 us) and `reads` (`"tick"` or `"enqueue"`).
+    /// For `host`, with the settings `tick` (300 us), `reads` (`"tick"` or `"enqueue"`) and `rereads` (0, a number of ticks).
     pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
         let tick_ns = settings.nanos("tick", 300 * MICROSECOND, 10 * MICROSECOND, 100 * MILLISECOND)?;
         let reads = settings.choice("reads", &[("tick", Reads::Tick), ("enqueue", Reads::Enqueue)])?;
+        let rereads = settings.count("rereads", 0, 0, 1_000_000)?;
         Ok(Self {
             tick_ns,
             reads,
+            rereads,
             queues: HostQueues::new(host.pcpus),
             vcpus: PerVcpu::default(),
             decided_ns: vec![0; host.pcpus as usize],
             simulating: 0,
             looked: 0,
+            due: BTreeSet::new(),
         })
     }
 
+    /// Reads the pages of the VCPUs that wait at `max_time` since `rereads` ticks.
+    fn reread(&mut self, now_ns: u64, orders: &mut Orders) {
+        let tick = now_ns / self.tick_ns;
+        while let Some((_, id)) = self.due.first().copied().filter(|(due, _)| *due <= tick) {
+            if self.queues.waits(id) {
+                self.service(now_ns, id, true);
+                self.queues.rekey(id, self.vcpus[id].sim_time);
+                self.offer(id, orders);
+            } else {
+                // One that runs is read at its tick; one that sleeps may wake before the next.
+                self.set_due(id, Some(tick + 1));
+            }
+        }
+    }
+
+    /// `id` is to be read again at this tick, or not at any.
+    fn set_due(&mut self, id: VcpuId, due: Option<u64>) {
+        self.due.remove(&(self.vcpus[id].due, id));
+        if let Some(due) = due.filter(|_| self.rereads > 0) {
+            self.vcpus[id].due = due;
+            self.due.insert((due, id));
+        }
+    }
+
     /// Services a VCPU: reads its switch, and its LVT if `reads`.
-    fn service(&mut self, id: VcpuId, reads: bool) {
+    fn service(&mut self, now_ns: u64, id: VcpuId, reads: bool) {
         let own = &mut self.vcpus[id];
         if own.privileged {
             return;
@@ -140,6 +179,8 @@ impl Psx {
         self.note_switch(id, switch);
         if reads && self.simulating > 0 {
             self.vcpus[id].read();
+            let due = now_ns / self.tick_ns + self.rereads;
+            self.set_due(id, self.vcpus[id].flipped.then_some(due));
         }
     }
 
@@ -157,6 +198,7 @@ impl Psx {
     }
 
     fn end_simulation(&mut self) {
+        self.due.clear();
         for (id, own) in self.vcpus.iter_mut().filter(|(_, own)| !own.privileged) {
             own.back_to_normal();
             self.queues.rekey(id, NORMAL_TIME);
@@ -201,18 +243,19 @@ impl Policy for Psx {
         let gone: Vec<_> = self.vcpus.iter().filter(|(_, own)| own.dom == dom).map(|(id, _)| id).collect();
         for id in gone {
             self.note_switch(id, false);
+            self.set_due(id, None);
             self.queues.forget(id, orders);
             self.vcpus.remove(id);
         }
     }
 
-    fn wake(&mut self, _now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+    fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
         self.vcpus[vcpu].awake = true;
         if self.queues.runs_on(vcpu).is_some() {
             return;
         }
         if self.reads == Reads::Enqueue && self.vcpus[vcpu].ran {
-            self.service(vcpu, true);
+            self.service(now_ns, vcpu, true);
         }
         self.enqueue(vcpu);
         self.offer(vcpu, orders);
@@ -228,6 +271,7 @@ impl Policy for Psx {
     }
 
     fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
+        self.reread(now_ns, orders);
         let decided_ns = std::mem::replace(&mut self.decided_ns[pcpu.index()], now_ns);
         let last = self.queues.stop(pcpu).map(|(last, _)| last);
         let mut stays = None;
@@ -242,7 +286,7 @@ impl Policy for Psx {
             let least = self.queues.least(pcpu);
             let goes_on = ticks == 0 && !yielded && least.is_none_or(|(key, _)| key >= sim_time);
             let enqueued = awake && !goes_on;
-            self.service(last, ticks > 0 || self.reads == Reads::Enqueue && enqueued && ran);
+            self.service(now_ns, last, ticks > 0 || self.reads == Reads::Enqueue && enqueued && ran);
             if enqueued {
                 self.enqueue(last);
             } else if awake {

@@ -124,6 +124,30 @@ fn simulation_mode_ends_when_the_last_switch_is_unset() {
 }
 
 #[test]
+fn with_rereads_max_time_is_temporary_even_if_others_make_progress() {
+    // The ticks at which VCPU 0 runs, while 1 reports progress at every tick.
+    let ran_at = |rereads| {
+        let mut lab = Lab::new("psx", Settings::default().with("rereads", Setting::Count(rereads)), 1);
+        lab.hog(Settings::default());
+        lab.hog(Settings::default());
+        report(&mut lab, 0, 50);
+        for tick in 0..20 {
+            report(&mut lab, 1, 70 + tick);
+            lab.run(tick * 300 * US);
+        }
+        lab.stretches()
+            .iter()
+            .filter(|stretch| stretch.vcpu == 0)
+            .flat_map(|stretch| stretch.from_ns / (300 * US)..stretch.to_ns / (300 * US))
+            .collect::<Vec<_>>()
+    };
+    // It runs in tick 0 and, after 1 has, in 2; it is read at ticks 1 and 3, and as the value is the same, is at max_time from
+    // there. With 4 it is read again at 7 and runs; is read at 8, flips, is read at 12.
+    assert_eq!(ran_at(0), [0, 2]);
+    assert_eq!(ran_at(4), [0, 2, 7, 12, 17]);
+}
+
+#[test]
 fn with_reads_at_enqueue_a_yield_is_read() {
     let polls = vec![Act::Compute(10 * US), Act::Yield];
     let mut switches = Vec::new();
@@ -196,6 +220,7 @@ fn the_least_sim_time_at_every_decision() {
         let pcpus = 1 + dice.below(4) as u32;
         let reads = ["tick", "enqueue"][dice.below(2) as usize];
         let settings = Settings::default().with("reads", Setting::Word(reads.into()));
+        let settings = settings.with("rereads", Setting::Count(dice.below(5)));
         let lab = watched("psx", settings, pcpus, |decision| decision.assert_least("sim_time"));
         live(lab, &mut dice, World { pcpus, dom0: true, pins: seed % 3 == 0 });
     }
