@@ -8,6 +8,8 @@
 mod gains;
 mod runs;
 mod scaling;
+#[cfg(test)]
+mod test;
 mod traffic;
 mod waits;
 mod weights;
