@@ -66,6 +66,12 @@ pub const CONSTANTS: &[Constant] = &[
         "Xen's default for DOM0: one for each PCPU; back-ends are dealt to them",
     ),
     constant(
+        "psx.fan_in",
+        2,
+        "federates",
+        "from which a federate gets a reduction's messages on their way up: a binary tree, in which none waits for many",
+    ),
+    constant(
         "psx.gvt_period",
         256,
         "events",

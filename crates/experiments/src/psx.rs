@@ -5,12 +5,15 @@
 //! after 256 events or when it has nothing to do; DOM0 has Xen's default of a VCPU for each PCPU; if all messages
 //! stay in their federate (LOC 100), the model declares no channels between federates, and they do not wait for LBTS.
 
+mod claims;
 mod gains;
 mod runs;
 mod scaling;
+mod strong_scaling;
 #[cfg(test)]
 mod test;
 mod traffic;
+mod unstated;
 mod waits;
 mod weights;
 
@@ -55,7 +58,11 @@ pub const EXPERIMENTS: &[Experiment] = &[
         title: "VSB, 64 domains: events processed over run time",
         plan: traffic::fig13,
     },
-    Experiment { name: "psx-fig14", title: "VSB, 32 and 64 domains: strong scaling", plan: traffic::fig14 },
+    Experiment {
+        name: "psx-fig14",
+        title: "VSB, 32 and 64 domains: strong scaling",
+        plan: strong_scaling::fig14,
+    },
     Experiment {
         name: "psx-wait",
         title: "What the gain of PSX owes to how federates wait",

@@ -195,7 +195,7 @@ pub fn simulate<M: Model + 'static>(
         wait,
         event_ns: calibration.get("psx.event"),
         reduce_ns: calibration.get("psx.reduce"),
-        reduction: Reduction::Tree { fan_in: 2 },
+        reduction: Reduction::Tree { fan_in: calibration.get("psx.fan_in") as u32 },
         gvt_period: calibration.get("psx.gvt_period") as u32,
         batch: calibration.get("psx.batch") as u32,
         per_packet: calibration.get("psx.per_packet") as u32,

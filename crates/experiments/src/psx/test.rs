@@ -1,18 +1,28 @@
 //! Findings from run times that are made up: what holds of their sweeps and texts whatever the machine does.
 
+use std::collections::BTreeMap;
+
 use paceline_kernel::Rng;
 use paceline_report::{Curve, Finding};
 
-use super::weights;
+use super::{gains, scaling, strong_scaling, weights};
 use crate::batch::Setup;
 use crate::plan::{Measure, Plan, Results};
 
 /// The plans that have sweeps.
-const SWEPT: [fn(&Setup) -> Plan; 2] = [weights::balanced, weights::unbalanced];
+const SWEPT: [fn(&Setup) -> Plan; 4] =
+    [weights::balanced, weights::unbalanced, scaling::fig12, strong_scaling::fig14];
 
 /// What the plan's experiment finds if its runs take so many seconds, by their keys.
 fn found(plan: Plan, seconds: impl Fn(&str) -> f64) -> Finding {
-    let measure = |key: &str| Measure { seconds: seconds(key), digest: Some(1), ..Measure::default() };
+    let values = BTreeMap::from([("waiting_share", 0.5)]);
+    let series = vec![vec![(0.0, 0.0), (1.0, 60_000.0)], vec![(1.25, 60_000.0)]];
+    let measure = |key: &str| Measure {
+        seconds: seconds(key),
+        values: values.clone(),
+        digest: Some(1),
+        series: series.clone(),
+    };
     let measures = plan.cells.iter().map(|cell| (cell.key.clone(), Ok(measure(&cell.key))));
     let results = Results { measures: measures.collect() };
     (plan.judge)(&results).expect("all runs have results")
@@ -62,4 +72,55 @@ fn flat_run_times_are_not_swept_and_the_gains_beside_them_are_those_of_the_runs(
         let gains = "2.00 and 2.00 with 1, 0.50 and 0.50 with 24,";
         assert!(finding.notes.iter().any(|note| note.contains(gains)), "{:?}", finding.notes);
     }
+}
+
+#[test]
+fn a_gain_that_a_quantity_mends_is_told_with_the_values_that_do() {
+    let seconds = |key: &str| {
+        let mended =
+            ["psx.fan_in=1", "psx.event=500", "psx.ahead=1"].iter().any(|value| key.ends_with(value));
+        match (key.contains("64dom"), key.contains("/CSX-32x/"), mended) {
+            (true, true, true) => 30.0,
+            (true, true, false) => 3.0,
+            _ => 1.0,
+        }
+    };
+    let finding = found(scaling::fig12(&Setup::default()), seconds);
+    let sentences: Vec<_> = finding.sweeps.iter().map(paceline_report::Sweep::sentence).collect();
+    let tells = |told: &str| sentences.iter().any(|sentence| sentence.contains(told));
+    assert!(tells("in the tree of a reduction is 1, not 2; here it is 2."), "{sentences:?}");
+    assert!(tells("CPU time of an event is 500 ns, not 1,000 ns; here it is 2,000 ns."), "{sentences:?}");
+    assert!(tells("ahead of GVT is 1 s, not 2 s; here it is 4 s."), "{sentences:?}");
+    let note = "OPT takes CSX 30.0 s at 1 s, 3.0 s at 2 s, 3.0 s at 3 s, 3.0 s at 4 s ahead of GVT, and PSX 1.0 s at 1 s,";
+    assert!(finding.notes.iter().any(|told| told.contains(note)), "{:?}", finding.notes);
+}
+
+#[test]
+fn the_city_is_swept_until_its_gains_are_those_wanted() {
+    // With events of 1 ms both ways of synchronization gain more at 64 domains, and PSX takes the same time with both.
+    let seconds = |key: &str| match (key.ends_with("psx.event=1000000"), key.contains("64dom")) {
+        (true, true) if key.contains("/CSX-32x") => 8.0,
+        (true, _) => 2.0,
+        (false, true) if key.contains("/PSX") => 4.0,
+        (false, _) => 2.0,
+    };
+    let finding = found(strong_scaling::fig14(&Setup::default()), seconds);
+    let held: Vec<_> = finding.checks.iter().filter(|check| check.holds).map(|check| &check.what).collect();
+    let swept: Vec<_> = finding.sweeps.iter().map(|sweep| &sweep.check).collect();
+    assert_eq!(swept.len(), 4, "{swept:?}");
+    assert!(swept.iter().all(|what| !held.contains(what)), "{swept:?}");
+    let told = "is 1,000,000 ns, not 300,000 ns; here it is 2,000 ns.";
+    assert!(finding.sweeps.iter().all(|sweep| sweep.sentence().ends_with(told)), "{:?}", finding.sweeps);
+    assert!(
+        finding.notes.iter().any(|note| note.contains("holds 3.1 events a federate")),
+        "{:?}",
+        finding.notes
+    );
+}
+
+#[test]
+fn how_long_the_last_federate_runs_alone_is_that_of_the_runs() {
+    let finding = found(gains::fig10(&Setup { quick: true, ..Setup::default() }), |_| 2.0);
+    let told = "runs alone here is 0.250 of 2.000 s (1 x 100, LOC 100, OPT).";
+    assert!(finding.notes.iter().any(|note| note.contains(told)), "{:?}", finding.notes);
 }
