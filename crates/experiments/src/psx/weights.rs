@@ -71,7 +71,7 @@ fn plan(setup: &Setup, load: Load) -> Plan {
 /// Over the VCPUs of DOM0, among which the guests' back-ends are dealt.
 fn carriers(setup: &Setup) -> Over {
     let quantity = Axis::linear("number of VCPUs of DOM0 that carry packets", "");
-    Over::constant("psx.dom0_vcpus", quantity, &[1, 2, 4, 8], setup)
+    Over::constant("psx.dom0_vcpus", quantity, &[1, 4, 8], setup)
 }
 
 fn over_carriers(over: &Over, results: &Results, load: Load, gear: Gear) -> Result<Sweep, CellError> {
