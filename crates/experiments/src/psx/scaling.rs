@@ -18,7 +18,7 @@ const NOTE: &str = "OPT gains less than CONS, as published, because CSX is bette
 /// Plans figure 12.
 pub fn fig12(setup: &Setup) -> Plan {
     // The paper has 100 s. A federate has some 5,000 events in each of them: all windows are alike, and the run time grows with their number.
-    let until_s = if setup.quick { 6 } else { 20 };
+    let until_s = if setup.quick { 6 } else { 30 };
     let load = Load { lps: 100, messages: 100.0, local: 90, until_s };
     let mut cells = Vec::new();
     for domains in DOMAINS {

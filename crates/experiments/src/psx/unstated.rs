@@ -36,9 +36,9 @@ impl Sweeps {
         let ahead = Axis::linear("simulated time that optimistic federates may run ahead of GVT", "s");
         Self {
             load,
-            hops: Over::constant("psx.fan_in", hops, &[1, 4, 8], setup),
+            hops: Over::constant("psx.fan_in", hops, &[1, 4], setup),
             events: Over::constant("psx.event", events, &[500, 1_000], setup),
-            ahead: Over::constant("psx.ahead", ahead, &[1, 2, 3], setup),
+            ahead: Over::constant("psx.ahead", ahead, &[1, 2], setup),
         }
     }
 
