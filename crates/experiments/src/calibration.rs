@@ -54,6 +54,12 @@ pub const CONSTANTS: &[Constant] = &[
     constant("psx.migration", 3_000, "ns", "second-level cache goes cold besides"),
     constant("psx.page_write", 500, "ns", "a system call that writes the shared page"),
     constant(
+        "psx.rereads",
+        100,
+        "ticks",
+        "until a VCPU that PSX has put behind all others is read again: 30 ms, the accounting period of the credit scheduler",
+    ),
+    constant(
         "psx.smt",
         625,
         "permille",

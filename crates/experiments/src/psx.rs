@@ -6,7 +6,7 @@
 //! stay in their federate (LOC 100), the model declares no channels between federates, and they do not wait for LBTS.
 //!
 //! Where a figure differs, one of these is swept: the VCPUs of DOM0 that carry packets (`weights`), the tree of reductions, how far
-//! optimistic federates run ahead (`unstated`), and what an event takes (`unstated`, `gains`, `strong_scaling`). No single value of any
+//! optimistic federates run ahead (`unstated`), and what an event takes (`unstated`, `strong_scaling`). No single value of any
 //! of them serves all figures.
 
 mod claims;

@@ -101,7 +101,7 @@ impl Scheduler {
         !matches!(self, Self::Csx(_))
     }
 
-    fn host(self) -> HostSpec {
+    fn host(self, calibration: &Calibration) -> HostSpec {
         let kind = match self {
             Self::Csx(_) => "credit",
             Self::Psx => "psx",
@@ -109,6 +109,9 @@ impl Scheduler {
         };
         let mut host = HostSpec::new("host", PCPUS, kind);
         host.smt = true;
+        if self == Self::Psx {
+            host.policy.settings.set("rereads", Setting::Count(calibration.get("psx.rereads")));
+        }
         if let Self::Csx(weight) = self {
             host.dom0_settings.set("weight", Setting::Count(256 * weight));
         }
@@ -214,7 +217,7 @@ pub fn simulate<M: Model + 'static>(
     let programs = programs.map_err(|error| told(&error))?;
     let mut spec = MachineSpec { costs: costs(calibration), ..MachineSpec::default() };
     let dom0_vcpus = calibration.get("psx.dom0_vcpus") as u32;
-    spec.hosts.push(HostSpec { dom0_vcpus, ..scheduler.host() });
+    spec.hosts.push(HostSpec { dom0_vcpus, ..scheduler.host(calibration) });
     for (number, program) in programs.into_iter().enumerate() {
         spec.domains.push(DomainSpec::new(format!("DOM{}", number + 1), 0, vec![program]));
     }

@@ -5,21 +5,20 @@ use std::collections::BTreeMap;
 use paceline_kernel::Rng;
 use paceline_report::{Curve, Finding};
 
-use super::{gains, scaling, strong_scaling, weights};
+use super::{scaling, strong_scaling, weights};
 use crate::batch::Setup;
 use crate::plan::{Measure, Plan, Results};
 
 /// The plans that have sweeps.
-const SWEPT: [fn(&Setup) -> Plan; 5] =
-    [weights::balanced, weights::unbalanced, gains::fig10, scaling::fig12, strong_scaling::fig14];
+const SWEPT: [fn(&Setup) -> Plan; 4] =
+    [weights::balanced, weights::unbalanced, scaling::fig12, strong_scaling::fig14];
 
 /// What the plan's experiment finds if its runs take so many seconds, by their keys.
 fn found(plan: Plan, seconds: impl Fn(&str) -> f64) -> Finding {
-    let values = BTreeMap::from([("waiting_share", 0.5)]);
     let series = vec![vec![(0.0, 0.0), (1.0, 60_000.0)], vec![(1.25, 60_000.0)]];
     let measure = |key: &str| Measure {
         seconds: seconds(key),
-        values: values.clone(),
+        values: BTreeMap::from([("waiting_share", 0.5)]),
         digest: Some(1),
         series: series.clone(),
     };
@@ -116,11 +115,4 @@ fn the_city_is_swept_until_its_gains_are_those_wanted() {
         "{:?}",
         finding.notes
     );
-}
-
-#[test]
-fn how_long_others_poll_for_who_is_left_behind_is_that_of_the_runs() {
-    let finding = found(gains::fig10(&Setup { quick: true, ..Setup::default() }), |_| 2.0);
-    let told = "for 50.0 % of all guests' CPU time at most (1 x 100, LOC 100, OPT).";
-    assert!(finding.notes.iter().any(|note| note.contains(told)), "{:?}", finding.notes);
 }
