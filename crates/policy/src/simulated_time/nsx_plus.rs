@@ -14,6 +14,9 @@
 //! - A VCPU with a message is *early*: it is ordered a lead before its LVT. It stays early while it runs, even after it has taken
 //!   the message: it has something to do, unlike those that poll beside it, and a VCPU that has just sent one message is not
 //!   interrupted by the receiver's reply before it can send the next.
+//! - A VCPU that has just sent goes on, if its turn ends, for up to 50 us or a lead after that, whichever is shorter: it may be between
+//!   two messages, and if it gave way there, what it sends second would come after the replies to what it sent first. How far
+//!   ahead this lets it run is bounded by as much.
 //! - A VCPU that yields leaps to the least that waits, and goes behind it: it has nothing to do before that time.
 //! - A VCPU that gives way to DOM0 within its turn is early as well: it may be the sender, between two messages.
 //! - DOM0 is always early, and its clock runs `dom0_ticks` times slower, so that it can carry all pending messages before it gives
@@ -23,17 +26,22 @@
 //!
 //! Guarantees. A running VCPU is never more than a tick ahead of a guest that waits and may run there, or a tick and a half if it
 //! was early when it was picked: the lead that it is granted, and the lead that is required to interrupt it for a VCPU that comes
-//! later. If no VCPU is pinned, none starves: a VCPU waits for at most two ticks of each other that is awake, half a tick more if
-//! that one has messages or gives way to DOM0 all the time, and `dom0_ticks` times two ticks of each VCPU of DOM0.
+//! later. One that has just sent may be half a tick more ahead, or 50 us. If no VCPU is pinned, none starves: a VCPU waits for at
+//! most two ticks of each other that is awake, half a tick more if that one has messages or gives way to DOM0 all the time, as much
+//! or 50 us more if it sends all the time, and `dom0_ticks` times two ticks of each VCPU of DOM0.
 //! Work-conserving. A new VCPU starts at simulated time.
 //!
 //! State: the clocks of all VCPUs; one run queue ordered by LVT; for each PCPU the LVT that its VCPU may reach before it decides again.
 
 mod clocks;
+mod sending;
+mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::clocks::Clocks;
+use self::sending::Sending;
+use self::state::{Dom, Pcpu, Vcpu};
 use crate::per_vcpu::PerVcpu;
 use crate::queues::{HostQueues, Place};
 use crate::{
@@ -53,6 +61,7 @@ pub struct NsxPlus {
     /// Waiting VCPUs by key; running ones by how far their LVT is ahead of the host's clock.
     queues: HostQueues<i64>,
     clocks: Clocks,
+    sending: Sending,
     vcpus: PerVcpu<Vcpu>,
     pcpus: Vec<Pcpu>,
     doms: BTreeMap<DomId, Dom>,
@@ -60,34 +69,6 @@ pub struct NsxPlus {
     limits: BTreeSet<(i64, PcpuId)>,
     /// The same PCPUs, by when their VCPU began to run.
     since: BTreeSet<(u64, PcpuId)>,
-}
-
-#[derive(Clone, Debug)]
-struct Dom {
-    vcpus: Vec<VcpuId>,
-    pending: u32,
-}
-
-#[derive(Clone, Debug)]
-struct Vcpu {
-    dom: DomId,
-    privileged: bool,
-    pin: Option<PcpuId>,
-    awake: bool,
-    yielded: bool,
-    /// Whether it is ordered half a tick before its LVT: DOM0, a VCPU that gave way to it, and one that has a message or was
-    /// picked with one.
-    early: bool,
-    lvt_ns: i64,
-    /// For DOM0: time it has run that is not yet in its LVT.
-    rest_ns: i64,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Pcpu {
-    charged_ns: u64,
-    since_ns: u64,
-    limit_ns: i64,
 }
 
 impl NsxPlus {
@@ -100,6 +81,7 @@ impl NsxPlus {
             dom0_ticks: dom0_ticks as i64,
             queues: HostQueues::new(host.pcpus),
             clocks: Clocks::default(),
+            sending: Sending::new(tick_ns / 2),
             vcpus: PerVcpu::default(),
             pcpus: vec![Pcpu::default(); host.pcpus as usize],
             doms: BTreeMap::new(),
@@ -207,10 +189,20 @@ impl NsxPlus {
         }
     }
 
-    /// For how long `id`, just picked for `pcpu`, may run: until it is a lead ahead of the least that waits.
-    fn grant(&mut self, id: VcpuId, pcpu: PcpuId) -> Option<u64> {
+    /// For how long `id`, which runs on `pcpu` or will, may go on before `least`: until it is a lead ahead, and if it has just
+    /// sent and is that already, until it has had the time to send again. Negative or zero if it has to give way.
+    fn ahead_ns(&self, now_ns: u64, id: VcpuId, pcpu: PcpuId, (least_ns, _): (i64, VcpuId)) -> i64 {
+        let ahead_ns = least_ns + self.lead_ns - self.key(id);
+        if ahead_ns > 0 || self.vcpus[id].privileged {
+            return ahead_ns;
+        }
+        self.sending.extends_ns(now_ns, self.pcpus[pcpu.index()].since_ns, ahead_ns)
+    }
+
+    /// For how long `id`, just picked for `pcpu`, may run.
+    fn grant(&mut self, now_ns: u64, id: VcpuId, pcpu: PcpuId) -> Option<u64> {
         let least = self.queues.least(pcpu);
-        let ahead_ns = least.map(|(key_ns, _)| key_ns + self.lead_ns - self.key(id));
+        let ahead_ns = least.map(|least| self.ahead_ns(now_ns, id, pcpu, least));
         assert!(ahead_ns.is_none_or(|ahead_ns| ahead_ns > 0), "who is a lead ahead is not picked");
         let own = &self.vcpus[id];
         if own.privileged {
@@ -323,7 +315,7 @@ impl Policy for NsxPlus {
                 let behind_ns = least.map_or(0, |(key_ns, _)| key_ns - self.key(last));
                 self.vcpus[last].lvt_ns += behind_ns.max(0);
             }
-            let ahead = |(key_ns, _): (i64, VcpuId)| self.key(last) >= key_ns + self.lead_ns;
+            let ahead = |least| self.ahead_ns(now_ns, last, pcpu, least) <= 0;
             if yielded || least.is_some_and(ahead) {
                 self.settle_early(last);
                 let dom0_comes = !yielded && least.is_some_and(|(_, id)| self.vcpus[id].privileged);
@@ -343,12 +335,15 @@ impl Policy for NsxPlus {
         if stays.is_none() {
             self.pcpus[pcpu.index()].since_ns = now_ns;
         }
-        Pick { vcpu, slice_ns: vcpu.and_then(|id| self.grant(id, pcpu)), examined: 0 }
+        Pick { vcpu, slice_ns: vcpu.and_then(|id| self.grant(now_ns, id, pcpu)), examined: 0 }
     }
 
     fn pending(&mut self, now_ns: u64, dom: DomId, messages: u32, orders: &mut Orders) {
         let own = self.doms.get_mut(&dom).expect("the host names only domains it has now");
         let before = std::mem::replace(&mut own.pending, messages);
+        if messages > before && own.vcpus.first().is_some_and(|id| self.vcpus[*id].privileged) {
+            self.sending.note(now_ns);
+        }
         if (messages > 0) == (before > 0) {
             return;
         }

@@ -9,6 +9,9 @@ use paceline_policy::{
 /// Half a tick.
 const LEAD: u64 = 100 * US;
 
+/// For how long a VCPU may go on after it has sent, although its turn is over.
+const SPAN: u64 = 50 * US;
+
 fn settings() -> Settings {
     Settings::default().with("tick", Setting::Nanos(2 * LEAD))
 }
@@ -204,8 +207,14 @@ fn nobody_runs_a_tick_ahead_of_one_that_waits() {
             pins.push(pin);
         }
         let mut simulated = 0;
-        for _ in 0..200 {
+        // Half of the worlds with a DOM0 send without end.
+        let sends = dom0 > 0 && seed % 2 == 0;
+        let most_ns = 2 * LEAD + if sends { SPAN } else { 0 };
+        for step in 0..200 {
             lab.run(lab.now_ns + 1 + dice.below(150 * US));
+            if sends {
+                lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(0), step + 1, orders));
+            }
             let dump = lab.policy.dump(lab.now_ns);
             let awake = || dump.iter().filter(|own| own.awake);
             for own in awake().filter(|own| own.vcpu.index() >= dom0 as usize) {
@@ -213,7 +222,7 @@ fn nobody_runs_a_tick_ahead_of_one_that_waits() {
                 let waits = |other: &&Standing| other.runs_on.is_none() && may_run(&pins, other.vcpu, pcpu);
                 for other in awake().filter(waits) {
                     let ahead_ns = key(own, "key") - key(other, "key");
-                    assert!(ahead_ns <= 2 * LEAD as i64, "seed {seed}: {own:?} runs, {other:?} waits");
+                    assert!(ahead_ns <= most_ns as i64, "seed {seed}: {own:?} runs, {other:?} waits");
                 }
             }
             let least =
@@ -284,6 +293,50 @@ fn who_has_a_message_comes_early_and_stays_so_while_it_runs() {
         lab.stretches(),
         in_us(&[(0, 0, 100), (1, 100, 250), (0, 250, 500), (1, 500, 800), (0, 800, 900)])
     );
+}
+
+/// DOM0, which sleeps all the time, and two that compute.
+fn senders() -> Lab {
+    let mut lab = lab(1);
+    lab.domain(true, &[(vec![Act::Sleep(1_000 * MS)], None)], true, Settings::default())
+        .expect("it is admitted");
+    lab.hog(Settings::default());
+    lab.hog(Settings::default());
+    lab
+}
+
+fn send(lab: &mut Lab, at_ns: u64, messages: u32) {
+    lab.run(at_ns);
+    lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(0), messages, orders));
+}
+
+#[test]
+fn who_has_just_sent_goes_on_for_a_while() {
+    let mut lab = senders();
+    // The first is done at 100 us, the second sends at 290 us, and would be done at 300.
+    send(&mut lab, 290 * US, 1);
+    // DOM0 has taken the message: that is none.
+    send(&mut lab, 295 * US, 0);
+    lab.run(700 * US);
+    // The second has 240 us at 340, and the first may reach 340 us.
+    assert_eq!(lab.stretches(), in_us(&[(1, 0, 100), (2, 100, 340), (1, 340, 580), (2, 580, 700)]));
+}
+
+#[test]
+fn what_was_sent_before_a_turn_or_long_before_its_end_does_not_lengthen_it() {
+    let mut lab = senders();
+    send(&mut lab, 40 * US, 1);
+    send(&mut lab, 240 * US, 2);
+    lab.run(600 * US);
+    assert_eq!(lab.stretches(), in_us(&[(1, 0, 100), (2, 100, 300), (1, 300, 500), (2, 500, 600)]));
+}
+
+#[test]
+fn who_sends_all_the_time_gives_way_too() {
+    let mut lab = senders();
+    (1..40).for_each(|number| send(&mut lab, 20 * US * u64::from(number), number));
+    // 100 us and 50 more; then until 50 us after a lead behind the other's 150 us.
+    assert_eq!(lab.stretches(), in_us(&[(1, 0, 150), (2, 150, 450), (1, 450, 750), (2, 750, 780)]));
 }
 
 #[test]
