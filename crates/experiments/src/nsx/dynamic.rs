@@ -9,6 +9,7 @@ use paceline_machine::guests::hog::Hog;
 use paceline_machine::{DomId, DomainSpec, Observer, PcpuId, VcpuId, run_observed};
 use paceline_report::{Check, Finding};
 
+use super::assumptions::Variant;
 use super::runs::{Case, Scheduler, heard, percent_wrong, size};
 use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
 use crate::sample::mean;
@@ -20,7 +21,7 @@ const GOES_NS: u64 = 80_000_000;
 /// For how long the new guest's share of the machine is measured.
 const FIRST_NS: u64 = 20_000_000;
 
-const CASE: Case = Case { scheduler: Scheduler::Nsx(2), tick_us: 100, vcpus: 1 };
+const CASE: Case = Case { scheduler: Scheduler::Nsx(2), tick_us: 100, variant: Variant::Usual };
 
 /// Adds up how long the new guest runs in its first time.
 struct First {

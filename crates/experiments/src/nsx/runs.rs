@@ -1,15 +1,19 @@
 //! Runs of message rounds under a scheduler and a tick.
 //!
 //! Invariant: everything but the scheduler is the same for all schedulers, DOM0's own work included.
+//!
+//! A guest runs one process, so that a second VCPU of it never has anything to do: runs with 2 VCPUs a guest are those with 1
+//! (a test compares them), and are not repeated.
 
 use std::collections::BTreeMap;
 
-use paceline_machine::guests::rounds::{Outcome, Pacing, Settings as Rounds, outcome, programs};
+use paceline_machine::guests::mpi::Mpi;
+use paceline_machine::guests::rounds::{Outcome, Settings as Rounds, outcome, programs};
 use paceline_machine::{Costs, DomainSpec, HostSpec, MachineSpec, ProcessId, Ran, run};
 use paceline_policy::Setting;
 
+use super::assumptions::Variant;
 use super::chores;
-
 use crate::Calibration;
 use crate::plan::{Cell, CellError, Measure, Setup};
 use crate::sample::mean;
@@ -46,8 +50,8 @@ impl Scheduler {
         }
     }
 
-    /// A host of 2 PCPUs under it. A turn is one tick everywhere: the paper set the ticks of a slice to one.
-    pub fn host(self, tick_us: u64) -> HostSpec {
+    /// A host of 2 PCPUs under it. A turn is one tick everywhere, unless that is varied: the paper set the ticks of a slice to one.
+    pub fn host(self, tick_us: u64, variant: Variant) -> HostSpec {
         let tick_ns = tick_us * 1_000;
         let mut host = match self {
             Self::Csx => HostSpec::new("host", 2, "credit"),
@@ -57,10 +61,10 @@ impl Scheduler {
         let settings = &mut host.policy.settings;
         settings.set("tick", Setting::Nanos(tick_ns));
         match self {
-            Self::Csx => settings.set("slice", Setting::Nanos(tick_ns)),
+            Self::Csx => settings.set("slice", Setting::Nanos(variant.credit_ticks() * tick_ns)),
             Self::Nsx(ticks) => {
                 settings.set("dom0_ticks", Setting::Count(ticks));
-                settings.set("stagger", Setting::Flag(true));
+                settings.set("stagger", Setting::Flag(variant != Variant::Together));
             }
             Self::NsxPlus => {}
         }
@@ -75,8 +79,8 @@ pub struct Case {
     pub scheduler: Scheduler,
     /// With which tick or slice.
     pub tick_us: u64,
-    /// With how many VCPUs a guest.
-    pub vcpus: u32,
+    /// Under which assumption.
+    pub variant: Variant,
 }
 
 /// What things cost on the host of the NSX paper.
@@ -94,9 +98,14 @@ pub fn costs(calibration: &Calibration) -> Costs {
 }
 
 impl Case {
+    /// As everywhere.
+    pub fn new(scheduler: Scheduler, tick_us: u64) -> Self {
+        Self { scheduler, tick_us, variant: Variant::Usual }
+    }
+
     /// Names everything on which the result depends.
     pub fn key(self) -> String {
-        format!("nsx/{}/{}us/{}vcpu", self.scheduler.name(), self.tick_us, self.vcpus)
+        format!("nsx/{}/{}us/{:?}", self.scheduler.name(), self.tick_us, self.variant)
     }
 
     /// The machine of one run with so many rounds. The processes of the rounds are the first three, and so are their domains.
@@ -104,18 +113,20 @@ impl Case {
         let rounds = Rounds {
             rounds,
             seed,
-            pacing: Pacing::Barrier,
+            pacing: self.variant.pacing(),
             call_ns: calibration.get("nsx.call"),
+            mpi: Mpi { wait: self.variant.wait(), ..Mpi::default() },
             ..Rounds::default()
         };
         let programs = programs(&rounds, ProcessId(0)).into_iter();
         let mut spec = MachineSpec { costs: costs(calibration), ..MachineSpec::default() };
-        spec.hosts.push(self.scheduler.host(self.tick_us));
+        spec.hosts.push(self.scheduler.host(self.tick_us, self.variant));
         for (name, program) in ["DOM-A", "DOM-B", "DOM-C"].into_iter().zip(programs) {
-            let domain = DomainSpec::new(name, 0, vec![program]);
-            spec.domains.push(DomainSpec { vcpus: self.vcpus, ..domain });
+            spec.domains.push(DomainSpec::new(name, 0, vec![program]));
         }
-        chores::add(&mut spec, calibration, seed);
+        if let Some(calibration) = self.variant.chores(calibration) {
+            chores::add(&mut spec, &calibration, seed);
+        }
         spec
     }
 
@@ -123,6 +134,7 @@ impl Case {
     pub fn cell(self, setup: &Setup) -> Cell {
         let calibration = setup.calibration.clone();
         let (runs, rounds) = size(setup);
+        let runs = if self.variant == Variant::Usual { runs } else { VARIED };
         let weight = 1.0 + 1_000.0 / self.tick_us as f64;
         let job = move || {
             let (mut errors, mut times) = (Vec::new(), Vec::new());
@@ -144,6 +156,9 @@ impl Case {
     }
 }
 
+/// How many runs with an assumption that is varied.
+pub const VARIED: u64 = 10;
+
 /// How many runs, of how many rounds.
 pub fn size(setup: &Setup) -> (u64, u32) {
     (if setup.quick { 20 } else { 30 }, 1_000)
@@ -157,4 +172,24 @@ pub fn heard(ran: &Ran) -> Result<&Outcome, CellError> {
 /// How many rounds in a hundred were out of order.
 pub fn percent_wrong(outcome: &Outcome) -> f64 {
     100.0 * f64::from(outcome.errors) / outcome.ended_ns.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_vcpu_of_a_guest_changes_nothing() {
+        for scheduler in Scheduler::ALL {
+            for tick_us in [30, 60, 1_000, 30_000] {
+                let outcome = |vcpus: u32| {
+                    let mut spec = Case::new(scheduler, tick_us).machine(&Calibration::default(), 50, 1);
+                    spec.domains[..3].iter_mut().for_each(|domain| domain.vcpus = vcpus);
+                    let ran = run(spec).expect("it runs");
+                    (heard(&ran).cloned().expect("rank 2 is there"), ran.report.at_ns)
+                };
+                assert_eq!(outcome(1), outcome(2), "{} at {tick_us} us", scheduler.name());
+            }
+        }
+    }
 }

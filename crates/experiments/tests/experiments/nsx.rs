@@ -14,16 +14,18 @@ fn named(name: &str) -> Experiment {
     found.expect("the catalogue has it")
 }
 
+fn keys(name: &str) -> BTreeSet<String> {
+    let cells = (named(name).plan)(&quick()).cells;
+    let keys: BTreeSet<_> = cells.iter().map(|cell| cell.key.clone()).collect();
+    assert_eq!(keys.len(), cells.len(), "{name}");
+    keys
+}
+
 #[test]
-fn keys_of_cells_are_unique_and_shared_between_figures_of_one_host() {
-    for (errors, times) in [("nsx-fig10", "nsx-fig11"), ("nsx-fig12", "nsx-fig13")] {
-        let keys = |name| -> Vec<String> {
-            (named(name).plan)(&quick()).cells.into_iter().map(|cell| cell.key).collect()
-        };
-        let (errors, times) = (keys(errors), keys(times));
-        assert_eq!(errors, times);
-        assert_eq!(errors.iter().collect::<BTreeSet<_>>().len(), errors.len());
-    }
+fn keys_of_cells_are_unique_and_runs_are_shared_by_the_figures() {
+    let errors = keys("nsx-fig12");
+    assert!(errors.is_subset(&keys("nsx-fig10")));
+    assert!(errors.is_subset(&keys("nsx-fig11")) && errors.is_subset(&keys("nsx-fig13")));
 }
 
 #[test]
@@ -43,7 +45,7 @@ fn a_run_comes_out_the_same_whoever_runs_it() {
 fn a_longer_tick_makes_longer_runs() {
     let seconds = |tick: &str| -> f64 {
         let cells = (named("nsx-fig11").plan)(&quick()).cells;
-        let cell = cells.into_iter().find(|cell| cell.key == format!("nsx/NSX/{tick}/1vcpu"));
+        let cell = cells.into_iter().find(|cell| cell.key == format!("nsx/NSX/{tick}/Usual"));
         (cell.expect("the figure has it").job)().expect("the machine runs").seconds
     };
     assert!(seconds("1000us") > seconds("100us"));

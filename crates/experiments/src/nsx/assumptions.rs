@@ -1,0 +1,129 @@
+//! What is assumed where the paper leaves it open, and what other assumptions would make of the errors at the longest tick.
+//!
+//! Invariant: a variant differs from the experiment in what its name says, for all schedulers alike.
+
+use paceline_machine::Wait;
+use paceline_machine::guests::rounds::Pacing;
+use paceline_report::Table;
+
+use super::runs::{Case, Scheduler, VARIED};
+use crate::Calibration;
+use crate::plan::{Cell, CellError, Results, Setup};
+
+/// An assumption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// A barrier after each round; polling; one tick a turn; ticks of NSX half a tick apart; DOM0 with work of its own.
+    Usual,
+    /// Rank 0 waits for rank 2 after each round.
+    Closed,
+    /// Rank 0 waits for nobody.
+    Free,
+    /// Processes block while they wait for a message.
+    Blocking,
+    /// Three ticks a turn of the credit scheduler.
+    ThreeTicks,
+    /// The ticks of both PCPUs at the same time under NSX.
+    Together,
+    /// No work of DOM0's own.
+    NoChores,
+    /// A fifth, twice and half as often of it.
+    ShortChores,
+    LongChores,
+    OftenChores,
+}
+
+/// All of them.
+const ALL: [Variant; 10] = [
+    Variant::Usual,
+    Variant::Closed,
+    Variant::Free,
+    Variant::Blocking,
+    Variant::ThreeTicks,
+    Variant::Together,
+    Variant::NoChores,
+    Variant::ShortChores,
+    Variant::LongChores,
+    Variant::OftenChores,
+];
+
+const COMPARED: [Scheduler; 2] = [Scheduler::Csx, Scheduler::Nsx(1)];
+
+impl Variant {
+    /// Its name in tables.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Usual => "as everywhere here",
+            Self::Closed => "rank 0 waits for rank 2 only, no barrier",
+            Self::Free => "rank 0 waits for nobody",
+            Self::Blocking => "MPI blocks instead of polling",
+            Self::ThreeTicks => "a turn under CSX is three ticks",
+            Self::Together => "NSX ticks on both PCPUs at once",
+            Self::NoChores => "DOM0 has no work of its own",
+            Self::ShortChores => "that work takes a fifth as long each time",
+            Self::LongChores => "that work takes twice as long each time",
+            Self::OftenChores => "that work comes twice as often",
+        }
+    }
+
+    pub const fn pacing(self) -> Pacing {
+        match self {
+            Self::Closed => Pacing::Closed,
+            Self::Free => Pacing::Free,
+            _ => Pacing::Barrier,
+        }
+    }
+
+    pub const fn wait(self) -> Wait {
+        if matches!(self, Self::Blocking) { Wait::Block } else { Wait::Poll }
+    }
+
+    /// Ticks in a turn of the credit scheduler.
+    pub const fn credit_ticks(self) -> u64 {
+        if matches!(self, Self::ThreeTicks) { 3 } else { 1 }
+    }
+
+    /// The constants for DOM0's own work; none if it has no such work.
+    pub fn chores(self, calibration: &Calibration) -> Option<Calibration> {
+        match self {
+            Self::NoChores => None,
+            Self::ShortChores => Some(calibration.scaled("nsx.dom0_work", 1, 5)),
+            Self::LongChores => Some(calibration.scaled("nsx.dom0_work", 2, 1)),
+            Self::OftenChores => Some(calibration.scaled("nsx.dom0_gap", 1, 2)),
+            _ => Some(calibration.clone()),
+        }
+    }
+}
+
+fn cases(tick_us: u64) -> impl Iterator<Item = Case> {
+    let case = move |variant, scheduler| Case { variant, ..Case::new(scheduler, tick_us) };
+    ALL.into_iter().flat_map(move |variant| COMPARED.map(|scheduler| case(variant, scheduler)))
+}
+
+/// The runs with other assumptions than the usual ones.
+pub fn cells(setup: &Setup, tick_us: u64) -> Vec<Cell> {
+    let others = cases(tick_us).filter(|case| case.variant != Variant::Usual);
+    others.map(|case| case.cell(setup)).collect()
+}
+
+/// Errors and run times at a tick under all assumptions.
+pub fn table(results: &Results, tick_us: u64) -> Result<Table, CellError> {
+    let title = format!(
+        "What is assumed, and errors and run times at {tick_us} us; for others than ours {VARIED} runs each"
+    );
+    let mut table =
+        Table::new(title, ["assumption", "error of CSX", "error of NSX", "CSX takes", "NSX takes"]);
+    for variant in ALL {
+        let value = |scheduler, name| {
+            let case = Case { variant, ..Case::new(scheduler, tick_us) };
+            results.value(&case.key(), name)
+        };
+        let (mut errors, mut times) = (Vec::new(), Vec::new());
+        for scheduler in COMPARED {
+            errors.push(format!("{:.2} %", value(scheduler, "error")?));
+            times.push(format!("{:.2} s", value(scheduler, "time")?));
+        }
+        table.row([vec![variant.name().into()], errors, times].concat());
+    }
+    Ok(table)
+}
