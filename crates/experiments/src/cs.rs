@@ -12,6 +12,7 @@ mod machine;
 mod mixed;
 mod parallel;
 mod runs;
+mod turns;
 
 use paceline_machine::guests::class::Class;
 use paceline_report::{Check, Finding, Table};

@@ -23,6 +23,9 @@ const LINK: u64 = 1_000_000_000;
 /// How much later than the first VM the last one may start.
 const SPREAD_US: u64 = 20_000;
 
+/// For how long a process polls before it blocks, where it does: some ten times what a system call and a switch take.
+const SPIN_NS: u64 = 100_000;
+
 /// An application: its VMs, and whether it is LU.
 pub struct Application {
     pub domains: Vec<usize>,
@@ -91,7 +94,11 @@ impl Rig {
     }
 
     fn mpi(&self) -> Mpi {
-        let wait = if self.case.variant == Variant::Blocking { Wait::Block } else { Wait::Poll };
+        let wait = match self.case.variant {
+            Variant::Blocking => Wait::Block,
+            Variant::Turns { blocks: true, .. } => Wait::PollThenBlock(SPIN_NS),
+            _ => Wait::Poll,
+        };
         let acknowledges = self.case.variant != Variant::NoAcknowledgements;
         Mpi { wait, acknowledges, ..Mpi::default() }
     }
@@ -116,6 +123,9 @@ fn host_of(case: Case, number: u32) -> HostSpec {
         let ports = if case.variant == Variant::MorePorts { 4_096 } else { 1_024 };
         host.policy.settings.set("choice", Setting::Word(choice.into()));
         host.policy.settings.set("ports", Setting::Count(ports));
+    }
+    if let Variant::Turns { turn_us, .. } = case.variant {
+        host.policy.settings.set("quantum", Setting::Nanos(turn_us * 1_000));
     }
     // SEDF of Xen 4.1 puts a VCPU on the first PCPU that it may use.
     host.dom0_pins = vec![u32::from(case.variant == Variant::Dom0Apart)];

@@ -15,6 +15,9 @@ use crate::sample::mean;
 /// Quick runs do this part of LU's iterations and of EP's work.
 const QUICK: u64 = 25;
 
+/// Runs with other turns do this part in the full form: what they show does not hang on more, and they are many.
+const TURNS: u64 = 10;
+
 /// LU's iterations of all classes that are run, and what it does before the first, in iterations: the right-hand side, 480 of
 /// 1,985 operations (`ssor.f`).
 const ITERATIONS: f64 = 250.0;
@@ -83,6 +86,8 @@ pub enum Variant {
     NoResponses,
     /// Guests of 64 bits: 4,096 ports to look at instead of 1,024.
     MorePorts,
+    /// Turns of extra time of so many microseconds; whether processes block when they have polled for a while.
+    Turns { turn_us: u64, blocks: bool },
 }
 
 impl Variant {
@@ -95,6 +100,7 @@ impl Variant {
             Self::NoAcknowledgements => "no TCP acknowledgements",
             Self::NoResponses => "no events of packets that have left",
             Self::MorePorts => "4,096 ports to scan (64-bit guests)",
+            Self::Turns { .. } => "other turns of extra time",
         }
     }
 }
@@ -120,7 +126,13 @@ impl Case {
         let calibration = setup.calibration.clone();
         // Runs that are short anyway are not shortened.
         let short = matches!(self.load, Load::Ep(Class::A | Class::B, _));
-        let (divisor, [full, quick]) = (if setup.quick && !short { QUICK } else { 1 }, REPEATS);
+        let divisor = match self.variant {
+            _ if short => 1,
+            _ if setup.quick => QUICK,
+            Variant::Turns { .. } => TURNS,
+            _ => 1,
+        };
+        let [full, quick] = REPEATS;
         let mixed = matches!(self.load, Load::Mixed(_));
         let usual = self.variant == Variant::Usual;
         let repeats = if !mixed {

@@ -1,0 +1,144 @@
+//! What would have to be true for the gains of table 6: how MPI waits and how long a turn of extra time is, neither of which the
+//! thesis states.
+//!
+//! Invariant: a sweep is added only for a check that does not hold.
+
+use paceline_report::{Axis, Finding, Sweep, Wanted};
+
+use super::parallel::{LUS, versus};
+use super::runs::{CSDD, CSDE, Case, SEDF, Scheduler, Variant};
+use crate::plan::{Cell, CellError, Results, Setup};
+use crate::sweep::Over;
+
+/// Ours, and what is tried: whether MPI blocks after 100 us, and the turn in microseconds.
+const TRIED: [(&str, bool, u64); 6] = [
+    ("polling with turns of 500 us", false, 500),
+    ("polling with turns of 30 ms", false, LONG_US),
+    ("blocking after 100 us with turns of 500 us", true, 500),
+    ("blocking after 100 us with turns of 2 ms", true, 2_000),
+    ("blocking after 100 us with turns of 5 ms", true, 5_000),
+    ("blocking after 100 us with turns of 10 ms", true, 10_000),
+];
+
+/// A turn as long as the credit scheduler's, with which SEDF is as slow as published; its place in the list.
+const LONG_US: u64 = 30_000;
+const LONG: u64 = 1;
+
+/// The numbers of LU at once that gain by the thesis.
+const GAINING: [u32; 2] = [3, 4];
+
+/// The two, changed together.
+#[derive(Clone, Debug)]
+pub struct Turns(Over);
+
+impl Turns {
+    /// That of this set-up.
+    pub fn new(setup: &Setup) -> Self {
+        let label = "combination of waiting in MPI and turns of extra time";
+        let quantity = Axis::categories(label, TRIED.map(|(name, ..)| name));
+        let values: Vec<u64> = (0..TRIED.len() as u64).collect();
+        Self(Over::parameter("turns", quantity, &values, 0, setup))
+    }
+
+    /// The runs: 3 and 4 LU under the thesis's schedulers, and one under SEDF.
+    pub fn cells(&self, setup: &Setup) -> Vec<Cell> {
+        let cases = || {
+            let several = GAINING.into_iter().flat_map(|count| [SEDF, CSDE, CSDD].map(|own| (count, own)));
+            several.chain([(1, SEDF)]).map(|(count, scheduler)| LUS.case(count, scheduler))
+        };
+        self.0.cells(setup, |value, setup| {
+            let (_, blocks, turn_us) = TRIED[value as usize];
+            let varied = |case: Case| Case { variant: Variant::Turns { turn_us, blocks }, ..case };
+            let cells = cases().map(|case| Cell { key: case.key(), ..varied(case).cell(setup) });
+            cells.collect::<Vec<_>>()
+        })
+    }
+
+    /// Adds the sweeps of those checks that do not hold, and a note of what they show.
+    pub fn add(&self, finding: &mut Finding, results: &Results) -> Result<(), CellError> {
+        for scheduler in [CSDE, CSDD] {
+            for count in GAINING {
+                let check = versus(scheduler, count);
+                if finding.checks.iter().any(|own| own.what == check && !own.holds) {
+                    finding.sweeps.push(self.sweep(&check, results, scheduler, count)?);
+                }
+            }
+        }
+        if !finding.sweeps.is_empty() {
+            finding.notes.extend(self.slowdown(results)?);
+        }
+        Ok(())
+    }
+
+    fn sweep(
+        &self,
+        check: &str,
+        results: &Results,
+        scheduler: Scheduler,
+        count: u32,
+    ) -> Result<Sweep, CellError> {
+        let reason = "The thesis does not say which MPI library runs, how that waits, nor how SEDF is set for the guests. In Xen 4.1 \
+                      a turn of extra time is 500 us.";
+        let longer = |results: &Results| Ok(LUS.longer(results, count, scheduler)?.0);
+        let curve = self.0.curve(
+            format!("{count} LU under {}", scheduler.name),
+            Wanted::AtMost(0.0),
+            results,
+            longer,
+        )?;
+        Ok(self.0.sweep(check, Axis::linear("longer than SEDF", "%"), vec![curve], reason))
+    }
+
+    /// How slow SEDF is with long turns, where they are tried.
+    fn slowdown(&self, results: &Results) -> Result<Option<String>, CellError> {
+        let slowdown = |count| {
+            let of =
+                |results: &Results| Ok(LUS.seconds(results, count, SEDF)? / LUS.seconds(results, 1, SEDF)?);
+            let curve = self.0.curve("", Wanted::AtLeast(0.0), results, of)?;
+            Ok::<_, CellError>(curve.points.iter().find(|point| point.0 == LONG as f64).map(|point| point.1))
+        };
+        let (Some(three), Some(four)) = (slowdown(3)?, slowdown(4)?) else { return Ok(None) };
+        Ok(Some(format!(
+            "With turns of {} ms and polling, 3 LU take {three:.2} times and 4 take {four:.2} times what one takes: SEDF alone comes nearer to \
+             the source, but CSDE and CSDD then lose more.",
+            LONG_US / 1_000
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::parallel::table6;
+    use super::*;
+    use crate::plan::Measure;
+
+    /// Table 6 where SEDF takes as long as the number of LU and the others `factor` times that, but half as long with other turns.
+    fn finding(factor: f64) -> Finding {
+        let plan = table6(&Setup::default());
+        let measure = |key: &str| {
+            let others = if key.contains("/SEDF/") { 1.0 } else { factor };
+            let turns = if key.contains("/turns=") && others > 1.0 { 0.5 } else { 1.0 };
+            let count = key.split(['x', '/']).find_map(|part| part.parse::<f64>().ok()).unwrap_or(1.0);
+            let values = BTreeMap::from([("lu_polled", 2.0)]);
+            Ok(Measure { seconds: count * others * turns, values, ..Measure::default() })
+        };
+        let measures = plan.cells.iter().map(|cell| (cell.key.clone(), measure(&cell.key))).collect();
+        (plan.judge)(&Results { measures }).expect("all runs have results")
+    }
+
+    #[test]
+    fn what_differs_is_swept_and_only_that() {
+        assert!(finding(0.9).sweeps.is_empty());
+        let finding = finding(1.1);
+        let differs: Vec<_> = finding.checks.iter().filter(|check| !check.holds).collect();
+        assert_eq!(differs.len(), 4);
+        let swept: Vec<_> = finding.sweeps.iter().map(|sweep| sweep.check.as_str()).collect();
+        assert_eq!(swept, differs.iter().map(|check| check.what.as_str()).collect::<Vec<_>>());
+        for Sweep { curves, ours, .. } in &finding.sweeps {
+            let misses = |point: &(f64, f64)| curves[0].wanted.miss(point.1) > 0.0;
+            assert!(curves[0].points.iter().all(|point| misses(point) == (point.0 == *ours)), "{curves:?}");
+        }
+    }
+}
