@@ -14,7 +14,7 @@ const CSX: Scheduler = Scheduler::Csx(32);
 /// Gains as published, with 32 and 64 domains, of CONS and OPT.
 const PUBLISHED: [(Gear, [f64; 2]); 2] = [(Gear::Cons, [1.5, 4.5]), (Gear::Opt, [1.5, 8.0])];
 
-const REASON: &str = "The longer an event takes, the more of a run is CPU time, which is the same under both schedulers and with both numbers of domains. The paper \
+const REASON: &str = "The longer an event takes, the more of a run is CPU time of events, which neither the scheduler nor the number of domains changes much. The paper \
     says neither what a vehicle's event takes nor how dense events are: that goes with the speed limit.";
 
 /// A number that is published or told in words, and that another cost of events would change.
