@@ -127,7 +127,7 @@ pub static POLICIES: &[PolicyKind] = &[
     PolicyKind {
         name: "psx",
         about: "the least simulation time first, as guests report it (PSX)",
-        keys: &["tick", "reads"],
+        keys: &["tick", "reads", "rereads"],
         domain_keys: &[],
         constructor: |settings, host| boxed(Psx::from_settings(settings, host)),
     },
