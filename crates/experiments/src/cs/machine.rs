@@ -32,25 +32,39 @@ pub struct Application {
     pub is_lu: bool,
 }
 
+/// Which part of the work is done: one in so many of LU's iterations, and of EP's time for each pair.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    pub lu: u64,
+    pub ep: u64,
+}
+
+impl Part {
+    /// The same of both.
+    pub const fn of(divisor: u64) -> Self {
+        Self { lu: divisor, ep: divisor }
+    }
+}
+
 /// A machine with its applications.
 pub struct Rig {
     pub spec: MachineSpec,
     pub applications: Vec<Application>,
     case: Case,
     calibration: Calibration,
-    divisor: u64,
+    part: Part,
     number: u64,
 }
 
 impl Rig {
-    /// The machine for run `number` of `case`, with 1 / `divisor` of the work.
-    pub fn new(case: Case, calibration: &Calibration, divisor: u64, number: u64) -> Result<Self, CellError> {
+    /// The machine for run `number` of `case`, with a part of the work.
+    pub fn new(case: Case, calibration: &Calibration, part: Part, number: u64) -> Result<Self, CellError> {
         let mut spec = MachineSpec { costs: costs(calibration, case.variant), ..MachineSpec::default() };
         spec.hosts.extend((0..HOSTS).map(|host| host_of(case, host)));
         let latency_ns = calibration.get("cs.latency");
         spec.links.push(LinkSpec { from: 0, to: 1, latency_ns, bits_per_second: LINK });
         let calibration = calibration.clone();
-        let mut rig = Self { spec, applications: Vec::new(), case, calibration, divisor, number };
+        let mut rig = Self { spec, applications: Vec::new(), case, calibration, part, number };
         let everywhere: Vec<_> =
             (0..HOSTS).flat_map(|host| (0..PCPUS).map(move |pcpu| (host, pcpu))).collect();
         match case.load {
@@ -60,8 +74,10 @@ impl Rig {
             Load::Lu(class, count) => {
                 (0..count).try_for_each(|nth| rig.add(true, class, &format!("LU {nth}"), &everywhere))?;
             }
-            Load::Mixed(vms) => {
-                rig.add(true, Class::B, "LU", &everywhere)?;
+            Load::Mixed(vms) | Load::Groups(vms) => {
+                if matches!(case.load, Load::Mixed(_)) {
+                    rig.add(true, Class::B, "LU", &everywhere)?;
+                }
                 for host in 0..HOSTS {
                     let places: Vec<_> = (0..vms).map(|vm| (host, vm % PCPUS)).collect();
                     rig.add(false, Class::D, &format!("EP {host}"), &places)?;
@@ -105,13 +121,13 @@ impl Rig {
 
     fn lu(&self, class: Class, processes: u32, first: ProcessId) -> Result<Vec<Box<dyn Program>>, CellError> {
         let usual = lu::Settings::new(class, processes);
-        let iterations = (u64::from(usual.iterations) / self.divisor).max(1) as u32;
+        let iterations = (u64::from(usual.iterations) / self.part.lu).max(1) as u32;
         let point_ps = self.calibration.get("cs.point");
         Ok(lu::programs(&lu::Settings { iterations, point_ps, mpi: self.mpi(), ..usual }, first)?)
     }
 
     fn ep(&self, class: Class, processes: u32, first: ProcessId) -> Result<Vec<Box<dyn Program>>, CellError> {
-        let pair_ps = (self.calibration.get("cs.pair") / self.divisor).max(1);
+        let pair_ps = (self.calibration.get("cs.pair") / self.part.ep).max(1);
         let usual = ep::Settings::new(class, processes);
         Ok(ep::programs(&ep::Settings { pair_ps, mpi: self.mpi(), ..usual }, first)?)
     }

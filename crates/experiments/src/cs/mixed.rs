@@ -7,7 +7,7 @@
 
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
 
-use super::runs::{ALL, CSDD, CSDE, Case, Load, PUBLISHED, SEDF, Scheduler, Variant};
+use super::runs::{ALL, CSDD, CSDE, Case, Load, OUTLASTING, PUBLISHED, REPEATED, SEDF, Scheduler, Variant};
 use super::{about, seconds};
 use crate::plan::{CellError, Plan, Results, Setup};
 
@@ -137,6 +137,11 @@ impl Mixed {
              has the cache and the memory to itself. Caches are not modelled, so ours is longer throughout; the comparison \
              of schedulers is not touched by that."
                 .into(),
+            format!(
+                "In the full form a part of EP's work, one in {OUTLASTING}, is run among LU, and the scheduler's part is that of this time; the \
+                 rest takes in proportion what the groups take alone. Runs of LU with other starts, and those under other \
+                 assumptions, do one in {REPEATED} of its iterations."
+            ),
         ];
         Ok(Finding { about: about(), checks, tables: vec![table], notes, ..Finding::default() })
     }

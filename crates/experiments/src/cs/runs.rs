@@ -1,13 +1,14 @@
 //! Runs of parallel applications under a scheduler, and what is measured of them.
 //!
-//! Invariant: times are those of the whole work; if less was done, they are scaled up in proportion.
+//! Invariant: times are those of the whole work; if less was done, they are scaled up in proportion, each phase of a run by
+//! itself.
 
 use std::collections::BTreeMap;
 
 use paceline_machine::guests::class::Class;
 use paceline_machine::{HostReport, Report, run};
 
-use super::machine::{Application, HOSTS, PCPUS, Rig};
+use super::machine::{Application, HOSTS, PCPUS, Part, Rig};
 use crate::Calibration;
 use crate::plan::{Cell, CellError, Measure, Setup};
 use crate::sample::mean;
@@ -22,6 +23,12 @@ const TURNS: u64 = 10;
 /// 1,985 operations (`ssor.f`).
 const ITERATIONS: f64 = 250.0;
 const BEFORE: f64 = 480.0 / 1_985.0;
+
+/// Later runs of LU among EP, and those under other assumptions, do this part in the full form.
+pub const REPEATED: u64 = 5;
+
+/// The part of EP that is run among LU in the full form: it takes longer than LU.
+pub const OUTLASTING: u64 = 3;
 
 /// How often LU runs among EP, with other starts: the thesis's number, and that of quick runs.
 const REPEATS: [u64; 2] = [5, 3];
@@ -61,6 +68,8 @@ pub enum Load {
     Lu(Class, u32),
     /// LU on four VMs, one on every PCPU, among two groups of VMs that run EP; each host has one group, of this many VMs.
     Mixed(u32),
+    /// The two groups alone.
+    Groups(u32),
 }
 
 /// A run.
@@ -116,6 +125,7 @@ impl Case {
             Load::Ep(class, count) => format!("ep-{}x{count}", class.name()),
             Load::Lu(class, count) => format!("lu-{}x{count}", class.name()),
             Load::Mixed(vms) => format!("mixed-{vms}"),
+            Load::Groups(vms) => format!("groups-{vms}"),
         };
         format!("cs/{load}/{}/{:?}", self.scheduler.name, self.variant)
     }
@@ -123,39 +133,74 @@ impl Case {
     /// Its cell. Values `lu` and `ep` are the mean run times of each kind of application, in seconds. Where both run, that of
     /// LU is the mean over runs whose VMs start at other times; under an assumption that is varied, only LU is waited for.
     pub fn cell(self, setup: &Setup) -> Cell {
-        let calibration = setup.calibration.clone();
-        // Runs that are short anyway are not shortened.
-        let short = matches!(self.load, Load::Ep(Class::A | Class::B, _));
-        let divisor = match self.variant {
-            _ if short => 1,
-            _ if setup.quick => QUICK,
-            Variant::Turns { .. } => TURNS,
-            _ => 1,
-        };
-        let [full, quick] = REPEATS;
-        let mixed = matches!(self.load, Load::Mixed(_));
-        let usual = self.variant == Variant::Usual;
-        let repeats = if !mixed {
-            1
-        } else if setup.quick {
-            quick
-        } else {
-            full
-        };
+        let (calibration, quick) = (setup.calibration.clone(), setup.quick);
         let job = move || {
-            let mut values = self.measure(&calibration, divisor, 0, !usual)?;
-            if let Some(first) = values.get("lu").copied() {
-                let mut times = vec![first];
-                for number in 1..repeats {
-                    times.extend(self.measure(&calibration, divisor, number, true)?.get("lu"));
-                }
-                let times = mean(&times);
-                values.extend([("lu", times.mean), ("lu_half_width", times.half_width)]);
-            }
+            let values = match self.load {
+                Load::Mixed(vms) => self.mixed(vms, &calibration, quick)?,
+                _ => self.measure(&calibration, Part::of(self.divisor(quick)), 0, false)?,
+            };
             let seconds = values.get("ep").or(values.get("lu")).copied().unwrap_or_default();
             Ok(Measure { seconds, values, ..Measure::default() })
         };
         Cell { key: self.key(), weight: self.weight(), alone: false, job: Box::new(job) }
+    }
+
+    /// One in so many parts of the work is done.
+    fn divisor(self, quick: bool) -> u64 {
+        match (self.load, self.variant) {
+            // Runs that are short anyway are not shortened.
+            (Load::Ep(Class::A | Class::B, _), _) => 1,
+            _ if quick => QUICK,
+            (_, Variant::Turns { .. }) => TURNS,
+            _ => 1,
+        }
+    }
+
+    /// LU among EP.
+    fn mixed(
+        self,
+        vms: u32,
+        calibration: &Calibration,
+        quick: bool,
+    ) -> Result<BTreeMap<&'static str, f64>, CellError> {
+        let usual = self.variant == Variant::Usual;
+        let [full, short] = REPEATS;
+        // Later runs, and those under other assumptions, show differences that are the same in every iteration.
+        let (later, repeats) = if quick { (Part::of(QUICK), short) } else { (Part::of(REPEATED), full) };
+        let mut values = match (usual, quick) {
+            (false, _) => self.measure(calibration, later, 0, true)?,
+            (true, true) => self.measure(calibration, later, 0, false)?,
+            (true, false) => self.outlasted(vms, calibration)?,
+        };
+        let mut times: Vec<f64> = values.get("lu").copied().into_iter().collect();
+        for number in 1..repeats {
+            times.extend(self.measure(calibration, later, number, true)?.get("lu"));
+        }
+        let times = mean(&times);
+        values.extend([("lu", times.mean), ("lu_half_width", times.half_width)]);
+        Ok(values)
+    }
+
+    /// All of LU among a part of EP, which goes on alone when LU is done. As no time is lost or won by waiting then, the rest of EP
+    /// takes in proportion what the groups take alone.
+    fn outlasted(
+        self,
+        vms: u32,
+        calibration: &Calibration,
+    ) -> Result<BTreeMap<&'static str, f64>, CellError> {
+        let mut values = self.measure(calibration, Part { lu: 1, ep: OUTLASTING }, 0, false)?;
+        let alone = Self { load: Load::Groups(vms), ..self };
+        let alone = alone.measure(calibration, Part::of(QUICK), 0, false)?;
+        let (Some(among), Some(lu)) = (values.get("ep").copied(), values.get("lu")) else {
+            return Err(CellError::Guests("EP is not done".into()));
+        };
+        let part = 1.0 / OUTLASTING as f64;
+        if among * part <= *lu {
+            return Err(CellError::Guests("EP is done before LU".into()));
+        }
+        let rest = alone.get("ep").copied().unwrap_or_default() * (1.0 - part);
+        values.insert("ep", among * part + rest);
+        Ok(values)
     }
 
     fn weight(self) -> f64 {
@@ -163,7 +208,7 @@ impl Case {
             Load::Ep(Class::D, _) => 1_700.0,
             Load::Ep(_, count) => 100.0 * f64::from(count),
             Load::Lu(_, count) => 300.0 * f64::from(count),
-            Load::Mixed(_) => 10_000.0,
+            Load::Mixed(_) | Load::Groups(_) => 10_000.0,
         }
     }
 
@@ -171,11 +216,11 @@ impl Case {
     fn measure(
         self,
         calibration: &Calibration,
-        divisor: u64,
+        part: Part,
         number: u64,
         lu_only: bool,
     ) -> Result<BTreeMap<&'static str, f64>, CellError> {
-        let Rig { mut spec, applications, .. } = Rig::new(self, calibration, divisor, number)?;
+        let Rig { mut spec, applications, .. } = Rig::new(self, calibration, part, number)?;
         for application in applications.iter().filter(|application| lu_only && !application.is_lu) {
             application.domains.iter().for_each(|domain| spec.domains[*domain].background = true);
         }
@@ -185,9 +230,10 @@ impl Case {
         for (name, is_lu) in [("lu", true), ("ep", false)] {
             if is_lu || !lu_only {
                 let own = applications.iter().filter(|application| application.is_lu == is_lu);
-                let part = 1.0 / divisor as f64;
-                let scale =
-                    if is_lu { (ITERATIONS + BEFORE) / (ITERATIONS * part + BEFORE) } else { 1.0 / part };
+                let scale = match is_lu {
+                    true => (ITERATIONS + BEFORE) / (ITERATIONS / part.lu as f64 + BEFORE),
+                    false => part.ep as f64,
+                };
                 let times = own.map(|own| Ok(own.seconds(&report, &starts)? * scale));
                 let times = times.collect::<Result<Vec<f64>, CellError>>()?;
                 values.extend((!times.is_empty()).then(|| (name, mean(&times).mean)));
@@ -224,4 +270,20 @@ fn told(report: &Report) -> BTreeMap<&'static str, f64> {
         ("dom0", 100.0 * sum(|host| host.dom0_ns) / pcpu_ns),
         ("switches", sum(|host| host.switches) / pcpu_ns * 1e9),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ep_that_goes_on_alone_takes_what_it_takes_in_proportion() {
+        let calibration = Calibration::default().scaled("cs.pair", 1, 8).scaled("cs.point", 1, 100);
+        let case = Case::new(Load::Mixed(3), SEDF);
+        let whole = case.measure(&calibration, Part::of(1), 0, false).expect("it runs");
+        let part = case.outlasted(3, &calibration).expect("EP outlasts LU");
+        assert_eq!(whole["lu"], part["lu"]);
+        let error = part["ep"] / whole["ep"] - 1.0;
+        assert!(error.abs() < 0.002, "{whole:?} {part:?}");
+    }
 }
