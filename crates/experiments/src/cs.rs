@@ -15,7 +15,7 @@ mod runs;
 mod turns;
 
 use paceline_machine::guests::class::Class;
-use paceline_report::{Check, Finding, Table};
+use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
 
 use crate::Experiment;
 use crate::plan::{Plan, Results, Setup};
@@ -47,8 +47,11 @@ fn table4(setup: &Setup) -> Plan {
     let judge = |results: &Results| {
         let mut checks = Vec::new();
         let mut table = Table::new("Run times alone", ["application", "published", "ours", "error"]);
-        for (load, what, published, within) in ALONE {
+        let mut points = [const { Vec::new() }; 2];
+        for (place, (load, what, published, within)) in ALONE.into_iter().enumerate() {
             let ours = results.seconds(&Case::new(load, SEDF).key())?;
+            points[0].push((place as f64, ours));
+            points[1].push((place as f64, published));
             let error = 100.0 * (ours / published - 1.0);
             table.row([what.to_owned(), seconds(published), seconds(ours), format!("{error:+.1} %")]);
             checks.extend(within.map(|within| Check {
@@ -67,7 +70,19 @@ fn table4(setup: &Setup) -> Plan {
              Jacobians (2 MB for each process) do not fit the cache. Caches are not modelled, so A comes out too long."
                 .into(),
         ];
-        Ok(Finding { about: about(), checks, tables: vec![table], notes, ..Finding::default() })
+        let [ours, published] = points;
+        let figure = Figure {
+            title: "Run times alone".into(),
+            caption: String::new(),
+            x: Axis::categories("application", ALONE.map(|(_, what, ..)| what)),
+            y: Axis::log("run time", "s"),
+            series: vec![
+                Series::ours("run time", Kind::Bars, ours),
+                Series::published("run time", Kind::Bars, published),
+            ],
+        };
+        let (figures, tables) = (vec![figure], vec![table]);
+        Ok(Finding { about: about(), checks, figures, tables, notes, ..Finding::default() })
     };
     Plan { cells, judge: Box::new(judge) }
 }

@@ -72,10 +72,10 @@ pub fn table9(setup: &Setup) -> Plan {
     let cells = cases.into_iter().map(|case| case.cell(setup)).collect();
     let judge = |results: &Results| {
         let mut finding = TABLE9.judge(results)?;
-        finding.figures = vec![
+        finding.figures.extend([
             figure(results, "Run time of LU (figure 35)", "lu", |table| table.lu)?,
             figure(results, "Run time of EP (figure 36)", "ep", |table| table.ep)?,
-        ];
+        ]);
         Ok(finding)
     };
     Plan { cells, judge: Box::new(judge) }
@@ -143,7 +143,28 @@ impl Mixed {
                  assumptions, do one in {REPEATED} of its iterations."
             ),
         ];
-        Ok(Finding { about: about(), checks, tables: vec![table], notes, ..Finding::default() })
+        let (figures, tables) = (vec![self.figure(results)?], vec![table]);
+        Ok(Finding { about: about(), checks, figures, tables, notes, ..Finding::default() })
+    }
+
+    /// Run times of both applications under the published schedulers.
+    fn figure(self, results: &Results) -> Result<Figure, CellError> {
+        let (mut series, mut names) = (Vec::new(), Vec::new());
+        for (application, name, stated) in [("LU", "lu", self.lu), ("EP", "ep", self.ep)] {
+            let own = PUBLISHED.map(|scheduler| results.value(&self.case(scheduler).key(), name));
+            let own = own.into_iter().collect::<Result<Vec<_>, CellError>>()?;
+            let points = |seconds: &[f64]| (0..).map(f64::from).zip(seconds.iter().copied()).collect();
+            series.push(Series::ours(application, Kind::Bars, points(&own)));
+            series.push(Series::published(application, Kind::Bars, points(&stated)));
+        }
+        names.extend(PUBLISHED.map(|scheduler| scheduler.name));
+        Ok(Figure {
+            title: format!("Run times with {} VMs of EP a host", self.vms),
+            caption: String::new(),
+            x: Axis::categories("scheduler", names),
+            y: Axis::log("run time", "s"),
+            series,
+        })
     }
 
     fn ahead(self, results: &Results) -> Result<Check, CellError> {
