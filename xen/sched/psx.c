@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * PSX: the unit with the least simulation time runs first (PSX paper, sections 2 and 3). The decisions are those of
- * crates/policy/src/simulated_time/psx.rs with its default `reads = "tick"`, whose head gives the reasons.
+ * crates/policy/src/simulated_time/psx.rs with its defaults `reads = "tick"` and `rereads = 0`, whose head gives the reasons.
  *
  * State: a `sim_time` per unit, by which the run queue is ordered; first come, first served among equals. DOM0 always has 0. In
  * normal mode guests have 1, which is round robin with a slice of one tick. Simulation mode begins when a guest is serviced

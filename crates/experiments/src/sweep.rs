@@ -115,7 +115,7 @@ impl Over {
         for value in self.values.iter().filter(|value| **value != self.ours) {
             let there = judge(&results.with(&self.suffix(*value))?)?;
             for (what, values) in &mut spoilt {
-                if there.checks.iter().any(|check| check.what == *what && !check.holds) {
+                if there.fails(what) {
                     values.push(*value as f64);
                 }
             }

@@ -82,6 +82,11 @@ impl Finding {
         !self.checks.is_empty() && self.checks.iter().all(|check| check.holds)
     }
 
+    /// Whether it has a check of this name, its `what`, that does not hold: one for which a sweep is wanted.
+    pub fn fails(&self, check: &str) -> bool {
+        self.checks.iter().any(|own| own.what == check && !own.holds)
+    }
+
     /// How many checks hold.
     pub fn held(&self) -> usize {
         self.checks.iter().filter(|check| check.holds).count()

@@ -59,7 +59,7 @@ fn plan(setup: &Setup, model: usize) -> Plan {
     }
     let judge = move |results: &Results| {
         let mut finding = judge(results, model)?;
-        if model == 0 && finding.checks.iter().any(|check| check.what == MARGINALLY && !check.holds) {
+        if model == 0 && finding.fails(MARGINALLY) {
             finding.sweeps.push(sweep(&rounds, results)?);
         }
         Ok(finding)

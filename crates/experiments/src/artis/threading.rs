@@ -91,8 +91,7 @@ impl Sweeps {
         for smt in [false, true] {
             sweeps.push(self.beyond_cpus(results, runtime, smt)?);
         }
-        let differs =
-            |sweep: &Sweep| finding.checks.iter().any(|check| check.what == sweep.check && !check.holds);
+        let differs = |sweep: &Sweep| finding.fails(&sweep.check);
         sweeps.retain(differs);
         finding.sweeps = sweeps;
         Ok(())

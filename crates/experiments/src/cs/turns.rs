@@ -59,7 +59,7 @@ impl Turns {
         for scheduler in [CSDE, CSDD] {
             for count in GAINING {
                 let check = versus(scheduler, count);
-                if finding.checks.iter().any(|own| own.what == check && !own.holds) {
+                if finding.fails(&check) {
                     finding.sweeps.push(self.sweep(&check, results, scheduler, count)?);
                 }
             }

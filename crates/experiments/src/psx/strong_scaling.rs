@@ -134,7 +134,7 @@ pub fn fig14(setup: &Setup) -> Plan {
         let mut finding = judge(results, until_s)?;
         for ratio in Ratio::ALL {
             let what = ratio.what();
-            if finding.checks.iter().any(|check| check.what == what && !check.holds) {
+            if finding.fails(&what) {
                 finding.sweeps.push(ratio.sweep(&over, results, until_s)?);
             }
         }

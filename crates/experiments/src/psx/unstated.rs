@@ -64,7 +64,7 @@ impl Sweeps {
     pub fn add(&self, finding: &mut Finding, results: &Results) -> Result<(), CellError> {
         for (gear, over, reason) in self.all() {
             let what = gain_at_most(gear);
-            if finding.checks.iter().any(|check| check.what == what && !check.holds) {
+            if finding.fails(&what) {
                 finding.sweeps.push(self.gain(over, results, gear, reason)?);
             }
         }

@@ -58,7 +58,7 @@ fn plan(setup: &Setup, load: Load) -> Plan {
         let mut finding = judge(results, load)?;
         for gear in Gear::ALL {
             let what = beyond(gear);
-            if finding.checks.iter().any(|check| check.what == what && !check.holds) {
+            if finding.fails(&what) {
                 finding.sweeps.push(over_carriers(&carriers, results, load, gear)?);
             }
         }
