@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use paceline_machine::guests::hog::Hog;
 use paceline_machine::{DomId, DomainSpec, Observer, PcpuId, VcpuId, run_observed};
-use paceline_report::{Check, Finding};
+use paceline_report::{Axis, Check, Figure, Finding, Kind, Series};
 
 use super::assumptions::Variant;
 use super::runs::{Case, Scheduler, heard, percent_wrong, size};
@@ -109,5 +109,16 @@ fn judge(results: &Results) -> Result<Finding, CellError> {
         COMES_NS / 1_000_000,
         GOES_NS / 1_000_000
     );
-    Ok(Finding { about: vec![about], checks, ..Finding::default() })
+    let figure = Figure {
+        title: "Time-order errors of the others".into(),
+        caption: "Stated is that a guest that goes does not affect the others: drawn from ours without it."
+            .into(),
+        x: Axis::categories("the new guest", ["stays away", "comes and goes"]),
+        y: Axis::linear("error", "%"),
+        series: vec![
+            Series::ours("NSX", Kind::Bars, vec![(0.0, alone), (1.0, with)]),
+            Series::published("NSX", Kind::Bars, vec![(1.0, alone)]),
+        ],
+    };
+    Ok(Finding { about: vec![about], checks, figures: vec![figure], ..Finding::default() })
 }

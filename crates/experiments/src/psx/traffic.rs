@@ -98,7 +98,9 @@ pub fn fig13(setup: &Setup) -> Plan {
             });
             figures.push(Figure {
                 title: format!("Events processed over run time, PSX, {}", gear.name()),
-                caption: "Where a curve is flat its federate has little to do; where it is steep its part of the city is full.".into(),
+                caption: "Where a curve is flat its federate has little to do; where it is steep its part of the city is full. Published is this plot, without numbers that \
+                          could be drawn beside ours."
+                    .into(),
                 x: Axis::linear("run time", "s"),
                 y: Axis::linear("events", ""),
                 series,

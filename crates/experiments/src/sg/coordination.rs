@@ -42,6 +42,7 @@ pub fn plan(setup: &Setup) -> Plan {
 
 fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
     let mut finding = Finding { about: vec![about()], ..Finding::default() };
+    let mut gains = Vec::new();
     let names = COORDINATIONS.map(|(name, _)| name);
     for net in Net::ALL {
         let comparison = comparison(quick, net);
@@ -75,8 +76,10 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
         let best = |one: usize| {
             (0..3).map(|other| times.ratio(1 + 3 * one + other, 1)).fold(f64::INFINITY, f64::min)
         };
+        let mut bars = Vec::new();
         for (one, name) in names.iter().enumerate().skip(1) {
             let gain = best(0) / best(one);
+            bars.push(((one - 1) as f64, gain));
             finding.checks.push(Check {
                 what: format!("{}: gain of a coordinator that sleeps ({name})", net.name()),
                 published: if one == 1 { "neither gain nor loss" } else { "slightly slower" }.into(),
@@ -85,7 +88,21 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
                 holds: gain <= GAIN,
             });
         }
+        gains.push(Series::ours(net.name(), Kind::Bars, bars));
+        gains.push(Series::published(net.name(), Kind::Bars, vec![(0.0, 1.0)]));
     }
+    finding.figures.insert(
+        0,
+        Figure {
+            title: "Gain of a coordinating thread that does not work".into(),
+            caption: "Time of the coordinator that works by that of the other, each with its best way to wait. Published is neither gain nor loss for one that \
+                      sleeps, and for an extra thread without a number that it is slightly slower."
+                .into(),
+            x: Axis::categories("coordinating thread", names.into_iter().skip(1)),
+            y: Axis::linear("gain", "times"),
+            series: gains,
+        },
+    );
     finding.notes.push(
         "Threads that wait busily look again and again, and offer their core to others only now and then: with as many threads as \
          cores and nothing else to run that wakes them fastest, with an extra thread it takes a core from one that has work. A \

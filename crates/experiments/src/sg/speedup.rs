@@ -78,7 +78,12 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
             // One thread is a line to compare with.
             series.push(Series::ours(name, if way > 0 { Kind::Lines } else { Kind::Steps }, points));
         }
-        let caption = "Time on one thread by time on many; above 1 many are faster.".into();
+        // Many threads are faster than one from there on.
+        let of = format!("{} threads, always", thread_counts()[0]);
+        series.push(Series::published(of, Kind::Points, vec![(f64::from(PUBLISHED), 1.0)]));
+        let caption = format!(
+            "Time on one thread by time on many; above 1 many are faster. Published, for the precise network, is that they are beyond {PUBLISHED} peers."
+        );
         let title = format!("Speed-up of Chord, {} network (figure 1)", net.name());
         let (x, y) = (Axis::log("peers", ""), Axis::linear("speed-up", ""));
         finding.figures.push(Figure { title, caption, x, y, series });

@@ -40,6 +40,24 @@ pub fn plan(setup: &Setup) -> Plan {
     Plan { cells, judge: Box::new(move |results| judge(quick, results)) }
 }
 
+/// The two that find the threshold themselves, by workload.
+fn against_best(names: Vec<String>, ratios: &[Vec<(f64, f64)>; FINDS.len()]) -> Figure {
+    let mut series: Vec<_> = FINDS
+        .iter()
+        .zip(ratios)
+        .map(|((name, _), points)| Series::ours(*name, Kind::Bars, points.clone()))
+        .collect();
+    let even = (0..names.len()).map(|place| (place as f64, 1.0)).collect();
+    series.push(Series::published(FINDS[0].0, Kind::Bars, even));
+    Figure {
+        title: "Time where the threshold is found, as a multiple of the best fixed one's".into(),
+        caption: "Published is a slight improvement, without a number: drawn as none, so that what is published lies a little lower.".into(),
+        x: Axis::categories("workload", names),
+        y: Axis::linear("time", "times the best fixed threshold's"),
+        series,
+    }
+}
+
 fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
     let mut finding = Finding { about: vec![about()], ..Finding::default() };
     let columns = ["workload", "way", "time (ms)", "of one thread", "of the best fixed one"];
@@ -47,6 +65,7 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
     let last = (STATIC.len() + FINDS.len() - 1) as f64;
     let mut series = vec![Series::ours("one thread", Kind::Steps, vec![(0.0, 1.0), (last, 1.0)])];
     let statics = FIRST..FIRST + STATIC.len();
+    let (mut names, mut against) = (Vec::new(), FINDS.map(|_| Vec::new()));
     for comparison in comparisons(quick) {
         let times = comparison.times(results)?;
         let name = comparison.workload.name();
@@ -58,6 +77,7 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
         }
         for (place, (how, _)) in FINDS.into_iter().enumerate() {
             let behind = times.ratio(statics.end + place, best);
+            against[place].push((names.len() as f64, behind));
             finding.checks.push(Check {
                 what: format!(
                     "{name}: {how} compared with the best fixed threshold, {}",
@@ -72,9 +92,11 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
         let points = |ways: std::ops::Range<usize>| {
             ways.enumerate().map(|(place, way)| (place as f64, times.ratio(way, 0))).collect::<Vec<_>>()
         };
-        series.push(Series::ours(name, Kind::Lines, points(FIRST..statics.end + FINDS.len())));
+        series.push(Series::ours(&name, Kind::Lines, points(FIRST..statics.end + FINDS.len())));
+        names.push(name);
     }
     finding.tables.push(table);
+    finding.figures.push(against_best(names, &against));
     let names = STATIC.iter().map(u32::to_string).chain(FINDS.map(|(name, _)| name.to_owned()));
     finding.figures.push(Figure {
         title: "Time by threshold".into(),
