@@ -143,6 +143,9 @@ fn host_of(case: Case, number: u32) -> HostSpec {
     if let Variant::Turns { turn_us, .. } = case.variant {
         host.policy.settings.set("quantum", Setting::Nanos(turn_us * 1_000));
     }
+    if let Variant::Dom0Slice(slice_us) = case.variant {
+        host.dom0_settings.set("slice", Setting::Nanos(slice_us * 1_000));
+    }
     // SEDF of Xen 4.1 puts a VCPU on the first PCPU that it may use.
     host.dom0_pins = vec![u32::from(case.variant == Variant::Dom0Apart)];
     host

@@ -97,6 +97,8 @@ pub enum Variant {
     MorePorts,
     /// Turns of extra time of so many microseconds; whether processes block when they have polled for a while.
     Turns { turn_us: u64, blocks: bool },
+    /// A slice of so many microseconds for DOM0 in each of its periods of 20 ms.
+    Dom0Slice(u64),
 }
 
 impl Variant {
@@ -110,6 +112,7 @@ impl Variant {
             Self::NoResponses => "no events of packets that have left",
             Self::MorePorts => "4,096 ports to scan (64-bit guests)",
             Self::Turns { .. } => "other turns of extra time",
+            Self::Dom0Slice(_) => "another slice of DOM0",
         }
     }
 }
