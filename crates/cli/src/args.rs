@@ -159,7 +159,7 @@ Examples:
   paceline reproduce --list
   paceline reproduce nsx-fig10 --quick
   paceline reproduce --all --out report
-  paceline reproduce psx-fig10 --quick --sensitivity
+  paceline reproduce psx-fig10 --quick --sensitivity --out report
   paceline reproduce --on xen xen-nsx --quick";
 
 /// The arguments of `reproduce`.
@@ -183,8 +183,8 @@ pub struct ReproduceArguments {
 
     /// Repeats the experiments with each constant of their papers halved and doubled, and reports which conclusions change
     ///
-    /// Takes as long as the experiments times twice the number of constants.
-    #[arg(long, conflicts_with_all = ["out", "json", "list"])]
+    /// Takes as long as the experiments times twice the number of constants. With --out the page has the experiments and this.
+    #[arg(long, conflicts_with_all = ["json", "list"])]
     pub sensitivity: bool,
 
     /// Where experiments run: on this machine (most of them simulate a machine), or on Xen under emulation, compared with the prediction of the simulated machine

@@ -2,13 +2,15 @@
 
 use std::fs;
 use std::io::{self, IsTerminal};
+use std::num::NonZero;
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, Table as Grid};
 use paceline_experiments::batch::{Backend, Experiment};
-use paceline_report::{Finding, Table, json, page};
+use paceline_report::{Appendix, Finding, Table, json, page};
 
 use crate::failure::Failure;
 use crate::{stdout, text};
@@ -52,15 +54,43 @@ pub fn print(findings: &[Finding], form: Form, before: &str) -> Result<(), Failu
     stdout::print(&text)
 }
 
-/// Writes findings into the folder, as a page for people and as JSON.
-pub fn write(folder: &Path, title: &str, findings: &[Finding]) -> Result<(), Failure> {
-    for (name, text) in
-        [("report.html", page(title, &[], findings)), ("report.json", format!("{}\n", json(findings)))]
-    {
+/// Writes findings into the folder, as a page for people and as JSON; the page begins with `form`, and with program, day and machine.
+pub fn write(
+    folder: &Path,
+    title: &str,
+    form: &str,
+    findings: &[Finding],
+    appendix: Option<&Appendix>,
+) -> Result<(), Failure> {
+    let html = page(title, &[form.into(), made()], findings, appendix);
+    for (name, text) in [("report.html", html), ("report.json", format!("{}\n", json(findings)))] {
         let path = folder.join(name);
         fs::write(&path, text).map_err(|reason| Failure::Write(path, reason))?;
     }
     Ok(())
+}
+
+/// Which program made a page, when and where.
+fn made() -> String {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    format!(
+        "Made by paceline {} on {} (UTC), on {} {} with {cores} {}.",
+        env!("CARGO_PKG_VERSION"),
+        time::OffsetDateTime::now_utc().date(),
+        std::env::consts::OS,
+        std::env::consts::ARCH,
+        if cores == 1 { "core" } else { "cores" },
+    )
+}
+
+/// The form of the experiments, in a sentence.
+pub fn form(quick: bool) -> &'static str {
+    match quick {
+        true => {
+            "The quick form: smaller sizes, shorter runs and fewer repetitions than in the full one. Where numbers matter, run the full form."
+        }
+        false => "The full form.",
+    }
 }
 
 /// What findings say, for people.

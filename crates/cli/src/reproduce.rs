@@ -8,7 +8,10 @@ use std::io::{self, IsTerminal};
 use std::num::NonZero;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use paceline_experiments::{Experiment, Progress, Setup, experiments, reproduce as run, sensitivity};
+use paceline_experiments::{
+    Experiment, Progress, Sensitivity, Setup, experiments, reproduce as run, sensitivity,
+};
+use paceline_report::Appendix;
 
 #[cfg(target_os = "linux")]
 use crate::args::Ground;
@@ -40,15 +43,20 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         bar.set_message(now.last);
     };
     let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
-    if arguments.sensitivity {
-        let table = sensitivity(&chosen, &setup, workers, &mut progress);
-        bar.finish_and_clear();
-        return stdout::print(&format!("{}\n", findings::grid(&table)));
-    }
     let found = run(&chosen, &setup, workers, &mut progress);
+    let constants = arguments.sensitivity.then(|| sensitivity(&chosen, &setup, workers, &mut progress));
     bar.finish_and_clear();
+    let appendix = constants.map(|Sensitivity { table, notes }| Appendix { about: notes, table });
     if let Some(folder) = &arguments.out {
-        findings::write(folder, "Published experiments", &found)?;
+        let form = findings::form(arguments.quick);
+        findings::write(folder, "Published experiments", form, &found, appendix.as_ref())?;
+    }
+    if let Some(appendix) = appendix {
+        return stdout::print(&format!(
+            "{}\n\n{}\n",
+            findings::grid(&appendix.table),
+            appendix.about.join("\n")
+        ));
     }
     findings::print(&found, Form::new(arguments.json, arguments.all), "")
 }
@@ -78,7 +86,8 @@ fn in_xen(arguments: &ReproduceArguments) -> Result<(), Failure> {
         sources: arguments.sources.clone(),
     })?;
     if let Some(folder) = &arguments.out {
-        findings::write(folder, "Schedulers in Xen beside the simulated machine", &found)?;
+        let form = findings::form(arguments.quick);
+        findings::write(folder, "Schedulers in Xen beside the simulated machine", form, &found, None)?;
     }
     let mut side_by_side = String::new();
     for table in found.iter().flat_map(|finding| &finding.tables) {

@@ -21,6 +21,8 @@ use crate::queue::side_by_side;
 pub struct Setup {
     /// Smaller sizes, shorter horizons, fewer repetitions: the same claims in a fraction of the time.
     pub quick: bool,
+    /// Runs that are repeated with other values of what a source does not state are left out.
+    pub without_sweeps: bool,
     /// The costs on simulated machines. Real runs do not use it.
     pub calibration: Calibration,
 }

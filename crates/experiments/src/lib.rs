@@ -30,7 +30,7 @@ pub use calibration::{CONSTANTS, Calibration, Constant};
 pub use catalogue::{Experiment, experiments};
 pub use plan::{Cell, CellError, InProcess, Job, Measure, Plan, Results};
 pub use reproduce::{Progress, reproduce};
-pub use sensitivity::sensitivity;
+pub use sensitivity::{Sensitivity, sensitivity};
 
 pub mod batch;
 pub mod compare;

@@ -1,6 +1,7 @@
 //! Which conclusions depend on which constant: every constant of the experiments' papers is halved and doubled, one at a time.
 //!
-//! Invariant: only the one constant differs from the runs with which it is compared.
+//! Invariants: only the one constant differs from the runs with which it is compared. Sweeps over other quantities are left out, as are
+//! experiments that measure real time: these depend on no constant.
 
 use std::collections::BTreeSet;
 
@@ -12,6 +13,16 @@ use crate::{CONSTANTS, Constant, Experiment};
 
 /// The factors by which a constant is changed: in words, numerator, denominator.
 const FACTORS: [(&str, u64, u64); 2] = [("halved", 1, 2), ("doubled", 2, 1)];
+
+/// What constants decide.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sensitivity {
+    /// For every constant that decides whether a check holds: which checks hold no more when it is halved or doubled, and which
+    /// hold only then.
+    pub table: Table,
+    /// What was compared, and the constants that decide nothing.
+    pub notes: Vec<String>,
+}
 
 /// The paper that an experiment or a constant belongs to.
 fn paper(name: &str) -> &str {
@@ -34,47 +45,83 @@ fn told<'a>(claims: impl Iterator<Item = &'a Claim>) -> String {
     if claims.is_empty() { "none".into() } else { claims.join("; ") }
 }
 
-/// Runs `experiments` with the calibration of `setup`, and with each constant of their papers halved and doubled; the table
-/// shows which checks no longer hold, and which hold only then.
+/// Whether the runs of an experiment depend on constants.
+fn has_constants(experiment: &Experiment, setup: &Setup) -> bool {
+    let is_paper = |constant: &Constant| paper(constant.name) == paper(experiment.name);
+    CONSTANTS.iter().any(is_paper) && !(experiment.plan)(setup).cells.iter().all(|cell| cell.alone)
+}
+
+/// Runs `experiments` with the calibration of `setup`, and with each constant of their papers halved and doubled, and says which
+/// checks hold no more, and which hold only then.
 pub fn sensitivity(
     experiments: &[&Experiment],
     setup: &Setup,
     workers: usize,
     progress: &mut dyn FnMut(Progress),
-) -> Table {
+) -> Sensitivity {
+    let setup = Setup { without_sweeps: true, ..setup.clone() };
+    let simulated: Vec<_> =
+        experiments.iter().copied().filter(|experiment| has_constants(experiment, &setup)).collect();
+    let papers: BTreeSet<&str> = simulated.iter().map(|experiment| paper(experiment.name)).collect();
+    let own = |constant: &&Constant| papers.contains(paper(constant.name));
+    let changes = CONSTANTS.iter().filter(own).count() * FACTORS.len();
+    let batches = papers.len() + changes;
+    let mut batch = 0;
+    let mut run = |experiments: &[&Experiment], setup: &Setup, what: &str| {
+        let findings = reproduce(experiments, setup, workers, &mut |now: Progress| {
+            // Batches count alike, so that the number of all runs is that of the batch times theirs.
+            let (done, cells) = (batch * now.cells + now.done, batches * now.cells);
+            progress(Progress { done, cells, last: format!("{what}: {}", now.last) });
+        });
+        batch += 1;
+        holding(&findings)
+    };
     let columns = ["constant", "changed", "holds no more", "holds only then"];
-    let mut table = Table::new("Conclusions with every constant halved and doubled", columns);
-    // Real runs depend on no constant.
-    let papers = experiments.iter().map(|experiment| paper(experiment.name));
-    let has_constants = |own: &&str| CONSTANTS.iter().any(|constant| paper(constant.name) == *own);
-    let papers: BTreeSet<&str> = papers.filter(has_constants).collect();
+    let mut table = Table::new("What hangs on one constant, halved or doubled", columns);
+    let mut without = Vec::new();
     for own in papers {
         let experiments: Vec<_> =
-            experiments.iter().copied().filter(|experiment| paper(experiment.name) == own).collect();
-        let base = holding(&reproduce(&experiments, setup, workers, progress));
+            simulated.iter().copied().filter(|experiment| paper(experiment.name) == own).collect();
+        let base = run(&experiments, &setup, "all constants as they are");
         for Constant { name, value, unit, .. } in
             CONSTANTS.iter().filter(|constant| paper(constant.name) == own)
         {
+            let mut decides = false;
             for (changed, numerator, denominator) in FACTORS {
                 let calibration = setup.calibration.scaled(name, numerator, denominator);
                 let other = Setup { calibration, ..setup.clone() };
-                let now = holding(&reproduce(&experiments, &other, workers, progress));
-                let (lost, won) = (told(base.difference(&now)), told(now.difference(&base)));
-                table.row([format!("{name} ({value} {unit})"), changed.into(), lost, won]);
+                let now = run(&experiments, &other, &format!("{name} {changed}"));
+                if now != base {
+                    decides = true;
+                    let (lost, won) = (told(base.difference(&now)), told(now.difference(&base)));
+                    table.row([format!("{name} ({value} {unit})"), changed.into(), lost, won]);
+                }
             }
+            without.extend((!decides).then_some(*name));
         }
     }
-    table
+    let names: Vec<_> = simulated.iter().map(|experiment| experiment.name).collect();
+    let form = if setup.quick { "quick" } else { "full" };
+    let notes = vec![
+        format!(
+            "Every constant of a paper was halved and doubled, alone, in the {form} form of {}.",
+            listed(&names)
+        ),
+        format!("Constants that decide no check: {}.", listed(&without)),
+    ];
+    Sensitivity { table, notes }
+}
+
+fn listed(names: &[&str]) -> String {
+    if names.is_empty() { "none".into() } else { names.join(", ") }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{CellError, Plan};
+    use crate::plan::{Cell, CellError, Measure, Plan};
 
-    /// Holds as long as an event takes no more than 3 us.
-    fn claim(setup: &Setup) -> Plan {
-        let event_ns = setup.calibration.get("psx.event");
+    fn plan(alone: bool, holds: bool) -> Plan {
         let judge = move |_: &crate::Results| -> Result<Finding, CellError> {
             let mut finding = Finding::default();
             finding.checks.push(paceline_report::Check {
@@ -82,21 +129,44 @@ mod tests {
                 published: String::new(),
                 ours: String::new(),
                 must: String::new(),
-                holds: event_ns <= 3_000,
+                holds,
             });
             Ok(finding)
         };
-        Plan { cells: Vec::new(), judge: Box::new(judge) }
+        let job = || Ok(Measure::default());
+        let cell = Cell { key: "own".into(), weight: 1.0, alone, job: Box::new(job) };
+        Plan { cells: vec![cell], judge: Box::new(judge) }
+    }
+
+    /// Holds as long as an event takes no more than 3 us.
+    fn claim(setup: &Setup) -> Plan {
+        plan(false, setup.calibration.get("psx.event") <= 3_000)
+    }
+
+    /// Measures real time.
+    fn real(setup: &Setup) -> Plan {
+        plan(true, setup.calibration.get("psx.switch") == 2_500)
     }
 
     #[test]
     fn a_conclusion_that_hangs_on_a_constant_is_named_beside_it_and_nowhere_else() {
-        let experiment = Experiment { name: "psx-claim", title: "", plan: claim };
-        let table = sensitivity(&[&experiment], &Setup::default(), 1, &mut |_| {});
-        let named: Vec<_> = table.rows().iter().filter(|row| row[2] != "none" || row[3] != "none").collect();
-        assert_eq!(named.len(), 1);
-        assert!(named[0][0].starts_with("psx.event (2000 ns)") && named[0][1] == "doubled", "{named:?}");
-        let own = CONSTANTS.iter().filter(|constant| constant.name.starts_with("psx.")).count();
-        assert_eq!(table.rows().len(), 2 * own, "constants of other papers are left alone");
+        let simulated = Experiment { name: "psx-claim", title: "", plan: claim };
+        let measured = Experiment { name: "psx-real", title: "", plan: real };
+        let mut seen = Vec::new();
+        let Sensitivity { table, notes } =
+            sensitivity(&[&simulated, &measured], &Setup::default(), 1, &mut |now| seen.push(now));
+        let [row] = table.rows() else { panic!("{table:?}") };
+        assert!(row[0].starts_with("psx.event (2000 ns)") && row[1] == "doubled", "{row:?}");
+        assert_eq!((row[2].as_str(), row[3].as_str()), ("psx-claim: events are short", "none"));
+        assert!(notes[0].ends_with("of psx-claim."), "{notes:?}");
+        let own: Vec<_> = CONSTANTS.iter().filter(|constant| constant.name.starts_with("psx.")).collect();
+        let without = own.iter().map(|constant| constant.name).filter(|name| *name != "psx.event");
+        assert_eq!(
+            notes[1],
+            format!("Constants that decide no check: {}.", without.collect::<Vec<_>>().join(", "))
+        );
+        let runs = 1 + 2 * own.len();
+        assert_eq!(seen.len(), runs);
+        assert!(seen.iter().enumerate().all(|(place, now)| (now.done, now.cells) == (place + 1, runs)));
     }
 }

@@ -12,7 +12,8 @@
 //! `paceline reproduce` prints the sentence. See `crates/experiments/src/artis/threading.rs` for an example.
 //!
 //! Invariants: only the one quantity differs between the runs of a sweep. The runs with our own value are those of the experiment
-//! itself. A quick run tries the least, our own and the greatest value.
+//! itself. A quick run tries the least, our own and the greatest value; where sweeps are left out
+//! ([`Setup::without_sweeps`](crate::Setup::without_sweeps)), only our own is left.
 
 use paceline_report::{Axis, Curve, Finding, Sweep, Wanted};
 
@@ -44,7 +45,9 @@ impl Over {
         values.sort_unstable();
         values.dedup();
         let last = values.len() - 1;
-        if setup.quick {
+        if setup.without_sweeps {
+            values = vec![ours];
+        } else if setup.quick {
             values = [values[0], ours, values[last]].into();
             values.dedup();
         }
@@ -183,6 +186,16 @@ mod tests {
         assert_eq!(keys.len(), 2 * VALUES.len());
         assert!(keys.iter().all(|key| !key.ends_with("=600")), "{keys:?}");
         assert_eq!(keys[0], "own/artis.smt=500");
+    }
+
+    #[test]
+    fn nothing_is_repeated_where_sweeps_are_left_out() {
+        let setup = Setup { without_sweeps: true, ..Setup::default() };
+        assert!(over(&setup).cells(&setup, |_, setup| cells(setup)).is_empty());
+        for experiment in crate::experiments() {
+            let keys: Vec<_> = (experiment.plan)(&setup).cells.into_iter().map(|cell| cell.key).collect();
+            assert!(keys.iter().all(|key| !key.contains('=')), "{}: {keys:?}", experiment.name);
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ fn own() -> Vec<Experiment> {
 fn findings(names: &[&str], workers: usize, calibration: Calibration) -> Vec<Finding> {
     let all = own();
     let chosen: Vec<_> = all.iter().filter(|experiment| names.contains(&experiment.name)).collect();
-    let setup = Setup { quick: true, calibration };
+    let setup = Setup { quick: true, calibration, ..Setup::default() };
     let findings = reproduce(&chosen, &setup, workers, &mut |_| {});
     findings.into_iter().map(|finding| Finding { wall_seconds: 0.0, ..finding }).collect()
 }
@@ -21,7 +21,12 @@ fn findings(names: &[&str], workers: usize, calibration: Calibration) -> Vec<Fin
 /// The run time in a cell, in seconds.
 fn seconds(name: &str, key: &str, calibration: Calibration) -> f64 {
     let experiment = own().into_iter().find(|experiment| experiment.name == name);
-    let cells = (experiment.expect("it is in the list").plan)(&Setup { quick: true, calibration }).cells;
+    let cells = (experiment.expect("it is in the list").plan)(&Setup {
+        quick: true,
+        calibration,
+        ..Setup::default()
+    })
+    .cells;
     let cell = cells.into_iter().find(|cell| cell.key == key);
     (cell.unwrap_or_else(|| panic!("{name} has {key}")).job)().expect("the machine runs").seconds
 }

@@ -21,7 +21,7 @@ pub use compare::{Outcome, matrix};
 pub use figure::{Axis, Figure, FigureError, Kind, Scale, Series, VALUE_MAX};
 pub use findings::{Check, Finding, json};
 pub use number::number;
-pub use page::page;
+pub use page::{Appendix, page};
 pub use perfetto::{
     Activity, MachineTrace, Mark, PerfettoTrace, ProcessTrace, Slice, TraceError, TraceHost, TraceRound,
 };

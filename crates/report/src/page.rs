@@ -9,21 +9,31 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::findings::Finding;
 use crate::plot::printable;
+use crate::table::Table;
 use crate::theme::style_sheet;
 
 use parts::{figure, result, table};
 
+/// A table about all findings together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Appendix {
+    /// What it tells, a paragraph each.
+    pub about: Vec<String>,
+    /// The table. Its title is the heading.
+    pub table: Table,
+}
+
 /// A page about `findings`, in their order: what holds at the top, then a section for each. `lead` is what is said first, a
-/// paragraph each: how it was run, with what.
+/// paragraph each: how it was run, with what. `appendix` is shown last: what is told of all of them together.
 ///
 /// ```
 /// use paceline_report::{Finding, page};
 ///
 /// let finding = Finding { name: "psx-fig12".into(), title: "Gain & domains".into(), ..Finding::default() };
-/// let page = page("Experiments", &["A quick run.".into()], &[finding]);
+/// let page = page("Experiments", &["A quick run.".into()], &[finding], None);
 /// assert!(page.contains("Gain &amp; domains") && page.contains(r##"href="#psx-fig12""##));
 /// ```
-pub fn page(title: &str, lead: &[String], findings: &[Finding]) -> String {
+pub fn page(title: &str, lead: &[String], findings: &[Finding], appendix: Option<&Appendix>) -> String {
     let ids = ids(findings);
     let shown = || findings.iter().zip(&ids);
     let page = html! {
@@ -47,6 +57,7 @@ pub fn page(title: &str, lead: &[String], findings: &[Finding]) -> String {
                 main {
                     (summary(findings, &ids))
                     @for (finding, id) in shown() { (section(finding, id)) }
+                    @if let Some(appendix) = appendix { (last(appendix)) }
                 }
             }
         }
@@ -63,7 +74,7 @@ fn ids(findings: &[Finding]) -> Vec<String> {
         let mut id = name.clone();
         for number in 2.. {
             // The page's own ids, and those of figures, which end in numbers after a colon, are taken.
-            if !id.is_empty() && id != "top" && !ids.contains(&id) {
+            if !id.is_empty() && id != "top" && id != "appendix" && !ids.contains(&id) {
                 break;
             }
             id = format!("{name}-{number}");
@@ -71,6 +82,18 @@ fn ids(findings: &[Finding]) -> Vec<String> {
         ids.push(id);
     }
     ids
+}
+
+/// What is shown last.
+fn last(appendix: &Appendix) -> Markup {
+    html! {
+        section id="appendix" aria-labelledby="appendix:heading" {
+            a class="top" href="#top" { "to the top" }
+            h2 id="appendix:heading" { (printable(appendix.table.title())) }
+            @for paragraph in &appendix.about { p { (printable(paragraph)) } }
+            (table(&appendix.table))
+        }
+    }
 }
 
 fn in_short(findings: &[Finding]) -> String {

@@ -1,4 +1,4 @@
-//! `paceline reproduce --on xen`: what it knows and refuses before anything is fetched, built or booted.
+//! `paceline reproduce`: its page; and with `--on xen` what it knows and refuses before anything is fetched, built or booted.
 
 use std::path::Path;
 
@@ -32,4 +32,16 @@ fn mistakes_are_told_before_anything_is_started() {
     refused(&["moon", "xen-psx"], "machine, xen");
     refused(&["machine", "xen-psx"], "xen-psx");
     assert!(!Path::new(folder.path()).join("xen").exists());
+}
+
+#[test]
+fn a_page_says_its_form_program_and_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = paceline(folder.path(), &["reproduce", "artis-fig4", "--quick", "--out", "page"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = std::fs::read_to_string(folder.path().join("page/report.html")).unwrap();
+    let version = format!("Made by paceline {} on 20", env!("CARGO_PKG_VERSION"));
+    for told in ["The quick form", &version, "Source: L. Bononi"] {
+        assert!(page.contains(told), "{told}");
+    }
 }

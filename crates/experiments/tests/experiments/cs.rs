@@ -13,7 +13,7 @@ fn own() -> Vec<Experiment> {
 /// Quick, and with a small part of the work.
 fn setup() -> Setup {
     let calibration = Calibration::default().scaled("cs.pair", 1, 400).scaled("cs.point", 1, 100);
-    Setup { quick: true, calibration }
+    Setup { quick: true, calibration, ..Setup::default() }
 }
 
 fn findings(workers: usize) -> Vec<Finding> {
@@ -60,10 +60,10 @@ fn they_run_and_give_the_same_on_any_number_of_workers() {
 fn twice_the_work_takes_about_twice_as_long() {
     let table4 = own().remove(0);
     let time = |factor| {
-        let Setup { quick, calibration } = setup();
+        let Setup { quick, calibration, .. } = setup();
         let finding = reproduce(
             &[&table4],
-            &Setup { quick, calibration: calibration.scaled("cs.pair", factor, 1) },
+            &Setup { quick, calibration: calibration.scaled("cs.pair", factor, 1), ..Setup::default() },
             1,
             &mut |_| {},
         );
