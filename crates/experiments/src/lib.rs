@@ -17,6 +17,7 @@ mod catalogue;
 mod cluster;
 mod cs;
 mod nsx;
+mod papers;
 mod plan;
 mod psx;
 mod queue;

@@ -8,6 +8,7 @@ use paceline_report::Finding;
 
 use crate::Experiment;
 use crate::batch::{Batch, Ran, Setup};
+use crate::papers::introduction;
 use crate::plan::{Cell, Results};
 
 /// The progress.
@@ -22,7 +23,7 @@ pub struct Progress {
 }
 
 /// Runs `experiments` on `workers` threads. Returns a finding for each, in their order; if one could not be run, a check that
-/// does not hold says why.
+/// does not hold says why. Each begins with its source.
 pub fn reproduce(
     experiments: &[&Experiment],
     setup: &Setup,
@@ -37,7 +38,11 @@ pub fn reproduce(
         results.measures.insert(key.clone(), output);
         progress(Progress { done: results.measures.len(), cells, last: key });
     });
-    batch.judge(&results).into_iter().map(|judged| judged.finding).collect()
+    let introduced = |mut finding: Finding| {
+        finding.about.splice(0..0, introduction(&finding.name));
+        finding
+    };
+    batch.judge(&results).into_iter().map(|judged| introduced(judged.finding)).collect()
 }
 
 #[cfg(test)]
