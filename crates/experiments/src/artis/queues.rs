@@ -43,7 +43,7 @@ fn key(model: usize, hosts: u32) -> String {
 }
 
 fn plan(setup: &Setup, model: usize) -> Plan {
-    let (steps, turns) = if setup.quick { (3, 3) } else { (15, 7) };
+    let (steps, turns) = if setup.quick { (3, 3) } else { (15, 5) };
     let cells = HOSTS.iter().flat_map(|hosts| {
         [0, 1].map(|model| Cell {
             key: key(model, *hosts),

@@ -18,7 +18,7 @@ const GAIN: f64 = 1.05;
 
 /// One thread, and then the nine, by coordination.
 fn comparison(quick: bool, net: Net) -> Comparison {
-    let (peers, until_s, turns) = if quick { (300, 40, 3) } else { (2_000, 60, 9) };
+    let (peers, until_s, turns) = if quick { (300, 40, 3) } else { (2_000, 60, 5) };
     let mut ways = vec![("one thread".to_owned(), ALONE)];
     for (one, coordination) in COORDINATIONS {
         for (other, waiting) in WAITINGS {

@@ -113,7 +113,7 @@ fn class_name(class: u32) -> String {
 
 fn plan(setup: &Setup, judge: fn(bool, &Results) -> Result<Finding, CellError>) -> Plan {
     let quick = setup.quick;
-    let turns = if quick { 3 } else { 5 };
+    let turns = 3;
     let cells = workloads(quick).into_iter().map(|workload| cell(workload, turns)).collect();
     Plan { cells, judge: Box::new(move |results| judge(quick, results)) }
 }

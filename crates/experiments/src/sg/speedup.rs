@@ -9,7 +9,7 @@ use super::{about, cores, thread_counts};
 use crate::plan::{CellError, Plan, Results, Setup};
 
 /// Peers with simulated seconds and turns; the precise network stops before the last.
-const SIZES: [(u32, u64, usize); 4] = [(100, 200, 9), (1_000, 100, 9), (10_000, 40, 5), (100_000, 20, 3)];
+const SIZES: [(u32, u64, usize); 4] = [(100, 200, 9), (1_000, 100, 9), (10_000, 40, 3), (100_000, 12, 3)];
 const QUICK: [(u32, u64, usize); 3] = [(100, 40, 3), (1_000, 20, 3), (3_000, 20, 3)];
 /// The most peers in the precise network, in place of more.
 const MOST_PRECISE: u32 = 30_000;

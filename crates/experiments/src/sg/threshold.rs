@@ -24,7 +24,7 @@ fn comparisons(quick: bool) -> Vec<Comparison> {
     let statics = STATIC.map(|least| (format!("static:{least}"), Rounds::Static(least)));
     let finds = FINDS.map(|(name, rounds)| (name.to_owned(), rounds));
     ways.extend(statics.into_iter().chain(finds).map(|(name, rounds)| (name, Way::on(cores(), rounds))));
-    let (peers, until_s, turns) = if quick { (300, 20, 3) } else { (2_000, 40, 9) };
+    let (peers, until_s, turns) = if quick { (300, 20, 3) } else { (2_000, 40, 5) };
     let comparison = |net, work_ns| Comparison {
         workload: Workload { net, peers, until_s, work_ns, starts: Starts::Lockstep },
         ways: ways.clone(),
