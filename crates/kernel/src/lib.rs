@@ -51,5 +51,5 @@ pub use protocol::{
 pub use queue::{AnyHeap, BucketQueue, EnhancedHeap, EventQueue, Heap, HeapKind};
 pub use rng::Rng;
 pub use shown::same_lines;
-pub use time::Time;
+pub use time::{Time, TimeError};
 pub use world::{Past, World};

@@ -1,12 +1,14 @@
 //! Simulated time: an integer count of nanoseconds.
 //!
-//! Invariant: no floating-point number ever decides an order. Floats enter only through [`Time::from_secs_f64`],
-//! which rounds once, and leave only through [`Time::as_secs_f64`], for people to read.
+//! Invariant: no floating-point number ever decides an order. Floats enter only through [`Time::from_secs_f64`] and
+//! [`Time::try_from_secs_f64`], which round once and take no number that is not a length of time, and leave only through
+//! [`Time::as_secs_f64`], for people to read.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// A point in simulated time, or a span of it, in nanoseconds since the start of the simulation.
 ///
@@ -46,10 +48,36 @@ impl Time {
         Self(n.saturating_mul(1_000_000_000))
     }
 
-    /// `s` seconds, rounded to the nearest nanosecond; negative and not-a-number become zero, too large becomes
-    /// [`Time::MAX`].
+    /// `s` seconds, rounded to the nearest nanosecond; [`Time::MAX`] where that is beyond the clock, as infinity is.
+    ///
+    /// Panics where `s` is negative or not a number, and names it: a model that computes such a delay has made a mistake.
+    /// A number that comes from outside the program is for [`Time::try_from_secs_f64`].
+    #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
+        assert!(s >= 0.0, "a time of {s} s; allowed: zero or more");
         Self((s * 1e9 + 0.5) as u64)
+    }
+
+    /// `s` seconds, rounded to the nearest nanosecond. Errors: `s` is negative, not a number, or beyond the clock.
+    ///
+    /// ```
+    /// use paceline_kernel::{Time, TimeError};
+    /// assert_eq!(Time::try_from_secs_f64(1.5), Ok(Time::millis(1500)));
+    /// assert_eq!(Time::try_from_secs_f64(-0.25), Err(TimeError::Negative { seconds: -0.25 }));
+    /// assert_eq!(Time::try_from_secs_f64(f64::NAN), Err(TimeError::NotANumber));
+    /// assert_eq!(Time::try_from_secs_f64(f64::INFINITY), Err(TimeError::BeyondClock { seconds: f64::INFINITY }));
+    /// ```
+    pub fn try_from_secs_f64(s: f64) -> Result<Self, TimeError> {
+        if s.is_nan() {
+            return Err(TimeError::NotANumber);
+        }
+        if s < 0.0 {
+            return Err(TimeError::Negative { seconds: s });
+        }
+        match Self::from_secs_f64(s) {
+            Self::MAX => Err(TimeError::BeyondClock { seconds: s }),
+            time => Ok(time),
+        }
     }
 
     /// Nanoseconds.
@@ -79,6 +107,27 @@ impl Time {
     pub const fn saturating_sub(self, span: Self) -> Self {
         Self(self.0.saturating_sub(span.0))
     }
+}
+
+/// Why a number of seconds is not a [`Time`].
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum TimeError {
+    /// It is not a number (NaN).
+    #[error("a time that is not a number; allowed: zero or more seconds")]
+    NotANumber,
+    /// It is below zero.
+    #[error("a time of {seconds} s; allowed: zero or more")]
+    Negative {
+        /// The number of seconds.
+        seconds: f64,
+    },
+    /// It is infinite, or after the end of the clock (2^64 ns, about 584 years).
+    #[error("a time of {seconds} s; allowed: less than 2^64 ns, about 584 years")]
+    BeyondClock {
+        /// The number of seconds.
+        seconds: f64,
+    },
 }
 
 impl Add for Time {
@@ -121,5 +170,38 @@ impl fmt::Display for Time {
 impl fmt::Debug for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_length_of_time_is_refused_by_name() {
+        for (seconds, named) in
+            [(f64::NAN, "NaN"), (-1.5, "-1.5"), (f64::NEG_INFINITY, "-inf"), (-1e-12, "-0.00")]
+        {
+            let panic = catch_unwind(|| Time::from_secs_f64(seconds)).expect_err(named);
+            let text = panic.downcast_ref::<String>().expect("it names the number");
+            assert!(text.contains(&format!("a time of {named}")), "{text}");
+            assert!(Time::try_from_secs_f64(seconds).is_err(), "{named}");
+        }
+    }
+
+    #[test]
+    fn what_is_a_length_of_time_is_rounded_once() {
+        for (seconds, ns) in
+            [(0.0, 0), (-0.0, 0), (0.4e-9, 0), (0.6e-9, 1), (2.5, 2_500_000_000), (1e10, 10u64.pow(19))]
+        {
+            assert_eq!(Time::from_secs_f64(seconds), Time::nanos(ns));
+            assert_eq!(Time::try_from_secs_f64(seconds), Ok(Time::nanos(ns)));
+        }
+        for seconds in [1.9e10, f64::MAX, f64::INFINITY] {
+            assert_eq!(Time::from_secs_f64(seconds), Time::MAX);
+            assert_eq!(Time::try_from_secs_f64(seconds), Err(TimeError::BeyondClock { seconds }));
+        }
     }
 }

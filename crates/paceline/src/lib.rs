@@ -123,7 +123,7 @@ pub use paceline_engine::{
 pub use paceline_kernel::{
     Balance, Bits, Bounds, Cancellation, Channels, Context, Depths, Digest, Effort, Event, Fault, FaultKind,
     Federate, GvtKind, Heap, Kept, LinkError, LpId, Mail, Model, Optimism, Outbox, Partition, Rng, Rollbacks,
-    Saving, TieBreak, Time, Trouble, TroubleKind, Undo, UndoFn, Warp, WarpTurn, World,
+    Saving, TieBreak, Time, TimeError, Trouble, TroubleKind, Undo, UndoFn, Warp, WarpTurn, World,
 };
 
 /// Everything a model and its `main` need: `use paceline::prelude::*`.
