@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use paceline_kernel::{Digest, Fault, LinkError, Rollbacks, Time, Trouble, TroubleKind};
+use paceline_kernel::{Digest, Fault, LinkError, PartitionError, Rollbacks, Time, Trouble, TroubleKind};
 use paceline_transport::Path;
 use paceline_transport::marshal::Statistics;
 use thiserror::Error;
@@ -146,7 +146,10 @@ pub enum RunError {
         /// Which protocol.
         protocol: &'static str,
     },
-    /// A channel that an LP declares has a lookahead below the model's.
+    /// The model deals its LPs to federates in a way that leaves some out, or has some that do not exist.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
+    /// A channel that an LP declares has a lookahead below the model's, or leads to an LP that does not exist.
     #[error(transparent)]
     Link(#[from] LinkError),
     /// More federates were asked for than there are LPs.

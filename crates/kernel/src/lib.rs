@@ -44,7 +44,7 @@ pub use model::{Channels, LpId, Model, Undo, UndoFn};
 pub use outbox::{Mail, Outbox, Receipt};
 pub use outputs::Outputs;
 pub use part::Part;
-pub use partition::Partition;
+pub use partition::{Partition, PartitionError};
 pub use protocol::{
     DistanceWindows, Distances, Effort, Gvt, GvtKind, LinkError, Links, MovingWindow, Promise, Windows,
 };

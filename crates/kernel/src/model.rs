@@ -105,7 +105,7 @@ pub trait Model: Send + Sync + Sized {
         Channels::All
     }
 
-    /// Divides the LPs among at most `federates` federates. The default: equal runs of LP numbers.
+    /// Divides the LPs, all of them, among at most `federates` federates. The default: equal runs of LP numbers.
     fn partition(&self, federates: u32) -> Partition {
         Partition::runs(self.lps(), federates)
     }

@@ -3,7 +3,39 @@
 //! Invariant: every LP belongs to exactly one federate, every federate has at least one LP, and within a federate LPs
 //! keep the order of their numbers. The partition changes where an LP runs, never what it computes.
 
+use std::cmp::Ordering;
+
+use thiserror::Error;
+
 use crate::LpId;
+
+/// A partition that is not one of its model: see [`Model::partition`](crate::Model::partition).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PartitionError {
+    /// Some LPs are in no federate.
+    #[error("the model's partition has no place for {lp}: it is one of {dealt} LPs, and the model has {lps}")]
+    Missing {
+        /// The first LP without a federate.
+        lp: LpId,
+        /// LPs of the partition.
+        dealt: u32,
+        /// LPs of the model.
+        lps: u32,
+    },
+    /// It has LPs that the model has not.
+    #[error(
+        "the model's partition has a place for {lp}, which does not exist: it is one of {dealt} LPs, and the model has {lps}"
+    )]
+    UnknownLp {
+        /// The first of them.
+        lp: LpId,
+        /// LPs of the partition.
+        dealt: u32,
+        /// LPs of the model.
+        lps: u32,
+    },
+}
 
 /// LPs divided among federates.
 ///
@@ -72,6 +104,23 @@ impl Partition {
                 };
                 Self::table(&owner.iter().map(group).collect::<Vec<_>>())
             }
+        }
+    }
+
+    /// Whether it is one of `lps` LPs, the number of the model's.
+    ///
+    /// ```
+    /// use paceline_kernel::{LpId, Partition, PartitionError};
+    /// assert_eq!(Partition::runs(16, 4).check(16), Ok(()));
+    /// let error = PartitionError::Missing { lp: LpId(12), dealt: 12, lps: 16 };
+    /// assert_eq!(Partition::runs(12, 4).check(16), Err(error));
+    /// ```
+    pub fn check(&self, lps: u32) -> Result<(), PartitionError> {
+        let dealt = self.lps;
+        match dealt.cmp(&lps) {
+            Ordering::Less => Err(PartitionError::Missing { lp: LpId(dealt), dealt, lps }),
+            Ordering::Equal => Ok(()),
+            Ordering::Greater => Err(PartitionError::UnknownLp { lp: LpId(lps), dealt, lps }),
         }
     }
 

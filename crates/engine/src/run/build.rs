@@ -98,6 +98,7 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
         return Err(RunError::PastHorizon { until: *until, reached });
     }
     let dealt = model.partition(count);
+    dealt.check(model.lps())?;
     // Outside federates stay what they are.
     let alone = outsiders.is_empty() && peers.is_none();
     let auto = if alone { Auto::new(simulation, threads) } else { None };

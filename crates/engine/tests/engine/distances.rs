@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::processes::together;
 use paceline_engine::{Protocol, RunError, Simulation};
-use paceline_kernel::{Channels, Context, FaultKind, LpId, Model, Time};
+use paceline_kernel::{Channels, Context, FaultKind, LinkError, LpId, Model, Time};
 use paceline_transport::Memory;
 
 const SHORT: Time = Time::millis(1);
@@ -128,5 +128,7 @@ fn a_channel_below_the_models_lookahead_is_refused() {
         fn handle(&self, _state: &mut (), _event: &(), _cx: &mut Context<Self>) {}
     }
     let run = Simulation::new(Wrong).federates(2).threads(2).protocol(Protocol::Window).run();
-    assert!(matches!(run, Err(RunError::Link(error)) if error.lookahead == Time::millis(1)));
+    let (from, to) = (LpId(0), LpId(1));
+    let error = LinkError::Lookahead { from, to, lookahead: Time::millis(1), least: Time::secs(1) };
+    assert_eq!(run.err(), Some(RunError::Link(error)));
 }

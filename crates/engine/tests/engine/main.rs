@@ -14,6 +14,7 @@ mod digest;
 mod distances;
 mod gears;
 mod hard;
+mod layout;
 mod legs;
 mod links;
 #[cfg(target_os = "linux")]

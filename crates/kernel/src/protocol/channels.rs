@@ -9,18 +9,32 @@ use thiserror::Error;
 
 use crate::{Channels, LpId, Model, Partition, Time};
 
-/// A channel that the protocol cannot work with.
+/// A channel that an LP cannot have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the channel from {from} to {to} declares a lookahead of {lookahead}, below the model's {least}")]
-pub struct LinkError {
-    /// The sender.
-    pub from: LpId,
-    /// The receiver.
-    pub to: LpId,
-    /// What the channel declares.
-    pub lookahead: Time,
-    /// What the model declares.
-    pub least: Time,
+#[non_exhaustive]
+pub enum LinkError {
+    /// Its lookahead is below the model's.
+    #[error("the channel from {from} to {to} declares a lookahead of {lookahead}, below the model's {least}")]
+    Lookahead {
+        /// The sender.
+        from: LpId,
+        /// The receiver.
+        to: LpId,
+        /// What the channel declares.
+        lookahead: Time,
+        /// What the model declares.
+        least: Time,
+    },
+    /// It leads nowhere.
+    #[error("the channel from {from} to {to} goes to an LP that does not exist (there are {lps})")]
+    UnknownLp {
+        /// The sender.
+        from: LpId,
+        /// The receiver, as declared.
+        to: LpId,
+        /// How many LPs there are.
+        lps: u32,
+    },
 }
 
 /// Channels by sending and receiving federate.
@@ -84,10 +98,13 @@ impl FederateChannels {
         from: LpId,
         declared: &[(LpId, Time)],
     ) -> Result<(), LinkError> {
-        let (own, least) = (partition.place(from).0, model.lookahead());
+        let (own, least, lps) = (partition.place(from).0, model.lookahead(), partition.lps());
         for &(to, lookahead) in declared {
-            if lookahead < least || to.0 >= partition.lps() {
-                return Err(LinkError { from, to, lookahead, least });
+            if to.0 >= lps {
+                return Err(LinkError::UnknownLp { from, to, lps });
+            }
+            if lookahead < least {
+                return Err(LinkError::Lookahead { from, to, lookahead, least });
             }
             if to != from {
                 self.join(own, partition.place(to).0, lookahead);
@@ -172,7 +189,8 @@ mod test {
         let chain = Chain { open: false, short: Time::nanos(3) };
         let partition = Partition::runs(3, 1);
         let error = FederateChannels::few(&chain, &partition, 99).expect_err("3 ns are below the lookahead");
-        assert_eq!((error.from, error.to, error.lookahead), (LpId(1), LpId(0), Time::nanos(3)));
+        let (lookahead, least) = (Time::nanos(3), Time::millis(1));
+        assert_eq!(error, LinkError::Lookahead { from: LpId(1), to: LpId(0), lookahead, least });
         assert_eq!(FederateChannels::all(&chain, &partition).expect_err("here too"), error);
     }
 }
