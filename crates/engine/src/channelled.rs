@@ -154,9 +154,6 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         if !self.lives_on(federate.pending() as i64 - pending as i64, desk) {
             return Ok(Ran::Turn(false, Time::MAX));
         }
-        if let Some(to) = self.undeclared(links, desk) {
-            return Err(federate.undeclared(desk.outbox.to(to)).into());
-        }
         self.post(id, links, floor, desk);
         if progress == Progress::Idle {
             self.want(id, links, lvt, desk);
@@ -180,7 +177,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         alive != 0
     }
 
-    /// To which federate something is to be sent that the declared channels exclude.
+    /// To which federate an outside one sends something that the declared channels exclude.
     fn undeclared(&self, links: &Links, desk: &Desk<M::Event>) -> Option<u32> {
         desk.outbox.filled().find(|to| !links.keeps(*to, desk.outbox.least(*to)))
     }

@@ -115,7 +115,7 @@ pub(crate) struct Desk<E> {
 }
 
 impl<E> Desk<E> {
-    /// A federate that a message was sent to for a time before its bound, though the declared channels exclude that.
+    /// A federate that an outside one sent a message to for a time before its bound, though the declared channels exclude that.
     fn early(&self) -> Option<u32> {
         if self.bounds.is_empty() {
             return None;
@@ -207,12 +207,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         let (lvt, events) = (own.lvt(), own.events() - before);
         self.shared.monitor.advance(Time::ZERO, events);
         desk.recorder.slice(RecordKind::Run, Some(federate), start_ns, lvt.min(bound), events);
-        let early = desk.early();
-        let fault = if let Some(to) = early {
-            Some(own.undeclared(desk.outbox.to(to)))
-        } else {
-            own.fault().cloned()
-        };
+        let fault = own.fault().cloned();
         drop(seated);
         if let Some(fault) = fault {
             self.fail(fault);

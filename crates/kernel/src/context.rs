@@ -3,10 +3,12 @@
 //! A [`Context`] checks every message when it is sent, and remembers the first that breaks a rule as a [`Fault`]; the federate then
 //! stops. Sends are gathered in a buffer that the federate owns and reuses: nothing is allocated per event.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, MAX_DEPTH, TieBreak};
-use crate::{Fault, FaultKind, LpId, Model, Rng, Time};
+use crate::{ChannelTable, Fault, FaultKind, LpId, Model, Rng, Time};
 
 /// What the federate keeps per LP besides the model's state: 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -26,26 +28,54 @@ pub(crate) struct Mark {
 }
 
 /// What is the same for every event of a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rules {
     pub seed: u64,
     pub ties: TieBreak,
     pub lookahead: Time,
-    /// The least delay that needs no second look: at least [`Rules::least_near`], and the width of a batch.
-    pub near: Time,
+    /// What is sent nearer than this may matter to whoever runs the LP: at least [`Rules::least_near`], and the width of a batch.
+    near: Time,
+    /// The least delay that needs no second look: `near`, or [`Time::MAX`] where every message is held against `channels`.
+    plain: Time,
     pub lps: u32,
+    /// What the LPs declare, where they do.
+    channels: Option<Arc<ChannelTable>>,
 }
 
 impl Rules {
+    /// The rules of a model with so many LPs and this lookahead, which declares no channels.
+    pub fn new(seed: u64, ties: TieBreak, lookahead: Time, lps: u32) -> Self {
+        let near = lookahead.max(Time::nanos(1));
+        Self { seed, ties, lookahead, near, plain: near, lps, channels: None }
+    }
+
     /// The lookahead, and more than zero.
     pub fn least_near(&self) -> Time {
         self.lookahead.max(Time::nanos(1))
     }
 
-    /// Judges a send that is not plainly beyond the lookahead: to oneself, at the start, or against the rules. Gives the
-    /// depth of the event. By value, so that the context of a model that is compiled into the loop stays in registers.
+    /// What is sent nearer than this raises an alarm.
+    pub fn near(&self) -> Time {
+        self.near
+    }
+
+    /// Says from where on a delay is too far off to matter.
+    pub fn set_near(&mut self, near: Time) {
+        self.near = near;
+        self.plain = if self.channels.is_some() { Time::MAX } else { near };
+    }
+
+    /// Holds messages against `channels` from now on.
+    pub fn set_channels(&mut self, channels: Option<Arc<ChannelTable>>) {
+        self.channels = channels;
+        self.set_near(self.near);
+    }
+
+    /// Judges a send that is not plainly beyond the lookahead: to oneself, at the start, along a declared channel, or against
+    /// the rules. Gives the depth of the event. By value, so that the context of a model that is compiled into the loop stays
+    /// in registers.
     #[inline(never)]
-    fn near(
+    fn judge(
         &self,
         from: LpId,
         now: Time,
@@ -56,12 +86,20 @@ impl Rules {
     ) -> Result<u16, FaultKind> {
         let at = now.saturating_add(delay);
         if to.0 >= self.lps {
-            Err(FaultKind::UnknownLp { lps: self.lps })
-        } else if at == Time::MAX {
-            Err(FaultKind::BeyondClock)
-        } else if delay < self.lookahead && to != from && !initial {
-            Err(FaultKind::Lookahead { lookahead: self.lookahead })
-        } else if at > now || initial {
+            return Err(FaultKind::UnknownLp { lps: self.lps });
+        }
+        if at == Time::MAX {
+            return Err(FaultKind::BeyondClock);
+        }
+        if to != from && !initial {
+            if delay < self.lookahead {
+                return Err(FaultKind::Lookahead { lookahead: self.lookahead });
+            }
+            if self.channels.as_ref().is_some_and(|channels| !channels.allows(from, to, delay)) {
+                return Err(FaultKind::Channel);
+            }
+        }
+        if at > now || initial {
             // At the start everything is at depth 0: no event is the cause of another yet.
             Ok(0)
         } else if depth == MAX_DEPTH {
@@ -221,16 +259,17 @@ impl<'a, M: Model> Context<'a, M> {
         &mut self.rng
     }
 
-    /// Sends `event` to `to`, to happen after `delay`. A delay to another LP below the lookahead, an LP that does not
-    /// exist, or a time beyond the clock ends the run with a [`Fault`].
+    /// Sends `event` to `to`, to happen after `delay`. A delay to another LP below the lookahead, another LP to which the model
+    /// declares no channel ([`Model::channels`]) or one of a greater lookahead, an LP that does not exist, or a time beyond the
+    /// clock ends the run with a [`Fault`].
     #[inline(always)]
     pub fn send(&mut self, to: LpId, delay: Time, event: M::Event) {
         let time = self.now.as_nanos().wrapping_add(delay.as_nanos());
         let beyond = time < delay.as_nanos() || time == u64::MAX;
-        if delay < self.rules.near || beyond || to.0 >= self.rules.lps {
-            match self.rules.near(self.lp, self.now, self.depth, self.initial, to, delay) {
+        if delay < self.rules.plain || beyond || to.0 >= self.rules.lps {
+            match self.rules.judge(self.lp, self.now, self.depth, self.initial, to, delay) {
                 Ok(depth) => {
-                    self.alarm |= time < self.watched.as_nanos();
+                    self.alarm |= delay < self.rules.near && time < self.watched.as_nanos();
                     self.push(to, Time::nanos(time), depth, event);
                 }
                 Err(kind) => self.refuse(kind, to, self.now.saturating_add(delay), &event),

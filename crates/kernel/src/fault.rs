@@ -17,7 +17,8 @@ pub enum FaultKind {
         /// What [`crate::Model::lookahead`] declares.
         lookahead: Time,
     },
-    /// The event was sent along a channel that [`crate::Model::channels`] does not declare, or below its lookahead.
+    /// The event was sent to another LP along a channel that [`crate::Model::channels`] does not declare, or below the
+    /// channel's lookahead.
     #[error("is not covered by the channels the LP declares")]
     Channel,
     /// There is no such LP.

@@ -21,6 +21,8 @@ mod outside;
 mod warp;
 mod watch;
 
+use std::sync::Arc;
+
 use batch::Batch;
 pub use init::Settings;
 use meter::Meter;
@@ -35,7 +37,9 @@ use watch::Watch;
 
 use crate::context::Rules;
 use crate::world::Lp;
-use crate::{Digest, Event, EventQueue, Fault, FaultKind, LpId, Model, Outbox, Partition, Past, Time};
+use crate::{
+    ChannelTable, Digest, Event, EventQueue, Fault, FaultKind, LpId, Model, Outbox, Partition, Past, Time,
+};
 
 /// What [`Federate::advance`] or [`Federate::step`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,15 +157,15 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     pub fn set_apart(&mut self, apart: Time) {
         if apart != self.apart {
             self.put_back();
-            (self.apart, self.rules.near) = (apart, self.rules.least_near());
+            self.apart = apart;
+            self.rules.set_near(self.rules.least_near());
         }
     }
 
-    /// The fault of an LP here that sent `events`, at least one, along a channel that it did not declare, or earlier than
-    /// declared.
-    pub fn undeclared(&self, events: &[Event<M::Event>]) -> Fault {
-        let event = events.iter().min().expect("the caller found an event");
-        self.stray(self.last, event)
+    /// Holds whatever its LPs send from now on against `channels`, those of its model: what they exclude is a [`Fault`]. Costs
+    /// nothing where there are none.
+    pub fn set_channels(&mut self, channels: Option<Arc<ChannelTable>>) {
+        self.rules.set_channels(channels);
     }
 
     /// The fault of an LP that sent `event` at `now` along a channel that does not allow it.

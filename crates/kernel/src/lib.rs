@@ -46,7 +46,8 @@ pub use outputs::Outputs;
 pub use part::Part;
 pub use partition::{Partition, PartitionError};
 pub use protocol::{
-    DistanceWindows, Distances, Effort, Gvt, GvtKind, LinkError, Links, MovingWindow, Promise, Windows,
+    ChannelTable, DistanceWindows, Distances, Effort, Gvt, GvtKind, LinkError, Links, MovingWindow, Promise,
+    Windows,
 };
 pub use queue::{AnyHeap, BucketQueue, EnhancedHeap, EventQueue, Heap, HeapKind};
 pub use rng::Rng;

@@ -36,7 +36,8 @@ impl Debug for LpId {
 pub enum Channels {
     /// To any LP, with the model's [`Model::lookahead`].
     All,
-    /// Only to these LPs, each with a lookahead of its own, none below the model's. Self-messages need no channel.
+    /// Only to these LPs, each with a lookahead of its own, none below the model's. Self-messages, and messages sent by
+    /// [`Model::init`], need no channel.
     Only(Vec<(LpId, Time)>),
 }
 
@@ -99,7 +100,8 @@ pub trait Model: Send + Sync + Sized {
     fn lookahead(&self) -> Time;
 
     /// The LPs that `lp` sends to. Worth declaring where LPs have few neighbours: null messages then travel only there, and windows are
-    /// as wide as the channels between federates allow instead of as the least lookahead of all.
+    /// as wide as the channels between federates allow instead of as the least lookahead of all. Under every protocol, a message
+    /// that the channels of its sender exclude ends the run with a [`Fault`](crate::Fault).
     fn channels(&self, lp: LpId) -> Channels {
         let _ = lp;
         Channels::All

@@ -16,6 +16,7 @@ mod distances;
 mod gvt;
 mod links;
 mod moving_window;
+mod table;
 mod windows;
 
 pub use channels::LinkError;
@@ -23,4 +24,5 @@ pub use distances::{DistanceWindows, Distances};
 pub use gvt::{Gvt, GvtKind};
 pub use links::{Links, Promise};
 pub use moving_window::{Effort, MovingWindow};
+pub use table::ChannelTable;
 pub use windows::Windows;

@@ -32,8 +32,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         self.attend(simulation);
     }
 
-    /// Has new federates measured and observed, where that is asked for.
+    /// Has new federates held to the channels that the model declares, and measured and observed where that is asked for.
     pub(super) fn attend(&mut self, simulation: &Simulation<M>) {
+        for federate in &mut self.federates {
+            federate.set_channels(self.channels.clone());
+        }
         if let Some(balancer) = &self.balancer {
             balancer.measure(&mut self.federates);
         }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use paceline_kernel::{
-    Activity, Balance, Distances, EventQueue, Federate, Model, Partition, Past, Settings, Time, World,
+    Activity, Balance, ChannelTable, Distances, EventQueue, Federate, Model, Partition, Past, Settings, Time,
+    World,
 };
 
 use super::course::Course;
@@ -99,6 +100,7 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
     }
     let dealt = model.partition(count);
     dealt.check(model.lps())?;
+    let channels = ChannelTable::read(model)?.map(Arc::new);
     // Outside federates stay what they are.
     let alone = outsiders.is_empty() && peers.is_none();
     let auto = if alone { Auto::new(simulation, threads) } else { None };
@@ -160,6 +162,7 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
         way,
         partition,
         moved: None,
+        channels,
         distances: None,
         settings,
         threads,

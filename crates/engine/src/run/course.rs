@@ -10,7 +10,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use paceline_kernel::{Distances, EventQueue, Federate, Model, Partition, Past, Settings, Time};
+use paceline_kernel::{
+    ChannelTable, Distances, EventQueue, Federate, Model, Partition, Past, Settings, Time,
+};
 
 use super::build::grouped;
 use super::end::Sums;
@@ -47,6 +49,8 @@ pub(super) struct Course<M: Model, Q> {
     pub(super) partition: Partition,
     /// As they were dealt when LPs moved last.
     pub(super) moved: Option<Partition>,
+    /// What the LPs declare, where they do.
+    pub(super) channels: Option<Arc<ChannelTable>>,
     /// Of this partition, once windows have asked for them: none where they are not worth it.
     pub(super) distances: Option<Option<Arc<Distances>>>,
     pub(super) settings: Settings,

@@ -75,7 +75,7 @@ fn a_partition_of_other_lps_is_refused_with_the_lp() {
 
 #[test]
 fn a_channel_to_an_lp_that_does_not_exist_is_told_as_that() {
-    for protocol in [Protocol::NullMessage, Protocol::NullMessageOnDemand] {
+    for protocol in PROTOCOLS {
         let row = Row { partition: |federates| Partition::runs(LPS, federates), last: Some(LpId(99)) };
         let told = refused(row, protocol);
         let error = LinkError::UnknownLp { from: LpId(15), to: LpId(99), lps: LPS };

@@ -156,7 +156,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         }
         batch.floor = floor;
         // Whatever is sent for a time before the bound must be seen.
-        self.rules.near = self.rules.least_near().max(bound.saturating_sub(floor));
+        self.rules.set_near(self.rules.least_near().max(bound.saturating_sub(floor)));
         batch.len = blocks.iter().map(Vec::len).sum();
         batch.len > 0
     }

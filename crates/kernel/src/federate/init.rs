@@ -110,7 +110,5 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
 }
 
 fn rules<M: Model>(model: &M, settings: Settings) -> Rules {
-    let lookahead = model.lookahead();
-    let near = lookahead.max(Time::nanos(1));
-    Rules { seed: settings.seed, ties: settings.ties, lookahead, near, lps: model.lps() }
+    Rules::new(settings.seed, settings.ties, model.lookahead(), model.lps())
 }

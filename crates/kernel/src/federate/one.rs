@@ -98,7 +98,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 self.route(partition, outbox);
                 limit = bound;
             } else if first && !self.sent.is_empty() {
-                limit = bound.min(event.time().saturating_add(self.rules.near));
+                limit = bound.min(event.time().saturating_add(self.rules.near()));
             }
         }
         self.route(partition, outbox);

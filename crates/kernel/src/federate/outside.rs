@@ -17,7 +17,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.queue.drain(Time::MAX, |event| queue.push(event));
         Federate {
             id: self.id,
-            rules: self.rules,
+            rules: self.rules.clone(),
             place: self.place.clone(),
             lps: self.lps.clone(),
             queue,

@@ -37,6 +37,17 @@ pub enum LinkError {
     },
 }
 
+/// Whether a model of `lps` LPs with a lookahead of `least` can have this channel.
+pub(super) fn check(from: LpId, to: LpId, lookahead: Time, lps: u32, least: Time) -> Result<(), LinkError> {
+    if to.0 >= lps {
+        return Err(LinkError::UnknownLp { from, to, lps });
+    }
+    if lookahead < least {
+        return Err(LinkError::Lookahead { from, to, lookahead, least });
+    }
+    Ok(())
+}
+
 /// Channels by sending and receiving federate.
 #[derive(Clone, Debug)]
 pub(super) struct FederateChannels {
@@ -100,12 +111,7 @@ impl FederateChannels {
     ) -> Result<(), LinkError> {
         let (own, least, lps) = (partition.place(from).0, model.lookahead(), partition.lps());
         for &(to, lookahead) in declared {
-            if to.0 >= lps {
-                return Err(LinkError::UnknownLp { from, to, lps });
-            }
-            if lookahead < least {
-                return Err(LinkError::Lookahead { from, to, lookahead, least });
-            }
+            check(from, to, lookahead, lps, least)?;
             if to != from {
                 self.join(own, partition.place(to).0, lookahead);
             }

@@ -111,12 +111,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         };
         let id = self.base.place.lp(local);
         let saving = self.settings.saving;
-        // Whatever may fall into the batch gets a second look.
-        let reach = segment.bound - segment.floor;
-        let rules = Rules { near: self.base.rules.near.max(reach), ..self.base.rules };
+        // Whatever may fall into the batch gets a second look: `fill` has said so.
+        debug_assert!(self.base.rules.near() >= segment.bound - segment.floor);
         let work = Work {
             model,
-            rules: &rules,
+            rules: &self.base.rules,
             id,
             bound: segment.bound,
             interval: match saving {

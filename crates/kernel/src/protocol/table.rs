@@ -1,0 +1,82 @@
+//! The channels of single LPs, as [`Model::channels`] declares them: every message is held against them when it is sent.
+//!
+//! Invariants: an LP's channels are in the order of their receivers, each receiver once, with the least lookahead declared
+//! for it; every lookahead is at least the model's, and every receiver exists.
+
+use super::channels::check;
+use crate::{Channels, LinkError, LpId, Model, Time};
+
+/// Who may send to whom, and how far ahead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelTable {
+    /// By LP, and one more: where its channels start in `channels`.
+    starts: Vec<usize>,
+    channels: Vec<(LpId, Time)>,
+    /// By LP: it sends to all.
+    to_all: Vec<bool>,
+}
+
+impl ChannelTable {
+    /// What `model` declares; nothing where each of its LPs sends to all, so that there is nothing to look at. Errors: a
+    /// channel to an LP that does not exist, or with a lookahead below the model's.
+    ///
+    /// ```
+    /// use paceline_kernel::{ChannelTable, Channels, Context, LpId, Model, Time};
+    ///
+    /// /// LP 0 sends to LP 1, which sends to all.
+    /// struct Pair;
+    ///
+    /// impl Model for Pair {
+    ///     type State = ();
+    ///     type Event = ();
+    ///     type Output = ();
+    ///
+    ///     fn lps(&self) -> u32 {
+    ///         2
+    ///     }
+    ///     fn lookahead(&self) -> Time {
+    ///         Time::secs(1)
+    ///     }
+    ///     fn channels(&self, lp: LpId) -> Channels {
+    ///         if lp == LpId(0) { Channels::Only(vec![(LpId(1), Time::secs(5))]) } else { Channels::All }
+    ///     }
+    ///     fn init(&self, _lp: LpId, _cx: &mut Context<Self>) {}
+    ///     fn handle(&self, _state: &mut (), _event: &(), _cx: &mut Context<Self>) {}
+    /// }
+    ///
+    /// let table = ChannelTable::read(&Pair)?.expect("LP 0 names its channels");
+    /// assert!(table.allows(LpId(0), LpId(1), Time::secs(5)) && !table.allows(LpId(0), LpId(1), Time::secs(4)));
+    /// assert!(table.allows(LpId(1), LpId(0), Time::secs(1)));
+    /// # Ok::<(), paceline_kernel::LinkError>(())
+    /// ```
+    pub fn read<M: Model>(model: &M) -> Result<Option<Self>, LinkError> {
+        let (lps, least) = (model.lps(), model.lookahead());
+        if (0..lps).all(|lp| model.channels(LpId(lp)) == Channels::All) {
+            return Ok(None);
+        }
+        let mut table = Self { starts: vec![0], channels: Vec::new(), to_all: Vec::new() };
+        for from in (0..lps).map(LpId) {
+            let channels = model.channels(from);
+            table.to_all.push(channels == Channels::All);
+            if let Channels::Only(mut declared) = channels {
+                declared.sort_unstable();
+                declared.dedup_by_key(|(to, _)| *to);
+                for (to, lookahead) in declared {
+                    check(from, to, lookahead, lps, least)?;
+                    table.channels.push((to, lookahead));
+                }
+            }
+            table.starts.push(table.channels.len());
+        }
+        Ok(Some(table))
+    }
+
+    /// Whether `from` may send something to `to`, another LP, that happens after `delay`, at least the model's lookahead.
+    pub fn allows(&self, from: LpId, to: LpId, delay: Time) -> bool {
+        if self.to_all[from.index()] {
+            return true;
+        }
+        let own = &self.channels[self.starts[from.index()]..self.starts[from.index() + 1]];
+        own.binary_search_by_key(&to, |(to, _)| *to).is_ok_and(|place| own[place].1 <= delay)
+    }
+}
