@@ -149,7 +149,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
         self.shared.monitor.advance(Time::ZERO, events);
         desk.recorder.slice(RecordKind::Run, Some(id), start_ns, floor, events);
         if progress == Progress::Faulty {
-            return Err(federate.fault().cloned().expect("a faulty federate has a fault").into());
+            return Err(federate.trouble().expect("a faulty federate has trouble").into());
         }
         if !self.lives_on(federate.pending() as i64 - pending as i64, desk) {
             return Ok(Ran::Turn(false, Time::MAX));

@@ -151,6 +151,6 @@ fn sequential<M: Model, Q: EventQueue<M::Event>>(
             break None;
         }
     };
-    let fault = federate.fault().cloned();
-    Outcome { federates, halt, fault, ..Outcome::default() }
+    let trouble = federate.trouble();
+    Outcome { federates, halt, trouble, ..Outcome::default() }
 }

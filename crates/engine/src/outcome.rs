@@ -1,6 +1,6 @@
 //! What comes of a leg, whatever its protocol: the federates, why it ended, and counts.
 
-use paceline_kernel::{Fault, Model, Rollbacks, Time, Trouble};
+use paceline_kernel::{Model, Rollbacks, Time, Trouble};
 
 use crate::RunError;
 use crate::monitor::Halt;
@@ -11,10 +11,9 @@ pub(crate) struct Outcome<M: Model, Q> {
     pub(crate) federates: Federates<M, Q>,
     /// Why it ended before the run was over.
     pub(crate) halt: Option<Halt>,
-    pub(crate) fault: Option<Fault>,
     pub(crate) windows: u64,
     pub(crate) null_messages: u64,
-    /// What went wrong for good in an optimistic run.
+    /// What the model did wrong.
     pub(crate) trouble: Option<Trouble>,
     pub(crate) rollbacks: Option<Box<Rollbacks>>,
     pub(crate) gvt_rounds: u64,
@@ -31,7 +30,6 @@ impl<M: Model, Q> Default for Outcome<M, Q> {
         Self {
             federates: Vec::new(),
             halt: None,
-            fault: None,
             windows: 0,
             null_messages: 0,
             trouble: None,

@@ -1,7 +1,8 @@
 //! The workers: threads that take turns at a board until the run is over.
 //!
 //! A [`Board`] is what the federates and the protocol look like to a worker. It holds all shared state; a worker holds
-//! only its desk. A panic in the model ends the run for all workers and is then passed on to the caller, who only waits.
+//! only its desk. A panic of the model comes as an error; any other ends the run for all workers and is then passed on to the
+//! caller, who only waits.
 //! The threads outlive a board: they wait for the next one.
 
 use std::io;

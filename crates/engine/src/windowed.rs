@@ -14,7 +14,7 @@
 mod peers;
 
 use paceline_kernel::{
-    DistanceWindows, EventQueue, Fault, Federate, Model, Outbox, Partition, Progress, Time, Windows,
+    DistanceWindows, EventQueue, Federate, Model, Outbox, Partition, Progress, Time, Trouble, Windows,
 };
 
 use crate::monitor::Halt;
@@ -76,7 +76,7 @@ pub(crate) struct State {
     next: Vec<Time>,
     unfinished: usize,
     /// Of several the earliest.
-    fault: Option<Fault>,
+    trouble: Option<Trouble>,
     ending: Ending,
 }
 
@@ -141,7 +141,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         let next: Vec<Time> = occupants.iter_mut().map(lvt).collect();
         let slack = bounds.slack(simulation.model.lookahead());
         let ready = Ready::new(next.len(), workers as usize, slack);
-        let state = State { bounds, ready, next, unfinished: 0, fault: None, ending: Ending::default() };
+        let state = State { bounds, ready, next, unfinished: 0, trouble: None, ending: Ending::default() };
         let board = Self {
             shared: Scaffold::new(simulation, partition, until, start, state, idle, answers),
             observer: simulation.observer.as_ref().map(|observing| &*observing.observer),
@@ -207,10 +207,10 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         let (lvt, events) = (own.lvt(), own.events() - before);
         self.shared.monitor.advance(Time::ZERO, events);
         desk.recorder.slice(RecordKind::Run, Some(federate), start_ns, lvt.min(bound), events);
-        let fault = own.fault().cloned();
+        let trouble = own.trouble();
         drop(seated);
-        if let Some(fault) = fault {
-            self.fail(fault);
+        if let Some(trouble) = trouble {
+            self.fail(trouble);
         } else if progress == Progress::Idle {
             desk.through.push((federate, lvt));
         } else {
@@ -259,16 +259,16 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         }
     }
 
-    /// Ends the work because of a fault; of several the earliest is kept.
-    fn fail(&self, fault: Fault) {
+    /// Ends the work because of what the model did; of several the earliest is kept.
+    fn fail(&self, trouble: Trouble) {
         let mut state = lock(&self.shared.state);
-        let earlier = |known: &Fault| (fault.now, fault.from) < (known.now, known.from);
-        if state.fault.as_ref().is_none_or(earlier) {
-            state.fault = Some(fault.clone());
+        let earlier = |known: &Trouble| (trouble.at, trouble.lp) < (known.at, known.lp);
+        if state.trouble.as_ref().is_none_or(earlier) {
+            state.trouble = Some(trouble.clone());
         }
         self.shared.end(&mut state, Some(Halt::Stop));
         drop(state);
-        self.shared.tell_failure(&fault.into());
+        self.shared.tell_failure(&trouble.into());
     }
 
     /// Hands over what the desk has gathered; opens the next window if that was the last of this one.
@@ -308,14 +308,14 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
         let Self { shared, seats, .. } = self;
         let (partition, answers) = (shared.partition, shared.answers.clone());
         let state = shared.into_state();
-        let failed = state.fault.is_some() || state.ending.error.is_some();
+        let failed = state.trouble.is_some() || state.ending.error.is_some();
         let left = seats.into_iter().map(Seat::into_federate);
         let (federates, error) =
             unseat(left, answers.as_deref(), partition, outsiders, failed, |federate| federate);
         Outcome {
             federates,
             halt: state.ending.halt,
-            fault: state.fault,
+            trouble: state.trouble,
             error: state.ending.error.or(error),
             windows: state.bounds.opened(),
             ..Outcome::default()

@@ -13,6 +13,7 @@
 //! Invariant: no event before the bound of an earlier `advance` that ran to its end arrives later.
 
 mod batch;
+mod caught;
 mod init;
 mod look;
 mod meter;
@@ -21,6 +22,8 @@ mod outside;
 mod warp;
 mod watch;
 
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use batch::Batch;
@@ -48,7 +51,7 @@ pub enum Progress {
     More,
     /// Nothing is left before the bound.
     Idle,
-    /// The model broke a rule: see [`Federate::fault`].
+    /// The model broke a rule or panicked: see [`Federate::trouble`].
     Faulty,
 }
 
@@ -70,6 +73,10 @@ pub struct Federate<M: Model, Q> {
     /// Events in the queue that were taken back.
     cancelled: Cancelled<M::Event>,
     fault: Option<Box<Fault>>,
+    /// The model's panic.
+    panicked: Option<Box<Trouble>>,
+    /// A panic has passed by while the model was at work.
+    struck: Cell<bool>,
     digest: Digest,
     events: u64,
     last: Time,
@@ -189,6 +196,22 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
 
     /// Runs at most `budget` events before `bound`, whole LPs at a time.
     pub fn advance(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        bound: Time,
+        budget: usize,
+        outbox: &mut Outbox<M::Event>,
+    ) -> Progress {
+        if self.panicked.is_some() {
+            return Progress::Faulty;
+        }
+        let advance = || self.advance_on(model, partition, bound, budget, outbox);
+        let advanced = catch_unwind(AssertUnwindSafe(advance));
+        advanced.unwrap_or_else(|panic| self.caught_in_batch(panic))
+    }
+
+    fn advance_on(
         &mut self,
         model: &M,
         partition: &Partition,

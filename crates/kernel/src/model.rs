@@ -115,7 +115,8 @@ pub trait Model: Send + Sync + Sized {
     /// The state of `lp` at time zero, and its first events.
     fn init(&self, lp: LpId, cx: &mut Context<Self>) -> Self::State;
 
-    /// An event happens to the LP that owns `state`.
+    /// An event happens to the LP that owns `state`. A panic, once it is final, ends the run with a [`Trouble`](crate::Trouble)
+    /// that names the LP, the time and the event, as a broken rule does.
     fn handle(&self, state: &mut Self::State, event: &Self::Event, cx: &mut Context<Self>);
 
     /// In a mixed run: whether `lp` runs ahead optimistically (`Some(true)`), never handles an event that could be rolled

@@ -229,8 +229,8 @@ impl<M: Model> Worker<M> {
                 Progress::More => self.look_up(door, federate.lvt(), &sent),
                 Progress::Idle => break door.done(federate.lvt(), sent),
                 Progress::Faulty => {
-                    let fault = federate.fault().cloned().expect("a faulty federate has a fault");
-                    break door.failed(Failure::Fault(Box::new(fault)));
+                    let trouble = federate.trouble().expect("a faulty federate has trouble");
+                    break door.failed(Failure::Trouble(Box::new(trouble)));
                 }
             }
         }

@@ -143,9 +143,6 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             self.sums.threads = self.sums.threads.max(workers);
             self.sums.windows += outcome.windows;
             self.sums.null_messages += outcome.null_messages;
-            if let Some(fault) = outcome.fault {
-                return Err(fault.into());
-            }
             if let Some(trouble) = outcome.trouble {
                 return Err(trouble.into());
             }

@@ -104,8 +104,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         let federate = &mut self.federates[id];
         let progress = federate.run_taken(&simulation.model, &self.partition, &event, &mut outbox, &mut sent);
         if progress == Progress::Faulty {
-            let fault = federate.fault().cloned().expect("a faulty federate has a fault");
-            return Err(fault.into());
+            return Err(federate.trouble().expect("a faulty federate has trouble").into());
         }
         outbox.flush(|to, events, _| self.federates[to as usize].receive(events.drain(..)));
         self.time = event.time();

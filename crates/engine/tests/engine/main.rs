@@ -24,6 +24,7 @@ mod migration;
 mod observer;
 mod optimistic;
 mod outside;
+mod panics;
 mod processes;
 mod rules;
 mod steps;

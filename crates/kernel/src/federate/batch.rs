@@ -10,11 +10,13 @@
 
 mod order;
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use order::Order;
 
+use super::caught::Handling;
 use super::{Federate, Meter, Place};
 use crate::world::Lp;
 use crate::{Context, Digest, Event, EventQueue, Model, Outbox, Partition, Time};
@@ -77,11 +79,6 @@ impl<E> Batch<E> {
     /// The event that was being run when the model panicked.
     pub(super) fn running(&self) -> Option<&Event<E>> {
         self.hand.as_ref().or_else(|| self.order.running(&self.blocks[self.block]))
-    }
-
-    /// This event is about to be run, apart from the batch.
-    pub(super) fn take_in_hand(&mut self, event: Event<E>) {
-        self.hand = Some(event);
     }
 
     /// Makes the next LP with events the LP in hand. Gives out its local number.
@@ -169,7 +166,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         budget: usize,
         outbox: &mut Outbox<M::Event>,
     ) -> usize {
-        let Self { id, rules, place, lps, batch, sent, fault, .. } = self;
+        let Self { id, rules, place, lps, batch, sent, fault, struck, .. } = self;
         if !batch.order.in_run() && batch.late.is_empty() {
             batch.next_run(place, partition);
         }
@@ -189,7 +186,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 let mut ran = 0;
                 for event in order.rest(events).take(budget - done) {
                     order.note(ran);
-                    run(model, lp, event, &mut cx, output, &mut digest, last);
+                    run(model, lp, event, &mut cx, output, &mut digest, last, struck);
                     ran += 1;
                     if cx.alarmed() {
                         break;
@@ -205,10 +202,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 let from_run = next.filter(|event| late.peek().is_none_or(|Reverse(late)| *event < late));
                 order.note(0);
                 if let Some(event) = from_run {
-                    run(model, lp, event, &mut cx, output, &mut digest, last);
+                    run(model, lp, event, &mut cx, output, &mut digest, last, struck);
                     order.skip(1);
                 } else if let Some(Reverse(event)) = late.pop() {
-                    run(model, lp, hand.insert(event), &mut cx, output, &mut digest, last);
+                    run(model, lp, hand.insert(event), &mut cx, output, &mut digest, last, struck);
                     *hand = None;
                 }
                 done += 1;
@@ -306,7 +303,9 @@ pub(super) fn run<M: Model>(
     output: &mut M::Output,
     digest: &mut Digest,
     last: &mut Time,
+    struck: &Cell<bool>,
 ) {
+    let handling = Handling::begin(struck);
     cx.enter(event.time(), event.depth());
     model.handle(&mut lp.state, &event.payload, cx);
     if !cx.alarmed() || !cx.has_fault() {
@@ -314,4 +313,5 @@ pub(super) fn run<M: Model>(
         digest.event(event);
         *last = event.time().max(*last);
     }
+    handling.end();
 }

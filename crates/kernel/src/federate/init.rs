@@ -1,5 +1,7 @@
 //! Building the federates of a run: every LP initialised, every first event delivered.
 
+use std::cell::Cell;
+
 use super::{Batch, Cancelled, Federate, Place};
 use crate::context::{LpCore, Rules};
 use crate::world::Lp;
@@ -99,6 +101,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             apart: model.lookahead(),
             cancelled: Cancelled::default(),
             fault: None,
+            panicked: None,
+            struck: Cell::new(false),
             digest: Digest::default(),
             events: 0,
             last: Time::ZERO,

@@ -4,6 +4,8 @@
 //! precede. So messages are handed on together (copying each at once would stall on the store): at the latest before anything
 //! is taken that is not within the lookahead of the first of them, and at once where something was sent nearer than that.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::batch::{self, SENT};
 use super::{Federate, Progress};
 use crate::{Context, Event, EventQueue, Model, Outbox, Partition, Time};
@@ -48,7 +50,13 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         outbox: &mut Outbox<M::Event>,
         told: &mut Vec<Event<M::Event>>,
     ) -> Progress {
-        self.run_one(model, partition, event);
+        if self.panicked.is_some() {
+            return Progress::Faulty;
+        }
+        let run = || self.run_one(model, partition, event);
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
+            return self.caught(panic, Some(event));
+        }
         told.extend(self.sent.iter().cloned());
         self.route(partition, outbox);
         if self.fault.is_some() { Progress::Faulty } else { Progress::More }
@@ -63,12 +71,32 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         budget: usize,
         outbox: &mut Outbox<M::Event>,
     ) -> Progress {
+        if self.panicked.is_some() {
+            return Progress::Faulty;
+        }
+        let mut hand = None;
+        let run = || self.run_on(model, partition, bound, budget, outbox, &mut hand);
+        let ran = catch_unwind(AssertUnwindSafe(run));
+        ran.unwrap_or_else(|panic| self.caught(panic, hand.as_ref()))
+    }
+
+    /// The same; `hand` is the event that is being run.
+    fn run_on(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        bound: Time,
+        budget: usize,
+        outbox: &mut Outbox<M::Event>,
+        hand: &mut Option<Event<M::Event>>,
+    ) -> Progress {
         self.put_back();
         let mut left = budget;
         let mut limit = bound;
         let mut fetched = 0;
         while left > 0 && self.fault.is_none() {
-            let Some(event) = self.queue.pop(limit) else {
+            *hand = self.queue.pop(limit);
+            let Some(event) = hand else {
                 if self.sent.is_empty() {
                     return Progress::Idle;
                 }
@@ -76,7 +104,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 limit = bound;
                 continue;
             };
-            if self.cancelled.len() > 0 && self.cancelled.takes(&event) {
+            if self.cancelled.len() > 0 && self.cancelled.takes(event) {
                 continue;
             }
             left -= 1;
@@ -86,11 +114,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             }
             fetched -= 1;
             let first = self.sent.is_empty();
-            if self.watch.is_some() {
-                // For error messages after a panic; without a watch, Time Warp runs safe batches in the other gear.
-                self.batch.take_in_hand(event.clone());
-            }
-            let near = self.run_one(model, partition, &event);
+            let near = self.run_one(model, partition, event);
             if near && self.reach > Time::ZERO {
                 self.join(partition, bound);
             }
@@ -137,7 +161,16 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let lp = &mut self.lps[self.place.local(event.to(), partition)];
         let mut cx = Context::new(model, &self.rules, event.to(), lp.core, &mut self.sent, &mut self.fault);
         cx.watch(Time::MAX);
-        batch::run(model, lp, event, &mut cx, &mut self.output, &mut self.digest, &mut self.last);
+        batch::run(
+            model,
+            lp,
+            event,
+            &mut cx,
+            &mut self.output,
+            &mut self.digest,
+            &mut self.last,
+            &self.struck,
+        );
         lp.core = cx.core();
         let near = cx.alarmed();
         let counts = !(near && cx.calm());

@@ -5,6 +5,8 @@
 //!
 //! Invariant: what a stand-in and the federate handed out have committed is counted once, by the one or the other.
 
+use std::cell::Cell;
+
 use super::{Batch, Cancelled, Federate};
 use crate::world::Lp;
 use crate::{Digest, Event, EventQueue, Heap, LpId, Model, Partition, Time};
@@ -28,6 +30,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             apart: self.apart,
             cancelled: Cancelled::default(),
             fault: None,
+            panicked: None,
+            struck: Cell::new(false),
             digest: Digest::default(),
             events: 0,
             last: self.last,
@@ -45,7 +49,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.digest.join(other.digest);
         self.events += other.events;
         self.last = self.last.max(other.last);
-        (self.lps, self.output, self.watch, self.fault) = (other.lps, other.output, other.watch, other.fault);
+        (self.lps, self.output, self.watch) = (other.lps, other.output, other.watch);
+        (self.fault, self.panicked) = (other.fault, other.panicked);
     }
 
     /// Takes out all events, in any order.

@@ -29,7 +29,6 @@ mod stride;
 mod stuck;
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub(super) use cancel::Cancelled;
 use lazy::Unsent;
@@ -360,24 +359,16 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         self.reached = self.reached.max(bound);
         let before = self.base.events;
         // Within a lookahead of everything in the queue: this is one batch, and nothing it sends falls into it.
-        let base = &mut self.base;
-        let ran =
-            catch_unwind(AssertUnwindSafe(|| base.advance(model, partition, bound, usize::MAX, outbox)));
-        let progress = match ran {
-            Ok(progress) => progress,
-            Err(panic) => {
-                let event = base.batch.running().expect("a model panics while it handles an event");
-                return Turn::Failed(Box::new(Trouble::of_panic(panic.as_ref(), event)));
-            }
-        };
+        let progress = self.base.advance(model, partition, bound, usize::MAX, outbox);
+        if progress == super::Progress::Faulty {
+            let trouble = self.base.trouble().expect("a faulty federate has trouble");
+            return Turn::Failed(Box::new(trouble));
+        }
         self.resolve(model, partition, outbox);
         let ran = self.base.events - before;
         self.pace.note_density(ran, bound - floor);
         self.stats.processed += ran;
         self.stats.safe += ran;
-        match (progress, self.base.fault.take()) {
-            (super::Progress::Faulty, Some(fault)) => Turn::Failed(Box::new(Trouble::of_fault(*fault))),
-            _ => Turn::Ran,
-        }
+        Turn::Ran
     }
 }

@@ -27,8 +27,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use paceline_kernel::{
-    BucketQueue, Channels, Federate, LpId, Model, Optimism, Partition, Saving, Settings, Time, Trouble,
-    TroubleKind, Warp,
+    BucketQueue, Channels, Federate, LpId, Model, Optimism, Partition, Saving, Settings, Time, Trouble, Warp,
 };
 
 use conservative::Conservative;
@@ -182,11 +181,7 @@ impl<M: Model + 'static> FederateProgram<M> {
     /// What went wrong, if anything did.
     fn trouble(&self) -> Option<Trouble> {
         match &self.driver {
-            Driver::Conservative(conservative) => {
-                let fault = conservative.federate.fault()?.clone();
-                let (lp, at, event) = (fault.from, fault.now, fault.event.clone());
-                Some(Trouble { kind: TroubleKind::Fault(fault), lp, at, event })
-            }
+            Driver::Conservative(conservative) => conservative.federate.trouble(),
             Driver::Optimistic(optimistic) => optimistic.trouble.as_deref().cloned(),
         }
     }

@@ -68,12 +68,15 @@ impl TroubleKind {
 }
 
 impl Trouble {
-    pub(super) fn of_fault(fault: Fault) -> Self {
+    pub(in crate::federate) fn of_fault(fault: Fault) -> Self {
         let (lp, at, event) = (fault.from, fault.now, fault.event.clone());
         Self { kind: TroubleKind::Fault(fault), lp, at, event }
     }
 
-    pub(super) fn of_panic<E: std::fmt::Debug>(panic: &(dyn Any + Send), event: &Event<E>) -> Self {
+    pub(in crate::federate) fn of_panic<E: std::fmt::Debug>(
+        panic: &(dyn Any + Send),
+        event: &Event<E>,
+    ) -> Self {
         let (lp, at, kind) = (event.to(), event.time(), TroubleKind::of_panic(panic));
         Self { kind, lp, at, event: format!("{:?}", event.payload) }
     }

@@ -55,7 +55,7 @@ impl<M: Model + 'static> Conservative<M> {
         desk.report(guest, self.federate.lvt().min(self.bound));
         let due = self.idle || self.since >= u64::from(desk.settings.gvt_period);
         if due && (self.again || !desk.has_joined()) {
-            let (floor, failed) = (self.federate.lvt(), self.federate.fault().is_some());
+            let (floor, failed) = (self.federate.lvt(), self.federate.trouble().is_some());
             self.since = 0;
             if std::mem::take(&mut self.again) {
                 return desk.contribute(floor, failed);
