@@ -71,7 +71,7 @@ pub struct Checkpoints {
 }
 
 /// Why a checkpoint cannot be written or read.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
     /// The system does not let us read it.
@@ -131,6 +131,8 @@ pub enum CheckpointError {
         what: String,
     },
 }
+
+paceline_kernel::debug_tells!(CheckpointError);
 
 impl CheckpointError {
     fn write(path: &Path, reason: impl ToString) -> Self {

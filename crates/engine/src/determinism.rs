@@ -81,7 +81,7 @@ pub struct Same {
 }
 
 /// The event at which two runs begin to differ.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error("{lp} {moment}: {difference}")]
 pub struct Different {
     /// Events before it, in which nothing differed.
@@ -93,6 +93,8 @@ pub struct Different {
     /// What differs after it.
     pub difference: Difference,
 }
+
+paceline_kernel::debug_tells!(Different);
 
 /// What an LP was doing.
 #[derive(Clone, Debug, PartialEq, Eq)]

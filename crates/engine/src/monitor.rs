@@ -16,12 +16,14 @@ use crate::cores::Leader;
 pub const MOST_THREADS: u32 = 4096;
 
 /// A number of worker threads that no run may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[error("a run on {threads} threads; allowed: a whole number from 1 to {MOST_THREADS}")]
 pub struct ThreadsError {
     /// Asked for.
     pub threads: u32,
 }
+
+paceline_kernel::debug_tells!(ThreadsError);
 
 /// A handle on a run: progress to read, and a way to end it early. Clones share the same run.
 ///

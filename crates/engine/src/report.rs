@@ -107,8 +107,8 @@ pub struct Report<O> {
     pub outputs: Vec<O>,
 }
 
-/// Why a run could not start, or did not finish.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+/// Why a run could not start, or did not finish. `Debug` is the message, for a `main` that returns it.
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// The model broke a rule of the simulation.
@@ -207,6 +207,8 @@ pub enum RunError {
     #[error("the run was ended by an error before, and cannot be resumed")]
     Failed,
 }
+
+paceline_kernel::debug_tells!(RunError);
 
 impl From<Trouble> for RunError {
     fn from(trouble: Trouble) -> Self {

@@ -40,7 +40,7 @@ pub enum Reached {
 }
 
 /// Why an event from outside was refused.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SendError {
     /// There is no such LP.
@@ -68,6 +68,8 @@ pub enum SendError {
         lp: LpId,
     },
 }
+
+paceline_kernel::debug_tells!(SendError);
 
 /// The legs of a run, with its kind of queue.
 enum Legs<M: Model> {

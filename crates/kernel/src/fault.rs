@@ -36,7 +36,7 @@ pub enum FaultKind {
 }
 
 /// A send that broke a rule; the run ends with it.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error("{from} at {now} sent {event} to {to} for {at}, which {kind}")]
 pub struct Fault {
     /// The rule.
@@ -52,3 +52,5 @@ pub struct Fault {
     /// The event, as its `Debug` shows it.
     pub event: String,
 }
+
+crate::debug_tells!(Fault);

@@ -22,6 +22,7 @@ mod part;
 mod partition;
 mod protocol;
 mod queue;
+mod readable;
 mod rng;
 mod shown;
 mod time;
@@ -50,6 +51,7 @@ pub use protocol::{
     Windows,
 };
 pub use queue::{AnyHeap, BucketQueue, EnhancedHeap, EventQueue, Heap, HeapKind};
+pub use readable::tell_error;
 pub use rng::Rng;
 pub use shown::same_lines;
 pub use time::{Time, TimeError};

@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::LpId;
 
 /// A partition that is not one of its model: see [`Model::partition`](crate::Model::partition).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PartitionError {
     /// Some LPs are in no federate.
@@ -36,6 +36,8 @@ pub enum PartitionError {
         lps: u32,
     },
 }
+
+crate::debug_tells!(PartitionError);
 
 /// LPs divided among federates.
 ///

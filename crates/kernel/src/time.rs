@@ -110,7 +110,7 @@ impl Time {
 }
 
 /// Why a number of seconds is not a [`Time`].
-#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[derive(Clone, Copy, PartialEq, Error)]
 #[non_exhaustive]
 pub enum TimeError {
     /// It is not a number (NaN).
@@ -129,6 +129,8 @@ pub enum TimeError {
         seconds: f64,
     },
 }
+
+crate::debug_tells!(TimeError);
 
 impl Add for Time {
     type Output = Self;

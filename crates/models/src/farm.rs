@@ -75,12 +75,14 @@ impl Default for Farm {
 }
 
 /// Why a farm cannot be run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 pub enum FarmError {
     /// There is no host for workers beside the master's.
     #[error("a farm on {0} hosts; at least 2 are needed, one for the master and one for workers")]
     Hosts(u32),
 }
+
+paceline_kernel::debug_tells!(FarmError);
 
 /// The messages between the workers and the master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 /// A mistake in a platform file or in a profile that it names: its place, the problem, and what is allowed instead.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error("{file}:{line}:{column}: {problem}; allowed: {allowed}")]
 pub struct ReadError {
     /// The name of the file.
@@ -19,6 +19,8 @@ pub struct ReadError {
     /// What is allowed instead.
     pub allowed: String,
 }
+
+paceline_kernel::debug_tells!(ReadError);
 
 /// A mistake at a range of bytes of the text being read, without the name of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +72,7 @@ fn shown(text: &str) -> String {
 }
 
 /// Why there is no route.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 pub enum RouteError {
     /// The platform gives no route between the two.
     #[error("there is no route from `{from}` to `{to}`: zone `{zone}` has none from `{near}` to `{far}`")]
@@ -97,3 +99,5 @@ pub enum RouteError {
         to: String,
     },
 }
+
+paceline_kernel::debug_tells!(RouteError);

@@ -61,7 +61,7 @@ pub fn amdahl_bound(share: f64, threads: u32) -> f64 {
 }
 
 /// Why a run ended before its end.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 pub enum RunError {
     /// Nothing can happen any more.
     #[error("deadlock at {time}; waiting: {}{}", counted(.stuck.len(), "process", "processes"), listed(.stuck))]
@@ -152,6 +152,8 @@ pub enum RunError {
     #[error("{0}")]
     Threads(String),
 }
+
+paceline_kernel::debug_tells!(RunError);
 
 fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })

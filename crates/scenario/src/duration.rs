@@ -20,7 +20,7 @@ const UNITS: [(&str, u64); 7] = [
 const MOST_DIGITS: usize = 24;
 
 /// Why a text is not a duration.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 pub enum DurationError {
     /// It has a minus sign.
     #[error("a duration is not negative")]
@@ -41,6 +41,8 @@ pub enum DurationError {
     #[error("it has parts of a nanosecond")]
     TooFine,
 }
+
+paceline_kernel::debug_tells!(DurationError);
 
 /// Reads a duration: a decimal number and one of the units ns, us, ms, s, min, h and d; blanks may surround and separate them.
 ///

@@ -57,11 +57,9 @@ pub(crate) struct Place {
     pub span: Range<usize>,
 }
 
-/// One mistake, with its place.
-#[derive(Debug)]
+/// One mistake, with its place. `Debug` is [`ScenarioError::one_line`], for a `main` that returns it.
 pub struct ScenarioError(Box<Mistake>);
 
-#[derive(Debug)]
 struct Mistake {
     /// The file's name, and the place in it; without a place if the file could not be read.
     file: String,
@@ -122,6 +120,12 @@ impl fmt::Display for ScenarioError {
             write!(f, "{} ", self.0.file)?;
         }
         f.write_str(&self.0.problem)
+    }
+}
+
+impl fmt::Debug for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.one_line())
     }
 }
 

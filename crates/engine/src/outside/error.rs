@@ -4,7 +4,7 @@ use paceline_kernel::{LpId, Time};
 use thiserror::Error;
 
 /// An outside federate that broke the rules, and ended the run by that.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error("outside federate {federate}: {kind}")]
 #[non_exhaustive]
 pub struct OutsideError {
@@ -13,6 +13,8 @@ pub struct OutsideError {
     /// What it did.
     pub kind: OutsideErrorKind,
 }
+
+paceline_kernel::debug_tells!(OutsideError);
 
 /// What an outside federate did, or what cannot be done with one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -4,7 +4,7 @@ use paceline_transport::{PeerError, PeerErrorKind};
 use thiserror::Error;
 
 /// Why a run of several processes cannot start, or has ended.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error("process {rank} of the run {kind}")]
 #[non_exhaustive]
 pub struct PeersError {
@@ -13,6 +13,8 @@ pub struct PeersError {
     /// What happened.
     pub kind: PeersErrorKind,
 }
+
+paceline_kernel::debug_tells!(PeersError);
 
 /// What ended a run of several processes.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

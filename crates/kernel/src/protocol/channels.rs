@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::{Channels, LpId, Model, Partition, Time};
 
 /// A channel that an LP cannot have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LinkError {
     /// Its lookahead is below the model's.
@@ -36,6 +36,8 @@ pub enum LinkError {
         lps: u32,
     },
 }
+
+crate::debug_tells!(LinkError);
 
 /// Whether a model of `lps` LPs with a lookahead of `least` can have this channel.
 pub(super) fn check(from: LpId, to: LpId, lookahead: Time, lps: u32, least: Time) -> Result<(), LinkError> {

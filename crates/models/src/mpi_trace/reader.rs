@@ -13,7 +13,7 @@ const MOST_RANKS: usize = 1 << 16;
 const KNOWN: &str = "init, finalize, comm_size, compute, send, recv, isend, irecv, wait, waitall, barrier, bcast, reduce, allreduce, alltoall";
 
 /// A mistake in a trace.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error("{file}:{line}: {problem}; allowed: {allowed}")]
 pub struct TraceError {
     /// The file.
@@ -25,6 +25,8 @@ pub struct TraceError {
     /// What is allowed there.
     pub allowed: String,
 }
+
+paceline_kernel::debug_tells!(TraceError);
 
 /// A line of a trace, word by word.
 struct Line<'t> {

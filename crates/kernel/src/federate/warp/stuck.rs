@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::{Event, EventQueue, Fault, LpId, Model, Time};
 
 /// Why a run ends before its time.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error("{kind}{}", self.place())]
 pub struct Trouble {
     /// What happened.
@@ -23,6 +23,8 @@ pub struct Trouble {
     /// The event, as its `Debug` shows it.
     pub event: String,
 }
+
+crate::debug_tells!(Trouble);
 
 /// What can go wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
