@@ -1,7 +1,8 @@
 //! Checkpoints: a whole run in a file, from which any protocol, partition and number of threads can continue it.
 //!
 //! A file is a fixed opening (magic word, version of the format, lengths), a header that the engine does not look into, a
-//! body (a [`World`](paceline_kernel::World) in the postcard format), and a checksum over all of it. Invariant: under its own name a checkpoint is
+//! body (an [`Origin`](paceline_kernel::Origin), which says what run it is of, and a [`World`](paceline_kernel::World), both in the
+//! postcard format), and a checksum over all of it. Invariant: under its own name a checkpoint is
 //! complete or not there. It is written beside its place first, synchronized, and then renamed, so that a process or a
 //! machine that stops at any moment leaves the last complete one.
 
@@ -18,7 +19,7 @@ use thiserror::Error;
 
 const MAGIC: &[u8; 8] = b"PACELINE";
 /// To be raised with every change of the format, that of the kernel's `World` included.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The opening: magic word, version, length of the header and of the body.
 const OPENING_BYTES: usize = 8 + 4 + 8 + 8;
 const CHECKSUM_BYTES: usize = 8;
@@ -97,7 +98,12 @@ pub enum CheckpointError {
         path: PathBuf,
     },
     /// It is from another version of the program.
-    #[error("{}: is a checkpoint of format {found}; this program reads format {VERSION}", path.display())]
+    #[error(
+        "{}: is a checkpoint of format {found}, of {} version of the program; this one reads format {VERSION}. The run is to be \
+         resumed with the version that wrote it, or started anew",
+        path.display(),
+        if *found < VERSION { "an older" } else { "a newer" }
+    )]
     Version {
         /// The file.
         path: PathBuf,
@@ -122,7 +128,7 @@ pub enum CheckpointError {
         /// What does not fit.
         what: &'static str,
     },
-    /// It is of another model.
+    /// It is of another model, or of the model with other parameters or other LPs.
     #[error("{}: does not belong to this model: {what}", path.display())]
     Model {
         /// The file.

@@ -185,6 +185,12 @@ pub enum RunError {
         /// The time of the latest event committed.
         reached: Time,
     },
+    /// The run to be resumed is of another model or seed, or its events have another order of ties: it would come to another result.
+    #[error("the checkpoint is not of this run: {what}")]
+    OtherRun {
+        /// What differs.
+        what: String,
+    },
     /// A checkpoint could not be written; the one before it stays.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),

@@ -214,7 +214,7 @@ impl<M: Model> Simulation<M> {
     }
 
     /// Resumes a run from a checkpoint, see [`crate::CheckpointFile::world`]. Model, seed and order of ties are to
-    /// be those of that run; all else may differ.
+    /// be those of that run, or it is refused ([`RunError::OtherRun`]); all else may differ.
     pub fn resume(mut self, world: World<M>) -> Self {
         self.resumed = Some(world);
         self

@@ -16,6 +16,7 @@ mod federate;
 mod indexed_heap;
 mod migrants;
 mod model;
+mod origin;
 mod outbox;
 mod outputs;
 mod part;
@@ -42,6 +43,7 @@ pub use federate::{
 pub use indexed_heap::{IndexedHeap, Slotted};
 pub use migrants::Migrants;
 pub use model::{Channels, LpId, Model, Undo, UndoFn};
+pub use origin::Origin;
 pub use outbox::{Mail, Outbox, Receipt};
 pub use outputs::Outputs;
 pub use part::Part;

@@ -92,6 +92,13 @@ pub trait Model: Send + Sync + Sized {
     /// How events are taken back without copies of states: `Some(Self::undo)` for a model that implements [`Undo`].
     const UNDO: Option<UndoFn<Self>> = None;
 
+    /// The model's parameters as a text, such as `format!("{self:?}")`: a checkpoint of a run is refused by a model with
+    /// others. Even without it a checkpoint is refused where LPs start in other states, or do something else in the first
+    /// events ([`Origin`](crate::Origin)); a parameter that matters only later is to be in here.
+    fn parameters(&self) -> String {
+        String::new()
+    }
+
     /// The number of LPs.
     fn lps(&self) -> u32;
 

@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::context::LpCore;
-use crate::{Digest, Event, EventQueue, Federate, Model, Partition, Settings, Time};
+use crate::{Digest, Event, EventQueue, Federate, Model, Origin, Partition, Settings, Time};
 
 /// A run never sends so many messages from one place: half of the 48 bits that the order of events has for their number.
 const SENT_MAX: u64 = 1 << 47;
@@ -57,9 +57,23 @@ pub struct World<M: Model> {
     pub(crate) lps: Vec<Lp<M::State>>,
     pub(crate) pending: Vec<Event<M::Event>>,
     past: Past<M::Output>,
+    /// Where the run comes from, if it was read from somewhere.
+    #[serde(skip)]
+    origin: Option<Box<Origin>>,
 }
 
 impl<M: Model> World<M> {
+    /// Says where the run comes from.
+    pub fn with_origin(mut self, origin: Origin) -> Self {
+        self.origin = Some(Box::new(origin));
+        self
+    }
+
+    /// Where the run comes from, if it was said.
+    pub fn origin(&self) -> Option<&Origin> {
+        self.origin.as_deref()
+    }
+
     /// Takes the federates of a run apart. Every message is to have been delivered. `past` is what the run had committed
     /// before these federates were dealt.
     pub fn gather<Q: EventQueue<M::Event>>(
@@ -74,7 +88,7 @@ impl<M: Model> World<M> {
         }
         let next = |lp| parts[partition.place(lp).0 as usize].next().expect("every LP is in its federate");
         let lps = (0..partition.lps()).map(crate::LpId).map(next).collect();
-        Self { lps, pending, past }
+        Self { lps, pending, past, origin: None }
     }
 
     /// A run of these LPs, in the order of their numbers.
@@ -83,7 +97,7 @@ impl<M: Model> World<M> {
         pending: Vec<Event<M::Event>>,
         past: Past<M::Output>,
     ) -> Self {
-        Self { lps, pending, past }
+        Self { lps, pending, past, origin: None }
     }
 
     /// Deals the LPs and their events to the federates of `partition`, which must be one of as many LPs.

@@ -122,9 +122,9 @@ pub use paceline_engine::{
 };
 pub use paceline_kernel::{
     Balance, Bits, Bounds, Cancellation, Channels, Context, Depths, Digest, Effort, Event, Fault, FaultKind,
-    Federate, GvtKind, Heap, Kept, LinkError, LpId, Mail, Model, Optimism, Outbox, Partition, PartitionError,
-    Rng, Rollbacks, Saving, TieBreak, Time, TimeError, Trouble, TroubleKind, Undo, UndoFn, Warp, WarpTurn,
-    World,
+    Federate, GvtKind, Heap, Kept, LinkError, LpId, Mail, Model, Optimism, Origin, Outbox, Partition,
+    PartitionError, Rng, Rollbacks, Saving, TieBreak, Time, TimeError, Trouble, TroubleKind, Undo, UndoFn,
+    Warp, WarpTurn, World,
 };
 
 /// Everything a model and its `main` need: `use paceline::prelude::*`.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use paceline_kernel::{Model, World};
+use paceline_kernel::{Model, Origin, World};
 use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -66,7 +66,10 @@ impl CheckpointFile {
         &self.content[OPENING_BYTES..OPENING_BYTES + self.header_bytes]
     }
 
-    /// The run, which must be one of `model`.
+    /// The run, which must be one of `model`: of the same type, with the same number of LPs, lookahead and parameters
+    /// ([`Model::parameters`]), whose LPs start in the same way and do the same in the first events. Where it is not, the
+    /// error says what differs. The seed is that of the checkpoint; a run with another one cannot resume it
+    /// ([`Simulation::resume`](crate::Simulation::resume)).
     pub fn world<M: Model>(&self, model: &M) -> Result<World<M>, CheckpointError>
     where
         M::State: DeserializeOwned,
@@ -75,6 +78,11 @@ impl CheckpointFile {
     {
         let fault = |what: String| CheckpointError::Model { path: self.path.clone(), what };
         let body = &self.content[OPENING_BYTES + self.header_bytes..self.content.len() - CHECKSUM_BYTES];
+        let (origin, body): (Origin, &[u8]) =
+            postcard::take_from_bytes(body).map_err(|error| fault(error.to_string()))?;
+        if let Some(difference) = origin.unlike(model) {
+            return Err(fault(difference));
+        }
         let (world, rest): (World<M>, &[u8]) =
             postcard::take_from_bytes(body).map_err(|error| fault(error.to_string()))?;
         if !rest.is_empty() {
@@ -86,7 +94,7 @@ impl CheckpointFile {
         if !world.is_sound() {
             return Err(fault("it holds events for LPs that are not there, or counts beyond any run".into()));
         }
-        Ok(world)
+        Ok(world.with_origin(origin))
     }
 }
 

@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use paceline_kernel::{Model, World};
+use paceline_kernel::{Model, Origin, World};
 use serde::Serialize;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -17,7 +17,7 @@ use super::{CheckpointError, Checkpoints, MAGIC, OPENING_BYTES, VERSION};
 const BLOCK_BYTES: usize = 1 << 18;
 
 /// How a model's worlds are written: a plain function, so that only runs with checkpoints need a model that can be serialized.
-pub(crate) struct Codec<M: Model>(fn(&World<M>, &mut Sink<'_>) -> Result<(), postcard::Error>);
+pub(crate) struct Codec<M: Model>(fn(&Origin, &World<M>, &mut Sink<'_>) -> Result<(), postcard::Error>);
 
 impl<M: Model> Codec<M>
 where
@@ -26,14 +26,18 @@ where
     M::Output: Serialize,
 {
     pub(crate) fn new() -> Self {
-        Self(|world, sink| postcard::to_io(world, sink).map(drop))
+        Self(|origin, world, sink| {
+            postcard::to_io(origin, &mut *sink)?;
+            postcard::to_io(world, sink).map(drop)
+        })
     }
 }
 
 impl<M: Model> Codec<M> {
-    /// Writes `world` beside its place.
+    /// Writes `world`, a run that comes from `origin`, beside its place.
     pub(crate) fn write(
         &self,
+        origin: &Origin,
         world: &World<M>,
         checkpoints: &Checkpoints,
     ) -> Result<Unpublished, CheckpointError> {
@@ -42,19 +46,25 @@ impl<M: Model> Codec<M> {
         let beside = path.with_file_name(format!(".{}.unfinished", name.to_string_lossy()));
         let file = open(&beside).map_err(|reason| CheckpointError::write(path, reason))?;
         let unpublished = Unpublished { file, beside, path: path.clone(), published: false };
-        self.fill(world, checkpoints, &unpublished.file)
+        self.fill(origin, world, checkpoints, &unpublished.file)
             .map_err(|reason| CheckpointError::write(path, reason))?;
         Ok(unpublished)
     }
 
-    fn fill(&self, world: &World<M>, checkpoints: &Checkpoints, file: &File) -> io::Result<()> {
+    fn fill(
+        &self,
+        origin: &Origin,
+        world: &World<M>,
+        checkpoints: &Checkpoints,
+        file: &File,
+    ) -> io::Result<()> {
         let mut file = file;
         // Lengths are known at the end only.
         file.write_all(&[0; OPENING_BYTES])?;
         let block = Vec::with_capacity(BLOCK_BYTES);
         let mut sink = Sink { file, block, hasher: Xxh3::new(), bytes: 0, failed: None };
         sink.write_all(&checkpoints.header)?;
-        if let Err(error) = (self.0)(world, &mut sink) {
+        if let Err(error) = (self.0)(origin, world, &mut sink) {
             return Err(sink.failed.unwrap_or_else(|| io::Error::other(error)));
         }
         sink.flush()?;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use paceline_kernel::{
-    Activity, Balance, ChannelTable, Distances, EventQueue, Federate, Model, Partition, Past, Settings, Time,
-    World,
+    Activity, Balance, ChannelTable, Distances, EventQueue, Federate, Model, Origin, Partition, Past,
+    Settings, Time, World,
 };
 
 use super::course::Course;
@@ -74,6 +74,20 @@ pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), 
     Ok((federates(simulation, threads), threads))
 }
 
+/// Whether a run that comes from `origin` is one of this model, seed and order of ties.
+fn check_origin<M: Model>(simulation: &Simulation<M>, origin: &Origin) -> Result<(), RunError> {
+    let Simulation { model, seed, ties, .. } = simulation;
+    let (then_seed, then_ties) = origin.settings();
+    let differs = |what: String| Err(RunError::OtherRun { what });
+    if then_seed != *seed {
+        return differs(format!("its seed is {then_seed}, not {seed}"));
+    }
+    if then_ties != *ties {
+        return differs(format!("its order of ties is {then_ties:?}, not {ties:?}"));
+    }
+    origin.unlike(model).map_or(Ok(()), differs)
+}
+
 /// The number of federates that is set, or that so many threads have.
 fn federates<M: Model>(simulation: &Simulation<M>, threads: u32) -> u32 {
     simulation.federates.unwrap_or_else(|| default_federates(simulation.model.lps(), Some(threads)))
@@ -97,6 +111,9 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
         && reached >= *until
     {
         return Err(RunError::PastHorizon { until: *until, reached });
+    }
+    if let Some(origin) = resumed.as_ref().and_then(World::origin) {
+        check_origin(simulation, origin)?;
     }
     let dealt = model.partition(count);
     dealt.check(model.lps())?;
@@ -126,6 +143,7 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
     let is_present = |federate| peers.as_ref().is_none_or(|peers| peers.owns(federate));
     let settings =
         Settings { seed: *seed, ties: *ties, window: way.window(model), heap: simulation.queue.heap() };
+    let origin = resumed.as_ref().and_then(World::origin).cloned().map(Box::new);
     let resumed_events = resumed.as_ref().map_or(0, World::events);
     if protocol.speculates() || *protocol == Protocol::Auto {
         simulation.speculation.check(model, dealt.largest())?;
@@ -173,6 +191,7 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
         outsiders,
         reached: past.last,
         past,
+        origin,
         resumed_events,
         width: None,
         called: start,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use paceline_kernel::{
-    ChannelTable, Distances, EventQueue, Federate, Model, Partition, Past, Settings, Time,
+    ChannelTable, Distances, EventQueue, Federate, Model, Origin, Partition, Past, Settings, Time,
 };
 
 use super::build::grouped;
@@ -65,6 +65,8 @@ pub(super) struct Course<M: Model, Q> {
     pub(super) reached: Time,
     /// What was committed before the federates were dealt.
     pub(super) past: Past<M::Output>,
+    /// Where the run comes from, once there is a checkpoint or it was resumed from one.
+    pub(super) origin: Option<Box<Origin>>,
     /// Events that had been committed when the run was resumed.
     pub(super) resumed_events: u64,
     /// Of the moving window of the last leg that had one.
@@ -288,6 +290,17 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         }
     }
 
+    /// Where the run comes from. That is found out once it has come far enough, and then stays.
+    pub(super) fn origin(&mut self, simulation: &Simulation<M>) -> Box<Origin> {
+        let known = self.origin.take();
+        let origin = known.filter(|known| known.is_full()).unwrap_or_else(|| {
+            let Simulation { model, seed, ties, .. } = simulation;
+            Box::new(Origin::of(model, *seed, *ties, self.last()))
+        });
+        self.origin = Some(origin.clone());
+        origin
+    }
+
     /// Writes a checkpoint, if there are to be any.
     pub(super) fn checkpoint(&mut self, simulation: &Simulation<M>) -> Result<(), RunError> {
         if self.peers.is_some() {
@@ -299,9 +312,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         let mut recorder = simulation.tracing.recorder(None);
         let (start, start_ns) = (Instant::now(), recorder.now());
         self.steward.settle()?;
+        let origin = self.origin(simulation);
         let world = self.gather();
         let reached = world.last();
-        let written = codec.write(&world, checkpoints)?;
+        let written = codec.write(&origin, &world, checkpoints)?;
         self.deal(simulation, world);
         self.steward.publish(written)?;
         self.sums.checkpoints += 1;

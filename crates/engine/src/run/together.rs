@@ -151,9 +151,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         }
         let start = Instant::now();
         self.steward.settle()?;
+        let origin = self.origin(simulation);
         let write = |world: &World<M>| {
-            let written =
-                simulation.checkpoints.as_ref().map(|(checkpoints, codec)| codec.write(world, checkpoints));
+            let checkpoints = simulation.checkpoints.as_ref();
+            let written = checkpoints.map(|(checkpoints, codec)| codec.write(&origin, world, checkpoints));
             written.transpose().map_err(RunError::from)
         };
         if let Some(Some(written)) = self.joined(simulation, write)? {

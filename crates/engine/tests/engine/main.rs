@@ -23,6 +23,7 @@ mod lvt;
 mod migration;
 mod observer;
 mod optimistic;
+mod origin;
 mod outside;
 mod panics;
 mod processes;

@@ -6,6 +6,9 @@
 use super::channels::check;
 use crate::{Channels, LinkError, LpId, Model, Time};
 
+/// Up to so many channels are looked through one after the other.
+const FEW: usize = 8;
+
 /// Who may send to whom, and how far ahead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelTable {
@@ -73,10 +76,16 @@ impl ChannelTable {
 
     /// Whether `from` may send something to `to`, another LP, that happens after `delay`, at least the model's lookahead.
     pub fn allows(&self, from: LpId, to: LpId, delay: Time) -> bool {
-        if self.to_all[from.index()] {
-            return true;
-        }
         let own = &self.channels[self.starts[from.index()]..self.starts[from.index() + 1]];
-        own.binary_search_by_key(&to, |(to, _)| *to).is_ok_and(|place| own[place].1 <= delay)
+        let found = if own.len() <= FEW {
+            own.iter().find(|(known, _)| *known == to)
+        } else {
+            own.binary_search_by_key(&to, |(known, _)| *known).ok().map(|place| &own[place])
+        };
+        match found {
+            Some((_, lookahead)) => *lookahead <= delay,
+            // Who sends to all has no channels in the table.
+            None => self.to_all[from.index()],
+        }
     }
 }
