@@ -12,8 +12,7 @@ use paceline_scenario::{Scenario, ScenarioError};
 use crate::args::MachineArguments;
 use crate::failure::Failure;
 use crate::loaded::Source;
-use crate::output::Output;
-use crate::run::files_line;
+use crate::output::{Output, deliver};
 use crate::stdout;
 use crate::text;
 
@@ -43,7 +42,8 @@ pub fn run(arguments: &MachineArguments) -> Result<(), Failure> {
         watch.trace(path, &spec)?;
     }
     let options = arguments.output;
-    let progress = watched.show(scenario.until_ns(), !options.json && !options.quiet);
+    let is_for_people = !options.json && !options.quiet;
+    let progress = watched.show(scenario.until_ns(), is_for_people);
     let start = Instant::now();
     let ran = scenario.run(kind, spec, &mut watch);
     drop(progress);
@@ -51,16 +51,16 @@ pub fn run(arguments: &MachineArguments) -> Result<(), Failure> {
     // The trace of a failed run is the most useful one.
     let traced = watch.finish();
     let mut finished = Finished::new(&scenario, ran.map_err(|error| Failure::Machine(kind, error))?, wall);
-    let mut written = match output {
-        Some(output) => write(output, &mut finished)?,
-        None => Vec::new(),
+    let summary = match (options.json, options.quiet) {
+        (true, _) => format!("{:#}\n", finished.everything()),
+        (false, true) => finished.line(),
+        (false, false) => finished.page(),
     };
-    written.extend(arguments.trace.clone().filter(|_| traced.is_ok()));
-    match (options.json, options.quiet) {
-        (true, _) => stdout::print(&format!("{:#}\n", finished.everything())),
-        (false, true) => stdout::print(&finished.line()),
-        (false, false) => stdout::print(&format!("{}{}", finished.page(), files_line(&written))),
-    }?;
+    deliver(&summary, is_for_people, || {
+        let written = output.map(|output| write(output, &mut finished)).transpose()?;
+        let trace = arguments.trace.clone().filter(|_| traced.is_ok());
+        Ok(written.into_iter().flatten().chain(trace).collect())
+    })?;
     traced
 }
 

@@ -2,12 +2,31 @@
 //!
 //! Invariant: under its own name a file is complete or not there. All are written beside it first, and take their names
 //! when the last is done; a folder made for a run that then fails is removed.
+//! What is told is on standard output before the first file is begun: where the disk is full, the summary is all that is left.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+use crate::stdout;
+
+/// Prints a summary, has the files written, and `with_names` prints which they are. Neither failure keeps the other half from being
+/// done; that of the files is the one reported.
+pub fn deliver(
+    summary: &str,
+    with_names: bool,
+    write: impl FnOnce() -> Result<Vec<PathBuf>, Failure>,
+) -> Result<(), Failure> {
+    let printed = stdout::print(summary);
+    let written = write()?;
+    printed?;
+    let names: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
+    if !with_names || names.is_empty() {
+        return Ok(());
+    }
+    stdout::print(&format!("\nWritten: {}\n", names.join(", ")))
+}
 
 /// A folder that files will be written to.
 #[derive(Debug)]

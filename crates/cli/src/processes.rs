@@ -14,10 +14,10 @@ use paceline_processes::{Control, Report, RunError, Simulation};
 use crate::args::ResultArguments;
 use crate::failure::Failure;
 use crate::loaded::Source;
-use crate::output::Output;
+use crate::output::{Output, deliver};
 use crate::progress::Progress;
 use crate::replicate::Outcome;
-use crate::run::{files_line, on_signal};
+use crate::run::{on_signal, write};
 use crate::stdout;
 use crate::text;
 
@@ -67,21 +67,16 @@ pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
         .map_or(Ok(()), |trace| trace.finish(ran.as_ref().ok().map(|(report, _)| report.end_time)));
     let (report, lines) = ran?;
     let finished = Finished::new(source.name(), program.name(), &settings, &report, lines);
-    // A run whose trace could not be written has its results all the same.
-    let mut written = match output {
-        Some(mut output) => {
-            let text = format!("{:#}\n", finished.results());
-            output.write("summary.json", |file| file.write_all(text.as_bytes()))?;
-            output.finish()?
-        }
-        None => Vec::new(),
+    let summary = match (results.json, results.quiet) {
+        (true, _) => format!("{:#}\n", finished.everything()),
+        (false, true) => finished.line(),
+        (false, false) => finished.page(),
     };
-    written.extend(results.trace.clone().filter(|_| traced.is_ok()));
-    match (results.json, results.quiet) {
-        (true, _) => stdout::print(&format!("{:#}\n", finished.everything())),
-        (false, true) => stdout::print(&finished.line()),
-        (false, false) => stdout::print(&format!("{}{}", finished.page(), files_line(&written))),
-    }?;
+    deliver(&summary, wanted, || {
+        let written = output.map(|output| write(output, &finished.results(), Vec::new())).transpose()?;
+        let trace = results.trace.clone().filter(|_| traced.is_ok());
+        Ok(written.into_iter().flatten().chain(trace).collect())
+    })?;
     traced
 }
 

@@ -26,9 +26,9 @@ pub use fate::Outcome;
 
 use crate::failure::Failure;
 use crate::loaded::Source;
-use crate::output::Output;
-use crate::run::{beside_others, files_line, on_signal, write};
-use crate::{processes, stdout};
+use crate::output::{Output, deliver};
+use crate::processes;
+use crate::run::{beside_others, on_signal, write};
 
 use fate::Fate;
 use page::Replicated;
@@ -44,17 +44,20 @@ pub fn replicate(arguments: &ReplicateArguments) -> Result<(), Failure> {
     let out = arguments.out.as_deref();
     let output = out.map(Output::open).transpose()?;
     let options = arguments.output;
-    let progress = watched.show(&plan, !options.json && !options.quiet);
+    let is_for_people = !options.json && !options.quiet;
+    let progress = watched.show(&plan, is_for_people);
     let start = Instant::now();
     let fates = run_all(&plan, &watched, out);
     drop(progress);
     let replicated = Replicated::new(&plan, fates?, start.elapsed());
-    let written = output.map(|output| replicated.write(output)).transpose()?.unwrap_or_default();
-    match (options.json, options.quiet) {
-        (true, _) => stdout::print(&format!("{:#}\n", replicated.everything())),
-        (false, true) => stdout::print(&replicated.lines()),
-        (false, false) => stdout::print(&format!("{}{}", replicated.page(), files_line(&written))),
-    }?;
+    let summary = match (options.json, options.quiet) {
+        (true, _) => format!("{:#}\n", replicated.everything()),
+        (false, true) => replicated.lines(),
+        (false, false) => replicated.page(),
+    };
+    deliver(&summary, is_for_people, || {
+        Ok(output.map(|output| replicated.write(output)).transpose()?.unwrap_or_default())
+    })?;
     let failures = replicated.into_failures();
     if failures.is_empty() { Ok(()) } else { Err(Failure::Replications(failures)) }
 }
@@ -65,14 +68,15 @@ fn run_all(plan: &Plan, watched: &Watched, out: Option<&Path>) -> Result<Vec<Fat
     let job = |number| watched.during(number, |handle| run_one(plan, number, handle, out));
     let panicked = |words| Err(Failure::Panic(format!("it panicked: {words}")));
     let ran = lanes::side_by_side(plan.replications, plan.at_once, job, panicked, |number, result| {
-        fates[number as usize] = result.map_or_else(Fate::Failed, |outcome| Fate::Ended(outcome.into()));
+        fates[number as usize] = result.unwrap_or_else(Fate::Failed);
     });
     ran.map_err(|error| RunError::Threads(format!("no replication can begin: {error}")))?;
     Ok(fates)
 }
 
-/// Runs a replication, counted from 0, and writes its files into a folder of its own in `out`.
-fn run_one(plan: &Plan, number: u32, handle: &Handle, out: Option<&Path>) -> Result<Outcome, Failure> {
+/// Runs a replication, counted from 0, and writes its files into a folder of its own in `out`. A failure to write them leaves the
+/// outcome.
+fn run_one(plan: &Plan, number: u32, handle: &Handle, out: Option<&Path>) -> Result<Fate, Failure> {
     let source = plan.source(number);
     let (outcome, files): (Outcome, Vec<ResultFile>) = match handle {
         Handle::Lps(monitor) => {
@@ -81,9 +85,10 @@ fn run_one(plan: &Plan, number: u32, handle: &Handle, out: Option<&Path>) -> Res
         }
         Handle::Processes(control) => (processes::beside_others(&source, control)?, Vec::new()),
     };
-    if let Some(out) = out {
-        let folder = Output::open(&out.join(format!("seed-{}", plan.seed(number))))?;
-        write(folder, &outcome.results, files)?;
-    }
-    Ok(outcome)
+    let folder = out.map(|out| out.join(format!("seed-{}", plan.seed(number))));
+    let unwritten = folder.and_then(|folder| {
+        let written = Output::open(&folder).and_then(|output| write(output, &outcome.results, files));
+        written.err()
+    });
+    Ok(Fate::Ended(outcome.into(), unwritten))
 }

@@ -15,12 +15,11 @@ use crate::args::{ResultArguments, RunArguments};
 use crate::ctl::Control;
 use crate::failure::Failure;
 use crate::loaded::{AnyModel, Loaded, Source};
-use crate::output::Output;
+use crate::output::{Output, deliver};
 use crate::panics;
 use crate::processes;
 use crate::progress::Progress;
 use crate::settings::RunSettings;
-use crate::stdout;
 use crate::summary::Finished;
 #[cfg(target_os = "linux")]
 use crate::together::{self, Together, TogetherArguments};
@@ -148,18 +147,17 @@ pub fn carry_out(
     drop(joined);
     let (finished, files) = ran?;
     drop(control);
-    let mut written = match output {
-        Some(output) => write(output, &finished.results(), files)?,
-        None => Vec::new(),
-    };
-    // A run whose trace could not be written has its results all the same.
     let traced = trace.map_or(Ok(()), |trace| trace.finish());
-    written.extend(results.trace.clone().filter(|_| traced.is_ok()));
-    match (results.json, results.quiet) {
-        (true, _) => stdout::print(&format!("{:#}\n", finished.everything())),
-        (false, true) => stdout::print(&finished.line()),
-        (false, false) => stdout::print(&format!("{}{}", finished.page(), files_line(&written))),
-    }?;
+    let summary = match (results.json, results.quiet) {
+        (true, _) => format!("{:#}\n", finished.everything()),
+        (false, true) => finished.line(),
+        (false, false) => finished.page(),
+    };
+    deliver(&summary, wanted, || {
+        let written = output.map(|output| write(output, &finished.results(), files)).transpose()?;
+        let trace = results.trace.clone().filter(|_| traced.is_ok());
+        Ok(written.into_iter().flatten().chain(trace).collect())
+    })?;
     traced
 }
 
@@ -313,12 +311,6 @@ pub fn write(mut output: Output, results: &Value, files: Vec<ResultFile>) -> Res
         output.write(file.name, |to| file.write(to))?;
     }
     output.finish()
-}
-
-/// A line that names the files written, if any.
-pub fn files_line(written: &[PathBuf]) -> String {
-    let names: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
-    if names.is_empty() { String::new() } else { format!("\nWritten: {}\n", names.join(", ")) }
 }
 
 /// A handle on a run that the first signal to end stops.

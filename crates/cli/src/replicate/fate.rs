@@ -43,8 +43,8 @@ impl Outcome {
 /// What came of a replication.
 #[derive(Debug)]
 pub enum Fate {
-    /// It has ended, maybe interrupted.
-    Ended(Box<Outcome>),
+    /// It has ended, maybe interrupted; with the reason why its files could not be written, if they could not.
+    Ended(Box<Outcome>, Option<Failure>),
     /// It has failed.
     Failed(Failure),
     /// All were asked to end before it began.
@@ -55,7 +55,7 @@ impl Fate {
     /// The outcome, if it has ended.
     pub fn outcome(&self) -> Option<&Outcome> {
         match self {
-            Self::Ended(outcome) => Some(outcome),
+            Self::Ended(outcome, _) => Some(outcome),
             Self::Failed(_) | Self::NotBegun => None,
         }
     }
@@ -63,7 +63,7 @@ impl Fate {
     /// Why it ended, in a word.
     pub fn ended(&self) -> &'static str {
         match self {
-            Self::Ended(outcome) => outcome.ended_by,
+            Self::Ended(outcome, _) => outcome.ended_by,
             Self::Failed(_) => "failed",
             Self::NotBegun => "not begun",
         }
@@ -72,7 +72,7 @@ impl Fate {
     /// The object of JSON that `part` is of an outcome, or one that says why there is none.
     pub fn json(&self, seed: u64, part: impl FnOnce(&Outcome) -> &Value) -> Value {
         match self {
-            Self::Ended(outcome) => part(outcome).clone(),
+            Self::Ended(outcome, _) => part(outcome).clone(),
             Self::Failed(failure) => {
                 json!({ "seed": seed, "ended_by": "failed", "error": failure.problem() })
             }

@@ -209,8 +209,8 @@ impl<'p> Replicated<'p> {
     pub fn into_failures(self) -> Vec<(u64, Failure)> {
         let seeds = (0..self.plan.replications).map(|number| self.plan.seed(number));
         let failed = |(seed, fate)| match fate {
-            Fate::Failed(failure) => Some((seed, failure)),
-            Fate::Ended(_) | Fate::NotBegun => None,
+            Fate::Failed(failure) | Fate::Ended(_, Some(failure)) => Some((seed, failure)),
+            Fate::Ended(_, None) | Fate::NotBegun => None,
         };
         seeds.zip(self.fates).filter_map(failed).collect()
     }

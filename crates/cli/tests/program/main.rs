@@ -4,6 +4,7 @@ mod bad_input;
 mod control;
 mod determinism;
 mod faults;
+mod full_disk;
 mod golden;
 mod hosts;
 #[cfg(target_os = "linux")]
