@@ -238,6 +238,11 @@ fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
                  `paceline resume {path}` continues from it"
             )
         }
+        (RunError::Checkpoint(_), _) => {
+            format!(
+                "{told}; allowed: a folder in which you may make files, such as that of --out, and no run.checkpoint for none"
+            )
+        }
         _ => told,
     }
 }

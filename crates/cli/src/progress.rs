@@ -20,6 +20,13 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// How much of the displayed speed comes from the latest period.
 const FRESH: f64 = 0.2;
 
+/// Warns on stderr, beside a progress display if there is one.
+pub fn warn(what: &str) {
+    // What the display has drawn on the line of the cursor is erased; it draws itself again.
+    let erased = if io::stderr().is_terminal() { "\r\x1b[2K" } else { "" };
+    eprintln!("{erased}warning: {what}");
+}
+
 /// A progress display; ends when dropped.
 #[derive(Debug)]
 pub struct Progress(Option<(Sender<()>, JoinHandle<()>)>);

@@ -1,10 +1,10 @@
 //! `paceline run`: a scenario from the first key to the last file.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use paceline_engine::{CheckpointFile, Checkpoints, Monitor, Protocol, Report, RunError};
+use paceline_engine::{CheckpointError, CheckpointFile, Checkpoints, Monitor, Protocol, Report, RunError};
 use paceline_models::results::{ResultFile, Results, RunFacts, Summary};
 use paceline_transport::Transport;
 use serde::Serialize;
@@ -18,7 +18,7 @@ use crate::loaded::{AnyModel, Loaded, Source};
 use crate::output::{Output, deliver};
 use crate::panics;
 use crate::processes;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::settings::RunSettings;
 use crate::summary::Finished;
 #[cfg(target_os = "linux")]
@@ -263,8 +263,10 @@ where
     let world = resumed.map(|file| file.world(&model)).transpose();
     let world = world.map_err(|error| Failure::Resume(error.to_string()))?;
     let mut simulation = settings.simulation(model, &monitor);
-    if let Some(checkpoints) = checkpoints {
-        simulation = simulation.checkpoint(checkpoints);
+    if let (Some(checkpoints), Some(written)) = (checkpoints, &written) {
+        let kept = from.clone().filter(|from| *from == checkpoints.path);
+        let tell = warn_of_checkpoints(written.clone(), kept);
+        simulation = simulation.checkpoint(checkpoints).on_checkpoint_failure(tell);
     }
     if let Some(trace) = trace {
         simulation = simulation.trace(trace.sink());
@@ -280,7 +282,25 @@ where
     ran.map_err(|error| Failure::Run(error.into(), checkpoint()))
 }
 
+/// Warns that a checkpoint could not be written and which one is there instead; not again until there is another reason. `kept` is
+/// the checkpoint that the run began from, if it would be replaced.
+fn warn_of_checkpoints(written: Written, kept: Option<PathBuf>) -> impl Fn(&CheckpointError) + Send + Sync {
+    let last = Mutex::new(None);
+    move |error| {
+        let before = last.lock().unwrap_or_else(PoisonError::into_inner).replace(error.clone());
+        if before.as_ref() == Some(error) {
+            return;
+        }
+        let there = match written.clone().file().or_else(|| kept.clone()) {
+            Some(_) => "the last complete one stays, and the run goes on",
+            None => "there is none of this run yet, and it goes on",
+        };
+        progress::warn(&format!("{error}; {there}"));
+    }
+}
+
 /// Watches whether a run writes a checkpoint.
+#[derive(Clone)]
 struct Written {
     path: PathBuf,
     before: Option<SystemTime>,

@@ -42,6 +42,7 @@ pub struct Finished {
     legs: u64,
     checkpoints: u64,
     checkpoints_wall: Duration,
+    checkpoints_failed: u64,
     balancing: Option<Balancing>,
     peak_memory_bytes: Option<u64>,
     lines: Vec<(&'static str, Value)>,
@@ -79,6 +80,7 @@ impl Finished {
             legs: report.legs,
             checkpoints: report.checkpoints,
             checkpoints_wall: report.checkpoints_wall,
+            checkpoints_failed: report.checkpoints_failed,
             balancing: report.balancing,
             peak_memory_bytes: memory::peak_bytes(),
             lines,
@@ -146,6 +148,7 @@ impl Finished {
             "rollbacks": self.rollbacks.as_ref().map(Explained::everything),
             "legs": self.legs,
             "checkpoints": self.checkpoints,
+            "checkpoints_failed": self.checkpoints_failed,
             "checkpoint_seconds": self.checkpoints_wall.as_secs_f64(),
             "balance_looks": self.balancing.map(|found| found.looks),
             "balance_undone": self.balancing.map(|found| found.undone),
@@ -218,9 +221,13 @@ impl Finished {
         if self.resumed_events > 0 {
             rows.insert(2, ("before resumed", text::count(self.resumed_events)));
         }
-        if self.checkpoints > 0 {
+        if self.checkpoints + self.checkpoints_failed > 0 {
             let (number, wall) = (text::count(self.checkpoints), text::span(self.checkpoints_wall));
-            rows.push(("checkpoints", format!("{number}, in {wall}")));
+            let failed = match self.checkpoints_failed {
+                0 => String::new(),
+                failed => format!("; {} could not be written", text::count(failed)),
+            };
+            rows.push(("checkpoints", format!("{number}, in {wall}{failed}")));
         }
         if let Some(found) = self.balancing {
             rows.push(("LPs moved", moves(found, self.processes)));

@@ -94,6 +94,9 @@ pub struct Report<O> {
     pub checkpoints: u64,
     /// Time that the run stood still for them.
     pub checkpoints_wall: Duration,
+    /// Checkpoints that could not be written, where [`Simulation::on_checkpoint_failure`](crate::Simulation::on_checkpoint_failure)
+    /// lets the run go on.
+    pub checkpoints_failed: u64,
     /// What moving LPs between federates came to, where that was asked for and there are federates to move between.
     pub balancing: Option<Balancing>,
     /// How the run kept up with real time, where it was tied to it.

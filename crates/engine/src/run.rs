@@ -296,7 +296,7 @@ impl<M: Model> Run<M> {
         let simulation = &self.simulation;
         let written = each!(&mut self.legs, course => course.checkpoint(simulation));
         self.failed = written.is_err();
-        written.map(|()| simulation.checkpoints.is_some())
+        written
     }
 
     /// Uses this many worker threads from the next call on, see [`Monitor::set_threads`].

@@ -17,9 +17,12 @@ use crate::peers;
 use crate::run::Joining;
 use crate::trace::Tracing;
 use crate::{
-    Checkpoints, Monitor, Observer, Outside, Protocol, QueueKind, Report, Run, RunError, Speculation,
-    TraceSink,
+    CheckpointError, Checkpoints, Monitor, Observer, Outside, Protocol, QueueKind, Report, Run, RunError,
+    Speculation, TraceSink,
 };
+
+/// Who hears why a checkpoint could not be written.
+type FailureListener = Box<dyn Fn(&CheckpointError) + Send + Sync>;
 
 /// A model and how to run it.
 pub struct Simulation<M: Model> {
@@ -47,6 +50,8 @@ pub struct Simulation<M: Model> {
     pub(crate) silence: Option<Duration>,
     pub(crate) marshalling: Marshalling,
     pub(crate) checkpoints: Option<(Checkpoints, Codec<M>)>,
+    /// Who hears of checkpoints that cannot be written, where these do not end the run.
+    pub(crate) checkpoint_failed: Option<FailureListener>,
     pub(crate) resumed: Option<World<M>>,
     /// In tests: a leg ends after this many events.
     pub(crate) leg_events: Option<u64>,
@@ -101,6 +106,7 @@ impl<M: Model> Simulation<M> {
             pin: false,
             monitor: Monitor::new(),
             checkpoints: None,
+            checkpoint_failed: None,
             resumed: None,
             leg_events: None,
             balance: Balance::Off,
@@ -210,6 +216,14 @@ impl<M: Model> Simulation<M> {
         M::Output: Serialize,
     {
         self.checkpoints = Some((checkpoints, Codec::new()));
+        self
+    }
+
+    /// Lets the run go on where a checkpoint cannot be written, as on a full disk: `tell` hears why, on the thread that called
+    /// the run. The last complete checkpoint stays, and the next is tried when it is due. Without this the run ends with
+    /// [`RunError::Checkpoint`]. A file that cannot even be made ends it before its first event in any case.
+    pub fn on_checkpoint_failure(mut self, tell: impl Fn(&CheckpointError) + Send + Sync + 'static) -> Self {
+        self.checkpoint_failed = Some(Box::new(tell));
         self
     }
 

@@ -149,14 +149,15 @@ impl Steward {
         Ok(steward)
     }
 
-    /// Whether a checkpoint is to be written at this pause, or why the last one has failed.
-    pub(crate) fn is_checkpoint_due(&self) -> Result<bool, CheckpointError> {
-        let mut orders = self.desk.orders();
-        if let Some(error) = orders.failed.take() {
-            return Err(error);
-        }
-        let due = orders.due.is_some_and(|due| due <= Instant::now());
-        Ok(due || self.every.is_some_and(|every| every.is_zero()))
+    /// Whether a checkpoint is to be written at this pause.
+    pub(crate) fn is_checkpoint_due(&self) -> bool {
+        let due = self.desk.orders().due.is_some_and(|due| due <= Instant::now());
+        due || self.every.is_some_and(|every| every.is_zero())
+    }
+
+    /// Why the checkpoint handed over last has failed, if it has; it is not said twice.
+    pub(crate) fn take_failed(&self) -> Result<(), CheckpointError> {
+        self.desk.orders().failed.take().map_or(Ok(()), Err)
     }
 
     /// Whether it is time to look at the balance.
@@ -187,17 +188,24 @@ impl Steward {
         while orders.publishing || orders.unpublished.is_some() {
             orders = self.desk.wait(orders, LOOK);
         }
-        orders.failed.take().map_or(Ok(()), Err)
+        drop(orders);
+        self.take_failed()
     }
 
-    /// Hands over a checkpoint for the disk, after [`Steward::settle`].
-    pub(crate) fn publish(&self, checkpoint: Unpublished) -> Result<(), CheckpointError> {
+    /// Hands over a checkpoint for the disk, after [`Steward::settle`]. Whether it could be written or not, the next one is due when
+    /// its span of real time has passed from now on.
+    pub(crate) fn publish(
+        &self,
+        written: Result<Unpublished, CheckpointError>,
+    ) -> Result<(), CheckpointError> {
+        let mut orders = self.desk.orders();
+        orders.due = orders.due.zip(self.every).and_then(|(_, every)| Instant::now().checked_add(every));
+        let checkpoint = written?;
         if self.thread.is_none() {
+            drop(orders);
             return checkpoint.publish();
         }
-        let mut orders = self.desk.orders();
         orders.unpublished = Some(checkpoint);
-        orders.due = orders.due.zip(self.every).and_then(|(_, every)| Instant::now().checked_add(every));
         self.desk.changed.notify_all();
         Ok(())
     }
@@ -222,9 +230,9 @@ impl Steward {
     }
 
     /// Ends it: everything handed over is on the disk, or the error says why not.
-    pub(crate) fn finish(mut self) -> Result<(), CheckpointError> {
+    pub(crate) fn finish(&mut self) -> Result<(), CheckpointError> {
         self.end();
-        self.desk.orders().failed.take().map_or(Ok(()), Err)
+        self.take_failed()
     }
 }
 

@@ -59,7 +59,7 @@ fn results_are_told_before_files_are_written() {
                     .split_whitespace()
                     .skip_while(|word| !word.contains("digest") && *word != "schedule")
                     .nth(1);
-                digest.map(|word| word.to_owned()).unwrap_or_else(|| panic!("{text} has a digest"))
+                digest.unwrap_or_else(|| panic!("{text} has a digest")).to_owned()
             };
             assert_eq!(digest(&full), digest(&told), "{command:?} {form:?}");
             assert_eq!(stdout(&full).lines().count(), stdout(&told).lines().count());
@@ -95,4 +95,61 @@ fn files_are_written_though_nobody_reads_the_summary() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).starts_with("error: cannot write to standard output: "), "{}", stderr(&output));
     assert!(folder.path().join("out/summary.json").exists());
+}
+
+const WITH_CHECKPOINTS: [&str; 4] = ["--set", "run.checkpoint=2ms", "--set", "run.until=20000s"];
+
+#[test]
+fn where_no_checkpoint_can_be_written_the_run_does_not_begin() {
+    let folder = folder();
+    let run = |arguments: &[&str]| {
+        let output =
+            paceline(folder.path(), &[&["run", "small.toml"], &WITH_CHECKPOINTS[..], arguments].concat());
+        let message = stderr(&output);
+        assert_eq!((output.status.code(), message.lines().count()), (Some(1), 1), "{message}");
+        assert!(output.stdout.is_empty(), "{}", stdout(&output));
+        message
+    };
+    // Something stands where the file is to be, or beside it where it is made.
+    fs::create_dir(folder.path().join("small.checkpoint")).unwrap();
+    let message = run(&[]);
+    assert!(
+        message.starts_with("error: cannot write the checkpoint small.checkpoint: it is a folder"),
+        "{message}"
+    );
+    fs::create_dir_all(folder.path().join("out/.small.checkpoint.unfinished")).unwrap();
+    let message = run(&["--out", "out"]);
+    assert!(message.starts_with("error: cannot write the checkpoint out/small.checkpoint: "), "{message}");
+    assert!(message.contains("allowed: a folder in which you may make files"), "{message}");
+}
+
+#[test]
+fn a_run_goes_on_where_the_disk_is_full_at_a_checkpoint() {
+    let folder = folder();
+    let told = paceline(folder.path(), &["run", "small.toml", "--json", "--set", "run.until=20000s"]);
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    for processes in [&[][..], &["--processes", "2", "--link", "tcp"]] {
+        let arguments = [&["run", "small.toml", "--json"], &WITH_CHECKPOINTS[..], processes].concat();
+        let full = on_a_full_disk(folder.path(), 0, &arguments);
+        let message = stderr(&full);
+        assert_eq!((full.status.code(), message.lines().count()), (Some(0), 1), "{message}");
+        assert!(message.starts_with("warning: cannot write the checkpoint small.checkpoint: "), "{message}");
+        assert!(message.contains("none of this run yet"), "{message}");
+        let summary: Value = serde_json::from_slice(&full.stdout).expect("exactly one JSON object");
+        assert_eq!((&summary["digest"], &summary["checkpoints"]), (&told["digest"], &0.into()));
+        assert!(summary["checkpoints_failed"].as_u64() > Some(0), "{summary}");
+        assert!(!folder.path().join("small.checkpoint").exists());
+    }
+    // A run that goes on from a checkpoint does not lose it.
+    let short = ["run", "small.toml", "--quiet", "--set", "run.checkpoint=2ms", "--set", "run.until=10000s"];
+    assert!(paceline(folder.path(), &short).status.success());
+    let before = fs::read(folder.path().join("small.checkpoint")).unwrap();
+    let resume = ["resume", "small.checkpoint", "--set", "run.until=20000s"];
+    let full = on_a_full_disk(folder.path(), 0, &resume);
+    let (message, page) = (stderr(&full), stdout(&full));
+    assert!(full.status.success() && message.contains("the last complete one stays"), "{message}");
+    assert!(page.contains(" could not be written\n"), "{page}");
+    assert!(page.contains(told["digest"].as_str().unwrap()), "{page}");
+    assert_eq!(fs::read(folder.path().join("small.checkpoint")).unwrap(), before);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing unfinished is left");
 }

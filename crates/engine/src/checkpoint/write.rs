@@ -41,13 +41,9 @@ impl<M: Model> Codec<M> {
         world: &World<M>,
         checkpoints: &Checkpoints,
     ) -> Result<Unpublished, CheckpointError> {
-        let path = &checkpoints.path;
-        let name = path.file_name().ok_or_else(|| CheckpointError::write(path, "it has no file name"))?;
-        let beside = path.with_file_name(format!(".{}.unfinished", name.to_string_lossy()));
-        let file = open(&beside).map_err(|reason| CheckpointError::write(path, reason))?;
-        let unpublished = Unpublished { file, beside, path: path.clone(), published: false };
+        let unpublished = checkpoints.open()?;
         self.fill(origin, world, checkpoints, &unpublished.file)
-            .map_err(|reason| CheckpointError::write(path, reason))?;
+            .map_err(|reason| CheckpointError::write(&checkpoints.path, reason))?;
         Ok(unpublished)
     }
 
@@ -79,6 +75,25 @@ impl<M: Model> Codec<M> {
         file.write_all(&hasher.digest().to_le_bytes())?;
         file.rewind()?;
         file.write_all(&opening)
+    }
+}
+
+impl Checkpoints {
+    /// Tries whether files can be made where the checkpoints are to go: before a long run, and not after its first part.
+    pub(crate) fn check(&self) -> Result<(), CheckpointError> {
+        if self.path.is_dir() {
+            return Err(CheckpointError::write(&self.path, "it is a folder"));
+        }
+        self.open().map(drop)
+    }
+
+    /// A checkpoint with nothing in it yet.
+    fn open(&self) -> Result<Unpublished, CheckpointError> {
+        let path = &self.path;
+        let name = path.file_name().ok_or_else(|| CheckpointError::write(path, "it has no file name"))?;
+        let beside = path.with_file_name(format!(".{}.unfinished", name.to_string_lossy()));
+        let file = open(&beside).map_err(|reason| CheckpointError::write(path, reason))?;
+        Ok(Unpublished { file, beside, path: path.clone(), published: false })
     }
 }
 

@@ -101,6 +101,9 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
 ) -> Result<Course<M, Q>, RunError> {
     let start = Instant::now();
     let (count, threads) = check(simulation)?;
+    if let Some((checkpoints, _)) = &simulation.checkpoints {
+        checkpoints.check()?;
+    }
     let mut peers = together::meet(simulation, threads)?;
     let all_threads = peers.as_ref().map_or(threads, |(_, threads)| threads.iter().sum());
     let count = if peers.is_some() { federates(simulation, all_threads) } else { count };

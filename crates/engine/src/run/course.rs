@@ -27,7 +27,7 @@ use crate::peers::{Peers, Pulse};
 use crate::pool::Crew;
 use crate::seat::Federates;
 use crate::steward::Steward;
-use crate::{Pause, Protocol, RecordKind, RunError, Simulation, cores, leg};
+use crate::{CheckpointError, Pause, Protocol, RecordKind, RunError, Simulation, cores, leg};
 
 /// See the module.
 pub(super) struct Course<M: Model, Q> {
@@ -176,7 +176,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
                     self.follow_threads(simulation);
                     self.decide();
                     self.regroup(simulation);
-                    let due = self.steward.is_checkpoint_due()?;
+                    self.settled(simulation, self.steward.take_failed())?;
+                    let due = self.steward.is_checkpoint_due();
                     if self.any(due)? {
                         self.checkpoint(simulation)?;
                     }
@@ -301,26 +302,36 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         origin
     }
 
-    /// Writes a checkpoint, if there are to be any.
-    pub(super) fn checkpoint(&mut self, simulation: &Simulation<M>) -> Result<(), RunError> {
+    /// Takes note of what has become of the checkpoint handed over last.
+    pub(super) fn settled(
+        &mut self,
+        simulation: &Simulation<M>,
+        published: Result<(), CheckpointError>,
+    ) -> Result<(), RunError> {
+        if self.sums.overcome(simulation, published)?.is_none() {
+            self.sums.checkpoints -= 1;
+        }
+        Ok(())
+    }
+
+    /// Writes a checkpoint, if there are to be any, and says whether it did.
+    pub(super) fn checkpoint(&mut self, simulation: &Simulation<M>) -> Result<bool, RunError> {
         if self.peers.is_some() {
             return self.checkpoint_together(simulation);
         }
         let Simulation { checkpoints: Some((checkpoints, codec)), .. } = simulation else {
-            return Ok(());
+            return Ok(false);
         };
         let mut recorder = simulation.tracing.recorder(None);
         let (start, start_ns) = (Instant::now(), recorder.now());
-        self.steward.settle()?;
+        self.settled(simulation, self.steward.settle())?;
         let origin = self.origin(simulation);
         let world = self.gather();
         let reached = world.last();
-        let written = codec.write(&origin, &world, checkpoints)?;
+        let written = codec.write(&origin, &world, checkpoints);
         self.deal(simulation, world);
-        self.steward.publish(written)?;
-        self.sums.checkpoints += 1;
-        self.sums.checkpoints_wall += start.elapsed();
+        let published = self.steward.publish(written);
         recorder.slice(RecordKind::Checkpoint, None, start_ns, reached, 0);
-        Ok(())
+        self.sums.published(simulation, published, start)
     }
 }

@@ -9,7 +9,7 @@ use paceline_kernel::{EventQueue, Model, Past, Rollbacks, Time};
 use super::course::Course;
 use super::together::{self, Results};
 use crate::auto::Auto;
-use crate::{EndedBy, Report, RunError, Simulation};
+use crate::{CheckpointError, EndedBy, Report, RunError, Simulation};
 
 /// What the legs of a run add up to.
 #[derive(Debug, Default)]
@@ -26,6 +26,7 @@ pub(super) struct Sums {
     pub(super) gvt_lag_ns: u128,
     pub(super) checkpoints: u64,
     pub(super) checkpoints_wall: Duration,
+    pub(super) checkpoints_failed: u64,
 }
 
 impl Sums {
@@ -38,6 +39,38 @@ impl Sums {
     /// The counts of all processes.
     fn take(&mut self, all: Results) {
         (self.null_messages, self.threads, self.rollbacks) = (all.null_messages, all.threads, all.rollbacks);
+    }
+
+    /// Passes over the failure of a checkpoint, with `None`, where the owner of the run only wants to hear of it.
+    pub(super) fn overcome<M: Model, T>(
+        &mut self,
+        simulation: &Simulation<M>,
+        outcome: Result<T, CheckpointError>,
+    ) -> Result<Option<T>, RunError> {
+        match (outcome, &simulation.checkpoint_failed) {
+            (Ok(outcome), _) => Ok(Some(outcome)),
+            (Err(error), None) => Err(error.into()),
+            (Err(error), Some(tell)) => {
+                self.checkpoints_failed += 1;
+                tell(&error);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Counts a checkpoint that was begun at `start`, and says whether it was handed over to the disk.
+    pub(super) fn published<M: Model>(
+        &mut self,
+        simulation: &Simulation<M>,
+        published: Result<(), CheckpointError>,
+        start: Instant,
+    ) -> Result<bool, RunError> {
+        let done = self.overcome(simulation, published)?.is_some();
+        if done {
+            self.checkpoints += 1;
+            self.checkpoints_wall += start.elapsed();
+        }
+        Ok(done)
     }
 
     /// Of a run that took so long to build.
@@ -53,13 +86,14 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         let start = Instant::now();
         let reached = self.lvt();
         let pending = self.pending();
+        let written = self.steward.finish();
+        self.settled(simulation, written)?;
         let Self {
             time,
             pulse,
             peers,
             dealt,
             auto,
-            steward,
             balancer,
             federates,
             outsiders,
@@ -70,7 +104,6 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             sums,
             ..
         } = self;
-        steward.finish()?;
         let mut loads = balancer.as_ref().map(|balancer| balancer.loads(&federates)).unwrap_or_default();
         let groups = federates.len() as u32;
         let Past { mut digest, mut events, mut last, mut outputs, .. } = past;
@@ -130,6 +163,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             legs: sums.legs,
             checkpoints: sums.checkpoints,
             checkpoints_wall: sums.checkpoints_wall,
+            checkpoints_failed: sums.checkpoints_failed,
             balancing: balancer.map(|balancer| balancer.finish(&loads)),
             lateness: tie.map(|_| lateness),
             dropped: outsiders.dropped(),

@@ -143,26 +143,24 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         }
     }
 
-    /// Writes a checkpoint of the run of all processes, in that of rank 0.
-    pub(super) fn checkpoint_together(&mut self, simulation: &Simulation<M>) -> Result<(), RunError> {
+    /// Writes a checkpoint of the run of all processes, in that of rank 0, and says whether this process did.
+    pub(super) fn checkpoint_together(&mut self, simulation: &Simulation<M>) -> Result<bool, RunError> {
         let wanted = simulation.checkpoints.is_some();
         if !self.any(wanted)? {
-            return Ok(());
+            return Ok(false);
         }
         let start = Instant::now();
-        self.steward.settle()?;
+        self.settled(simulation, self.steward.settle())?;
         let origin = self.origin(simulation);
         let write = |world: &World<M>| {
-            let checkpoints = simulation.checkpoints.as_ref();
-            let written = checkpoints.map(|(checkpoints, codec)| codec.write(&origin, world, checkpoints));
-            written.transpose().map_err(RunError::from)
+            Ok(simulation
+                .checkpoints
+                .as_ref()
+                .map(|(checkpoints, codec)| codec.write(&origin, world, checkpoints)))
         };
-        if let Some(Some(written)) = self.joined(simulation, write)? {
-            self.steward.publish(written)?;
-            self.sums.checkpoints += 1;
-            self.sums.checkpoints_wall += start.elapsed();
-        }
-        Ok(())
+        let Some(Some(written)) = self.joined(simulation, write)? else { return Ok(false) };
+        let published = self.steward.publish(written);
+        self.sums.published(simulation, published, start)
     }
 
     /// Brings all parts of the run together in the process of rank 0, has `write` write them there, and deals them again. What was

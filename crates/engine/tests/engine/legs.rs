@@ -3,8 +3,9 @@
 //!
 //! `PACELINE_CASES` sets the number of random models (default 60 in each test), `PACELINE_SEED` the first.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::facts::{Facts, assert_same, facts, setting};
 use crate::mesh::Mesh;
@@ -198,14 +199,80 @@ fn a_checkpoint_that_cannot_be_written_ends_the_run_and_leaves_the_last_one() {
         matches!(&error, Some(RunError::Checkpoint(CheckpointError::Write { path: named, .. })) if *named == path),
         "{error:?}"
     );
-    // Something stands where the unfinished file is to be.
+    // Something stands where the unfinished file is to be, when one checkpoint is written already.
     let checkpoints = at_every_pause(&folder);
-    std::fs::write(&checkpoints.path, "the last one").expect("it can be written");
-    std::fs::create_dir(folder.path().join(".run.checkpoint.unfinished")).expect("it can be made");
     let (run, _) = case.run(Protocol::NullMessage);
-    let error = run.leg_events(10).checkpoint(checkpoints.clone()).run().err();
+    let mut run = run.checkpoint(checkpoints.clone()).start().expect("it can be written");
+    assert_eq!(run.checkpoint(), Ok(true));
+    let last = published(&checkpoints);
+    std::fs::create_dir(folder.path().join(".run.checkpoint.unfinished")).expect("it can be made");
+    let error = run.checkpoint().err();
     assert!(matches!(error, Some(RunError::Checkpoint(_))), "{error:?}");
-    assert_eq!(std::fs::read(&checkpoints.path).expect("it is there"), b"the last one");
+    assert_eq!(std::fs::read(&checkpoints.path).expect("it is there"), last);
+}
+
+/// The checkpoint that was handed over, once it is on the disk.
+fn published(checkpoints: &Checkpoints) -> Vec<u8> {
+    let start = Instant::now();
+    while !checkpoints.path.exists() {
+        assert!(start.elapsed() < Duration::from_secs(60), "it comes to the disk");
+        std::thread::yield_now();
+    }
+    std::fs::read(&checkpoints.path).expect("it is there")
+}
+
+#[test]
+fn a_checkpoint_that_has_no_place_ends_the_run_before_its_first_event() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let nowhere = folder.path().join("nowhere").join("run.checkpoint");
+    let is_folder = folder.path().to_owned();
+    for path in [nowhere, is_folder] {
+        let checkpoints = Checkpoints { path: path.clone(), every: Duration::MAX, header: Vec::new() };
+        let error = Simulation::new(Beat).checkpoint(checkpoints).start().err();
+        assert!(
+            matches!(&error, Some(RunError::Checkpoint(CheckpointError::Write { path: named, .. })) if *named == path),
+            "{error:?}"
+        );
+        // Whoever goes on without checkpoints is told so at once as well.
+        let checkpoints = Checkpoints { path, every: Duration::MAX, header: Vec::new() };
+        let run = Simulation::new(Beat).checkpoint(checkpoints).on_checkpoint_failure(|_| ());
+        assert!(matches!(run.start().err(), Some(RunError::Checkpoint(_))));
+    }
+    let left = std::fs::read_dir(folder.path()).expect("it is a folder").count();
+    assert_eq!(left, 0, "nothing is left of the attempt");
+}
+
+#[test]
+fn a_run_goes_on_without_checkpoints_where_its_owner_wants_that() {
+    for mut case in cases().filter(|case| case.events > 60).take(8) {
+        for protocol in [Protocol::Sequential, Protocol::Window, Protocol::NullMessage] {
+            let folder = tempfile::tempdir().expect("a folder can be made");
+            let checkpoints = at_every_pause(&folder);
+            let told = Arc::new(AtomicU64::new(0));
+            let hears = Arc::clone(&told);
+            let (run, what) = case.run(protocol);
+            let run =
+                run.leg_events(10).checkpoint(checkpoints.clone()).on_checkpoint_failure(move |error| {
+                    assert!(matches!(error, CheckpointError::Write { .. }), "{error}");
+                    hears.fetch_add(1, Ordering::SeqCst);
+                });
+            let mut run = run.start().expect("it can be written");
+            assert_eq!(run.checkpoint(), Ok(true), "{what}");
+            let last = published(&checkpoints);
+            std::fs::create_dir(folder.path().join(".run.checkpoint.unfinished")).expect("it can be made");
+            assert_eq!(run.checkpoint(), Ok(false), "{what}");
+            run.run_until(Time::MAX).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let report = run.finish().unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert!(report.checkpoints_failed > 1, "{what}: once by hand, and at pauses");
+            assert_eq!(
+                (report.checkpoints, report.checkpoints_failed),
+                (1, told.load(Ordering::SeqCst)),
+                "{what}"
+            );
+            assert_eq!(std::fs::read(&checkpoints.path).expect("it is there"), last, "{what}");
+            assert_same(&facts(report), &case.reference, &what);
+        }
+    }
 }
 
 #[test]
