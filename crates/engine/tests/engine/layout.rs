@@ -4,9 +4,12 @@
 use paceline_engine::{Protocol, RunError, Simulation};
 use paceline_kernel::{Channels, Context, LinkError, LpId, Model, Partition, PartitionError, Time};
 
+/// Deals LPs to so many federates.
+type Deal = fn(u32) -> Partition;
+
 /// LPs that each send to the next.
 struct Row {
-    partition: fn(u32) -> Partition,
+    partition: Deal,
     /// To whom the last LP declares a channel.
     last: Option<LpId>,
 }
@@ -58,7 +61,7 @@ fn refused(row: Row, protocol: Protocol) -> RunError {
 fn a_partition_of_other_lps_is_refused_with_the_lp() {
     let missing = PartitionError::Missing { lp: LpId(12), dealt: 12, lps: LPS };
     let unknown = PartitionError::UnknownLp { lp: LpId(16), dealt: 20, lps: LPS };
-    let cases: [(fn(u32) -> Partition, _); 4] = [
+    let cases: [(Deal, _); 4] = [
         (|federates| Partition::runs(12, federates), missing),
         (|federates| Partition::table(&(0..12).map(|lp| lp % federates).collect::<Vec<_>>()), missing),
         (|federates| Partition::runs(20, federates), unknown),

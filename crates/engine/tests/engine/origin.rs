@@ -45,7 +45,7 @@ impl Model for Row {
     }
     fn handle(&self, goods: &mut u64, customer: &u64, cx: &mut Context<Self>) {
         if cx.now() < self.closes {
-            *goods = goods.saturating_sub(if customer % self.greedy == 0 { 2 } else { 1 });
+            *goods = goods.saturating_sub(if customer.is_multiple_of(self.greedy) { 2 } else { 1 });
         }
         let next = LpId((cx.lp().0 + 1) % self.shops);
         let looks = Time::nanos(cx.rng().below(1_000_000));

@@ -10,7 +10,6 @@
 
 mod order;
 
-use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -180,13 +179,14 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         cx.watch(*bound);
         let (mut done, mut joined, mut digest, mut stray) = (0, 0, self.digest, None);
         let (output, last) = (&mut self.output, &mut self.last);
+        let handling = Handling::begin(struck);
         while done < budget {
             if late.is_empty() {
                 // The plain case: straight down the run, until something comes up.
                 let mut ran = 0;
                 for event in order.rest(events).take(budget - done) {
                     order.note(ran);
-                    run(model, lp, event, &mut cx, output, &mut digest, last, struck);
+                    run(model, lp, event, &mut cx, output, &mut digest, last);
                     ran += 1;
                     if cx.alarmed() {
                         break;
@@ -202,10 +202,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 let from_run = next.filter(|event| late.peek().is_none_or(|Reverse(late)| *event < late));
                 order.note(0);
                 if let Some(event) = from_run {
-                    run(model, lp, event, &mut cx, output, &mut digest, last, struck);
+                    run(model, lp, event, &mut cx, output, &mut digest, last);
                     order.skip(1);
                 } else if let Some(Reverse(event)) = late.pop() {
-                    run(model, lp, hand.insert(event), &mut cx, output, &mut digest, last, struck);
+                    run(model, lp, hand.insert(event), &mut cx, output, &mut digest, last);
                     *hand = None;
                 }
                 done += 1;
@@ -234,6 +234,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 }
             }
         }
+        handling.end();
         lp.core = cx.core();
         if let (Some(meter), Some(start)) = (&mut self.meter, timed) {
             meter.end(start, local, done as u64);
@@ -303,9 +304,7 @@ pub(super) fn run<M: Model>(
     output: &mut M::Output,
     digest: &mut Digest,
     last: &mut Time,
-    struck: &Cell<bool>,
 ) {
-    let handling = Handling::begin(struck);
     cx.enter(event.time(), event.depth());
     model.handle(&mut lp.state, &event.payload, cx);
     if !cx.alarmed() || !cx.has_fault() {
@@ -313,5 +312,4 @@ pub(super) fn run<M: Model>(
         digest.event(event);
         *last = event.time().max(*last);
     }
-    handling.end();
 }

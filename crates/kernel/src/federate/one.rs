@@ -7,6 +7,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::batch::{self, SENT};
+use super::caught::Handling;
 use super::{Federate, Progress};
 use crate::{Context, Event, EventQueue, Model, Outbox, Partition, Time};
 
@@ -161,16 +162,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let lp = &mut self.lps[self.place.local(event.to(), partition)];
         let mut cx = Context::new(model, &self.rules, event.to(), lp.core, &mut self.sent, &mut self.fault);
         cx.watch(Time::MAX);
-        batch::run(
-            model,
-            lp,
-            event,
-            &mut cx,
-            &mut self.output,
-            &mut self.digest,
-            &mut self.last,
-            &self.struck,
-        );
+        let handling = Handling::begin(&self.struck);
+        batch::run(model, lp, event, &mut cx, &mut self.output, &mut self.digest, &mut self.last);
+        handling.end();
         lp.core = cx.core();
         let near = cx.alarmed();
         let counts = !(near && cx.calm());
