@@ -12,9 +12,11 @@ const FEW: usize = 8;
 /// Who may send to whom, and how far ahead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelTable {
-    /// By LP, and one more: where its channels start in `channels`.
+    /// By LP, and one more: where its channels start in `receivers`.
     starts: Vec<usize>,
-    channels: Vec<(LpId, Time)>,
+    receivers: Vec<LpId>,
+    /// By channel; empty where all have the model's lookahead, so that a send reads nothing of it.
+    lookaheads: Vec<Time>,
     /// By LP: it sends to all.
     to_all: Vec<bool>,
 }
@@ -57,7 +59,8 @@ impl ChannelTable {
         if (0..lps).all(|lp| model.channels(LpId(lp)) == Channels::All) {
             return Ok(None);
         }
-        let mut table = Self { starts: vec![0], channels: Vec::new(), to_all: Vec::new() };
+        let mut table =
+            Self { starts: vec![0], receivers: Vec::new(), lookaheads: Vec::new(), to_all: Vec::new() };
         for from in (0..lps).map(LpId) {
             let channels = model.channels(from);
             table.to_all.push(channels == Channels::All);
@@ -66,24 +69,29 @@ impl ChannelTable {
                 declared.dedup_by_key(|(to, _)| *to);
                 for (to, lookahead) in declared {
                     check(from, to, lookahead, lps, least)?;
-                    table.channels.push((to, lookahead));
+                    table.receivers.push(to);
+                    table.lookaheads.push(lookahead);
                 }
             }
-            table.starts.push(table.channels.len());
+            table.starts.push(table.receivers.len());
+        }
+        if table.lookaheads.iter().all(|lookahead| *lookahead == least) {
+            table.lookaheads = Vec::new();
         }
         Ok(Some(table))
     }
 
     /// Whether `from` may send something to `to`, another LP, that happens after `delay`, at least the model's lookahead.
     pub fn allows(&self, from: LpId, to: LpId, delay: Time) -> bool {
-        let own = &self.channels[self.starts[from.index()]..self.starts[from.index() + 1]];
+        let start = self.starts[from.index()];
+        let own = &self.receivers[start..self.starts[from.index() + 1]];
         let found = if own.len() <= FEW {
-            own.iter().find(|(known, _)| *known == to)
+            own.iter().position(|known| *known == to)
         } else {
-            own.binary_search_by_key(&to, |(known, _)| *known).ok().map(|place| &own[place])
+            own.binary_search(&to).ok()
         };
         match found {
-            Some((_, lookahead)) => *lookahead <= delay,
+            Some(place) => self.lookaheads.get(start + place).is_none_or(|lookahead| *lookahead <= delay),
             // Who sends to all has no channels in the table.
             None => self.to_all[from.index()],
         }
