@@ -40,7 +40,7 @@ impl Model for Relay {
     }
 }
 
-fn main() -> Result<(), RunError> {
+pub(crate) fn main() -> Result<(), RunError> {
     let panics = std::env::args().any(|argument| argument == "panic");
     let report = Simulation::new(Relay { panics }).threads(1).until(Time::secs(60)).run()?;
     println!("digest {}", report.digest);
