@@ -93,8 +93,8 @@ pub enum Command {
 const RUN_EXAMPLES: &str = "\
 Ctrl-C ends the run cleanly, with the summary so far; a second Ctrl-C ends it at once.
 
-Exit status: 0 when the run ended, interrupted or not;
-2 for a bad scenario or option; 1 for a failure while running.
+Exit status: 0 when the run ended; 2 for a bad scenario or option; 1 for a failure while running;
+130, 143 or 129 when SIGINT (Ctrl-C), SIGTERM or SIGHUP ended it, after the summary so far.
 
 Examples:
   paceline run scenarios/traffic.toml

@@ -36,6 +36,7 @@ pub fn check(arguments: &ScenarioArguments, events: u64) -> Result<(), Failure> 
     };
     drop(progress);
     let same = compared.map_err(|different| Failure::Different(arguments.scenario.clone(), different))?;
+    let is_interrupted = matches!(same.ended, Ended::Interrupted);
     let ended = match same.ended {
         Ended::Horizon => format!("at the horizon, {}", how.until),
         Ended::NoEvents => format!("without further events, after {}", same.last),
@@ -47,5 +48,6 @@ pub fn check(arguments: &ScenarioArguments, events: u64) -> Result<(), Failure> 
     let facts = [("events compared", text::count(same.events)), ("ended", ended)];
     let rows = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let title = format!("Two runs of {} do not differ", arguments.scenario.display());
-    stdout::print(&text::groups(&[(&title, rows)]))
+    stdout::print(&text::groups(&[(&title, rows)]))?;
+    if is_interrupted { Err(Failure::Interrupted) } else { Ok(()) }
 }

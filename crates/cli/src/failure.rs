@@ -12,7 +12,7 @@ use paceline_machine::MachineError;
 use paceline_report::TraceError;
 use paceline_scenario::ScenarioError;
 
-use crate::text;
+use crate::{signals, text};
 
 /// Why the program does not end with status 0.
 #[derive(Debug)]
@@ -66,8 +66,10 @@ pub enum Failure {
     /// The lab for hypervisors cannot continue.
     #[cfg(target_os = "linux")]
     Xen(paceline_xen_lab::LabError),
-    /// The handler of Ctrl-C could not be set up.
-    Signals(ctrlc::Error),
+    /// Signals to end cannot be watched for.
+    Signals(io::Error),
+    /// A signal has ended it, after the summary of what was done until then.
+    Interrupted,
 }
 
 impl From<ScenarioError> for Failure {
@@ -102,6 +104,7 @@ impl Failure {
             Self::Scenario(error) if io::stderr().is_terminal() => draw(error),
             #[cfg(target_os = "linux")]
             Self::Silent => {}
+            Self::Interrupted => {}
             Self::Print(reason) if reason.kind() == io::ErrorKind::BrokenPipe => {}
             #[cfg(target_os = "linux")]
             Self::Xen(error @ paceline_xen_lab::LabError::Skipped(_)) => say(format_args!("{error}")),
@@ -157,7 +160,8 @@ impl Failure {
             Self::Pace(error) => error.to_string(),
             #[cfg(target_os = "linux")]
             Self::Xen(error) => error.to_string(),
-            Self::Signals(reason) => format!("cannot watch for Ctrl-C: {reason}"),
+            Self::Signals(reason) => format!("cannot watch for signals: {reason}"),
+            Self::Interrupted => "interrupted".to_owned(),
         }
     }
 
@@ -200,6 +204,7 @@ impl Failure {
             Self::Replications(failures) => {
                 failures.first().map_or(ExitCode::from(1), |(_, failure)| failure.status())
             }
+            Self::Interrupted => ExitCode::from(signals::status()),
             Self::Processes(_)
             | Self::Panic(_)
             | Self::Results(_)

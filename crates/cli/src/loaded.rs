@@ -1,7 +1,9 @@
 //! A scenario, read to the last key, with its model built: the only place that knows which models there are.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use paceline_engine::CheckpointFile;
 use paceline_kernel::{Model, Time};
 use paceline_models::phold::Phold;
 use paceline_models::traffic::Traffic;
@@ -98,8 +100,14 @@ impl Source {
     /// Reads the file, and nothing in it yet.
     pub fn read(arguments: &ScenarioArguments) -> Result<Self, ScenarioError> {
         let ScenarioArguments { scenario: file, overrides } = arguments;
-        let text =
-            std::fs::read_to_string(file).map_err(|reason| ScenarioError::unreadable(file, &reason))?;
+        let content = std::fs::read(file).map_err(|reason| ScenarioError::unreadable(file, &reason))?;
+        if CheckpointFile::is_begun_by(&content) {
+            let allowed =
+                format!("a scenario, or `paceline resume {}`, which continues the run", file.display());
+            return Err(ScenarioError::whole_file(file, "a checkpoint of a run, and no scenario", allowed));
+        }
+        let text = String::from_utf8(content)
+            .map_err(|error| ScenarioError::unreadable(file, &io::Error::other(error.utf8_error())))?;
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         Ok(Self { file: file.clone(), text, folder, overrides: overrides.clone() })
     }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use paceline_lvt::{ENV, Page};
 
 use crate::failure::Failure;
-use crate::stdout;
+use crate::{signals, stdout};
 use arguments::{LvtCommand, WatchArguments};
 use look::{Look, Watcher};
 use screen::Screen;
@@ -47,8 +47,7 @@ fn watch(arguments: &WatchArguments) -> Result<(), Failure> {
     }
     let (tell, told) = mpsc::channel();
     // If the receiver is gone, the watch is ending already.
-    let handler = move || tell.send(()).unwrap_or_default();
-    ctrlc::set_handler(handler).map_err(Failure::Signals)?;
+    signals::on_each(move |_| tell.send(()).unwrap_or_default())?;
     let looks = arguments.count.unwrap_or(u64::MAX);
     let mut watcher = Watcher::new(page);
     if arguments.json {

@@ -27,7 +27,12 @@ pub fn is_machine(scenario: &Scenario) -> bool {
 
 /// Reads the scenario of a machine.
 pub fn read(source: &Source) -> Result<MachineScenario, ScenarioError> {
-    MachineScenario::read(&source.name(), source.open()?)
+    let mut scenario = source.open()?;
+    if !is_machine(&scenario) && scenario.has("model") {
+        let problem = "a scenario of a run, which `paceline run` runs";
+        return Err(scenario.section("model")?.refuse("", problem, "the sections [machine] and [host]"));
+    }
+    MachineScenario::read(&source.name(), scenario)
 }
 
 /// Runs a machine.

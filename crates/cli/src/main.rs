@@ -1,8 +1,8 @@
 //! The `paceline` program: arguments in, a run or a look at one, results out. It parses, wires and prints; what a run is
 //! and does belongs to the other crates.
 //!
-//! Exit status: 0 when all went well, an interrupted run included; 2 for a bad scenario or option; 1 for a failure while
-//! running. That of `paceline pace` is the command's.
+//! Exit status: 0 when all went well; 2 for a bad scenario or option; 1 for a failure while running; 128 and the signal's number for
+//! what a signal has ended, also where it ended with a summary. That of `paceline pace` is the command's.
 
 #![forbid(unsafe_code)]
 
@@ -33,6 +33,7 @@ mod reproduce;
 mod resume;
 mod run;
 mod settings;
+mod signals;
 mod stdout;
 mod summary;
 mod text;

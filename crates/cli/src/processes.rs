@@ -9,7 +9,7 @@ mod trace;
 
 use paceline_kernel::Time;
 use paceline_network::{Constant, Flows, Network, Platform};
-use paceline_processes::{Control, Report, RunError, Simulation};
+use paceline_processes::{Control, EndedBy, Report, RunError, Simulation};
 
 use crate::args::ResultArguments;
 use crate::failure::Failure;
@@ -17,7 +17,8 @@ use crate::loaded::Source;
 use crate::output::{Output, deliver};
 use crate::progress::Progress;
 use crate::replicate::Outcome;
-use crate::run::{on_signal, write};
+use crate::run::write;
+use crate::signals;
 use crate::stdout;
 use crate::text;
 
@@ -54,7 +55,7 @@ pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
     let trace = results.trace.as_deref().map(|path| Trace::open(path, &source.name())).transpose()?;
     let control = Control::default();
     let stop = control.clone();
-    on_signal(move || stop.stop())?;
+    signals::on_first(move || stop.stop())?;
     let watched = control.clone();
     let watch = Watch { control, trace };
     let look = move || (watched.time().as_nanos(), format!("{} steps", text::count(watched.steps())));
@@ -77,7 +78,8 @@ pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
         let trace = results.trace.clone().filter(|_| traced.is_ok());
         Ok(written.into_iter().flatten().chain(trace).collect())
     })?;
-    traced
+    traced?;
+    if report.ended_by == EndedBy::Interrupted { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
 /// Runs a scenario of processes as one of several runs of this process.

@@ -27,8 +27,8 @@ pub use fate::Outcome;
 use crate::failure::Failure;
 use crate::loaded::Source;
 use crate::output::{Output, deliver};
-use crate::processes;
-use crate::run::{beside_others, on_signal, write};
+use crate::run::{beside_others, write};
+use crate::{processes, signals};
 
 use fate::Fate;
 use page::Replicated;
@@ -40,7 +40,7 @@ pub fn replicate(arguments: &ReplicateArguments) -> Result<(), Failure> {
     let plan = Plan::new(Source::read(&arguments.scenario)?, arguments)?;
     let watched = Watched::new(&plan);
     let stop = watched.clone();
-    on_signal(move || stop.stop())?;
+    signals::on_first(move || stop.stop())?;
     let out = arguments.out.as_deref();
     let output = out.map(Output::open).transpose()?;
     let options = arguments.output;
@@ -58,8 +58,13 @@ pub fn replicate(arguments: &ReplicateArguments) -> Result<(), Failure> {
     deliver(&summary, is_for_people, || {
         Ok(output.map(|output| replicated.write(output)).transpose()?.unwrap_or_default())
     })?;
+    let is_interrupted = replicated.is_interrupted();
     let failures = replicated.into_failures();
-    if failures.is_empty() { Ok(()) } else { Err(Failure::Replications(failures)) }
+    match failures.is_empty() {
+        false => Err(Failure::Replications(failures)),
+        true if is_interrupted => Err(Failure::Interrupted),
+        true => Ok(()),
+    }
 }
 
 /// Runs all replications, and says what came of each.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: what decides the result - model, seed, order of ties - is that of the first run; anything else may change.
 
-use paceline_engine::CheckpointFile;
+use paceline_engine::{CheckpointError, CheckpointFile};
 
 use crate::args::ResumeArguments;
 use crate::failure::Failure;
@@ -19,7 +19,16 @@ pub fn resume(arguments: &ResumeArguments) -> Result<(), Failure> {
              allowed: any other key of [run]"
         )));
     }
-    let file = CheckpointFile::open(&arguments.file).map_err(|error| refuse(error.to_string()))?;
+    let file = CheckpointFile::open(&arguments.file).map_err(|error| {
+        let named_as_scenario = arguments.file.extension().is_some_and(|end| end == "toml");
+        refuse(match error {
+            CheckpointError::Foreign { path } if named_as_scenario => {
+                let path = path.display();
+                format!("{path}: is not a checkpoint of Paceline; allowed: a checkpoint, or `paceline run {path}` for a scenario")
+            }
+            error => error.to_string(),
+        })
+    })?;
     let mut source: Source = serde_json::from_slice(file.header()).map_err(|_| {
         refuse(format!("{}: holds no scenario; it was not written by this program", arguments.file.display()))
     })?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use paceline_engine::{CheckpointError, CheckpointFile, Checkpoints, Monitor, Protocol, Report, RunError};
 use paceline_models::results::{ResultFile, Results, RunFacts, Summary};
@@ -20,6 +20,7 @@ use crate::panics;
 use crate::processes;
 use crate::progress::{self, Progress};
 use crate::settings::RunSettings;
+use crate::signals;
 use crate::summary::Finished;
 #[cfg(target_os = "linux")]
 use crate::together::{self, Together, TogetherArguments};
@@ -158,7 +159,8 @@ pub fn carry_out(
         let trace = results.trace.clone().filter(|_| traced.is_ok());
         Ok(written.into_iter().flatten().chain(trace).collect())
     })?;
-    traced
+    traced?;
+    if finished.is_interrupted() { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
 /// Where checkpoints go, if there are to be any: into the output folder, else where the run was resumed from, else here.
@@ -340,25 +342,8 @@ pub fn watched() -> Result<Monitor, Failure> {
     Ok(monitor)
 }
 
-/// The first signal to end (Ctrl-C, termination) stops the run; another one ends the program, unless it comes with the
-/// first: some programs that end others signal both a process and its group.
+/// The first signal to end stops the run; another one ends the program.
 pub fn stop_on_signal(monitor: &Monitor) -> Result<(), Failure> {
     let monitor = monitor.clone();
-    on_signal(move || monitor.stop())
-}
-
-/// The first signal to end calls `stop`; another one ends the program, as above.
-pub fn on_signal(stop: impl Fn() + Send + 'static) -> Result<(), Failure> {
-    const INTERRUPTED: i32 = 130;
-    const TOGETHER: Duration = Duration::from_millis(200);
-    let mut first = None;
-    let handler = move || match first {
-        None => {
-            first = Some(Instant::now());
-            stop();
-        }
-        Some(first) if first.elapsed() < TOGETHER => {}
-        Some(_) => std::process::exit(INTERRUPTED),
-    };
-    ctrlc::set_handler(handler).map_err(Failure::Signals)
+    signals::on_first(move || monitor.stop())
 }

@@ -50,6 +50,14 @@ pub struct RunSettings {
     pub marshalling: Marshalling,
 }
 
+/// The numbers of groups that are allowed.
+const GROUPS: &str = "a whole number from 1";
+
+/// The numbers of threads that are allowed.
+fn threads_allowed() -> String {
+    format!("a whole number from 1 to {MOST_THREADS}")
+}
+
 impl RunSettings {
     /// Reads the keys.
     pub fn read(run: &mut Section) -> Result<Self, ScenarioError> {
@@ -58,10 +66,10 @@ impl RunSettings {
         let settings = Self {
             until: run.optional("until")?,
             protocol: run.choice("protocol", &protocols, Some(Protocol::Auto))?,
-            federates: run.optional("federates")?,
-            groups: run.optional("groups")?,
+            federates: run.optional_within("federates", "a whole number from 1 to the number of LPs")?,
+            groups: run.optional_within("groups", GROUPS)?,
             trials: run.or("trials", true)?,
-            threads: run.optional("threads")?,
+            threads: run.optional_within("threads", &threads_allowed())?,
             queue: run.choice("queue", &queues, Some(QueueKind::default()))?,
             seed: run.or("seed", 1)?,
             step: run.optional("step")?,
@@ -84,12 +92,11 @@ impl RunSettings {
         }
         if settings.groups == Some(0) {
             let problem = "federates cannot be merged into 0 groups";
-            return Err(run.refuse("groups", problem, "a whole number from 1"));
+            return Err(run.refuse("groups", problem, GROUPS));
         }
         match settings.threads {
             Some(threads) if !(1..=MOST_THREADS).contains(&threads) => {
-                let allowed = format!("a whole number from 1 to {MOST_THREADS}");
-                Err(run.refuse("threads", format!("a run on {threads} threads"), allowed))
+                Err(run.refuse("threads", format!("a run on {threads} threads"), threads_allowed()))
             }
             _ => Ok(settings),
         }

@@ -6,7 +6,7 @@ mod rollbacks;
 
 use std::time::Duration;
 
-use paceline_engine::{Balancing, Link, Protocol, Report, Tried};
+use paceline_engine::{Balancing, EndedBy, Link, Protocol, Report, Tried};
 use paceline_kernel::Time;
 use serde_json::{Map, Value, json};
 
@@ -85,6 +85,11 @@ impl Finished {
             peak_memory_bytes: memory::peak_bytes(),
             lines,
         }
+    }
+
+    /// Whether it was asked to end before its end.
+    pub fn is_interrupted(&self) -> bool {
+        self.ended_by == EndedBy::Interrupted.name()
     }
 
     fn events_per_second(&self) -> f64 {

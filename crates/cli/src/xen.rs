@@ -17,7 +17,7 @@ use paceline_xen_lab::{Boot, Course, Domain, Lab, Progress, Step, Stop, course};
 
 use crate::failure::Failure;
 use crate::findings::{self, Form};
-use crate::stdout;
+use crate::{signals, stdout};
 use arguments::{BootArguments, BuildArguments, RunArguments, XenCommand};
 
 /// How long a guest's command may take, in seconds of the machine's time.
@@ -36,7 +36,7 @@ pub fn xen(command: &XenCommand) -> Result<(), Failure> {
 fn open(sources: &Path, quiet: bool) -> Result<Lab, Failure> {
     let stop = Stop::default();
     let asked = stop.clone();
-    ctrlc::set_handler(move || asked.ask()).map_err(Failure::Signals)?;
+    signals::on_each(move |_| asked.ask())?;
     Ok(Lab::open(sources, &stop, &|line| say(line, quiet))?)
 }
 

@@ -88,11 +88,15 @@ impl ScenarioError {
         Self::at(&Place { text: Text::file(name, text), span }, problem, allowed)
     }
 
+    /// A file that is something else than what is to be read.
+    pub fn whole_file(path: &Path, problem: impl Into<String>, allowed: impl Into<String>) -> Self {
+        let (file, problem, allowed) = (path.display().to_string(), problem.into(), allowed.into());
+        Self(Box::new(Mistake { file, place: None, problem, allowed }))
+    }
+
     /// A file of which nothing could be read.
     pub fn unreadable(path: &Path, reason: &std::io::Error) -> Self {
-        let problem = format!("cannot be read: {reason}");
-        let allowed = "a text file in UTF-8 that you may read".into();
-        Self(Box::new(Mistake { file: path.display().to_string(), place: None, problem, allowed }))
+        Self::whole_file(path, format!("cannot be read: {reason}"), "a text file in UTF-8 that you may read")
     }
 
     /// The place: "file:line:column", "--set section.key=value", or the file alone if it could not be read.

@@ -65,6 +65,16 @@ pub struct Section {
 impl Section {
     /// The value of `key`, if the key exists.
     pub fn optional<T: Value>(&mut self, key: &str) -> Result<Option<T>, ScenarioError> {
+        self.optional_within(key, T::EXPECTED)
+    }
+
+    /// The same for a key that takes less than its type holds: `allowed` says what, where the value is of another type. The caller
+    /// [refuses](Section::refuse) values of the type that are not allowed.
+    pub fn optional_within<T: Value>(
+        &mut self,
+        key: &str,
+        allowed: &str,
+    ) -> Result<Option<T>, ScenarioError> {
         self.asked.insert(key.to_owned());
         let Some(entry) = self.entries.get(key) else {
             return Ok(None);
@@ -77,7 +87,7 @@ impl Section {
                     Unfit::Content(why) => format!(": {why}"),
                 };
                 let problem = format!("`{key}` in [{}] cannot be {}{why}", self.name, entry.raw);
-                Err(ScenarioError::at(&entry.value, problem, T::EXPECTED))
+                Err(ScenarioError::at(&entry.value, problem, allowed))
             }
         }
     }

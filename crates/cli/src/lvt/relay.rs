@@ -16,6 +16,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::arguments::RelayArguments;
 use crate::failure::Failure;
+use crate::signals;
 
 /// From one look at the guest's memory to the next.
 const INTERVALS: std::ops::RangeInclusive<Duration> = Duration::from_micros(100)..=Duration::from_secs(1);
@@ -38,7 +39,7 @@ pub fn relay(arguments: &RelayArguments) -> Result<(), Failure> {
         .map_err(|errno| Failure::Option(format!("--qemu {qemu}: cannot watch process {qemu}: {errno}")))?;
     let stop = Arc::new(AtomicBool::new(false));
     let tell = Arc::clone(&stop);
-    ctrlc::set_handler(move || tell.store(true, Ordering::Relaxed)).map_err(Failure::Signals)?;
+    signals::on_each(move |_| tell.store(true, Ordering::Relaxed))?;
     let is_over = |wait| -> Result<bool, Failure> {
         Ok(stop.load(Ordering::Relaxed) || has_ended(process.as_fd(), wait)?)
     };

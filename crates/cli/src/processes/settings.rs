@@ -144,9 +144,9 @@ pub fn read(source: &Source) -> Result<(Program, ProcessSettings), ScenarioError
     };
     model.finish()?;
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u32;
-    let threads = run.optional("threads")?.unwrap_or_else(cores);
+    let allowed = format!("a whole number from 1 to {MOST_THREADS}");
+    let threads = run.optional_within("threads", &allowed)?.unwrap_or_else(cores);
     if !(1..=MOST_THREADS).contains(&threads) {
-        let allowed = format!("a whole number from 1 to {MOST_THREADS}");
         return Err(run.refuse("threads", format!("a run on {threads} threads"), allowed));
     }
     let (name, found) = match found {
@@ -158,9 +158,9 @@ pub fn read(source: &Source) -> Result<(Program, ProcessSettings), ScenarioError
         return Err(network.refuse("platform", problem, "a platform with at least 2 hosts"));
     }
     network.finish()?;
-    let federates = run.optional("federates")?;
+    let allowed = format!("a whole number from 1 to {}, the number of hosts", found.hosts());
+    let federates = run.optional_within("federates", &allowed)?;
     if let Some(federates) = federates.filter(|federates| !(1..=found.hosts()).contains(federates)) {
-        let allowed = format!("a whole number from 1 to {}, the number of hosts", found.hosts());
         return Err(run.refuse("federates", format!("a run on {federates} federates"), allowed));
     }
     let settings = ProcessSettings {

@@ -23,8 +23,8 @@ other, and meanwhile those of another compute.
 Ctrl-C ends all of them, with the results so far: replications that were interrupted are listed, and
 do not count in means. If a replication fails, the others end all the same.
 
-Exit status: 0 when all replications ended, interrupted or not; 2 for a bad scenario or option; 1 if one
-has failed.
+Exit status: 0 when all replications ended; 2 for a bad scenario or option; 1 if one has failed; 130, 143
+or 129 when SIGINT (Ctrl-C), SIGTERM or SIGHUP ended them, after the summary so far.
 
 Examples:
   paceline replicate scenarios/phold.toml --replications 10

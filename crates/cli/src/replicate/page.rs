@@ -47,6 +47,16 @@ impl<'p> Replicated<'p> {
         self.fates.iter().filter_map(Fate::outcome).filter(|outcome| outcome.is_complete()).collect()
     }
 
+    /// Whether all were asked to end before their end.
+    pub fn is_interrupted(&self) -> bool {
+        let is_over = |fate: &Fate| match fate {
+            Fate::Ended(outcome, _) => outcome.is_complete(),
+            Fate::Failed(_) => true,
+            Fate::NotBegun => false,
+        };
+        !self.fates.iter().all(is_over)
+    }
+
     /// What the work of a run is counted in: a name, and that of the speed.
     fn unit(&self) -> [&'static str; 2] {
         if self.plan.is_of_processes { ["messages", "messages/s"] } else { ["events", "events/s"] }

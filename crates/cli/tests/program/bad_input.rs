@@ -162,6 +162,50 @@ fn mistakes_in_overrides_and_options() {
 }
 
 #[test]
+fn numbers_of_another_type_are_told_the_range_that_holds() {
+    let chord = "[model]\nkind = \"chord\"\npeers = 20\n[run]\nuntil = \"5s\"\n";
+    let allowed = |what: &str| format!("; allowed: a whole number from 1{what}");
+    for (text, key, range) in [
+        (PHOLD, "threads", " to 4096"),
+        (PHOLD, "federates", " to the number of LPs"),
+        (PHOLD, "groups", ""),
+        (chord, "threads", " to 1024"),
+        (chord, "federates", " to 20, the number of hosts"),
+    ] {
+        for value in ["abc", "-1", "99999999999"] {
+            let argument = format!("run.{key}={value}");
+            let end = format!("{}\n", allowed(range));
+            refused(text, &["--set", &argument], &[&format!("--set {argument}:"), &format!("`{key}`"), &end]);
+        }
+    }
+}
+
+#[test]
+fn a_file_for_another_command_names_that_command() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("run.toml"), PHOLD).unwrap();
+    fs::write(folder.path().join("machine.toml"), "[machine]\n[host]\ncores = 1\n[run]\nuntil = \"1s\"\n")
+        .unwrap();
+    // As a checkpoint begins: that there is no more of it does not matter to who wants a scenario.
+    fs::write(folder.path().join("run.checkpoint"), b"PACELINE\x02\x00\x00\x00\xff\xff").unwrap();
+    for (arguments, words) in [
+        (&["machine", "run.toml"][..], "`paceline run` runs"),
+        (&["compare", "--policies", "credit,psx", "run.toml"], "`paceline run` runs"),
+        (&["run", "machine.toml"], "`paceline machine` runs"),
+        (&["run", "run.checkpoint"], "`paceline resume run.checkpoint`"),
+        (&["check", "run.checkpoint"], "`paceline resume run.checkpoint`"),
+        (&["machine", "run.checkpoint"], "`paceline resume run.checkpoint`"),
+        (&["replicate", "run.checkpoint", "--replications", "2"], "`paceline resume run.checkpoint`"),
+        (&["resume", "run.toml"], "`paceline run run.toml`"),
+    ] {
+        let output = paceline(folder.path(), arguments);
+        let message = stderr(&output);
+        assert_eq!((output.status.code(), message.lines().count()), (Some(2), 1), "{arguments:?}: {message}");
+        assert!(message.contains(words) && message.contains("allowed: "), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
 fn mistakes_in_files_that_a_scenario_names() {
     let text = "[model]\nkind = \"traffic\"\nnetwork = \"net.tntp\"\ntrips = \"trips.tntp\"\n[run]\nuntil = \"1h\"\n";
     refused(text, &[], &["bad.toml:3:11:", "there is no file net.tntp", "`network`"]);

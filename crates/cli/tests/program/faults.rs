@@ -141,7 +141,7 @@ fn a_run_that_is_interrupted_ends_in_order() {
         let folder = folder();
         let (mut first, others) = start(folder.path(), &["--link", link]);
         kill_process(first_pid(&first), Signal::INT).unwrap();
-        assert_eq!((first.status(), first.stderr()), (Some(0), String::new()));
+        assert_eq!((first.status(), first.stderr()), (Some(130), String::new()));
         let summary = first.summary();
         assert_eq!((&summary["ended_by"], &summary["processes"]), (&"interrupted".into(), &3.into()));
         assert!(!others.iter().any(|pid| runs(*pid)), "nothing is left running");

@@ -32,6 +32,12 @@ pub fn paceline(folder: &Path, arguments: &[&str]) -> Output {
     command.current_dir(folder).args(arguments).output().expect("the program starts")
 }
 
+/// Sends a signal to a program that was started.
+#[cfg(unix)]
+pub fn send(child: &std::process::Child, signal: rustix::process::Signal) {
+    rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).expect("it can be sent");
+}
+
 /// What it printed on standard output.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")

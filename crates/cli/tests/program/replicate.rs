@@ -178,6 +178,8 @@ fn a_replication_that_fails_is_named_and_the_others_end() {
 #[test]
 #[cfg(unix)]
 fn an_interrupt_ends_all_with_what_is_there() {
+    use crate::send;
+    use rustix::process::Signal;
     use std::process::{Command, Stdio};
     let folder = folder(PHOLD);
     // Long enough to be interrupted, and short enough to end if it cannot be.
@@ -190,9 +192,9 @@ fn an_interrupt_ends_all_with_what_is_there() {
         assert!(child.try_wait().unwrap().is_none(), "it goes on until it is interrupted");
         std::thread::yield_now();
     }
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    send(&child, Signal::INT);
     let output = child.wait_with_output().unwrap();
-    assert!(killed.success() && output.status.success(), "{:?}", output.status);
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     let runs = found["runs"].as_array().unwrap();
     let begun = runs.iter().filter(|run| run["ended_by"] == "interrupted").count();

@@ -4,7 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+#[cfg(unix)]
+use crate::send;
 use crate::{paceline, stderr, stdout};
+#[cfg(unix)]
+use rustix::process::Signal;
 use serde_json::Value;
 
 const PHOLD: &str = r#"# A small PHOLD
@@ -132,7 +136,14 @@ fn why_a_run_ended_is_told() {
 
 #[test]
 #[cfg(unix)]
-fn an_interrupted_run_ends_cleanly_with_the_summary_so_far() {
+fn an_interrupted_run_ends_with_the_summary_so_far_and_the_status_of_its_signal() {
+    for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
+        interrupt(signal, status);
+    }
+}
+
+#[cfg(unix)]
+fn interrupt(signal: Signal, status: i32) {
     let folder = folder();
     // Long enough to be interrupted, and short enough to end if it cannot be.
     let long = ["run", "small.toml", "--json", "--out", "out", "--set", "run.until=300d"];
@@ -144,15 +155,33 @@ fn an_interrupted_run_ends_cleanly_with_the_summary_so_far() {
         std::thread::yield_now();
     }
     // Twice at once, as it comes from programs that signal a process and its group.
-    let child_id = child.id().to_string();
-    let killed = Command::new("kill").args(["-INT", &child_id, &child_id]).status().unwrap();
+    send(&child, signal);
+    send(&child, signal);
     let output = child.wait_with_output().unwrap();
-    assert!(killed.success() && output.status.success(), "{:?}", output.status);
+    assert_eq!((output.status.code(), stderr(&output)), (Some(status), String::new()));
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(summary["ended_by"], "interrupted");
     let file: Value =
         serde_json::from_slice(&fs::read(folder.path().join("out/summary.json")).unwrap()).unwrap();
     assert_eq!((&file["ended_by"], &file["digest"]), (&summary["ended_by"], &summary["digest"]));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_under_nohup_goes_on_when_its_terminal_goes_away() {
+    let folder = folder();
+    let script = "trap '' HUP; exec \"$0\" run small.toml --json --out out --set run.until=300d";
+    let mut command = Command::new("bash");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_paceline")]).current_dir(folder.path());
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    while !folder.path().join("out").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it goes on until it is interrupted");
+        std::thread::yield_now();
+    }
+    // Where both are handled, the first decides the status.
+    send(&child, Signal::HUP);
+    send(&child, Signal::INT);
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
 }
 
 #[test]

@@ -56,6 +56,11 @@ impl CheckpointFile {
         Ok(Self { path, content, header_bytes })
     }
 
+    /// Whether the content of a file begins as that of a checkpoint, whether or not it is a whole one.
+    pub fn is_begun_by(content: &[u8]) -> bool {
+        content.starts_with(MAGIC)
+    }
+
     /// Where it was read.
     pub fn path(&self) -> &Path {
         &self.path

@@ -1,0 +1,78 @@
+//! Signals that ask the program to end: SIGINT (Ctrl-C), SIGTERM, and SIGHUP, which a terminal sends when it goes away. Elsewhere than on
+//! Unix, Ctrl-C.
+//!
+//! A program that such a signal has ended has the exit status that shells give it: 128 and the signal's number. Invariant: SIGHUP is left
+//! alone where whoever started the program wants it to be ignored, as `nohup` does.
+
+use std::io;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::failure::Failure;
+
+/// Signals within this time of the first belong to it: some programs that end others signal both a process and its group.
+const TOGETHER: Duration = Duration::from_millis(200);
+/// The number of SIGINT.
+const INTERRUPT: i32 = 2;
+
+/// The signal that came first; zero before there is one.
+static FIRST: AtomicI32 = AtomicI32::new(0);
+
+/// The first signal to end calls `stop`; another one ends the program, unless it comes with the first.
+pub fn on_first(stop: impl Fn() + Send + 'static) -> Result<(), Failure> {
+    let mut first = None;
+    on_each(move |signal| match first {
+        None => {
+            first = Some(Instant::now());
+            FIRST.store(signal, Ordering::SeqCst);
+            stop();
+        }
+        Some(first) if first.elapsed() < TOGETHER => {}
+        Some(_) => std::process::exit(i32::from(status_of(signal))),
+    })
+}
+
+/// Every signal to end calls `handle` with its number, on a thread of its own.
+pub fn on_each(handle: impl FnMut(i32) + Send + 'static) -> Result<(), Failure> {
+    watch(handle).map_err(Failure::Signals)
+}
+
+/// The exit status of a program that was interrupted: by the signal that came first, or by another process of its run, as if that had
+/// passed on a Ctrl-C.
+pub fn status() -> u8 {
+    status_of(FIRST.load(Ordering::SeqCst))
+}
+
+fn status_of(signal: i32) -> u8 {
+    128 + u8::try_from(signal).ok().filter(|signal| (1..128).contains(signal)).unwrap_or(INTERRUPT as u8)
+}
+
+#[cfg(unix)]
+fn watch(mut handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+
+    let watched =
+        [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
+    let mut signals = Signals::new(watched)?;
+    let handle = move || signals.forever().for_each(&mut handle);
+    std::thread::Builder::new().name("paceline-signals".into()).spawn(handle).map(drop)
+}
+
+/// Whether this signal was ignored when the program started.
+#[cfg(target_os = "linux")]
+fn is_ignored(signal: i32) -> bool {
+    let status = procfs::process::Process::myself().and_then(|process| process.status());
+    status.is_ok_and(|status| status.sigign & (1 << (signal - 1)) != 0)
+}
+
+/// The same where there is no /proc to tell.
+#[cfg(all(unix, not(target_os = "linux")))]
+fn is_ignored(_signal: i32) -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+fn watch(mut handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
+    ctrlc::set_handler(move || handle(INTERRUPT)).map_err(io::Error::other)
+}
