@@ -363,7 +363,7 @@ pub enum CtlCommand {
 /// One of the runs on this machine.
 #[derive(Args, Debug)]
 pub struct WhichRun {
-    /// The process ID of the run; required if there are several runs
+    /// The process ID of the run; with several runs, status lists all of them without it, and threads changes none
     #[arg(long)]
     pub pid: Option<u32>,
 }

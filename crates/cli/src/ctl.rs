@@ -3,6 +3,8 @@
 //! Every run listens on a socket of its own, `PID.sock` in a folder that only its user may enter (see [`Control`]). A
 //! request is a line, and so is the answer, which starts with `ok` or `error`. A socket without a listener was left by a run that was
 //! killed, and is removed.
+//!
+//! Invariant: where several runs are in progress, one is changed only if its process is named.
 
 #[cfg(unix)]
 mod control;
@@ -31,9 +33,14 @@ pub fn ctl(command: &CtlCommand) -> Result<(), Failure> {
         (None, [run]) => run,
         (None, []) => return Err(Failure::Ctl("no run of paceline is in progress".into())),
         (None, _) => {
+            let lines: String = runs.iter().map(|run| format!("{}\n", line(run))).collect();
+            if matches!(command, CtlCommand::Status { .. }) {
+                return stdout::print(&lines);
+            }
             return Err(Failure::Ctl(format!(
-                "several runs are in progress; choose one by --pid: {}",
-                list(&runs)
+                "{} runs are in progress, and none of them was changed; choose one by --pid:\n{}",
+                runs.len(),
+                lines.trim_end()
             )));
         }
     };
@@ -47,10 +54,21 @@ pub fn ctl(command: &CtlCommand) -> Result<(), Failure> {
     }
 }
 
+/// A run, and how far it has come.
+#[cfg(unix)]
+fn line(run: &folder::Run) -> String {
+    let answer = run.scenario.as_ref().and_then(|_| folder::ask(&run.socket, "status").ok());
+    let said = answer.as_deref().and_then(|answer| answer.strip_prefix("ok "));
+    match said {
+        Some(said) => format!("{:>8}  {said}", run.pid),
+        None => format!("{:>8}  {}: does not answer", run.pid, run.name()),
+    }
+}
+
 /// The runs in a line.
 #[cfg(unix)]
 fn list(runs: &[folder::Run]) -> String {
-    let name = |run: &folder::Run| format!("{} ({})", run.pid, run.scenario);
+    let name = |run: &folder::Run| format!("{} ({})", run.pid, run.name());
     if runs.is_empty() {
         "none is in progress".into()
     } else {

@@ -20,10 +20,17 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Run {
     /// Its process.
     pub pid: u32,
-    /// Its scenario's name.
-    pub scenario: String,
+    /// Its scenario's name, if it answers.
+    pub scenario: Option<String>,
     /// Where it listens.
     pub socket: PathBuf,
+}
+
+impl Run {
+    /// The name of its scenario, or that it is not known.
+    pub fn name(&self) -> &str {
+        self.scenario.as_deref().unwrap_or("scenario unknown")
+    }
 }
 
 /// The folder, whether it is there or not.
@@ -70,14 +77,16 @@ pub fn runs() -> io::Result<Vec<Run>> {
         let Some(pid) = name.strip_suffix(".sock").and_then(|pid| pid.parse().ok()) else { continue };
         match ask(&socket, "name") {
             Ok(answer) => {
-                let scenario = answer.strip_prefix("ok ").unwrap_or_default().to_owned();
+                let scenario = answer.strip_prefix("ok ").map(str::to_owned);
                 runs.push(Run { pid, scenario, socket });
             }
             Err(reason) if reason.kind() == io::ErrorKind::ConnectionRefused => {
                 // If it cannot be removed, the next one tries again.
                 let _ = fs::remove_file(&socket);
             }
-            // It has ended a moment ago, or hangs.
+            // It is stopped or hangs.
+            Err(_) if socket.exists() => runs.push(Run { pid, scenario: None, socket }),
+            // It has ended a moment ago.
             Err(_) => {}
         }
     }

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::{stderr, stdout};
+use crate::{send, stderr, stdout};
 
 const PHOLD: &str = r#"# Long enough to be looked at
 [model]
@@ -119,10 +120,32 @@ fn one_message_says_which_run_there_is() {
     let mut first = start(folder.path(), &endless);
     let mut second = start(folder.path(), &[&endless[..], &["--set", "run.protocol=sequential"]].concat());
     let pids = [first.id().to_string(), second.id().to_string()];
-    refused(&["threads", "2"], &["several runs", "--pid", &pids[0], &pids[1], "(long)"]);
+    let listed = |text: &str| {
+        for pid in &pids {
+            let line = text.lines().find(|line| line.trim_start().starts_with(pid)).unwrap_or_default();
+            assert!(line.contains("long: at ") && line.ends_with(" events, threads 1"), "{text}");
+        }
+    };
+    let all = ctl(folder.path(), &["status"]);
+    assert!(all.status.success() && stdout(&all).lines().count() == 2, "{}", stderr(&all));
+    listed(&stdout(&all));
+    let several = ctl(folder.path(), &["threads", "2"]);
+    let message = stderr(&several);
+    assert!(several.status.code() == Some(1) && message.lines().count() == 3, "{message}");
+    assert!(
+        message.contains("2 runs are in progress, and none of them was changed") && message.contains("--pid")
+    );
+    listed(&message);
     refused(&["status", "--pid", "1"], &["process 1 is not a run", &pids[0]]);
     refused(&["threads", "2", "--pid", &pids[1]], &["sequential", "one thread"]);
     assert!(ctl(folder.path(), &["threads", "2", "--pid", &pids[0]]).status.success());
+    // One that is stopped still counts as one of several.
+    send(&second, Signal::STOP);
+    let several = ctl(folder.path(), &["threads", "1"]);
+    let message = stderr(&several);
+    assert!(several.status.code() == Some(1) && message.contains("none of them was changed"), "{message}");
+    assert!(message.contains(&format!("{}  scenario unknown: does not answer", pids[1])), "{message}");
+    send(&second, Signal::CONT);
     for threads in ["0", "4097", "many"] {
         assert_eq!(ctl(folder.path(), &["threads", threads]).status.code(), Some(2), "{threads}");
     }
