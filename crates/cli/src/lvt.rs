@@ -1,10 +1,11 @@
-//! `paceline lvt`: `relay`, in a file of its own, and `watch`, which shows an LVT page while its owners run: which
-//! owner is furthest behind, which ones wait, and which share of a core each gets.
+//! `paceline lvt`: `new`, which makes a page; `relay`, in a file of its own; and `watch`, which shows a page while its owners run:
+//! which owner is furthest behind, which ones wait, and which share of a core each gets.
 //!
 //! A watch reads the page periodically, and changes nothing on it. It ends after `--count` looks, or when the user interrupts
 //! it, which is no failure; a page that is truncated or overwritten meanwhile is a failure.
 
 pub mod arguments;
+mod in_use;
 mod look;
 mod relay;
 mod screen;
@@ -18,7 +19,7 @@ use paceline_lvt::{ENV, Page};
 
 use crate::failure::Failure;
 use crate::{signals, stdout};
-use arguments::{LvtCommand, WatchArguments};
+use arguments::{LvtCommand, NewArguments, WatchArguments};
 use look::{Look, Watcher};
 use screen::Screen;
 
@@ -30,9 +31,22 @@ const KEYS_EVERY: Duration = Duration::from_millis(100);
 /// Carries out a command.
 pub fn lvt(command: &LvtCommand) -> Result<(), Failure> {
     match command {
+        LvtCommand::New(arguments) => new(arguments),
         LvtCommand::Watch(arguments) => watch(arguments),
         LvtCommand::Relay(arguments) => relay::relay(arguments),
     }
+}
+
+/// Makes a page, and prints the command by which a shell names it to what it starts.
+fn new(arguments: &NewArguments) -> Result<(), Failure> {
+    let path = std::path::absolute(&arguments.file)
+        .map_err(|reason| Failure::Write(arguments.file.clone(), reason))?;
+    let page = Page::create(&path, arguments.slots).map_err(|error| {
+        let allowed = "a new file in a folder that you may write to, best in memory, such as /dev/shm/my.lvt";
+        Failure::Option(format!("{error}; allowed: {allowed}"))
+    })?;
+    let quoted = page.path().display().to_string().replace('\'', r"'\''");
+    stdout::print(&format!("export {ENV}='{quoted}'\n"))
 }
 
 fn watch(arguments: &WatchArguments) -> Result<(), Failure> {
@@ -93,11 +107,9 @@ fn show(
     Ok(())
 }
 
-/// The page to watch: the one given, else the one that the environment names.
+/// The page to watch: the one given, else the one that the environment names, else the one that others use.
 fn find(given: Option<&Path>) -> Result<Page, Failure> {
     let found = given.map_or_else(Page::from_env, |path| Page::open(path).map(Some));
     let page = found.map_err(|error| Failure::Option(error.to_string()))?;
-    page.ok_or_else(|| {
-        Failure::Option(format!("there is no page to watch; --page names one, or the variable {ENV}"))
-    })
+    page.map_or_else(|| in_use::only(in_use::pages()), Ok)
 }

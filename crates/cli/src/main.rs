@@ -36,6 +36,7 @@ mod settings;
 mod signals;
 mod stdout;
 mod summary;
+mod terminal;
 mod text;
 #[cfg(target_os = "linux")]
 mod together;

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use paceline_engine::Monitor;
 use paceline_kernel::Time;
 
-use crate::text;
+use crate::{terminal, text};
 
 const PERIOD: Duration = Duration::from_millis(100);
 /// How much of the displayed speed comes from the latest period.
@@ -97,23 +97,41 @@ impl Words {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = words;
     }
 
-    fn show(&self, out: &mut dyn fmt::Write) {
-        // If the terminal takes no text, the error cannot be reported either.
-        let _ = out.write_str(&self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    fn get(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 fn bar(length: Option<u64>, words: &Words) -> ProgressBar {
     let (bar, template) = match length {
-        Some(length) => {
-            (ProgressBar::new(length), "{wide_bar:.cyan/dim} {percent:>3} %  {words}, {eta} left")
-        }
-        None => (ProgressBar::new_spinner(), "{spinner:.cyan} {words}, {elapsed} so far"),
+        Some(length) => (ProgressBar::new(length), "{wide_bar:.cyan/dim} {words}"),
+        None => (ProgressBar::new_spinner(), "{spinner:.cyan} {words}"),
     };
     let words = words.clone();
-    let show = move |_: &ProgressState, out: &mut dyn fmt::Write| words.show(out);
+    let show = move |state: &ProgressState, out: &mut dyn fmt::Write| {
+        let (opening, closing) = match length {
+            Some(_) => (
+                format!("{:>3.0} %  ", state.fraction() * 100.0),
+                format!("{:#} left", HumanDuration(state.eta())),
+            ),
+            None => (String::new(), format!("{:#} so far", HumanDuration(state.elapsed()))),
+        };
+        // A line that goes on below cannot be erased. The bar or the spinner stands before the words.
+        let room = terminal::of_stderr().map_or(usize::MAX, |columns| columns.saturating_sub(2));
+        // If the terminal takes no text, the error cannot be reported either.
+        let _ = out.write_str(&beside(&opening, &words.get(), &closing, room));
+    };
     let style = ProgressStyle::with_template(template).expect("the template is valid");
     bar.with_style(style.with_key("words", show))
+}
+
+/// What there is room for of the words beside the bar, whole words and numbers only.
+fn beside(opening: &str, words: &str, closing: &str, room: usize) -> String {
+    let mut parts: Vec<String> = words.split(", ").chain([closing]).map(str::to_owned).collect();
+    parts[0].insert_str(0, opening);
+    let line = terminal::fitting(&parts, room);
+    // Not even the first part fits: how far it has come, without of what.
+    if line.chars().count() <= room { line } else { opening.trim().to_owned() }
 }
 
 fn say(monitor: &Monitor, until: Option<Time>, speed: &mut Speed) -> String {
@@ -149,5 +167,21 @@ impl Speed {
         let smooth = self.smooth.map_or(latest, |smooth| smooth + FRESH * (latest - smooth));
         *self = Self { then: now, before: events, smooth: Some(smooth) };
         smooth
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_of_progress_is_longer_than_the_terminal_and_no_number_is_cut() {
+        let words = "1234.5 of 12000s, 6.6 M events/s";
+        let shown = |room| beside(" 10 %  ", words, "3m left", room);
+        assert_eq!(shown(200), " 10 %  1234.5 of 12000s, 6.6 M events/s, 3m left");
+        assert_eq!(shown(40), " 10 %  1234.5 of 12000s, 6.6 M events/s");
+        assert_eq!(shown(38), " 10 %  1234.5 of 12000s");
+        assert_eq!(shown(20), "10 %");
+        assert!((4..60).all(|room| shown(room).chars().count() <= room));
     }
 }

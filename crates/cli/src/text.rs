@@ -6,14 +6,30 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table as Grid};
 use paceline_report::Table;
 
+use crate::terminal;
+
 /// A name and what is said of it.
 pub type Row = (String, String);
 
-/// Groups of rows under their titles, an empty line between groups, all values below each other.
+/// Groups of rows under their titles, an empty line between groups, all values below each other, for standard output.
 pub fn groups(groups: &[(&str, Vec<Row>)]) -> String {
+    groups_within(groups, terminal::of_stdout().unwrap_or(usize::MAX))
+}
+
+/// The same where there are so many columns: a value for which there is no room stands below its name.
+fn groups_within(groups: &[(&str, Vec<Row>)], columns: usize) -> String {
+    const INDENT: usize = 4;
     let names = groups.iter().flat_map(|(_, rows)| rows).map(|(name, _)| name.chars().count());
     let width = names.max().unwrap_or(0);
-    let row = |(name, value): &Row| format!("  {name:width$}  {value}\n");
+    let row = |(name, value): &Row| {
+        let line = format!("  {name:width$}  {value}\n");
+        if line.chars().count() - 1 <= columns {
+            return line;
+        }
+        let lines = terminal::wrapped(value, columns.saturating_sub(INDENT));
+        let below: String = lines.iter().map(|line| format!("{:INDENT$}{line}\n", "")).collect();
+        format!("  {name}\n{below}")
+    };
     let group =
         |(title, rows): &(&str, Vec<Row>)| format!("{title}\n{}", rows.iter().map(row).collect::<String>());
     groups.iter().map(group).collect::<Vec<_>>().join("\n")
@@ -96,6 +112,24 @@ mod tests {
         assert_eq!(lines.len(), 4);
         assert!(lines[1..].iter().all(|line| line.chars().count() == lines[1].chars().count()), "{text}");
         assert!(lines[2].ends_with(" 7") && lines[3].ends_with(" 12.5"), "{text}");
+    }
+
+    #[test]
+    fn a_digest_is_not_split_on_a_narrow_terminal() {
+        let row = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let rows = vec![
+            row("events", "15,717,961"),
+            row("vehicles waiting to start", "0"),
+            row("digest", "d06eea619a6c7547"),
+            row("tried", "window 6.6 M events/s, for 0.3 s; sequential not yet"),
+        ];
+        let wide = groups_within(&[("The run", rows.clone())], 200);
+        assert_eq!(wide, groups_within(&[("The run", rows.clone())], usize::MAX));
+        assert_eq!(wide.lines().nth(3).unwrap().split_whitespace().last(), Some("d06eea619a6c7547"));
+        let narrow = groups_within(&[("The run", rows)], 40);
+        assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
+        assert!(narrow.contains("\n  events                     15,717,961\n"), "{narrow}");
+        assert!(narrow.contains("\n  digest\n    d06eea619a6c7547\n"), "{narrow}");
     }
 
     #[test]

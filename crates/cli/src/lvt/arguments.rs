@@ -4,31 +4,47 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use paceline_lvt::{DEFAULT_SLOTS, MAX_SLOTS};
 
 use crate::duration::duration;
 
 /// Shown below the help of `paceline lvt`.
-pub const LVT_EXAMPLES: &str = "\
-A program finds its page through the variable PACELINE_LVT.
+pub const LVT_EXAMPLES: &str = r#"A program finds its page through the variable PACELINE_LVT, which `paceline pace` sets for the command.
 
 Examples:
+  eval "$(paceline lvt new /dev/shm/my.lvt)"
+  paceline lvt watch
   paceline lvt watch --page /dev/shm/my.lvt
   paceline lvt watch --page /dev/shm/my.lvt --json --count 10 --interval 100ms
-  paceline pace -- sh -c 'qemu-system-x86_64 ... & paceline lvt relay --guest /dev/shm/vm1.lvt --qemu $!'";
+  paceline pace -- sh -c 'qemu-system-x86_64 ... & paceline lvt relay --guest /dev/shm/vm1.lvt --qemu $!'"#;
 
 /// The commands of `lvt`.
 #[derive(Debug, Subcommand)]
 pub enum LvtCommand {
+    /// Makes a page, and prints the command by which a shell names it to the programs that it starts
+    New(NewArguments),
     /// Shows which threads are behind, which wait, and which share of a core each gets
     Watch(WatchArguments),
     /// Copies the LVT that the guest of a virtual machine publishes to the page, into the slots of its virtual CPUs' threads
     Relay(RelayArguments),
 }
 
+/// The arguments of `lvt new`.
+#[derive(Args, Debug)]
+pub struct NewArguments {
+    /// The file, which does not exist yet; it stays until it is removed
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// The number of slots: as many threads can publish
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SLOTS, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SLOTS)))]
+    pub slots: u32,
+}
+
 /// The arguments of `lvt watch`.
 #[derive(Args, Debug)]
 pub struct WatchArguments {
-    /// The page: a file or a pinned BPF map [default: the page that PACELINE_LVT names]
+    /// The page: a file or a pinned BPF map [default: the page that PACELINE_LVT names, else the one that running programs use]
     #[arg(long, value_name = "PATH")]
     pub page: Option<PathBuf>,
 

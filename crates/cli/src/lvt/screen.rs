@@ -13,18 +13,68 @@ use ratatui::widgets::{Cell, Paragraph, Row as Cells, Table};
 use ratatui::{DefaultTerminal, Frame};
 
 use super::look::{Look, Row, State};
+use crate::terminal::wrapped;
 use crate::text;
 
-/// The widths of the columns; names and marks share what is left.
-const COLUMNS: [Constraint; 7] = [
-    Constraint::Min(12),
-    Constraint::Length(8),
-    Constraint::Length(16),
-    Constraint::Length(14),
-    Constraint::Length(MARKS as u16),
-    Constraint::Length(14),
-    Constraint::Length(6),
+/// A column of the table.
+struct Column {
+    title: &'static str,
+    alignment: Alignment,
+    /// The least width; it is wider where a number needs more.
+    width: usize,
+    /// On a narrow terminal the columns of low rank have room, and the others are left out.
+    rank: u8,
+    cell: fn(&Row, u64) -> String,
+}
+
+/// The columns from left to right. Numbers are never cut: a part of one reads like another number.
+const COLUMNS: [Column; 7] = [
+    Column { title: "name", alignment: Alignment::Left, width: 12, rank: 1, cell: |row, _| row.name.clone() },
+    Column {
+        title: "thread",
+        alignment: Alignment::Right,
+        width: 8,
+        rank: 5,
+        cell: |row, _| row.tid.to_string(),
+    },
+    Column {
+        title: "LVT",
+        alignment: Alignment::Right,
+        width: 16,
+        rank: 0,
+        cell: |row, _| row.lvt_ns.map_or_else(dash, seconds),
+    },
+    Column {
+        title: "ahead by",
+        alignment: Alignment::Right,
+        width: 14,
+        rank: 2,
+        cell: |row, _| row.ahead_ns.map_or_else(dash, span),
+    },
+    Column {
+        title: "last          first",
+        alignment: Alignment::Left,
+        width: MARKS,
+        rank: 6,
+        cell: |row, spread_ns| row.ahead_ns.map_or_else(String::new, |ahead_ns| mark(ahead_ns, spread_ns)),
+    },
+    Column {
+        title: "state",
+        alignment: Alignment::Left,
+        width: 14,
+        rank: 3,
+        cell: |row, _| row.state.name().to_owned(),
+    },
+    Column {
+        title: "core",
+        alignment: Alignment::Right,
+        width: 6,
+        rank: 4,
+        cell: |row, _| row.core_share.map_or_else(dash, |share| format!("{:.0} %", share * 100.0)),
+    },
 ];
+/// Between two columns.
+const SPACE: usize = 2;
 /// How many places there are between the last and the first.
 const MARKS: usize = 20;
 /// Rows that a page key moves.
@@ -86,16 +136,17 @@ impl Screen {
 }
 
 fn draw(frame: &mut Frame<'_>, look: &Look, top: usize) {
+    let title = title(look, usize::from(frame.area().width));
+    let head = Constraint::Length(title.len() as u16);
     let [head, body, foot] =
-        Layout::vertical([Constraint::Length(3), Constraint::Min(1), Constraint::Length(1)])
-            .areas(frame.area());
-    frame.render_widget(Paragraph::new(title(look)), head);
-    frame.render_widget(table(look, top), body);
+        Layout::vertical([head, Constraint::Min(1), Constraint::Length(1)]).areas(frame.area());
+    frame.render_widget(Paragraph::new(title), head);
+    frame.render_widget(table(look, top, usize::from(body.width)), body);
     frame.render_widget(footer(look, top, body), foot);
 }
 
-/// Page, owners, and how far the simulation is.
-fn title(look: &Look) -> Vec<Line<'static>> {
+/// Page, owners, and how far the simulation is, in lines of so many columns.
+fn title(look: &Look, columns: usize) -> Vec<Line<'static>> {
     let count = |state| look.owners.iter().filter(|row| row.state == state).count();
     let counts = [State::Runs, State::Waits, State::Done, State::Otherwise, State::Gone]
         .into_iter()
@@ -110,45 +161,73 @@ fn title(look: &Look) -> Vec<Line<'static>> {
         }
         _ => "nobody simulates".to_owned(),
     };
-    vec![Line::from(vec!["LVT page ".bold(), Span::raw(look.page.clone())]), owners.into(), reach.into()]
+    let page = Line::from(vec!["LVT page ".bold(), Span::raw(look.page.clone())]);
+    let rest = [owners, reach].into_iter().flat_map(|line| wrapped(&line, columns)).map(Line::from);
+    std::iter::once(page).chain(rest).collect()
 }
 
-fn table(look: &Look, top: usize) -> Table<'static> {
-    let right = |text: &'static str| Text::from(text).alignment(Alignment::Right);
-    let header = Cells::new([
-        Text::from("name"),
-        right("thread"),
-        right("LVT"),
-        right("ahead by"),
-        Text::from("last          first"),
-        Text::from("state"),
-        right("core"),
-    ])
-    .style(Style::new().bold().underlined());
+fn dash() -> String {
+    "-".to_owned()
+}
+
+/// The columns that there is room for, each with its width: of low rank first, and the first of all in any case.
+fn shown_columns(look: &Look, spread_ns: u64, columns: usize) -> Vec<(&'static Column, usize)> {
+    let width = |column: &Column| match column.rank {
+        // A name may be cut.
+        1 => column.width,
+        _ => {
+            let cells = look.owners.iter().map(|row| (column.cell)(row, spread_ns).chars().count());
+            cells.max().unwrap_or(0).max(column.width)
+        }
+    };
+    let mut ranked: Vec<_> =
+        COLUMNS.iter().enumerate().map(|(place, column)| (place, column, width(column))).collect();
+    ranked.sort_by_key(|(_, column, _)| column.rank);
+    let mut used = 0;
+    ranked.retain(|(_, column, width)| {
+        let wider = if used == 0 { *width } else { used + SPACE + width };
+        let fits = wider <= columns || column.rank == 0;
+        used = if fits { wider } else { used };
+        fits
+    });
+    ranked.sort_by_key(|(place, ..)| *place);
+    ranked.into_iter().map(|(_, column, width)| (column, width)).collect()
+}
+
+fn table(look: &Look, top: usize, columns: usize) -> Table<'static> {
     let spread_ns = look.greatest_ns.unwrap_or(0) - look.least_ns.unwrap_or(0);
-    let rows = look.owners.iter().skip(top).map(|row| cells(row, spread_ns));
-    Table::new(rows, COLUMNS).header(header).column_spacing(2)
+    let shown = shown_columns(look, spread_ns, columns);
+    let aligned = |column: &Column, text: String| Cell::new(Text::from(text).alignment(column.alignment));
+    let header = shown.iter().map(|(column, _)| aligned(column, column.title.to_owned()));
+    let header = Cells::new(header).style(Style::new().bold().underlined());
+    let rows = look.owners.iter().skip(top).map(|row| {
+        let cells =
+            shown.iter().map(|(column, _)| aligned(column, cut((column.cell)(row, spread_ns), columns)));
+        Cells::new(cells).style(style(row))
+    });
+    let widths = shown.iter().map(|(column, width)| match column.rank {
+        1 => Constraint::Min(*width as u16),
+        _ => Constraint::Length(*width as u16),
+    });
+    Table::new(rows, widths).header(header).column_spacing(SPACE as u16)
 }
 
-fn cells(row: &Row, spread_ns: u64) -> Cells<'static> {
-    let right = |text: String| Cell::new(Text::from(text).alignment(Alignment::Right));
-    let style = match row.state {
+/// A text that would not fit into so many columns, with a sign that its end is missing.
+fn cut(text: String, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text;
+    }
+    text.chars().take(columns.saturating_sub(1)).chain(['…']).collect()
+}
+
+fn style(row: &Row) -> Style {
+    match row.state {
         State::Runs if row.ahead_ns == Some(0) => Style::new().fg(Color::Yellow).bold(),
         State::Runs => Style::new(),
         State::Waits => Style::new().fg(Color::Cyan),
         State::Done | State::Otherwise => Style::new().fg(Color::DarkGray),
         State::Gone => Style::new().fg(Color::Red),
-    };
-    Cells::new([
-        Cell::new(row.name.clone()),
-        right(row.tid.to_string()),
-        right(row.lvt_ns.map_or_else(|| "-".to_owned(), seconds)),
-        right(row.ahead_ns.map_or_else(|| "-".to_owned(), span)),
-        Cell::new(row.ahead_ns.map_or_else(String::new, |ahead_ns| mark(ahead_ns, spread_ns))),
-        Cell::new(row.state.name()),
-        right(row.core_share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0))),
-    ])
-    .style(style)
+    }
 }
 
 /// The position of an owner between the last and the first.
@@ -195,8 +274,12 @@ mod tests {
     use super::*;
 
     fn shown(width: u16, height: u16, top: usize) -> Vec<String> {
+        shown_of(&five(), width, height, top)
+    }
+
+    fn shown_of(look: &Look, width: u16, height: u16, top: usize) -> Vec<String> {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("it is in memory");
-        let frame = terminal.draw(|frame| draw(frame, &five(), top)).expect("it is in memory");
+        let frame = terminal.draw(|frame| draw(frame, look, top)).expect("it is in memory");
         let line = |y| (0..width).map(|x| frame.buffer[(x, y)].symbol()).collect::<String>();
         (0..height).map(|y| line(y).trim_end().to_owned()).collect()
     }
@@ -223,6 +306,37 @@ mod tests {
         }
         assert_eq!(shown(110, 7, 0)[6], "q ends   3 more: arrows, page keys");
         assert!(shown(110, 7, 4)[4].starts_with("killed"));
+    }
+
+    #[test]
+    fn numbers_are_whole_however_narrow_the_terminal_is() {
+        let mut look = five();
+        for row in &mut look.owners {
+            // 23 characters.
+            row.lvt_ns = row.lvt_ns.map(|lvt_ns| lvt_ns + 18_000_000_000_000_000_000);
+        }
+        for (look, least) in [(five(), 16), (look, 24)] {
+            let cells =
+                look.owners.iter().flat_map(|row| COLUMNS.map(|column| (column.cell)(row, 500_000_000)));
+            let title = title(&look, usize::MAX);
+            let told: String =
+                cells.chain(title.iter().map(Line::to_string)).map(|text| text + " ").collect();
+            let words = |text: &str| {
+                let words = text.split_whitespace().map(|word| word.trim_end_matches(',').to_owned());
+                words.filter(|word| word.contains('.') && !word.contains('/')).collect::<Vec<_>>()
+            };
+            let whole = words(&told);
+            for width in least..130 {
+                let shown = shown_of(&look, width, 30, 0);
+                let cut: Vec<_> =
+                    shown.iter().flat_map(|line| words(line)).filter(|word| !whole.contains(word)).collect();
+                assert!(cut.is_empty(), "{width}: {cut:?} in {shown:#?}");
+            }
+        }
+        let lines = shown(50, 10, 0);
+        let behind = lines.iter().find(|line| line.starts_with("behind"));
+        assert!(behind.is_some_and(|line| line.ends_with("2.000000 s            0 ns")), "{lines:?}");
+        assert_eq!(cut("18,446,744,073.709551 s".into(), 8), "18,446,…");
     }
 
     #[test]

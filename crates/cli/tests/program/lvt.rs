@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use paceline_lvt::{ENV, Page, Publisher};
 use serde_json::Value;
@@ -47,7 +47,6 @@ fn mistakes_are_told_in_one_line_with_status_2() {
     Page::create(&page, 1).unwrap();
     let page = page.to_str().unwrap();
     for (arguments, told) in [
-        (vec!["--json"], "PACELINE_LVT"),
         (vec!["--json", "--page", "nowhere"], "No such file"),
         (vec!["--json", "--page", path.to_str().unwrap()], "mode 644 gives other users access"),
         (vec!["--page", page], "standard output is no terminal"),
@@ -61,6 +60,58 @@ fn mistakes_are_told_in_one_line_with_status_2() {
     }
     let output = paceline(folder.path(), &["lvt", "watch", "--interval", "soon"]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// A program that does nothing, with this page in its environment; ended when dropped.
+struct Idle(Child);
+
+impl Idle {
+    fn with(page: &Path) -> Self {
+        Self(Command::new("sleep").arg("60").env(ENV, page).spawn().expect("there is a sleep"))
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_page_is_made_used_and_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = paceline(folder.path(), &["lvt", "new", "it's.lvt", "--slots", "5"]);
+    assert!(made.status.success() && made.stderr.is_empty(), "{made:?}");
+    // As a shell takes it.
+    let script = format!("{}\nprintf %s \"${ENV}\"", stdout(&made));
+    let path = Command::new("sh").args(["-c", &script]).output().unwrap();
+    let path = stdout(&path);
+    let page = Page::open(&path).expect("it can be used");
+    assert_eq!((page.capacity(), Path::new(&path)), (5, folder.path().join("it's.lvt").as_path()));
+    let again = paceline(folder.path(), &["lvt", "new", "it's.lvt"]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(
+        stderr(&again).contains("File exists") && stderr(&again).contains("allowed: a new file"),
+        "{again:?}"
+    );
+
+    // Other programs of this machine may use pages too.
+    let _one = Idle::with(Path::new(&path));
+    let watch = ["lvt", "watch", "--json", "--count", "1"];
+    let alone = with_page(folder.path(), "", &watch);
+    let found = stdout(&alone) + &stderr(&alone);
+    assert!(found.contains(&path) && !found.contains("no running program"), "{found}");
+    let other = Page::create(folder.path().join("other"), 4).unwrap();
+    let _two = Idle::with(other.path());
+    let several = with_page(folder.path(), "", &watch);
+    let told = stderr(&several);
+    assert_eq!(several.status.code(), Some(2), "{told}");
+    assert!(told.contains("choose one by --page:"), "{told}");
+    for page in [&path, other.path().to_str().unwrap()] {
+        let line = told.lines().find(|line| line.trim_start().starts_with(page)).unwrap_or_default();
+        assert!(line.contains("(sleep "), "{told}");
+    }
 }
 
 #[test]
