@@ -373,8 +373,8 @@ pub struct WhichRun {
 pub struct ResultArguments {
     /// Writes summary.json and the model's own files into this folder, which is created if it does not exist
     ///
-    /// The files hold results only, no speeds: they are byte-identical under every protocol, number of federates,
-    /// number of threads and event queue.
+    /// The files hold results and what they come from, no speeds: on one host they are byte-identical under every protocol, number of
+    /// federates, number of threads and event queue. They are written after the summary is printed.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 

@@ -13,6 +13,7 @@ use paceline_scenario::{Scenario, ScenarioError};
 use serde::{Deserialize, Serialize};
 
 use crate::args::ScenarioArguments;
+use crate::provenance::Provenance;
 use crate::settings::RunSettings;
 
 /// A kind of model.
@@ -94,6 +95,8 @@ pub struct Loaded {
     pub model: AnyModel,
     /// How it is run.
     pub settings: RunSettings,
+    /// What its results come from.
+    pub provenance: Provenance,
 }
 
 impl Source {
@@ -147,6 +150,7 @@ fn load(mut scenario: Scenario, name: String) -> Result<Loaded, ScenarioError> {
         let problem = "a scenario of a simulated machine, which `paceline machine` runs";
         return Err(scenario.section("machine")?.refuse("", problem, "the sections [model] and [run]"));
     }
+    let provenance = Provenance::new(&scenario, None);
     let (mut section, mut run) = (scenario.section("model")?, scenario.section("run")?);
     let lps = Kind::ALL.map(|(kind, name, _)| (name, Some(kind)));
     let all: Vec<_> = lps.into_iter().chain(PROCESSES.map(|(name, _)| (name, None))).collect();
@@ -170,7 +174,8 @@ fn load(mut scenario: Scenario, name: String) -> Result<Loaded, ScenarioError> {
         AnyModel::Csma(network) => settings.check(&run, network),
     }?;
     run.finish()?;
-    Ok(Loaded { scenario: name, kind, model, settings })
+    let provenance = provenance.until(settings.until);
+    Ok(Loaded { scenario: name, kind, model, settings, provenance })
 }
 
 impl AnyModel {

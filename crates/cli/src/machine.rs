@@ -7,12 +7,14 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use paceline_experiments::scenario::{MachineScenario, Outcome};
+use paceline_kernel::Time;
 use paceline_scenario::{Scenario, ScenarioError};
 
 use crate::args::MachineArguments;
 use crate::failure::Failure;
 use crate::loaded::Source;
 use crate::output::{Output, deliver};
+use crate::provenance::Provenance;
 use crate::stdout;
 use crate::text;
 
@@ -37,7 +39,8 @@ pub fn read(source: &Source) -> Result<MachineScenario, ScenarioError> {
 
 /// Runs a machine.
 pub fn run(arguments: &MachineArguments) -> Result<(), Failure> {
-    let scenario = read(&Source::read(&arguments.scenario)?)?;
+    let source = Source::read(&arguments.scenario)?;
+    let scenario = read(&source)?;
     let kind = scenario.policy();
     let spec = scenario.spec(kind)?;
     let output = arguments.out.as_deref().map(Output::open).transpose()?;
@@ -55,7 +58,9 @@ pub fn run(arguments: &MachineArguments) -> Result<(), Failure> {
     let wall = start.elapsed();
     // The trace of a failed run is the most useful one.
     let traced = watch.finish();
-    let mut finished = Finished::new(&scenario, ran.map_err(|error| Failure::Machine(kind, error))?, wall);
+    let provenance = Provenance::new(&source.open()?, scenario.until_ns().map(Time::nanos));
+    let outcome = ran.map_err(|error| Failure::Machine(kind, error))?;
+    let mut finished = Finished::new(&scenario, outcome, wall, provenance);
     let summary = match (options.json, options.quiet) {
         (true, _) => format!("{:#}\n", finished.everything()),
         (false, true) => finished.line(),
@@ -78,9 +83,8 @@ pub fn check(source: &Source) -> Result<(), Failure> {
     let pcpus: u32 = spec.hosts.iter().map(|host| host.pcpus).sum();
     let processes: usize = spec.domains.iter().map(|domain| domain.processes.len()).sum();
     let number = |number: usize| text::count(number as u64);
-    let until = scenario
-        .until_ns()
-        .map_or("all are done".to_owned(), |until_ns| paceline_kernel::Time::nanos(until_ns).to_string());
+    let until =
+        scenario.until_ns().map_or("all are done".to_owned(), |until_ns| Time::nanos(until_ns).to_string());
     let facts = [
         ("policy", kind.to_owned()),
         ("hosts", number(spec.hosts.len())),

@@ -28,6 +28,7 @@ mod pace;
 mod panics;
 mod processes;
 mod progress;
+mod provenance;
 mod replicate;
 mod reproduce;
 mod resume;

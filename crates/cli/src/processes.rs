@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::loaded::Source;
 use crate::output::{Output, deliver};
 use crate::progress::Progress;
+use crate::provenance::Provenance;
 use crate::replicate::Outcome;
 use crate::run::write;
 use crate::signals;
@@ -67,7 +68,8 @@ pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
         .trace
         .map_or(Ok(()), |trace| trace.finish(ran.as_ref().ok().map(|(report, _)| report.end_time)));
     let (report, lines) = ran?;
-    let finished = Finished::new(source.name(), program.name(), &settings, &report, lines);
+    let provenance = Provenance::new(&source.open()?, settings.until);
+    let finished = Finished::new(source.name(), program.name(), &settings, &report, lines, provenance);
     let summary = match (results.json, results.quiet) {
         (true, _) => format!("{:#}\n", finished.everything()),
         (false, true) => finished.line(),
@@ -87,7 +89,8 @@ pub fn beside_others(source: &Source, control: &Control) -> Result<Outcome, Fail
     let (program, settings) = settings::read(source)?;
     let watch = Watch { control: control.clone(), trace: None };
     let (report, lines) = execute_any(&program, &settings, &watch)?;
-    Ok(Finished::new(source.name(), program.name(), &settings, &report, lines).outcome())
+    let provenance = Provenance::new(&source.open()?, settings.until);
+    Ok(Finished::new(source.name(), program.name(), &settings, &report, lines, provenance).outcome())
 }
 
 /// Who looks on at a run.

@@ -21,7 +21,7 @@ use crate::processes;
 use crate::progress::{self, Progress};
 use crate::settings::RunSettings;
 use crate::signals;
-use crate::summary::Finished;
+use crate::summary::{Finished, Subject};
 #[cfg(target_os = "linux")]
 use crate::together::{self, Together, TogetherArguments};
 use crate::trace::Trace;
@@ -124,7 +124,7 @@ pub fn carry_out(
     joined: Option<Together>,
     monitor: Monitor,
 ) -> Result<(), Failure> {
-    let Loaded { scenario, kind, model, settings } = loaded;
+    let Loaded { scenario, kind, model, settings, provenance } = loaded;
     let checkpoints = checkpoints(source, &settings, resumed.as_ref(), results)?;
     let output = results.out.as_deref().map(Output::open).transpose()?;
     let trace = results.trace.as_deref().map(|path| Trace::open(path, &scenario)).transpose()?;
@@ -134,14 +134,14 @@ pub fn carry_out(
     }
     let wanted = !results.json && !results.quiet;
     let progress = Progress::start(&monitor, settings.until, wanted);
-    let names = (kind.name(), scenario);
+    let subject = Subject { model: kind.name(), scenario, provenance };
     #[cfg(target_os = "linux")]
     let transport = joined.as_ref().map(Together::link);
     #[cfg(not(target_os = "linux"))]
     let transport = None;
     let how = How { settings, checkpoints, resumed, monitor, transport, trace: trace.as_ref() };
     how.keep_silent();
-    let ran = execute_any(model, names, how, progress);
+    let ran = execute_any(model, subject, how, progress);
     #[cfg(target_os = "linux")]
     joined.into_iter().for_each(Together::dismiss);
     #[cfg(not(target_os = "linux"))]
@@ -197,23 +197,24 @@ struct How<'t> {
 /// Runs what was loaded as one of several runs of this process, and gives back what the model says of it. The caller says
 /// when panics of workers are kept silent, which holds for the whole process.
 pub fn beside_others(loaded: Loaded, monitor: Monitor) -> Result<(Finished, Vec<ResultFile>), Failure> {
-    let Loaded { scenario, kind, model, settings } = loaded;
+    let Loaded { scenario, kind, model, settings, provenance } = loaded;
+    let subject = Subject { model: kind.name(), scenario, provenance };
     let how = How { settings, checkpoints: None, resumed: None, monitor, transport: None, trace: None };
-    execute_any(model, (kind.name(), scenario), how, Progress::none())
+    execute_any(model, subject, how, Progress::none())
 }
 
 /// The run of a model of any kind.
 fn execute_any(
     model: AnyModel,
-    names: (&'static str, String),
+    subject: Subject,
     how: How<'_>,
     progress: Progress,
 ) -> Result<(Finished, Vec<ResultFile>), Failure> {
     match model {
-        AnyModel::Phold(phold) => execute(phold, names, how, progress),
-        AnyModel::Traffic(traffic) => execute(traffic, names, how, progress),
-        AnyModel::Wireless(network) => execute(network, names, how, progress),
-        AnyModel::Csma(network) => execute(network, names, how, progress),
+        AnyModel::Phold(phold) => execute(phold, subject, how, progress),
+        AnyModel::Traffic(traffic) => execute(traffic, subject, how, progress),
+        AnyModel::Wireless(network) => execute(network, subject, how, progress),
+        AnyModel::Csma(network) => execute(network, subject, how, progress),
     }
 }
 
@@ -229,7 +230,7 @@ impl How<'_> {
 /// The run itself, and what the model says of it.
 fn execute<M: Results + 'static>(
     model: M,
-    names: (&'static str, String),
+    subject: Subject,
     how: How<'_>,
     progress: Progress,
 ) -> Result<(Finished, Vec<ResultFile>), Failure>
@@ -248,7 +249,7 @@ where
     let outputs = std::mem::take(&mut report.outputs);
     let facts = RunFacts { events: report.events, end_time: report.end_time };
     let Summary { lines, files } = model.results(outputs, &facts).map_err(Failure::Results)?;
-    Ok((Finished::new(names, settings, &report, lines), files))
+    Ok((Finished::new(subject, settings, &report, lines), files))
 }
 
 /// The run itself.

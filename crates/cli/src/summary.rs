@@ -11,17 +11,30 @@ use paceline_kernel::Time;
 use serde_json::{Map, Value, json};
 
 use crate::memory;
+use crate::provenance::Provenance;
 use crate::replicate::Outcome;
 use crate::settings::RunSettings;
 use crate::text;
 
 use rollbacks::Explained;
 
+/// What was run.
+#[derive(Debug)]
+pub struct Subject {
+    /// The kind of its model.
+    pub model: &'static str,
+    /// The scenario's name.
+    pub scenario: String,
+    /// What the results come from.
+    pub provenance: Provenance,
+}
+
 /// A finished run.
 #[derive(Debug)]
 pub struct Finished {
     model: &'static str,
     scenario: String,
+    provenance: Provenance,
     settings: RunSettings,
     federates: u32,
     groups: u32,
@@ -51,7 +64,7 @@ pub struct Finished {
 impl Finished {
     /// Puts together what is known; `lines` are the model's own results.
     pub fn new<O>(
-        (model, scenario): (&'static str, String),
+        Subject { model, scenario, provenance }: Subject,
         settings: RunSettings,
         report: &Report<O>,
         lines: Vec<(&'static str, Value)>,
@@ -60,6 +73,7 @@ impl Finished {
         Self {
             model,
             scenario,
+            provenance,
             settings,
             federates: report.federates,
             groups: report.groups,
@@ -128,7 +142,7 @@ impl Finished {
 
     /// Everything, for programs.
     pub fn everything(&self) -> Value {
-        json!({
+        let mut everything = json!({
             "model": self.model,
             "scenario": self.scenario,
             "protocol": self.settings.protocol.name(),
@@ -168,12 +182,14 @@ impl Finished {
             "imbalance_after": self.balancing.map(|found| found.imbalance_after),
             "peak_memory_bytes": self.peak_memory_bytes,
             "results": self.model_results(),
-        })
+        });
+        self.provenance.add_to(&mut everything);
+        everything
     }
 
     /// What does not depend on how it was run, for the output folder.
     pub fn results(&self) -> Value {
-        json!({
+        let mut results = json!({
             "model": self.model,
             "scenario": self.scenario,
             "seed": self.settings.seed,
@@ -183,7 +199,9 @@ impl Finished {
             "end_time_s": self.end_time.as_secs_f64(),
             "ended_by": self.ended_by,
             "results": self.model_results(),
-        })
+        });
+        self.provenance.add_to(&mut results);
+        results
     }
 
     /// What replications are compared by.

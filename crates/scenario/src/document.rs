@@ -14,13 +14,13 @@ use crate::{ScenarioError, Section, overrides};
 
 /// What the top level of the file holds under one name.
 #[derive(Debug)]
-struct Group {
+pub(crate) struct Group {
     header: Place,
-    content: Content,
+    pub content: Content,
 }
 
 #[derive(Debug)]
-enum Content {
+pub(crate) enum Content {
     /// A section.
     Table(Entries),
     /// Sections of the same name, each with its place.
@@ -34,7 +34,7 @@ enum Content {
 pub struct Scenario {
     folder: PathBuf,
     start: Place,
-    groups: BTreeMap<String, Group>,
+    pub(crate) groups: BTreeMap<String, Group>,
 }
 
 impl Scenario {

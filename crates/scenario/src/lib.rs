@@ -28,6 +28,7 @@
 mod document;
 mod duration;
 mod error;
+mod given;
 mod overrides;
 mod parameters;
 mod section;
@@ -38,6 +39,7 @@ mod value;
 pub use document::Scenario;
 pub use duration::{DurationError, duration};
 pub use error::ScenarioError;
+pub use given::Given;
 pub use section::{Section, nearest};
 pub use size::Size;
 pub use value::{Raw, Unfit, Value};

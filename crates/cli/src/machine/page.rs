@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::ended;
 use crate::memory;
+use crate::provenance::Provenance;
 use crate::summary::label;
 use crate::text;
 
@@ -21,6 +22,7 @@ pub struct Finished<'s> {
     /// What came of it.
     pub outcome: Outcome,
     wall: Duration,
+    provenance: Provenance,
 }
 
 /// Nanoseconds as seconds.
@@ -58,8 +60,13 @@ pub fn everything_of(outcome: &Outcome, workload: &WorkloadOutcome) -> Value {
 
 impl<'s> Finished<'s> {
     /// Puts together what is known.
-    pub fn new(scenario: &'s MachineScenario, outcome: Outcome, wall: Duration) -> Self {
-        Self { scenario, outcome, wall }
+    pub fn new(
+        scenario: &'s MachineScenario,
+        outcome: Outcome,
+        wall: Duration,
+        provenance: Provenance,
+    ) -> Self {
+        Self { scenario, outcome, wall, provenance }
     }
 
     /// What does not depend on the machine on which it was simulated, for programs.
@@ -89,7 +96,7 @@ impl<'s> Finished<'s> {
             })
         });
         let workloads = self.outcome.workloads.iter();
-        json!({
+        let mut results = json!({
             "scenario": self.scenario.name(),
             "policy": self.outcome.policy,
             "seed": self.scenario.seed(),
@@ -101,7 +108,9 @@ impl<'s> Finished<'s> {
             "workloads": workloads.map(|workload| everything_of(&self.outcome, workload)).collect::<Vec<_>>(),
             "domains": domains.collect::<Vec<_>>(),
             "hosts": hosts.collect::<Vec<_>>(),
-        })
+        });
+        self.provenance.add_to(&mut results);
+        results
     }
 
     /// Everything, for programs.

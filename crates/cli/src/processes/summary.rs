@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::settings::{CONTEXTS, COORDINATIONS, ProcessSettings, WAITINGS, round_name};
 use crate::memory;
+use crate::provenance::Provenance;
 use crate::replicate::Outcome;
 use crate::summary::label;
 use crate::text;
@@ -20,6 +21,7 @@ pub struct Finished<'r> {
     settings: &'r ProcessSettings,
     report: &'r Report,
     lines: Lines,
+    provenance: Provenance,
     peak_memory_bytes: Option<u64>,
 }
 
@@ -31,8 +33,9 @@ impl<'r> Finished<'r> {
         settings: &'r ProcessSettings,
         report: &'r Report,
         lines: Lines,
+        provenance: Provenance,
     ) -> Self {
-        Self { scenario, model, settings, report, lines, peak_memory_bytes: memory::peak_bytes() }
+        Self { scenario, model, settings, report, lines, provenance, peak_memory_bytes: memory::peak_bytes() }
     }
 
     fn ended_by(&self) -> &'static str {
@@ -63,7 +66,7 @@ impl<'r> Finished<'r> {
     /// What does not depend on how it was run, for the output folder.
     pub fn results(&self) -> Value {
         let Report { counts, .. } = self.report;
-        json!({
+        let mut results = json!({
             "model": self.model,
             "scenario": self.scenario,
             "seed": self.settings.seed,
@@ -76,7 +79,9 @@ impl<'r> Finished<'r> {
             "end_time_s": self.report.end_time.as_secs_f64(),
             "ended_by": self.ended_by(),
             "results": self.model_results(),
-        })
+        });
+        self.provenance.add_to(&mut results);
+        results
     }
 
     /// Everything, for programs.

@@ -58,6 +58,11 @@ fn a_machine_tells_of_its_domains_hosts_and_workloads() {
     assert_eq!((&told["policy"], &told["ended_by"]), (&"credit".into(), &"done".into()));
     let names: Vec<_> = told["domains"].as_array().unwrap().iter().map(|domain| &domain["name"]).collect();
     assert_eq!(names, ["fed-0", "fed-1", "fed-2", "fed-3", "load"]);
+    assert_eq!(
+        (&told["parameters"]["domain"][1]["busy"], &told["horizon_s"]),
+        (&"3ms".into(), &100.0.into())
+    );
+    assert!(told["version"].is_string() && told["host"].is_object(), "{told}");
     assert!(told["domains"][4]["run_time_s"].is_null(), "the load never ends");
     let run = told["workloads"][0]["run_time_s"].as_f64().unwrap();
     let longest = (0..4).map(|domain| told["domains"][domain]["run_time_s"].as_f64().unwrap());

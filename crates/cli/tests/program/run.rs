@@ -68,6 +68,33 @@ fn json_says_everything() {
 }
 
 #[test]
+fn results_say_what_they_come_from() {
+    let folder = folder();
+    let ring =
+        "[model]\nkind = \"chord\"\npeers = 20\n[network]\nlatency = \"250ms\"\n[run]\nuntil = \"5s\"\n";
+    fs::write(folder.path().join("ring.toml"), ring).unwrap();
+    let told = |arguments: &[&str]| {
+        let output = paceline(folder.path(), &[arguments, &["--json", "--out", "out"]].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        let file = fs::read(folder.path().join("out/summary.json")).unwrap();
+        let (all, file): (Value, Value) =
+            (serde_json::from_slice(&output.stdout).unwrap(), serde_json::from_slice(&file).unwrap());
+        for key in ["version", "host", "horizon_s", "parameters"] {
+            assert!(file.get(key).is_some() && file[key] == all[key], "{key}: {file}");
+        }
+        assert_eq!(file["version"], env!("CARGO_PKG_VERSION"));
+        assert!(file["host"]["system"].as_str().is_some_and(|system| !system.is_empty()), "{file}");
+        (file["horizon_s"].clone(), file["parameters"].clone())
+    };
+    let phold = serde_json::json!({ "kind": "phold", "lps": 16, "messages_per_lp": 1.5 });
+    let run = ["run", "small.toml", "--set", "model.lps=16", "--set", "run.until=7s"];
+    assert_eq!(told(&run), (7.0.into(), serde_json::json!({ "model": phold })));
+    let chord = serde_json::json!({ "kind": "chord", "peers": 20 });
+    let chord = serde_json::json!({ "model": chord, "network": { "latency": "250ms" } });
+    assert_eq!(told(&["run", "ring.toml"]), (5.0.into(), chord));
+}
+
+#[test]
 fn files_are_the_same_in_every_mode() {
     let folder = folder();
     let mut first = None;

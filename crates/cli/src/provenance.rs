@@ -1,0 +1,61 @@
+//! What results come from: the parameters of the scenario, its horizon, the version of the program, and the host that computed them.
+//!
+//! Invariant: nothing in it depends on how the scenario was run on that host.
+
+use paceline_kernel::Time;
+use paceline_scenario::Scenario;
+use serde_json::{Value, json};
+
+/// What the results of a scenario come from.
+#[derive(Clone, Debug)]
+pub struct Provenance {
+    /// By section.
+    parameters: Value,
+    horizon: Option<Time>,
+}
+
+impl Provenance {
+    /// Of a scenario that has not been read yet, with this horizon. Section `[run]` says how it is run, and is no part of it.
+    pub fn new(scenario: &Scenario, horizon: Option<Time>) -> Self {
+        let mut parameters = serde_json::to_value(scenario.given()).unwrap_or_default();
+        if let Some(sections) = parameters.as_object_mut() {
+            sections.shift_remove("run");
+        }
+        Self { parameters, horizon }
+    }
+
+    /// The same with another horizon.
+    pub fn until(self, horizon: Option<Time>) -> Self {
+        Self { horizon, ..self }
+    }
+
+    /// Adds it to a summary.
+    pub fn add_to(&self, summary: &mut Value) {
+        let own = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "host": host(),
+            "horizon_s": self.horizon.map(Time::as_secs_f64),
+            "parameters": self.parameters,
+        });
+        if let (Some(summary), Value::Object(own)) = (summary.as_object_mut(), own) {
+            summary.extend(own);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn host() -> Value {
+    let system = rustix::system::uname();
+    let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+    json!({
+        "name": text(system.nodename()),
+        "system": text(system.sysname()),
+        "release": text(system.release()),
+        "machine": text(system.machine()),
+    })
+}
+
+#[cfg(not(unix))]
+fn host() -> Value {
+    json!({ "system": std::env::consts::OS, "machine": std::env::consts::ARCH })
+}
