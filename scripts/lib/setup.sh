@@ -13,6 +13,20 @@ say() {
     printf '%s\n' "$*" >&2
 }
 
+# help_if_wanted SCRIPT ARGUMENT...: where an argument asks for help, prints the comment at the top of the script, and ends it.
+help_if_wanted() {
+    local script=$1 argument
+    shift
+    for argument in "$@"; do
+        case $argument in
+        --help | -h)
+            sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$script"
+            exit
+            ;;
+        esac
+    done
+}
+
 # at_least VERSION LEAST: whether VERSION is LEAST or newer.
 at_least() {
     [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]
@@ -111,7 +125,7 @@ rust_by_apt() {
         if [ -z "$version" ] || ! at_least "$version" "$least_rust"; then
             continue
         fi
-        for name in "rustc$suffix" "cargo$suffix" "rustfmt$suffix" "rust-clippy$suffix"; do
+        for name in "rustc$suffix" "cargo$suffix" "rustfmt$suffix" "rust$suffix-clippy"; do
             if apt-cache show "$name" >/dev/null 2>&1; then
                 packages+=("$name")
             fi
@@ -136,9 +150,9 @@ ensure_build() {
     if ! rust_works && ! rust_by_rustup && ! rust_by_installer && ! rust_by_apt; then
         say ""
         say "Rust $least_rust or newer is needed, and could not be installed from here. Install it with"
-        say "    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh     (any Linux)"
-        say "    sudo apt-get install rustup && rustup toolchain install stable      (Ubuntu 24.04)"
-        say "    sudo apt-get install rustc-web cargo-web rustfmt-web                (Debian 12, with its security updates)"
+        say "    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh       (any Linux)"
+        say "    sudo apt-get install rustup && rustup toolchain install stable        (Ubuntu 24.04)"
+        say "    sudo apt-get install rustc-web cargo-web rustfmt-web rust-web-clippy  (Debian 12, with its security updates)"
         say "and run this again."
         exit 1
     fi

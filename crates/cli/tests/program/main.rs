@@ -20,6 +20,7 @@ mod replicate;
 mod reproduce;
 mod resume;
 mod run;
+mod scripts;
 mod together;
 mod trace;
 
