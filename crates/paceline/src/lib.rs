@@ -110,8 +110,19 @@
 //! ```
 #![doc = include_str!("../examples/queue.rs")]
 //! ```
+//!
+//! # Statistics
+//!
+//! Means, deviations, averages over time, quantiles and time series, gathered at commit: [`statistics`]. They are the same to the
+//! last bit however a run is divided.
+//!
+//! ```
+#![doc = include_str!("../examples/statistics.rs")]
+//! ```
 
 #![forbid(unsafe_code)]
+
+pub use paceline_statistics as statistics;
 
 pub use paceline_engine::{
     Balancing, CheckpointError, CheckpointFile, Checkpoints, Door, EndedBy, Failure, HandOver, IfLate,
