@@ -2,7 +2,8 @@
 //!
 //! Invariant: the terminal is given back as it was, also where the program ends by a panic (ratatui restores it).
 
-use std::io;
+use std::io::{self, IsTerminal};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -11,6 +12,7 @@ use ratatui::style::{Color, Style, Stylize};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Cell, Paragraph, Row as Cells, Table};
 use ratatui::{DefaultTerminal, Frame};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::look::{Look, Row, State};
 use crate::terminal::wrapped;
@@ -97,7 +99,10 @@ impl Screen {
 
     /// Gives the terminal back.
     pub fn close(self) {
-        ratatui::restore();
+        if ratatui::try_restore().is_err() {
+            // It is gone: there is nothing to give back, and standard error, where the library would say so, is gone with it.
+            std::mem::forget(self.terminal);
+        }
     }
 
     /// Shows a look.
@@ -108,14 +113,17 @@ impl Screen {
         self.terminal.draw(|frame| draw(frame, look, top)).map(drop)
     }
 
-    /// Waits for a key, but not longer than `most`. Says whether it is to end.
+    /// Waits for a key, but not longer than `most`. Says whether it is to end, as it is where the terminal is gone.
     pub fn wait_for_key(&mut self, most: Duration) -> io::Result<bool> {
-        match event::poll(most) {
-            Ok(false) => return Ok(false),
-            // A signal has come.
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
-            other => other?,
-        };
+        // Not by the library: where the terminal goes meanwhile, it reads again and again, for ever.
+        match input(&terminal(), most) {
+            Input::None => return Ok(false),
+            Input::Gone => return Ok(true),
+            Input::Some => {}
+        }
+        if !event::poll(Duration::ZERO)? {
+            return Ok(false);
+        }
         let Event::Key(KeyEvent { code, modifiers, kind: KeyEventKind::Press, .. }) = event::read()? else {
             return Ok(false);
         };
@@ -133,6 +141,35 @@ impl Screen {
         }
         Ok(false)
     }
+}
+
+/// What has come from a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Input {
+    None,
+    Some,
+    /// It was closed at its other end.
+    Gone,
+}
+
+/// Waits for input from `terminal`, but not longer than `most`, nor beyond a signal.
+fn input(terminal: &impl AsFd, most: Duration) -> Input {
+    let mut asked = [PollFd::new(terminal, PollFlags::IN)];
+    let most = Timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos().into() };
+    if poll(&mut asked, Some(&most)).is_err() {
+        return Input::None;
+    }
+    let come = asked[0].revents();
+    match come.intersects(PollFlags::HUP | PollFlags::ERR) {
+        true => Input::Gone,
+        false if come.contains(PollFlags::IN) => Input::Some,
+        false => Input::None,
+    }
+}
+
+/// The terminal that keys come from.
+fn terminal() -> BorrowedFd<'static> {
+    if io::stdin().is_terminal() { rustix::stdio::stdin() } else { rustix::stdio::stdout() }
 }
 
 fn draw(frame: &mut Frame<'_>, look: &Look, top: usize) {
@@ -269,6 +306,7 @@ fn span(span_ns: u64) -> String {
 mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
     use super::super::look::tests::five;
     use super::*;
@@ -343,5 +381,20 @@ mod tests {
     fn spans_are_told_in_the_unit_that_suits_them() {
         let told = [0, 999, 1_000, 1_234_567, u64::MAX].map(span);
         assert_eq!(told, ["0 ns", "999 ns", "1.000 us", "1.234 ms", "18,446,744,073.709 s"]);
+    }
+
+    #[test]
+    fn a_terminal_that_was_closed_is_gone() {
+        let other_end = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
+        grantpt(&other_end).and_then(|()| unlockpt(&other_end)).expect("it is ours");
+        let name = ptsname(&other_end, Vec::new()).expect("it has a name");
+        let name = name.to_str().expect("it is a path").to_owned();
+        let terminal = std::fs::OpenOptions::new().read(true).write(true).open(name).expect("it is there");
+        let soon = Duration::from_millis(1);
+        assert_eq!(input(&terminal, soon), Input::None);
+        rustix::io::write(&other_end, b"q\n").expect("it is open");
+        assert_eq!(input(&terminal, Duration::from_secs(60)), Input::Some);
+        drop(other_end);
+        assert_eq!(input(&terminal, Duration::from_secs(60)), Input::Gone);
     }
 }
