@@ -97,7 +97,7 @@ fn files_are_written_though_nobody_reads_the_summary() {
     assert!(folder.path().join("out/summary.json").exists());
 }
 
-const WITH_CHECKPOINTS: [&str; 4] = ["--set", "run.checkpoint=2ms", "--set", "run.until=20000s"];
+const WITH_CHECKPOINTS: [&str; 4] = ["--set", "run.checkpoint=20ms", "--set", "run.until=20000s"];
 
 #[test]
 fn where_no_checkpoint_can_be_written_the_run_does_not_begin() {
@@ -141,7 +141,7 @@ fn a_run_goes_on_where_the_disk_is_full_at_a_checkpoint() {
         assert!(!folder.path().join("small.checkpoint").exists());
     }
     // A run that goes on from a checkpoint does not lose it.
-    let short = ["run", "small.toml", "--quiet", "--set", "run.checkpoint=2ms", "--set", "run.until=10000s"];
+    let short = ["run", "small.toml", "--quiet", "--set", "run.checkpoint=10ms", "--set", "run.until=10000s"];
     assert!(paceline(folder.path(), &short).status.success());
     let before = fs::read(folder.path().join("small.checkpoint")).unwrap();
     let resume = ["resume", "small.checkpoint", "--set", "run.until=20000s"];
