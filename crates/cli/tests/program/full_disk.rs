@@ -62,7 +62,6 @@ fn results_are_told_before_files_are_written() {
                 digest.unwrap_or_else(|| panic!("{text} has a digest")).to_owned()
             };
             assert_eq!(digest(&full), digest(&told), "{command:?} {form:?}");
-            assert_eq!(stdout(&full).lines().count(), stdout(&told).lines().count());
             assert!(!folder.path().join("out").exists(), "nothing unfinished is left");
         }
     }
@@ -97,7 +96,7 @@ fn files_are_written_though_nobody_reads_the_summary() {
     assert!(folder.path().join("out/summary.json").exists());
 }
 
-const WITH_CHECKPOINTS: [&str; 4] = ["--set", "run.checkpoint=20ms", "--set", "run.until=20000s"];
+const WITH_CHECKPOINTS: [&str; 4] = ["--set", "run.checkpoint=2ms", "--set", "run.until=2000s"];
 
 #[test]
 fn where_no_checkpoint_can_be_written_the_run_does_not_begin() {
@@ -126,10 +125,14 @@ fn where_no_checkpoint_can_be_written_the_run_does_not_begin() {
 #[test]
 fn a_run_goes_on_where_the_disk_is_full_at_a_checkpoint() {
     let folder = folder();
-    let told = paceline(folder.path(), &["run", "small.toml", "--json", "--set", "run.until=20000s"]);
-    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
-    for processes in [&[][..], &["--processes", "2", "--link", "tcp"]] {
-        let arguments = [&["run", "small.toml", "--json"], &WITH_CHECKPOINTS[..], processes].concat();
+    // Long enough that checkpoints are due: of two processes the first is, once both have begun.
+    let checkpoint = ["--set", "run.checkpoint=1ms"];
+    for (until, processes) in
+        [("run.until=20000s", &[][..]), ("run.until=10000s", &["--processes", "2", "--link", "tcp"])]
+    {
+        let run = ["run", "small.toml", "--json", "--set", until];
+        let told: Value = serde_json::from_slice(&paceline(folder.path(), &run).stdout).unwrap();
+        let arguments = [&run[..], &checkpoint, processes].concat();
         let full = on_a_full_disk(folder.path(), 0, &arguments);
         let message = stderr(&full);
         assert_eq!((full.status.code(), message.lines().count()), (Some(0), 1), "{message}");
@@ -141,10 +144,12 @@ fn a_run_goes_on_where_the_disk_is_full_at_a_checkpoint() {
         assert!(!folder.path().join("small.checkpoint").exists());
     }
     // A run that goes on from a checkpoint does not lose it.
-    let short = ["run", "small.toml", "--quiet", "--set", "run.checkpoint=10ms", "--set", "run.until=10000s"];
+    let short = ["run", "small.toml", "--quiet", "--set", "run.checkpoint=2ms", "--set", "run.until=10000s"];
     assert!(paceline(folder.path(), &short).status.success());
     let before = fs::read(folder.path().join("small.checkpoint")).unwrap();
     let resume = ["resume", "small.checkpoint", "--set", "run.until=20000s"];
+    let told = paceline(folder.path(), &["run", "small.toml", "--json", "--set", "run.until=20000s"]);
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
     let full = on_a_full_disk(folder.path(), 0, &resume);
     let (message, page) = (stderr(&full), stdout(&full));
     assert!(full.status.success() && message.contains("the last complete one stays"), "{message}");
