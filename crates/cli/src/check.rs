@@ -23,7 +23,7 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let threads = settings.threads.map_or("one per core".to_owned(), |threads| threads.to_string());
     let federates = settings.federates.map(|federates| loaded.model.federates(federates));
     let facts = [
-        ("model", loaded.kind.name().to_owned()),
+        ("model", loaded.kind.name.to_owned()),
         ("LPs", text::count(loaded.model.lps().into())),
         ("lookahead", loaded.model.lookahead().to_string()),
         ("until", settings.until.map_or("no further events".to_owned(), |until| until.to_string())),

@@ -1,12 +1,12 @@
 //! `paceline check --determinism`: two runs of a scenario side by side.
 
-use paceline_engine::determinism::{Comparison, Ended, compare};
+use paceline_engine::determinism::{Comparison, Ended};
 use paceline_engine::{Monitor, RunError};
 use paceline_kernel::Time;
 
 use crate::args::ScenarioArguments;
 use crate::failure::Failure;
-use crate::loaded::{AnyModel, Source};
+use crate::loaded::Source;
 use crate::progress::Progress;
 use crate::run::stop_on_signal;
 use crate::stdout;
@@ -27,12 +27,8 @@ pub fn check(arguments: &ScenarioArguments, events: u64) -> Result<(), Failure> 
         ties: settings.ties(),
         monitor,
     };
-    let compared = match (&one.model, &other.model) {
-        (AnyModel::Phold(one), AnyModel::Phold(other)) => compare(one, other, &how),
-        (AnyModel::Traffic(one), AnyModel::Traffic(other)) => compare(one, other, &how),
-        (AnyModel::Wireless(one), AnyModel::Wireless(other)) => compare(one, other, &how),
-        (AnyModel::Csma(one), AnyModel::Csma(other)) => compare(one, other, &how),
-        _ => return Err(Failure::Changed(arguments.scenario.clone())),
+    let Some(compared) = one.model.compare(&*other.model, &how) else {
+        return Err(Failure::Changed(arguments.scenario.clone()));
     };
     drop(progress);
     let same = compared.map_err(|different| Failure::Different(arguments.scenario.clone(), different))?;

@@ -8,7 +8,7 @@ use paceline_experiments::scenario::WORKLOADS;
 use paceline_policy::{POLICIES, PolicyKind};
 
 use crate::failure::Failure;
-use crate::loaded::{Kind, PROCESSES};
+use crate::models::{KINDS, PROCESSES};
 use crate::settings::frames::{SIZES, TIMES};
 use crate::settings::speculation::{CANCELLATIONS, GVTS, SAVINGS};
 use crate::stdout;
@@ -18,7 +18,7 @@ use crate::text;
 pub fn list() -> Result<(), Failure> {
     let line = |name: &str, about: &str| (name.to_owned(), about.to_owned());
     let lines = |rows: &[(&str, &str)]| rows.iter().map(|(name, about)| line(name, about)).collect();
-    let mut models = Kind::ALL.map(|(_, name, about)| line(name, about)).to_vec();
+    let mut models = KINDS.map(|kind| line(kind.name, kind.about)).to_vec();
     models.extend(PROCESSES.map(|(name, about)| line(name, about)));
     let scenarios = match scenarios() {
         Some(folder) => ("Scenarios", files(&folder)),

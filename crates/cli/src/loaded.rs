@@ -1,75 +1,16 @@
-//! A scenario, read to the last key, with its model built: the only place that knows which models there are.
+//! A scenario, read to the last key, with its model built.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use paceline_engine::CheckpointFile;
-use paceline_kernel::{Model, Time};
-use paceline_models::phold::Phold;
-use paceline_models::traffic::Traffic;
-use paceline_models::wireless::Wireless;
-use paceline_models::wireless_csma::Csma;
 use paceline_scenario::{Scenario, ScenarioError};
 use serde::{Deserialize, Serialize};
 
 use crate::args::ScenarioArguments;
+use crate::models::{AnyModel, KINDS, Kind, PROCESSES};
 use crate::provenance::Provenance;
 use crate::settings::RunSettings;
-
-/// A kind of model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// PHOLD.
-    Phold,
-    /// Road traffic.
-    Traffic,
-    /// A wireless ad hoc network.
-    Wireless,
-    /// A wireless network with losses.
-    Csma,
-}
-
-impl Kind {
-    /// All of them, with the name used in scenario files and a line about each.
-    pub const ALL: [(Self, &'static str, &'static str); 4] = [
-        (Self::Phold, "phold", "messages travel among LPs: the synthetic benchmark of the field"),
-        (
-            Self::Traffic,
-            "traffic",
-            "vehicles on a grid or a city's roads, with lights and full roads if wanted",
-        ),
-        (Self::Wireless, "wireless", "hosts of an ad hoc network move about and ping all within range"),
-        (Self::Csma, "wireless-csma", "the same with path loss and CSMA/CA: hosts find routes by flooding"),
-    ];
-
-    /// The name used in scenario files.
-    pub fn name(self) -> &'static str {
-        let found = Self::ALL.iter().find(|(kind, ..)| *kind == self);
-        found.expect("every kind is listed").1
-    }
-}
-
-/// Kinds of models whose parts are processes: the name used in scenario files and a line about each.
-pub const PROCESSES: [(&str, &str); 5] = [
-    ("chord", "peers on a ring look up keys: processes that send each other messages"),
-    ("mpi-trace", "what the ranks of an MPI program did, replayed on a platform"),
-    ("master-workers", "masters deal computations to workers, placed by a deployment file"),
-    ("bittorrent", "peers of a swarm share a file, the rarest pieces first: processes that come and go"),
-    ("farm", "a master hands out tasks to workers on hosts that fail and come back"),
-];
-
-/// A model of any kind.
-#[derive(Debug)]
-pub enum AnyModel {
-    /// PHOLD.
-    Phold(Phold),
-    /// Road traffic.
-    Traffic(Traffic),
-    /// A wireless ad hoc network.
-    Wireless(Wireless),
-    /// A wireless network with losses.
-    Csma(Csma),
-}
 
 /// A scenario as it was given, with all that is needed to read it again: what a checkpoint holds of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -92,7 +33,7 @@ pub struct Loaded {
     /// Which model.
     pub kind: Kind,
     /// The model.
-    pub model: AnyModel,
+    pub model: Box<dyn AnyModel>,
     /// How it is run.
     pub settings: RunSettings,
     /// What its results come from.
@@ -152,7 +93,7 @@ fn load(mut scenario: Scenario, name: String) -> Result<Loaded, ScenarioError> {
     }
     let provenance = Provenance::new(&scenario, None);
     let (mut section, mut run) = (scenario.section("model")?, scenario.section("run")?);
-    let lps = Kind::ALL.map(|(kind, name, _)| (name, Some(kind)));
+    let lps = KINDS.map(|kind| (kind.name, Some(kind)));
     let all: Vec<_> = lps.into_iter().chain(PROCESSES.map(|(name, _)| (name, None))).collect();
     let Some(kind) = section.choice("kind", &all, None)? else {
         let problem = "a model of processes, which only `paceline run` runs";
@@ -160,53 +101,10 @@ fn load(mut scenario: Scenario, name: String) -> Result<Loaded, ScenarioError> {
     };
     scenario.finish(&["model", "run"])?;
     let settings = RunSettings::read(&mut run)?;
-    let model = match kind {
-        Kind::Phold => AnyModel::Phold(Phold::from_section(&mut section)?),
-        Kind::Traffic => AnyModel::Traffic(Traffic::from_section(&mut section, settings.seed)?),
-        Kind::Wireless => AnyModel::Wireless(Wireless::from_section(&mut section, settings.seed)?),
-        Kind::Csma => AnyModel::Csma(Csma::from_section(&mut section, settings.seed)?),
-    };
+    let model = (kind.build)(&mut section, settings.seed)?;
     section.finish()?;
-    match &model {
-        AnyModel::Phold(phold) => settings.check(&run, phold),
-        AnyModel::Traffic(traffic) => settings.check(&run, traffic),
-        AnyModel::Wireless(network) => settings.check(&run, network),
-        AnyModel::Csma(network) => settings.check(&run, network),
-    }?;
+    model.check(&settings, &run)?;
     run.finish()?;
     let provenance = provenance.until(settings.until);
     Ok(Loaded { scenario: name, kind, model, settings, provenance })
-}
-
-impl AnyModel {
-    /// The number of LPs.
-    pub fn lps(&self) -> u32 {
-        match self {
-            Self::Phold(phold) => phold.lps(),
-            Self::Traffic(traffic) => traffic.lps(),
-            Self::Wireless(network) => network.lps(),
-            Self::Csma(network) => network.lps(),
-        }
-    }
-
-    /// The model's lookahead.
-    pub fn lookahead(&self) -> Time {
-        match self {
-            Self::Phold(phold) => phold.lookahead(),
-            Self::Traffic(traffic) => traffic.lookahead(),
-            Self::Wireless(network) => network.lookahead(),
-            Self::Csma(network) => network.lookahead(),
-        }
-    }
-
-    /// Into how many federates the LPs are dealt where `federates` are asked for.
-    pub fn federates(&self, federates: u32) -> u32 {
-        let partition = match self {
-            Self::Phold(phold) => phold.partition(federates),
-            Self::Traffic(traffic) => traffic.partition(federates),
-            Self::Wireless(network) => network.partition(federates),
-            Self::Csma(network) => network.partition(federates),
-        };
-        partition.federates()
-    }
 }

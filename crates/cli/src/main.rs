@@ -21,6 +21,7 @@ mod loaded;
 mod lvt;
 mod machine;
 mod memory;
+mod models;
 mod network;
 mod output;
 #[cfg(target_os = "linux")]

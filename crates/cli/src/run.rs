@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::args::{ResultArguments, RunArguments};
 use crate::ctl::Control;
 use crate::failure::Failure;
-use crate::loaded::{AnyModel, Loaded, Source};
+use crate::loaded::{Loaded, Source};
 use crate::output::{Output, deliver};
 use crate::panics;
 use crate::processes;
@@ -89,12 +89,7 @@ pub fn take_part(
     let transport = Some(joined.link());
     let how = How { settings, checkpoints: None, resumed, monitor, transport, trace: None };
     how.keep_silent();
-    let ran = match model {
-        AnyModel::Phold(phold) => report(phold, how).map(drop),
-        AnyModel::Traffic(traffic) => report(traffic, how).map(drop),
-        AnyModel::Wireless(network) => report(network, how).map(drop),
-        AnyModel::Csma(network) => report(network, how).map(drop),
-    };
+    let ran = model.take_part(how);
     joined.dismiss();
     match ran {
         // Rank 0 says it, unless it is rank 0 that is lost.
@@ -134,14 +129,14 @@ pub fn carry_out(
     }
     let wanted = !results.json && !results.quiet;
     let progress = Progress::start(&monitor, settings.until, wanted);
-    let subject = Subject { model: kind.name(), scenario, provenance };
+    let subject = Subject { model: kind.name, scenario, provenance };
     #[cfg(target_os = "linux")]
     let transport = joined.as_ref().map(Together::link);
     #[cfg(not(target_os = "linux"))]
     let transport = None;
     let how = How { settings, checkpoints, resumed, monitor, transport, trace: trace.as_ref() };
     how.keep_silent();
-    let ran = execute_any(model, subject, how, progress);
+    let ran = model.execute(subject, how, progress);
     #[cfg(target_os = "linux")]
     joined.into_iter().for_each(Together::dismiss);
     #[cfg(not(target_os = "linux"))]
@@ -184,7 +179,7 @@ fn checkpoints(
 }
 
 /// How a model is run.
-struct How<'t> {
+pub struct How<'t> {
     settings: RunSettings,
     checkpoints: Option<Checkpoints>,
     resumed: Option<CheckpointFile>,
@@ -198,24 +193,9 @@ struct How<'t> {
 /// when panics of workers are kept silent, which holds for the whole process.
 pub fn beside_others(loaded: Loaded, monitor: Monitor) -> Result<(Finished, Vec<ResultFile>), Failure> {
     let Loaded { scenario, kind, model, settings, provenance } = loaded;
-    let subject = Subject { model: kind.name(), scenario, provenance };
+    let subject = Subject { model: kind.name, scenario, provenance };
     let how = How { settings, checkpoints: None, resumed: None, monitor, transport: None, trace: None };
-    execute_any(model, subject, how, Progress::none())
-}
-
-/// The run of a model of any kind.
-fn execute_any(
-    model: AnyModel,
-    subject: Subject,
-    how: How<'_>,
-    progress: Progress,
-) -> Result<(Finished, Vec<ResultFile>), Failure> {
-    match model {
-        AnyModel::Phold(phold) => execute(phold, subject, how, progress),
-        AnyModel::Traffic(traffic) => execute(traffic, subject, how, progress),
-        AnyModel::Wireless(network) => execute(network, subject, how, progress),
-        AnyModel::Csma(network) => execute(network, subject, how, progress),
-    }
+    model.execute(subject, how, Progress::none())
 }
 
 impl How<'_> {
@@ -228,7 +208,7 @@ impl How<'_> {
 }
 
 /// The run itself, and what the model says of it.
-fn execute<M: Results + 'static>(
+pub fn execute<M: Results + 'static>(
     model: M,
     subject: Subject,
     how: How<'_>,
@@ -253,7 +233,7 @@ where
 }
 
 /// The run itself.
-fn report<M: Results + 'static>(model: M, how: How<'_>) -> Result<(Report<M::Output>, M), Failure>
+pub fn report<M: Results + 'static>(model: M, how: How<'_>) -> Result<(Report<M::Output>, M), Failure>
 where
     M::State: Serialize + DeserializeOwned,
     M::Event: Serialize + DeserializeOwned,

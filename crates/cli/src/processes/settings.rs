@@ -14,7 +14,8 @@ use paceline_network::{FlowModel, Platform};
 use paceline_processes::{ContextKind, Coordination, Rounds, Waiting};
 use paceline_scenario::{Raw, ScenarioError, Section, Unfit, Value};
 
-use crate::loaded::{PROCESSES, Source};
+use crate::loaded::Source;
+use crate::models::PROCESSES;
 
 const MOST_THREADS: u32 = 1024;
 

@@ -57,7 +57,7 @@ impl Plan {
                 panics::keep_silent();
             }
             let sequential = settings.protocol == Protocol::Sequential;
-            (loaded.kind.name(), settings.seed, settings.until, sequential)
+            (loaded.kind.name, settings.seed, settings.until, sequential)
         };
         let keys = keys?;
         if first_seed > LAST_SEED - u64::from(replications - 1) {
