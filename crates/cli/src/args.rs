@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use clap::{Args, Parser, Subcommand};
 use paceline_engine::MOST_THREADS;
 
+use crate::log::LogArguments;
 #[cfg(target_os = "linux")]
 use crate::lvt::arguments::{LVT_EXAMPLES, LvtCommand};
 use crate::network::arguments::{NETWORK_EXAMPLES, NetworkArguments};
@@ -384,6 +385,10 @@ pub struct ResultArguments {
     /// and 100 each time that one of the first thousand processes resumes.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+
+    /// The log of events
+    #[command(flatten)]
+    pub log: LogArguments,
 
     /// Prints the summary as one JSON object, and shows no progress
     #[arg(long)]

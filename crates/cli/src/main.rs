@@ -17,6 +17,7 @@ mod failure;
 mod findings;
 mod list;
 mod loaded;
+mod log;
 #[cfg(target_os = "linux")]
 mod lvt;
 mod machine;

@@ -49,6 +49,10 @@ pub fn check(source: &Source) -> Result<(), Failure> {
 /// Runs a scenario of processes.
 pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
     let (program, settings) = settings::read(source)?;
+    if results.log.log.is_some() {
+        let problem = "--log: a model of processes has no events; allowed: models of LPs";
+        return Err(Failure::Option(problem.into()));
+    }
     if results.trace.is_some() && settings.federates.is_some() {
         return Err(Failure::Processes(RunError::Observed.into()));
     }

@@ -15,6 +15,7 @@ use crate::args::{ResultArguments, RunArguments};
 use crate::ctl::Control;
 use crate::failure::Failure;
 use crate::loaded::{Loaded, Source};
+use crate::log::{EventLog, ONE_PROCESS};
 use crate::output::{Output, deliver};
 use crate::panics;
 use crate::processes;
@@ -51,6 +52,9 @@ pub fn in_processes(
     results: &ResultArguments,
     arguments: &TogetherArguments,
 ) -> Result<(), Failure> {
+    if results.log.log.is_some() {
+        arguments.refuse_with_log()?;
+    }
     let (mut loaded, mut resumed, mut left) = (loaded, resumed, arguments.restarts);
     // A program can watch for signals only once; those that come before the first run begins end it at once.
     let mut monitor = None;
@@ -87,7 +91,7 @@ pub fn take_part(
 ) -> Result<(), Failure> {
     let Loaded { model, settings, .. } = loaded;
     let transport = Some(joined.link());
-    let how = How { settings, checkpoints: None, resumed, monitor, transport, trace: None };
+    let how = How { settings, checkpoints: None, resumed, monitor, transport, trace: None, log: None };
     how.keep_silent();
     let ran = model.take_part(how);
     joined.dismiss();
@@ -123,6 +127,10 @@ pub fn carry_out(
     let checkpoints = checkpoints(source, &settings, resumed.as_ref(), results)?;
     let output = results.out.as_deref().map(Output::open).transpose()?;
     let trace = results.trace.as_deref().map(|path| Trace::open(path, &scenario)).transpose()?;
+    if joined.is_some() && results.log.log.is_some() {
+        return Err(Failure::Option(ONE_PROCESS.into()));
+    }
+    let log = EventLog::open(&results.log)?.map(Arc::new);
     let control = Control::open(&scenario, &monitor, settings.protocol != Protocol::Sequential);
     if let Err(reason) = &control {
         eprintln!("warning: `paceline ctl` cannot reach this run: {reason}");
@@ -134,13 +142,21 @@ pub fn carry_out(
     let transport = joined.as_ref().map(Together::link);
     #[cfg(not(target_os = "linux"))]
     let transport = None;
-    let how = How { settings, checkpoints, resumed, monitor, transport, trace: trace.as_ref() };
+    let trace_of_run = trace.as_ref();
+    let how =
+        How { settings, checkpoints, resumed, monitor, transport, trace: trace_of_run, log: log.clone() };
     how.keep_silent();
     let ran = model.execute(subject, how, progress);
     #[cfg(target_os = "linux")]
     joined.into_iter().for_each(Together::dismiss);
     #[cfg(not(target_os = "linux"))]
     drop(joined);
+    // The log of a failed run is the most useful one.
+    if ran.is_err()
+        && let Some(Err(failure)) = log.as_ref().map(|log| log.finish())
+    {
+        progress::warn(&failure.problem());
+    }
     let (finished, files) = ran?;
     drop(control);
     let traced = trace.map_or(Ok(()), |trace| trace.finish());
@@ -152,7 +168,8 @@ pub fn carry_out(
     deliver(&summary, wanted, || {
         let written = output.map(|output| write(output, &finished.results(), files)).transpose()?;
         let trace = results.trace.clone().filter(|_| traced.is_ok());
-        Ok(written.into_iter().flatten().chain(trace).collect())
+        let logged = log.map(|log| log.finish().map(|()| log.path().to_owned())).transpose()?;
+        Ok(written.into_iter().flatten().chain(trace).chain(logged).collect())
     })?;
     traced?;
     if finished.is_interrupted() { Err(Failure::Interrupted) } else { Ok(()) }
@@ -187,6 +204,7 @@ pub struct How<'t> {
     /// To the other processes, if there are any, and how long one may be silent.
     transport: Option<(Arc<dyn Transport>, Duration)>,
     trace: Option<&'t Trace>,
+    log: Option<Arc<EventLog>>,
 }
 
 /// Runs what was loaded as one of several runs of this process, and gives back what the model says of it. The caller says
@@ -194,7 +212,8 @@ pub struct How<'t> {
 pub fn beside_others(loaded: Loaded, monitor: Monitor) -> Result<(Finished, Vec<ResultFile>), Failure> {
     let Loaded { scenario, kind, model, settings, provenance } = loaded;
     let subject = Subject { model: kind.name, scenario, provenance };
-    let how = How { settings, checkpoints: None, resumed: None, monitor, transport: None, trace: None };
+    let how =
+        How { settings, checkpoints: None, resumed: None, monitor, transport: None, trace: None, log: None };
     model.execute(subject, how, Progress::none())
 }
 
@@ -239,7 +258,7 @@ where
     M::Event: Serialize + DeserializeOwned,
     M::Output: Serialize + DeserializeOwned,
 {
-    let How { settings, checkpoints, resumed, monitor, transport, trace } = how;
+    let How { settings, checkpoints, resumed, monitor, transport, trace, log } = how;
     let written = checkpoints.as_ref().map(|checkpoints| Written::new(checkpoints.path.clone()));
     let from = resumed.as_ref().map(|file| file.path().to_owned());
     // The file is closed before the run.
@@ -253,6 +272,9 @@ where
     }
     if let Some(trace) = trace {
         simulation = simulation.trace(trace.sink());
+    }
+    if let Some(log) = log {
+        simulation = simulation.observe(log);
     }
     if let Some(world) = world {
         simulation = simulation.resume(world);

@@ -9,6 +9,7 @@ use paceline_engine::MOST_THREADS;
 
 use crate::duration;
 use crate::failure::Failure;
+use crate::log::ONE_PROCESS;
 
 pub const JOIN_EXAMPLES: &str = "\
 What is to be run is told by the process that listens at ADDRESS: `paceline run --processes`.
@@ -103,6 +104,14 @@ impl TogetherArguments {
             let problem = "--processes and --hosts: a model of simulated processes runs in one process; \
                            allowed: models of LPs";
             return Err(Failure::Option(problem.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// A log is of the events of one process.
+    pub fn refuse_with_log(&self) -> Result<(), Failure> {
+        if self.processes.unwrap_or(1) > 1 || self.hosts.is_some() {
+            return Err(Failure::Option(ONE_PROCESS.into()));
         }
         Ok(())
     }

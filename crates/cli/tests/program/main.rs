@@ -7,6 +7,7 @@ mod faults;
 mod full_disk;
 mod golden;
 mod hosts;
+mod log;
 #[cfg(target_os = "linux")]
 mod lvt;
 mod machine;

@@ -1,0 +1,188 @@
+//! `--log`: the events that happened to some LPs in a span of simulated time, a line of JSON each.
+//!
+//! Invariants: lines are in the order of time and LP, those of one LP in the order in which it handled them, and only events that are final are
+//! among them. So a log is the same, byte for byte, under every protocol, partition and number of threads. Under its own name it
+//! is complete or not there.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use clap::Args;
+use paceline_engine::Observer;
+use paceline_kernel::{LpId, Model, Time};
+use paceline_scenario::Value;
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Events that a log holds at most: they are kept in memory until the run ends.
+const MOST: usize = 4_000_000;
+
+/// What is said of a log of a run of several processes.
+pub const ONE_PROCESS: &str = "--log: a process knows its own events only; allowed: a run in one process";
+
+/// What is logged, and where.
+#[derive(Args, Clone, Debug, Default)]
+pub struct LogArguments {
+    /// Writes the events that happened into this file, in the order of their times: a line of JSON each, with `time_ns`, `lp` and `event`
+    ///
+    /// The file is the same under every protocol, number of federates and number of threads. It holds 4,000,000 events at most.
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+
+    /// Logs events of these LPs only, such as 3,7-9
+    #[arg(long, value_name = "LPS", requires = "log", value_parser = lps)]
+    pub log_lps: Option<Lps>,
+
+    /// Logs events from this simulated time on
+    #[arg(long, value_name = "TIME", requires = "log", value_parser = time)]
+    pub log_from: Option<Time>,
+
+    /// Logs events before this simulated time
+    #[arg(long, value_name = "TIME", requires = "log", value_parser = time)]
+    pub log_to: Option<Time>,
+}
+
+/// Some LPs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lps(Vec<RangeInclusive<u32>>);
+
+fn time(text: &str) -> Result<Time, String> {
+    paceline_scenario::duration(text).map_err(|error| format!("{error}; allowed: {}", Time::EXPECTED))
+}
+
+fn lps(text: &str) -> Result<Lps, String> {
+    let one = |part: &str| -> Option<RangeInclusive<u32>> {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        (first <= last).then_some(first..=last)
+    };
+    let refused = |part: &str| {
+        format!("`{part}` is no LP and no range of LPs; allowed: numbers and ranges such as 3,7-9")
+    };
+    text.split(',').map(|part| one(part).ok_or_else(|| refused(part))).collect::<Result<_, _>>().map(Lps)
+}
+
+/// A log of a run.
+#[derive(Debug)]
+pub struct EventLog {
+    path: PathBuf,
+    /// Beside it, until it is complete.
+    unfinished: PathBuf,
+    lps: Option<Lps>,
+    from: Time,
+    to: Time,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    lines: Vec<Line>,
+    /// Events for which there was no room.
+    more: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Line {
+    time_ns: u64,
+    lp: u32,
+    event: String,
+}
+
+impl EventLog {
+    /// The log that is asked for, if one is. Makes the file, before a long run and not after it.
+    pub fn open(arguments: &LogArguments) -> Result<Option<Self>, Failure> {
+        let LogArguments { log: Some(path), log_lps, log_from, log_to } = arguments else { return Ok(None) };
+        let (from, to) = (log_from.unwrap_or(Time::ZERO), log_to.unwrap_or(Time::MAX));
+        if from >= to {
+            let problem = format!("--log-from {from} --log-to {to}: an empty span; allowed: a later end");
+            return Err(Failure::Option(problem));
+        }
+        let wrong = |reason| Failure::Write(path.clone(), reason);
+        let name = path.file_name().ok_or_else(|| wrong(io::Error::other("it has no file name")))?;
+        if path.is_dir() {
+            return Err(wrong(io::Error::other("it is a folder")));
+        }
+        let unfinished = path.with_file_name(format!(".{}.unfinished", name.to_string_lossy()));
+        File::create(&unfinished).map_err(wrong)?;
+        let (path, lps, kept) = (path.clone(), log_lps.clone(), Mutex::default());
+        Ok(Some(Self { path, unfinished, lps, from, to, kept }))
+    }
+
+    /// Where it will be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes it. Errors: there were more events than it holds, or no room for it.
+    pub fn finish(&self) -> Result<(), Failure> {
+        let mut kept = self.kept();
+        if kept.more > 0 {
+            let events = kept.lines.len() as u64 + kept.more;
+            let reason = format!(
+                "{events} events are more than the {MOST} it holds; allowed: fewer LPs (--log-lps), or a shorter span (--log-from, --log-to)"
+            );
+            return Err(Failure::Write(self.path.clone(), io::Error::other(reason)));
+        }
+        // A stable order: the events of an LP came in theirs.
+        kept.lines.sort_by_key(|line| (line.time_ns, line.lp));
+        self.write(&kept.lines).map_err(|reason| Failure::Write(self.path.clone(), reason))
+    }
+
+    fn write(&self, lines: &[Line]) -> io::Result<()> {
+        let mut file = BufWriter::new(File::create(&self.unfinished)?);
+        for line in lines {
+            serde_json::to_writer(&mut file, line)?;
+            file.write_all(b"\n")?;
+        }
+        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+        fs::rename(&self.unfinished, &self.path)
+    }
+
+    fn holds(&self, lp: LpId, at: Time) -> bool {
+        let is_asked_for = |lps: &Lps| lps.0.iter().any(|range| range.contains(&lp.0));
+        (self.from..self.to).contains(&at) && self.lps.as_ref().is_none_or(is_asked_for)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<M: Model> Observer<M> for EventLog {
+    fn committed(&self, _federate: u32, lp: LpId, at: Time, event: &M::Event) {
+        if !self.holds(lp, at) {
+            return;
+        }
+        let line = Line { time_ns: at.as_nanos(), lp: lp.0, event: format!("{event:?}") };
+        let mut kept = self.kept();
+        if kept.lines.len() < MOST {
+            kept.lines.push(line);
+        } else {
+            kept.more += 1;
+        }
+    }
+}
+
+impl Drop for EventLog {
+    fn drop(&mut self) {
+        // There is none if the log is complete.
+        let _ = fs::remove_file(&self.unfinished);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lps_are_numbers_and_ranges() {
+        assert_eq!(lps("3,7-9, 12"), Ok(Lps(vec![3..=3, 7..=9, 12..=12])));
+        for wrong in ["", "3,", "9-7", "a", "1-2-3", "-1"] {
+            assert!(lps(wrong).is_err_and(|error| error.contains("such as 3,7-9")), "{wrong}");
+        }
+    }
+}
