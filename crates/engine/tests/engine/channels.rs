@@ -65,7 +65,8 @@ impl Model for Ring {
     }
 }
 
-const PROTOCOLS: [Protocol; 7] = [
+/// Every protocol that is not chosen by the run itself.
+pub const PROTOCOLS: [Protocol; 7] = [
     Protocol::Sequential,
     Protocol::TimeStep,
     Protocol::Window,

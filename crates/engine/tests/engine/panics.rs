@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::channels::PROTOCOLS;
 use paceline_engine::{Observer, Outside, Protocol, QueueKind, RunError, Simulation, ThreadFederate};
 use paceline_kernel::{Context, LpId, Model, Time, Trouble, TroubleKind};
 
@@ -68,16 +69,6 @@ impl Where {
         Trouble { kind, lp: LpId(3), at: Time::millis(5_060), event: event.into() }
     }
 }
-
-const PROTOCOLS: [Protocol; 7] = [
-    Protocol::Sequential,
-    Protocol::TimeStep,
-    Protocol::Window,
-    Protocol::NullMessage,
-    Protocol::NullMessageOnDemand,
-    Protocol::Optimistic,
-    Protocol::Mixed,
-];
 
 fn ring(place: Where, protocol: Protocol) -> Simulation<Ring> {
     Simulation::new(Ring(place)).until(Time::secs(20)).protocol(protocol).threads(2)
