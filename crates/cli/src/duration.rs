@@ -1,21 +1,25 @@
-//! Durations of real time on the command line, written as those in scenarios.
+//! Durations on the command line, written as those in scenarios.
 //!
 //! Invariant: what the program reads as a duration, a scenario would read as the same one.
 
+#[cfg(target_os = "linux")]
 use std::time::Duration;
 
 use paceline_kernel::Time;
 use paceline_scenario::Value;
 
-/// Reads a duration; the error says what is wrong with it and what is allowed.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    match paceline_scenario::duration(text) {
-        Ok(time) => Ok(Duration::from_nanos(time.as_nanos())),
-        Err(error) => Err(format!("{error}; allowed: {}", Time::EXPECTED)),
-    }
+/// Reads a span of simulated time; the error says what is wrong with it and what is allowed.
+pub fn time(text: &str) -> Result<Time, String> {
+    paceline_scenario::duration(text).map_err(|error| format!("{error}; allowed: {}", Time::EXPECTED))
 }
 
-#[cfg(test)]
+/// Reads a span of real time, in the same way.
+#[cfg(target_os = "linux")]
+pub fn duration(text: &str) -> Result<Duration, String> {
+    time(text).map(|time| Duration::from_nanos(time.as_nanos()))
+}
+
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 

@@ -13,9 +13,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use clap::Args;
 use paceline_engine::Observer;
 use paceline_kernel::{LpId, Model, Time};
-use paceline_scenario::Value;
 use serde::Serialize;
 
+use crate::duration::time;
 use crate::failure::Failure;
 
 /// Events that a log holds at most: they are kept in memory until the run ends.
@@ -49,10 +49,6 @@ pub struct LogArguments {
 /// Some LPs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lps(Vec<RangeInclusive<u32>>);
-
-fn time(text: &str) -> Result<Time, String> {
-    paceline_scenario::duration(text).map_err(|error| format!("{error}; allowed: {}", Time::EXPECTED))
-}
 
 fn lps(text: &str) -> Result<Lps, String> {
     let one = |part: &str| -> Option<RangeInclusive<u32>> {

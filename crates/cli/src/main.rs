@@ -11,7 +11,6 @@ mod check;
 mod compare;
 mod ctl;
 mod determinism;
-#[cfg(target_os = "linux")]
 mod duration;
 mod failure;
 mod findings;
