@@ -8,15 +8,16 @@ use std::path::PathBuf;
 #[cfg(target_os = "linux")]
 use clap::ValueEnum;
 use clap::{Args, Parser, Subcommand};
-use paceline_engine::MOST_THREADS;
+use paceline_app::args::{
+    CheckArguments, CtlCommand, OutputArguments, ResumeArguments, RunArguments, ScenarioArguments,
+};
+use paceline_app::replicate::ReplicateArguments;
+#[cfg(target_os = "linux")]
+use paceline_app::together::JoinArguments;
 
-use crate::log::LogArguments;
 #[cfg(target_os = "linux")]
 use crate::lvt::arguments::{LVT_EXAMPLES, LvtCommand};
 use crate::network::arguments::{NETWORK_EXAMPLES, NetworkArguments};
-use crate::replicate::{REPLICATE_EXAMPLES, ReplicateArguments};
-#[cfg(target_os = "linux")]
-use crate::together::{JOIN_EXAMPLES, JoinArguments, TogetherArguments};
 #[cfg(target_os = "linux")]
 use crate::xen::arguments::{XEN_EXAMPLES, XenCommand};
 #[cfg(target_os = "linux")]
@@ -163,6 +164,37 @@ Examples:
   paceline reproduce psx-fig10 --quick --sensitivity --out report
   paceline reproduce --on xen xen-nsx --quick";
 
+const REPLICATE_EXAMPLES: &str = "\
+The seeds are run.seed, run.seed + 1 and so on. The digest and the results of a replication are
+those of `paceline run` with its seed, however many run at once.
+
+A run has the threads that run.threads says. Where that is not set, the cores are divided among
+the replications that run at once. Without --at-once these are as many as there are cores; where
+run.threads is 2 or more, twice as many as there are cores for: threads of a run wait for each
+other, and meanwhile those of another compute.
+
+Ctrl-C ends all of them, with the results so far: replications that were interrupted are listed, and
+do not count in means. If a replication fails, the others end all the same.
+
+Exit status: 0 when all replications ended; 2 for a bad scenario or option; 1 if one has failed; 130, 143
+or 129 when SIGINT (Ctrl-C), SIGTERM or SIGHUP ended them, after the summary so far.
+
+Examples:
+  paceline replicate scenarios/phold.toml --replications 10
+  paceline replicate scenarios/wireless.toml --replications 8 --at-once 2 --set run.threads=2
+  paceline replicate scenarios/traffic.toml --replications 20 --out results --json";
+
+#[cfg(target_os = "linux")]
+const JOIN_EXAMPLES: &str = "\
+What is to be run is told by the process that listens at ADDRESS: `paceline run --processes`.
+Files that the scenario names must be at the same place on every host.
+
+Exit status: 0 when the run ended; 1 for a failure while running, or when the run cannot be joined.
+
+Examples:
+  paceline join 10.0.0.1:7000 --secret run.secret
+  paceline join 10.0.0.1:7000 --secret run.secret --threads 16";
+
 /// The arguments of `reproduce`.
 #[derive(Args, Debug)]
 pub struct ReproduceArguments {
@@ -217,57 +249,6 @@ pub enum Ground {
     Xen,
 }
 
-/// A scenario and changes to it.
-#[derive(Args, Debug)]
-pub struct ScenarioArguments {
-    /// The scenario: a TOML file, such as those in scenarios/
-    #[arg(value_name = "SCENARIO.toml")]
-    pub scenario: PathBuf,
-
-    /// Overrides a value of the scenario, such as run.threads=2 or model.mean=500ms; may be repeated
-    ///
-    /// KEY is SECTION.KEY or SECTION.TABLE.KEY. VALUE is written as in the scenario; strings need no quotes. Paths of files are relative to
-    /// the folder of the scenario.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub overrides: Vec<String>,
-}
-
-/// The arguments of `check`.
-#[derive(Args, Debug)]
-pub struct CheckArguments {
-    /// What to check.
-    #[command(flatten)]
-    pub scenario: ScenarioArguments,
-
-    /// Runs the model twice, event by event, and stops at the first event after which the two runs differ
-    ///
-    /// Both runs are sequential. The check finds models that depend on a clock, a global variable, an address or the order of a hash map.
-    /// Ctrl-C ends it.
-    #[arg(long)]
-    pub determinism: bool,
-
-    /// The number of events to compare at most
-    #[arg(long, value_name = "N", default_value_t = 10_000_000, requires = "determinism")]
-    pub events: u64,
-}
-
-/// The arguments of `run`.
-#[derive(Args, Debug)]
-pub struct RunArguments {
-    /// What to run.
-    #[command(flatten)]
-    pub scenario: ScenarioArguments,
-
-    /// In which processes.
-    #[cfg(target_os = "linux")]
-    #[command(flatten)]
-    pub together: TogetherArguments,
-
-    /// What to write and print.
-    #[command(flatten)]
-    pub results: ResultArguments,
-}
-
 /// The arguments of `machine`.
 #[derive(Args, Debug)]
 pub struct MachineArguments {
@@ -304,97 +285,4 @@ pub struct CompareArguments {
     /// What to print.
     #[command(flatten)]
     pub output: OutputArguments,
-}
-
-/// What a command prints.
-#[derive(Args, Clone, Copy, Debug)]
-pub struct OutputArguments {
-    /// Prints the results as one JSON object, and shows no progress
-    #[arg(long)]
-    pub json: bool,
-
-    /// Shows no progress, and prints the shortest summary
-    #[arg(long, short)]
-    pub quiet: bool,
-}
-
-/// The arguments of `resume`.
-#[derive(Args, Debug)]
-pub struct ResumeArguments {
-    /// The checkpoint
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-
-    /// Overrides a value of the scenario, such as run.threads=2; may be repeated
-    ///
-    /// KEY is any key of [run] except run.seed and run.ties, since these determine the result.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub overrides: Vec<String>,
-
-    /// In which processes.
-    #[cfg(target_os = "linux")]
-    #[command(flatten)]
-    pub together: TogetherArguments,
-
-    /// What to write and print.
-    #[command(flatten)]
-    pub results: ResultArguments,
-}
-
-/// The commands of `ctl`.
-#[derive(Debug, Subcommand)]
-pub enum CtlCommand {
-    /// Says how far a run has come
-    Status {
-        /// Which run.
-        #[command(flatten)]
-        run: WhichRun,
-    },
-    /// Changes the number of worker threads of a run; the result stays the same
-    Threads {
-        /// The number of threads
-        #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
-        threads: u32,
-        /// Which run.
-        #[command(flatten)]
-        run: WhichRun,
-    },
-}
-
-/// One of the runs on this machine.
-#[derive(Args, Debug)]
-pub struct WhichRun {
-    /// The process ID of the run; with several runs, status lists all of them without it, and threads changes none
-    #[arg(long)]
-    pub pid: Option<u32>,
-}
-
-/// What a run writes and prints.
-#[derive(Args, Debug)]
-pub struct ResultArguments {
-    /// Writes summary.json and the model's own files into this folder, which is created if it does not exist
-    ///
-    /// The files hold results and what they come from, no speeds: on one host they are byte-identical under every protocol, number of
-    /// federates, number of threads and event queue. They are written after the summary is printed.
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-
-    /// Writes a trace of every thread, federate and process into this file, for https://ui.perfetto.dev
-    ///
-    /// A trace has about 150 bytes for every batch of events that a federate runs. For a model of processes it has 100 bytes for every round,
-    /// and 100 each time that one of the first thousand processes resumes.
-    #[arg(long, value_name = "FILE")]
-    pub trace: Option<PathBuf>,
-
-    /// The log of events
-    #[command(flatten)]
-    pub log: LogArguments,
-
-    /// Prints the summary as one JSON object, and shows no progress
-    #[arg(long)]
-    pub json: bool,
-
-    /// Shows no progress, and prints a summary of one line
-    #[arg(long, short)]
-    pub quiet: bool,
 }

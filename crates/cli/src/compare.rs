@@ -2,6 +2,10 @@
 
 use std::time::Instant;
 
+use paceline_app::failure::Failure;
+use paceline_app::loaded::Source;
+use paceline_app::stdout;
+use paceline_app::text;
 use paceline_experiments::compare::{Agreement, Compared, agreements, compare as run_all};
 use paceline_policy::names;
 use paceline_report::{Outcome as Cell, matrix};
@@ -9,11 +13,8 @@ use paceline_scenario::nearest;
 use serde_json::{Value, json};
 
 use crate::args::CompareArguments;
-use crate::failure::Failure;
-use crate::loaded::Source;
+use crate::failure::Special;
 use crate::machine::{self, Watched, ended, everything_of, seconds};
-use crate::stdout;
-use crate::text;
 
 /// Runs a machine under each of the policies, and compares the results. Fails if digests depend on the policy.
 pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
@@ -45,10 +46,10 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         stdout::print(&page)?;
     }
     if let Some(agreement) = agreements.iter().find(|agreement| !agreement.holds()) {
-        return Err(Failure::Disagree(told(agreement)));
+        return Err(Special::Disagree(told(agreement)).into());
     }
     let failed = compared.into_iter().find_map(|(kind, outcome)| Some((kind, outcome.err()?)));
-    failed.map_or(Ok(()), |(kind, error)| Err(Failure::Machine(kind, error)))
+    failed.map_or(Ok(()), |(kind, error)| Err(Special::Machine(kind, error).into()))
 }
 
 /// The policy of this name.

@@ -1,148 +1,45 @@
-//! The failures of the program: how each is reported, and with which exit status.
+//! The failures of what only this program does: models of processes, simulated machines, experiments, LVT pages, pacing, the lab.
 
-use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use paceline_engine::RunError;
-use paceline_engine::determinism::Different;
+use paceline_app::failure::{Failure, OwnFailure};
 use paceline_experiments::scenario::OutcomeError;
-use paceline_kernel::Trouble;
 use paceline_machine::MachineError;
-use paceline_report::TraceError;
-use paceline_scenario::ScenarioError;
 
-use crate::{signals, text};
-
-/// Why the program does not end with status 0.
+/// Why the program does not end with status 0, besides what every program of a model can say.
 #[derive(Debug)]
-pub enum Failure {
-    /// A mistake in the scenario, or in a file it names.
-    Scenario(ScenarioError),
-    /// A bad option.
-    Option(String),
-    /// A mistake in a file that an argument names and that is no scenario.
-    Input(String),
-    /// The engine could not start or finish; with the checkpoint from which it can be resumed, if there is one.
-    Run(Box<RunError>, Option<PathBuf>),
-    /// Some of several replications have failed: the seed of each, in ascending order, and why. The others have ended.
-    Replications(Vec<(u64, Failure)>),
-    /// One of several replications has panicked, with these words.
-    Panic(String),
+pub enum Special {
     /// A run of processes cannot continue.
     Processes(Box<paceline_processes::RunError>),
-    /// A checkpoint cannot be resumed.
-    Resume(String),
-    /// Another process says what has gone wrong.
-    #[cfg(target_os = "linux")]
-    Silent,
-    /// The processes of a run do not find each other.
-    #[cfg(target_os = "linux")]
-    Together(String),
-    /// A run in progress cannot be reached.
-    Ctl(String),
     /// An LVT page cannot be read any more.
     #[cfg(target_os = "linux")]
     Lvt(paceline_lvt::Error),
-    /// The model's results do not add up.
-    Results(String),
-    /// Two runs of a scenario differ.
-    Different(PathBuf, Box<Different>),
     /// There is no experiment of that name; with the names that are most like it.
     UnknownExperiment(String, Vec<&'static str>),
     /// A simulated machine cannot continue under the policy of this name.
     Machine(&'static str, OutcomeError),
     /// A simulation came to different results under different policies.
     Disagree(String),
-    /// A scenario was changed between two readings.
-    Changed(PathBuf),
-    /// A file or folder cannot be written.
-    Write(PathBuf, io::Error),
-    /// Standard output cannot be written.
-    Print(io::Error),
     /// A command cannot be run, or cannot be paced by the requested policy.
     #[cfg(target_os = "linux")]
     Pace(paceline_pace::RunError),
     /// The lab for hypervisors cannot continue.
     #[cfg(target_os = "linux")]
     Xen(paceline_xen_lab::LabError),
-    /// Signals to end cannot be watched for.
-    Signals(io::Error),
-    /// A signal has ended it, after the summary of what was done until then.
-    Interrupted,
 }
 
-impl From<ScenarioError> for Failure {
-    fn from(error: ScenarioError) -> Self {
-        Self::Scenario(error)
+impl From<Special> for Failure {
+    fn from(failure: Special) -> Self {
+        Self::Other(Box::new(failure))
     }
 }
 
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Self {
-        Self::Run(error.into(), None)
-    }
-}
-
-impl From<TraceError> for Failure {
-    fn from(error: TraceError) -> Self {
-        Self::Write(error.path, error.reason)
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl From<paceline_xen_lab::LabError> for Failure {
-    fn from(error: paceline_xen_lab::LabError) -> Self {
-        Self::Xen(error)
-    }
-}
-
-impl Failure {
-    /// Says on stderr what went wrong: a mistake in a scenario with an excerpt where people look, in one line elsewhere.
-    pub fn tell(&self) {
+impl OwnFailure for Special {
+    fn problem(&self) -> String {
         match self {
-            Self::Scenario(error) if io::stderr().is_terminal() => draw(error),
-            #[cfg(target_os = "linux")]
-            Self::Silent => {}
-            Self::Interrupted => {}
-            Self::Print(reason) if reason.kind() == io::ErrorKind::BrokenPipe => {}
-            #[cfg(target_os = "linux")]
-            Self::Xen(error @ paceline_xen_lab::LabError::Skipped(_)) => say(format_args!("{error}")),
-            Self::Replications(failures) => {
-                for (seed, failure) in failures {
-                    say(format_args!("error: the replication with seed {seed}: {}", failure.problem()));
-                }
-            }
-            other => say(format_args!("error: {}", other.problem())),
-        }
-    }
-
-    /// What went wrong, in words.
-    pub fn problem(&self) -> String {
-        match self {
-            Self::Scenario(error) => error.one_line(),
-            Self::Run(error, checkpoint) => of_run(error, checkpoint.as_deref()),
-            Self::Option(problem)
-            | Self::Input(problem)
-            | Self::Resume(problem)
-            | Self::Ctl(problem)
-            | Self::Panic(problem) => problem.clone(),
-            Self::Replications(failures) => {
-                let of_one = |(seed, failure): &(u64, Self)| format!("seed {seed}: {}", failure.problem());
-                failures.iter().map(of_one).collect::<Vec<_>>().join("; ")
-            }
             Self::Processes(error) => error.to_string(),
             #[cfg(target_os = "linux")]
-            Self::Silent => "another process says what".to_owned(),
-            #[cfg(target_os = "linux")]
-            Self::Together(problem) => problem.clone(),
-            #[cfg(target_os = "linux")]
             Self::Lvt(error) => error.to_string(),
-            Self::Results(problem) => format!("the results do not add up: {problem}"),
-            Self::Different(path, different) => {
-                let (path, before) = (path.display(), text::count(different.events));
-                format!("two runs of {path} differ after {before} events that are the same: {different}")
-            }
             Self::UnknownExperiment(name, near) => {
                 let near = near.join(", ");
                 format!(
@@ -153,38 +50,20 @@ impl Failure {
             Self::Disagree(digests) => {
                 format!("the results depend on the policy, which they must not: {digests}")
             }
-            Self::Changed(path) => format!("{} was changed while it was read", path.display()),
-            Self::Write(path, reason) => format!("cannot write {}: {reason}", path.display()),
-            Self::Print(reason) => format!("cannot write to standard output: {reason}"),
             #[cfg(target_os = "linux")]
             Self::Pace(error) => error.to_string(),
             #[cfg(target_os = "linux")]
             Self::Xen(error) => error.to_string(),
-            Self::Signals(reason) => format!("cannot watch for signals: {reason}"),
-            Self::Interrupted => "interrupted".to_owned(),
         }
     }
 
-    /// The exit status.
-    pub fn status(&self) -> ExitCode {
+    fn status(&self) -> ExitCode {
         match self {
-            // The reader of the output has closed it, as in `paceline list | head -1`.
-            Self::Print(reason) if reason.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-            Self::Run(error, _) => match &**error {
-                RunError::Peers(error) if error.is_mistake() => ExitCode::from(2),
-                RunError::Fault(_)
-                | RunError::Trouble(_)
-                | RunError::Threads(_)
-                | RunError::Peers(_)
-                | RunError::Checkpoint(_) => ExitCode::from(1),
-                _ => ExitCode::from(2),
-            },
-            Self::Scenario(_)
-            | Self::Option(_)
-            | Self::Input(_)
-            | Self::Resume(_)
-            | Self::UnknownExperiment(..) => ExitCode::from(2),
+            Self::UnknownExperiment(..) => ExitCode::from(2),
             Self::Machine(_, OutcomeError::Machine(error)) if is_of_the_spec(error) => ExitCode::from(2),
+            Self::Processes(_) | Self::Machine(..) | Self::Disagree(_) => ExitCode::from(1),
+            #[cfg(target_os = "linux")]
+            Self::Lvt(_) => ExitCode::from(1),
             // As shells and other programs that run a command do.
             #[cfg(target_os = "linux")]
             Self::Pace(error) => ExitCode::from(match error {
@@ -192,97 +71,23 @@ impl Failure {
                 paceline_pace::RunError::NotExecutable { .. } => 126,
                 _ => 1,
             }),
-            Self::Different(..) | Self::Changed(_) | Self::Machine(..) | Self::Disagree(_) => {
-                ExitCode::from(1)
-            }
-            #[cfg(target_os = "linux")]
-            Self::Lvt(_) | Self::Silent | Self::Together(_) => ExitCode::from(1),
             #[cfg(target_os = "linux")]
             Self::Xen(paceline_xen_lab::LabError::Skipped(_)) => ExitCode::from(77),
             #[cfg(target_os = "linux")]
             Self::Xen(error) => ExitCode::from(if error.is_mistake() { 2 } else { 1 }),
-            Self::Replications(failures) => {
-                failures.first().map_or(ExitCode::from(1), |(_, failure)| failure.status())
-            }
-            Self::Interrupted => ExitCode::from(signals::status()),
-            Self::Processes(_)
-            | Self::Panic(_)
-            | Self::Results(_)
-            | Self::Ctl(_)
-            | Self::Write(..)
-            | Self::Print(_)
-            | Self::Signals(_) => ExitCode::from(1),
         }
+    }
+
+    fn is_error(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        if matches!(self, Self::Xen(paceline_xen_lab::LabError::Skipped(_))) {
+            return false;
+        }
+        true
     }
 }
 
 /// Whether a machine was refused before anything ran.
 fn is_of_the_spec(error: &MachineError) -> bool {
     matches!(error, MachineError::BadSpec { .. } | MachineError::Policy { .. })
-}
-
-/// What ended a run, and how to resume it where that makes sense.
-fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
-    let told = match error {
-        RunError::Trouble(Trouble { kind, lp, at, event }) => {
-            format!("{lp} at {at}, handling {event}: {kind}")
-        }
-        other => other.to_string(),
-    };
-    match (error, checkpoint) {
-        (RunError::Peers(error), Some(path)) if error.is_lost() => {
-            let path = path.display();
-            format!(
-                "{told}\nThe checkpoint {path} is complete; `paceline resume {path}` continues from it, with any number of processes"
-            )
-        }
-        (RunError::Fault(_) | RunError::Trouble(_), Some(path)) => {
-            let path = path.display();
-            format!(
-                "{told}\nThe checkpoint {path} from before the failure still exists; once the cause is fixed, \
-                 `paceline resume {path}` continues from it"
-            )
-        }
-        (RunError::Checkpoint(_), _) => {
-            format!(
-                "{told}; allowed: a folder in which you may make files, such as that of --out, and no run.checkpoint for none"
-            )
-        }
-        _ => told,
-    }
-}
-
-/// The mistake in an excerpt of its file.
-fn draw(error: &ScenarioError) {
-    let mut picture = String::new();
-    match miette::GraphicalReportHandler::new().render_report(&mut picture, error) {
-        Ok(()) => eprint!("{picture}"),
-        Err(_) => say(format_args!("error: {}", error.one_line())),
-    }
-}
-
-/// Writes a line to standard error at once: several processes of a run may do so at the same time.
-fn say(what: std::fmt::Arguments<'_>) {
-    // Where there is nobody to tell, the exit status says it.
-    let _ = io::stderr().write_all(format!("{what}\n").as_bytes());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use paceline_kernel::{LpId, Time, TroubleKind};
-
-    #[test]
-    fn a_panic_of_the_model_is_told_with_lp_time_event_and_checkpoint() {
-        let kind = TroubleKind::Panic { message: "no such lane".into() };
-        let trouble = Trouble { kind, lp: LpId(7), at: Time::secs(3), event: "Arrive(5)".into() };
-        let error = RunError::Trouble(trouble);
-        let told = of_run(&error, None);
-        assert_eq!(told, "LP 7 at 3s, handling Arrive(5): the model panicked: no such lane");
-        let with = of_run(&error, Some("out/city.checkpoint".as_ref()));
-        assert!(with.starts_with(&told) && with.contains("`paceline resume out/city.checkpoint`"), "{with}");
-        let other = of_run(&RunError::NoUndo, Some("out/city.checkpoint".as_ref()));
-        assert!(!other.contains("checkpoint"), "it is no failure of the run: {other}");
-        assert_eq!(Failure::from(error).status(), ExitCode::from(1));
-    }
 }

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, Table as Grid};
+use paceline_app::failure::Failure;
+use paceline_app::{stdout, text};
 use paceline_experiments::batch::{Backend, Experiment};
 use paceline_report::{Appendix, Finding, Table, json, page};
-
-use crate::failure::Failure;
-use crate::{stdout, text};
 
 /// How findings are printed.
 #[derive(Clone, Copy, Debug)]

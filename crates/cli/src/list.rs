@@ -3,40 +3,24 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use paceline_engine::{Protocol, QueueKind};
+use paceline_app::failure::Failure;
+use paceline_app::{list, stdout, text};
 use paceline_experiments::scenario::WORKLOADS;
 use paceline_policy::{POLICIES, PolicyKind};
 
-use crate::failure::Failure;
-use crate::models::{KINDS, PROCESSES};
-use crate::settings::frames::{SIZES, TIMES};
-use crate::settings::speculation::{CANCELLATIONS, GVTS, SAVINGS};
-use crate::stdout;
-use crate::text;
+use crate::models::PROGRAM;
 
 /// Lists models, scenarios, protocols, queues, the ways to run ahead, frames between processes, scheduling policies and workloads.
 pub fn list() -> Result<(), Failure> {
-    let line = |name: &str, about: &str| (name.to_owned(), about.to_owned());
-    let lines = |rows: &[(&str, &str)]| rows.iter().map(|(name, about)| line(name, about)).collect();
-    let mut models = KINDS.map(|kind| line(kind.name, kind.about)).to_vec();
-    models.extend(PROCESSES.map(|(name, about)| line(name, about)));
     let scenarios = match scenarios() {
         Some(folder) => ("Scenarios", files(&folder)),
         None => ("Scenarios: there is no folder of that name here", Vec::new()),
     };
-    stdout::print(&text::groups(&[
-        ("Models (model.kind)", models),
-        scenarios,
-        ("Protocols (run.protocol)", Protocol::ALL.map(|(_, name, about)| line(name, about)).to_vec()),
-        ("Event queues (run.queue)", QueueKind::ALL.map(|(_, name, about)| line(name, about)).to_vec()),
-        ("State saving (run.state_saving)", SAVINGS.map(|(_, name, about)| line(name, about)).to_vec()),
-        ("Cancellation (run.cancellation)", CANCELLATIONS.map(|(_, name, about)| line(name, about)).to_vec()),
-        ("GVT (run.gvt)", GVTS.map(|(_, name, about)| line(name, about)).to_vec()),
-        ("Size of frames between processes (run.frame_bytes)", lines(&SIZES)),
-        ("Time that messages wait in them (run.frame_time)", lines(&TIMES)),
-        ("Scheduling policies (policy.kind)", POLICIES.iter().map(policy).collect()),
-        ("Workloads of guests (domain.workload)", lines(WORKLOADS)),
-    ]))
+    let mut all = vec![list::models(&PROGRAM), scenarios];
+    all.extend(list::settings());
+    all.push(("Scheduling policies (policy.kind)", POLICIES.iter().map(policy).collect()));
+    all.push(("Workloads of guests (domain.workload)", list::rows(WORKLOADS)));
+    stdout::print(&text::groups(&all))
 }
 
 /// A policy, with its settings and those of domains under it.

@@ -15,10 +15,10 @@ use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use paceline_app::failure::Failure;
+use paceline_app::{signals, stdout};
 use paceline_lvt::{ENV, Page};
 
-use crate::failure::Failure;
-use crate::{signals, stdout};
 use arguments::{LvtCommand, NewArguments, WatchArguments};
 use look::{Look, Watcher};
 use screen::Screen;

@@ -6,18 +6,19 @@ mod watch;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use paceline_app::failure::Failure;
+use paceline_app::loaded::Source;
+use paceline_app::output::{Output, deliver};
+use paceline_app::provenance::Provenance;
+use paceline_app::stdout;
+use paceline_app::text;
 use paceline_experiments::scenario::{MachineScenario, Outcome};
 use paceline_kernel::Time;
 use paceline_scenario::{Scenario, ScenarioError};
 
 use crate::args::MachineArguments;
-use crate::failure::Failure;
-use crate::loaded::Source;
-use crate::output::{Output, deliver};
-use crate::provenance::Provenance;
-use crate::stdout;
-use crate::text;
 
+use crate::failure::Special;
 use page::Finished;
 pub use page::{everything_of, seconds};
 pub use watch::Watched;
@@ -59,7 +60,7 @@ pub fn run(arguments: &MachineArguments) -> Result<(), Failure> {
     // The trace of a failed run is the most useful one.
     let traced = watch.finish();
     let provenance = Provenance::new(&source.open()?, scenario.until_ns().map(Time::nanos));
-    let outcome = ran.map_err(|error| Failure::Machine(kind, error))?;
+    let outcome = ran.map_err(|error| Special::Machine(kind, error))?;
     let mut finished = Finished::new(&scenario, outcome, wall, provenance);
     let summary = match (options.json, options.quiet) {
         (true, _) => format!("{:#}\n", finished.everything()),

@@ -7,66 +7,48 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod check;
 mod compare;
-mod ctl;
-mod determinism;
-mod duration;
 mod failure;
 mod findings;
 mod list;
-mod loaded;
-mod log;
 #[cfg(target_os = "linux")]
 mod lvt;
 mod machine;
-mod memory;
 mod models;
 mod network;
-mod output;
 #[cfg(target_os = "linux")]
 mod pace;
-mod panics;
 mod processes;
-mod progress;
-mod provenance;
-mod replicate;
 mod reproduce;
-mod resume;
-mod run;
-mod settings;
-mod signals;
-mod stdout;
-mod summary;
-mod terminal;
-mod text;
-#[cfg(target_os = "linux")]
-mod together;
-mod trace;
 #[cfg(target_os = "linux")]
 mod xen;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use paceline_app::args::{CheckArguments, RunArguments};
+use paceline_app::failure::Failure;
+use paceline_app::loaded::Source;
+use paceline_app::replicate::{ReplicateArguments, replicate};
+use paceline_app::{check, ctl, resume, run};
 
 use crate::args::{Arguments, Command};
-use crate::failure::Failure;
+use crate::models::{PROGRAM, is_of_processes};
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
-        Command::Run(arguments) => run::run(&arguments),
-        Command::Replicate(arguments) => replicate::replicate(&arguments),
-        Command::Resume(arguments) => resume::resume(&arguments),
+        Command::Run(arguments) => run_any(&arguments),
+        Command::Replicate(arguments) => replicate_any(&arguments),
+        Command::Resume(arguments) => resume::resume(&PROGRAM, &arguments),
         #[cfg(target_os = "linux")]
-        Command::Join(arguments) => together::join(&arguments),
+        Command::Join(arguments) => paceline_app::together::join(&PROGRAM, &arguments),
         Command::Ctl(command) => ctl::ctl(&command),
         #[cfg(target_os = "linux")]
         Command::Lvt(command) => lvt::lvt(&command),
         Command::Machine(arguments) => machine::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Network(arguments) => network::network(&arguments),
-        Command::Check(arguments) => check::check(&arguments),
+        Command::Check(arguments) => check_any(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::List => list::list(),
         #[cfg(target_os = "linux")]
@@ -75,6 +57,38 @@ fn main() -> ExitCode {
         Command::Pace(arguments) => return ended(pace::pace(&arguments)),
     };
     ended(done.map(|()| ExitCode::SUCCESS))
+}
+
+/// Runs a scenario of LPs or of processes.
+fn run_any(arguments: &RunArguments) -> Result<(), Failure> {
+    let source = Source::read(&arguments.scenario)?;
+    if !is_of_processes(&source)? {
+        return run::run(&PROGRAM, &source, arguments);
+    }
+    #[cfg(target_os = "linux")]
+    arguments.together.refuse_for_actors()?;
+    processes::run(&source, &arguments.results)
+}
+
+/// Runs replications of a scenario of LPs or of processes.
+fn replicate_any(arguments: &ReplicateArguments) -> Result<(), Failure> {
+    let source = Source::read(&arguments.scenario)?;
+    match is_of_processes(&source)? {
+        true => replicate(&processes::OfProcesses, source, arguments),
+        false => replicate(&PROGRAM, source, arguments),
+    }
+}
+
+/// Checks a scenario of any kind.
+fn check_any(arguments: &CheckArguments) -> Result<(), Failure> {
+    let source = Source::read(&arguments.scenario)?;
+    if !arguments.determinism && machine::is_machine(&source.open()?) {
+        return machine::check(&source);
+    }
+    if !arguments.determinism && is_of_processes(&source)? {
+        return processes::check(&source);
+    }
+    check::check(&PROGRAM, &source, arguments)
 }
 
 /// The exit status of what has come of a command; says what went wrong.

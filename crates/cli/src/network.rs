@@ -10,13 +10,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use paceline_app::failure::Failure;
+use paceline_app::stdout;
+use paceline_app::text;
 use paceline_network::{
     Constant, FlowModel, Flows, HostId, Network, Platform, Route, RouteError, Sharing, read,
 };
 
-use crate::failure::Failure;
-use crate::stdout;
-use crate::text;
 use arguments::{Mode, Model, NetworkArguments};
 use transfers::{Transfer, field};
 

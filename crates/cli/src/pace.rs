@@ -6,11 +6,12 @@
 
 use std::process::{Command, ExitCode};
 
+use paceline_app::failure::Failure;
 use paceline_pace::mpi::prepare;
 use paceline_pace::{PaceSettings, Started, Told, run, start};
 
 use crate::args::PaceArguments;
-use crate::failure::Failure;
+use crate::failure::Special;
 
 /// Carries out the command, and says its exit status.
 pub fn pace(arguments: &PaceArguments) -> Result<ExitCode, Failure> {
@@ -18,7 +19,7 @@ pub fn pace(arguments: &PaceArguments) -> Result<ExitCode, Failure> {
     let settings =
         PaceSettings { policy: *policy, slice: slice.0, trial: !always, min_share_permille: min_share.0 };
     settings.check().map_err(|error| Failure::Option(error.to_string()))?;
-    let Started { pacer, refusals } = start(&settings).map_err(|error| Failure::Pace(error.into()))?;
+    let Started { pacer, refusals } = start(&settings).map_err(|error| Special::Pace(error.into()))?;
     let taken = pacer.as_ref().map_or("the normal scheduler; nothing is paced", |pacer| pacer.name());
     let not: Vec<_> = refusals.iter().map(|refusal| format!("; not {refusal}")).collect();
     eprintln!("paceline: policy {taken}{}", not.concat());
@@ -35,7 +36,7 @@ pub fn pace(arguments: &PaceArguments) -> Result<ExitCode, Failure> {
         }
         Told::Note(note) => eprintln!("paceline: {note}"),
     };
-    let ended = run(command, pacer, told).map_err(Failure::Pace)?;
+    let ended = run(command, pacer, told).map_err(Special::Pace)?;
     drop(session);
     if *statistics {
         ended.statistics.iter().for_each(|(name, number)| eprintln!("paceline: {name}: {number}"));

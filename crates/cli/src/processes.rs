@@ -7,22 +7,23 @@ pub mod settings;
 mod summary;
 mod trace;
 
+use paceline_app::args::ResultArguments;
+use paceline_app::failure::Failure;
+use paceline_app::loaded::Source;
+use paceline_app::output::{Output, deliver};
+use paceline_app::progress::Progress;
+use paceline_app::provenance::Provenance;
+use paceline_app::replicate::{Outcome, Replica, Replicas, Series};
+use paceline_app::run::write;
+use paceline_app::signals;
+use paceline_app::stdout;
+use paceline_app::text;
 use paceline_kernel::Time;
 use paceline_network::{Constant, Flows, Network, Platform};
 use paceline_processes::{Control, EndedBy, Report, RunError, Simulation};
+use paceline_results::ResultFile;
 
-use crate::args::ResultArguments;
-use crate::failure::Failure;
-use crate::loaded::Source;
-use crate::output::{Output, deliver};
-use crate::progress::Progress;
-use crate::provenance::Provenance;
-use crate::replicate::Outcome;
-use crate::run::write;
-use crate::signals;
-use crate::stdout;
-use crate::text;
-
+use crate::failure::Special;
 use settings::{Model, ProcessSettings, Program};
 use summary::{Finished, Lines};
 use trace::Trace;
@@ -54,7 +55,7 @@ pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
         return Err(Failure::Option(problem.into()));
     }
     if results.trace.is_some() && settings.federates.is_some() {
-        return Err(Failure::Processes(RunError::Observed.into()));
+        return Err(Special::Processes(RunError::Observed.into()).into());
     }
     let output = results.out.as_deref().map(Output::open).transpose()?;
     let trace = results.trace.as_deref().map(|path| Trace::open(path, &source.name())).transpose()?;
@@ -88,13 +89,52 @@ pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
     if report.ended_by == EndedBy::Interrupted { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
-/// Runs a scenario of processes as one of several runs of this process.
-pub fn beside_others(source: &Source, control: &Control) -> Result<Outcome, Failure> {
-    let (program, settings) = settings::read(source)?;
-    let watch = Watch { control: control.clone(), trace: None };
-    let (report, lines) = execute_any(&program, &settings, &watch)?;
-    let provenance = Provenance::new(&source.open()?, settings.until);
-    Ok(Finished::new(source.name(), program.name(), &settings, &report, lines, provenance).outcome())
+/// Replications of models of processes.
+#[derive(Clone, Copy, Debug)]
+pub struct OfProcesses;
+
+impl Replicas for OfProcesses {
+    fn subject(&self, source: &Source) -> Result<Series, Failure> {
+        let (program, settings) = settings::read(source)?;
+        Ok(Series {
+            model: program.name(),
+            first_seed: settings.seed,
+            until: settings.until,
+            is_sequential: false,
+            units: ["messages", "messages/s"],
+        })
+    }
+
+    fn replica(&self) -> Box<dyn Replica> {
+        Box::new(OneOf(Control::default()))
+    }
+}
+
+/// A run of processes as one of several of this program.
+#[derive(Debug)]
+struct OneOf(Control);
+
+impl Replica for OneOf {
+    fn run(&self, source: &Source) -> Result<(Outcome, Vec<ResultFile>), Failure> {
+        let (program, settings) = settings::read(source)?;
+        let watch = Watch { control: self.0.clone(), trace: None };
+        let (report, lines) = execute_any(&program, &settings, &watch)?;
+        let provenance = Provenance::new(&source.open()?, settings.until);
+        let finished = Finished::new(source.name(), program.name(), &settings, &report, lines, provenance);
+        Ok((finished.outcome(), Vec::new()))
+    }
+
+    fn stop(&self) {
+        self.0.stop();
+    }
+
+    fn time(&self) -> Time {
+        self.0.time()
+    }
+
+    fn work(&self) -> u64 {
+        self.0.steps()
+    }
 }
 
 /// Who looks on at a run.
@@ -150,7 +190,7 @@ fn execute<N: Network + Clone + Send + Sync>(
         Program::Chord(chord) => {
             let mut simulation = simulation(settings, network, hosts, watch);
             let outcome = chord.spawn(&mut simulation, count, settings.seed);
-            let report = simulation.run().map_err(|error| Failure::Processes(error.into()))?;
+            let report = simulation.run().map_err(|error| Special::Processes(error.into()))?;
             let lines = vec![
                 ("lookups", outcome.lookups().into()),
                 ("lookups_answered", outcome.answered().into()),
@@ -161,14 +201,14 @@ fn execute<N: Network + Clone + Send + Sync>(
         Program::MasterWorkers(program) => {
             let mut simulation = simulation(settings, network, hosts, watch);
             let outcome = program.spawn(&mut simulation);
-            let report = simulation.run().map_err(|error| Failure::Processes(error.into()))?;
+            let report = simulation.run().map_err(|error| Special::Processes(error.into()))?;
             let lines = vec![("tasks_done", outcome.done().into()), ("tasks_lost", outcome.lost().into())];
             Ok((report, lines))
         }
         Program::MpiTrace(trace) => {
             let mut simulation = simulation(settings, network, hosts, watch);
             let outcome = trace.spawn(&mut simulation, count);
-            let report = simulation.run().map_err(|error| Failure::Processes(error.into()))?;
+            let report = simulation.run().map_err(|error| Special::Processes(error.into()))?;
             let ends = outcome.ends();
             let over = ends.iter().filter(|end| **end > Time::ZERO).count();
             let last = ends.into_iter().max().unwrap_or(Time::ZERO);
@@ -178,14 +218,14 @@ fn execute<N: Network + Clone + Send + Sync>(
         Program::Bittorrent(swarm) => {
             let mut simulation = simulation(settings, network, hosts, watch);
             let outcome = swarm.spawn(&mut simulation, count, settings.seed);
-            let report = simulation.run().map_err(|error| Failure::Processes(error.into()))?;
+            let report = simulation.run().map_err(|error| Special::Processes(error.into()))?;
             Ok((report, lines::bittorrent(&outcome)))
         }
         Program::Farm(farm) => {
             let mut simulation = simulation(settings, network, hosts, watch);
             let outcome =
                 farm.spawn(&mut simulation, count).expect("settings with too few hosts are refused");
-            let report = simulation.run().map_err(|error| Failure::Processes(error.into()))?;
+            let report = simulation.run().map_err(|error| Special::Processes(error.into()))?;
             Ok((report, lines::farm(&outcome)))
         }
     }

@@ -8,6 +8,8 @@ use std::io::{self, IsTerminal};
 use std::num::NonZero;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use paceline_app::failure::Failure;
+use paceline_app::stdout;
 use paceline_experiments::{
     Experiment, Progress, Sensitivity, Setup, experiments, reproduce as run, sensitivity,
 };
@@ -16,9 +18,8 @@ use paceline_report::Appendix;
 #[cfg(target_os = "linux")]
 use crate::args::Ground;
 use crate::args::ReproduceArguments;
-use crate::failure::Failure;
+use crate::failure::Special;
 use crate::findings::{self, Form};
-use crate::stdout;
 
 /// Reproduces what the arguments name.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
@@ -100,7 +101,7 @@ fn in_xen(arguments: &ReproduceArguments) -> Result<(), Failure> {
 fn choose<'a>(all: &'a [Experiment], arguments: &ReproduceArguments) -> Result<Vec<&'a Experiment>, Failure> {
     let names: BTreeSet<&str> = arguments.names.iter().map(String::as_str).collect();
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|known| known.name != **name)) {
-        return Err(Failure::UnknownExperiment(unknown.to_string(), near(unknown, all)));
+        return Err(Special::UnknownExperiment(unknown.to_string(), near(unknown, all)).into());
     }
     Ok(all.iter().filter(|experiment| arguments.all || names.contains(experiment.name)).collect())
 }

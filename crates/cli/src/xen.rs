@@ -10,14 +10,15 @@ use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::path::Path;
 
+use paceline_app::failure::Failure;
+use paceline_app::{signals, stdout};
 use paceline_experiments::Setup;
 use paceline_report::Finding;
 use paceline_xen_lab::experiments::experiments;
 use paceline_xen_lab::{Boot, Course, Domain, Lab, Progress, Step, Stop, course};
 
-use crate::failure::Failure;
+use crate::failure::Special;
 use crate::findings::{self, Form};
-use crate::{signals, stdout};
 use arguments::{BootArguments, BuildArguments, RunArguments, XenCommand};
 
 /// How long a guest's command may take, in seconds of the machine's time.
@@ -37,7 +38,7 @@ fn open(sources: &Path, quiet: bool) -> Result<Lab, Failure> {
     let stop = Stop::default();
     let asked = stop.clone();
     signals::on_each(move |_| asked.ask())?;
-    Ok(Lab::open(sources, &stop, &|line| say(line, quiet))?)
+    Ok(Lab::open(sources, &stop, &|line| say(line, quiet)).map_err(Special::Xen)?)
 }
 
 fn say(line: &str, quiet: bool) {
@@ -48,7 +49,7 @@ fn say(line: &str, quiet: bool) {
 
 fn build(arguments: &BuildArguments) -> Result<(), Failure> {
     let lab = open(&arguments.sources, false)?;
-    let built = lab.build(arguments.debug, &|line| say(line, false))?;
+    let built = lab.build(arguments.debug, &|line| say(line, false)).map_err(Special::Xen)?;
     stdout::print(&format!("{}\n", built.display()))
 }
 
@@ -68,17 +69,19 @@ fn boot(arguments: &BootArguments) -> Result<(), Failure> {
     }
     boot.steps.push(Step::Dump);
     let mut lab = open(sources, false)?;
-    lab.prepare(&[&boot], &|line| say(line, false))?;
+    lab.prepare(&[&boot], &|line| say(line, false)).map_err(Special::Xen)?;
     let log = log.clone().unwrap_or_else(|| lab.logs().join("boot.log"));
     if let Some(folder) = log.parent() {
         std::fs::create_dir_all(folder).map_err(|reason| Failure::Write(folder.into(), reason))?;
     }
     let mut printed = Ok(());
-    let booted = lab.boot(&boot, &log, &mut |_, line| {
-        if printed.is_ok() {
-            printed = stdout::print(&format!("{line}\n"));
-        }
-    })?;
+    let booted = lab
+        .boot(&boot, &log, &mut |_, line| {
+            if printed.is_ok() {
+                printed = stdout::print(&format!("{line}\n"));
+            }
+        })
+        .map_err(Special::Xen)?;
     printed?;
     match booted.transcript.failure {
         Some(reason) => {
@@ -118,7 +121,7 @@ pub fn findings(arguments: &RunArguments) -> Result<Vec<Finding>, Failure> {
         arguments.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZero::get);
     let setup = Setup { quick: arguments.quick, ..Setup::default() };
     let how = Course { setup: &setup, workers, twice: arguments.determinism, logs: &logs };
-    Ok(course(&mut lab, &chosen, how, &|progress| tell(progress, arguments.json))?)
+    Ok(course(&mut lab, &chosen, how, &|progress| tell(progress, arguments.json)).map_err(Special::Xen)?)
 }
 
 /// Reports progress: what is built, which part of which boot has begun, and what guests report.

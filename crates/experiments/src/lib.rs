@@ -35,5 +35,5 @@ pub use sensitivity::{Sensitivity, sensitivity};
 
 pub mod batch;
 pub mod compare;
-pub mod sample;
+pub use paceline_statistics::sample;
 pub mod scenario;

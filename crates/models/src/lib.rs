@@ -11,7 +11,6 @@ mod inbox;
 pub mod master_workers;
 pub mod mpi_trace;
 pub mod phold;
-pub mod results;
 pub mod traffic;
 pub mod wireless;
 pub mod wireless_csma;

@@ -119,7 +119,7 @@ pub(crate) enum Motion {
 ///
 /// ```
 /// use paceline_engine::{Protocol, Simulation};
-/// use paceline_models::results::{Results, RunFacts};
+/// use paceline_results::{Results, RunFacts};
 /// use paceline_models::wireless::{Computation, Wireless};
 ///
 /// let network = Wireless::ad_hoc(300, 10, Computation::Light);

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use paceline_engine::{Protocol, QueueKind, Simulation};
 use paceline_kernel::{Balance, Model, TieBreak, Time};
-use paceline_models::results::{Results, RunFacts};
 use paceline_models::wireless::{Computation, Deal, Deliveries, Wireless};
 use paceline_models::wireless_csma::Csma;
+use paceline_results::{Results, RunFacts};
 use paceline_scenario::Scenario;
 use serde_json::Value;
 

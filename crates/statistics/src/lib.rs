@@ -33,6 +33,7 @@
 mod distribution;
 mod exact;
 mod level;
+pub mod sample;
 mod series;
 mod tally;
 

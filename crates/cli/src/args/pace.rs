@@ -5,10 +5,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
+use paceline_app::duration::duration;
 use paceline_pace::PolicyChoice;
 use paceline_pace::mpi::MpiChoice;
-
-use crate::duration::duration;
 
 pub const EXAMPLES: &str = "\
 COMMAND finds a page in the environment variable PACELINE_LVT; those of its threads that publish

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use paceline_app::duration::duration;
 use paceline_lvt::{DEFAULT_SLOTS, MAX_SLOTS};
-
-use crate::duration::duration;
 
 /// Shown below the help of `paceline lvt`.
 pub const LVT_EXAMPLES: &str = r#"A program finds its page through the variable PACELINE_LVT, which `paceline pace` sets for the command.

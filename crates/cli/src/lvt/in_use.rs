@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use paceline_app::failure::Failure;
 use paceline_lvt::{ENV, Page};
 use procfs::process::{Process, all_processes};
-
-use crate::failure::Failure;
 
 /// So many programs of a page are named.
 const NAMED: usize = 3;

@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use paceline_app::failure::Failure;
 use paceline_lvt::{Page, SlotView};
 use procfs::process::Process;
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::failure::Special;
 
 /// What the owner of a slot does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -105,7 +106,7 @@ impl Watcher {
 
     /// Looks at the page.
     pub fn look(&mut self) -> Result<Look, Failure> {
-        self.page.read_into(&mut self.views).map_err(Failure::Lvt)?;
+        self.page.read_into(&mut self.views).map_err(Special::Lvt)?;
         let now = Instant::now();
         let times: BTreeMap<_, _> = self
             .views

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use paceline_app::failure::Failure;
+use paceline_app::signals;
 use paceline_lvt::{ENV, Page, Relay};
 use paceline_pace::{RunError, run_before_paced};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,8 +17,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::arguments::RelayArguments;
-use crate::failure::Failure;
-use crate::signals;
+use crate::failure::Special;
 
 /// From one look at the guest's memory to the next.
 const INTERVALS: std::ops::RangeInclusive<Duration> = Duration::from_micros(100)..=Duration::from_secs(1);
@@ -56,7 +57,7 @@ pub fn relay(arguments: &RelayArguments) -> Result<(), Failure> {
     };
     eprintln!("paceline: guest memory {}, {} virtual CPUs", relay.guest().display(), relay.vcpus());
     loop {
-        relay.carry(Instant::now()).map_err(Failure::Lvt)?;
+        relay.carry(Instant::now()).map_err(Special::Lvt)?;
         if is_over(*interval)? {
             return Ok(());
         }
@@ -76,7 +77,8 @@ fn has_ended(process: BorrowedFd<'_>, wait: Duration) -> Result<bool, Failure> {
         Ok(ready) => Ok(ready > 0),
         Err(Errno::INTR) => Ok(false),
         Err(errno) => {
-            Err(Failure::Pace(RunError::System { what: "waiting for QEMU's end", reason: errno.into() }))
+            Err(Special::Pace(RunError::System { what: "waiting for QEMU's end", reason: errno.into() })
+                .into())
         }
     }
 }

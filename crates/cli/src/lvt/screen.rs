@@ -6,6 +6,8 @@ use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+use paceline_app::terminal::wrapped;
+use paceline_app::text;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Style, Stylize};
@@ -15,8 +17,6 @@ use ratatui::{DefaultTerminal, Frame};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::look::{Look, Row, State};
-use crate::terminal::wrapped;
-use crate::text;
 
 /// A column of the table.
 struct Column {

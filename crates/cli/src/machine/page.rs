@@ -4,16 +4,16 @@
 
 use std::time::Duration;
 
+use paceline_app::memory;
+use paceline_app::provenance::Provenance;
+use paceline_app::summary::label;
+use paceline_app::text;
 use paceline_experiments::scenario::{MachineScenario, Outcome, WorkloadOutcome};
 use paceline_machine::{DomainReport, HostReport};
 use paceline_report::{Table, number};
 use serde_json::{Map, Value, json};
 
 use super::ended;
-use crate::memory;
-use crate::provenance::Provenance;
-use crate::summary::label;
-use crate::text;
 
 /// A machine that has run.
 #[derive(Debug)]

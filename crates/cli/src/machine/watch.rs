@@ -6,12 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use paceline_app::failure::Failure;
+use paceline_app::progress::Progress;
 use paceline_kernel::Time;
 use paceline_machine::{DomId, MachineSpec, Observer, PcpuId, VcpuId};
 use paceline_report::{MachineTrace, TraceHost};
-
-use crate::failure::Failure;
-use crate::progress::Progress;
 
 /// All machines that are looked at.
 #[derive(Debug, Default)]

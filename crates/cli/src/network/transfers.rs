@@ -6,10 +6,10 @@
 use std::cmp::Ordering;
 use std::path::Path;
 
+use paceline_app::failure::Failure;
 use paceline_network::{HostId, Platform};
 
 use super::read_text;
-use crate::failure::Failure;
 
 /// The columns of the file.
 const COLUMNS: [&str; 3] = ["source", "destination", "bytes"];

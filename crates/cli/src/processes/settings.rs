@@ -4,6 +4,7 @@ mod deployment;
 
 use std::path::Path;
 
+use paceline_app::loaded::Source;
 use paceline_kernel::Time;
 use paceline_models::bittorrent::Bittorrent;
 use paceline_models::chord::Chord;
@@ -14,7 +15,6 @@ use paceline_network::{FlowModel, Platform};
 use paceline_processes::{ContextKind, Coordination, Rounds, Waiting};
 use paceline_scenario::{Raw, ScenarioError, Section, Unfit, Value};
 
-use crate::loaded::Source;
 use crate::models::PROCESSES;
 
 const MOST_THREADS: u32 = 1024;

@@ -1,14 +1,14 @@
 //! What is said of a finished run of processes: to people, to programs, and to the output folder.
 
+use paceline_app::memory;
+use paceline_app::provenance::Provenance;
+use paceline_app::replicate::Outcome;
+use paceline_app::summary::label;
+use paceline_app::text;
 use paceline_processes::{EndedBy, Report, amdahl_bound};
 use serde_json::{Value, json};
 
 use super::settings::{CONTEXTS, COORDINATIONS, ProcessSettings, WAITINGS, round_name};
-use crate::memory;
-use crate::provenance::Provenance;
-use crate::replicate::Outcome;
-use crate::summary::label;
-use crate::text;
 
 /// What the model says of a run, by name.
 pub type Lines = Vec<(&'static str, Value)>;

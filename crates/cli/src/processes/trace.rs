@@ -5,12 +5,11 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use paceline_app::failure::Failure;
 use paceline_kernel::Time;
 use paceline_processes::{ProcessId, RoundRecord};
 use paceline_report::perfetto::TRACED;
 use paceline_report::{ProcessTrace, TraceRound};
-
-use crate::failure::Failure;
 
 /// A trace that is being written.
 #[derive(Clone, Debug)]

@@ -11,8 +11,8 @@ use paceline_machine::guests::federate::{
 };
 use paceline_machine::{ProcessId, Program};
 use paceline_models::phold::Phold;
-use paceline_models::results::{Results, RunFacts, Summary};
 use paceline_models::traffic::Traffic;
+use paceline_results::{Results, RunFacts, Summary};
 use paceline_scenario::{Scenario, ScenarioError, Section};
 
 use super::hosts::{count, nanos};

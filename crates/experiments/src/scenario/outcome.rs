@@ -7,7 +7,7 @@ use std::ops::Range;
 use paceline_kernel::Digest;
 use paceline_machine::guests::{mpi, rounds};
 use paceline_machine::{DomainReport, MachineError, Program, Report};
-use paceline_models::results::Summary;
+use paceline_results::Summary;
 use thiserror::Error;
 
 use super::domains::Group;

@@ -4,7 +4,7 @@ use paceline_kernel::Time;
 use paceline_scenario::{ScenarioError, Section};
 
 use super::{Destination, Phold};
-use crate::results::{Results, RunFacts, Summary};
+use paceline_results::{Results, RunFacts, Summary};
 
 const MOST_MESSAGES_PER_LP: f64 = 1e6;
 

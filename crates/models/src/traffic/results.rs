@@ -6,7 +6,7 @@ use paceline_kernel::Time;
 
 use super::output::{Output, write_links, write_trips};
 use super::{Layout, Traffic};
-use crate::results::{Results, RunFacts, Summary};
+use paceline_results::{Results, RunFacts, Summary};
 
 impl Results for Traffic {
     fn results(&self, outputs: Vec<Output>, facts: &RunFacts) -> Result<Summary, String> {

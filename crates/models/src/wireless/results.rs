@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::space::{Point, Space};
 use super::{Deliveries, Wireless};
-use crate::results::{Results, RunFacts, Summary};
+use paceline_results::{Results, RunFacts, Summary};
 
 /// The output of one federate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

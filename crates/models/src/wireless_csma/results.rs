@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Csma, Tally};
-use crate::results::{Results, RunFacts, Summary};
 use crate::wireless::space::{Point, Space};
+use paceline_results::{Results, RunFacts, Summary};
 
 /// The output of one federate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

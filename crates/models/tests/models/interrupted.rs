@@ -8,8 +8,8 @@ use paceline_kernel::{
     Time, Undo, Windows, World,
 };
 use paceline_models::phold::{Destination, Phold};
-use paceline_models::results::{Results, RunFacts};
 use paceline_models::traffic::Traffic;
+use paceline_results::{Results, RunFacts};
 use paceline_scenario::Scenario;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use paceline_engine::{Protocol, QueueKind, Simulation};
 use paceline_kernel::{Model, Time};
-use paceline_models::results::{Results, RunFacts};
 use paceline_models::traffic::Traffic;
+use paceline_results::{Results, RunFacts};
 use paceline_scenario::Scenario;
 
 /// The modes that a scenario is run in, the reference first.

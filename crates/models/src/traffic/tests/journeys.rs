@@ -5,9 +5,9 @@ use paceline_kernel::{Model, Time};
 use super::drive::drive;
 use super::shortest::costs;
 use super::worlds::{SECOND, world};
-use crate::results::{Results, RunFacts};
 use crate::traffic::Output;
 use crate::traffic::output::write_links;
+use paceline_results::{Results, RunFacts};
 
 #[test]
 fn free_flow_is_exact_at_any_demand() {

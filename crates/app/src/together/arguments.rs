@@ -11,16 +11,6 @@ use crate::duration;
 use crate::failure::Failure;
 use crate::log::ONE_PROCESS;
 
-pub const JOIN_EXAMPLES: &str = "\
-What is to be run is told by the process that listens at ADDRESS: `paceline run --processes`.
-Files that the scenario names must be at the same place on every host.
-
-Exit status: 0 when the run ended; 1 for a failure while running, or when the run cannot be joined.
-
-Examples:
-  paceline join 10.0.0.1:7000 --secret run.secret
-  paceline join 10.0.0.1:7000 --secret run.secret --threads 16";
-
 /// Bytes of a secret that is made for one run.
 const SECRET_BYTES: usize = 32;
 

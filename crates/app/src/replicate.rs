@@ -12,6 +12,7 @@ mod fate;
 mod lanes;
 mod page;
 mod plan;
+mod replicas;
 mod together;
 mod watched;
 
@@ -19,26 +20,30 @@ use std::path::Path;
 use std::time::Instant;
 
 use paceline_engine::RunError;
-use paceline_models::results::ResultFile;
 
-pub use arguments::{REPLICATE_EXAMPLES, ReplicateArguments};
+pub use arguments::ReplicateArguments;
 pub use fate::Outcome;
+pub use replicas::{Replica, Replicas, Series};
 
 use crate::failure::Failure;
 use crate::loaded::Source;
 use crate::output::{Output, deliver};
-use crate::run::{beside_others, write};
-use crate::{processes, signals};
+use crate::run::write;
+use crate::signals;
 
 use fate::Fate;
 use page::Replicated;
 use plan::Plan;
-use watched::{Handle, Watched};
+use watched::Watched;
 
-/// Runs replications of a scenario.
-pub fn replicate(arguments: &ReplicateArguments) -> Result<(), Failure> {
-    let plan = Plan::new(Source::read(&arguments.scenario)?, arguments)?;
-    let watched = Watched::new(&plan);
+/// Runs replications of a scenario, whose model is one of `replicas`.
+pub fn replicate(
+    replicas: &dyn Replicas,
+    source: Source,
+    arguments: &ReplicateArguments,
+) -> Result<(), Failure> {
+    let plan = Plan::new(replicas, source, arguments)?;
+    let watched = Watched::new(replicas, &plan);
     let stop = watched.clone();
     signals::on_first(move || stop.stop())?;
     let out = arguments.out.as_deref();
@@ -70,7 +75,7 @@ pub fn replicate(arguments: &ReplicateArguments) -> Result<(), Failure> {
 /// Runs all replications, and says what came of each.
 fn run_all(plan: &Plan, watched: &Watched, out: Option<&Path>) -> Result<Vec<Fate>, Failure> {
     let mut fates: Vec<Fate> = (0..plan.replications).map(|_| Fate::NotBegun).collect();
-    let job = |number| watched.during(number, |handle| run_one(plan, number, handle, out));
+    let job = |number| watched.during(number, |replica| run_one(plan, number, replica, out));
     let panicked = |words| Err(Failure::Panic(format!("it panicked: {words}")));
     let ran = lanes::side_by_side(plan.replications, plan.at_once, job, panicked, |number, result| {
         fates[number as usize] = result.unwrap_or_else(Fate::Failed);
@@ -81,15 +86,8 @@ fn run_all(plan: &Plan, watched: &Watched, out: Option<&Path>) -> Result<Vec<Fat
 
 /// Runs a replication, counted from 0, and writes its files into a folder of its own in `out`. A failure to write them leaves the
 /// outcome.
-fn run_one(plan: &Plan, number: u32, handle: &Handle, out: Option<&Path>) -> Result<Fate, Failure> {
-    let source = plan.source(number);
-    let (outcome, files): (Outcome, Vec<ResultFile>) = match handle {
-        Handle::Lps(monitor) => {
-            let (finished, files) = beside_others(source.load()?, monitor.clone())?;
-            (finished.outcome(), files)
-        }
-        Handle::Processes(control) => (processes::beside_others(&source, control)?, Vec::new()),
-    };
+fn run_one(plan: &Plan, number: u32, replica: &dyn Replica, out: Option<&Path>) -> Result<Fate, Failure> {
+    let (outcome, files) = replica.run(&plan.source(number))?;
     let folder = out.map(|out| out.join(format!("seed-{}", plan.seed(number))));
     let unwritten = folder.and_then(|folder| {
         let written = Output::open(&folder).and_then(|output| write(output, &outcome.results, files));

@@ -4,49 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use paceline_engine::Monitor;
 use paceline_kernel::Time;
-use paceline_processes::Control;
 
-use super::Plan;
+use super::{Plan, Replica, Replicas};
 use crate::progress::{Progress, Speed};
 use crate::text;
 
 /// The part of the progress bar that a replication has.
 const PART: u64 = 1000;
-
-/// A handle on a replication.
-#[derive(Clone, Debug)]
-pub enum Handle {
-    /// On a run of LPs.
-    Lps(Monitor),
-    /// On a run of processes.
-    Processes(Control),
-}
-
-impl Handle {
-    fn stop(&self) {
-        match self {
-            Self::Lps(monitor) => monitor.stop(),
-            Self::Processes(control) => control.stop(),
-        }
-    }
-
-    fn time(&self) -> Time {
-        match self {
-            Self::Lps(monitor) => monitor.time(),
-            Self::Processes(control) => control.time(),
-        }
-    }
-
-    /// The events so far, or how often processes were resumed.
-    fn work(&self) -> u64 {
-        match self {
-            Self::Lps(monitor) => monitor.events(),
-            Self::Processes(control) => control.steps(),
-        }
-    }
-}
 
 /// The handles on all replications. Clones share them.
 #[derive(Clone, Debug)]
@@ -54,7 +19,7 @@ pub struct Watched(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    handles: Vec<Handle>,
+    handles: Vec<Box<dyn Replica>>,
     stopped: AtomicBool,
     standing: Mutex<Standing>,
 }
@@ -70,13 +35,9 @@ struct Standing {
 
 impl Watched {
     /// Handles on the replications of a plan.
-    pub fn new(plan: &Plan) -> Self {
-        let handle = |_| match plan.is_of_processes {
-            true => Handle::Processes(Control::default()),
-            false => Handle::Lps(Monitor::new()),
-        };
+    pub fn new(replicas: &dyn Replicas, plan: &Plan) -> Self {
         Self(Arc::new(Shared {
-            handles: (0..plan.replications).map(handle).collect(),
+            handles: (0..plan.replications).map(|_| replicas.replica()).collect(),
             stopped: AtomicBool::new(false),
             standing: Mutex::default(),
         }))
@@ -85,7 +46,7 @@ impl Watched {
     /// Ends all replications that run, and lets no other begin.
     pub fn stop(&self) {
         self.0.stopped.store(true, Ordering::SeqCst);
-        self.0.handles.iter().for_each(Handle::stop);
+        self.0.handles.iter().for_each(|handle| handle.stop());
     }
 
     /// Whether all were asked to end.
@@ -94,13 +55,13 @@ impl Watched {
     }
 
     /// Calls `run` with the handle on a replication, counted from 0, unless all were asked to end.
-    pub fn during<R>(&self, number: u32, run: impl FnOnce(&Handle) -> R) -> Option<R> {
+    pub fn during<R>(&self, number: u32, run: impl FnOnce(&dyn Replica) -> R) -> Option<R> {
         if self.stopped() {
             return None;
         }
         self.standing().running.insert(number);
         let handle = &self.0.handles[number as usize];
-        let result = run(handle);
+        let result = run(&**handle);
         let mut standing = self.standing();
         standing.running.remove(&number);
         standing.ended += 1;
@@ -126,13 +87,13 @@ impl Watched {
     /// How far all are, in parts of the bar, and what is said of it.
     fn look(&self, until: Option<Time>, all: u32, speed: &mut Speed) -> (u64, String) {
         let standing = self.standing();
-        let running = || standing.running.iter().map(|number| &self.0.handles[*number as usize]);
-        let part = |handle: &Handle| {
+        let running = || standing.running.iter().map(|number| &*self.0.handles[*number as usize]);
+        let part = |handle: &dyn Replica| {
             let (now, end) = (handle.time().as_nanos(), until.map_or(u64::MAX, Time::as_nanos));
             (PART as f64 * (now as f64 / end as f64).min(1.0)) as u64
         };
         let position = u64::from(standing.ended) * PART + running().map(part).sum::<u64>();
-        let rate = text::rate(speed.update(standing.work + running().map(Handle::work).sum::<u64>()));
+        let rate = text::rate(speed.update(standing.work + running().map(Replica::work).sum::<u64>()));
         let (ended, beside) = (standing.ended, standing.running.len());
         let said = match self.stopped() {
             true => "stopping".to_owned(),

@@ -14,6 +14,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::TogetherArguments;
 use super::arguments::Host;
 use crate::failure::Failure;
+use crate::program;
 
 /// See the module.
 pub struct Workers {
@@ -48,7 +49,7 @@ impl Workers {
         for host in hosts {
             for _ in 0..host.processes {
                 let mut command = Command::new("ssh");
-                command.args(["-o", "BatchMode=yes", "--", &host.name, "paceline", "join"]);
+                command.args(["-o", "BatchMode=yes", "--", &host.name, &program::name(), "join"]);
                 command.arg(address.to_string()).args(["--secret", "-"]).args(options);
                 workers.spawn(command, Some(words), &format!("ssh to {}", host.name))?;
             }

@@ -4,18 +4,17 @@ use paceline_engine::determinism::{Comparison, Ended};
 use paceline_engine::{Monitor, RunError};
 use paceline_kernel::Time;
 
-use crate::args::ScenarioArguments;
 use crate::failure::Failure;
 use crate::loaded::Source;
+use crate::program::Program;
 use crate::progress::Progress;
 use crate::run::stop_on_signal;
 use crate::stdout;
 use crate::text;
 
 /// Builds the model twice, compares at most `events` events, and says how far the two were the same.
-pub fn check(arguments: &ScenarioArguments, events: u64) -> Result<(), Failure> {
-    let source = Source::read(arguments)?;
-    let (one, other) = (source.load()?, source.load()?);
+pub fn check(program: &Program, source: &Source, events: u64) -> Result<(), Failure> {
+    let (one, other) = (source.load(program)?, source.load(program)?);
     let settings = &one.settings;
     let monitor = Monitor::new();
     stop_on_signal(&monitor)?;
@@ -28,10 +27,10 @@ pub fn check(arguments: &ScenarioArguments, events: u64) -> Result<(), Failure> 
         monitor,
     };
     let Some(compared) = one.model.compare(&*other.model, &how) else {
-        return Err(Failure::Changed(arguments.scenario.clone()));
+        return Err(Failure::Changed(source.file.clone()));
     };
     drop(progress);
-    let same = compared.map_err(|different| Failure::Different(arguments.scenario.clone(), different))?;
+    let same = compared.map_err(|different| Failure::Different(source.file.clone(), different))?;
     let is_interrupted = matches!(same.ended, Ended::Interrupted);
     let ended = match same.ended {
         Ended::Horizon => format!("at the horizon, {}", how.until),
@@ -43,7 +42,7 @@ pub fn check(arguments: &ScenarioArguments, events: u64) -> Result<(), Failure> 
     };
     let facts = [("events compared", text::count(same.events)), ("ended", ended)];
     let rows = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let title = format!("Two runs of {} do not differ", arguments.scenario.display());
+    let title = format!("Two runs of {} do not differ", source.file.display());
     stdout::print(&text::groups(&[(&title, rows)]))?;
     if is_interrupted { Err(Failure::Interrupted) } else { Ok(()) }
 }

@@ -7,10 +7,11 @@ use paceline_engine::{CheckpointError, CheckpointFile};
 use crate::args::ResumeArguments;
 use crate::failure::Failure;
 use crate::loaded::Source;
+use crate::program::{self, Program};
 use crate::run;
 
 /// Resumes a run.
-pub fn resume(arguments: &ResumeArguments) -> Result<(), Failure> {
+pub fn resume(program: &Program, arguments: &ResumeArguments) -> Result<(), Failure> {
     let refuse = |problem: String| Failure::Resume(problem);
     let changed = arguments.overrides.iter().find(|argument| decides_the_result(argument));
     if let Some(argument) = changed {
@@ -23,8 +24,8 @@ pub fn resume(arguments: &ResumeArguments) -> Result<(), Failure> {
         let named_as_scenario = arguments.file.extension().is_some_and(|end| end == "toml");
         refuse(match error {
             CheckpointError::Foreign { path } if named_as_scenario => {
-                let path = path.display();
-                format!("{path}: is not a checkpoint of Paceline; allowed: a checkpoint, or `paceline run {path}` for a scenario")
+                let (path, own) = (path.display(), program::name());
+                format!("{path}: is not a checkpoint of Paceline; allowed: a checkpoint, or `{own} run {path}` for a scenario")
             }
             error => error.to_string(),
         })
@@ -33,9 +34,9 @@ pub fn resume(arguments: &ResumeArguments) -> Result<(), Failure> {
         refuse(format!("{}: holds no scenario; it was not written by this program", arguments.file.display()))
     })?;
     source.overrides.extend(arguments.overrides.iter().cloned());
-    let loaded = source.load()?;
+    let loaded = source.load(program)?;
     #[cfg(target_os = "linux")]
-    return run::in_processes(&source, loaded, Some(file), &arguments.results, &arguments.together);
+    return run::in_processes(program, &source, loaded, Some(file), &arguments.results, &arguments.together);
     #[cfg(not(target_os = "linux"))]
     run::carry_out(&source, loaded, Some(file), &arguments.results, None, run::watched()?)
 }

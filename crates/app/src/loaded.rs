@@ -8,7 +8,7 @@ use paceline_scenario::{Scenario, ScenarioError};
 use serde::{Deserialize, Serialize};
 
 use crate::args::ScenarioArguments;
-use crate::models::{AnyModel, KINDS, Kind, PROCESSES};
+use crate::program::{self, AnyModel, Kind, Program};
 use crate::provenance::Provenance;
 use crate::settings::RunSettings;
 
@@ -46,8 +46,11 @@ impl Source {
         let ScenarioArguments { scenario: file, overrides } = arguments;
         let content = std::fs::read(file).map_err(|reason| ScenarioError::unreadable(file, &reason))?;
         if CheckpointFile::is_begun_by(&content) {
-            let allowed =
-                format!("a scenario, or `paceline resume {}`, which continues the run", file.display());
+            let allowed = format!(
+                "a scenario, or `{} resume {}`, which continues the run",
+                program::name(),
+                file.display()
+            );
             return Err(ScenarioError::whole_file(file, "a checkpoint of a run, and no scenario", allowed));
         }
         let text = String::from_utf8(content)
@@ -72,37 +75,29 @@ impl Source {
         Scenario::parse(&self.file.display().to_string(), &self.text, &self.folder, &self.overrides)
     }
 
-    /// Whether its model is one of processes, which are run otherwise than LPs.
-    pub fn is_of_processes(&self) -> Result<bool, ScenarioError> {
-        let mut scenario = self.open()?;
-        // A mistake in it is reported by the code that reads the whole file.
-        let kind: Option<String> = scenario.section("model")?.optional("kind").unwrap_or(None);
-        Ok(kind.is_some_and(|name| PROCESSES.iter().any(|(known, _)| *known == name)))
-    }
-
-    /// Reads the scenario, builds the model, and checks that the two fit.
-    pub fn load(&self) -> Result<Loaded, ScenarioError> {
-        load(self.open()?, self.name())
+    /// Reads the scenario, builds the model out of those of `program`, and checks that the two fit.
+    pub fn load(&self, program: &Program) -> Result<Loaded, ScenarioError> {
+        load(self.open()?, self.name(), program)
     }
 }
 
-fn load(mut scenario: Scenario, name: String) -> Result<Loaded, ScenarioError> {
+fn load(mut scenario: Scenario, name: String, program: &Program) -> Result<Loaded, ScenarioError> {
     if scenario.has("machine") {
         let problem = "a scenario of a simulated machine, which `paceline machine` runs";
         return Err(scenario.section("machine")?.refuse("", problem, "the sections [model] and [run]"));
     }
     let provenance = Provenance::new(&scenario, None);
     let (mut section, mut run) = (scenario.section("model")?, scenario.section("run")?);
-    let lps = KINDS.map(|kind| (kind.name, Some(kind)));
-    let all: Vec<_> = lps.into_iter().chain(PROCESSES.map(|(name, _)| (name, None))).collect();
-    let Some(kind) = section.choice("kind", &all, None)? else {
+    let lps = program.kinds.iter().map(|kind| (kind.name, Some(*kind)));
+    let all: Vec<_> = lps.chain(program.others.iter().map(|(name, _)| (*name, None))).collect();
+    let only = if let [(_, only)] = all[..] { Some(only) } else { None };
+    let Some(kind) = section.choice("kind", &all, only)? else {
         let problem = "a model of processes, which only `paceline run` runs";
         return Err(section.refuse("kind", problem, "a model of LPs"));
     };
     scenario.finish(&["model", "run"])?;
     let settings = RunSettings::read(&mut run)?;
-    let model = (kind.build)(&mut section, settings.seed)?;
-    section.finish()?;
+    let model = (kind.build)(section, settings.seed)?;
     model.check(&settings, &run)?;
     run.finish()?;
     let provenance = provenance.until(settings.until);

@@ -20,8 +20,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::loaded::Source;
+use crate::program::{self, Program};
 use crate::run;
-pub use arguments::{JOIN_EXAMPLES, JoinArguments, TogetherArguments};
+pub use arguments::{JoinArguments, TogetherArguments};
 use workers::Workers;
 
 /// What rank 0 tells the others to run.
@@ -112,7 +113,8 @@ pub fn begin(
     }
     if workers.len() + 1 < processes {
         let address = coordinator.address();
-        eprintln!("Waiting for {} more: paceline join {address}", processes - 1 - workers.len());
+        let (more, program) = (processes - 1 - workers.len(), program::name());
+        eprintln!("Waiting for {more} more: {program} join {address}");
     }
     let mesh = coordinator.gather(&charge).map_err(|error| failed(&error))?;
     let (transport, silence) = (Arc::new(mesh), arguments.silence);
@@ -143,7 +145,7 @@ fn settings(words: &[u8], link: arguments::Link) -> Result<Settings, Failure> {
 }
 
 /// `paceline join`: takes part in a run as rank 0 tells.
-pub fn join(arguments: &JoinArguments) -> Result<(), Failure> {
+pub fn join(program: &Program, arguments: &JoinArguments) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::Together(error.to_string());
     let words = arguments.secret_words()?;
     let settings =
@@ -158,5 +160,5 @@ pub fn join(arguments: &JoinArguments) -> Result<(), Failure> {
     let resumed = resumed.map(|path| CheckpointFile::open(&path)).transpose();
     let resumed = resumed.map_err(|error| failed(&error))?;
     let together = Together { transport: Arc::new(mesh), silence: arguments.silence, workers: None };
-    run::take_part(source.load()?, resumed, together, run::watched()?)
+    run::take_part(source.load(program)?, resumed, together, run::watched()?)
 }

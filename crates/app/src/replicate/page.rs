@@ -59,7 +59,7 @@ impl<'p> Replicated<'p> {
 
     /// What the work of a run is counted in: a name, and that of the speed.
     fn unit(&self) -> [&'static str; 2] {
-        if self.plan.is_of_processes { ["messages", "messages/s"] } else { ["events", "events/s"] }
+        self.plan.units
     }
 
     /// The quantities that are results, and the names of results that are no quantities.

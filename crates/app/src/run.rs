@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use paceline_engine::{CheckpointError, CheckpointFile, Checkpoints, Monitor, Protocol, Report, RunError};
-use paceline_models::results::{ResultFile, Results, RunFacts, Summary};
+use paceline_results::{ResultFile, Results, RunFacts, Summary};
 use paceline_transport::Transport;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,7 +18,7 @@ use crate::loaded::{Loaded, Source};
 use crate::log::{EventLog, ONE_PROCESS};
 use crate::output::{Output, deliver};
 use crate::panics;
-use crate::processes;
+use crate::program::{self, Program};
 use crate::progress::{self, Progress};
 use crate::settings::RunSettings;
 use crate::signals;
@@ -28,24 +28,19 @@ use crate::together::{self, Together, TogetherArguments};
 use crate::trace::Trace;
 
 /// Runs a scenario.
-pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
-    let source = Source::read(&arguments.scenario)?;
-    if source.is_of_processes()? {
-        #[cfg(target_os = "linux")]
-        arguments.together.refuse_for_actors()?;
-        return processes::run(&source, &arguments.results);
-    }
-    let loaded = source.load()?;
+pub fn run(program: &Program, source: &Source, arguments: &RunArguments) -> Result<(), Failure> {
+    let loaded = source.load(program)?;
     #[cfg(target_os = "linux")]
-    return in_processes(&source, loaded, None, &arguments.results, &arguments.together);
+    return in_processes(program, source, loaded, None, &arguments.results, &arguments.together);
     #[cfg(not(target_os = "linux"))]
-    carry_out(&source, loaded, None, &arguments.results, None, watched()?)
+    carry_out(source, loaded, None, &arguments.results, None, watched()?)
 }
 
 /// Runs what was loaded out of `source`, from the start or from a checkpoint, in as many processes as the arguments say. A run that
 /// loses a process starts again from its last checkpoint, as often as they say.
 #[cfg(target_os = "linux")]
 pub fn in_processes(
+    program: &Program,
     source: &Source,
     loaded: Loaded,
     resumed: Option<CheckpointFile>,
@@ -74,7 +69,7 @@ pub fn in_processes(
                 left -= 1;
                 eprintln!("{error}\nResuming from {}; restarts left: {left}", path.display());
                 let file = CheckpointFile::open(&path).map_err(|error| Failure::Resume(error.to_string()))?;
-                (loaded, resumed) = (source.load()?, Some(file));
+                (loaded, resumed) = (source.load(program)?, Some(file));
             }
             ran => return ran,
         }
@@ -133,7 +128,7 @@ pub fn carry_out(
     let log = EventLog::open(&results.log)?.map(Arc::new);
     let control = Control::open(&scenario, &monitor, settings.protocol != Protocol::Sequential);
     if let Err(reason) = &control {
-        eprintln!("warning: `paceline ctl` cannot reach this run: {reason}");
+        eprintln!("warning: `{} ctl` cannot reach this run: {reason}", program::name());
     }
     let wanted = !results.json && !results.quiet;
     let progress = Progress::start(&monitor, settings.until, wanted);

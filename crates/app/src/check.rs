@@ -3,22 +3,16 @@
 use crate::args::CheckArguments;
 use crate::failure::Failure;
 use crate::loaded::Source;
+use crate::program::Program;
 use crate::settings::speculation::{CANCELLATIONS, GVTS, SAVINGS, name};
-use crate::{determinism, machine, processes, stdout, text};
+use crate::{determinism, stdout, text};
 
 /// Reads a scenario, builds its model, and says what would run; or runs it twice and compares.
-pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
+pub fn check(program: &Program, source: &Source, arguments: &CheckArguments) -> Result<(), Failure> {
     if arguments.determinism {
-        return determinism::check(&arguments.scenario, arguments.events);
+        return determinism::check(program, source, arguments.events);
     }
-    let source = Source::read(&arguments.scenario)?;
-    if machine::is_machine(&source.open()?) {
-        return machine::check(&source);
-    }
-    if source.is_of_processes()? {
-        return processes::check(&source);
-    }
-    let loaded = source.load()?;
+    let loaded = source.load(program)?;
     let settings = &loaded.settings;
     let threads = settings.threads.map_or("one per core".to_owned(), |threads| threads.to_string());
     let federates = settings.federates.map(|federates| loaded.model.federates(federates));
@@ -41,6 +35,6 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     ];
     let facts = facts.into_iter().chain(ahead.into_iter().filter(|_| settings.may_speculate()));
     let rows = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let title = format!("{} is sound", arguments.scenario.scenario.display());
+    let title = format!("{} is sound", source.file.display());
     stdout::print(&text::groups(&[(&title, rows)]))
 }

@@ -4,14 +4,12 @@
 
 use std::num::NonZero;
 
-use paceline_engine::Protocol;
 use paceline_kernel::Time;
 use paceline_scenario::ScenarioError;
 
-use super::ReplicateArguments;
+use super::{Replicas, ReplicateArguments, Series};
 use crate::failure::Failure;
 use crate::loaded::Source;
-use crate::{panics, processes};
 
 /// The greatest seed that a scenario can hold: TOML's integers have 64 bits with a sign.
 const LAST_SEED: u64 = i64::MAX as u64;
@@ -27,8 +25,8 @@ pub struct Plan {
     source: Source,
     /// The name of the model.
     pub model: &'static str,
-    /// Whether the model is one of processes.
-    pub is_of_processes: bool,
+    /// What the work of a run is counted in: a name, and that of the speed.
+    pub units: [&'static str; 2],
     /// The seed of the first replication.
     pub first_seed: u64,
     /// How many replications.
@@ -43,30 +41,21 @@ pub struct Plan {
 
 impl Plan {
     /// Reads the scenario to its last key, and decides.
-    pub fn new(mut source: Source, arguments: &ReplicateArguments) -> Result<Self, Failure> {
+    pub fn new(
+        replicas: &dyn Replicas,
+        mut source: Source,
+        arguments: &ReplicateArguments,
+    ) -> Result<Self, Failure> {
         let replications = arguments.replications;
-        let is_of_processes = source.is_of_processes()?;
-        let keys = Keys::read(&source);
-        let (model, first_seed, until, sequential) = if is_of_processes {
-            let (program, settings) = processes::settings::read(&source)?;
-            (program.name(), settings.seed, settings.until, false)
-        } else {
-            let loaded = source.load()?;
-            let settings = loaded.settings;
-            if settings.may_speculate() {
-                panics::keep_silent();
-            }
-            let sequential = settings.protocol == Protocol::Sequential;
-            (loaded.kind.name, settings.seed, settings.until, sequential)
-        };
-        let keys = keys?;
+        let Series { model, first_seed, until, is_sequential, units } = replicas.subject(&source)?;
+        let keys = Keys::read(&source)?;
         if first_seed > LAST_SEED - u64::from(replications - 1) {
             return Err(Failure::Option(format!(
                 "--replications {replications}: the seeds from {first_seed} on would go beyond {LAST_SEED}"
             )));
         }
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get) as u32;
-        let threads = if sequential { Some(1) } else { keys.threads };
+        let threads = if is_sequential { Some(1) } else { keys.threads };
         let (at_once, threads) = share(cores, replications, arguments.at_once, threads, keys.pin);
         if keys.pin && at_once > 1 {
             return Err(Failure::Option(format!(
@@ -78,7 +67,7 @@ impl Plan {
             eprintln!("warning: replications write no checkpoints: run.checkpoint has no effect");
         }
         source.overrides.push(format!("run.threads={threads}"));
-        Ok(Self { source, model, is_of_processes, first_seed, replications, at_once, threads, until })
+        Ok(Self { source, model, units, first_seed, replications, at_once, threads, until })
     }
 
     /// The name of the scenario.

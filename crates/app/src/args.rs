@@ -1,0 +1,160 @@
+//! The arguments of the commands that every program has.
+
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    rustdoc::bare_urls,
+    reason = "what is said of an argument is its help, as it is printed"
+)]
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use paceline_engine::MOST_THREADS;
+
+use crate::log::LogArguments;
+#[cfg(target_os = "linux")]
+use crate::together::TogetherArguments;
+
+/// A scenario and changes to it.
+#[derive(Args, Debug)]
+pub struct ScenarioArguments {
+    /// The scenario: a TOML file with the sections [model] and [run]
+    #[arg(value_name = "SCENARIO.toml")]
+    pub scenario: PathBuf,
+
+    /// Overrides a value of the scenario, such as run.threads=2 or model.mean=500ms; may be repeated
+    ///
+    /// KEY is SECTION.KEY or SECTION.TABLE.KEY. VALUE is written as in the scenario; strings need no quotes. Paths of files are relative to
+    /// the folder of the scenario.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+}
+
+/// The arguments of `check`.
+#[derive(Args, Debug)]
+pub struct CheckArguments {
+    /// What to check.
+    #[command(flatten)]
+    pub scenario: ScenarioArguments,
+
+    /// Runs the model twice, event by event, and stops at the first event after which the two runs differ
+    ///
+    /// Both runs are sequential. The check finds models that depend on a clock, a global variable, an address or the order of a hash map.
+    /// Ctrl-C ends it.
+    #[arg(long)]
+    pub determinism: bool,
+
+    /// The number of events to compare at most
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, requires = "determinism")]
+    pub events: u64,
+}
+
+/// The arguments of `run`.
+#[derive(Args, Debug)]
+pub struct RunArguments {
+    /// What to run.
+    #[command(flatten)]
+    pub scenario: ScenarioArguments,
+
+    /// In which processes.
+    #[cfg(target_os = "linux")]
+    #[command(flatten)]
+    pub together: TogetherArguments,
+
+    /// What to write and print.
+    #[command(flatten)]
+    pub results: ResultArguments,
+}
+
+/// What a command prints.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct OutputArguments {
+    /// Prints the results as one JSON object, and shows no progress
+    #[arg(long)]
+    pub json: bool,
+
+    /// Shows no progress, and prints the shortest summary
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// The arguments of `resume`.
+#[derive(Args, Debug)]
+pub struct ResumeArguments {
+    /// The checkpoint
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// Overrides a value of the scenario, such as run.threads=2; may be repeated
+    ///
+    /// KEY is any key of [run] except run.seed and run.ties, since these determine the result.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+
+    /// In which processes.
+    #[cfg(target_os = "linux")]
+    #[command(flatten)]
+    pub together: TogetherArguments,
+
+    /// What to write and print.
+    #[command(flatten)]
+    pub results: ResultArguments,
+}
+
+/// The commands of `ctl`.
+#[derive(Debug, Subcommand)]
+pub enum CtlCommand {
+    /// Says how far a run has come
+    Status {
+        /// Which run.
+        #[command(flatten)]
+        run: WhichRun,
+    },
+    /// Changes the number of worker threads of a run; the result stays the same
+    Threads {
+        /// The number of threads
+        #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
+        threads: u32,
+        /// Which run.
+        #[command(flatten)]
+        run: WhichRun,
+    },
+}
+
+/// One of the runs on this machine.
+#[derive(Args, Debug)]
+pub struct WhichRun {
+    /// The process ID of the run; with several runs, status lists all of them without it, and threads changes none
+    #[arg(long)]
+    pub pid: Option<u32>,
+}
+
+/// What a run writes and prints.
+#[derive(Args, Debug)]
+pub struct ResultArguments {
+    /// Writes summary.json and the model's own files into this folder, which is created if it does not exist
+    ///
+    /// The files hold results and what they come from, no speeds: on one host they are byte-identical under every protocol, number of
+    /// federates, number of threads and event queue. They are written after the summary is printed.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Writes a trace of every thread, federate and process into this file, for https://ui.perfetto.dev
+    ///
+    /// A trace has about 150 bytes for every batch of events that a federate runs. For a model of processes it has 100 bytes for every round,
+    /// and 100 each time that one of the first thousand processes resumes.
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+
+    /// The log of events
+    #[command(flatten)]
+    pub log: LogArguments,
+
+    /// Prints the summary as one JSON object, and shows no progress
+    #[arg(long)]
+    pub json: bool,
+
+    /// Shows no progress, and prints a summary of one line
+    #[arg(long, short)]
+    pub quiet: bool,
+}

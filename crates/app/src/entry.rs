@@ -1,0 +1,127 @@
+//! The program that [`app!`](crate::app) makes: arguments in, a run or a look at one, results out.
+//!
+//! Exit status: 0 when all went well; 2 for a bad scenario or option; 1 for a failure while running; 128 and the signal's number for
+//! what a signal has ended, also where it ended with a summary.
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::args::{CheckArguments, CtlCommand, ResumeArguments, RunArguments};
+use crate::failure::Failure;
+use crate::loaded::Source;
+use crate::program::Program;
+use crate::replicate::{ReplicateArguments, replicate};
+#[cfg(target_os = "linux")]
+use crate::together::{JoinArguments, join};
+use crate::{check, ctl, list, resume, run};
+
+/// What a program says of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// Its version.
+    pub version: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+}
+
+#[derive(Debug, Parser)]
+#[command(max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Runs a scenario, with progress while it runs and a summary at the end
+    Run(RunArguments),
+    /// Reads a scenario, builds its model and reports what would run; runs it only with --determinism
+    Check(CheckArguments),
+    /// Runs replications of a scenario with different seeds, several at once, and reports means with their confidence intervals
+    Replicate(ReplicateArguments),
+    /// Resumes a run from its last checkpoint
+    Resume(ResumeArguments),
+    /// Takes part in a run that a process on this or another host has started
+    #[cfg(target_os = "linux")]
+    Join(JoinArguments),
+    /// Shows how far a run has come, or changes its number of threads
+    #[command(subcommand)]
+    Ctl(CtlCommand),
+    /// Lists models, protocols, event queues, and options of optimistic runs and of frames
+    List,
+}
+
+/// What the program is for, by examples.
+fn examples(name: &str) -> String {
+    format!(
+        "Ctrl-C ends a run cleanly, with the summary so far; a second Ctrl-C ends it at once.\n\n\
+         Exit status: 0 when all went well; 2 for a bad scenario or option; 1 for a failure while running;\n\
+         130, 143 or 129 when SIGINT (Ctrl-C), SIGTERM or SIGHUP ended it, after the summary so far.\n\n\
+         Examples:\n  \
+         {name} check SCENARIO.toml\n  \
+         {name} check --determinism SCENARIO.toml\n  \
+         {name} run SCENARIO.toml --set run.protocol=optimistic --set run.threads=2\n  \
+         {name} run SCENARIO.toml --out results --trace run.perfetto-trace\n  \
+         {name} replicate SCENARIO.toml --replications 10"
+    )
+}
+
+/// Does what the command line says, with the models of `program`. Gives the exit status.
+pub fn main(program: &Program, about: About) -> ExitCode {
+    let name = crate::program::name();
+    let command = Arguments::command()
+        .name(name.clone())
+        .bin_name(name.clone())
+        .version(about.version)
+        .after_help(examples(&name));
+    let command = if about.about.is_empty() { command } else { command.about(about.about) };
+    let matches = command.get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    carry_out(program, &arguments.command).map_or_else(
+        |failure| {
+            failure.tell();
+            failure.status()
+        },
+        |()| ExitCode::SUCCESS,
+    )
+}
+
+fn carry_out(program: &Program, command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Run(arguments) => run::run(program, &Source::read(&arguments.scenario)?, arguments),
+        Command::Check(arguments) => check::check(program, &Source::read(&arguments.scenario)?, arguments),
+        Command::Replicate(arguments) => replicate(program, Source::read(&arguments.scenario)?, arguments),
+        Command::Resume(arguments) => resume::resume(program, arguments),
+        #[cfg(target_os = "linux")]
+        Command::Join(arguments) => join(program, arguments),
+        Command::Ctl(command) => ctl::ctl(command),
+        Command::List => list::list(program),
+    }
+}
+
+/// Writes `main` for a program that runs models of these types, each of which is named by its type in scenarios
+/// (`kind = "Ring"`; where there is one type it need not be named).
+///
+/// A type implements [`Results`](paceline_results::Results) and serde's `Deserialize`: the keys of the section `[model]` are its fields,
+/// and `#[serde(try_from = "...")]` has it built of parameters of another type, with an error where they do not fit. State, event and
+/// output can be serialized, for checkpoints and several processes. Name, version and line of description are those of the crate.
+#[macro_export]
+macro_rules! app {
+    ($($model:ty),+ $(,)?) => {
+        fn main() -> ::std::process::ExitCode {
+            const KINDS: &[$crate::Kind] = &[$(
+                $crate::Kind {
+                    name: ::std::stringify!($model),
+                    about: ::std::concat!("the type ", ::std::stringify!($model)),
+                    build: $crate::by_serde::<$model>,
+                }
+            ),+];
+            let about = $crate::About {
+                version: ::std::env!("CARGO_PKG_VERSION"),
+                about: ::std::env!("CARGO_PKG_DESCRIPTION"),
+            };
+            $crate::main(&$crate::Program { kinds: KINDS, others: &[] }, about)
+        }
+    };
+}

@@ -1,0 +1,88 @@
+//! The program of a model: what `paceline run` is for the models that come with Paceline, for a model of one's own.
+//!
+//! [`app!`](crate::app) writes `main`. The program has the commands `run`, `check`, `replicate`, `resume`, `join`, `ctl` and `list`;
+//! parameters come from a scenario file or `--set`, read by serde, and every mistake is told with its place.
+//!
+//! ```
+//! use paceline_kernel::{Context, LpId, Model, Time};
+//! use paceline_results::Results;
+//! use serde::Deserialize;
+//!
+//! /// A token that walks round a ring of LPs.
+//! #[derive(Debug, Deserialize)]
+//! struct Ring {
+//!     lps: u32,
+//!     #[serde(with = "paceline_scenario::time")]
+//!     step: Time,
+//! }
+//!
+//! impl Model for Ring {
+//!     type State = u64;
+//!     type Event = ();
+//!     type Output = ();
+//!
+//!     # fn lps(&self) -> u32 { self.lps }
+//!     # fn lookahead(&self) -> Time { self.step }
+//!     # fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u64 {
+//!     #     if lp == LpId(0) { cx.schedule(Time::ZERO, ()); }
+//!     #     0
+//!     # }
+//!     fn handle(&self, seen: &mut u64, _token: &(), cx: &mut Context<Self>) {
+//!         *seen += 1;
+//!         cx.send(LpId((cx.lp().0 + 1) % self.lps), self.step, ());
+//!     }
+//! }
+//!
+//! impl Results for Ring {}
+//!
+//! paceline_app::app!(Ring);
+//! ```
+//!
+//! A scenario of it, to be run by `ring run ring.toml --set run.threads=2`:
+//!
+//! ```toml
+//! [model]
+//! lps = 8
+//! step = "10ms"
+//!
+//! [run]
+//! until = "1h"
+//! ```
+//!
+//! The program `paceline` is built of the same parts: it has more models, and more commands.
+//!
+//! Invariants: nothing here knows a model; what a run computes does not depend on how it is watched.
+
+#![forbid(unsafe_code)]
+
+pub mod args;
+pub mod check;
+pub mod ctl;
+mod determinism;
+pub mod duration;
+mod entry;
+pub mod failure;
+pub mod list;
+pub mod loaded;
+pub mod log;
+pub mod memory;
+pub mod output;
+pub mod panics;
+pub mod program;
+pub mod progress;
+pub mod provenance;
+pub mod replicate;
+pub mod resume;
+pub mod run;
+pub mod settings;
+pub mod signals;
+pub mod stdout;
+pub mod summary;
+pub mod terminal;
+pub mod text;
+#[cfg(target_os = "linux")]
+pub mod together;
+pub mod trace;
+
+pub use entry::{About, main};
+pub use program::{AnyModel, Kind, Program, by_serde};
