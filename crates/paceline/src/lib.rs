@@ -59,6 +59,13 @@
 //! - **Payloads** are moved, and copied for a rollback only. Put large ones behind an `Arc`; what does not change may be shared.
 //! - **Observers**, traces and [`Model::commit`] are paid where they are used, and nowhere else.
 //!
+//! # A program of one's own
+//!
+//! With the feature `app`, `paceline::app!(MyModel);` is the whole `main` of a program that has for this model what `paceline run` has for
+//! others: scenarios, `--set`, progress, checkpoints, `check --determinism`, traces, logs, replications, several processes. The model
+//! derives serde's `Deserialize`, which reads its parameters, and implements [`Results`](results::Results). `examples/` in the
+//! repository has three such programs.
+//!
 //! # A run as a value
 //!
 //! [`Simulation::run`] runs to the end. [`Simulation::start`] gives a [`Run`] instead, which its owner moves on: to a time, by a
@@ -122,6 +129,11 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "app")]
+pub use paceline_app::{app, trace};
+pub use paceline_results as results;
+#[cfg(feature = "app")]
+pub use paceline_scenario as scenario;
 pub use paceline_statistics as statistics;
 
 pub use paceline_engine::{
