@@ -30,7 +30,7 @@ mod tests {
         // Ways to write them that scenarios do not have.
         for text in ["1sec", "1h 30min", "2m", "5"] {
             let error = duration(text).expect_err(text);
-            assert!(error.ends_with("(units: ns, us, ms, s, min, h, d)"), "{text}: {error}");
+            assert!(error.ends_with("(units: ps, ns, us, ms, s, min, h, d)"), "{text}: {error}");
         }
     }
 }

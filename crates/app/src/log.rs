@@ -13,7 +13,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use clap::Args;
 use paceline_engine::Observer;
 use paceline_kernel::{LpId, Model, Time};
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 use crate::duration::time;
 use crate::failure::Failure;
@@ -27,7 +28,7 @@ pub const ONE_PROCESS: &str = "--log: a process knows its own events only; allow
 /// What is logged, and where.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LogArguments {
-    /// Writes the events that happened into this file, in the order of their times: a line of JSON each, with `time_ns`, `lp` and `event`
+    /// Writes the events that happened into this file, in the order of their times: a line of JSON each, with `time_ns` (`time_ps` in a program that counts picoseconds), `lp` and `event`
     ///
     /// The file is the same under every protocol, number of federates and number of threads. It holds 4,000,000 events at most.
     #[arg(long, value_name = "FILE")]
@@ -81,11 +82,22 @@ struct Kept {
     more: u64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct Line {
-    time_ns: u64,
+    time: Time,
     lp: u32,
     event: String,
+}
+
+impl Serialize for Line {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let time = if Time::UNIT == "ps" { "time_ps" } else { "time_ns" };
+        let mut line = serializer.serialize_struct("Line", 3)?;
+        line.serialize_field(time, &self.time.as_ticks())?;
+        line.serialize_field("lp", &self.lp)?;
+        line.serialize_field("event", &self.event)?;
+        line.end()
+    }
 }
 
 impl EventLog {
@@ -124,7 +136,7 @@ impl EventLog {
             return Err(Failure::Write(self.path.clone(), io::Error::other(reason)));
         }
         // A stable order: the events of an LP came in theirs.
-        kept.lines.sort_by_key(|line| (line.time_ns, line.lp));
+        kept.lines.sort_by_key(|line| (line.time, line.lp));
         self.write(&kept.lines).map_err(|reason| Failure::Write(self.path.clone(), reason))
     }
 
@@ -153,7 +165,7 @@ impl<M: Model> Observer<M> for EventLog {
         if !self.holds(lp, at) {
             return;
         }
-        let line = Line { time_ns: at.as_nanos(), lp: lp.0, event: format!("{event:?}") };
+        let line = Line { time: at, lp: lp.0, event: format!("{event:?}") };
         let mut kept = self.kept();
         if kept.lines.len() < MOST {
             kept.lines.push(line);

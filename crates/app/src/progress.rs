@@ -41,14 +41,14 @@ impl Progress {
     pub fn start(monitor: &Monitor, until: Option<Time>, wanted: bool) -> Self {
         let (looked, ended) = (monitor.clone(), monitor.clone());
         let mut speed = Speed::start();
-        let look = move || (looked.time().as_nanos(), say(&looked, until, &mut speed));
+        let look = move || (looked.time().as_ticks(), say(&looked, until, &mut speed));
         let last = move || {
             if ended.stopped() {
                 // The terminal has written ^C there.
                 eprintln!();
             }
         };
-        Self::show(until.map(Time::as_nanos), wanted, look, last)
+        Self::show(until.map(Time::as_ticks), wanted, look, last)
     }
 
     /// Starts to show how far something has come on its way to `length`, if `wanted` and there is a terminal: `look` gives the

@@ -39,9 +39,11 @@ pub use checkpoint::{CheckpointError, CheckpointFile, Checkpoints};
 pub use kinds::{Protocol, QueueKind};
 pub use monitor::{MOST_THREADS, Monitor, ThreadsError};
 pub use observer::{Observer, Pause, WindowOpened};
+#[cfg(not(feature = "picoseconds"))]
+pub use outside::JsonFederate;
 pub use outside::{
-    Door, Failure, HandOver, IfLate, JsonFederate, Outside, OutsideError, OutsideErrorKind, OutsideFederate,
-    OutsideLps, Permit, Standing, ThreadFederate,
+    Door, Failure, HandOver, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideFederate, OutsideLps,
+    Permit, Standing, ThreadFederate,
 };
 pub use peers::{PeersError, PeersErrorKind};
 pub use report::{EndedBy, Link, Report, RunError};

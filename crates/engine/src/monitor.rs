@@ -47,7 +47,7 @@ struct Shared {
     wanted: AtomicU32,
     threads: AtomicU32,
     events: AtomicU64,
-    time_ns: AtomicU64,
+    time_ticks: AtomicU64,
     /// The worker threads of the leg.
     workers: Mutex<Vec<Leader>>,
 }
@@ -100,11 +100,11 @@ impl Monitor {
 
     /// The simulated time that every federate has reached.
     pub fn time(&self) -> Time {
-        Time::nanos(self.0.time_ns.load(Ordering::Relaxed))
+        Time::ticks(self.0.time_ticks.load(Ordering::Relaxed))
     }
 
     pub(crate) fn advance(&self, time: Time, events: u64) {
-        self.0.time_ns.fetch_max(time.as_nanos(), Ordering::Relaxed);
+        self.0.time_ticks.fetch_max(time.as_ticks(), Ordering::Relaxed);
         self.0.events.fetch_add(events, Ordering::Relaxed);
     }
 

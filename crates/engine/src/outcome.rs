@@ -18,7 +18,7 @@ pub(crate) struct Outcome<M: Model, Q> {
     pub(crate) rollbacks: Option<Box<Rollbacks>>,
     pub(crate) gvt_rounds: u64,
     pub(crate) gvt_steps: u64,
-    pub(crate) gvt_lag_ns: u128,
+    pub(crate) gvt_lag_ticks: u128,
     /// Of the moving window, where there was one.
     pub(crate) width: Option<Time>,
     /// What an outside federate did wrong.
@@ -36,7 +36,7 @@ impl<M: Model, Q> Default for Outcome<M, Q> {
             rollbacks: None,
             gvt_rounds: 0,
             gvt_steps: 0,
-            gvt_lag_ns: 0,
+            gvt_lag_ticks: 0,
             width: None,
             error: None,
         }

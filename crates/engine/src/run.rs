@@ -245,7 +245,7 @@ impl<M: Model> Run<M> {
     /// Runs one window: from the next event for the lookahead of the model, or for its instant where there is none.
     pub fn run_window(&mut self) -> Result<Reached, RunError> {
         let Some(next) = self.next_time() else { return self.run_until(Time::MAX) };
-        let width = self.simulation.model.lookahead().max(Time::nanos(1));
+        let width = self.simulation.model.lookahead().max(Time::TICK);
         self.run_until(next.saturating_add(width))
     }
 

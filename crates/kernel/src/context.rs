@@ -45,13 +45,13 @@ pub(crate) struct Rules {
 impl Rules {
     /// The rules of a model with so many LPs and this lookahead, which declares no channels.
     pub fn new(seed: u64, ties: TieBreak, lookahead: Time, lps: u32) -> Self {
-        let near = lookahead.max(Time::nanos(1));
+        let near = lookahead.max(Time::TICK);
         Self { seed, ties, lookahead, near, plain: near, lps, channels: None }
     }
 
     /// The lookahead, and more than zero.
     pub fn least_near(&self) -> Time {
-        self.lookahead.max(Time::nanos(1))
+        self.lookahead.max(Time::TICK)
     }
 
     /// What is sent nearer than this raises an alarm.
@@ -264,18 +264,18 @@ impl<'a, M: Model> Context<'a, M> {
     /// clock ends the run with a [`Fault`].
     #[inline(always)]
     pub fn send(&mut self, to: LpId, delay: Time, event: M::Event) {
-        let time = self.now.as_nanos().wrapping_add(delay.as_nanos());
-        let beyond = time < delay.as_nanos() || time == u64::MAX;
+        let time = self.now.as_ticks().wrapping_add(delay.as_ticks());
+        let beyond = time < delay.as_ticks() || time == u64::MAX;
         if delay < self.rules.plain || beyond || to.0 >= self.rules.lps {
             match self.rules.judge(self.lp, self.now, self.depth, self.initial, to, delay) {
                 Ok(depth) => {
-                    self.alarm |= delay < self.rules.near && time < self.watched.as_nanos();
-                    self.push(to, Time::nanos(time), depth, event);
+                    self.alarm |= delay < self.rules.near && time < self.watched.as_ticks();
+                    self.push(to, Time::ticks(time), depth, event);
                 }
                 Err(kind) => self.refuse(kind, to, self.now.saturating_add(delay), &event),
             }
         } else {
-            self.push(to, Time::nanos(time), 0, event);
+            self.push(to, Time::ticks(time), 0, event);
         }
     }
 

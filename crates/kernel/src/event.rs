@@ -184,7 +184,7 @@ impl<E> Event<E> {
     /// The words that identify it in the digest.
     #[inline(always)]
     pub(crate) const fn identity(&self) -> (u64, u64, u64) {
-        (self.time.as_nanos(), self.order, ((self.tie_low as u64) << 32) | self.to.0 as u64)
+        (self.time.as_ticks(), self.order, ((self.tie_low as u64) << 32) | self.to.0 as u64)
     }
 }
 

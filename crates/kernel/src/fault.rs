@@ -27,7 +27,7 @@ pub enum FaultKind {
         /// How many LPs there are.
         lps: u32,
     },
-    /// The event was to happen after the end of the clock (2^64 ns, about 584 years).
+    /// The event was to happen after the end of the clock (2^64 ticks: about 584 years, or 213 days in picoseconds).
     #[error("is beyond the end of the clock")]
     BeyondClock,
     /// A chain of zero-delay events within one instant is longer than [`crate::MAX_DEPTH`].

@@ -48,7 +48,7 @@ impl Origin {
         let (starts, first) = start(model, &rules);
         let (tried, course) = run(model, &rules, first, until);
         Self {
-            model: short_name(std::any::type_name::<M>()),
+            model: name_of::<M>(),
             lps: model.lps(),
             lookahead: model.lookahead(),
             parameters: model.parameters(),
@@ -106,7 +106,7 @@ impl Origin {
     /// assert!(difference.contains("first 60 events"), "{difference}");
     /// ```
     pub fn unlike<M: Model>(&self, model: &M) -> Option<String> {
-        let (name, lps, lookahead) = (short_name(std::any::type_name::<M>()), model.lps(), model.lookahead());
+        let (name, lps, lookahead) = (name_of::<M>(), model.lps(), model.lookahead());
         if self.model != name {
             return Some(format!("it is of the model `{}`, not of `{name}`", self.model));
         }
@@ -192,6 +192,12 @@ fn run<M: Model>(model: &M, rules: &Rules, first: BinaryHeap<Event<M::Event>>, u
     }
     lps.iter().for_each(|(lp, content)| digest.state(*lp, &(content.core, &content.state)));
     (tried, digest)
+}
+
+/// The name of a model; also of the unit of time, where that is not the usual one.
+fn name_of<M>() -> String {
+    let name = short_name(std::any::type_name::<M>());
+    if Time::UNIT == "ns" { name } else { format!("{name}, in {}", Time::UNIT) }
 }
 
 /// The name of a type without the modules that it and its arguments are in: a program may have them elsewhere.

@@ -1,4 +1,5 @@
-//! Simulated time: an integer count of nanoseconds.
+//! Simulated time: an integer count of ticks. A tick is a nanosecond, or, with the feature `picoseconds`, a picosecond: the unit is one for
+//! all that is built together, and so for a whole run and for all its processes.
 //!
 //! Invariant: no floating-point number ever decides an order. Floats enter only through [`Time::from_secs_f64`] and
 //! [`Time::try_from_secs_f64`], which round once and take no number that is not a length of time, and leave only through
@@ -10,7 +11,8 @@ use std::ops::{Add, AddAssign, Sub};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A point in simulated time, or a span of it, in nanoseconds since the start of the simulation.
+/// A point in simulated time, or a span of it, in ticks since the start of the simulation. A tick is a nanosecond; with the feature
+/// `picoseconds` it is a picosecond, and the clock ends after 213 days instead of 584 years.
 ///
 /// ```
 /// use paceline_kernel::Time;
@@ -28,37 +30,64 @@ impl Time {
     /// Later than every event: "never".
     pub const MAX: Self = Self(u64::MAX);
 
-    /// `n` nanoseconds.
-    pub const fn nanos(n: u64) -> Self {
+    /// The shortest span: a nanosecond, or a picosecond.
+    pub const TICK: Self = Self(1);
+    /// The number of ticks in a nanosecond.
+    pub const TICKS_PER_NANO: u64 = if cfg!(feature = "picoseconds") { 1_000 } else { 1 };
+    /// The number of ticks in a second.
+    pub const TICKS_PER_SECOND: u64 = 1_000_000_000 * Self::TICKS_PER_NANO;
+    /// What a tick is called.
+    pub const UNIT: &'static str = if cfg!(feature = "picoseconds") { "ps" } else { "ns" };
+
+    /// `n` ticks.
+    #[inline(always)]
+    pub const fn ticks(n: u64) -> Self {
         Self(n)
+    }
+
+    /// `n` picoseconds.
+    ///
+    /// ```
+    /// use paceline_kernel::Time;
+    /// assert_eq!(Time::picos(1_500) + Time::picos(500), Time::nanos(2));
+    /// assert_eq!(Time::picos(1_500).to_string(), "0.0000000015s");
+    /// ```
+    #[cfg(feature = "picoseconds")]
+    pub const fn picos(n: u64) -> Self {
+        Self(n)
+    }
+
+    /// `n` nanoseconds; [`Time::MAX`] where that is beyond the clock.
+    pub const fn nanos(n: u64) -> Self {
+        Self(n.saturating_mul(Self::TICKS_PER_NANO))
     }
 
     /// `n` microseconds; [`Time::MAX`] where that is beyond the clock.
     pub const fn micros(n: u64) -> Self {
-        Self(n.saturating_mul(1_000))
+        Self(n.saturating_mul(1_000 * Self::TICKS_PER_NANO))
     }
 
     /// `n` milliseconds; [`Time::MAX`] where that is beyond the clock.
     pub const fn millis(n: u64) -> Self {
-        Self(n.saturating_mul(1_000_000))
+        Self(n.saturating_mul(1_000_000 * Self::TICKS_PER_NANO))
     }
 
-    /// `n` seconds; [`Time::MAX`] where that is beyond the clock (about 584 years).
+    /// `n` seconds; [`Time::MAX`] where that is beyond the clock (about 584 years, or 213 days).
     pub const fn secs(n: u64) -> Self {
-        Self(n.saturating_mul(1_000_000_000))
+        Self(n.saturating_mul(Self::TICKS_PER_SECOND))
     }
 
-    /// `s` seconds, rounded to the nearest nanosecond; [`Time::MAX`] where that is beyond the clock, as infinity is.
+    /// `s` seconds, rounded to the nearest tick; [`Time::MAX`] where that is beyond the clock, as infinity is.
     ///
     /// Panics where `s` is negative or not a number, and names it: a model that computes such a delay has made a mistake.
     /// A number that comes from outside the program is for [`Time::try_from_secs_f64`].
     #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
         assert!(s >= 0.0, "a time of {s} s; allowed: zero or more");
-        Self((s * 1e9 + 0.5) as u64)
+        Self((s * Self::TICKS_PER_SECOND as f64 + 0.5) as u64)
     }
 
-    /// `s` seconds, rounded to the nearest nanosecond. Errors: `s` is negative, not a number, or beyond the clock.
+    /// `s` seconds, rounded to the nearest tick. Errors: `s` is negative, not a number, or beyond the clock.
     ///
     /// ```
     /// use paceline_kernel::{Time, TimeError};
@@ -80,14 +109,20 @@ impl Time {
         }
     }
 
-    /// Nanoseconds.
-    pub const fn as_nanos(self) -> u64 {
+    /// Ticks.
+    #[inline(always)]
+    pub const fn as_ticks(self) -> u64 {
         self.0
+    }
+
+    /// Whole nanoseconds.
+    pub const fn as_nanos(self) -> u64 {
+        self.0 / Self::TICKS_PER_NANO
     }
 
     /// Seconds, for people to read; never to be compared.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
+        self.0 as f64 / Self::TICKS_PER_SECOND as f64
     }
 
     /// The sum, or [`Time::MAX`] where it is beyond the clock.
@@ -109,6 +144,9 @@ impl Time {
     }
 }
 
+/// How long the clock goes on, in words.
+const CLOCK: &str = if cfg!(feature = "picoseconds") { "about 213 days" } else { "about 584 years" };
+
 /// Why a number of seconds is not a [`Time`].
 #[derive(Clone, Copy, PartialEq, Error)]
 #[non_exhaustive]
@@ -122,8 +160,8 @@ pub enum TimeError {
         /// The number of seconds.
         seconds: f64,
     },
-    /// It is infinite, or after the end of the clock (2^64 ns, about 584 years).
-    #[error("a time of {seconds} s; allowed: less than 2^64 ns, about 584 years")]
+    /// It is infinite, or after the end of the clock (2^64 ticks).
+    #[error("a time of {seconds} s; allowed: less than 2^64 {unit}, {CLOCK}", unit = Time::UNIT)]
     BeyondClock {
         /// The number of seconds.
         seconds: f64,
@@ -136,7 +174,7 @@ impl Add for Time {
     type Output = Self;
     /// Panics where the sum is beyond the clock: a simulation that adds up to 584 years has lost its units.
     fn add(self, span: Self) -> Self {
-        self.checked_add(span).expect("simulated time stays below 2^64 ns")
+        self.checked_add(span).expect("simulated time stays below 2^64 ticks")
     }
 }
 
@@ -160,11 +198,12 @@ impl fmt::Display for Time {
         if *self == Self::MAX {
             return f.pad("never");
         }
-        let (s, ns) = (self.0 / 1_000_000_000, self.0 % 1_000_000_000);
-        if ns == 0 {
+        let (s, ticks) = (self.0 / Self::TICKS_PER_SECOND, self.0 % Self::TICKS_PER_SECOND);
+        if ticks == 0 {
             return f.pad(&format!("{s}s"));
         }
-        let fraction = format!("{ns:09}");
+        let digits = Self::TICKS_PER_SECOND.ilog10() as usize;
+        let fraction = format!("{ticks:0digits$}");
         f.pad(&format!("{s}.{}s", fraction.trim_end_matches('0')))
     }
 }
@@ -182,6 +221,18 @@ mod test {
     use super::*;
 
     #[test]
+    fn a_tick_is_what_the_unit_says() {
+        let (unit, in_seconds) = if cfg!(feature = "picoseconds") { ("ps", 1e-12) } else { ("ns", 1e-9) };
+        assert_eq!((Time::UNIT, Time::TICK.as_secs_f64()), (unit, in_seconds));
+        assert_eq!(Time::nanos(1).as_nanos(), 1);
+        assert_eq!(Time::nanos(1).as_ticks(), Time::TICKS_PER_NANO);
+        assert_eq!(Time::secs(1), Time::ticks(Time::TICKS_PER_SECOND));
+        assert_eq!((Time::nanos(2) - Time::TICK).as_nanos(), 1, "whole ones only");
+        let shown = if Time::UNIT == "ps" { "0.000000000001s" } else { "0.000000001s" };
+        assert_eq!(Time::TICK.to_string(), shown);
+    }
+
+    #[test]
     fn what_is_no_length_of_time_is_refused_by_name() {
         for (seconds, named) in
             [(f64::NAN, "NaN"), (-1.5, "-1.5"), (f64::NEG_INFINITY, "-inf"), (-1e-12, "-0.00")]
@@ -195,11 +246,18 @@ mod test {
 
     #[test]
     fn what_is_a_length_of_time_is_rounded_once() {
-        for (seconds, ns) in
-            [(0.0, 0), (-0.0, 0), (0.4e-9, 0), (0.6e-9, 1), (2.5, 2_500_000_000), (1e10, 10u64.pow(19))]
-        {
-            assert_eq!(Time::from_secs_f64(seconds), Time::nanos(ns));
-            assert_eq!(Time::try_from_secs_f64(seconds), Ok(Time::nanos(ns)));
+        let second = Time::TICKS_PER_SECOND;
+        for (ticks, rounded) in [
+            (0.0, 0),
+            (-0.0, 0),
+            (0.4, 0),
+            (0.6, 1),
+            (2.5 * second as f64, 5 * second / 2),
+            (1e19, 10u64.pow(19)),
+        ] {
+            let seconds = ticks / second as f64;
+            assert_eq!(Time::from_secs_f64(seconds), Time::ticks(rounded));
+            assert_eq!(Time::try_from_secs_f64(seconds), Ok(Time::ticks(rounded)));
         }
         for seconds in [1.9e10, f64::MAX, f64::INFINITY] {
             assert_eq!(Time::from_secs_f64(seconds), Time::MAX);

@@ -66,6 +66,12 @@
 //! derives serde's `Deserialize`, which reads its parameters, and implements [`Results`](results::Results). `examples/` in the
 //! repository has three such programs.
 //!
+//! # Shorter than a nanosecond
+//!
+//! Time is counted in nanoseconds, which lasts for 584 years. With the feature `picoseconds` it is counted in picoseconds, for 213 days:
+//! the unit is one for all that is built together, and so for a whole run. Scenarios have `ps` as a unit; checkpoints are
+//! for the unit with which they were written.
+//!
 //! # A run as a value
 //!
 //! [`Simulation::run`] runs to the end. [`Simulation::start`] gives a [`Run`] instead, which its owner moves on: to a time, by a
@@ -136,12 +142,14 @@ pub use paceline_results as results;
 pub use paceline_scenario as scenario;
 pub use paceline_statistics as statistics;
 
+#[cfg(not(feature = "picoseconds"))]
+pub use paceline_engine::JsonFederate;
 pub use paceline_engine::{
     Balancing, CheckpointError, CheckpointFile, Checkpoints, Door, EndedBy, Failure, HandOver, IfLate,
-    JsonFederate, Lateness, MOST_THREADS, Monitor, Observer, Optimistic, Outside, OutsideError,
-    OutsideErrorKind, OutsideFederate, OutsideLps, Pause, Permit, Protocol, QueueKind, Reached, Record,
-    RecordKind, Report, Run, RunError, SendError, Sender, Sent, Simulation, Speculation, Standing, Stepped,
-    ThreadFederate, ThreadsError, TraceSink, Tried, WindowOpened, default_federates, determinism,
+    Lateness, MOST_THREADS, Monitor, Observer, Optimistic, Outside, OutsideError, OutsideErrorKind,
+    OutsideFederate, OutsideLps, Pause, Permit, Protocol, QueueKind, Reached, Record, RecordKind, Report,
+    Run, RunError, SendError, Sender, Sent, Simulation, Speculation, Standing, Stepped, ThreadFederate,
+    ThreadsError, TraceSink, Tried, WindowOpened, default_federates, determinism,
 };
 pub use paceline_kernel::{
     Balance, Bits, Bounds, Cancellation, Channels, Context, Depths, Digest, Effort, Event, Fault, FaultKind,

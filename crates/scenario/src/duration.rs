@@ -1,20 +1,28 @@
 //! Durations as people write them: a decimal number and a unit, read exactly. Scenarios and the program's options share this
 //! grammar.
 //!
-//! Invariant: no float is involved; what is not a whole number of nanoseconds is refused, not rounded.
+//! Invariant: no float is involved; what is not a whole number of ticks is refused, not rounded.
 
 use paceline_kernel::Time;
 use thiserror::Error;
 
-const UNITS: [(&str, u64); 7] = [
-    ("ns", 1),
-    ("us", 1_000),
-    ("ms", 1_000_000),
-    ("s", 1_000_000_000),
-    ("min", 60_000_000_000),
-    ("h", 3_600_000_000_000),
-    ("d", 86_400_000_000_000),
+/// The units, in picoseconds.
+const UNITS: [(&str, u64); 8] = [
+    ("ps", 1),
+    ("ns", 1_000),
+    ("us", 1_000_000),
+    ("ms", 1_000_000_000),
+    ("s", SECOND),
+    ("min", 60 * SECOND),
+    ("h", 3_600 * SECOND),
+    ("d", 86_400 * SECOND),
 ];
+const SECOND: u64 = 1_000_000_000_000;
+/// The length of a tick, in picoseconds.
+const TICK: u64 = SECOND / Time::TICKS_PER_SECOND;
+
+const TICK_NAME: &str = if TICK == 1 { "picosecond" } else { "nanosecond" };
+const CLOCK: &str = if TICK == 1 { "213 days" } else { "584 years" };
 
 /// More digits than any valid duration needs, and few enough for 128 bits.
 const MOST_DIGITS: usize = 24;
@@ -34,17 +42,17 @@ pub enum DurationError {
     /// The text after the number is not a unit.
     #[error("there is no unit {0:?}")]
     UnknownUnit(String),
-    /// It exceeds the largest time, 2^64 ns.
-    #[error("it is longer than 584 years")]
+    /// It exceeds the largest time, 2^64 ticks.
+    #[error("it is longer than {}", CLOCK)]
     TooLong,
-    /// It is not a whole number of nanoseconds.
-    #[error("it has parts of a nanosecond")]
+    /// It is not a whole number of ticks.
+    #[error("it has parts of a {}", TICK_NAME)]
     TooFine,
 }
 
 paceline_kernel::debug_tells!(DurationError);
 
-/// Reads a duration: a decimal number and one of the units ns, us, ms, s, min, h and d; blanks may surround and separate them.
+/// Reads a duration: a decimal number and one of the units ps, ns, us, ms, s, min, h and d; blanks may surround and separate them.
 ///
 /// ```
 /// use paceline_kernel::Time;
@@ -67,7 +75,7 @@ pub fn duration(text: &str) -> Result<Time, DurationError> {
     if unit.is_empty() {
         return Err(DurationError::NoUnit);
     }
-    let Some((_, unit_ns)) = UNITS.iter().find(|(name, _)| *name == unit) else {
+    let Some((_, unit_ps)) = UNITS.iter().find(|(name, _)| *name == unit) else {
         return Err(DurationError::UnknownUnit(unit.to_owned()));
     };
     let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
@@ -78,13 +86,13 @@ pub fn duration(text: &str) -> Result<Time, DurationError> {
         return Err(DurationError::TooFine);
     }
     let digits = |digits: &str| digits.bytes().fold(0u128, |sum, digit| sum * 10 + u128::from(digit - b'0'));
-    let scale = 10u128.pow(fraction.len() as u32);
-    let parts = digits(fraction) * u128::from(*unit_ns);
-    if parts % scale != 0 {
+    let (scale, tick) = (10u128.pow(fraction.len() as u32), u128::from(TICK));
+    let parts = digits(fraction) * u128::from(*unit_ps);
+    let total_ps = digits(whole) * u128::from(*unit_ps) + parts / scale;
+    if parts % scale != 0 || total_ps % tick != 0 {
         return Err(DurationError::TooFine);
     }
-    let total = digits(whole) * u128::from(*unit_ns) + parts / scale;
-    match u64::try_from(total).map(Time::nanos) {
+    match u64::try_from(total_ps / tick).map(Time::ticks) {
         Ok(time) if time < Time::MAX => Ok(time),
         _ => Err(DurationError::TooLong),
     }
@@ -97,12 +105,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_what_is_read(ns in 0u64..u64::MAX, unit in 0usize..UNITS.len()) {
-            let (name, unit_ns) = UNITS[unit];
-            let whole = ns / unit_ns;
-            prop_assert_eq!(duration(&format!("{whole}{name}")), Ok(Time::nanos(whole * unit_ns)));
+        fn what_is_written_is_what_is_read(ticks in 0u64..u64::MAX, unit in 0usize..UNITS.len()) {
+            let (name, unit_ps) = UNITS[unit];
+            let unit_ticks = unit_ps.div_ceil(TICK);
+            let whole = ticks / unit_ticks;
+            let written = format!("{}{name}", u128::from(whole) * u128::from(unit_ticks) * u128::from(TICK) / u128::from(unit_ps));
+            prop_assert_eq!(duration(&written), Ok(Time::ticks(whole * unit_ticks)));
             // Time's own notation is exact and read back.
-            prop_assert_eq!(duration(&Time::nanos(ns).to_string()), Ok(Time::nanos(ns)));
+            prop_assert_eq!(duration(&Time::ticks(ticks).to_string()), Ok(Time::ticks(ticks)));
         }
 
         #[test]
@@ -116,7 +126,11 @@ mod tests {
     fn fractions_are_exact() {
         assert_eq!(duration("1.5h"), Ok(Time::secs(5400)));
         assert_eq!(duration("0.000000001 s"), Ok(Time::nanos(1)));
-        assert_eq!(duration("0.1ns"), Err(DurationError::TooFine));
-        assert_eq!(duration("18446744073709551615ns"), Err(DurationError::TooLong));
+        assert_eq!(duration("2500ps"), duration("2.5ns"));
+        assert_eq!(duration("3000ps"), Ok(Time::nanos(3)));
+        assert_eq!(duration("0.1ps"), Err(DurationError::TooFine));
+        assert_eq!(duration(&format!("{}{}", u64::MAX, Time::UNIT)), Err(DurationError::TooLong));
+        let fine = duration("0.1ns");
+        assert_eq!(fine.is_ok(), Time::UNIT == "ps", "{fine:?}");
     }
 }

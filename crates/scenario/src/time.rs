@@ -15,5 +15,5 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D
 
 /// Writes whole nanoseconds: "300000ns".
 pub fn serialize<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&format_args!("{}ns", time.as_nanos()))
+    serializer.collect_str(&format_args!("{}{}", time.as_ticks(), Time::UNIT))
 }

@@ -151,8 +151,7 @@ impl Value for Vec<u32> {
 }
 
 impl Value for Time {
-    const EXPECTED: &'static str =
-        "a duration with its unit, such as \"300s\", \"1.5h\" or \"1ms\" (units: ns, us, ms, s, min, h, d)";
+    const EXPECTED: &'static str = "a duration with its unit, such as \"300s\", \"1.5h\" or \"1ms\" (units: ps, ns, us, ms, s, min, h, d)";
 
     fn read(raw: &Raw) -> Result<Self, Unfit> {
         match raw {

@@ -53,14 +53,14 @@ impl Level {
         let (moments, rest) = self.moments.parts();
         area.add(-moments);
         area.add(-rest);
-        Some(area.value() / span.as_nanos() as f64)
+        Some(area.value() / span.as_ticks() as f64)
     }
 }
 
 /// Adds the product of both, without rounding.
 fn add_moment(sum: &mut ExactSum, by: f64, at: Time) {
     const HALF: u32 = 32;
-    let (high, low) = (at.as_nanos() >> HALF << HALF, at.as_nanos() as u32);
+    let (high, low) = (at.as_ticks() >> HALF << HALF, at.as_ticks() as u32);
     sum.add_product(by, high as f64);
     sum.add_product(by, low.into());
 }
@@ -90,14 +90,14 @@ mod test {
     #[test]
     fn long_runs_lose_nothing() {
         // More nanoseconds than a floating-point number counts.
-        let end = Time::nanos((1 << 60) + 1);
+        let end = Time::ticks((1 << 60) + 1);
         let mut level = Level::default();
         level.change(Time::ZERO, 1.0);
-        level.change(Time::nanos(1 << 60), -1.0);
-        level.change(Time::nanos(1 << 60), 3.0);
-        let area = level.mean(Time::ZERO, end).expect("it is a span") * end.as_nanos() as f64;
+        level.change(Time::ticks(1 << 60), -1.0);
+        level.change(Time::ticks(1 << 60), 3.0);
+        let area = level.mean(Time::ZERO, end).expect("it is a span") * end.as_ticks() as f64;
         assert_eq!(area, (1u64 << 60) as f64 + 3.0);
-        let last = level.mean(Time::ZERO, Time::nanos(1 << 60));
+        let last = level.mean(Time::ZERO, Time::ticks(1 << 60));
         assert_eq!(last, Some(1.0));
     }
 }

@@ -67,15 +67,15 @@ pub fn write_csv(points: &[(Time, f64)], name: &str, to: &mut dyn Write) -> io::
 
 fn number(at: Time, every: Time) -> u64 {
     assert!(every > Time::ZERO, "a time series with intervals of 0 s; allowed: above zero");
-    at.as_nanos() / every.as_nanos()
+    at.as_ticks() / every.as_ticks()
 }
 
 fn start(number: u64, every: Time) -> Time {
-    Time::nanos(number.saturating_mul(every.as_nanos()))
+    Time::ticks(number.saturating_mul(every.as_ticks()))
 }
 
 fn intervals(every: Time, until: Time) -> std::ops::Range<u64> {
-    let last = until.as_nanos().checked_sub(1).map(|last| number(Time::nanos(last), every));
+    let last = until.as_ticks().checked_sub(1).map(|last| number(Time::ticks(last), every));
     0..last.map_or(0, |last| last + 1)
 }
 

@@ -89,7 +89,7 @@ impl Watched {
         let standing = self.standing();
         let running = || standing.running.iter().map(|number| &*self.0.handles[*number as usize]);
         let part = |handle: &dyn Replica| {
-            let (now, end) = (handle.time().as_nanos(), until.map_or(u64::MAX, Time::as_nanos));
+            let (now, end) = (handle.time().as_ticks(), until.map_or(u64::MAX, Time::as_ticks));
             (PART as f64 * (now as f64 / end as f64).min(1.0)) as u64
         };
         let position = u64::from(standing.ended) * PART + running().map(part).sum::<u64>();

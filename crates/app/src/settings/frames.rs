@@ -51,7 +51,7 @@ struct FrameTime(TimeLimit);
 
 impl Value for FrameTime {
     const EXPECTED: &'static str =
-        "\"adaptive\", or a duration with its unit such as \"50us\" (units: ns, us, ms, s, min, h, d)";
+        "\"adaptive\", or a duration with its unit such as \"50us\" (units: ps, ns, us, ms, s, min, h, d)";
 
     fn read(raw: &Raw) -> Result<Self, Unfit> {
         Ok(Self(match raw {

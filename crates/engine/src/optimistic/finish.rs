@@ -101,7 +101,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
         outcome.rollbacks = Some(Box::new(rollbacks));
         outcome.gvt_rounds = state.gvt.rounds();
         outcome.gvt_steps = state.gvt.steps();
-        outcome.gvt_lag_ns = state.lag_ns;
+        outcome.gvt_lag_ticks = state.lag_ticks;
         outcome
     }
 }

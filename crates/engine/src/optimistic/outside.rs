@@ -57,7 +57,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
         // It may go on once the least of all is less than the lookahead behind it.
         let patient = match floor.saturating_sub(self.shared.model.lookahead()) {
             _ if floor >= self.shared.until => Time::MAX,
-            safe => safe.saturating_add(Time::nanos(1)),
+            safe => safe.saturating_add(Time::TICK),
         };
         let wants = Wants { patient, ahead: patient, again: false };
         Stand { turn: WarpTurn::Waits, floor, wants, front: Time::ZERO, effort: Effort::default() }

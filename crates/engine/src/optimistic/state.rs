@@ -50,7 +50,7 @@ pub(crate) struct State {
     pub(super) ending: Ending,
     pub(super) trouble: Option<Box<Trouble>>,
     /// Simulated time from GVT to the front, added up over rounds.
-    pub(super) lag_ns: u128,
+    pub(super) lag_ticks: u128,
     front: Time,
     /// Reports since the latest round of GVT.
     reports: usize,
@@ -107,7 +107,7 @@ impl State {
             outside: 0,
             called: BTreeSet::new(),
             trouble: None,
-            lag_ns: 0,
+            lag_ticks: 0,
             front: Time::ZERO,
             reports: 0,
             until,
@@ -294,7 +294,7 @@ impl State {
             self.stop_waiting(id);
             self.set_ready(id);
         }
-        self.lag_ns += u128::from(self.front.saturating_sub(gvt.min(self.until)).as_nanos());
+        self.lag_ticks += u128::from(self.front.saturating_sub(gvt.min(self.until)).as_ticks());
         if gvt >= self.until {
             self.end(None);
         }

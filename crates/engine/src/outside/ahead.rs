@@ -159,7 +159,7 @@ impl<M: Model> Ahead<M> {
             until: Time::MAX,
             allowed: Time::ZERO,
             sent: BTreeMap::new(),
-            step: Time::nanos(1),
+            step: Time::TICK,
         }
     }
 

@@ -163,7 +163,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             }
             self.sums.gvt_rounds += outcome.gvt_rounds;
             self.sums.gvt_steps += outcome.gvt_steps;
-            self.sums.gvt_lag_ns += outcome.gvt_lag_ns;
+            self.sums.gvt_lag_ticks += outcome.gvt_lag_ticks;
             match outcome.halt {
                 None if leg_until < until => {}
                 None => return Ok(None),

@@ -117,7 +117,7 @@ pub(super) struct Tie {
 impl Tie {
     /// When `time` is due; none where that is beyond what the clock can say.
     fn due(&self, time: Time) -> Option<Instant> {
-        let seconds = time.saturating_sub(self.simulated).as_nanos() as f64 / 1e9 / self.factor;
+        let seconds = time.saturating_sub(self.simulated).as_secs_f64() / self.factor;
         Duration::try_from_secs_f64(seconds).ok().and_then(|span| self.real.checked_add(span))
     }
 
@@ -181,7 +181,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             self.lateness.looks += 1;
             self.lateness.most = self.lateness.most.max(late);
             self.lateness.last = late;
-            let bound = tie.present().max(next.saturating_add(Time::nanos(1))).min(until);
+            let bound = tie.present().max(next.saturating_add(Time::TICK)).min(until);
             let halt = self.run(simulation, bound)?;
             if halt.is_some() || bound == until {
                 return Ok(halt);

@@ -45,7 +45,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         if self.is_new() && self.resumed_events == 0 {
             return self.time;
         }
-        self.time.max(self.last().saturating_add(Time::nanos(1)))
+        self.time.max(self.last().saturating_add(Time::TICK))
     }
 
     pub(super) fn state(&self, lp: LpId) -> &M::State {

@@ -330,7 +330,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         }
         if full && floor <= gvt {
             // Nobody else can go on before this does: make room, and run the instant that holds everybody up.
-            let instant = floor.saturating_add(Time::nanos(1)).min(until);
+            let instant = floor.saturating_add(Time::TICK).min(until);
             if self.log.reach() > instant {
                 self.fall_back(model, partition, instant, outbox);
             }

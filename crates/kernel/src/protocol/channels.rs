@@ -194,10 +194,10 @@ mod test {
 
     #[test]
     fn a_channel_below_the_lookahead_is_refused() {
-        let chain = Chain { open: false, short: Time::nanos(3) };
+        let chain = Chain { open: false, short: Time::ticks(3) };
         let partition = Partition::runs(3, 1);
         let error = FederateChannels::few(&chain, &partition, 99).expect_err("3 ns are below the lookahead");
-        let (lookahead, least) = (Time::nanos(3), Time::millis(1));
+        let (lookahead, least) = (Time::ticks(3), Time::millis(1));
         assert_eq!(error, LinkError::Lookahead { from: LpId(1), to: LpId(0), lookahead, least });
         assert_eq!(FederateChannels::all(&chain, &partition).expect_err("here too"), error);
     }

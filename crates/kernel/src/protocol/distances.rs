@@ -49,8 +49,8 @@ impl Distances {
         for ((_, to), lookahead) in &channels.between {
             nearest[*to as usize] = nearest[*to as usize].min(*lookahead);
         }
-        let sum: u128 = nearest.iter().map(|near| u128::from(near.as_nanos())).sum();
-        let worth = sum >= WORTH * u128::from(count) * u128::from(model.lookahead().as_nanos());
+        let sum: u128 = nearest.iter().map(|near| u128::from(near.as_ticks())).sum();
+        let worth = sum >= WORTH * u128::from(count) * u128::from(model.lookahead().as_ticks());
         Ok(worth.then(|| Self::of(channels, count as usize, lag)))
     }
 

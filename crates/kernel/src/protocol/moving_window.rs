@@ -55,7 +55,7 @@ pub struct Effort {
 /// ```
 #[derive(Clone, Debug)]
 pub struct MovingWindow {
-    width_ns: f64,
+    width_ticks: f64,
     federates: u64,
     sums: Effort,
 }
@@ -63,18 +63,18 @@ pub struct MovingWindow {
 impl MovingWindow {
     /// For this many federates; `width` is that of the first window. Where nothing is known, the lookahead is a good one.
     pub fn new(width: Time, federates: u32) -> Self {
-        let width_ns = width.as_nanos().max(1) as f64;
-        Self { width_ns, federates: u64::from(federates), sums: Effort::default() }
+        let width_ticks = width.as_ticks().max(1) as f64;
+        Self { width_ticks, federates: u64::from(federates), sums: Effort::default() }
     }
 
     /// How much farther than it has been a federate goes in a turn.
     pub fn width(&self) -> Time {
-        Time::nanos(self.width_ns as u64)
+        Time::ticks(self.width_ticks as u64)
     }
 
     /// No event that is this far beyond GVT or farther is to be run.
     pub fn ahead(&self) -> Time {
-        Time::nanos((self.width_ns as u64).saturating_mul(AHEAD))
+        Time::ticks((self.width_ticks as u64).saturating_mul(AHEAD))
     }
 
     /// A federate has done so much ahead.
@@ -94,7 +94,7 @@ impl MovingWindow {
         let factor = (turn / waste.max(f64::MIN_POSITIVE)).sqrt().clamp(1.0 / STEP, STEP);
         let factor = if events > MOST { 1.0 / STEP } else { factor };
         if factor < 1.0 || events < ENOUGH {
-            self.width_ns = (self.width_ns * factor).clamp(1.0, u64::MAX as f64 / 64.0);
+            self.width_ticks = (self.width_ticks * factor).clamp(1.0, u64::MAX as f64 / 64.0);
         }
     }
 }
@@ -106,15 +106,15 @@ mod test {
 
     /// Plays federates whose events are so dense, and of whose work a share that grows with the width is in vain. Gives the
     /// width after a while, in ns.
-    fn found(events_per_ns: f64, waste_per_ns: f64, federates: u32, start: Time) -> f64 {
+    fn found(events_per_tick: f64, waste_per_tick: f64, federates: u32, start: Time) -> f64 {
         let mut window = MovingWindow::new(start, federates);
         for _ in 0..400 * u64::from(federates) {
-            let width_ns = window.width().as_nanos() as f64;
-            let handled = events_per_ns * width_ns;
-            let wasted = handled * waste_per_ns * width_ns;
+            let width_ticks = window.width().as_ticks() as f64;
+            let handled = events_per_tick * width_ticks;
+            let wasted = handled * waste_per_tick * width_ticks;
             window.note(Effort { turns: 1, handled: handled as u64, again: 0, wasted: wasted as u64 });
         }
-        window.width().as_nanos() as f64
+        window.width().as_ticks() as f64
     }
 
     #[test]
@@ -122,22 +122,25 @@ mod test {
         let mut rng = Rng::new(5, 0);
         for case in 0..300 {
             // Turns of 160 to 800 events are best.
-            let best_ns = 10f64.powf(3.0 + 6.0 * rng.unit());
-            let events_per_ns = 160.0 * 5f64.powf(rng.unit()) / best_ns;
-            let waste_per_ns = TURN / (events_per_ns * best_ns * best_ns);
-            let (federates, most_ns) = (1 + rng.below(64) as u32, 1 << rng.below(40));
-            let start_ns = 1 + rng.below(most_ns);
-            let width_ns = found(events_per_ns, waste_per_ns, federates, Time::nanos(start_ns));
-            let ratio = width_ns / best_ns;
-            assert!((0.7..1.4).contains(&ratio), "case {case}: {width_ns} ns, where {best_ns} ns are best");
+            let best_ticks = 10f64.powf(3.0 + 6.0 * rng.unit());
+            let events_per_tick = 160.0 * 5f64.powf(rng.unit()) / best_ticks;
+            let waste_per_tick = TURN / (events_per_tick * best_ticks * best_ticks);
+            let (federates, most_ticks) = (1 + rng.below(64) as u32, 1 << rng.below(40));
+            let start_ticks = 1 + rng.below(most_ticks);
+            let width_ticks = found(events_per_tick, waste_per_tick, federates, Time::ticks(start_ticks));
+            let ratio = width_ticks / best_ticks;
+            assert!(
+                (0.7..1.4).contains(&ratio),
+                "case {case}: {width_ticks} ticks, where {best_ticks} are best"
+            );
         }
     }
 
     #[test]
     fn it_neither_vanishes_nor_grows_without_bound() {
-        let many = found(1.0, 0.0, 4, Time::nanos(1));
+        let many = found(1.0, 0.0, 4, Time::TICK);
         assert!((ENOUGH..=STEP * MOST).contains(&many), "{many} events a turn, and nothing is wasted");
-        assert_eq!(found(1.0, 1e3, 4, Time::millis(1)), 1.0, "everything is wasted");
+        assert_eq!(found(1.0, 1e3, 4, Time::ticks(1_000_000)), 1.0, "everything is wasted");
         let mut idle = MovingWindow::new(Time::MAX, 1);
         (0..1000).for_each(|_| idle.note(Effort { turns: 1, ..Effort::default() }));
         assert!(idle.ahead() <= Time::MAX && idle.width() > Time::ZERO);

@@ -41,12 +41,12 @@ impl Windows {
             return None;
         }
         self.opened += 1;
-        let width_ns = self.width.as_nanos();
-        let into_ns = least.as_nanos() % width_ns;
+        let width_ticks = self.width.as_ticks();
+        let into_ticks = least.as_ticks() % width_ticks;
         // A window that starts just behind a multiple of its width ends at the next: in a dense model all windows then are
         // whole buckets of the queue.
-        let cut = if self.aligned || into_ns < width_ns / NEARLY { into_ns } else { 0 };
-        Some(Time::nanos(least.as_nanos() - cut).saturating_add(self.width).min(until))
+        let cut = if self.aligned || into_ticks < width_ticks / NEARLY { into_ticks } else { 0 };
+        Some(Time::ticks(least.as_ticks() - cut).saturating_add(self.width).min(until))
     }
 
     /// How many windows were opened.

@@ -66,7 +66,7 @@ pub struct BucketQueue<E> {
 impl<E> BucketQueue<E> {
     #[inline(always)]
     fn bucket(&self, time: Time) -> u64 {
-        ((u128::from(time.as_nanos()) * u128::from(self.inverse)) >> 64) as u64
+        ((u128::from(time.as_ticks()) * u128::from(self.inverse)) >> 64) as u64
     }
 
     /// The first instant of a bucket.
@@ -186,7 +186,7 @@ impl<E> BucketQueue<E> {
         // events go to `near`.
         let start = self.start(self.base);
         self.set_width(width);
-        self.base = self.bucket(Time::nanos(u64::try_from(start).unwrap_or(u64::MAX)));
+        self.base = self.bucket(Time::ticks(u64::try_from(start).unwrap_or(u64::MAX)));
         if self.start(self.base) < start && !(self.opened.is_empty() && self.near.is_empty()) {
             self.base += 1;
         }
@@ -266,7 +266,7 @@ impl<E: Send> EventQueue<E> for BucketQueue<E> {
             taken: 0,
             drains: 0,
         };
-        queue.set_width(if window == Time::ZERO { WIDTH } else { window.as_nanos() });
+        queue.set_width(if window == Time::ZERO { WIDTH } else { window.as_ticks() });
         queue
     }
 

@@ -64,7 +64,7 @@ const fn key(at: Instant, list: u32) -> Key {
 }
 
 fn time(at: Instant) -> Time {
-    Time::nanos((at >> 16) as u64)
+    Time::ticks((at >> 16) as u64)
 }
 
 impl<E> Default for EnhancedHeap<E> {

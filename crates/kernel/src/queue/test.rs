@@ -18,7 +18,7 @@ fn time(rng: &mut Rng, manner: u64, now: u64) -> u64 {
 
 fn same<Q: EventQueue<u64>>(case: u64) {
     let mut rng = Rng::new(case, 0);
-    let window = Time::nanos([0, 1, 1_000, 1_000_000_000][rng.below(4) as usize]);
+    let window = Time::ticks([0, 1, 1_000, 1_000_000_000][rng.below(4) as usize]);
     let (mut queue, mut heap) = (Q::with_window(window), Heap::<u64>::with_window(window));
     let (mut now, mut manner, mut sequence) = (0, 0, 0);
     for _ in 0..400 {
@@ -31,7 +31,7 @@ fn same<Q: EventQueue<u64>>(case: u64) {
                 let copies = if rng.chance(0.02) { 3_000 } else { 1 + rng.below(6) };
                 let from = if rng.chance(0.02) { 0 } else { now };
                 for _ in 0..copies {
-                    let at = Time::nanos(time(&mut rng, manner, from));
+                    let at = Time::ticks(time(&mut rng, manner, from));
                     let tie = TieBreak::Fixed.tie(LpId(rng.below(5) as u32), sequence);
                     let event = Event::new(at, rng.below(2) as u16, tie, LpId(0), sequence);
                     queue.push(event.clone());
@@ -40,22 +40,22 @@ fn same<Q: EventQueue<u64>>(case: u64) {
                 }
             }
             4..8 => {
-                let bound = if rng.chance(0.2) { Time::nanos(now + rng.below(2_000_000)) } else { Time::MAX };
+                let bound = if rng.chance(0.2) { Time::ticks(now + rng.below(2_000_000)) } else { Time::MAX };
                 for _ in 0..rng.below(8) {
                     let (got, expected) = (queue.pop(bound), heap.pop(bound));
                     assert_eq!(got, expected, "case {case}");
-                    now = got.map_or(now, |event| event.time().as_nanos());
+                    now = got.map_or(now, |event| event.time().as_ticks());
                 }
             }
             8 => {
                 let reach = [1, 1_000, 1_000_000, 3_000_000_000, 1 << 45][rng.below(5) as usize];
-                let bound = Time::nanos(now + rng.below(reach));
+                let bound = Time::ticks(now + rng.below(reach));
                 let (mut got, mut expected) = (Vec::new(), Vec::new());
                 queue.drain(bound, |event| got.push(event));
                 heap.drain(bound, |event| expected.push(event));
                 got.sort_unstable();
                 assert_eq!(got, expected, "case {case}: drained before {bound}");
-                now = now.max(bound.as_nanos());
+                now = now.max(bound.as_ticks());
             }
             _ => assert_eq!(queue.least_time(), heap.least_time(), "case {case}"),
         }

@@ -67,7 +67,7 @@ fn mistakes_in_the_file() {
     expect("16", "1.5", "demo.toml:4:7", &["the number 1.5"]);
     expect("16", "[1]", "demo.toml:4:7", &["an array"]);
     expect("\"1s\"", "1", "demo.toml:5:8", &["it has no unit", "\"300s\""]);
-    expect("1s", "1 parsec", "demo.toml:5:8", &["there is no unit \"parsec\"", "units: ns"]);
+    expect("1s", "1 parsec", "demo.toml:5:8", &["there is no unit \"parsec\"", "units: ps, ns"]);
     expect("1s", "-1s", "demo.toml:5:8", &["`mean`", "not negative"]);
     expect("0.5", "inf", "demo.toml:6:10", &["finite"]);
     expect("\"phold\"", "\"phlod\"", "demo.toml:3:8", &["did you mean \"phold\"?", "\"phold\", \"traffic\""]);

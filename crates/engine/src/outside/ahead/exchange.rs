@@ -84,7 +84,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
         if news && ahead.under_way.len() < MOST_UNDER_WAY {
             let far = gvt.saturating_add(wide.max(self.lookahead)).min(until);
             ahead.allowed = ahead.allowed.max(far);
-            ahead.step = Time::nanos((width.as_nanos() / 2).max(1));
+            ahead.step = Time::ticks((width.as_ticks() / 2).max(1));
             let owed = ahead.handed > 0 && ahead.owes();
             let handed = ahead.hand_over(gvt, Permit::Run { until, ahead: wide, width }, Time::MAX);
             if !owed {

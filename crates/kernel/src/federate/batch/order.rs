@@ -64,11 +64,11 @@ impl Order {
         within: impl Fn(&Event<E>) -> usize,
     ) {
         let index_bits = usize::BITS - events.len().leading_zeros();
-        let time_bits = u64::BITS - (bound - floor).as_nanos().leading_zeros();
+        let time_bits = u64::BITS - (bound - floor).as_ticks().leading_zeros();
         let cut = (time_bits + index_bits).saturating_sub(u64::BITS);
         self.index_mask = (1 << index_bits) - 1;
         let ticket = |index: usize, event: &Event<E>| {
-            let since = event.time().as_nanos() - floor.as_nanos();
+            let since = event.time().as_ticks() - floor.as_ticks();
             ((since >> cut) << index_bits) | index as u64
         };
         self.runs.clear();

@@ -43,23 +43,23 @@ impl Pace {
     /// Whether what is safe from `floor` on is worth a batch of its own, where batches ahead are `width` wide.
     pub fn prefers_safe(&self, floor: Time, safe: Time, width: Time) -> bool {
         let span = safe - floor;
-        span >= Time::nanos(self.width(width).as_nanos() / 2) || self.is_worth() && span >= self.worth()
+        span >= Time::ticks(self.width(width).as_ticks() / 2) || self.is_worth() && span >= self.worth()
     }
 
     /// Whether a lookahead holds enough events for a batch.
     pub fn is_worth(&self) -> bool {
-        self.lookahead.as_nanos() as f64 * self.density >= WORTH
+        self.lookahead.as_ticks() as f64 * self.density >= WORTH
     }
 
     /// How far ahead of GVT to run where running safely is worth it.
     pub fn safe_strides(&self) -> Time {
-        Time::nanos(self.lookahead.as_nanos().saturating_mul(STRIDES))
+        Time::ticks(self.lookahead.as_ticks().saturating_mul(STRIDES))
     }
 
     /// The part of the lookahead that a safe batch should be able to run: most of it, or enough events.
     pub fn worth(&self) -> Time {
-        let most = self.lookahead.as_nanos() / 4 * 3;
-        Time::nanos(most.min((ENOUGH / self.density.max(f64::MIN_POSITIVE)) as u64))
+        let most = self.lookahead.as_ticks() / 4 * 3;
+        Time::ticks(most.min((ENOUGH / self.density.max(f64::MIN_POSITIVE)) as u64))
     }
 
     /// Where a safe batch ends.
@@ -67,13 +67,13 @@ impl Pace {
         if self.density == 0.0 {
             return safe;
         }
-        let most = Time::nanos((MOST / self.density).max(1.0) as u64);
+        let most = Time::ticks((MOST / self.density).max(1.0) as u64);
         self.align(floor, safe.min(floor.saturating_add(most)))
     }
 
     /// How wide batches ahead are where they may be `width` wide.
     fn width(&self, width: Time) -> Time {
-        if self.is_worth() { width.min(self.worth()).max(Time::nanos(1)) } else { width }
+        if self.is_worth() { width.min(self.worth()).max(Time::TICK) } else { width }
     }
 
     /// Where a batch ahead from `floor` on ends that goes `width` farther than `front`. Where running safely is worth it, it
@@ -86,9 +86,9 @@ impl Pace {
     /// A bound just behind a multiple of the lookahead is put there: batches of a dense model then are whole buckets of the
     /// queue.
     fn align(&self, floor: Time, bound: Time) -> Time {
-        let into = bound.as_nanos() % self.lookahead.as_nanos().max(1);
-        let cut = Time::nanos(bound.as_nanos() - into);
-        let little = into <= (bound - floor).as_nanos() / NEARLY;
+        let into = bound.as_ticks() % self.lookahead.as_ticks().max(1);
+        let cut = Time::ticks(bound.as_ticks() - into);
+        let little = into <= (bound - floor).as_ticks() / NEARLY;
         if little && cut > floor { cut } else { bound }
     }
 
@@ -100,7 +100,7 @@ impl Pace {
     /// There were so many `events` in a `span` where nothing had been run before. What comes again after a rollback is sparse,
     /// and says nothing.
     pub fn note_density(&mut self, events: u64, span: Time) {
-        let now = events as f64 / span.as_nanos().max(1) as f64;
+        let now = events as f64 / span.as_ticks().max(1) as f64;
         self.density = if self.density == 0.0 { now } else { 0.75 * self.density + 0.25 * now };
     }
 

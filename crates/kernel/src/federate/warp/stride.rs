@@ -37,19 +37,19 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     pub(super) fn ahead(&self, bounds: Bounds) -> Time {
         let held = self.pace.is_worth() || !self.conservative.is_empty();
         let most = if held { self.pace.safe_strides() } else { Time::MAX };
-        self.settings.ahead.unwrap_or(bounds.ahead.min(most)).max(Time::nanos(1))
+        self.settings.ahead.unwrap_or(bounds.ahead.min(most)).max(Time::TICK)
     }
 
     /// Less than this is not worth a turn, unless it is up to the horizon.
     fn least_stride(&self, bounds: Bounds) -> Time {
-        Time::nanos(bounds.width.min(self.ahead(bounds)).as_nanos() / 2)
+        Time::ticks(bounds.width.min(self.ahead(bounds)).as_ticks() / 2)
     }
 
     /// Where the next batch ahead ends: a width farther than ever before, or, if `limit` does not allow that, where the
     /// federate has been already. None if there is nothing to run up to there.
     pub(super) fn bound_ahead(&self, bounds: Bounds, limit: Time) -> Option<Time> {
         let front = self.reached.max(bounds.floor);
-        let bound = self.pace.bound(bounds.floor, self.reached, bounds.width.max(Time::nanos(1))).min(limit);
+        let bound = self.pace.bound(bounds.floor, self.reached, bounds.width.max(Time::TICK)).min(limit);
         let far = limit == bounds.until || limit >= front.saturating_add(self.least_stride(bounds));
         let bound = if far && bound > front { bound } else { self.reached.min(limit) };
         (bound > bounds.floor).then_some(bound)
@@ -67,10 +67,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         if floor >= until {
             return Wants { patient: Time::MAX, ahead: Time::MAX, again: false };
         }
-        let soon = if waits { gvt.saturating_add(Time::nanos(1)) } else { Time::ZERO };
+        let soon = if waits { gvt.saturating_add(Time::TICK) } else { Time::ZERO };
         // The least GVT that is less than this before that.
         let from = |ahead: Time, that: Time| {
-            if that < ahead { Time::ZERO } else { (that - ahead).saturating_add(Time::nanos(1)) }
+            if that < ahead { Time::ZERO } else { (that - ahead).saturating_add(Time::TICK) }
         };
         let most = self.ahead(bounds);
         let again = floor < self.reached && floor < gvt.saturating_add(most);

@@ -12,14 +12,14 @@ fn draw(rng: &mut Rng) -> (FederateChannels, usize) {
     for _ in 0..1 + rng.below(federates * 3) {
         let (from, to) = (rng.below(federates) as u32, rng.below(federates) as u32);
         if from != to {
-            between.insert((from, to), Time::nanos([1, 7, 30, 1000][rng.below(4) as usize]));
+            between.insert((from, to), Time::ticks([1, 7, 30, 1000][rng.below(4) as usize]));
         }
     }
     (FederateChannels { between, within: vec![Time::MAX; federates as usize] }, federates as usize)
 }
 
 fn distances(channels: &FederateChannels, federates: usize) -> Distances {
-    let lag = channels.between.values().copied().max().unwrap_or(Time::nanos(1));
+    let lag = channels.between.values().copied().max().unwrap_or(Time::TICK);
     Distances::of(channels.clone(), federates, lag)
 }
 
@@ -55,9 +55,9 @@ fn nothing_arrives_before_a_bound_bounds_never_fall_and_every_window_has_work() 
         let (channels, federates) = draw(&mut rng);
         let distances = Arc::new(distances(&channels, federates));
         let mut windows = DistanceWindows::new(Arc::clone(&distances));
-        let until = Time::nanos(1 + rng.below(4000));
+        let until = Time::ticks(1 + rng.below(4000));
         let mut events: Vec<Vec<Time>> = (0..federates)
-            .map(|_| (0..rng.below(3)).map(|_| Time::nanos(rng.below(2000))).collect())
+            .map(|_| (0..rng.below(3)).map(|_| Time::ticks(rng.below(2000))).collect())
             .collect();
         let mut budget = 3000;
         loop {

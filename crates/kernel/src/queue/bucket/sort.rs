@@ -13,7 +13,7 @@ pub(super) fn sort_descending<E>(events: &mut [Event<E>], tickets: &mut Vec<u64>
     if events.len() < FEW {
         return events.sort_unstable_by(|a, b| b.cmp(a));
     }
-    let times = || events.iter().map(|event| event.time().as_nanos());
+    let times = || events.iter().map(|event| event.time().as_ticks());
     let (Some(least), Some(most)) = (times().min(), times().max()) else { return };
     let index_bits = usize::BITS - events.len().leading_zeros();
     let time_bits = u64::BITS - (most - least).leading_zeros();

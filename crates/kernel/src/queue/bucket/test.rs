@@ -10,7 +10,7 @@ fn windows(case: u64) {
     let mut rng = Rng::new(case, 0);
     let step = [1, 7, 1_000, 1_000_000_000][rng.below(4) as usize];
     let given = [0, step, step * 3][rng.below(3) as usize];
-    let mut queue = BucketQueue::<u64>::with_window(Time::nanos(given));
+    let mut queue = BucketQueue::<u64>::with_window(Time::ticks(given));
     let mut bound = 0;
     let mut sequence = 0;
     for _ in 0..60 {
@@ -25,17 +25,17 @@ fn windows(case: u64) {
                 _ => step * 5_000,
             };
             let tie = TieBreak::Fixed.tie(LpId(0), sequence);
-            queue.push(Event::new(Time::nanos(bound + ahead), 0, tie, LpId(0), sequence));
+            queue.push(Event::new(Time::ticks(bound + ahead), 0, tie, LpId(0), sequence));
             sequence += 1;
         }
         assert!(queue.near.is_empty(), "case {case}: {} events wait outside of the ring", queue.near.len());
         // One event at a time may open a bucket; taking none must not.
         if rng.chance(0.3) {
-            assert_eq!(queue.pop(Time::nanos(bound)), None, "case {case}");
+            assert_eq!(queue.pop(Time::ticks(bound)), None, "case {case}");
         }
         bound += rng.below(step * 2);
-        queue.drain(Time::nanos(bound), |event| assert!(event.time() < Time::nanos(bound), "case {case}"));
-        assert!(queue.least_time() >= Time::nanos(bound), "case {case}");
+        queue.drain(Time::ticks(bound), |event| assert!(event.time() < Time::ticks(bound), "case {case}"));
+        assert!(queue.least_time() >= Time::ticks(bound), "case {case}");
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) const NEVER: Instant = (1 << 80) - 1;
 /// When an event happens.
 #[inline(always)]
 pub(super) fn instant<E>(event: &Event<E>) -> Instant {
-    Instant::from(event.time().as_nanos()) << 16 | Instant::from(event.depth())
+    Instant::from(event.time().as_ticks()) << 16 | Instant::from(event.depth())
 }
 
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use crate::{Event, EventQueue, LpId, TieBreak, Time};
 fn filled(times: impl Iterator<Item = u64>) -> EnhancedHeap<()> {
     let mut queue = EnhancedHeap::default();
     for (number, at) in times.enumerate() {
-        queue.push(Event::new(Time::nanos(at), 0, TieBreak::Fixed.tie(LpId(0), number as u64), LpId(0), ()));
+        queue.push(Event::new(Time::ticks(at), 0, TieBreak::Fixed.tie(LpId(0), number as u64), LpId(0), ()));
     }
     queue
 }
@@ -27,7 +27,7 @@ fn ascending_times_make_one_run_and_a_constant_delay_each_makes_one() {
             let now = queue.pop(Time::MAX).expect("there are more").time();
             for delay in delays {
                 let tie = TieBreak::Fixed.tie(LpId(1), number);
-                queue.push(Event::new(now + Time::secs(1) + Time::nanos(*delay), 0, tie, LpId(0), ()));
+                queue.push(Event::new(now + Time::secs(1) + Time::ticks(*delay), 0, tie, LpId(0), ()));
             }
         }
         assert!(runs(&queue) <= 2 * delays.len(), "{} runs for {delays:?}", runs(&queue));

@@ -8,7 +8,7 @@ use crate::{LpId, Rng};
 fn events(rng: &mut Rng, count: u64, lps: u64, instants: u64, apart: u64) -> Vec<Event<()>> {
     let event = |sequence: u64| {
         let tie = (rng.below(1 << 16), sequence as u32);
-        let time = Time::nanos(rng.below(instants) * apart);
+        let time = Time::ticks(rng.below(instants) * apart);
         Event::new(time, rng.below(2) as u16, tie, LpId(rng.below(lps) as u32), ())
     };
     (0..count).map(event).collect()
@@ -23,7 +23,7 @@ fn each_lp_gets_its_events_in_the_total_order() {
         let count = 1 + rng.below(400);
         let events = events(&mut rng, count, lps, instants, apart);
         let mut order = Order::new(lps as u32);
-        let bound = Time::nanos((instants - 1) * apart + 1);
+        let bound = Time::ticks((instants - 1) * apart + 1);
         order.arrange(&events, Time::ZERO, bound, |event| event.to().index());
         let mut given = Vec::new();
         while order.next_run(&events) {
