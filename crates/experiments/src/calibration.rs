@@ -349,9 +349,11 @@ impl Calibration {
         changed
     }
 
-    /// The same values, but the constant `name` times `numerator` / `denominator`, at least 1.
+    /// The same values, but the constant `name` times `numerator` / `denominator`, at least 1, and a share at most the whole.
     #[must_use]
     pub fn scaled(&self, name: &'static str, numerator: u64, denominator: u64) -> Self {
-        self.with(name, (self.get(name) * numerator / denominator).max(1))
+        let is_share = CONSTANTS.iter().any(|constant| constant.name == name && constant.unit == "permille");
+        let most = if is_share { 1_000 } else { u64::MAX };
+        self.with(name, (self.get(name) * numerator / denominator).clamp(1, most))
     }
 }

@@ -83,18 +83,20 @@ pub fn sensitivity(
         let experiments: Vec<_> =
             simulated.iter().copied().filter(|experiment| paper(experiment.name) == own).collect();
         let base = run(&experiments, &setup, "all constants as they are");
-        for Constant { name, value, unit, .. } in
-            CONSTANTS.iter().filter(|constant| paper(constant.name) == own)
-        {
+        for Constant { name, unit, .. } in CONSTANTS.iter().filter(|constant| paper(constant.name) == own) {
+            let value = setup.calibration.get(name);
             let mut decides = false;
             for (changed, numerator, denominator) in FACTORS {
                 let calibration = setup.calibration.scaled(name, numerator, denominator);
+                let scaled = calibration.get(name);
+                let is_whole = scaled == value * numerator / denominator;
+                let changed = if is_whole { changed.to_owned() } else { format!("to {scaled} {unit}") };
                 let other = Setup { calibration, ..setup.clone() };
                 let now = run(&experiments, &other, &format!("{name} {changed}"));
                 if now != base {
                     decides = true;
                     let (lost, won) = (told(base.difference(&now)), told(now.difference(&base)));
-                    table.row([format!("{name} ({value} {unit})"), changed.into(), lost, won]);
+                    table.row([format!("{name} ({value} {unit})"), changed, lost, won]);
                 }
             }
             without.extend((!decides).then_some(*name));
@@ -146,6 +148,19 @@ mod tests {
     /// Measures real time.
     fn real(setup: &Setup) -> Plan {
         plan(true, setup.calibration.get("psx.switch") == 2_500)
+    }
+
+    /// Holds as long as a hyper-thread is not as fast as a core of its own.
+    fn share(setup: &Setup) -> Plan {
+        plan(false, setup.calibration.get("psx.smt") < 1_000)
+    }
+
+    #[test]
+    fn a_share_is_raised_to_the_whole_and_no_further() {
+        let shared = Experiment { name: "psx-shared", title: "", plan: share };
+        let Sensitivity { table, .. } = sensitivity(&[&shared], &Setup::default(), 1, &mut |_| ());
+        let [row] = table.rows() else { panic!("{table:?}") };
+        assert_eq!((row[0].as_str(), row[1].as_str()), ("psx.smt (625 permille)", "to 1000 permille"));
     }
 
     #[test]
