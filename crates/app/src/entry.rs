@@ -16,15 +16,6 @@ use crate::replicate::{ReplicateArguments, replicate};
 use crate::together::{JoinArguments, join};
 use crate::{check, ctl, list, resume, run};
 
-/// What a program says of itself.
-#[derive(Clone, Copy, Debug)]
-pub struct About {
-    /// Its version.
-    pub version: &'static str,
-    /// What it is, in a line.
-    pub about: &'static str,
-}
-
 #[derive(Debug, Parser)]
 #[command(max_term_width = 100)]
 struct Arguments {
@@ -68,14 +59,14 @@ fn examples(name: &str) -> String {
 }
 
 /// Does what the command line says, with the models of `program`. Gives the exit status.
-pub fn main(program: &Program, about: About) -> ExitCode {
+pub fn main(program: &Program) -> ExitCode {
     let name = crate::program::name();
     let command = Arguments::command()
         .name(name.clone())
         .bin_name(name.clone())
-        .version(about.version)
+        .version(program.version)
         .after_help(examples(&name));
-    let command = if about.about.is_empty() { command } else { command.about(about.about) };
+    let command = if program.about.is_empty() { command } else { command.about(program.about) };
     let matches = command.get_matches();
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     carry_out(program, &arguments.command).map_or_else(
@@ -117,11 +108,13 @@ macro_rules! app {
                     build: $crate::by_serde::<$model>,
                 }
             ),+];
-            let about = $crate::About {
+            $crate::main(&$crate::Program {
+                name: ::std::env!("CARGO_PKG_NAME"),
                 version: ::std::env!("CARGO_PKG_VERSION"),
                 about: ::std::env!("CARGO_PKG_DESCRIPTION"),
-            };
-            $crate::main(&$crate::Program { kinds: KINDS, others: &[] }, about)
+                kinds: KINDS,
+                others: &[],
+            })
         }
     };
 }

@@ -84,5 +84,5 @@ pub mod text;
 pub mod together;
 pub mod trace;
 
-pub use entry::{About, main};
+pub use entry::main;
 pub use program::{AnyModel, Kind, Program, by_serde};

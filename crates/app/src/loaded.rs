@@ -86,7 +86,7 @@ fn load(mut scenario: Scenario, name: String, program: &Program) -> Result<Loade
         let problem = "a scenario of a simulated machine, which `paceline machine` runs";
         return Err(scenario.section("machine")?.refuse("", problem, "the sections [model] and [run]"));
     }
-    let provenance = Provenance::new(&scenario, None);
+    let provenance = Provenance::new(program, &scenario, None);
     let (mut section, mut run) = (scenario.section("model")?, scenario.section("run")?);
     let lps = program.kinds.iter().map(|kind| (kind.name, Some(*kind)));
     let all: Vec<_> = lps.chain(program.others.iter().map(|(name, _)| (*name, None))).collect();

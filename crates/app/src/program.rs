@@ -16,9 +16,15 @@ use crate::run::{How, execute, report};
 use crate::settings::RunSettings;
 use crate::summary::{Finished, Subject};
 
-/// The models of a program.
+/// A program: what it says of itself, and its models.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
+    /// Its name in results.
+    pub name: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
     /// The kinds of models of LPs. Where there is one and no other, scenarios need not name it.
     pub kinds: &'static [Kind],
     /// Other kinds that its scenarios may name, and which not every command can run; each with a line about it.

@@ -1,4 +1,4 @@
-//! What results come from: the parameters of the scenario, its horizon, the version of the program, and the host that computed them.
+//! What results come from: the parameters of the scenario, its horizon, the program and its version, and the host that computed them.
 //!
 //! Invariant: nothing in it depends on how the scenario was run on that host.
 
@@ -6,22 +6,25 @@ use paceline_kernel::Time;
 use paceline_scenario::Scenario;
 use serde_json::{Value, json};
 
+use crate::program::Program;
+
 /// What the results of a scenario come from.
 #[derive(Clone, Debug)]
 pub struct Provenance {
     /// By section.
     parameters: Value,
     horizon: Option<Time>,
+    program: Program,
 }
 
 impl Provenance {
-    /// Of a scenario that has not been read yet, with this horizon. Section `[run]` says how it is run, and is no part of it.
-    pub fn new(scenario: &Scenario, horizon: Option<Time>) -> Self {
+    /// Of a scenario of `program` that has not been read yet, with this horizon. Section `[run]` says how it is run, and is no part of it.
+    pub fn new(program: &Program, scenario: &Scenario, horizon: Option<Time>) -> Self {
         let mut parameters = serde_json::to_value(scenario.given()).unwrap_or_default();
         if let Some(sections) = parameters.as_object_mut() {
             sections.shift_remove("run");
         }
-        Self { parameters, horizon }
+        Self { parameters, horizon, program: *program }
     }
 
     /// The same with another horizon.
@@ -32,7 +35,9 @@ impl Provenance {
     /// Adds it to a summary.
     pub fn add_to(&self, summary: &mut Value) {
         let own = json!({
-            "version": env!("CARGO_PKG_VERSION"),
+            "program": self.program.name,
+            "version": self.program.version,
+            "paceline": env!("CARGO_PKG_VERSION"),
             "host": host(),
             "horizon_s": self.horizon.map(Time::as_secs_f64),
             "parameters": self.parameters,

@@ -19,6 +19,7 @@ use paceline_scenario::{Scenario, ScenarioError};
 use crate::args::MachineArguments;
 
 use crate::failure::Special;
+use crate::models::PROGRAM;
 use page::Finished;
 pub use page::{everything_of, seconds};
 pub use watch::Watched;
@@ -59,7 +60,7 @@ pub fn run(arguments: &MachineArguments) -> Result<(), Failure> {
     let wall = start.elapsed();
     // The trace of a failed run is the most useful one.
     let traced = watch.finish();
-    let provenance = Provenance::new(&source.open()?, scenario.until_ns().map(Time::nanos));
+    let provenance = Provenance::new(&PROGRAM, &source.open()?, scenario.until_ns().map(Time::nanos));
     let outcome = ran.map_err(|error| Special::Machine(kind, error))?;
     let mut finished = Finished::new(&scenario, outcome, wall, provenance);
     let summary = match (options.json, options.quiet) {

@@ -10,8 +10,11 @@ use paceline_models::wireless::Wireless;
 use paceline_models::wireless_csma::Csma;
 use paceline_scenario::{ScenarioError, Section};
 
-/// All models.
+/// The program, with all its models.
 pub const PROGRAM: Program = Program {
+    name: "paceline",
+    version: env!("CARGO_PKG_VERSION"),
+    about: env!("CARGO_PKG_DESCRIPTION"),
     kinds: &[
         Kind {
             name: "phold",

@@ -24,6 +24,7 @@ use paceline_processes::{Control, EndedBy, Report, RunError, Simulation};
 use paceline_results::ResultFile;
 
 use crate::failure::Special;
+use crate::models::PROGRAM;
 use settings::{Model, ProcessSettings, Program};
 use summary::{Finished, Lines};
 use trace::Trace;
@@ -73,7 +74,7 @@ pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
         .trace
         .map_or(Ok(()), |trace| trace.finish(ran.as_ref().ok().map(|(report, _)| report.end_time)));
     let (report, lines) = ran?;
-    let provenance = Provenance::new(&source.open()?, settings.until);
+    let provenance = Provenance::new(&PROGRAM, &source.open()?, settings.until);
     let finished = Finished::new(source.name(), program.name(), &settings, &report, lines, provenance);
     let summary = match (results.json, results.quiet) {
         (true, _) => format!("{:#}\n", finished.everything()),
@@ -119,7 +120,7 @@ impl Replica for OneOf {
         let (program, settings) = settings::read(source)?;
         let watch = Watch { control: self.0.clone(), trace: None };
         let (report, lines) = execute_any(&program, &settings, &watch)?;
-        let provenance = Provenance::new(&source.open()?, settings.until);
+        let provenance = Provenance::new(&PROGRAM, &source.open()?, settings.until);
         let finished = Finished::new(source.name(), program.name(), &settings, &report, lines, provenance);
         Ok((finished.outcome(), Vec::new()))
     }

@@ -70,6 +70,7 @@ fn a_folder_of_results_has_the_summary_and_the_time_series() {
     assert_eq!((lines[0].as_str(), lines.len()), ("time_s,present", 1 + 6), "an hour of ten minutes each");
     let summary: Value = serde_json::from_str(&read("summary.json")).expect("it is JSON");
     assert_eq!(summary["parameters"]["model"]["counters"], 3);
+    assert_eq!(summary["program"], env!("CARGO_PKG_NAME"));
     assert!(std::fs::metadata(&trace).expect("the trace is there").len() > 1000);
 }
 

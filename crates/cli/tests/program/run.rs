@@ -79,7 +79,7 @@ fn results_say_what_they_come_from() {
         let file = fs::read(folder.path().join("out/summary.json")).unwrap();
         let (all, file): (Value, Value) =
             (serde_json::from_slice(&output.stdout).unwrap(), serde_json::from_slice(&file).unwrap());
-        for key in ["version", "host", "horizon_s", "parameters"] {
+        for key in ["program", "version", "host", "horizon_s", "parameters"] {
             assert!(file.get(key).is_some() && file[key] == all[key], "{key}: {file}");
         }
         assert_eq!(file["version"], env!("CARGO_PKG_VERSION"));
