@@ -19,7 +19,7 @@ use thiserror::Error;
 
 const MAGIC: &[u8; 8] = b"PACELINE";
 /// To be raised with every change of the format, that of the kernel's `World` included.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// The opening: magic word, version, length of the header and of the body.
 const OPENING_BYTES: usize = 8 + 4 + 8 + 8;
 const CHECKSUM_BYTES: usize = 8;

@@ -163,6 +163,9 @@ pub enum Difference {
     /// The number of random numbers that the LP has drawn so far.
     #[error("it has drawn {0} random numbers in one run, {1} in the other")]
     Draws(u64, u64),
+    /// What the LP has cancelled and has not come to: its times.
+    #[error("it has cancelled {0} in one run, {1} in the other")]
+    Cancelled(String, String),
     /// Whether and how a rule was broken.
     #[error("{0} in one run, {1} in the other")]
     Fault(String, String),
@@ -240,7 +243,7 @@ pub fn compare<M: Model>(first: &M, second: &M, how: &Comparison) -> Result<Same
             break Ended::Limit;
         }
         match twin.step(&mut outboxes) {
-            Progress::Idle if twin.one.pending() == 0 => break Ended::NoEvents,
+            Progress::Idle if twin.one.live() == 0 => break Ended::NoEvents,
             Progress::Idle => break Ended::Horizon,
             Progress::More | Progress::Faulty => {}
         }

@@ -21,8 +21,8 @@ use paceline_kernel::{CommitObserver, LpId, Model, Time};
 /// #     type Output = ();
 /// #     fn lps(&self) -> u32 { 4 }
 /// #     fn lookahead(&self) -> Time { Time::secs(1) }
-/// #     fn init(&self, _: LpId, cx: &mut Context<Self>) { cx.schedule(Time::ZERO, ()) }
-/// #     fn handle(&self, _: &mut (), _: &(), cx: &mut Context<Self>) { cx.schedule(Time::secs(1), ()) }
+/// #     fn init(&self, _: LpId, cx: &mut Context<Self>) { cx.schedule(Time::ZERO, ()); }
+/// #     fn handle(&self, _: &mut (), _: &(), cx: &mut Context<Self>) { cx.schedule(Time::secs(1), ()); }
 /// # }
 ///
 /// /// Remembers when what happened to LP 2.

@@ -73,8 +73,8 @@ pub struct Record {
 /// #     type Output = ();
 /// #     fn lps(&self) -> u32 { 4 }
 /// #     fn lookahead(&self) -> Time { Time::secs(1) }
-/// #     fn init(&self, _: LpId, cx: &mut Context<Self>) { cx.schedule(Time::ZERO, ()) }
-/// #     fn handle(&self, _: &mut (), _: &(), cx: &mut Context<Self>) { cx.schedule(Time::secs(1), ()) }
+/// #     fn init(&self, _: LpId, cx: &mut Context<Self>) { cx.schedule(Time::ZERO, ()); }
+/// #     fn handle(&self, _: &mut (), _: &(), cx: &mut Context<Self>) { cx.schedule(Time::secs(1), ()); }
 /// # }
 ///
 /// /// Adds up how many events the workers say they ran.

@@ -100,7 +100,7 @@ impl<E> Ord for Event<E> {
 }
 
 /// The place of an event in the total order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Key {
     time: Time,
     order: u64,
@@ -116,6 +116,21 @@ impl Key {
     /// When the event happens.
     pub const fn time(self) -> Time {
         self.time
+    }
+
+    /// It in three words.
+    pub(crate) const fn words(self) -> [u64; 3] {
+        [self.time.as_ticks(), self.order, self.tie_low as u64]
+    }
+
+    /// Out of [`Key::words`].
+    pub(crate) const fn of_words([time, order, tie_low]: [u64; 3]) -> Self {
+        Self { time: Time::ticks(time), order, tie_low: tie_low as u32 }
+    }
+
+    /// Who sent the event, and as which of the sender's events.
+    pub(crate) const fn origin(self, ties: TieBreak) -> (LpId, u64) {
+        ties.origin((self.order & ((1 << HIGH_BITS) - 1), self.tie_low))
     }
 }
 
@@ -169,7 +184,7 @@ impl<E> Event<E> {
 
     /// Who sent it, and as which of the sender's events.
     pub const fn origin(&self, ties: TieBreak) -> (LpId, u64) {
-        ties.origin((self.order & ((1 << HIGH_BITS) - 1), self.tie_low))
+        self.key().origin(ties)
     }
 
     /// Whether both are the same message: of the same place in the total order, for the same LP, and of equal payload. A payload

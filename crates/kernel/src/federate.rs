@@ -19,6 +19,7 @@ mod look;
 mod meter;
 mod one;
 mod outside;
+mod passing;
 mod warp;
 mod watch;
 
@@ -139,7 +140,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.events
     }
 
-    /// Events waiting.
+    /// Events waiting, also those that their LPs have cancelled ([`Federate::live`]).
     pub fn pending(&self) -> usize {
         self.queue.len() + self.batch.len() - self.cancelled.len()
     }
@@ -262,15 +263,18 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     pub fn finish(mut self, model: &M) -> Finished<M::Output> {
         self.put_back();
         self.tell_before(Time::MAX);
+        let cancelled = self.all_cancelled();
         let mut output = self.output;
         let mut digest = self.digest;
         for (local, lp) in self.lps.iter().enumerate() {
             let id = self.place.lp(local);
-            digest.state(id.0, &(lp.core, &lp.state));
+            lp.tell(id, &mut digest);
             model.finish(id, &lp.state, &mut output);
         }
         self.queue.drain(Time::MAX, |event| {
-            model.left_over(event.to(), event.time(), &event.payload, &mut output);
+            if !cancelled.contains(&event.key()) {
+                model.left_over(event.to(), event.time(), &event.payload, &mut output);
+            }
         });
         Finished { output, digest, events: self.events, last: self.last }
     }

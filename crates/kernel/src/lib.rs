@@ -27,6 +27,7 @@ mod readable;
 mod rng;
 mod shown;
 mod time;
+mod withdrawn;
 mod world;
 
 pub use balance::{
@@ -57,4 +58,5 @@ pub use readable::tell_error;
 pub use rng::Rng;
 pub use shown::same_lines;
 pub use time::{Time, TimeError};
+pub use withdrawn::EventId;
 pub use world::{Past, World};

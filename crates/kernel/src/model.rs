@@ -92,6 +92,9 @@ pub trait Model: Send + Sync + Sized {
     /// How events are taken back without copies of states: `Some(Self::undo)` for a model that implements [`Undo`].
     const UNDO: Option<UndoFn<Self>> = None;
 
+    /// Whether LPs cancel events ([`Context::cancel`]). Models that do not pay nothing for those that do.
+    const CANCELS: bool = false;
+
     /// The model's parameters as a text, such as `format!("{self:?}")`: a checkpoint of a run is refused by a model with
     /// others. Even without it a checkpoint is refused where LPs start in other states, or do something else in the first
     /// events ([`Origin`](crate::Origin)); a parameter that matters only later is to be in here.
@@ -161,8 +164,8 @@ pub trait Model: Send + Sync + Sized {
 ///
 /// [`Model::UNDO`] says to the engine that there is one. See [`Context::keep`] for an example.
 pub trait Undo: Model {
-    /// Takes back what [`handle`](Model::handle) did to `state`. Events are undone latest first. Random numbers and messages
-    /// are taken back by the kernel. What `handle` overwrote it must have given to [`Context::keep`]; `kept` gives it back,
+    /// Takes back what [`handle`](Model::handle) did to `state`. Events are undone latest first. Random numbers, messages and what
+    /// was cancelled are taken back by the kernel. What `handle` overwrote it must have given to [`Context::keep`]; `kept` gives it back,
     /// the last word first.
     fn undo(&self, state: &mut Self::State, event: &Self::Event, kept: &mut Kept<'_>);
 }

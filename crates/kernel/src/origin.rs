@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
 
-use crate::context::{LpCore, Rules};
+use crate::context::Rules;
 use crate::world::Lp;
 use crate::{Context, Digest, Event, LpId, Model, TieBreak, Time};
 
@@ -144,7 +144,7 @@ fn start<M: Model>(model: &M, rules: &Rules) -> (Digest, BinaryHeap<Event<M::Eve
     let (mut digest, mut first) = (Digest::default(), BinaryHeap::new());
     for lp in (0..model.lps()).map(LpId) {
         let (content, sent) = init(model, rules, lp);
-        digest.state(lp.0, &(content.core, &content.state));
+        content.tell(lp, &mut digest);
         for event in sent {
             digest.event(&event);
             first.push(event);
@@ -158,10 +158,8 @@ fn start<M: Model>(model: &M, rules: &Rules) -> (Digest, BinaryHeap<Event<M::Eve
 
 fn init<M: Model>(model: &M, rules: &Rules, lp: LpId) -> (Lp<M::State>, Vec<Event<M::Event>>) {
     let (mut sent, mut fault) = (Vec::new(), None);
-    let mut cx = Context::new(model, rules, lp, LpCore::default(), &mut sent, &mut fault);
-    let state = model.init(lp, &mut cx);
-    let core = cx.core();
-    (Lp { core, state }, sent)
+    let content = Lp::start(model, rules, lp, &mut sent, &mut fault);
+    (content, sent)
 }
 
 /// Handles events before `until`, the least first. Says how many that were, and what came of it.
@@ -174,12 +172,18 @@ fn run<M: Model>(model: &M, rules: &Rules, first: BinaryHeap<Event<M::Event>>, u
     {
         let lp = event.to();
         let content: &mut Lp<M::State> = lps.entry(lp.0).or_insert_with(|| init(model, rules, lp).0);
+        if content.withdrawn.pass_over(event.key()).is_some() {
+            // It counts, as only so many of the first events are there.
+            tried += 1;
+            continue;
+        }
         let (mut sent, mut fault) = (Vec::new(), None);
         let handle = || {
-            let mut cx = Context::new(model, rules, lp, content.core, &mut sent, &mut fault);
-            cx.enter(event.time(), event.depth());
-            model.handle(&mut content.state, &event.payload, &mut cx);
-            content.core = cx.core();
+            let Lp { core, state, withdrawn } = content;
+            let mut cx = Context::new(model, rules, lp, *core, withdrawn, &mut sent, &mut fault);
+            cx.enter(&event);
+            model.handle(state, &event.payload, &mut cx);
+            *core = cx.core();
         };
         // A run in which that happened would have ended with it.
         if catch_unwind(AssertUnwindSafe(handle)).is_err() || fault.is_some() {
@@ -190,7 +194,7 @@ fn run<M: Model>(model: &M, rules: &Rules, first: BinaryHeap<Event<M::Event>>, u
         queue.extend(sent.into_iter().map(Reverse));
         tried += 1;
     }
-    lps.iter().for_each(|(lp, content)| digest.state(*lp, &(content.core, &content.state)));
+    lps.iter().for_each(|(lp, content)| content.tell(LpId(*lp), &mut digest));
     (tried, digest)
 }
 

@@ -6,24 +6,57 @@
 //!
 //! Invariants: LPs are in the order of their numbers; no LP has handled an event that comes after a pending one of its own.
 
+use std::hash::Hash;
+
 use serde::{Deserialize, Serialize};
 
-use crate::context::LpCore;
-use crate::{Digest, Event, EventQueue, Federate, Model, Origin, Partition, Settings, Time};
+use crate::context::{LpCore, Rules};
+use crate::withdrawn::Withdrawn;
+use crate::{
+    Context, Digest, Event, EventQueue, Fault, Federate, LpId, Model, Origin, Partition, Settings, Time,
+};
 
 /// A run never sends so many messages from one place: half of the 48 bits that the order of events has for their number.
 const SENT_MAX: u64 = 1 << 47;
 /// A run never counts so far.
 const COUNT_MAX: u64 = 1 << 62;
 
-/// An LP: the model's state and the kernel's counters.
+/// An LP: the model's state, and what the kernel keeps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Lp<S> {
     pub core: LpCore,
     pub state: S,
+    pub withdrawn: Withdrawn,
 }
 
 impl<S> Lp<S> {
+    /// `lp` as it begins, and its first messages, added to `sent`.
+    pub(crate) fn start<M: Model<State = S>>(
+        model: &M,
+        rules: &Rules,
+        lp: LpId,
+        sent: &mut Vec<Event<M::Event>>,
+        fault: &mut Option<Box<Fault>>,
+    ) -> Self {
+        let mut withdrawn = Withdrawn::default();
+        let mut cx = Context::new(model, rules, lp, LpCore::default(), &mut withdrawn, sent, fault);
+        let state = model.init(lp, &mut cx);
+        Self { core: cx.core(), state, withdrawn }
+    }
+
+    /// Adds what it is now to a digest, as LP `lp`.
+    pub(crate) fn tell(&self, lp: LpId, digest: &mut Digest)
+    where
+        S: Hash,
+    {
+        let Self { core, state, withdrawn } = self;
+        if withdrawn.is_empty() {
+            digest.state(lp.0, &(core, state));
+        } else {
+            digest.state(lp.0, &(core, state, withdrawn));
+        }
+    }
+
     /// Whether its counters can grow: always, unless it was read from somewhere.
     pub(crate) fn is_sound(&self) -> bool {
         self.core.sent < SENT_MAX && self.core.draws < COUNT_MAX
@@ -87,7 +120,7 @@ impl<M: Model> World<M> {
             parts.push(federate.take_apart(&mut pending, &mut past).into_iter());
         }
         let next = |lp| parts[partition.place(lp).0 as usize].next().expect("every LP is in its federate");
-        let lps = (0..partition.lps()).map(crate::LpId).map(next).collect();
+        let lps = (0..partition.lps()).map(LpId).map(next).collect();
         Self { lps, pending, past, origin: None }
     }
 
@@ -121,7 +154,7 @@ impl<M: Model> World<M> {
     ) -> (Vec<Federate<M, Q>>, Past<M::Output>) {
         let mut parts: Vec<Vec<Lp<M::State>>> = (0..partition.federates()).map(|_| Vec::new()).collect();
         for (lp, content) in self.lps.into_iter().enumerate() {
-            parts[partition.place(crate::LpId(lp as u32)).0 as usize].push(content);
+            parts[partition.place(LpId(lp as u32)).0 as usize].push(content);
         }
         let deal = |(id, lps)| {
             let queue = Q::with_settings(settings);
@@ -168,7 +201,7 @@ impl<M: Model> World<M> {
 
     /// No event that is still to be run happens before this; [`Time::MAX`] without events.
     pub fn floor(&self) -> Time {
-        self.pending.iter().map(Event::time).min().unwrap_or(Time::MAX)
+        self.live().map(Event::time).min().unwrap_or(Time::MAX)
     }
 
     /// How many messages each LP has sent since the run began, in the order of their numbers.
@@ -176,8 +209,15 @@ impl<M: Model> World<M> {
         self.lps.iter().map(|lp| lp.core.sent)
     }
 
-    /// Events waiting.
+    /// Events waiting, but those that their LPs have cancelled.
     pub fn pending(&self) -> usize {
-        self.pending.len()
+        self.live().count()
+    }
+
+    fn live(&self) -> impl Iterator<Item = &Event<M::Event>> {
+        let lp = |event: &Event<_>| self.lps.get(event.to().index());
+        let is_cancelled =
+            move |event: &Event<_>| lp(event).is_some_and(|lp| lp.withdrawn.contains(event.key()));
+        self.pending.iter().filter(move |event| !is_cancelled(event))
     }
 }

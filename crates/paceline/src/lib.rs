@@ -14,6 +14,7 @@
 //! - A [`Model`] is parameters and behaviour; what changes lives in its `State`, one value per logical process (LP).
 //! - LPs meet only through events. A message to another LP takes at least [`Model::lookahead`]: the larger it is, the
 //!   more can run in parallel. A message to oneself may take any time, zero included.
+//! - What an LP has scheduled for itself it may cancel ([`Context::cancel`]), under every protocol: a timeout, when the answer comes.
 //! - Randomness comes from [`Context::rng`] and belongs to the LP. Clocks, globals and hash-ordered maps do not belong
 //!   into a model: they would make its result depend on who runs it when.
 //! - The same model gives the same [`Report::digest`] under every [`Protocol`], partition, queue and number of threads.
@@ -152,10 +153,10 @@ pub use paceline_engine::{
     ThreadsError, TraceSink, Tried, WindowOpened, default_federates, determinism,
 };
 pub use paceline_kernel::{
-    Balance, Bits, Bounds, Cancellation, Channels, Context, Depths, Digest, Effort, Event, Fault, FaultKind,
-    Federate, GvtKind, Heap, Kept, LinkError, LpId, Mail, Model, Optimism, Origin, Outbox, Partition,
-    PartitionError, Rng, Rollbacks, Saving, TieBreak, Time, TimeError, Trouble, TroubleKind, Undo, UndoFn,
-    Warp, WarpTurn, World,
+    Balance, Bits, Bounds, Cancellation, Channels, Context, Depths, Digest, Effort, Event, EventId, Fault,
+    FaultKind, Federate, GvtKind, Heap, Kept, LinkError, LpId, Mail, Model, Optimism, Origin, Outbox,
+    Partition, PartitionError, Rng, Rollbacks, Saving, TieBreak, Time, TimeError, Trouble, TroubleKind, Undo,
+    UndoFn, Warp, WarpTurn, World,
 };
 
 /// Everything a model and its `main` need: `use paceline::prelude::*`.
@@ -163,8 +164,8 @@ pub use paceline_kernel::{
 /// [`Protocol`] in here is the choice of protocol; where the marker trait is meant, write `Sync`.
 pub mod prelude {
     pub use crate::{
-        Bits, Channels, CheckpointFile, Checkpoints, Context, Digest, EndedBy, Fault, FaultKind, Kept, LpId,
-        Model, Monitor, Observer, Partition, Protocol, QueueKind, Reached, Report, Rng, Run, RunError,
-        Saving, Simulation, Speculation, TieBreak, Time, Undo, UndoFn,
+        Bits, Channels, CheckpointFile, Checkpoints, Context, Digest, EndedBy, EventId, Fault, FaultKind,
+        Kept, LpId, Model, Monitor, Observer, Partition, Protocol, QueueKind, Reached, Report, Rng, Run,
+        RunError, Saving, Simulation, Speculation, TieBreak, Time, Undo, UndoFn,
     };
 }

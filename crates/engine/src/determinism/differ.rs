@@ -10,7 +10,9 @@
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use paceline_kernel::{Event, Fault, Federate, LpId, Model, Outbox, Partition, Progress, same_lines};
+use paceline_kernel::{
+    Event, EventId, Fault, Federate, LpId, Model, Outbox, Partition, Progress, same_lines,
+};
 
 use super::watched::Watched;
 use super::{Comparison, Difference, Different, Moment};
@@ -121,8 +123,21 @@ impl<M: Model> Twin<'_, M> {
             let (field, first, second) = unlike_field(one, other);
             return Some(Difference::State { field, first, second });
         }
-        (one_draws != other_draws).then_some(Difference::Draws(one_draws, other_draws))
+        if one_draws != other_draws {
+            return Some(Difference::Draws(one_draws, other_draws));
+        }
+        let of = |federate: &'_ Federate<M, Watched<_>>| -> Vec<EventId> {
+            federate.cancelled_by(lp, self.partition).collect()
+        };
+        let (one, other) = (of(&self.one), of(&self.other));
+        (one != other).then(|| Difference::Cancelled(times(&one), times(&other)))
     }
+}
+
+/// The times of events that were cancelled.
+fn times(cancelled: &[EventId]) -> String {
+    let times: Vec<String> = cancelled.iter().map(|id| id.time().to_string()).collect();
+    if times.is_empty() { "nothing".to_owned() } else { format!("what was due at {}", times.join(", ")) }
 }
 
 /// A fault, or that there is none.

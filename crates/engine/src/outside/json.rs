@@ -221,7 +221,7 @@ where
         loop {
             let advanced = match inbox.recv() {
                 Ok(Order::Advance(bound, events)) => {
-                    advance(model, &mut stream, &mut lps, &door, bound, &events)
+                    advance(model, &mut stream, &mut lps, &door, bound, events)
                 }
                 Ok(Order::End) => break door.ended(*lps),
                 Ok(Order::Begin(..)) => unreachable!("a stretch ends before the next begins"),
@@ -241,12 +241,14 @@ fn advance<M: Model, R: Read, W: Write>(
     lps: &mut OutsideLps<M>,
     door: &Door<M>,
     bound: Time,
-    events: &[Event<M::Event>],
+    mut events: Vec<Event<M::Event>>,
 ) -> Result<(), Failure>
 where
     M::Event: Serialize + DeserializeOwned,
 {
     let OutsideLps { federate, partition, .. } = lps;
+    // What the model has cancelled before the LPs came here.
+    events.retain(|event| !federate.pass_over(partition, event));
     events.iter().for_each(|event| federate.commit_taken(model, event));
     let handed = |event: &'_ Event<M::Event>| (event.to().0, event.time().as_nanos());
     let list = events.iter().map(|event| {

@@ -216,13 +216,14 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
 
     /// No event that waits in this process happens before this.
     pub(super) fn own_lvt(&mut self) -> Time {
-        let least = self.federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX);
+        let next = |federate: &mut Federate<M, Q>| federate.next_time(&self.partition);
+        let least = self.federates.iter_mut().map(next).min().unwrap_or(Time::MAX);
         least.min(self.outsiders.next())
     }
 
     /// Events waiting.
     pub(super) fn pending(&self) -> usize {
-        self.federates.iter().map(Federate::pending).sum()
+        self.federates.iter().map(Federate::live).sum()
     }
 
     /// Real time spent in the run so far, up to now within a call.

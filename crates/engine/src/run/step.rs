@@ -74,18 +74,12 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         lp.0 < self.partition.lps() && self.peers.as_ref().is_none_or(|peers| peers.owns(federate()))
     }
 
-    /// Runs the least event before the horizon.
-    pub(super) fn step(&mut self, simulation: &Simulation<M>) -> Result<Option<Stepped<M::Event>>, RunError> {
-        if let Some(peers) = &self.peers {
-            return Err(peers.cannot("single steps").into());
-        }
-        if !self.outsiders.run_model() {
-            return Err(self.outsiders.cannot("single steps").into());
-        }
+    /// Takes out the least event before `until`, and says of which federate.
+    fn take_least(&mut self, until: Time) -> Option<(usize, Event<M::Event>)> {
         let mut least: Option<(usize, Event<M::Event>)> = None;
         let mut later = Vec::new();
         for (id, federate) in self.federates.iter_mut().enumerate() {
-            let Some(event) = federate.take_least(simulation.until) else { continue };
+            let Some(event) = federate.take_least(until) else { continue };
             match &mut least {
                 Some((before, known)) if event < *known => {
                     later.push((std::mem::replace(before, id), std::mem::replace(known, event)));
@@ -95,9 +89,25 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
             }
         }
         later.into_iter().for_each(|(id, event)| self.federates[id].receive([event]));
-        let Some((id, event)) = least else {
-            self.come_to(simulation.until);
-            return Ok(None);
+        least
+    }
+
+    /// Runs the least event before the horizon.
+    pub(super) fn step(&mut self, simulation: &Simulation<M>) -> Result<Option<Stepped<M::Event>>, RunError> {
+        if let Some(peers) = &self.peers {
+            return Err(peers.cannot("single steps").into());
+        }
+        if !self.outsiders.run_model() {
+            return Err(self.outsiders.cannot("single steps").into());
+        }
+        let (id, event) = loop {
+            let Some((id, event)) = self.take_least(simulation.until) else {
+                self.come_to(simulation.until);
+                return Ok(None);
+            };
+            if !self.federates[id].pass_over(&self.partition, &event) {
+                break (id, event);
+            }
         };
         let mut outbox = Outbox::new(self.partition.federates());
         let mut sent = Vec::new();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::facts::{Facts, assert_same, facts, setting};
-use crate::mesh::Mesh;
+use crate::mesh::{Mesh, STATE_BYTES};
 use paceline_engine::{
     Balancing, CheckpointFile, Checkpoints, Monitor, Optimistic, Protocol, QueueKind, Simulation, Speculation,
 };
@@ -64,7 +64,7 @@ fn speculation(rng: &mut Rng, lps: u32) -> Speculation {
         cancellation: if rng.chance(0.5) { Cancellation::Aggressive } else { Cancellation::Lazy },
         gvt: if rng.chance(0.5) { GvtKind::Synchronous } else { GvtKind::Asynchronous },
         // From the least budget that every partition can do with.
-        memory_bytes: rng.chance(0.3).then(|| 16 * lps as usize + rng.below(20_000) as usize),
+        memory_bytes: rng.chance(0.3).then(|| STATE_BYTES * lps as usize + rng.below(20_000) as usize),
         optimistic: rng.chance(0.5).then(|| Optimistic::Share(rng.unit())),
         check_rollback: rng.chance(0.1),
         chaos: rng.chance(0.7).then(|| rng.u64()),

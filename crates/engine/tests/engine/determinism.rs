@@ -205,7 +205,9 @@ impl Model for Starts {
     }
     fn init(&self, lp: LpId, cx: &mut Context<Self>) {
         let messages = if lp == LpId(2) { self.0 } else { 1 };
-        (0..messages).for_each(|number| cx.schedule(Time::secs(number), number));
+        for number in 0..messages {
+            cx.schedule(Time::secs(number), number);
+        }
     }
     fn handle(&self, (): &mut (), _: &u64, _: &mut Context<Self>) {}
 }

@@ -9,6 +9,7 @@ mod mesh;
 mod ahead;
 mod auto;
 mod balance;
+mod cancel;
 mod channels;
 mod determinism;
 mod digest;

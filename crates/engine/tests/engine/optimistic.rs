@@ -3,7 +3,7 @@
 //! `PACELINE_CASES` sets the number of cases (default 400), `PACELINE_SEED` the first.
 
 use crate::facts::{assert_same, facts, setting};
-use crate::mesh::Mesh;
+use crate::mesh::{Mesh, STATE_BYTES};
 use paceline_engine::{Optimistic, Protocol, QueueKind, Simulation, Speculation};
 use paceline_kernel::{Cancellation, GvtKind, Model, Rng, Rollbacks, Saving, TieBreak};
 
@@ -15,7 +15,7 @@ fn speculation(rng: &mut Rng, lps: u32) -> Speculation {
         cancellation: if one(rng, 0.5) { Cancellation::Aggressive } else { Cancellation::Lazy },
         gvt: if one(rng, 0.5) { GvtKind::Synchronous } else { GvtKind::Asynchronous },
         // The least budget that is allowed, and some more.
-        memory_bytes: one(rng, 0.3).then(|| 16 * lps as usize + rng.below(20_000) as usize),
+        memory_bytes: one(rng, 0.3).then(|| STATE_BYTES * lps as usize + rng.below(20_000) as usize),
         optimistic: match rng.below(3) {
             0 => None,
             1 => Some(Optimistic::Share(rng.unit())),

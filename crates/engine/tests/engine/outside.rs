@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::facts::{assert_same, facts, setting};
-use crate::mesh::{Hop, Mesh};
+use crate::mesh::{Hop, Mesh, STATE_BYTES};
 use paceline_engine::{
     Door, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideFederate, OutsideLps, Protocol, RunError,
     Simulation, Speculation, ThreadFederate,
@@ -33,7 +33,7 @@ fn speculation(rng: &mut Rng, lps: u32) -> Speculation {
         saving: [Saving::Copy, Saving::Periodic, Saving::Undo][rng.below(3) as usize],
         cancellation: [Cancellation::Aggressive, Cancellation::Lazy][rng.below(2) as usize],
         gvt: [GvtKind::Synchronous, GvtKind::Asynchronous][rng.below(2) as usize],
-        memory_bytes: rng.chance(0.2).then(|| 16 * lps as usize + rng.below(20_000) as usize),
+        memory_bytes: rng.chance(0.2).then(|| STATE_BYTES * lps as usize + rng.below(20_000) as usize),
         check_rollback: rng.chance(0.1),
         chaos: rng.chance(0.5).then(|| rng.u64()),
         ..Speculation::default()

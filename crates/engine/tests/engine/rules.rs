@@ -48,7 +48,7 @@ impl Model for Toss {
             Rule::Lookahead if breaks => cx.send(other, Time::millis(999), *ball),
             Rule::Unknown if breaks => cx.send(LpId(9), Time::secs(1), *ball),
             Rule::Beyond if breaks => cx.send(other, Time::MAX, *ball),
-            Rule::Endless if breaks => cx.schedule(Time::ZERO, *ball),
+            Rule::Endless if breaks => cx.send(cx.lp(), Time::ZERO, *ball),
             Rule::Panic if breaks => panic!("the model gave up"),
             _ => cx.send(other, Time::secs(1), *ball),
         }

@@ -208,7 +208,9 @@ impl Model for Toss {
         Time::millis(700)
     }
     fn init(&self, _: LpId, cx: &mut Context<Self>) {
-        (0..self.balls).for_each(|_| cx.schedule(Time::ZERO, ()));
+        for _ in 0..self.balls {
+            cx.schedule(Time::ZERO, ());
+        }
     }
     fn handle(&self, (): &mut (), (): &(), cx: &mut Context<Self>) {
         cx.send(LpId(1 - cx.lp().0), Time::secs(1), ());

@@ -2,11 +2,12 @@
 //!
 //! Random topology with a lookahead per channel, in some models up to 1000 times that of others, delays on a coarse grid so that many events are simultaneous, zero-delay
 //! and short self-messages, bursts, LPs that fall silent, and a state that depends on the order of everything received. In
-//! one model out of three the `Hash` of messages leaves out what matters: messages are not to be confused for that.
+//! one model out of three the `Hash` of messages leaves out what matters: messages are not to be confused for that. In two models out
+//! of five LPs cancel messages to themselves, whether they have happened or not.
 
 use std::hash::{Hash, Hasher};
 
-use paceline_kernel::{Channels, Context, Kept, LpId, Model, Partition, Rng, Time, Undo, UndoFn};
+use paceline_kernel::{Channels, Context, EventId, Kept, LpId, Model, Partition, Rng, Time, Undo, UndoFn};
 use serde::{Deserialize, Serialize};
 
 /// A model drawn from a seed.
@@ -25,14 +26,20 @@ pub struct Mesh {
     spread: bool,
     /// The `Hash` of messages leaves out their word.
     lax: bool,
+    cancels: bool,
 }
 
-/// What an LP remembers: a hash of all it received, in order, and how much that was.
+/// What an LP remembers: a hash of all it received, in order, how much that was, and a message to itself.
 #[derive(Clone, Debug, Default, Hash, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     trace: u64,
     received: u32,
+    timer: Option<EventId>,
 }
+
+/// What a state takes.
+#[allow(dead_code, reason = "not all tests that share this module need it")]
+pub const STATE_BYTES: usize = size_of::<Memory>();
 
 /// A message with a number of hops left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,6 +94,7 @@ impl Mesh {
             scatter,
             spread: false,
             lax: seed % 3 == 2,
+            cancels: seed % 5 > 2,
         };
         if !zero && rng.chance(0.3) {
             mesh.spread(&mut rng);
@@ -117,7 +125,27 @@ impl Mesh {
         if rng.chance(0.3) { Time::MAX } else { Time::nanos(self.grain.as_nanos() * (1 + rng.below(grains))) }
     }
 
-    fn hop(&self, trace: u64, hop: &Hop, cx: &mut Context<Self>) {
+    /// Whether LPs cancel messages.
+    #[allow(dead_code, reason = "not all tests that share this module need it")]
+    pub fn cancels(&self) -> bool {
+        self.cancels
+    }
+
+    /// Cancels what it may know of, or only asks; the answer matters.
+    fn call_off(&self, memory: &mut Memory, cx: &mut Context<Self>) {
+        let Some(timer) = memory.timer else { return };
+        if cx.rng().chance(0.3) {
+            let pending = cx.is_pending(timer);
+            assert_eq!(cx.cancel(timer), pending, "what is pending can be cancelled, and nothing else");
+            assert!(!cx.is_pending(timer) && !cx.cancel(timer), "once");
+            memory.trace ^= u64::from(pending) << 17;
+        } else {
+            memory.trace ^= u64::from(cx.is_pending(timer)) << 23;
+        }
+    }
+
+    fn hop(&self, memory: &mut Memory, hop: &Hop, cx: &mut Context<Self>) {
+        let trace = memory.trace;
         let Some(left) = hop.left.checked_sub(1) else { return };
         let copies = [0, 1, 1, 1, 1, 2][cx.rng().below(6) as usize];
         for _ in 0..copies {
@@ -129,7 +157,11 @@ impl Mesh {
             if cx.rng().chance(0.3) {
                 // To oneself: any delay, often none at all.
                 let delay = if cx.rng().chance(0.5) { Time::ZERO } else { extra };
-                cx.schedule(delay, next);
+                let id = cx.schedule(delay, next);
+                if self.cancels && cx.rng().chance(0.5) {
+                    memory.timer = Some(id);
+                    self.call_off(memory, cx);
+                }
             } else {
                 let own = &self.channels[cx.lp().index()];
                 let (to, lookahead) = own[cx.rng().below(own.len() as u64) as usize];
@@ -146,6 +178,7 @@ impl Model for Mesh {
     type Output = Vec<(LpId, Time, Hop)>;
 
     const UNDO: Option<UndoFn<Self>> = Some(Self::undo);
+    const CANCELS: bool = true;
 
     fn lps(&self) -> u32 {
         self.channels.len() as u32
@@ -168,23 +201,34 @@ impl Model for Mesh {
     }
 
     fn init(&self, lp: LpId, cx: &mut Context<Self>) -> Memory {
+        let mut memory = Memory::default();
         for _ in 0..cx.rng().below(self.starters + 1) {
             let hop = Hop { left: 12, word: cx.rng().u64(), lax: self.lax };
             let delay = Time::nanos(self.grain.as_nanos() * cx.rng().below(3));
             // First messages may go anywhere, at any time.
             let to =
                 if cx.rng().chance(0.2) { LpId(cx.rng().below(u64::from(self.lps())) as u32) } else { lp };
-            cx.send(to, delay, hop);
+            if self.cancels && to == lp {
+                memory.timer = Some(cx.schedule(delay, hop));
+                self.call_off(&mut memory, cx);
+            } else {
+                cx.send(to, delay, hop);
+            }
         }
-        Memory::default()
+        memory
     }
 
     fn handle(&self, memory: &mut Memory, hop: &Hop, cx: &mut Context<Self>) {
         cx.keep(memory.trace);
+        memory.timer.iter().for_each(|timer| cx.keep_id(*timer));
+        cx.keep(u64::from(memory.timer.is_some()));
         memory.received += 1;
         memory.trace =
             memory.trace.rotate_left(7).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ hop.word ^ cx.now().as_nanos();
-        self.hop(memory.trace, hop, cx);
+        if self.cancels {
+            self.call_off(memory, cx);
+        }
+        self.hop(memory, hop, cx);
     }
 
     fn commit(&self, lp: LpId, at: Time, hop: &Hop, output: &mut Self::Output) {
@@ -195,6 +239,7 @@ impl Model for Mesh {
 impl Undo for Mesh {
     fn undo(&self, memory: &mut Memory, _hop: &Hop, kept: &mut Kept<'_>) {
         memory.received -= 1;
+        memory.timer = (kept.word() == 1).then(|| kept.id());
         memory.trace = kept.word();
     }
 }

@@ -157,7 +157,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         batch.len > 0
     }
 
-    /// Runs events of the LP in hand, or of the next one, but at most `budget`. Says how many.
+    /// Runs events of the LP in hand, or of the next one, but at most `budget`. Says how many, with those that the LP had cancelled.
     pub(super) fn run_lp(
         &mut self,
         model: &M,
@@ -172,12 +172,14 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let Batch { bound, order, blocks, late, hand, .. } = batch;
         let events = &blocks[batch.block];
         let local = (batch.block << batch.shift) + order.lp();
-        let lp = &mut lps[local];
         let lp_id = place.lp(local);
         let timed = self.meter.as_mut().and_then(Meter::begin);
-        let mut cx = Context::new(model, rules, lp_id, lp.core, sent, fault);
+        let Lp { core, state, withdrawn } = &mut lps[local];
+        let mut cx = Context::new(model, rules, lp_id, *core, withdrawn, sent, fault);
         cx.watch(*bound);
         let (mut done, mut joined, mut digest, mut stray) = (0, 0, self.digest, None);
+        // Of those done, the events that the LP had cancelled.
+        let mut passed = 0;
         let (output, last) = (&mut self.output, &mut self.last);
         let handling = Handling::begin(struck);
         while done < budget {
@@ -186,7 +188,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 let mut ran = 0;
                 for event in order.rest(events).take(budget - done) {
                     order.note(ran);
-                    run(model, lp, event, &mut cx, output, &mut digest, last);
+                    passed += usize::from(!run(model, state, event, &mut cx, output, &mut digest, last));
                     ran += 1;
                     if cx.alarmed() {
                         break;
@@ -202,10 +204,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 let from_run = next.filter(|event| late.peek().is_none_or(|Reverse(late)| *event < late));
                 order.note(0);
                 if let Some(event) = from_run {
-                    run(model, lp, event, &mut cx, output, &mut digest, last);
+                    passed += usize::from(!run(model, state, event, &mut cx, output, &mut digest, last));
                     order.skip(1);
                 } else if let Some(Reverse(event)) = late.pop() {
-                    run(model, lp, hand.insert(event), &mut cx, output, &mut digest, last);
+                    let event = hand.insert(event);
+                    passed += usize::from(!run(model, state, event, &mut cx, output, &mut digest, last));
                     *hand = None;
                 }
                 done += 1;
@@ -235,12 +238,12 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             }
         }
         handling.end();
-        lp.core = cx.core();
+        *core = cx.core();
         if let (Some(meter), Some(start)) = (&mut self.meter, timed) {
             meter.end(start, local, done as u64);
         }
         self.digest = digest;
-        self.events += done as u64;
+        self.events += (done - passed) as u64;
         self.batch.len = self.batch.len + joined - done;
         if let Some((now, event)) = stray {
             self.fault = Some(Box::new(self.stray(now, &event)));
@@ -294,22 +297,26 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     }
 }
 
-/// Runs one event: the innermost step of everything.
+/// Runs one event: the innermost step of everything. Says whether it happened: the LP may have cancelled it.
 #[inline(always)]
 pub(super) fn run<M: Model>(
     model: &M,
-    lp: &mut Lp<M::State>,
+    state: &mut M::State,
     event: &Event<M::Event>,
     cx: &mut Context<'_, M>,
     output: &mut M::Output,
     digest: &mut Digest,
     last: &mut Time,
-) {
-    cx.enter(event.time(), event.depth());
-    model.handle(&mut lp.state, &event.payload, cx);
+) -> bool {
+    if cx.pass_over(event).is_some() {
+        return false;
+    }
+    cx.enter(event);
+    model.handle(state, &event.payload, cx);
     if !cx.alarmed() || !cx.has_fault() {
         model.commit(cx.lp(), event.time(), &event.payload, output);
         digest.event(event);
         *last = event.time().max(*last);
     }
+    true
 }

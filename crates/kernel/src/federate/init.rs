@@ -3,9 +3,9 @@
 use std::cell::Cell;
 
 use super::{Batch, Cancelled, Federate, Place};
-use crate::context::{LpCore, Rules};
+use crate::context::Rules;
 use crate::world::Lp;
-use crate::{Context, Digest, EventQueue, Fault, HeapKind, LpId, Model, Outbox, Partition, TieBreak, Time};
+use crate::{Digest, EventQueue, Fault, HeapKind, LpId, Model, Outbox, Partition, TieBreak, Time};
 
 /// What all federates of a run have in common besides the model.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,9 +45,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let (mut sent, mut fault) = (Vec::new(), None);
         let (mut lps, mut queue) = (Vec::with_capacity(members.len()), Q::with_settings(settings));
         for &lp in &members {
-            let mut cx = Context::new(model, &rules, lp, LpCore::default(), &mut sent, &mut fault);
-            let state = model.init(lp, &mut cx);
-            lps.push(Lp { core: cx.core(), state });
+            lps.push(Lp::start(model, &rules, lp, &mut sent, &mut fault));
             for event in sent.drain(..) {
                 match partition.place(event.to()).0 {
                     own if own == id => queue.push(event),

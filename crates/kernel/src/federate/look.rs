@@ -12,13 +12,16 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         &self.queue
     }
 
-    /// Shows the events waiting, in any order. Takes time for each of them.
+    /// Shows the events waiting, in any order, but those that their LPs have cancelled. Takes time for each of them.
     pub fn look_at_pending(&mut self, mut look: impl FnMut(&Event<M::Event>)) {
         self.put_back();
         let mut events = Vec::with_capacity(self.queue.len());
         self.queue.drain(Time::MAX, |event| events.push(event));
+        let cancelled = self.all_cancelled();
         for event in events {
-            look(&event);
+            if !cancelled.contains(&event.key()) {
+                look(&event);
+            }
             self.queue.push(event);
         }
     }

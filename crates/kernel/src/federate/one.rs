@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::batch::{self, SENT};
 use super::caught::Handling;
 use super::{Federate, Progress};
+use crate::world::Lp;
 use crate::{Context, Event, EventQueue, Model, Outbox, Partition, Time};
 
 /// How many events ahead LPs are prefetched.
@@ -27,8 +28,12 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         if self.fault.is_some() {
             return Progress::Faulty;
         }
-        let Some(event) = self.queue.pop(bound) else {
-            return Progress::Idle;
+        let event = loop {
+            match self.queue.pop(bound) {
+                None => return Progress::Idle,
+                Some(event) if self.pass_over(partition, &event) => {}
+                Some(event) => break event,
+            }
         };
         self.run_one(model, partition, &event);
         self.route(partition, outbox);
@@ -36,7 +41,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     }
 
     /// Takes out the least event, if it is before `bound`, for [`Federate::run_taken`], or to give it back with
-    /// [`Federate::receive`].
+    /// [`Federate::receive`]. Its LP may have cancelled it: then [`Federate::pass_over`] is to be asked before it is run.
     pub fn take_least(&mut self, bound: Time) -> Option<Event<M::Event>> {
         self.put_back();
         if self.fault.is_some() { None } else { self.queue.pop(bound) }
@@ -108,6 +113,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             if self.cancelled.len() > 0 && self.cancelled.takes(event) {
                 continue;
             }
+            if self.pass_over(partition, event) {
+                continue;
+            }
             left -= 1;
             if fetched == 0 {
                 self.fetch_upcoming(partition);
@@ -159,13 +167,14 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     /// Runs an event that was taken out of the queue. Says whether it sent anything nearer than the lookahead.
     #[inline(always)]
     fn run_one(&mut self, model: &M, partition: &Partition, event: &Event<M::Event>) -> bool {
-        let lp = &mut self.lps[self.place.local(event.to(), partition)];
-        let mut cx = Context::new(model, &self.rules, event.to(), lp.core, &mut self.sent, &mut self.fault);
+        let Lp { core, state, withdrawn } = &mut self.lps[self.place.local(event.to(), partition)];
+        let (sent, fault) = (&mut self.sent, &mut self.fault);
+        let mut cx = Context::new(model, &self.rules, event.to(), *core, withdrawn, sent, fault);
         cx.watch(Time::MAX);
         let handling = Handling::begin(&self.struck);
-        batch::run(model, lp, event, &mut cx, &mut self.output, &mut self.digest, &mut self.last);
+        batch::run(model, state, event, &mut cx, &mut self.output, &mut self.digest, &mut self.last);
         handling.end();
-        lp.core = cx.core();
+        *core = cx.core();
         let near = cx.alarmed();
         let counts = !(near && cx.calm());
         self.events += u64::from(counts);

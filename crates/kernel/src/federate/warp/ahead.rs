@@ -18,6 +18,7 @@ use super::{Saving, Trouble, TroubleKind, Turn, Warp};
 use crate::context::{LpCore, Rules};
 use crate::model::take_back;
 use crate::outbox::Receipt;
+use crate::withdrawn::Cause;
 use crate::world::Lp;
 use crate::{Context, Event, EventQueue, Fault, Kept, LpId, Model, Outbox, Partition, Time};
 
@@ -74,7 +75,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         } else {
             self.effort.again += 1;
         }
-        self.stats.note_batch(ran, segment.saved.len() as u64);
+        self.stats.note_batch(ran - segment.passed.len() as u64, segment.saved.len() as u64);
         self.log.close(segment);
         self.stats.note_log(self.log.copies(), self.log.bytes());
         self.base.reach = self.log.reach();
@@ -162,10 +163,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             segment.cores.truncate(at + 1);
             let core = segment.cores.pop().expect("counters are noted before an event is handled");
             sent.truncate((core.sent - first_sent) as usize);
+            lp.withdrawn.take_back(event.key());
             if work.undo && handled {
                 take_back(model, &mut lp.state, &event.payload, &mut Kept::new(segment.words_from(at)));
             } else if !work.undo {
-                self.stats.coasted += segment.restore(model, &self.base.rules, id, &mut lp.state, at);
+                self.stats.coasted += segment.restore(model, &self.base.rules, id, lp, at);
             }
             segment.forget_words_from(at);
             lp.core = core;
@@ -261,9 +263,11 @@ impl<M: Model> Work<'_, M> {
         M::Event: 'e,
     {
         let before = if LIMITED { segment.bytes() } else { 0 };
-        let Segment { events: log, cores, saved, saved_bytes, tape, ends, .. } = segment;
+        let Segment { events: log, cores, saved, saved_bytes, tape, ends, passed, .. } = segment;
         let (first, first_saved, first_kept) = (log.len(), *saved_bytes, tape.len());
-        let mut cx = Context::new(self.model, self.rules, self.id, lp.core, sent, fault);
+        let first_passed = passed.len();
+        let Lp { core, state, withdrawn } = lp;
+        let mut cx = Context::new(self.model, self.rules, self.id, *core, withdrawn, sent, fault);
         cx.watch(self.bound);
         if self.undo {
             cx.keep_on(tape);
@@ -287,16 +291,20 @@ impl<M: Model> Work<'_, M> {
             let event = log.last().expect("an event was added");
             since += 1;
             if since == self.interval {
-                *saved_bytes += self.model.state_bytes(&lp.state) + size_of::<u32>();
-                saved.push((log.len() as u32 - 1, lp.state.clone()));
+                *saved_bytes += self.model.state_bytes(state) + size_of::<u32>();
+                saved.push((log.len() as u32 - 1, state.clone()));
                 since = 0;
             }
             cores.push(cx.core());
-            cx.enter(event.time(), event.depth());
-            if self.check {
-                check::handle(self.model, &mut lp.state, event, &mut cx, self.undo)?;
+            if let Some(cause) = cx.pass_over(event) {
+                passed.push((log.len() as u32 - 1, cause));
             } else {
-                self.model.handle(&mut lp.state, &event.payload, &mut cx);
+                cx.enter(event);
+                if self.check {
+                    check::handle(self.model, state, event, &mut cx, self.undo)?;
+                } else {
+                    self.model.handle(state, &event.payload, &mut cx);
+                }
             }
             if self.undo {
                 ends.push(cx.kept() as u32);
@@ -317,6 +325,7 @@ impl<M: Model> Work<'_, M> {
                 let new = (log.len() - first) * entry
                     + cx.outbox().len() * size_of::<Receipt<M::Event>>()
                     + kept * size_of::<u64>()
+                    + (passed.len() - first_passed) * size_of::<(u32, Cause)>()
                     + (*saved_bytes - first_saved)
                     + size_of::<Run>();
                 if before + new > self.most_bytes {
@@ -325,7 +334,7 @@ impl<M: Model> Work<'_, M> {
                 }
             }
         }
-        lp.core = cx.core();
+        *core = cx.core();
         Ok(whole)
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn handle<M: Model>(
     let mark = cx.mark();
     model.handle(state, &event.payload, cx);
     let (after_hash, after) = (hash_of(state), format!("{state:#?}"));
-    let sent = cx.sent_since(&mark);
+    let (sent, cancelled) = (cx.sent_since(&mark), cx.cancelled_now());
     same("handling the event changed a copy of the state made before", hash, &text, &copy)?;
     if undo {
         let words = cx.words_since(&mark);
@@ -48,6 +48,11 @@ pub(super) fn handle<M: Model>(
     if sent != again {
         let (sent, again) = first_line(&sent, &again);
         return Err(difference("handling the event again sends other messages", sent, again));
+    }
+    let again = cx.cancelled_now();
+    if cancelled != again {
+        let (cancelled, again) = (format!("{cancelled:?}"), format!("{again:?}"));
+        return Err(difference("handling the event again cancels other events", &cancelled, &again));
     }
     Ok(())
 }

@@ -8,136 +8,18 @@
 //! Invariants: entries `from..end` of a run are alive, those before are committed, those after were rolled back; runs of an
 //! LP that are alive are in the total order, along the segments; a link into a segment that is gone means nothing.
 
+mod segment;
+
 use std::collections::VecDeque;
 
 use super::super::Federate;
-use crate::context::{LpCore, Rules};
-use crate::outbox::Receipt;
-use crate::{Context, Event, EventQueue, Key, LpId, Model, Time};
+use crate::{Event, EventQueue, Key, Model, Time};
+
+use segment::passed_in;
+pub(super) use segment::{Link, Run, Segment};
 
 /// Segments whose memory is kept for new ones.
 const SPARE: usize = 8;
-
-/// Where a run is: the number of its segment, and its place there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Link {
-    pub segment: u32,
-    pub run: u32,
-}
-
-impl Link {
-    pub const NONE: Self = Self { segment: u32::MAX, run: u32::MAX };
-}
-
-/// The events of one LP in one batch.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
-    pub local: u32,
-    /// Its first entry.
-    pub base: u32,
-    pub from: u32,
-    pub end: u32,
-    /// Its first receipt.
-    pub receipts: u32,
-    /// The run of the LP before this.
-    pub before: Link,
-}
-
-/// One batch.
-#[derive(Debug)]
-pub(super) struct Segment<M: Model> {
-    pub bound: Time,
-    pub floor: Time,
-    pub runs: Vec<Run>,
-    pub events: Vec<Event<M::Event>>,
-    /// The LP's counters before each event.
-    pub cores: Vec<LpCore>,
-    pub receipts: Vec<Receipt<M::Event>>,
-    /// Copies of states, each with the entry before which it was made.
-    pub saved: Vec<(u32, M::State)>,
-    /// Words kept for undo, and where those of each entry end; no ends where nothing is undone.
-    pub tape: Vec<u64>,
-    pub ends: Vec<u32>,
-    /// Bytes that the copies take.
-    pub saved_bytes: usize,
-}
-
-impl<M: Model> Segment<M> {
-    fn new() -> Self {
-        Self {
-            bound: Time::ZERO,
-            floor: Time::MAX,
-            runs: Vec::new(),
-            events: Vec::new(),
-            cores: Vec::new(),
-            receipts: Vec::new(),
-            saved: Vec::new(),
-            tape: Vec::new(),
-            ends: Vec::new(),
-            saved_bytes: 0,
-        }
-    }
-
-    fn clear(&mut self) {
-        self.runs.clear();
-        self.events.clear();
-        self.cores.clear();
-        self.receipts.clear();
-        self.saved.clear();
-        self.tape.clear();
-        self.ends.clear();
-        self.saved_bytes = 0;
-    }
-
-    pub fn bytes(&self) -> usize {
-        self.events.len() * (size_of::<Event<M::Event>>() + size_of::<LpCore>())
-            + self.receipts.len() * size_of::<Receipt<M::Event>>()
-            + self.tape.len() * size_of::<u64>()
-            + self.ends.len() * size_of::<u32>()
-            + self.runs.len() * size_of::<Run>()
-            + self.saved_bytes
-    }
-
-    fn tape_before(&self, entry: usize) -> usize {
-        if entry == 0 { 0 } else { self.ends[entry - 1] as usize }
-    }
-
-    /// The words that entry `entry` kept.
-    pub fn words(&self, entry: usize) -> &[u64] {
-        &self.tape[self.tape_before(entry)..self.ends[entry] as usize]
-    }
-
-    /// The words kept since entry `entry` began.
-    pub fn words_from(&self, entry: usize) -> &[u64] {
-        &self.tape[self.tape_before(entry)..]
-    }
-
-    /// Drops the words kept since entry `entry` began.
-    pub fn forget_words_from(&mut self, entry: usize) {
-        if !self.ends.is_empty() || !self.tape.is_empty() {
-            self.tape.truncate(self.tape_before(entry));
-            self.ends.truncate(entry);
-        }
-    }
-
-    /// Puts the state of an LP back to what it was before entry `at` of its run: the latest copy, and what came after it
-    /// handled once more, without its messages. Says how many events that took. The counters are the caller's.
-    pub fn restore(&self, model: &M, rules: &Rules, id: LpId, state: &mut M::State, at: usize) -> u64 {
-        let copies = self.saved.partition_point(|(entry, _)| *entry as usize <= at);
-        let (from, copy) = &self.saved[copies - 1];
-        let from = *from as usize;
-        state.clone_from(copy);
-        let (mut unheard, mut fault) = (Vec::new(), None);
-        let Some(core) = self.cores.get(from) else { return 0 };
-        let mut cx = Context::new(model, rules, id, *core, &mut unheard, &mut fault);
-        for event in &self.events[from..at] {
-            cx.enter(event.time(), event.depth());
-            model.handle(state, &event.payload, &mut cx);
-            cx.outbox().clear();
-        }
-        (at - from) as u64
-    }
-}
 
 /// The segments of a federate.
 #[derive(Debug)]
@@ -358,8 +240,14 @@ impl<M: Model> Log<M> {
                 } else {
                     alive.partition_point(|event| event.time() < safe)
                 };
-                let lp = base.place.lp(run.local as usize);
-                for event in &alive[..count] {
+                let (lp, mut happened) = (base.place.lp(run.local as usize), 0);
+                let entries = run.from as usize..run.from as usize + count;
+                let mut passed = passed_in::<M>(&segment.passed, entries.clone()).iter().peekable();
+                for (entry, event) in entries.zip(alive) {
+                    if passed.next_if(|(other, _)| *other as usize == entry).is_some() {
+                        continue;
+                    }
+                    happened += 1;
                     model.commit(lp, event.time(), &event.payload, &mut base.output);
                     base.digest.event(event);
                     base.last = base.last.max(event.time());
@@ -367,7 +255,7 @@ impl<M: Model> Log<M> {
                         watch.note(base.id, event);
                     }
                 }
-                base.events += count as u64;
+                base.events += happened;
                 run.from += count as u32;
             }
         }

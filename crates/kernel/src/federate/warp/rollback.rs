@@ -95,6 +95,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             }
             let first_sent = segment.cores[run.base as usize].sent;
             let receipt = |core: LpCore| run.receipts as usize + (core.sent - first_sent) as usize;
+            let passed: Vec<usize> =
+                segment.passed_in(at..end).iter().map(|(entry, _)| *entry as usize).collect();
             let mut after = lp.core;
             for entry in (at..end).rev() {
                 let before = segment.cores[entry];
@@ -106,21 +108,22 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
                         self.base.cancelled.insert(receipt);
                     }
                 }
-                if undo {
+                if undo && passed.binary_search(&entry).is_err() {
                     let mut kept = Kept::new(segment.words(entry));
                     take_back(model, &mut lp.state, &segment.events[entry].payload, &mut kept);
                 }
                 after = before;
             }
             lp.core = after;
-            undone += end - at;
+            segment.give_back(at..end, &mut lp.withdrawn);
+            undone += end - at - segment.passed_in(at..end).len();
             reached = Some((link, at));
             self.log.cut(link, at as u32);
         }
         if let (Some((link, at)), false) = (reached, undo) {
             let (segment, _) = self.log.run(link);
-            let state = &mut self.base.lps[local].state;
-            self.stats.coasted += segment.restore(model, &self.base.rules, id, state, at);
+            let lp = &mut self.base.lps[local];
+            self.stats.coasted += segment.restore(model, &self.base.rules, id, lp, at);
         }
         self.stats.note_rollback(id, undone as u64);
         if lazy {

@@ -55,6 +55,10 @@ struct Seen {
     computed_ns: u64,
 }
 
+/// So many steps are enough: most cases take less than a million, and one in which two LPs roll each other back over slow lines, some
+/// hundred thousand times, 42 million.
+const STEPS: u64 = 200_000_000;
+
 /// Runs the programs until all are done; messages wait as long as chance wants.
 fn drive(programs: &mut [Box<dyn Program>], first: ProcessId, rng: &mut Rng, hasty: bool) -> Vec<Seen> {
     let count = programs.len();
@@ -67,7 +71,7 @@ fn drive(programs: &mut [Box<dyn Program>], first: ProcessId, rng: &mut Rng, has
     let (mut now_ns, mut still) = (0, 0);
     while seen.iter().any(|process| !process.done) {
         now_ns += 1;
-        assert!(now_ns < 10_000_000, "it ends: {programs:?}");
+        assert!(now_ns < STEPS, "it ends: {programs:?}");
         if !busy.is_empty() {
             let nth = rng.below(busy.len() as u64) as usize;
             let line = busy[nth];

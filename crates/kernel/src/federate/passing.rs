@@ -1,0 +1,62 @@
+//! Events waiting that their own LPs have cancelled, for hosts: nothing of them is to be seen.
+//!
+//! Invariant: hosts that take out an event ask here before they run it, and only once nothing can precede it: what an LP has passed
+//! over, it may not be asked about by an earlier event.
+
+use std::collections::BTreeSet;
+
+use super::Federate;
+use crate::{Event, EventId, EventQueue, Key, LpId, Model, Partition, Time};
+
+impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
+    /// Whether its LP has cancelled `event`, which was taken out of the queue and which nothing can precede any more; then it is not
+    /// to happen, and the LP is through with it.
+    #[inline(always)]
+    pub fn pass_over(&mut self, partition: &Partition, event: &Event<M::Event>) -> bool {
+        M::CANCELS && {
+            let lp = &mut self.lps[self.place.local(event.to(), partition)];
+            lp.withdrawn.pass_over(event.key()).is_some()
+        }
+    }
+
+    /// The events waiting that `lp`, which must be one of this federate's, has cancelled, in the total order.
+    pub fn cancelled_by(&self, lp: LpId, partition: &Partition) -> impl Iterator<Item = EventId> {
+        self.lps[self.place.local(lp, partition)].withdrawn.keys().map(EventId::new)
+    }
+
+    /// Events waiting that are to happen: those that their LPs have cancelled are not. Takes time for each LP, if the model cancels.
+    pub fn live(&self) -> usize {
+        let cancelled = if M::CANCELS { self.lps.iter().map(|lp| lp.withdrawn.len()).sum() } else { 0 };
+        self.pending().saturating_sub(cancelled)
+    }
+
+    /// The time of the next event that is to happen; [`Time::MAX`] if there is none.
+    pub fn next_time(&mut self, partition: &Partition) -> Time {
+        if !M::CANCELS {
+            return self.lvt();
+        }
+        self.put_back();
+        let mut taken = Vec::new();
+        let next = loop {
+            let Some(event) = self.queue.pop(Time::MAX) else { break Time::MAX };
+            let Federate { lps, place, .. } = &*self;
+            let cancelled = lps[place.local(event.to(), partition)].withdrawn.contains(event.key());
+            let time = event.time();
+            taken.push(event);
+            if !cancelled {
+                break time;
+            }
+        };
+        taken.into_iter().for_each(|event| self.queue.push(event));
+        next
+    }
+
+    /// What all its LPs have cancelled.
+    pub(super) fn all_cancelled(&self) -> BTreeSet<Key> {
+        if M::CANCELS {
+            self.lps.iter().flat_map(|lp| lp.withdrawn.keys()).collect()
+        } else {
+            BTreeSet::new()
+        }
+    }
+}

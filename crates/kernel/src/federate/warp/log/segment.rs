@@ -1,0 +1,170 @@
+//! One batch that was run ahead: its events, and what is needed to take each of them back.
+//!
+//! Entries that the LP had cancelled are there as well, so that a rollback gives them back to the queue and to what the LP has
+//! cancelled; they are named in `passed`.
+//!
+//! Invariant: `passed` is ascending, and names only entries that were never handled.
+
+use std::ops::Range;
+
+use crate::context::{LpCore, Rules};
+use crate::outbox::Receipt;
+use crate::withdrawn::{Cause, Withdrawn};
+use crate::world::Lp;
+use crate::{Context, Event, LpId, Model, Time};
+
+/// Where a run is: the number of its segment, and its place there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) struct Link {
+    pub segment: u32,
+    pub run: u32,
+}
+
+impl Link {
+    pub const NONE: Self = Self { segment: u32::MAX, run: u32::MAX };
+}
+
+/// The events of one LP in one batch.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Run {
+    pub local: u32,
+    /// Its first entry.
+    pub base: u32,
+    pub from: u32,
+    pub end: u32,
+    /// Its first receipt.
+    pub receipts: u32,
+    /// The run of the LP before this.
+    pub before: Link,
+}
+
+/// One batch.
+#[derive(Debug)]
+pub(in super::super) struct Segment<M: Model> {
+    pub bound: Time,
+    pub floor: Time,
+    pub runs: Vec<Run>,
+    pub events: Vec<Event<M::Event>>,
+    /// The LP's counters before each event.
+    pub cores: Vec<LpCore>,
+    pub receipts: Vec<Receipt<M::Event>>,
+    /// Copies of states, each with the entry before which it was made.
+    pub saved: Vec<(u32, M::State)>,
+    /// Words kept for undo, and where those of each entry end; no ends where nothing is undone.
+    pub tape: Vec<u64>,
+    pub ends: Vec<u32>,
+    /// Entries that the LP had cancelled, each with the event in which it had: they did not happen.
+    pub passed: Vec<(u32, Cause)>,
+    /// Bytes that the copies take.
+    pub saved_bytes: usize,
+}
+
+impl<M: Model> Segment<M> {
+    pub fn new() -> Self {
+        Self {
+            bound: Time::ZERO,
+            floor: Time::MAX,
+            runs: Vec::new(),
+            events: Vec::new(),
+            cores: Vec::new(),
+            receipts: Vec::new(),
+            saved: Vec::new(),
+            tape: Vec::new(),
+            ends: Vec::new(),
+            passed: Vec::new(),
+            saved_bytes: 0,
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.runs.clear();
+        self.events.clear();
+        self.cores.clear();
+        self.receipts.clear();
+        self.saved.clear();
+        self.tape.clear();
+        self.ends.clear();
+        self.passed.clear();
+        self.saved_bytes = 0;
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.events.len() * (size_of::<Event<M::Event>>() + size_of::<LpCore>())
+            + self.receipts.len() * size_of::<Receipt<M::Event>>()
+            + self.tape.len() * size_of::<u64>()
+            + self.ends.len() * size_of::<u32>()
+            + self.passed.len() * size_of::<(u32, Cause)>()
+            + self.runs.len() * size_of::<Run>()
+            + self.saved_bytes
+    }
+
+    fn tape_before(&self, entry: usize) -> usize {
+        if entry == 0 { 0 } else { self.ends[entry - 1] as usize }
+    }
+
+    /// The words that entry `entry` kept.
+    pub fn words(&self, entry: usize) -> &[u64] {
+        &self.tape[self.tape_before(entry)..self.ends[entry] as usize]
+    }
+
+    /// The words kept since entry `entry` began.
+    pub fn words_from(&self, entry: usize) -> &[u64] {
+        &self.tape[self.tape_before(entry)..]
+    }
+
+    /// Drops the words kept since entry `entry` began.
+    pub fn forget_words_from(&mut self, entry: usize) {
+        if !self.ends.is_empty() || !self.tape.is_empty() {
+            self.tape.truncate(self.tape_before(entry));
+            self.ends.truncate(entry);
+        }
+    }
+
+    /// Those of these entries that the LP had cancelled.
+    pub fn passed_in(&self, entries: Range<usize>) -> &[(u32, Cause)] {
+        passed_in::<M>(&self.passed, entries)
+    }
+
+    /// Puts what an LP has cancelled back to what it was before these entries, the latest of the LP that are alive.
+    pub fn give_back(&self, entries: Range<usize>, withdrawn: &mut Withdrawn) {
+        if !M::CANCELS {
+            return;
+        }
+        let key = self.events[entries.start].key();
+        withdrawn.take_back(key);
+        for (entry, cause) in self.passed_in(entries) {
+            if cause.is_none_or(|cause| cause < key) {
+                withdrawn.insert(self.events[*entry as usize].key(), *cause);
+            }
+        }
+    }
+
+    /// Puts the state of an LP back to what it was before entry `at` of its run: the latest copy, and what came after it
+    /// handled once more, without its messages. What the LP has cancelled is as it was before that entry, and stays so. Says how many
+    /// events that took. The counters are the caller's.
+    pub fn restore(&self, model: &M, rules: &Rules, id: LpId, lp: &mut Lp<M::State>, at: usize) -> u64 {
+        let copies = self.saved.partition_point(|(entry, _)| *entry as usize <= at);
+        let (from, copy) = &self.saved[copies - 1];
+        let from = *from as usize;
+        let Lp { state, withdrawn, .. } = lp;
+        state.clone_from(copy);
+        let (mut unheard, mut fault) = (Vec::new(), None);
+        let Some(core) = self.cores.get(from).filter(|_| from < at) else { return 0 };
+        self.give_back(from..at, withdrawn);
+        let mut cx = Context::new(model, rules, id, *core, withdrawn, &mut unheard, &mut fault);
+        for event in &self.events[from..at] {
+            if cx.pass_over(event).is_some() {
+                continue;
+            }
+            cx.enter(event);
+            model.handle(state, &event.payload, &mut cx);
+            cx.outbox().clear();
+        }
+        (at - from - self.passed_in(from..at).len()) as u64
+    }
+}
+
+pub(super) fn passed_in<M: Model>(passed: &[(u32, Cause)], entries: Range<usize>) -> &[(u32, Cause)] {
+    let before = |at: usize| passed.partition_point(|(entry, _)| (*entry as usize) < at);
+    if M::CANCELS { &passed[before(entries.start)..before(entries.end)] } else { &[] }
+}
