@@ -95,6 +95,10 @@ pub trait Model: Send + Sync + Sized {
     /// Whether LPs cancel events ([`Context::cancel`]). Models that do not pay nothing for those that do.
     const CANCELS: bool = false;
 
+    /// Whether [`Model::commit_state`] is to be called. It costs memory where a run goes ahead optimistically: a copy of the state for
+    /// every event that is not final yet, however states are saved. Models that do without pay nothing.
+    const COMMITS_STATE: bool = false;
+
     /// The model's parameters as a text, such as `format!("{self:?}")`: a checkpoint of a run is refused by a model with
     /// others. Even without it a checkpoint is refused where LPs start in other states, or do something else in the first
     /// events ([`Origin`](crate::Origin)); a parameter that matters only later is to be in here.
@@ -147,6 +151,70 @@ pub trait Model: Send + Sync + Sized {
     /// each LP's order, but in no order among LPs.
     fn commit(&self, lp: LpId, at: Time, event: &Self::Event, output: &mut Self::Output) {
         let _ = (lp, at, event, output);
+    }
+
+    /// The same, and `state` is that of `lp` right after the event: for what cannot be told from the event alone, such as the length
+    /// of a queue over time. Called right after [`Model::commit`] for the same event, in models that say so with
+    /// [`Model::COMMITS_STATE`]; not for events of LPs that are run outside by something else than the model.
+    ///
+    /// ```
+    /// use paceline_kernel::{Context, LpId, Model, Time};
+    ///
+    /// /// Customers come to a clerk, who takes two seconds for each.
+    /// struct Office;
+    ///
+    /// #[derive(Clone, Debug, PartialEq, Hash)]
+    /// enum Customer {
+    ///     Comes,
+    ///     Leaves,
+    /// }
+    ///
+    /// impl Model for Office {
+    ///     type State = u32; // how many are there
+    ///     type Event = Customer;
+    ///     type Output = Vec<(Time, u32)>;
+    ///     const COMMITS_STATE: bool = true;
+    ///
+    ///     # fn lps(&self) -> u32 { 1 }
+    ///     # fn lookahead(&self) -> Time { Time::secs(1) }
+    ///     fn init(&self, _: LpId, cx: &mut Context<Self>) -> u32 {
+    ///         for second in 0..3 {
+    ///             cx.schedule(Time::secs(second), Customer::Comes);
+    ///         }
+    ///         0
+    ///     }
+    ///     fn handle(&self, there: &mut u32, customer: &Customer, cx: &mut Context<Self>) {
+    ///         match customer {
+    ///             Customer::Comes => *there += 1,
+    ///             Customer::Leaves => *there -= 1,
+    ///         }
+    ///         let begins = if *customer == Customer::Comes { *there == 1 } else { *there > 0 };
+    ///         if begins {
+    ///             cx.schedule(Time::secs(2), Customer::Leaves);
+    ///         }
+    ///     }
+    ///     fn commit_state(&self, _: LpId, there: &u32, at: Time, _: &Customer, output: &mut Vec<(Time, u32)>) {
+    ///         output.push((at, *there));
+    ///     }
+    /// }
+    ///
+    /// # use paceline_kernel::{Federate, Heap, Outbox, Partition, Settings};
+    /// # let one = Partition::runs(1, 1);
+    /// # let mut all = Federate::<_, Heap<_>>::build(&Office, &one, Settings::default()).unwrap();
+    /// # all[0].step_on(&Office, &one, Time::MAX, usize::MAX, &mut Outbox::new(1));
+    /// # let output = all.remove(0).finish(&Office).output;
+    /// let over_time: Vec<u32> = output.iter().map(|(_, there)| *there).collect();
+    /// assert_eq!(over_time, [1, 2, 3, 2, 1, 0]);
+    /// ```
+    fn commit_state(
+        &self,
+        lp: LpId,
+        state: &Self::State,
+        at: Time,
+        event: &Self::Event,
+        output: &mut Self::Output,
+    ) {
+        let _ = (lp, state, at, event, output);
     }
 
     /// The run has ended with `lp` in `state`.

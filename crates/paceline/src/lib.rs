@@ -31,7 +31,7 @@
 //! 3. The LPs are dealt to federates ([`Model::partition`]), the federates to threads. Every event goes to [`Model::handle`] of
 //!    its LP, in the order of time; the order of simultaneous events is fixed, see [`TieBreak`].
 //! 4. An event that can no longer be taken back is *committed*: [`Model::commit`] sees it, observers are told, and it enters the
-//!    digest. In a run that never rolls back this is at once.
+//!    digest. In a run that never rolls back this is at once. [`Model::commit_state`] sees the LP's state after the event, too.
 //! 5. Now and then the run pauses: for a checkpoint, for other threads, to move LPs, or to try another protocol. What runs
 //!    between two pauses is a *leg*. No pause changes the result.
 //! 6. At the horizon ([`Simulation::until`]), when no events are left, or when somebody stops it ([`Monitor`]), the run ends.

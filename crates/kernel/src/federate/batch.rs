@@ -315,6 +315,9 @@ pub(super) fn run<M: Model>(
     model.handle(state, &event.payload, cx);
     if !cx.alarmed() || !cx.has_fault() {
         model.commit(cx.lp(), event.time(), &event.payload, output);
+        if M::COMMITS_STATE {
+            model.commit_state(cx.lp(), state, event.time(), &event.payload, output);
+        }
         digest.event(event);
         *last = event.time().max(*last);
     }

@@ -69,7 +69,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         (0..self.lps.len()).map(|local| self.place.lp(local))
     }
 
-    /// Commits `event`, which was taken out ([`Federate::take_least`]) and which its LP has handled elsewhere.
+    /// Commits `event`, which was taken out ([`Federate::take_least`]) and which its LP has handled elsewhere. The LP's state is there
+    /// too, so that the model's `commit_state` is not called.
     pub fn commit_taken(&mut self, model: &M, event: &Event<M::Event>) {
         model.commit(event.to(), event.time(), &event.payload, &mut self.output);
         self.digest.event(event);

@@ -91,7 +91,9 @@ pub enum Told {
 pub struct Output {
     pub committed: Vec<(LpId, Time, Told)>,
     pub left_over: Vec<(LpId, Time, Told)>,
-    /// The trace of each LP, and how much has happened to it.
+    /// After each event that was committed, the LP's trace and how much has happened to it.
+    pub states: Vec<(LpId, Time, u64, u32)>,
+    /// The same at the end.
     pub remembered: Vec<(LpId, u64, u32)>,
 }
 
@@ -187,6 +189,7 @@ impl<W: Way> Model for Timers<W> {
 
     const UNDO: Option<UndoFn<Self>> = Some(Self::undo);
     const CANCELS: bool = W::CANCELS;
+    const COMMITS_STATE: bool = true;
 
     fn lps(&self) -> u32 {
         self.lps
@@ -235,6 +238,14 @@ impl<W: Way> Model for Timers<W> {
     }
     fn commit(&self, lp: LpId, at: Time, told: &Told, output: &mut Output) {
         output.committed.push((lp, at, told.clone()));
+    }
+    fn commit_state(&self, lp: LpId, memory: &Memory, at: Time, told: &Told, output: &mut Output) {
+        assert_eq!(
+            output.committed.last(),
+            Some(&(lp, at, told.clone())),
+            "right after the event was committed"
+        );
+        output.states.push((lp, at, memory.trace, memory.happened));
     }
     fn left_over(&self, lp: LpId, at: Time, told: &Told, output: &mut Output) {
         output.left_over.push((lp, at, told.clone()));

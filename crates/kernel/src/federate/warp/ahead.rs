@@ -263,7 +263,7 @@ impl<M: Model> Work<'_, M> {
         M::Event: 'e,
     {
         let before = if LIMITED { segment.bytes() } else { 0 };
-        let Segment { events: log, cores, saved, saved_bytes, tape, ends, passed, .. } = segment;
+        let Segment { events: log, cores, saved, saved_bytes, tape, ends, passed, after, .. } = segment;
         let (first, first_saved, first_kept) = (log.len(), *saved_bytes, tape.len());
         let first_passed = passed.len();
         let Lp { core, state, withdrawn } = lp;
@@ -308,6 +308,10 @@ impl<M: Model> Work<'_, M> {
             }
             if self.undo {
                 ends.push(cx.kept() as u32);
+            }
+            if M::COMMITS_STATE && !(cx.alarmed() && cx.has_fault()) {
+                *saved_bytes += self.model.state_bytes(state);
+                after.push(state.clone());
             }
             if cx.alarmed() {
                 if cx.calm() {

@@ -249,6 +249,10 @@ impl<M: Model> Log<M> {
                     }
                     happened += 1;
                     model.commit(lp, event.time(), &event.payload, &mut base.output);
+                    if M::COMMITS_STATE {
+                        let state = &segment.after[entry];
+                        model.commit_state(lp, state, event.time(), &event.payload, &mut base.output);
+                    }
                     base.digest.event(event);
                     base.last = base.last.max(event.time());
                     if let Some(watch) = &mut base.watch {

@@ -55,7 +55,9 @@ pub(in super::super) struct Segment<M: Model> {
     pub ends: Vec<u32>,
     /// Entries that the LP had cancelled, each with the event in which it had: they did not happen.
     pub passed: Vec<(u32, Cause)>,
-    /// Bytes that the copies take.
+    /// Copies of the state after each entry, for a model that commits states; none for others.
+    pub after: Vec<M::State>,
+    /// Bytes that all copies take.
     pub saved_bytes: usize,
 }
 
@@ -72,6 +74,7 @@ impl<M: Model> Segment<M> {
             tape: Vec::new(),
             ends: Vec::new(),
             passed: Vec::new(),
+            after: Vec::new(),
             saved_bytes: 0,
         }
     }
@@ -85,6 +88,7 @@ impl<M: Model> Segment<M> {
         self.tape.clear();
         self.ends.clear();
         self.passed.clear();
+        self.after.clear();
         self.saved_bytes = 0;
     }
 
