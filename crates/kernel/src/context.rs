@@ -10,7 +10,7 @@ mod rules;
 use serde::{Deserialize, Serialize};
 
 use crate::withdrawn::{Cause, Withdrawn};
-use crate::{Event, EventId, Fault, FaultKind, LpId, Model, Rng, Time};
+use crate::{Event, EventId, Fault, FaultKind, Key, LpId, Model, Rng, Time};
 
 pub use kept::Kept;
 pub(crate) use rules::Rules;
@@ -45,7 +45,8 @@ pub struct Context<'a, M: Model> {
     sent: u64,
     /// The event that is handled, in the total order; none at the start. Only models that cancel have it.
     cause: Cause,
-    withdrawn: &'a mut Withdrawn,
+    /// What the LP has cancelled; none in a model that does not cancel.
+    withdrawn: Option<&'a mut Withdrawn>,
     watched: Time,
     alarm: bool,
     outbox: &'a mut Vec<Event<M::Event>>,
@@ -60,7 +61,7 @@ impl<'a, M: Model> Context<'a, M> {
         rules: &'a Rules,
         lp: LpId,
         core: LpCore,
-        withdrawn: &'a mut Withdrawn,
+        withdrawn: Option<&'a mut Withdrawn>,
         outbox: &'a mut Vec<Event<M::Event>>,
         fault: &'a mut Option<Box<Fault>>,
     ) -> Self {
@@ -103,8 +104,8 @@ impl<'a, M: Model> Context<'a, M> {
     /// Takes back random numbers, messages, words and cancelled events since `mark`, which was made before the event in hand; a rule
     /// broken since is forgotten.
     pub(crate) fn go_back(&mut self, mark: &Mark) {
-        if let Some(cause) = self.cause {
-            self.withdrawn.take_back(cause);
+        if let (Some(cause), Some(withdrawn)) = (self.cause, &mut self.withdrawn) {
+            withdrawn.take_back(cause);
         }
         self.rng.rewind(self.rng.draws() - mark.core.draws);
         self.sent = mark.core.sent;
@@ -261,10 +262,8 @@ impl<'a, M: Model> Context<'a, M> {
     fn push(&mut self, to: LpId, time: Time, depth: u16, event: M::Event) -> EventId {
         let tie = self.rules.ties.tie(self.lp, self.sent);
         self.sent += 1;
-        let event = Event::new(time, depth, tie, to, event);
-        let id = EventId::new(event.key());
-        self.outbox.push(event);
-        id
+        self.outbox.push(Event::new(time, depth, tie, to, event));
+        EventId::new(Key::new(time, depth, tie))
     }
 
     /// The run is over, or what broke the rule is rolled back: nobody will ask for the event.

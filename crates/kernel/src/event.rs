@@ -113,6 +113,12 @@ impl Key {
         Self { time, order: 0, tie_low: 0 }
     }
 
+    /// Of an event of depth `depth` with the given tie.
+    #[inline(always)]
+    pub(crate) const fn new(time: Time, depth: u16, tie: Tie) -> Self {
+        Self { time, order: (depth as u64) << HIGH_BITS | tie.0, tie_low: tie.1 }
+    }
+
     /// When the event happens.
     pub const fn time(self) -> Time {
         self.time
@@ -149,7 +155,8 @@ impl<E> Event<E> {
     /// An event of depth `depth` with the given tie.
     #[inline(always)]
     pub(crate) const fn new(time: Time, depth: u16, tie: Tie, to: LpId, payload: E) -> Self {
-        Self { time, order: (depth as u64) << HIGH_BITS | tie.0, tie_low: tie.1, to, payload }
+        let Key { time, order, tie_low } = Key::new(time, depth, tie);
+        Self { time, order, tie_low, to, payload }
     }
 
     /// The `number`-th event that comes from outside the model: at its instant it happens after all others of depth 0, as if an LP

@@ -40,6 +40,8 @@ pub use watch::CommitObserver;
 use watch::Watch;
 
 use crate::context::Rules;
+use crate::waiting::Waiting;
+use crate::withdrawn::Sets;
 use crate::world::Lp;
 use crate::{
     ChannelTable, Digest, Event, EventQueue, Fault, FaultKind, LpId, Model, Outbox, Partition, Past, Time,
@@ -63,6 +65,8 @@ pub struct Federate<M: Model, Q> {
     rules: Rules,
     place: Place,
     lps: Vec<Lp<M::State>>,
+    /// What each of them has cancelled.
+    withdrawn: Sets,
     queue: Q,
     batch: Batch<M::Event>,
     sent: Vec<Event<M::Event>>,
@@ -246,12 +250,13 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     /// Gives out its LPs; its events go to `pending`, what it has committed to `past`.
     pub(crate) fn take_apart(
         mut self,
-        pending: &mut Vec<Event<M::Event>>,
+        pending: &mut Waiting<M::Event>,
         past: &mut Past<M::Output>,
     ) -> Vec<Lp<M::State>> {
         self.put_back();
         self.tell_before(Time::MAX);
-        self.queue.drain(Time::MAX, |event| pending.push(event));
+        self.queue.drain(Time::MAX, |event| pending.events.push(event));
+        pending.cancelled.extend(self.cancelled_entries());
         past.digest.join(self.digest);
         past.events += self.events;
         past.last = past.last.max(self.last);
@@ -268,7 +273,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let mut digest = self.digest;
         for (local, lp) in self.lps.iter().enumerate() {
             let id = self.place.lp(local);
-            lp.tell(id, &mut digest);
+            lp.tell(id, self.withdrawn.at(local), &mut digest);
             model.finish(id, &lp.state, &mut output);
         }
         self.queue.drain(Time::MAX, |event| {

@@ -27,6 +27,7 @@ mod readable;
 mod rng;
 mod shown;
 mod time;
+mod waiting;
 mod withdrawn;
 mod world;
 

@@ -8,8 +8,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::waiting::Waiting;
 use crate::world::Lp;
-use crate::{Event, EventQueue, Federate, LpId, Model, Part, Partition, Past, Settings};
+use crate::{EventQueue, Federate, LpId, Model, Part, Partition, Past, Settings};
 
 /// The LPs of one process that go to another one, or stay.
 #[derive(Debug, Serialize, Deserialize)]
@@ -19,12 +20,12 @@ use crate::{Event, EventQueue, Federate, LpId, Model, Part, Partition, Past, Set
 ))]
 pub struct Migrants<M: Model> {
     lps: Vec<(LpId, Lp<M::State>)>,
-    pending: Vec<Event<M::Event>>,
+    pending: Waiting<M::Event>,
 }
 
 impl<M: Model> Default for Migrants<M> {
     fn default() -> Self {
-        Self { lps: Vec::new(), pending: Vec::new() }
+        Self { lps: Vec::new(), pending: Waiting::default() }
     }
 }
 
@@ -45,8 +46,11 @@ impl<M: Model> Part<M> {
                 all[to(lp)].lps.push((lp, content));
             }
         }
-        for event in self.pending {
-            all[to(event.to())].pending.push(event);
+        for event in self.pending.events {
+            all[to(event.to())].pending.events.push(event);
+        }
+        for entry in self.pending.cancelled {
+            all[to(entry.0)].pending.cancelled.push(entry);
         }
         all.iter_mut().for_each(|migrants| migrants.lps.sort_unstable_by_key(|(lp, _)| *lp));
         (all, self.past)
@@ -62,7 +66,7 @@ impl<M: Model> Migrants<M> {
         let expected = (0..before.lps()).map(LpId).filter(goes);
         expected.eq(self.lps.iter().map(|(lp, _)| *lp))
             && self.lps.iter().all(|(_, content)| content.is_sound())
-            && self.pending.iter().all(|event| event.to().0 < before.lps() && goes(&event.to()))
+            && self.pending.all_are(|lp| lp.0 < before.lps() && goes(&lp))
     }
 
     /// The federates of `partition` of which these are all LPs of those that the process `owns`; the others are absent.
@@ -73,10 +77,10 @@ impl<M: Model> Migrants<M> {
         settings: Settings,
         owns: impl Fn(u32) -> bool,
     ) -> Vec<Federate<M, Q>> {
-        let (mut lists, mut pending) = (Vec::new(), Vec::new());
+        let (mut lists, mut pending) = (Vec::new(), Waiting::default());
         for migrants in all {
             lists.push(migrants.lps);
-            pending.push(migrants.pending);
+            pending.join(migrants.pending);
         }
         let mut lps: Vec<_> = lists.into_iter().flatten().collect();
         lps.sort_unstable_by_key(|(lp, _)| *lp);
@@ -93,8 +97,11 @@ impl<M: Model> Migrants<M> {
             }
         };
         let mut federates: Vec<Federate<M, Q>> = (0..).zip(dealt).map(deal).collect();
-        for event in pending.into_iter().flatten() {
+        for event in pending.events {
             federates[partition.place(event.to()).0 as usize].receive([event]);
+        }
+        for entry in pending.cancelled {
+            federates[partition.place(entry.0).0 as usize].receive_cancelled(partition, entry);
         }
         federates
     }

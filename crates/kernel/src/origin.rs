@@ -14,6 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde::{Deserialize, Serialize};
 
 use crate::context::Rules;
+use crate::withdrawn::Withdrawn;
 use crate::world::Lp;
 use crate::{Context, Digest, Event, LpId, Model, TieBreak, Time};
 
@@ -143,8 +144,8 @@ impl Origin {
 fn start<M: Model>(model: &M, rules: &Rules) -> (Digest, BinaryHeap<Event<M::Event>>) {
     let (mut digest, mut first) = (Digest::default(), BinaryHeap::new());
     for lp in (0..model.lps()).map(LpId) {
-        let (content, sent) = init(model, rules, lp);
-        content.tell(lp, &mut digest);
+        let ((content, withdrawn), sent) = init(model, rules, lp);
+        content.tell(lp, Some(&withdrawn), &mut digest);
         for event in sent {
             digest.event(&event);
             first.push(event);
@@ -156,10 +157,13 @@ fn start<M: Model>(model: &M, rules: &Rules) -> (Digest, BinaryHeap<Event<M::Eve
     (digest, first)
 }
 
-fn init<M: Model>(model: &M, rules: &Rules, lp: LpId) -> (Lp<M::State>, Vec<Event<M::Event>>) {
-    let (mut sent, mut fault) = (Vec::new(), None);
-    let content = Lp::start(model, rules, lp, &mut sent, &mut fault);
-    (content, sent)
+/// An LP, and what it has cancelled.
+type Own<M> = (Lp<<M as Model>::State>, Withdrawn);
+
+fn init<M: Model>(model: &M, rules: &Rules, lp: LpId) -> (Own<M>, Vec<Event<M::Event>>) {
+    let (mut withdrawn, mut sent, mut fault) = (Withdrawn::default(), Vec::new(), None);
+    let content = Lp::start(model, rules, lp, Some(&mut withdrawn), &mut sent, &mut fault);
+    ((content, withdrawn), sent)
 }
 
 /// Handles events before `until`, the least first. Says how many that were, and what came of it.
@@ -171,16 +175,15 @@ fn run<M: Model>(model: &M, rules: &Rules, first: BinaryHeap<Event<M::Event>>, u
         && event.time() < until
     {
         let lp = event.to();
-        let content: &mut Lp<M::State> = lps.entry(lp.0).or_insert_with(|| init(model, rules, lp).0);
-        if content.withdrawn.pass_over(event.key()).is_some() {
+        let (Lp { core, state }, withdrawn) = lps.entry(lp.0).or_insert_with(|| init(model, rules, lp).0);
+        if withdrawn.pass_over(event.key()).is_some() {
             // It counts, as only so many of the first events are there.
             tried += 1;
             continue;
         }
         let (mut sent, mut fault) = (Vec::new(), None);
         let handle = || {
-            let Lp { core, state, withdrawn } = content;
-            let mut cx = Context::new(model, rules, lp, *core, withdrawn, &mut sent, &mut fault);
+            let mut cx = Context::new(model, rules, lp, *core, Some(withdrawn), &mut sent, &mut fault);
             cx.enter(&event);
             model.handle(state, &event.payload, &mut cx);
             *core = cx.core();
@@ -194,7 +197,7 @@ fn run<M: Model>(model: &M, rules: &Rules, first: BinaryHeap<Event<M::Event>>, u
         queue.extend(sent.into_iter().map(Reverse));
         tried += 1;
     }
-    lps.iter().for_each(|(lp, content)| content.tell(LpId(*lp), &mut digest));
+    lps.iter().for_each(|(lp, (content, withdrawn))| content.tell(LpId(*lp), Some(withdrawn), &mut digest));
     (tried, digest)
 }
 

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::waiting::Waiting;
 use crate::world::Lp;
 use crate::{
     Event, EventQueue, Fault, Federate, LpId, Model, Outbox, Outputs, Partition, Past, Settings, World,
@@ -21,7 +22,7 @@ use crate::{
 pub struct Part<M: Model> {
     /// By federate: its LPs in the order of their numbers.
     pub(crate) federates: Vec<(u32, Vec<Lp<M::State>>)>,
-    pub(crate) pending: Vec<Event<M::Event>>,
+    pub(crate) pending: Waiting<M::Event>,
     pub(crate) past: Past<M::Output>,
 }
 
@@ -32,7 +33,7 @@ impl<M: Model> Part<M> {
         federates: Vec<Federate<M, Q>>,
         mut past: Past<M::Output>,
     ) -> Self {
-        let (mut parts, mut pending) = (Vec::new(), Vec::new());
+        let (mut parts, mut pending) = (Vec::new(), Waiting::default());
         for federate in federates {
             if federate.members().next().is_some() {
                 let id = federate.id();
@@ -51,7 +52,7 @@ impl<M: Model> Part<M> {
 
     /// The events waiting, in any order.
     pub(crate) fn pending(&self) -> impl Iterator<Item = &Event<M::Event>> {
-        self.pending.iter()
+        self.pending.events.iter()
     }
 
     /// Whether it is what a process has that `owns` some federates of `partition`: always, unless it was read from somewhere.
@@ -64,7 +65,7 @@ impl<M: Model> Part<M> {
         };
         self.federates.iter().all(is_right)
             && (0..partition.federates()).zip(own).all(|(id, seen)| seen == owns(id))
-            && self.pending.iter().all(|event| event.to().0 < partition.lps())
+            && self.pending.all_are(|lp| lp.0 < partition.lps())
     }
 
     /// The federates again; those of other processes are absent. What was committed is not in them.
@@ -80,8 +81,11 @@ impl<M: Model> Part<M> {
             let queue = Q::with_settings(settings);
             federates[id as usize] = Federate::with_lps(model, partition, settings, id, lps, queue);
         }
-        for event in self.pending {
+        for event in self.pending.events {
             federates[partition.place(event.to()).0 as usize].receive([event]);
+        }
+        for entry in self.pending.cancelled {
+            federates[partition.place(entry.0).0 as usize].receive_cancelled(partition, entry);
         }
         federates
     }
@@ -93,14 +97,14 @@ impl<M: Model> World<M> {
     pub fn join(parts: Vec<Part<M>>, partition: &Partition) -> Option<Self> {
         let count = partition.federates() as usize;
         let mut lists: Vec<Option<Vec<Lp<M::State>>>> = (0..count).map(|_| None).collect();
-        let (mut pending, mut past, mut outputs) = (Vec::new(), Past::default(), Vec::new());
+        let (mut pending, mut past, mut outputs) = (Waiting::default(), Past::default(), Vec::new());
         for mut part in parts {
             outputs.push((part.federates.len(), std::mem::take(&mut part.past.outputs)));
             for (id, lps) in part.federates {
                 let place = lists.get_mut(id as usize).filter(|place| place.is_none())?;
                 *place = Some(lps);
             }
-            pending.extend(part.pending);
+            pending.join(part.pending);
             past.join(part.past);
         }
         past.outputs = Outputs::in_order(outputs).0;

@@ -11,6 +11,7 @@ use std::hash::Hash;
 use serde::{Deserialize, Serialize};
 
 use crate::context::{LpCore, Rules};
+use crate::waiting::Waiting;
 use crate::withdrawn::Withdrawn;
 use crate::{
     Context, Digest, Event, EventQueue, Fault, Federate, LpId, Model, Origin, Partition, Settings, Time,
@@ -21,39 +22,37 @@ const SENT_MAX: u64 = 1 << 47;
 /// A run never counts so far.
 const COUNT_MAX: u64 = 1 << 62;
 
-/// An LP: the model's state, and what the kernel keeps.
+/// An LP: the model's state and the kernel's counters.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Lp<S> {
     pub core: LpCore,
     pub state: S,
-    pub withdrawn: Withdrawn,
 }
 
 impl<S> Lp<S> {
-    /// `lp` as it begins, and its first messages, added to `sent`.
+    /// `lp` as it begins; its first messages are added to `sent`, those that it has cancelled to `withdrawn`.
     pub(crate) fn start<M: Model<State = S>>(
         model: &M,
         rules: &Rules,
         lp: LpId,
+        withdrawn: Option<&mut Withdrawn>,
         sent: &mut Vec<Event<M::Event>>,
         fault: &mut Option<Box<Fault>>,
     ) -> Self {
-        let mut withdrawn = Withdrawn::default();
-        let mut cx = Context::new(model, rules, lp, LpCore::default(), &mut withdrawn, sent, fault);
+        let mut cx = Context::new(model, rules, lp, LpCore::default(), withdrawn, sent, fault);
         let state = model.init(lp, &mut cx);
-        Self { core: cx.core(), state, withdrawn }
+        Self { core: cx.core(), state }
     }
 
-    /// Adds what it is now to a digest, as LP `lp`.
-    pub(crate) fn tell(&self, lp: LpId, digest: &mut Digest)
+    /// Adds what it is now to a digest, as LP `lp`, which has cancelled these.
+    pub(crate) fn tell(&self, lp: LpId, withdrawn: Option<&Withdrawn>, digest: &mut Digest)
     where
         S: Hash,
     {
-        let Self { core, state, withdrawn } = self;
-        if withdrawn.is_empty() {
-            digest.state(lp.0, &(core, state));
-        } else {
-            digest.state(lp.0, &(core, state, withdrawn));
+        let Self { core, state } = self;
+        match withdrawn.filter(|withdrawn| !withdrawn.is_empty()) {
+            None => digest.state(lp.0, &(core, state)),
+            Some(withdrawn) => digest.state(lp.0, &(core, state, withdrawn)),
         }
     }
 
@@ -88,7 +87,7 @@ pub struct Past<O> {
 ))]
 pub struct World<M: Model> {
     pub(crate) lps: Vec<Lp<M::State>>,
-    pub(crate) pending: Vec<Event<M::Event>>,
+    pub(crate) pending: Waiting<M::Event>,
     past: Past<M::Output>,
     /// Where the run comes from, if it was read from somewhere.
     #[serde(skip)]
@@ -114,7 +113,8 @@ impl<M: Model> World<M> {
         partition: &Partition,
         mut past: Past<M::Output>,
     ) -> Self {
-        let mut pending = Vec::with_capacity(federates.iter().map(Federate::pending).sum());
+        let mut pending = Waiting::default();
+        pending.events.reserve(federates.iter().map(Federate::pending).sum());
         let mut parts = Vec::with_capacity(federates.len());
         for federate in federates {
             parts.push(federate.take_apart(&mut pending, &mut past).into_iter());
@@ -127,7 +127,7 @@ impl<M: Model> World<M> {
     /// A run of these LPs, in the order of their numbers.
     pub(crate) fn from_parts(
         lps: Vec<Lp<M::State>>,
-        pending: Vec<Event<M::Event>>,
+        pending: Waiting<M::Event>,
         past: Past<M::Output>,
     ) -> Self {
         Self { lps, pending, past, origin: None }
@@ -165,10 +165,16 @@ impl<M: Model> World<M> {
             }
         };
         let mut federates: Vec<Federate<M, Q>> = parts.into_iter().enumerate().map(deal).collect();
-        for event in self.pending {
+        for event in self.pending.events {
             let to = partition.place(event.to()).0;
             if is_present(to) {
                 federates[to as usize].receive([event]);
+            }
+        }
+        for entry in self.pending.cancelled {
+            let of = partition.place(entry.0).0;
+            if is_present(of) {
+                federates[of as usize].receive_cancelled(partition, entry);
             }
         }
         (federates, self.past)
@@ -182,7 +188,7 @@ impl<M: Model> World<M> {
     /// Whether every event is for an LP that is there, and every counter and list can grow: always, unless it was read from
     /// somewhere.
     pub fn is_sound(&self) -> bool {
-        self.pending.iter().all(|event| event.to().index() < self.lps.len())
+        self.pending.all_are(|lp| lp.index() < self.lps.len())
             && self.lps.iter().all(Lp::is_sound)
             && self.past.events < COUNT_MAX
             && self.past.injected < SENT_MAX
@@ -201,7 +207,7 @@ impl<M: Model> World<M> {
 
     /// No event that is still to be run happens before this; [`Time::MAX`] without events.
     pub fn floor(&self) -> Time {
-        self.live().map(Event::time).min().unwrap_or(Time::MAX)
+        self.pending.live().map(Event::time).min().unwrap_or(Time::MAX)
     }
 
     /// How many messages each LP has sent since the run began, in the order of their numbers.
@@ -211,13 +217,6 @@ impl<M: Model> World<M> {
 
     /// Events waiting, but those that their LPs have cancelled.
     pub fn pending(&self) -> usize {
-        self.live().count()
-    }
-
-    fn live(&self) -> impl Iterator<Item = &Event<M::Event>> {
-        let lp = |event: &Event<_>| self.lps.get(event.to().index());
-        let is_cancelled =
-            move |event: &Event<_>| lp(event).is_some_and(|lp| lp.withdrawn.contains(event.key()));
-        self.pending.iter().filter(move |event| !is_cancelled(event))
+        self.pending.live().count()
     }
 }

@@ -3,7 +3,7 @@
 //! Invariants: what is put into the LP's set is pending; in a model that does not cancel, nothing is done here at all.
 
 use super::Context;
-use crate::withdrawn::Cause;
+use crate::withdrawn::{Cause, Withdrawn};
 use crate::{Event, EventId, Model};
 
 impl<M: Model> Context<'_, M> {
@@ -115,14 +115,16 @@ impl<M: Model> Context<'_, M> {
     /// ```
     pub fn cancel(&mut self, id: EventId) -> bool {
         const { assert_cancels::<M>() };
-        self.is_to_come(id) && self.withdrawn.insert(id.key(), self.cause)
+        let (is_to_come, cause) = (self.is_to_come(id), self.cause);
+        is_to_come && self.withdrawn.as_mut().is_some_and(|withdrawn| withdrawn.insert(id.key(), cause))
     }
 
     /// Whether an event that this LP has scheduled for itself has not happened, is not happening, and was not cancelled. As for
     /// [`Context::cancel`], the model says with [`Model::CANCELS`] that it cancels.
     pub fn is_pending(&self, id: EventId) -> bool {
         const { assert_cancels::<M>() };
-        self.is_to_come(id) && !self.withdrawn.contains(id.key())
+        let is_withdrawn = |withdrawn: &&mut Withdrawn| withdrawn.contains(id.key());
+        self.is_to_come(id) && !self.withdrawn.as_ref().is_some_and(is_withdrawn)
     }
 
     /// Whether it is an event of this LP, and in the total order it comes after the one that is handled. At the start all do.
@@ -134,12 +136,15 @@ impl<M: Model> Context<'_, M> {
     /// Whether the LP has cancelled this event, to which it has come; then it is through with it. Says in which event it did.
     #[inline(always)]
     pub(crate) fn pass_over(&mut self, event: &Event<M::Event>) -> Option<Cause> {
-        if M::CANCELS { self.withdrawn.pass_over(event.key()) } else { None }
+        if M::CANCELS { self.withdrawn.as_mut()?.pass_over(event.key()) } else { None }
     }
 
     /// What the event in hand has cancelled.
     pub(crate) fn cancelled_now(&self) -> Vec<EventId> {
-        self.withdrawn.caused_by(self.cause).map(EventId::new).collect()
+        let now = |withdrawn: &&'_ mut Withdrawn| -> Vec<EventId> {
+            withdrawn.caused_by(self.cause).map(EventId::new).collect()
+        };
+        self.withdrawn.as_ref().map_or_else(Vec::new, now)
     }
 }
 

@@ -165,7 +165,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         budget: usize,
         outbox: &mut Outbox<M::Event>,
     ) -> usize {
-        let Self { id, rules, place, lps, batch, sent, fault, struck, .. } = self;
+        let Self { id, rules, place, lps, withdrawn, batch, sent, fault, struck, .. } = self;
         if !batch.order.in_run() && batch.late.is_empty() {
             batch.next_run(place, partition);
         }
@@ -174,8 +174,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let local = (batch.block << batch.shift) + order.lp();
         let lp_id = place.lp(local);
         let timed = self.meter.as_mut().and_then(Meter::begin);
-        let Lp { core, state, withdrawn } = &mut lps[local];
-        let mut cx = Context::new(model, rules, lp_id, *core, withdrawn, sent, fault);
+        let Lp { core, state } = &mut lps[local];
+        let mut cx = Context::new(model, rules, lp_id, *core, withdrawn.of::<M>(local), sent, fault);
         cx.watch(*bound);
         let (mut done, mut joined, mut digest, mut stray) = (0, 0, self.digest, None);
         // Of those done, the events that the LP had cancelled.

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use super::{Batch, Cancelled, Federate, Place};
 use crate::context::Rules;
+use crate::withdrawn::Sets;
 use crate::world::Lp;
 use crate::{Digest, EventQueue, Fault, HeapKind, LpId, Model, Outbox, Partition, TieBreak, Time};
 
@@ -43,9 +44,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let members = partition.members(id);
         let rules = rules(model, settings);
         let (mut sent, mut fault) = (Vec::new(), None);
+        let mut withdrawn = Sets::new::<M>(members.len());
         let (mut lps, mut queue) = (Vec::with_capacity(members.len()), Q::with_settings(settings));
         for &lp in &members {
-            lps.push(Lp::start(model, &rules, lp, &mut sent, &mut fault));
+            let set = withdrawn.of::<M>(lps.len());
+            lps.push(Lp::start(model, &rules, lp, set, &mut sent, &mut fault));
             for event in sent.drain(..) {
                 match partition.place(event.to()).0 {
                     own if own == id => queue.push(event),
@@ -56,7 +59,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         if let Some(fault) = fault {
             return Err(*fault);
         }
-        Ok(Self::with_lps(model, partition, settings, id, lps, queue))
+        Ok(Self { withdrawn, ..Self::with_lps(model, partition, settings, id, lps, queue) })
     }
 
     /// Federate `id` of the partition, with these LPs and their events.
@@ -90,6 +93,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             id,
             rules: rules(model, settings),
             place,
+            withdrawn: Sets::new::<M>(lps.len()),
             lps,
             queue,
             batch: Batch::new(count),

@@ -167,7 +167,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     /// Runs an event that was taken out of the queue. Says whether it sent anything nearer than the lookahead.
     #[inline(always)]
     fn run_one(&mut self, model: &M, partition: &Partition, event: &Event<M::Event>) -> bool {
-        let Lp { core, state, withdrawn } = &mut self.lps[self.place.local(event.to(), partition)];
+        let local = self.place.local(event.to(), partition);
+        let (Lp { core, state }, withdrawn) = (&mut self.lps[local], self.withdrawn.of::<M>(local));
         let (sent, fault) = (&mut self.sent, &mut self.fault);
         let mut cx = Context::new(model, &self.rules, event.to(), *core, withdrawn, sent, fault);
         cx.watch(Time::MAX);

@@ -22,6 +22,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             rules: self.rules.clone(),
             place: self.place.clone(),
             lps: self.lps.clone(),
+            withdrawn: self.withdrawn.clone(),
             queue,
             batch: Batch::new(self.lps.len() as u32),
             sent: Vec::new(),
@@ -49,7 +50,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.digest.join(other.digest);
         self.events += other.events;
         self.last = self.last.max(other.last);
-        (self.lps, self.output, self.watch) = (other.lps, other.output, other.watch);
+        (self.lps, self.withdrawn) = (other.lps, other.withdrawn);
+        (self.output, self.watch) = (other.output, other.watch);
         (self.fault, self.panicked) = (other.fault, other.panicked);
     }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::Federate;
+use crate::withdrawn::{Entry, Withdrawn};
 use crate::{Event, EventId, EventQueue, Key, LpId, Model, Partition, Time};
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
@@ -14,20 +15,23 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     #[inline(always)]
     pub fn pass_over(&mut self, partition: &Partition, event: &Event<M::Event>) -> bool {
         M::CANCELS && {
-            let lp = &mut self.lps[self.place.local(event.to(), partition)];
-            lp.withdrawn.pass_over(event.key()).is_some()
+            let set = self.withdrawn.of::<M>(self.place.local(event.to(), partition));
+            set.is_some_and(|set| set.pass_over(event.key()).is_some())
         }
     }
 
     /// The events waiting that `lp`, which must be one of this federate's, has cancelled, in the total order.
     pub fn cancelled_by(&self, lp: LpId, partition: &Partition) -> impl Iterator<Item = EventId> {
-        self.lps[self.place.local(lp, partition)].withdrawn.keys().map(EventId::new)
+        self.withdrawn
+            .at(self.place.local(lp, partition))
+            .into_iter()
+            .flat_map(Withdrawn::keys)
+            .map(EventId::new)
     }
 
     /// Events waiting that are to happen: those that their LPs have cancelled are not. Takes time for each LP, if the model cancels.
     pub fn live(&self) -> usize {
-        let cancelled = if M::CANCELS { self.lps.iter().map(|lp| lp.withdrawn.len()).sum() } else { 0 };
-        self.pending().saturating_sub(cancelled)
+        self.pending().saturating_sub(self.withdrawn.iter().map(Withdrawn::len).sum())
     }
 
     /// The time of the next event that is to happen; [`Time::MAX`] if there is none.
@@ -39,8 +43,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let mut taken = Vec::new();
         let next = loop {
             let Some(event) = self.queue.pop(Time::MAX) else { break Time::MAX };
-            let Federate { lps, place, .. } = &*self;
-            let cancelled = lps[place.local(event.to(), partition)].withdrawn.contains(event.key());
+            let set = self.withdrawn.at(self.place.local(event.to(), partition));
+            let cancelled = set.is_some_and(|set| set.contains(event.key()));
             let time = event.time();
             taken.push(event);
             if !cancelled {
@@ -53,10 +57,22 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
 
     /// What all its LPs have cancelled.
     pub(super) fn all_cancelled(&self) -> BTreeSet<Key> {
-        if M::CANCELS {
-            self.lps.iter().flat_map(|lp| lp.withdrawn.keys()).collect()
-        } else {
-            BTreeSet::new()
+        self.withdrawn.iter().flat_map(Withdrawn::keys).collect()
+    }
+
+    /// Takes in what an LP of this federate has cancelled.
+    pub(crate) fn receive_cancelled(&mut self, partition: &Partition, (lp, key, cause): Entry) {
+        if let Some(set) = self.withdrawn.of::<M>(self.place.local(lp, partition)) {
+            set.insert(key, cause);
         }
+    }
+
+    /// The same of all its LPs, for [`Federate::receive_cancelled`].
+    pub(super) fn cancelled_entries(&self) -> impl Iterator<Item = Entry> {
+        let own = |(local, set)| {
+            let lp = self.place.lp(local);
+            Withdrawn::causes(set).map(move |(key, cause)| (lp, key, cause))
+        };
+        self.withdrawn.iter().enumerate().flat_map(own)
     }
 }

@@ -18,7 +18,7 @@ use super::{Saving, Trouble, TroubleKind, Turn, Warp};
 use crate::context::{LpCore, Rules};
 use crate::model::take_back;
 use crate::outbox::Receipt;
-use crate::withdrawn::Cause;
+use crate::withdrawn::{Cause, Withdrawn};
 use crate::world::Lp;
 use crate::{Context, Event, EventQueue, Fault, Kept, LpId, Model, Outbox, Partition, Time};
 
@@ -134,11 +134,12 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         };
         let lp = &mut self.base.lps[local];
         let first_sent = lp.core.sent;
+        let withdrawn = self.base.withdrawn.of::<M>(local);
         let (sent, fault) = (&mut self.base.sent, &mut self.base.fault);
         let (events, late) = self.base.batch.hand();
         let result = catch_unwind(AssertUnwindSafe(|| match work.most_bytes {
-            usize::MAX => work.run::<false>(lp, segment, events, late, sent, fault),
-            _ => work.run::<true>(lp, segment, events, late, sent, fault),
+            usize::MAX => work.run::<false>((lp, withdrawn), segment, events, late, sent, fault),
+            _ => work.run::<true>((lp, withdrawn), segment, events, late, sent, fault),
         }));
         let mut whole = true;
         let failure = match result {
@@ -163,11 +164,15 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             segment.cores.truncate(at + 1);
             let core = segment.cores.pop().expect("counters are noted before an event is handled");
             sent.truncate((core.sent - first_sent) as usize);
-            lp.withdrawn.take_back(event.key());
+            let mut withdrawn = self.base.withdrawn.of::<M>(local);
+            if let Some(withdrawn) = &mut withdrawn {
+                withdrawn.take_back(event.key());
+            }
             if work.undo && handled {
                 take_back(model, &mut lp.state, &event.payload, &mut Kept::new(segment.words_from(at)));
             } else if !work.undo {
-                self.stats.coasted += segment.restore(model, &self.base.rules, id, lp, at);
+                let (rules, state) = (&self.base.rules, &mut lp.state);
+                self.stats.coasted += segment.restore(model, rules, id, state, withdrawn, at);
             }
             segment.forget_words_from(at);
             lp.core = core;
@@ -252,7 +257,7 @@ impl<M: Model> Work<'_, M> {
     /// `LIMITED`); says whether that was all. On an error or a panic, the event in question is the last in the segment.
     fn run<'e, const LIMITED: bool>(
         &self,
-        lp: &mut Lp<M::State>,
+        (lp, withdrawn): (&mut Lp<M::State>, Option<&mut Withdrawn>),
         segment: &mut Segment<M>,
         mut events: impl Iterator<Item = &'e Event<M::Event>>,
         late: &mut BinaryHeap<Reverse<Event<M::Event>>>,
@@ -266,7 +271,7 @@ impl<M: Model> Work<'_, M> {
         let Segment { events: log, cores, saved, saved_bytes, tape, ends, passed, after, .. } = segment;
         let (first, first_saved, first_kept) = (log.len(), *saved_bytes, tape.len());
         let first_passed = passed.len();
-        let Lp { core, state, withdrawn } = lp;
+        let Lp { core, state } = lp;
         let mut cx = Context::new(self.model, self.rules, self.id, *core, withdrawn, sent, fault);
         cx.watch(self.bound);
         if self.undo {

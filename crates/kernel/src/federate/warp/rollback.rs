@@ -3,7 +3,7 @@
 //! Cancelling may roll back further LPs of the same federate (secondary rollbacks); they are worked off from the list
 //! `recalls`, so that a cascade takes no stack. Messages to other federates are cancelled by anti-messages in the outbox.
 
-use super::{Cancellation, Saving, Warp};
+use super::{Cancellation, Federate, Saving, Warp};
 use crate::context::LpCore;
 use crate::model::take_back;
 use crate::outbox::Receipt;
@@ -115,15 +115,18 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
                 after = before;
             }
             lp.core = after;
-            segment.give_back(at..end, &mut lp.withdrawn);
+            if let Some(withdrawn) = self.base.withdrawn.of::<M>(local) {
+                segment.give_back(at..end, withdrawn);
+            }
             undone += end - at - segment.passed_in(at..end).len();
             reached = Some((link, at));
             self.log.cut(link, at as u32);
         }
         if let (Some((link, at)), false) = (reached, undo) {
             let (segment, _) = self.log.run(link);
-            let lp = &mut self.base.lps[local];
-            self.stats.coasted += segment.restore(model, &self.base.rules, id, lp, at);
+            let Federate { rules, lps, withdrawn, .. } = &mut self.base;
+            let (state, withdrawn) = (&mut lps[local].state, withdrawn.of::<M>(local));
+            self.stats.coasted += segment.restore(model, rules, id, state, withdrawn, at);
         }
         self.stats.note_rollback(id, undone as u64);
         if lazy {

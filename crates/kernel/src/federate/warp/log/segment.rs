@@ -10,7 +10,6 @@ use std::ops::Range;
 use crate::context::{LpCore, Rules};
 use crate::outbox::Receipt;
 use crate::withdrawn::{Cause, Withdrawn};
-use crate::world::Lp;
 use crate::{Context, Event, LpId, Model, Time};
 
 /// Where a run is: the number of its segment, and its place there.
@@ -131,9 +130,6 @@ impl<M: Model> Segment<M> {
 
     /// Puts what an LP has cancelled back to what it was before these entries, the latest of the LP that are alive.
     pub fn give_back(&self, entries: Range<usize>, withdrawn: &mut Withdrawn) {
-        if !M::CANCELS {
-            return;
-        }
         let key = self.events[entries.start].key();
         withdrawn.take_back(key);
         for (entry, cause) in self.passed_in(entries) {
@@ -146,15 +142,24 @@ impl<M: Model> Segment<M> {
     /// Puts the state of an LP back to what it was before entry `at` of its run: the latest copy, and what came after it
     /// handled once more, without its messages. What the LP has cancelled is as it was before that entry, and stays so. Says how many
     /// events that took. The counters are the caller's.
-    pub fn restore(&self, model: &M, rules: &Rules, id: LpId, lp: &mut Lp<M::State>, at: usize) -> u64 {
+    pub fn restore(
+        &self,
+        model: &M,
+        rules: &Rules,
+        id: LpId,
+        state: &mut M::State,
+        mut withdrawn: Option<&mut Withdrawn>,
+        at: usize,
+    ) -> u64 {
         let copies = self.saved.partition_point(|(entry, _)| *entry as usize <= at);
         let (from, copy) = &self.saved[copies - 1];
         let from = *from as usize;
-        let Lp { state, withdrawn, .. } = lp;
         state.clone_from(copy);
         let (mut unheard, mut fault) = (Vec::new(), None);
         let Some(core) = self.cores.get(from).filter(|_| from < at) else { return 0 };
-        self.give_back(from..at, withdrawn);
+        if let Some(withdrawn) = &mut withdrawn {
+            self.give_back(from..at, withdrawn);
+        }
         let mut cx = Context::new(model, rules, id, *core, withdrawn, &mut unheard, &mut fault);
         for event in &self.events[from..at] {
             if cx.pass_over(event).is_some() {
