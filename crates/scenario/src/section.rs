@@ -94,9 +94,14 @@ impl Section {
 
     /// The value of `key`, which is required.
     pub fn required<T: Value>(&mut self, key: &str) -> Result<T, ScenarioError> {
-        match self.optional(key)? {
+        self.required_within(key, T::EXPECTED)
+    }
+
+    /// The same for a key that takes less than its type holds, as [`optional_within`](Section::optional_within).
+    pub fn required_within<T: Value>(&mut self, key: &str, allowed: &str) -> Result<T, ScenarioError> {
+        match self.optional_within(key, allowed)? {
             Some(value) => Ok(value),
-            None => Err(self.missing(key, T::EXPECTED)),
+            None => Err(self.missing(key, allowed)),
         }
     }
 
