@@ -1,7 +1,7 @@
 //! What an experiment found: the claims it checks, and what there is to look at.
 //!
 //! Invariant: as JSON a finding is `{"name", "holds", "checks": [{"what", "published", "ours", "holds"}], "sweeps": [..],
-//! "wall_seconds"}` and nothing else: figures and tables are for the page alone. A sweep is `{"check", "quantity", "unit", "ours",
+//! "wall_seconds"}` and nothing else, but `"parameters"` where these are not the built-in ones: figures and tables are for the page alone. A sweep is `{"check", "quantity", "unit", "ours",
 //! "measured", "measured_unit", "curves": [{"name", "points", "wanted"}], "sentence"}`.
 
 use serde::ser::SerializeStruct;
@@ -72,6 +72,8 @@ pub struct Finding {
     pub tables: Vec<Table>,
     /// What a reader must know besides: why a row does not hold, what was assumed.
     pub notes: Vec<String>,
+    /// Which parameters it had, in a sentence, if these are not the built-in ones; then it is among the notes too.
+    pub parameters: String,
     /// How long the experiment took, in seconds of real time.
     pub wall_seconds: f64,
 }
@@ -120,11 +122,15 @@ pub(crate) fn verdict(holds: bool) -> &'static str {
 
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Finding", 5)?;
+        let others = usize::from(!self.parameters.is_empty());
+        let mut object = serializer.serialize_struct("Finding", 5 + others)?;
         object.serialize_field("name", &self.name)?;
         object.serialize_field("holds", &self.holds())?;
         object.serialize_field("checks", &self.checks)?;
         object.serialize_field("sweeps", &self.sweeps)?;
+        if others > 0 {
+            object.serialize_field("parameters", &self.parameters)?;
+        }
         object.serialize_field("wall_seconds", &self.wall_seconds)?;
         object.end()
     }

@@ -104,7 +104,18 @@ fn finding() -> impl Strategy<Value = Finding> {
             let mut table = Table::new(&title, [&name, &title]);
             table.row([&title, &name]);
             let (about, tables) = (notes.clone(), vec![table]);
-            Finding { name, title, about, checks, sweeps, figures, tables, notes, wall_seconds: 0.5 }
+            Finding {
+                name,
+                title,
+                about,
+                checks,
+                sweeps,
+                figures,
+                tables,
+                notes,
+                parameters: String::new(),
+                wall_seconds: 0.5,
+            }
         },
     )
 }
