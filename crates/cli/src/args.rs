@@ -2,11 +2,10 @@
 
 #[cfg(target_os = "linux")]
 mod pace;
+mod reproduce;
 
 use std::path::PathBuf;
 
-#[cfg(target_os = "linux")]
-use clap::ValueEnum;
 use clap::{Args, Parser, Subcommand};
 use paceline_app::args::{
     CheckArguments, CtlCommand, OutputArguments, ResumeArguments, RunArguments, ScenarioArguments,
@@ -22,6 +21,9 @@ use crate::network::arguments::{NETWORK_EXAMPLES, NetworkArguments};
 use crate::xen::arguments::{XEN_EXAMPLES, XenCommand};
 #[cfg(target_os = "linux")]
 pub use pace::PaceArguments;
+#[cfg(target_os = "linux")]
+pub use reproduce::Ground;
+pub use reproduce::ReproduceArguments;
 
 /// Runs parallel discrete-event simulations.
 #[derive(Debug, Parser)]
@@ -78,7 +80,7 @@ pub enum Command {
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
     /// Runs published experiments on simulated machines or real threads, and checks their conclusions
-    #[command(after_help = REPRODUCE_EXAMPLES)]
+    #[command(after_help = reproduce::EXAMPLES)]
     Reproduce(ReproduceArguments),
     /// Runs any command; of its threads that publish their local virtual time, those furthest behind run first
     #[cfg(target_os = "linux")]
@@ -154,16 +156,6 @@ Examples:
   paceline check scenarios/phold.toml --set run.federates=64
   paceline check --determinism scenarios/phold.toml --events 1000000";
 
-const REPRODUCE_EXAMPLES: &str = "\
-Exit status: 0 when the experiments ran, whether they hold or not; 2 for a bad option.
-
-Examples:
-  paceline reproduce --list
-  paceline reproduce nsx-fig10 --quick
-  paceline reproduce --all --out report
-  paceline reproduce psx-fig10 --quick --sensitivity --out report
-  paceline reproduce --on xen xen-nsx --quick";
-
 const REPLICATE_EXAMPLES: &str = "\
 The seeds are run.seed, run.seed + 1 and so on. The digest and the results of a replication are
 those of `paceline run` with its seed, however many run at once.
@@ -194,60 +186,6 @@ Exit status: 0 when the run ended; 1 for a failure while running, or when the ru
 Examples:
   paceline join 10.0.0.1:7000 --secret run.secret
   paceline join 10.0.0.1:7000 --secret run.secret --threads 16";
-
-/// The arguments of `reproduce`.
-#[derive(Args, Debug)]
-pub struct ReproduceArguments {
-    /// The experiments to run, by the names that --list prints
-    #[arg(value_name = "NAME", required_unless_present_any = ["all", "list"])]
-    pub names: Vec<String>,
-
-    /// Runs all experiments
-    #[arg(long)]
-    pub all: bool,
-
-    /// Lists the experiments, one a line
-    #[arg(long)]
-    pub list: bool,
-
-    /// Runs smaller sizes and fewer repetitions
-    #[arg(long)]
-    pub quick: bool,
-
-    /// Repeats the experiments with each constant of their papers halved and doubled, and reports which conclusions change
-    ///
-    /// Takes as long as the experiments times twice the number of constants. With --out the page has the experiments and this.
-    #[arg(long, conflicts_with_all = ["json", "list"])]
-    pub sensitivity: bool,
-
-    /// Where experiments run: on this machine (most of them simulate a machine), or on Xen under emulation, compared with the prediction of the simulated machine
-    #[cfg(target_os = "linux")]
-    #[arg(long, value_enum, value_name = "WHERE", default_value_t = Ground::Machine)]
-    pub on: Ground,
-
-    /// The folder with Paceline's sources for Xen, for --on xen
-    #[cfg(target_os = "linux")]
-    #[arg(long, value_name = "DIR", default_value = "xen")]
-    pub sources: PathBuf,
-
-    /// Writes report.html and report.json into this folder, which is created if it does not exist
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-
-    /// Prints the findings as JSON (an object for one name, otherwise an array), and shows no progress
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Where experiments run.
-#[cfg(target_os = "linux")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Ground {
-    /// Simulated machines.
-    Machine,
-    /// Xen, under emulation.
-    Xen,
-}
 
 /// The arguments of `machine`.
 #[derive(Args, Debug)]

@@ -11,7 +11,6 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, Table as Grid};
 use paceline_app::failure::Failure;
 use paceline_app::{stdout, text};
-use paceline_experiments::batch::{Backend, Experiment};
 use paceline_report::{Appendix, Finding, Table, json, page};
 
 /// How findings are printed.
@@ -36,11 +35,11 @@ impl Form {
     }
 }
 
-/// Lists experiments with what they show.
-pub fn list<B: Backend>(all: &[Experiment<B>]) -> Result<(), Failure> {
-    let width = all.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0);
-    let line = |experiment: &Experiment<B>| format!("{:width$}  {}\n", experiment.name, experiment.title);
-    stdout::print(&all.iter().map(line).collect::<String>())
+/// Lists experiments, each with its name and what it shows.
+pub fn list<'a>(all: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Result<(), Failure> {
+    let width = all.clone().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let line = |(name, title)| format!("{name:width$}  {title}\n");
+    stdout::print(&all.map(line).collect::<String>())
 }
 
 /// Prints findings; for people `before`, and then what they say.

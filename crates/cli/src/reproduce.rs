@@ -11,9 +11,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use paceline_app::failure::Failure;
 use paceline_app::stdout;
 use paceline_experiments::{
-    Experiment, Progress, Sensitivity, Setup, experiments, reproduce as run, sensitivity,
+    Experiment, Given, Progress, Sensitivity, Setup, experiments, reproduce as run, sensitivity,
 };
 use paceline_report::Appendix;
+use paceline_scenario::ScenarioError;
 
 #[cfg(target_os = "linux")]
 use crate::args::Ground;
@@ -29,13 +30,18 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     }
     let all = experiments();
     if arguments.list {
-        return findings::list(&all);
+        let named = all.iter().map(|experiment| (experiment.name, experiment.title));
+        return findings::list(named);
     }
-    let chosen = choose(&all, arguments)?;
+    if arguments.parameters {
+        return stdout::print(one(&choose(&all, arguments)?, "--parameters")?.parameters);
+    }
+    let (chosen, setup) = set_up(&all, arguments)?;
+    // A mistake in parameters is told before anything is written or run.
+    chosen.iter().try_for_each(|experiment| experiment.plan(&setup).map(drop))?;
     if let Some(folder) = &arguments.out {
         fs::create_dir_all(folder).map_err(|reason| Failure::Write(folder.clone(), reason))?;
     }
-    let setup = Setup { quick: arguments.quick, ..Setup::default() };
     let shown = !arguments.json && io::stderr().is_terminal();
     let bar = if shown { bar() } else { ProgressBar::hidden() };
     let mut progress = |now: Progress| {
@@ -44,8 +50,11 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         bar.set_message(now.last);
     };
     let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let found = run(&chosen, &setup, workers, &mut progress);
-    let constants = arguments.sensitivity.then(|| sensitivity(&chosen, &setup, workers, &mut progress));
+    let found = run(&chosen, &setup, workers, &mut progress)?;
+    let constants = match arguments.sensitivity {
+        true => Some(sensitivity(&chosen, &setup, workers, &mut progress)?),
+        false => None,
+    };
     bar.finish_and_clear();
     let appendix = constants.map(|Sensitivity { table, notes }| Appendix { about: notes, table });
     if let Some(folder) = &arguments.out {
@@ -69,8 +78,14 @@ fn in_xen(arguments: &ReproduceArguments) -> Result<(), Failure> {
     if arguments.list {
         return xen::list();
     }
-    if arguments.sensitivity {
-        return Err(Failure::Option("--sensitivity is for simulated machines, not for --on xen".into()));
+    let refused = [
+        ("--sensitivity", arguments.sensitivity),
+        ("--parameters", arguments.parameters),
+        ("--from", arguments.from.is_some()),
+        ("--set", !arguments.overrides.is_empty()),
+    ];
+    if let Some((option, _)) = refused.iter().find(|(_, given)| *given) {
+        return Err(Failure::Option(format!("{option} is for simulated machines, not for --on xen")));
     }
     if let Some(folder) = &arguments.out {
         fs::create_dir_all(folder).map_err(|reason| Failure::Write(folder.clone(), reason))?;
@@ -95,6 +110,34 @@ fn in_xen(arguments: &ReproduceArguments) -> Result<(), Failure> {
         side_by_side += &format!("{}\n{}\n\n", table.title(), findings::grid(table));
     }
     findings::print(&found, Form::new(arguments.json, arguments.all), &side_by_side)
+}
+
+/// The experiments that the arguments name, and how they are run.
+fn set_up<'a>(
+    all: &'a [Experiment],
+    arguments: &ReproduceArguments,
+) -> Result<(Vec<&'a Experiment>, Setup), Failure> {
+    let (quick, overrides) = (arguments.quick, &arguments.overrides);
+    if let Some(file) = &arguments.from {
+        let text = fs::read_to_string(file).map_err(|reason| ScenarioError::unreadable(file, &reason))?;
+        let given = Given::read(&file.display().to_string(), &text, overrides, quick, all)?;
+        let chosen = all.iter().filter(|experiment| experiment.name == given.experiment()).collect();
+        return Ok((chosen, given.setup()?));
+    }
+    let chosen = choose(all, arguments)?;
+    let setup = match overrides.is_empty() {
+        true => Setup { quick, ..Setup::default() },
+        false => Given::changed(one(&chosen, "--set")?, overrides, quick).setup()?,
+    };
+    Ok((chosen, setup))
+}
+
+/// The only one of them: `option` is for one.
+fn one<'a>(chosen: &[&'a Experiment], option: &str) -> Result<&'a Experiment, Failure> {
+    match chosen {
+        [only] => Ok(only),
+        _ => Err(Failure::Option(format!("{option} is for one experiment, and {} are named", chosen.len()))),
+    }
 }
 
 /// The experiments that the arguments name, in the order of the papers.

@@ -100,7 +100,8 @@ fn run(arguments: &RunArguments) -> Result<(), Failure> {
 
 /// Lists the experiments.
 pub fn list() -> Result<(), Failure> {
-    findings::list(&experiments())
+    let all = experiments();
+    findings::list(all.iter().map(|experiment| (experiment.name, experiment.title)))
 }
 
 /// Runs the experiments that the arguments name.

@@ -14,50 +14,63 @@ mod threading;
 mod turns;
 
 use crate::Experiment;
+use crate::catalogue::experiment;
+use crate::parameters::kinds::{Kind, count};
 
 /// The experiments.
 pub const EXPERIMENTS: &[Experiment] = &[
-    Experiment {
-        name: "artis-fig1",
-        title: "Multi-threaded LPs with timed wait: run time over LPs, HT on and off",
-        plan: runtimes::fig1,
-    },
-    Experiment {
-        name: "artis-fig2",
-        title: "Multi-threaded LPs with signals: run time over LPs, HT on and off",
-        plan: runtimes::fig2,
-    },
-    Experiment {
-        name: "artis-fig3",
-        title: "Single-threaded LPs: run time over LPs, HT on and off",
-        plan: runtimes::fig3,
-    },
-    Experiment {
-        name: "artis-fig4",
-        title: "Two hosts: run time with and without marshalling over the model's hosts",
-        plan: marshalling::fig4,
-    },
-    Experiment {
-        name: "artis-fig5",
-        title: "Two hosts: run time with and without marshalling over the MTU",
-        plan: marshalling::fig5,
-    },
-    Experiment {
-        name: "artis-fig8",
-        title: "A group of 1000 events in the Enhanced Heap and in a binary heap, over their sizes",
-        plan: heaps::plan,
-    },
-    Experiment {
-        name: "artis-fig9",
-        title: "The standard wireless model with the Enhanced Heap and a binary heap",
-        plan: queues::fig9,
-    },
-    Experiment {
-        name: "artis-fig10",
-        title: "The light wireless model with the Enhanced Heap and a binary heap",
-        plan: queues::fig10,
-    },
+    experiment!(
+        "artis-fig1",
+        "Multi-threaded LPs with timed wait: run time over LPs, HT on and off",
+        runtimes::fig1
+    ),
+    experiment!(
+        "artis-fig2",
+        "Multi-threaded LPs with signals: run time over LPs, HT on and off",
+        runtimes::fig2
+    ),
+    experiment!("artis-fig3", "Single-threaded LPs: run time over LPs, HT on and off", runtimes::fig3),
+    experiment!(
+        "artis-fig4",
+        "Two hosts: run time with and without marshalling over the model's hosts",
+        marshalling::fig4
+    ),
+    experiment!(
+        "artis-fig5",
+        "Two hosts: run time with and without marshalling over the MTU",
+        marshalling::fig5
+    ),
+    experiment!(
+        "artis-fig8",
+        "A group of 1000 events in the Enhanced Heap and in a binary heap, over their sizes",
+        heaps::plan
+    ),
+    experiment!(
+        "artis-fig9",
+        "The standard wireless model with the Enhanced Heap and a binary heap",
+        queues::fig9
+    ),
+    experiment!(
+        "artis-fig10",
+        "The light wireless model with the Enhanced Heap and a binary heap",
+        queues::fig10
+    ),
 ];
+
+/// Hosts of the model.
+fn hosts() -> Kind<u32> {
+    count(100..=100_000)
+}
+
+/// Steps of the model.
+fn steps() -> Kind<u32> {
+    count(1..=100_000)
+}
+
+/// Turns of what is compared in real time.
+fn turns() -> Kind<u32> {
+    count(1..=1_000)
+}
 
 /// The text about figures 1 to 3.
 fn about() -> String {
@@ -72,13 +85,14 @@ mod test {
     use paceline_report::svg;
 
     use super::*;
+    use crate::catalogue::planned;
     use crate::plan::{Measure, Results, Setup};
 
     #[test]
     fn runs_in_real_time_have_the_machine_to_themselves_and_others_do_not() {
         for experiment in EXPERIMENTS {
             let real = ["artis-fig8", "artis-fig9", "artis-fig10"].contains(&experiment.name);
-            let cells = (experiment.plan)(&Setup::default()).cells;
+            let cells = planned(experiment.name, &Setup::default()).cells;
             assert!(cells.iter().all(|cell| cell.alone == real), "{}", experiment.name);
         }
     }
@@ -94,7 +108,7 @@ mod test {
         };
         for experiment in EXPERIMENTS {
             for quick in [false, true] {
-                let plan = (experiment.plan)(&Setup { quick, ..Setup::default() });
+                let plan = planned(experiment.name, &Setup { quick, ..Setup::default() });
                 let measures = plan.cells.iter().map(|cell| (cell.key.clone(), Ok(measure.clone())));
                 let results = Results { measures: measures.collect() };
                 let finding = (plan.judge)(&results).expect("all cells have results");

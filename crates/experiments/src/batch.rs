@@ -13,14 +13,16 @@ use std::time::{Duration, Instant};
 
 use paceline_report::{Check, Finding};
 
-use crate::Calibration;
 use crate::queue::side_by_side;
+use crate::{Calibration, Given};
 
 /// How experiments are run.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
     /// Smaller sizes, shorter horizons, fewer repetitions: the same claims in a fraction of the time.
     pub quick: bool,
+    /// The parameters of one experiment, in place of its built-in ones. [`Given::setup`] makes the set-up that goes with them.
+    pub given: Option<Given>,
     /// Runs that are repeated with other values of what a source does not state are left out.
     pub without_sweeps: bool,
     /// The costs on simulated machines. Real runs do not use it.
@@ -113,12 +115,18 @@ struct Planned<B: Backend> {
 impl<B: Backend> Batch<B> {
     /// Plans `experiments`.
     pub fn new(experiments: &[&Experiment<B>], setup: &Setup) -> Self {
+        let plan =
+            |experiment: &&Experiment<B>| (experiment.name, experiment.title, (experiment.plan)(setup));
+        Self::of(experiments.iter().map(plan))
+    }
+
+    /// Of experiments that are planned: name, title and plan of each.
+    pub fn of(plans: impl IntoIterator<Item = (&'static str, &'static str, Plan<B>)>) -> Self {
         let (mut cells, mut known): (Vec<B::Cell>, BTreeSet<String>) = (Vec::new(), BTreeSet::new());
-        let planned = experiments.iter().map(|experiment| {
-            let Plan { cells: own, judge } = (experiment.plan)(setup);
+        let planned = plans.into_iter().map(|(name, title, Plan { cells: own, judge })| {
             let keys: Vec<_> = own.iter().map(|cell| cell.key().to_owned()).collect();
             cells.extend(own.into_iter().filter(|cell| known.insert(cell.key().to_owned())));
-            Planned { name: experiment.name, title: experiment.title, keys, judge }
+            Planned { name, title, keys, judge }
         });
         let planned = planned.collect();
         Self { cells, planned, walls: BTreeMap::new() }

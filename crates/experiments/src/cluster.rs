@@ -8,13 +8,14 @@ mod prediction;
 mod runs;
 
 use crate::Experiment;
+use crate::catalogue::experiment;
 
 /// The experiments.
-pub const EXPERIMENTS: &[Experiment] = &[Experiment {
-    name: "cluster-prediction",
-    title: "Windows of 1 to 1,000 processes, predicted from the costs of one node",
-    plan: prediction::plan,
-}];
+pub const EXPERIMENTS: &[Experiment] = &[experiment!(
+    "cluster-prediction",
+    "Windows of 1 to 1,000 processes, predicted from the costs of one node",
+    prediction::plan
+)];
 
 #[cfg(test)]
 mod test;

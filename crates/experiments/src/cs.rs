@@ -16,23 +16,30 @@ mod turns;
 
 use paceline_machine::guests::class::Class;
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+use paceline_scenario::ScenarioError;
 
 use crate::Experiment;
+use crate::catalogue::experiment;
+use crate::parameters::Parameters;
+use crate::parameters::kinds::choice;
 use crate::plan::{Plan, Results, Setup};
-use runs::{Case, Load, SEDF};
+use runs::{Case, Load, SEDF, Work, part};
 
 /// The experiments.
 pub const EXPERIMENTS: &[Experiment] = &[
-    Experiment { name: "cs-table4", title: "EP and LU alone on their PCPUs", plan: table4 },
-    Experiment { name: "cs-table5", title: "Several EP at once", plan: parallel::table5 },
-    Experiment { name: "cs-table6", title: "Several LU at once", plan: parallel::table6 },
-    Experiment { name: "cs-table7", title: "LU among two groups of 5 EP VMs", plan: mixed::table7 },
-    Experiment { name: "cs-table8", title: "LU among two groups of 3 EP VMs", plan: mixed::table8 },
-    Experiment { name: "cs-table9", title: "LU among two groups of 7 EP VMs", plan: mixed::table9 },
+    experiment!("cs-table4", "EP and LU alone on their PCPUs", table4),
+    experiment!("cs-table5", "Several EP at once", parallel::table5),
+    experiment!("cs-table6", "Several LU at once", parallel::table6),
+    experiment!("cs-table7", "LU among two groups of 5 EP VMs", mixed::table7),
+    experiment!("cs-table8", "LU among two groups of 3 EP VMs", mixed::table8),
+    experiment!("cs-table9", "LU among two groups of 7 EP VMs", mixed::table9),
 ];
 
-/// Table 4: the application that runs alone, its published seconds, and by how much ours may differ, in per cent, if it is used.
-const ALONE: [(Load, &str, f64, Option<f64>); 7] = [
+/// An application that runs alone: its name, its published seconds, and by how much ours may differ, in per cent, if it is used.
+type Alone = (Load, &'static str, f64, Option<f64>);
+
+/// Table 4.
+const ALONE: [Alone; 7] = [
     (Load::Ep(Class::A, 1), "EP class A", 6.82, Some(2.0)),
     (Load::Ep(Class::B, 1), "EP class B", 27.35, Some(2.0)),
     (Load::Ep(Class::C, 1), "EP class C", 109.48, Some(2.0)),
@@ -42,14 +49,19 @@ const ALONE: [(Load, &str, f64, Option<f64>); 7] = [
     (Load::Lu(Class::C, 1), "LU class C", 905.34, Some(5.0)),
 ];
 
-fn table4(setup: &Setup) -> Plan {
-    let cells = ALONE.iter().map(|(load, ..)| Case::new(*load, SEDF).cell(setup)).collect();
-    let judge = |results: &Results| {
+fn table4(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let applications: Vec<Alone> =
+        parameters.distinct("applications", &choice(ALONE.map(|alone| (alone.1, alone))))?;
+    let work = Work::Part(parameters.one("part", &part())?);
+    let case = move |load| Case::new(load, SEDF, work);
+    let cells = applications.iter().map(|(load, ..)| case(*load).cell(setup)).collect();
+    let judge = move |results: &Results| {
         let mut checks = Vec::new();
         let mut table = Table::new("Run times alone", ["application", "published", "ours", "error"]);
         let mut points = [const { Vec::new() }; 2];
-        for (place, (load, what, published, within)) in ALONE.into_iter().enumerate() {
-            let ours = results.seconds(&Case::new(load, SEDF).key())?;
+        let names: Vec<_> = applications.iter().map(|(_, what, ..)| *what).collect();
+        for (place, (load, what, published, within)) in applications.into_iter().enumerate() {
+            let ours = results.seconds(&case(load).key())?;
             points[0].push((place as f64, ours));
             points[1].push((place as f64, published));
             let error = 100.0 * (ours / published - 1.0);
@@ -74,7 +86,7 @@ fn table4(setup: &Setup) -> Plan {
         let figure = Figure {
             title: "Run times alone".into(),
             caption: String::new(),
-            x: Axis::categories("application", ALONE.map(|(_, what, ..)| what)),
+            x: Axis::categories("application", names),
             y: Axis::log("run time", "s"),
             series: vec![
                 Series::ours("run time", Kind::Bars, ours),
@@ -84,7 +96,7 @@ fn table4(setup: &Setup) -> Plan {
         let (figures, tables) = (vec![figure], vec![table]);
         Ok(Finding { about: about(), checks, figures, tables, notes, ..Finding::default() })
     };
-    Plan { cells, judge: Box::new(judge) }
+    Ok(Plan { cells, judge: Box::new(judge) })
 }
 
 fn seconds(value: f64) -> String {

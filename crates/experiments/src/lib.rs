@@ -2,8 +2,8 @@
 //! on scheduling simulations, each with the claims that it has to show. Most of these run on simulated machines, those of the SimGrid
 //! report on real threads.
 //!
-//! An [`Experiment`] plans its runs ([`Plan`]: cells, and a judgement); [`reproduce`] runs the cells of all of them side by
-//! side. All costs are in one table, [`CONSTANTS`]. Code that is shared with experiments that run elsewhere, for example
+//! An [`Experiment`] reads its parameters ([`Given`] ones, or its built-in file) and plans its runs ([`Plan`]: cells, and a judgement);
+//! [`reproduce`] runs the cells of all of them side by side. All costs are in one table, [`CONSTANTS`]. Code that is shared with experiments that run elsewhere, for example
 //! in a hypervisor, is in [`batch`].
 //!
 //! Invariants: no constant depends on the policy under test; an experiment that does not show what it should is reported as
@@ -14,10 +14,12 @@
 mod artis;
 mod calibration;
 mod catalogue;
+mod claims;
 mod cluster;
 mod cs;
 mod nsx;
 mod papers;
+mod parameters;
 mod plan;
 mod psx;
 mod queue;
@@ -29,6 +31,7 @@ mod sweep;
 pub use batch::Setup;
 pub use calibration::{CONSTANTS, Calibration, Constant};
 pub use catalogue::{Experiment, experiments};
+pub use parameters::Given;
 pub use plan::{Cell, CellError, InProcess, Job, Measure, Plan, Results};
 pub use reproduce::{Progress, reproduce};
 pub use sensitivity::{Sensitivity, sensitivity};

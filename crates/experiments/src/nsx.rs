@@ -17,60 +17,64 @@ mod sweeps;
 
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series};
 
+use paceline_scenario::ScenarioError;
+
 use crate::Experiment;
+use crate::catalogue::experiment;
+use crate::claims::{Claims, several};
+use crate::parameters::Parameters;
 use crate::plan::{CellError, Plan, Results, Setup};
-use runs::{Case, Scheduler, ticks_us};
+use assumptions::Assumptions;
+use runs::{Scheduler, Ticks, runs};
 use sweeps::{Published, Sweeps};
 
 /// The experiments.
 pub const EXPERIMENTS: &[Experiment] = &[
-    Experiment { name: "nsx-fig10", title: "Time-order errors over the tick, 1 VCPU a guest", plan: fig10 },
-    Experiment { name: "nsx-fig11", title: "Run time over the tick, 1 VCPU a guest", plan: fig11 },
-    Experiment { name: "nsx-fig12", title: "Time-order errors over the tick, 2 VCPUs a guest", plan: fig12 },
-    Experiment { name: "nsx-fig13", title: "Run time over the tick, 2 VCPUs a guest", plan: fig13 },
-    Experiment { name: "nsx-dynamic", title: "A guest comes and goes during a run", plan: dynamic::plan },
+    experiment!("nsx-fig10", "Time-order errors over the tick, 1 VCPU a guest", fig10),
+    experiment!("nsx-fig11", "Run time over the tick, 1 VCPU a guest", fig11),
+    experiment!("nsx-fig12", "Time-order errors over the tick, 2 VCPUs a guest", fig12),
+    experiment!("nsx-fig13", "Run time over the tick, 2 VCPUs a guest", fig13),
+    experiment!("nsx-dynamic", "A guest comes and goes during a run", dynamic::plan),
 ];
 
-fn fig10(setup: &Setup) -> Plan {
+fn fig10(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let errors = Errors { vcpus: 1, published: [("NSX", 4.0, 0.0), ("CSX", 3.0, 56.0)] };
-    let longest_us = longest_us(setup);
-    let judge = move |results: &Results, ticks: &[u64]| {
+    let ticks = Ticks::read(parameters)?;
+    let assumptions = Assumptions { ticks: ticks.clone(), runs: parameters.one("varied", &runs())? };
+    let others = assumptions.cells(setup);
+    let judge = move |results: &Results, ticks: &Ticks| {
         let mut finding = errors.judge(results, ticks)?;
-        finding.tables.push(assumptions::table(results, longest_us)?);
+        finding.tables.push(assumptions.table(results)?);
         Ok(finding)
     };
-    let mut plan = plan(setup, judge);
-    plan.cells.extend(assumptions::cells(setup, longest_us));
-    plan
+    let mut plan = plan(setup, ticks, judge);
+    plan.cells.extend(others);
+    Ok(plan)
 }
 
-fn fig12(setup: &Setup) -> Plan {
+fn fig12(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let errors = Errors { vcpus: 2, published: [("NSX", f64::NAN, 0.04), ("CSX", f64::NAN, 49.0)] };
-    plan(setup, move |results, ticks| errors.judge(results, ticks))
+    Ok(plan(setup, Ticks::read(parameters)?, move |results, ticks| errors.judge(results, ticks)))
 }
 
-fn fig11(setup: &Setup) -> Plan {
-    times(setup, 1, (60, 0.1, 0.86))
+fn fig11(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    times(setup, parameters, 1, Published { tick_us: 60, error: 0.1, seconds: 0.86 })
 }
 
-fn fig13(setup: &Setup) -> Plan {
-    times(setup, 2, (80, 0.18, 0.95))
-}
-
-fn longest_us(setup: &Setup) -> u64 {
-    let ticks = ticks_us(setup);
-    ticks[ticks.len() - 1]
+fn fig13(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    times(setup, parameters, 2, Published { tick_us: 80, error: 0.18, seconds: 0.95 })
 }
 
 fn plan(
     setup: &Setup,
-    judge: impl FnOnce(&Results, &[u64]) -> Result<Finding, CellError> + Send + 'static,
+    ticks: Ticks,
+    judge: impl FnOnce(&Results, &Ticks) -> Result<Finding, CellError> + Send + 'static,
 ) -> Plan {
-    let ticks = ticks_us(setup);
-    let cells = Scheduler::ALL
-        .iter()
-        .flat_map(|scheduler| ticks.iter().map(|tick_us| Case::new(*scheduler, *tick_us).cell(setup)));
-    Plan { cells: cells.collect(), judge: Box::new(move |results| judge(results, ticks)) }
+    let of = |scheduler: &Scheduler| {
+        ticks.us.iter().map(|tick_us| ticks.case(*scheduler, *tick_us).cell(setup)).collect::<Vec<_>>()
+    };
+    let cells = Scheduler::ALL.iter().flat_map(of).collect();
+    Plan { cells, judge: Box::new(move |results| judge(results, &ticks)) }
 }
 
 /// The greatest error that counts as good at the paper's best tick: its table of results says less than 1 %.
@@ -95,48 +99,55 @@ fn percent(value: f64) -> String {
 }
 
 impl Errors {
-    fn judge(self, results: &Results, ticks: &[u64]) -> Result<Finding, CellError> {
-        let (shortest, longest) = (ticks[0], ticks[ticks.len() - 1]);
-        let value = |scheduler, tick_us, name| results.value(&Case::new(scheduler, tick_us).key(), name);
+    fn judge(self, results: &Results, ticks: &Ticks) -> Result<Finding, CellError> {
+        let (shortest, longest) = ticks.ends_us();
+        let value = |scheduler, tick_us, name| results.value(&ticks.case(scheduler, tick_us).key(), name);
         let error = |scheduler, tick_us| value(scheduler, tick_us, "error");
         let interval = |scheduler, tick_us| value(scheduler, tick_us, "error_half_width");
         let [(_, nsx_short, nsx_long), (_, csx_short, csx_long)] = self.published;
-        let mut checks = Vec::new();
+        let mut claims = Claims::default();
         for (name, scheduler, short, long) in
             [("NSX", Scheduler::Nsx(1), nsx_short, nsx_long), ("CSX", Scheduler::Csx, csx_short, csx_long)]
         {
             let (first, last) = (error(scheduler, shortest)?, error(scheduler, longest)?);
-            let (must, holds) = match scheduler {
-                Scheduler::Csx => (format!("beyond {CSX_PERCENT} %"), last > CSX_PERCENT),
-                _ => ("at most 0.1 %".into(), last <= 0.1),
-            };
-            checks.push(Check {
-                what: format!("error of {name} at {longest} us"),
-                published: percent(long),
-                ours: format!("{last:.2} % +- {:.2}", interval(scheduler, longest)?),
-                must,
-                holds,
-            });
-            let (must, holds) = match scheduler {
-                Scheduler::Csx => ("rises with the slice", first < last),
-                _ => ("falls with the tick", first > last || first == 0.0),
-            };
-            checks.push(Check {
-                what: format!("error of {name} at {shortest} us"),
-                published: percent(short),
-                ours: format!("{first:.2} % +- {:.2}", interval(scheduler, shortest)?),
-                must: must.into(),
-                holds,
-            });
+            claims.add(format!("error of {name} at {longest} us"), |what| {
+                let (must, holds) = match scheduler {
+                    Scheduler::Csx => (format!("beyond {CSX_PERCENT} %"), last > CSX_PERCENT),
+                    _ => ("at most 0.1 %".into(), last <= 0.1),
+                };
+                Ok(Check {
+                    what,
+                    published: percent(long),
+                    ours: format!("{last:.2} % +- {:.2}", interval(scheduler, longest)?),
+                    must,
+                    holds,
+                })
+            })?;
+            claims.add(format!("error of {name} at {shortest} us"), |what| {
+                several(&ticks.us)?;
+                let (must, holds) = match scheduler {
+                    Scheduler::Csx => ("rises with the slice", first < last),
+                    _ => ("falls with the tick", first > last || first == 0.0),
+                };
+                Ok(Check {
+                    what,
+                    published: percent(short),
+                    ours: format!("{first:.2} % +- {:.2}", interval(scheduler, shortest)?),
+                    must: must.into(),
+                    holds,
+                })
+            })?;
         }
-        let (nsx, plus) = (error(Scheduler::Nsx(1), AT_US)?, error(Scheduler::NsxPlus, AT_US)?);
-        checks.push(Check {
-            what: format!("error at {AT_US} us: NSX, NSX+"),
-            published: String::new(),
-            ours: format!("{nsx:.2} %, {plus:.2} %"),
-            must: "NSX+ errs less".into(),
-            holds: plus < nsx,
-        });
+        claims.add(format!("error at {AT_US} us: NSX, NSX+"), |what| {
+            let (nsx, plus) = (error(Scheduler::Nsx(1), AT_US)?, error(Scheduler::NsxPlus, AT_US)?);
+            Ok(Check {
+                what,
+                published: String::new(),
+                ours: format!("{nsx:.2} %, {plus:.2} %"),
+                must: "NSX+ errs less".into(),
+                holds: plus < nsx,
+            })
+        })?;
         let mut figure = figure(results, ticks, self.vcpus, "error", Axis::linear("mean error", "%"))?;
         for (name, first, last) in self.published {
             let ends = [(shortest as f64, first), (longest as f64, last)];
@@ -150,91 +161,110 @@ impl Errors {
              nsx-fig13 show how much that matters.",
             error(Scheduler::Nsx(1), shortest)?
         ));
-        Ok(Finding { about: about(), checks, figures: vec![figure], notes, ..Finding::default() })
+        let mut finding = Finding { about: about(ticks), figures: vec![figure], notes, ..Finding::default() };
+        claims.put_into(&mut finding);
+        Ok(finding)
     }
 }
 
-/// A figure of run times, with the paper's best result: tick in microseconds, error in per cent, and seconds.
-fn times(setup: &Setup, vcpus: u32, (tick_us, error, seconds): (u64, f64, f64)) -> Plan {
-    let published = Published { tick_us, error, seconds, longest_us: longest_us(setup) };
-    let sweeps = Sweeps::new(setup);
-    let cells = sweeps.cells(setup, published);
-    let judge = move |results: &Results, ticks: &[u64]| {
+/// A figure of run times, with the paper's best result.
+fn times(
+    setup: &Setup,
+    parameters: &mut Parameters,
+    vcpus: u32,
+    published: Published,
+) -> Result<Plan, ScenarioError> {
+    let ticks = Ticks::read(parameters)?;
+    let sweeps = Sweeps::read(ticks.clone(), published, setup, parameters)?;
+    let cells = sweeps.cells(setup);
+    let judge = move |results: &Results, ticks: &Ticks| {
         let (mut finding, check) = judge_times(results, ticks, vcpus, published)?;
-        sweeps.add(&mut finding, results, &check, published)?;
+        sweeps.add(&mut finding, results, &check)?;
         Ok(finding)
     };
-    let mut plan = plan(setup, judge);
+    let mut plan = plan(setup, ticks, judge);
     plan.cells.extend(cells);
-    plan
+    Ok(plan)
 }
 
 /// The finding without its sweeps, and the check that they are made for.
 fn judge_times(
     results: &Results,
-    ticks: &[u64],
+    ticks: &Ticks,
     vcpus: u32,
     published: Published,
 ) -> Result<(Finding, String), CellError> {
-    let number = |scheduler, tick_us, name| results.value(&Case::new(scheduler, tick_us).key(), name);
-    let Published { tick_us: best_us, error: best_error, seconds: best_seconds, .. } = published;
-    let mut worst: (f64, u64) = (0.0, 0);
-    for tick_us in ticks.iter().copied().filter(|tick_us| *tick_us >= 60) {
-        let ratio = number(Scheduler::Nsx(2), tick_us, "time")? / number(Scheduler::Csx, tick_us, "time")?;
-        worst = if ratio > worst.0 { (ratio, tick_us) } else { worst };
-    }
-    let at = |ticks| number(Scheduler::Nsx(ticks), best_us, "time");
-    let mut checks = vec![Check {
-        what: "run time of NSX with 2x DOM0 over CSX, worst from 60 us up".into(),
-        published: "about the same".into(),
-        ours: format!("{:.2} at {} us", worst.0, worst.1),
-        must: "at most 1.15".into(),
-        holds: worst.0 <= 1.15,
-    }];
-    let good = |tick_us: &&u64| {
-        number(Scheduler::Nsx(2), **tick_us, "error").is_ok_and(|error| error <= GOOD_PERCENT)
-    };
-    let shortest =
-        ticks.iter().find(good).map_or("at no tick".into(), |tick_us| format!("from {tick_us} us up"));
-    let error = number(Scheduler::Nsx(2), best_us, "error")?;
+    let number = |scheduler, tick_us, name| results.value(&ticks.case(scheduler, tick_us).key(), name);
+    let Published { tick_us: best_us, error: best_error, seconds: best_seconds } = published;
+    let mut claims = Claims::default();
+    claims.add("run time of NSX with 2x DOM0 over CSX, worst from 60 us up", |what| {
+        let mut worst: Option<(f64, u64)> = None;
+        for tick_us in ticks.us.iter().copied().filter(|tick_us| *tick_us >= 60) {
+            let ratio =
+                number(Scheduler::Nsx(2), tick_us, "time")? / number(Scheduler::Csx, tick_us, "time")?;
+            worst = worst.filter(|(worst, _)| *worst >= ratio).or(Some((ratio, tick_us)));
+        }
+        let (ratio, tick_us) = worst.ok_or_else(|| CellError::NotRun("60 us or more".into()))?;
+        Ok(Check {
+            what,
+            published: "about the same".into(),
+            ours: format!("{ratio:.2} at {tick_us} us"),
+            must: "at most 1.15".into(),
+            holds: ratio <= 1.15,
+        })
+    })?;
     let swept = format!("error of NSX with 2x DOM0 at {best_us} us");
-    checks.push(Check {
-        what: swept.clone(),
-        published: percent(best_error),
-        ours: format!("{}; at most {GOOD_PERCENT} % {shortest}", percent(error)),
-        must: format!("at most {GOOD_PERCENT} %"),
-        holds: error <= GOOD_PERCENT,
-    });
-    let (one, two) = (at(1)?, at(2)?);
-    checks.push(Check {
-        what: format!("run time at {best_us} us: NSX, and with 2x DOM0"),
-        published: format!("the second {best_seconds} s"),
-        ours: format!("{one:.3} s, {two:.3} s"),
-        must: "2x DOM0 is no slower".into(),
-        holds: two <= one * 1.02,
-    });
-    let plus = number(Scheduler::NsxPlus, AT_US, "time")?;
-    let nsx = number(Scheduler::Nsx(1), AT_US, "time")?;
-    checks.push(Check {
-        what: format!("run time at {AT_US} us: NSX, NSX+"),
-        published: String::new(),
-        ours: format!("{nsx:.3} s, {plus:.3} s"),
-        must: "NSX+ is no slower".into(),
-        holds: plus <= nsx,
-    });
+    claims.add(&swept, |what| {
+        let good = |tick_us: &&u64| {
+            number(Scheduler::Nsx(2), **tick_us, "error").is_ok_and(|error| error <= GOOD_PERCENT)
+        };
+        let shortest =
+            ticks.us.iter().find(good).map_or("at no tick".into(), |tick_us| format!("from {tick_us} us up"));
+        let error = number(Scheduler::Nsx(2), best_us, "error")?;
+        Ok(Check {
+            what,
+            published: percent(best_error),
+            ours: format!("{}; at most {GOOD_PERCENT} % {shortest}", percent(error)),
+            must: format!("at most {GOOD_PERCENT} %"),
+            holds: error <= GOOD_PERCENT,
+        })
+    })?;
+    claims.add(format!("run time at {best_us} us: NSX, and with 2x DOM0"), |what| {
+        let [one, two] = [1, 2].map(|dom0_ticks| number(Scheduler::Nsx(dom0_ticks), best_us, "time"));
+        let (one, two) = (one?, two?);
+        Ok(Check {
+            what,
+            published: format!("the second {best_seconds} s"),
+            ours: format!("{one:.3} s, {two:.3} s"),
+            must: "2x DOM0 is no slower".into(),
+            holds: two <= one * 1.02,
+        })
+    })?;
+    claims.add(format!("run time at {AT_US} us: NSX, NSX+"), |what| {
+        let plus = number(Scheduler::NsxPlus, AT_US, "time")?;
+        let nsx = number(Scheduler::Nsx(1), AT_US, "time")?;
+        Ok(Check {
+            what,
+            published: String::new(),
+            ours: format!("{nsx:.3} s, {plus:.3} s"),
+            must: "NSX+ is no slower".into(),
+            holds: plus <= nsx,
+        })
+    })?;
     let mut figure = figure(results, ticks, vcpus, "time", Axis::log("run time", "s"))?;
     figure.series.push(Series::published("NSX, 2x DOM0", Kind::Points, vec![(best_us as f64, best_seconds)]));
-    let notes = notes(vcpus);
-    let finding = Finding { about: about(), checks, figures: vec![figure], notes, ..Finding::default() };
+    let mut finding =
+        Finding { about: about(ticks), figures: vec![figure], notes: notes(vcpus), ..Finding::default() };
+    claims.put_into(&mut finding);
     Ok((finding, swept))
 }
 
-fn about() -> Vec<String> {
-    vec![
-        "Thirty runs of 1000 message rounds between three guests on 2 PCPUs; means with 95 % intervals. The tick is the time \
+fn about(ticks: &Ticks) -> Vec<String> {
+    let (runs, rounds) = (ticks.size.runs, ticks.size.rounds);
+    vec![format!(
+        "{runs} runs of {rounds} message rounds between three guests on 2 PCPUs; means with 95 % intervals. The tick is the time \
          that a VCPU runs without a break: NSX's tick, CSX's time slice."
-            .into(),
-    ]
+    )]
 }
 
 /// What the paper leaves open, and what is assumed here.
@@ -268,12 +298,12 @@ fn notes(vcpus: u32) -> Vec<String> {
     notes
 }
 
-fn figure(results: &Results, ticks: &[u64], vcpus: u32, name: &str, y: Axis) -> Result<Figure, CellError> {
+fn figure(results: &Results, ticks: &Ticks, vcpus: u32, name: &str, y: Axis) -> Result<Figure, CellError> {
     let mut series = Vec::new();
     for scheduler in Scheduler::ALL {
         let mut points = Vec::new();
-        for tick_us in ticks.iter().copied() {
-            points.push((tick_us as f64, results.value(&Case::new(scheduler, tick_us).key(), name)?));
+        for tick_us in ticks.us.iter().copied() {
+            points.push((tick_us as f64, results.value(&ticks.case(scheduler, tick_us).key(), name)?));
         }
         series.push(Series::ours(scheduler.name(), Kind::Lines, points));
     }

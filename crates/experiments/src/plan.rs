@@ -46,6 +46,9 @@ pub enum CellError {
     /// A simulation of processes could not continue.
     #[error(transparent)]
     Processes(#[from] paceline_processes::RunError),
+    /// There is no such run: no plan has asked for it.
+    #[error("there is no run {0:?}")]
+    NotRun(String),
     /// The guests did not do their task.
     #[error("{0}")]
     Guests(String),
@@ -92,7 +95,7 @@ impl Results {
         match self.measures.get(key) {
             Some(Ok(measure)) => Ok(measure),
             Some(Err(error)) => Err(error.clone()),
-            None => Err(CellError::Guests(format!("there is no run {key:?}"))),
+            None => Err(CellError::NotRun(key.to_owned())),
         }
     }
 
@@ -109,7 +112,7 @@ impl Results {
             .filter_map(|(key, own)| Some((key.strip_suffix(suffix)?.to_owned(), own.clone())));
         let changed: Vec<_> = changed.collect();
         if changed.is_empty() {
-            return Err(CellError::Guests(format!("there is no run \"...{suffix}\"")));
+            return Err(CellError::NotRun(format!("...{suffix}")));
         }
         let mut measures = self.measures.clone();
         measures.extend(changed);

@@ -21,55 +21,59 @@ mod unstated;
 mod waits;
 mod weights;
 
+use paceline_scenario::ScenarioError;
+
 use crate::Experiment;
+use crate::catalogue::experiment;
+use crate::parameters::Parameters;
+use crate::parameters::kinds::{Kind, count, number, secs};
 pub(crate) use runs::{Case, Gear, Load, Scheduler};
 
 /// The experiments.
 pub const EXPERIMENTS: &[Experiment] = &[
-    Experiment {
-        name: "psx-fig6",
-        title: "BLB over the weight of DOM0 under CSX, 24 domains",
-        plan: weights::balanced,
-    },
-    Experiment {
-        name: "psx-fig7",
-        title: "ULB over the weight of DOM0 under CSX, 24 domains",
-        plan: weights::unbalanced,
-    },
-    Experiment {
-        name: "psx-fig8",
-        title: "BLB, 24 domains on 24 PCPUs: gain of PSX over CSX",
-        plan: gains::fig8,
-    },
-    Experiment {
-        name: "psx-fig9",
-        title: "ULB, 24 domains on 24 PCPUs: gain of PSX over CSX",
-        plan: gains::fig9,
-    },
-    Experiment {
-        name: "psx-fig10",
-        title: "BLB, 32 domains on 24 PCPUs: gain of PSX over CSX",
-        plan: gains::fig10,
-    },
-    Experiment {
-        name: "psx-fig11",
-        title: "ULB, 32 domains on 24 PCPUs: gain of PSX over CSX",
-        plan: gains::fig11,
-    },
-    Experiment { name: "psx-fig12", title: "HLB over the number of domains", plan: scaling::fig12 },
-    Experiment {
-        name: "psx-fig13",
-        title: "VSB, 64 domains: events processed over run time",
-        plan: traffic::fig13,
-    },
-    Experiment {
-        name: "psx-fig14",
-        title: "VSB, 32 and 64 domains: strong scaling",
-        plan: strong_scaling::fig14,
-    },
-    Experiment {
-        name: "psx-wait",
-        title: "What the gain of PSX owes to how federates wait",
-        plan: waits::plan,
-    },
+    experiment!("psx-fig6", "BLB over the weight of DOM0 under CSX, 24 domains", weights::plan),
+    experiment!("psx-fig7", "ULB over the weight of DOM0 under CSX, 24 domains", weights::plan),
+    experiment!("psx-fig8", "BLB, 24 domains on 24 PCPUs: gain of PSX over CSX", gains::equal),
+    experiment!("psx-fig9", "ULB, 24 domains on 24 PCPUs: gain of PSX over CSX", gains::equal),
+    experiment!("psx-fig10", "BLB, 32 domains on 24 PCPUs: gain of PSX over CSX", gains::fig10),
+    experiment!("psx-fig11", "ULB, 32 domains on 24 PCPUs: gain of PSX over CSX", gains::fig11),
+    experiment!("psx-fig12", "HLB over the number of domains", scaling::fig12),
+    experiment!("psx-fig13", "VSB, 64 domains: events processed over run time", traffic::fig13),
+    experiment!("psx-fig14", "VSB, 32 and 64 domains: strong scaling", strong_scaling::fig14),
+    experiment!("psx-wait", "What the gain of PSX owes to how federates wait", waits::plan),
 ];
+
+/// A number of domains: a simulation has several.
+fn domains() -> Kind<u32> {
+    count(2..=1_000)
+}
+
+/// A horizon.
+fn horizon() -> Kind<u64> {
+    secs(1..=1_000_000)
+}
+
+/// LPs of a federate.
+fn lps() -> Kind<u32> {
+    count(1..=10_000)
+}
+
+/// Messages of an LP.
+fn messages() -> Kind<f64> {
+    number(0.1..=10_000.0)
+}
+
+/// A percentage of messages that stay in their federate.
+fn local() -> Kind<u32> {
+    count(0..=100)
+}
+
+/// The load of an experiment that has one.
+fn load(parameters: &mut Parameters) -> Result<Load, ScenarioError> {
+    Ok(Load {
+        lps: parameters.one("lps", &lps())?,
+        messages: parameters.one("messages", &messages())?,
+        local: parameters.one("local", &local())?,
+        until_s: parameters.one("until", &horizon())?,
+    })
+}

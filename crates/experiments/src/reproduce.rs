@@ -5,6 +5,7 @@
 use std::convert::Infallible;
 
 use paceline_report::Finding;
+use paceline_scenario::ScenarioError;
 
 use crate::Experiment;
 use crate::batch::{Batch, Ran, Setup};
@@ -23,14 +24,21 @@ pub struct Progress {
 }
 
 /// Runs `experiments` on `workers` threads. Returns a finding for each, in their order; if one could not be run, a check that
-/// does not hold says why. Each begins with its source.
+/// does not hold says why. Each begins with its source, and says which parameters it had if these are not the built-in ones. Fails before
+/// anything runs if there is a mistake in parameters.
 pub fn reproduce(
     experiments: &[&Experiment],
     setup: &Setup,
     workers: usize,
     progress: &mut dyn FnMut(Progress),
-) -> Vec<Finding> {
-    let mut batch = Batch::new(experiments, setup);
+) -> Result<Vec<Finding>, ScenarioError> {
+    let plan = |experiment: &&Experiment| Ok((experiment.name, experiment.title, experiment.plan(setup)?));
+    let mut batch = Batch::of(experiments.iter().map(plan).collect::<Result<Vec<_>, ScenarioError>>()?);
+    let other = match &setup.given {
+        Some(given) => Some((given.experiment(), given.told()?)),
+        None => None,
+    };
+    let other = other.filter(|(_, told)| !told.is_empty());
     let cells = batch.cells().len();
     let mut results = Results::default();
     let job = |cell: Cell| -> Result<_, Infallible> { Ok((cell.job)()) };
@@ -40,9 +48,13 @@ pub fn reproduce(
     });
     let introduced = |mut finding: Finding| {
         finding.about.splice(0..0, introduction(&finding.name));
+        if let Some((_, told)) = other.as_ref().filter(|(name, _)| *name == finding.name) {
+            finding.notes.insert(0, told.clone());
+            finding.parameters.clone_from(told);
+        }
         finding
     };
-    batch.judge(&results).into_iter().map(|judged| introduced(judged.finding)).collect()
+    Ok(batch.judge(&results).into_iter().map(|judged| introduced(judged.finding)).collect())
 }
 
 #[cfg(test)]
@@ -51,11 +63,14 @@ mod test {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::parameters::Parameters;
     use crate::plan::{CellError, Measure, Plan};
+
+    const NOTHING: &str = "[experiment]\nname = \"own\"\n";
 
     #[test]
     fn cells_that_measure_real_time_run_one_at_a_time_after_all_others() {
-        fn plan(_: &Setup) -> Plan {
+        fn plan(_: &Setup, _: &mut Parameters) -> Result<Plan, ScenarioError> {
             let (running, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
             let cell = |number: usize| {
                 let (running, done) = (Arc::clone(&running), Arc::clone(&done));
@@ -76,10 +91,10 @@ mod test {
                 let disturbed = seconds.sum::<Result<f64, CellError>>()?;
                 Ok(Finding { notes: vec![format!("{disturbed} disturbed")], ..Finding::default() })
             };
-            Plan { cells: (0..20).map(cell).collect(), judge: Box::new(judge) }
+            Ok(Plan { cells: (0..20).map(cell).collect(), judge: Box::new(judge) })
         }
-        let experiment = Experiment { name: "own", title: "", plan };
-        let findings = reproduce(&[&experiment], &Setup::default(), 4, &mut |_| {});
+        let experiment = Experiment { name: "own", title: "", parameters: NOTHING, planner: plan };
+        let findings = reproduce(&[&experiment], &Setup::default(), 4, &mut |_| {}).expect("all is sound");
         assert_eq!(findings[0].notes, ["0 disturbed"]);
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use paceline_report::{Finding, Table};
+use paceline_scenario::ScenarioError;
 
 use crate::batch::Setup;
 use crate::reproduce::{Progress, reproduce};
@@ -46,22 +47,26 @@ fn told<'a>(claims: impl Iterator<Item = &'a Claim>) -> String {
 }
 
 /// Whether the runs of an experiment depend on constants.
-fn has_constants(experiment: &Experiment, setup: &Setup) -> bool {
+fn has_constants(experiment: &Experiment, setup: &Setup) -> Result<bool, ScenarioError> {
     let is_paper = |constant: &Constant| paper(constant.name) == paper(experiment.name);
-    CONSTANTS.iter().any(is_paper) && !(experiment.plan)(setup).cells.iter().all(|cell| cell.alone)
+    Ok(CONSTANTS.iter().any(is_paper) && !experiment.plan(setup)?.cells.iter().all(|cell| cell.alone))
 }
 
 /// Runs `experiments` with the calibration of `setup`, and with each constant of their papers halved and doubled, and says which
-/// checks hold no more, and which hold only then.
+/// checks hold no more, and which hold only then. Fails before anything runs if there is a mistake in parameters.
 pub fn sensitivity(
     experiments: &[&Experiment],
     setup: &Setup,
     workers: usize,
     progress: &mut dyn FnMut(Progress),
-) -> Sensitivity {
+) -> Result<Sensitivity, ScenarioError> {
     let setup = Setup { without_sweeps: true, ..setup.clone() };
-    let simulated: Vec<_> =
-        experiments.iter().copied().filter(|experiment| has_constants(experiment, &setup)).collect();
+    let mut simulated: Vec<&Experiment> = Vec::new();
+    for experiment in experiments {
+        if has_constants(experiment, &setup)? {
+            simulated.push(experiment);
+        }
+    }
     let papers: BTreeSet<&str> = simulated.iter().map(|experiment| paper(experiment.name)).collect();
     let own = |constant: &&Constant| papers.contains(paper(constant.name));
     let changes = CONSTANTS.iter().filter(own).count() * FACTORS.len();
@@ -72,9 +77,9 @@ pub fn sensitivity(
             // Batches count alike, so that the number of all runs is that of the batch times theirs.
             let (done, cells) = (batch * now.cells + now.done, batches * now.cells);
             progress(Progress { done, cells, last: format!("{what}: {}", now.last) });
-        });
+        })?;
         batch += 1;
-        holding(&findings)
+        Ok::<_, ScenarioError>(holding(&findings))
     };
     let columns = ["constant", "changed", "holds no more", "holds only then"];
     let mut table = Table::new("What hangs on one constant, halved or doubled", columns);
@@ -82,17 +87,16 @@ pub fn sensitivity(
     for own in papers {
         let experiments: Vec<_> =
             simulated.iter().copied().filter(|experiment| paper(experiment.name) == own).collect();
-        let base = run(&experiments, &setup, "all constants as they are");
+        let base = run(&experiments, &setup, "all constants as they are")?;
         for Constant { name, unit, .. } in CONSTANTS.iter().filter(|constant| paper(constant.name) == own) {
-            let value = setup.calibration.get(name);
-            let mut decides = false;
+            let (value, mut decides) = (setup.calibration.get(name), false);
             for (changed, numerator, denominator) in FACTORS {
                 let calibration = setup.calibration.scaled(name, numerator, denominator);
                 let scaled = calibration.get(name);
                 let is_whole = scaled == value * numerator / denominator;
                 let changed = if is_whole { changed.to_owned() } else { format!("to {scaled} {unit}") };
                 let other = Setup { calibration, ..setup.clone() };
-                let now = run(&experiments, &other, &format!("{name} {changed}"));
+                let now = run(&experiments, &other, &format!("{name} {changed}"))?;
                 if now != base {
                     decides = true;
                     let (lost, won) = (told(base.difference(&now)), told(now.difference(&base)));
@@ -111,7 +115,7 @@ pub fn sensitivity(
         ),
         format!("Constants that decide no check: {}.", listed(&without)),
     ];
-    Sensitivity { table, notes }
+    Ok(Sensitivity { table, notes })
 }
 
 fn listed(names: &[&str]) -> String {
@@ -121,9 +125,12 @@ fn listed(names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::Parameters;
     use crate::plan::{Cell, CellError, Measure, Plan};
 
-    fn plan(alone: bool, holds: bool) -> Plan {
+    const NOTHING: &str = "[experiment]\nname = \"own\"\n";
+
+    fn plan(alone: bool, holds: bool) -> Result<Plan, ScenarioError> {
         let judge = move |_: &crate::Results| -> Result<Finding, CellError> {
             let mut finding = Finding::default();
             finding.checks.push(paceline_report::Check {
@@ -137,39 +144,41 @@ mod tests {
         };
         let job = || Ok(Measure::default());
         let cell = Cell { key: "own".into(), weight: 1.0, alone, job: Box::new(job) };
-        Plan { cells: vec![cell], judge: Box::new(judge) }
+        Ok(Plan { cells: vec![cell], judge: Box::new(judge) })
     }
 
     /// Holds as long as an event takes no more than 3 us.
-    fn claim(setup: &Setup) -> Plan {
+    fn claim(setup: &Setup, _: &mut Parameters) -> Result<Plan, ScenarioError> {
         plan(false, setup.calibration.get("psx.event") <= 3_000)
     }
 
     /// Measures real time.
-    fn real(setup: &Setup) -> Plan {
+    fn real(setup: &Setup, _: &mut Parameters) -> Result<Plan, ScenarioError> {
         plan(true, setup.calibration.get("psx.switch") == 2_500)
     }
 
     /// Holds as long as a hyper-thread is not as fast as a core of its own.
-    fn share(setup: &Setup) -> Plan {
+    fn share(setup: &Setup, _: &mut Parameters) -> Result<Plan, ScenarioError> {
         plan(false, setup.calibration.get("psx.smt") < 1_000)
     }
 
     #[test]
     fn a_share_is_raised_to_the_whole_and_no_further() {
-        let shared = Experiment { name: "psx-shared", title: "", plan: share };
-        let Sensitivity { table, .. } = sensitivity(&[&shared], &Setup::default(), 1, &mut |_| ());
+        let shared = Experiment { name: "psx-shared", title: "", parameters: NOTHING, planner: share };
+        let Sensitivity { table, .. } =
+            sensitivity(&[&shared], &Setup::default(), 1, &mut |_| ()).expect("all is sound");
         let [row] = table.rows() else { panic!("{table:?}") };
         assert_eq!((row[0].as_str(), row[1].as_str()), ("psx.smt (625 permille)", "to 1000 permille"));
     }
 
     #[test]
     fn a_conclusion_that_hangs_on_a_constant_is_named_beside_it_and_nowhere_else() {
-        let simulated = Experiment { name: "psx-claim", title: "", plan: claim };
-        let measured = Experiment { name: "psx-real", title: "", plan: real };
+        let simulated = Experiment { name: "psx-claim", title: "", parameters: NOTHING, planner: claim };
+        let measured = Experiment { name: "psx-real", title: "", parameters: NOTHING, planner: real };
         let mut seen = Vec::new();
         let Sensitivity { table, notes } =
-            sensitivity(&[&simulated, &measured], &Setup::default(), 1, &mut |now| seen.push(now));
+            sensitivity(&[&simulated, &measured], &Setup::default(), 1, &mut |now| seen.push(now))
+                .expect("all is sound");
         let [row] = table.rows() else { panic!("{table:?}") };
         assert!(row[0].starts_with("psx.event (2000 ns)") && row[1] == "doubled", "{row:?}");
         assert_eq!((row[2].as_str(), row[3].as_str()), ("psx-claim: events are short", "none"));

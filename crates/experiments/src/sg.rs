@@ -17,29 +17,61 @@ mod threshold;
 
 use std::num::NonZero;
 
+use paceline_scenario::ScenarioError;
+
 use crate::Experiment;
+use crate::catalogue::experiment;
+use crate::parameters::Parameters;
+use crate::parameters::kinds::{Kind, count, nanos, secs};
 
 /// The experiments.
 pub const EXPERIMENTS: &[Experiment] = &[
-    Experiment {
-        name: "sg-fig1",
-        title: "Chord on many threads: speed-up over the number of peers",
-        plan: speedup::plan,
-    },
-    Experiment { name: "sg-fig2", title: "How many processes the rounds of Chord hold", plan: rounds::sizes },
-    Experiment {
-        name: "sg-fig3",
-        title: "How long rounds of Chord take over their size",
-        plan: rounds::times,
-    },
-    Experiment { name: "sg-bind", title: "Threads bound to cores and not", plan: binding::plan },
-    Experiment {
-        name: "sg-parmap",
-        title: "What the coordinating thread does, and how threads wait",
-        plan: coordination::plan,
-    },
-    Experiment { name: "sg-threshold", title: "When a round runs on many threads", plan: threshold::plan },
+    experiment!("sg-fig1", "Chord on many threads: speed-up over the number of peers", speedup::plan),
+    experiment!("sg-fig2", "How many processes the rounds of Chord hold", rounds::sizes),
+    experiment!("sg-fig3", "How long rounds of Chord take over their size", rounds::times),
+    experiment!("sg-bind", "Threads bound to cores and not", binding::plan),
+    experiment!("sg-parmap", "What the coordinating thread does, and how threads wait", coordination::plan),
+    experiment!("sg-threshold", "When a round runs on many threads", threshold::plan),
 ];
+
+/// A number of peers.
+fn peers() -> Kind<u32> {
+    count(2..=2_000_000)
+}
+
+/// A horizon.
+fn horizon() -> Kind<u64> {
+    secs(1..=100_000)
+}
+
+/// Turns of what is compared.
+fn turns() -> Kind<u32> {
+    count(1..=1_000)
+}
+
+/// Work for each message.
+fn work() -> Kind<u64> {
+    nanos(0..=1_000_000_000)
+}
+
+/// How large and how long a run is, and how many turns what is compared takes.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    peers: u32,
+    until_s: u64,
+    turns: usize,
+}
+
+impl Size {
+    /// That of an experiment that has one.
+    fn read(parameters: &mut Parameters) -> Result<Self, ScenarioError> {
+        Ok(Self {
+            peers: parameters.one("peers", &peers())?,
+            until_s: parameters.one("until", &horizon())?,
+            turns: parameters.one("turns", &turns())? as usize,
+        })
+    }
+}
 
 /// The number of cores, but at least two: the number of threads that is compared with one.
 fn cores() -> u32 {
@@ -70,6 +102,7 @@ mod test {
     use paceline_report::svg;
 
     use super::*;
+    use crate::catalogue::planned;
     use crate::plan::{Measure, Results, Setup};
 
     const QUICK: [bool; 2] = [false, true];
@@ -79,7 +112,7 @@ mod test {
         for quick in QUICK {
             let setup = Setup { quick, ..Setup::default() };
             let keys = |experiment: &Experiment| -> Vec<String> {
-                let cells = (experiment.plan)(&setup).cells;
+                let cells = planned(experiment.name, &setup).cells;
                 assert!(cells.iter().all(|cell| cell.alone), "{}", experiment.name);
                 cells.into_iter().map(|cell| cell.key).collect()
             };
@@ -101,7 +134,7 @@ mod test {
         };
         for experiment in EXPERIMENTS {
             for quick in QUICK {
-                let plan = (experiment.plan)(&Setup { quick, ..Setup::default() });
+                let plan = planned(experiment.name, &Setup { quick, ..Setup::default() });
                 let measures = plan.cells.iter().map(|cell| (cell.key.clone(), Ok(measure.clone())));
                 let results = Results { measures: measures.collect() };
                 let finding = (plan.judge)(&results).expect("all cells have results");

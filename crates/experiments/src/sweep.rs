@@ -12,7 +12,7 @@
 //! `paceline reproduce` prints the sentence. See `crates/experiments/src/artis/threading.rs` for an example.
 //!
 //! Invariants: only the one quantity differs between the runs of a sweep. The runs with our own value are those of the experiment
-//! itself. A quick run tries the least, our own and the greatest value; where sweeps are left out
+//! itself. Which values are tried is a matter of the experiment's parameters; where sweeps are left out
 //! ([`Setup::without_sweeps`](crate::Setup::without_sweeps)), only our own is left.
 
 use paceline_report::{Axis, Curve, Finding, Sweep, Wanted};
@@ -23,7 +23,7 @@ use crate::plan::{Cell, CellError, Results};
 /// A quantity, and the values with which runs are repeated.
 #[derive(Clone, Debug)]
 pub struct Over {
-    name: &'static str,
+    name: String,
     quantity: Axis,
     /// Ascending; our own is among them.
     values: Vec<u64>,
@@ -40,18 +40,20 @@ impl Over {
     }
 
     /// Over a parameter `name` of the experiment, which itself has the value `ours`.
-    pub fn parameter(name: &'static str, quantity: Axis, values: &[u64], ours: u64, setup: &Setup) -> Self {
+    pub fn parameter(
+        name: impl Into<String>,
+        quantity: Axis,
+        values: &[u64],
+        ours: u64,
+        setup: &Setup,
+    ) -> Self {
         let mut values = [values, &[ours]].concat();
         values.sort_unstable();
         values.dedup();
-        let last = values.len() - 1;
         if setup.without_sweeps {
             values = vec![ours];
-        } else if setup.quick {
-            values = [values[0], ours, values[last]].into();
-            values.dedup();
         }
-        Self { name, quantity, values, ours, constant: None }
+        Self { name: name.into(), quantity, values, ours, constant: None }
     }
 
     /// The runs with all values but our own: for each value those that `plan` gives for it.
@@ -167,10 +169,10 @@ mod tests {
 
     #[test]
     fn a_curve_has_the_runs_with_each_value_and_our_own_of_those_that_do_not_differ() {
-        for (quick, expected) in
-            [(false, vec![500.0, 550.0, 600.0, 650.0, 700.0]), (true, vec![500.0, 600.0, 700.0])]
+        for (without_sweeps, expected) in
+            [(false, vec![500.0, 550.0, 600.0, 650.0, 700.0]), (true, vec![600.0])]
         {
-            let setup = Setup { quick, ..Setup::default() };
+            let setup = Setup { without_sweeps, ..Setup::default() };
             let sum = |results: &Results| Ok(results.seconds("own")? + results.seconds("other")?);
             let curve = over(&setup).curve("sum", Wanted::AtMost(600.0), &results(&setup), sum);
             let points = curve.expect("all runs have results").points;
@@ -193,7 +195,8 @@ mod tests {
         let setup = Setup { without_sweeps: true, ..Setup::default() };
         assert!(over(&setup).cells(&setup, |_, setup| cells(setup)).is_empty());
         for experiment in crate::experiments() {
-            let keys: Vec<_> = (experiment.plan)(&setup).cells.into_iter().map(|cell| cell.key).collect();
+            let plan = experiment.plan(&setup).expect("built-in parameters are sound");
+            let keys: Vec<_> = plan.cells.into_iter().map(|cell| cell.key).collect();
             assert!(keys.iter().all(|key| !key.contains('=')), "{}: {keys:?}", experiment.name);
         }
     }

@@ -14,19 +14,16 @@ fn findings(names: &[&str], workers: usize, calibration: Calibration) -> Vec<Fin
     let all = own();
     let chosen: Vec<_> = all.iter().filter(|experiment| names.contains(&experiment.name)).collect();
     let setup = Setup { quick: true, calibration, ..Setup::default() };
-    let findings = reproduce(&chosen, &setup, workers, &mut |_| {});
+    let findings = reproduce(&chosen, &setup, workers, &mut |_| {}).expect("parameters are sound");
     findings.into_iter().map(|finding| Finding { wall_seconds: 0.0, ..finding }).collect()
 }
 
 /// The run time in a cell, in seconds.
 fn seconds(name: &str, key: &str, calibration: Calibration) -> f64 {
     let experiment = own().into_iter().find(|experiment| experiment.name == name);
-    let cells = (experiment.expect("it is in the list").plan)(&Setup {
-        quick: true,
-        calibration,
-        ..Setup::default()
-    })
-    .cells;
+    let setup = Setup { quick: true, calibration, ..Setup::default() };
+    let plan = experiment.expect("it is in the list").plan(&setup);
+    let cells = plan.expect("parameters are sound").cells;
     let cell = cells.into_iter().find(|cell| cell.key == key);
     (cell.unwrap_or_else(|| panic!("{name} has {key}")).job)().expect("the machine runs").seconds
 }
@@ -40,7 +37,7 @@ fn all_are_there_and_their_runs_are_told_apart() {
     for quick in [false, true] {
         let setup = Setup { quick, ..Setup::default() };
         for experiment in own() {
-            let cells = (experiment.plan)(&setup).cells;
+            let cells = experiment.plan(&setup).expect("parameters are sound").cells;
             let keys: BTreeSet<_> = cells.iter().map(|cell| cell.key.as_str()).collect();
             assert_eq!(keys.len(), cells.len(), "{}", experiment.name);
         }
@@ -73,7 +70,7 @@ fn one_lp_takes_the_time_of_its_work_whatever_the_runtime() {
     let hosts = 6_000.0f64;
     let work = 2e-6 * 1_000.0 * (hosts + hosts * hosts * std::f64::consts::PI * 250.0 * 250.0 / 1e8);
     for runtime in ["TimedWait(2000000)", "Signals", "SingleThreaded"] {
-        let key = format!("artis/{runtime}/1lp/smt-false/Linux/scattered");
+        let key = format!("artis/{runtime}/1lp/smt-false/Linux/scattered/6000hosts/20steps");
         let took = seconds("artis-fig1", &key, Calibration::default());
         assert!((1.0..1.02).contains(&(took / work)), "{runtime}: {took} s for {work} s of work");
     }
@@ -82,7 +79,7 @@ fn one_lp_takes_the_time_of_its_work_whatever_the_runtime() {
 #[test]
 fn a_longer_timed_wait_takes_longer_and_signals_do_not_care() {
     let longer = || Calibration::default().scaled("artis.timed_wait", 5, 1);
-    let key = |runtime: &str| format!("artis/{runtime}/2lp/smt-false/Linux/scattered");
+    let key = |runtime: &str| format!("artis/{runtime}/2lp/smt-false/Linux/scattered/6000hosts/20steps");
     let timed = |wait_ns: u64, calibration| {
         seconds("artis-fig1", &key(&format!("TimedWait({wait_ns})")), calibration)
     };
@@ -95,7 +92,7 @@ fn a_longer_timed_wait_takes_longer_and_signals_do_not_care() {
 fn marshalling_gains_by_what_a_packet_costs() {
     let gain = |calibration: fn() -> Calibration| {
         let time = |marshalling: bool| {
-            let key = format!("artis/two-hosts/3000/mtu1500/marshalling-{marshalling}");
+            let key = format!("artis/two-hosts/3000/mtu1500/marshalling-{marshalling}/6steps");
             seconds("artis-fig4", &key, calibration())
         };
         time(false) / time(true)
@@ -111,7 +108,7 @@ fn threads_that_sleep_wake_in_the_order_of_their_lvts() {
     let strips = |lps: u32| {
         seconds(
             "artis-fig2",
-            &format!("artis/Signals/{lps}lp/smt-false/least LVT/strips"),
+            &format!("artis/Signals/{lps}lp/smt-false/least LVT/strips/6000hosts/20steps"),
             Calibration::default(),
         )
     };

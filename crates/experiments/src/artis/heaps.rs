@@ -8,8 +8,12 @@ use std::time::Instant;
 
 use paceline_kernel::{BucketQueue, EnhancedHeap, Event, EventQueue, Heap, LpId, TieBreak, Time};
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+use paceline_scenario::ScenarioError;
 
 use super::turns::{Times, order};
+use crate::claims::{Claims, several};
+use crate::parameters::Parameters;
+use crate::parameters::kinds::count;
 use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
 use crate::sample::median;
 
@@ -26,28 +30,41 @@ const PUBLISHED: f64 = 0.5;
 /// Times that differ by a smaller factor count as constant.
 const CONSTANT: f64 = 1.25;
 
-fn exponents(quick: bool) -> std::ops::RangeInclusive<u32> {
-    if quick { 3..=5 } else { 3..=7 }
+/// What is run: the sizes of queues, and how often each.
+#[derive(Clone, Debug)]
+struct Runs {
+    sizes: Vec<u64>,
+    turns: u32,
 }
 
-fn key(exponent: u32) -> String {
-    format!("artis/heaps/10^{exponent}")
+impl Runs {
+    fn key(&self, size: u64) -> String {
+        format!("artis/heaps/{size}/{}turns", self.turns)
+    }
+}
+
+/// A size in words: 10^3.
+fn power(size: u64) -> String {
+    let exponent = size.ilog10();
+    if 10u64.pow(exponent) == size { format!("10^{exponent}") } else { size.to_string() }
 }
 
 /// Plans it.
-pub fn plan(setup: &Setup) -> Plan {
-    let quick = setup.quick;
-    let turns = if quick { 5 } else { 15 };
-    let cell = |exponent| Cell {
-        key: key(exponent),
-        weight: f64::from(exponent),
-        alone: true,
-        job: Box::new(move || Ok(measure(10u64.pow(exponent), turns))),
+pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let sizes = parameters.points("sizes", &count(1_000..=20_000_000))?;
+    let runs = Runs { sizes, turns: parameters.one("turns", &super::turns())? };
+    let turns = runs.turns as usize;
+    let cell = |size: &u64| {
+        let size = *size;
+        Cell {
+            key: runs.key(size),
+            weight: size as f64,
+            alone: true,
+            job: Box::new(move || Ok(measure(size, turns))),
+        }
     };
-    Plan {
-        cells: exponents(quick).map(cell).collect(),
-        judge: Box::new(move |results| judge(quick, results)),
-    }
+    let cells = runs.sizes.iter().map(cell).collect();
+    Ok(Plan { cells, judge: Box::new(move |results| judge(&runs, results)) })
 }
 
 fn event(number: u64, at_ns: u64) -> Event<()> {
@@ -109,7 +126,7 @@ fn times(measure: &Measure, queue: usize, manner: usize) -> [Times; 3] {
     [insert, extract, both]
 }
 
-fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
+fn judge(runs: &Runs, results: &Results) -> Result<Finding, CellError> {
     let mut finding = Finding {
         about: vec![
             "A group of 1000 events is inserted into a queue of the size on the x axis and extracted again, on one thread of this \
@@ -124,16 +141,15 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
     let mut table = Table::new("Microseconds for a group of 1000", columns);
     let mut curves = vec![Vec::new(); QUEUES.len() * MANNERS.len()];
     let (mut of_burst, mut of_linear) = (Vec::new(), Vec::new());
-    for exponent in exponents(quick) {
-        let measure = results.get(&key(exponent))?;
+    for size in runs.sizes.iter().copied() {
+        let measure = results.get(&runs.key(size))?;
         let base = |manner| times(measure, 0, manner)[2].clone();
         for (queue, name) in QUEUES.iter().enumerate() {
             for (manner, group) in MANNERS.iter().enumerate() {
                 let [insert, extract, both] = times(measure, queue, manner);
-                curves[queue * MANNERS.len() + manner]
-                    .push((10f64.powi(exponent as i32), 1e6 * both.median()));
+                curves[queue * MANNERS.len() + manner].push((size as f64, 1e6 * both.median()));
                 let texts = [&insert, &extract, &both].map(|times| times.text(1e6));
-                let mut row = vec![format!("{name}, {group}"), format!("10^{exponent}")];
+                let mut row = vec![format!("{name}, {group}"), power(size)];
                 row.extend(texts);
                 row.push(format!("{:.2}", both.ratio(&base(manner))));
                 table.row(row);
@@ -146,42 +162,53 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
     let text =
         |ratios: &[f64]| ratios.iter().map(|ratio| format!("{ratio:.2}")).collect::<Vec<_>>().join(", ");
     let most = |ratios: &[f64]| ratios.iter().copied().fold(0.0, f64::max);
-    let sizes = format!("10^{} to 10^{}", exponents(quick).start(), exponents(quick).end());
-    finding.checks.push(Check {
-        what: format!("Enhanced Heap, linear, times the base heap's burst, sizes {sizes}"),
-        published: "0.5 (\"50% time reduction\")".into(),
-        ours: text(&of_burst),
-        must: format!("at most {PUBLISHED} at every size"),
-        holds: most(&of_burst) <= PUBLISHED,
-    });
-    finding.checks.push(Check {
-        what: format!("Enhanced Heap, linear, times the base heap's linear, sizes {sizes}"),
-        published: "below 1: the base heap's linear is \"a little better\" than its burst".into(),
-        ours: text(&of_linear),
-        must: "below 1 at every size".into(),
-        holds: most(&of_linear) < 1.0,
-    });
-    let burst: Vec<f64> = curves[MANNERS.len()].iter().map(|(_, micros)| *micros).collect();
-    let least = burst.iter().copied().fold(f64::INFINITY, f64::min);
-    finding.checks.push(Check {
-        what: "Enhanced Heap, burst: the slowest size, times the fastest".into(),
-        published: "almost constant".into(),
-        ours: format!("{:.2} ({least:.1} us at the fastest)", most(&burst) / least),
-        must: format!("at most {CONSTANT}"),
-        holds: most(&burst) / least <= CONSTANT,
-    });
+    let names: Vec<_> = runs.sizes.iter().map(|size| power(*size)).collect();
+    let sizes = several(&names).map_or(names[0].clone(), |(least, most)| format!("{least} to {most}"));
+    let mut claims = Claims::default();
+    claims.add(format!("Enhanced Heap, linear, times the base heap's burst, sizes {sizes}"), |what| {
+        Ok(Check {
+            what,
+            published: "0.5 (\"50% time reduction\")".into(),
+            ours: text(&of_burst),
+            must: format!("at most {PUBLISHED} at every size"),
+            holds: most(&of_burst) <= PUBLISHED,
+        })
+    })?;
+    claims.add(format!("Enhanced Heap, linear, times the base heap's linear, sizes {sizes}"), |what| {
+        Ok(Check {
+            what,
+            published: "below 1: the base heap's linear is \"a little better\" than its burst".into(),
+            ours: text(&of_linear),
+            must: "below 1 at every size".into(),
+            holds: most(&of_linear) < 1.0,
+        })
+    })?;
+    claims.add("Enhanced Heap, burst: the slowest size, times the fastest", |what| {
+        several(&runs.sizes)?;
+        let burst: Vec<f64> = curves[MANNERS.len()].iter().map(|(_, micros)| *micros).collect();
+        let least = burst.iter().copied().fold(f64::INFINITY, f64::min);
+        Ok(Check {
+            what,
+            published: "almost constant".into(),
+            ours: format!("{:.2} ({least:.1} us at the fastest)", most(&burst) / least),
+            must: format!("at most {CONSTANT}"),
+            holds: most(&burst) / least <= CONSTANT,
+        })
+    })?;
     let worst = |size: usize| {
         let at = |queue: usize, manner: usize| curves[queue * MANNERS.len() + manner][size].1;
         at(0, 0) >= at(0, 1) && at(0, 0) >= at(1, 0) && at(0, 0) >= at(1, 1)
     };
-    let slowest = (0..of_burst.len()).filter(|size| worst(*size)).count();
-    finding.checks.push(Check {
-        what: "sizes at which the base heap's burst is the slowest of the four".into(),
-        published: "\"the worst performance\"".into(),
-        ours: format!("{slowest} of {}", of_burst.len()),
-        must: "all".into(),
-        holds: slowest == of_burst.len(),
-    });
+    claims.add("sizes at which the base heap's burst is the slowest of the four", |what| {
+        let slowest = (0..of_burst.len()).filter(|size| worst(*size)).count();
+        Ok(Check {
+            what,
+            published: "\"the worst performance\"".into(),
+            ours: format!("{slowest} of {}", of_burst.len()),
+            must: "all".into(),
+            holds: slowest == of_burst.len(),
+        })
+    })?;
     let names = QUEUES.iter().flat_map(|queue| MANNERS.map(|manner| format!("{queue}, {manner}")));
     let half = curves[0].iter().map(|(size, micros)| (*size, micros * PUBLISHED)).collect();
     let mut series: Vec<_> =
@@ -207,5 +234,6 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
             .into(),
         "\"Buckets\" is the queue that Paceline takes where nothing is said; the paper has no such curve.".into(),
     ];
+    claims.put_into(&mut finding);
     Ok(finding)
 }

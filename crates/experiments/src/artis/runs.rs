@@ -84,6 +84,15 @@ impl Dealing {
     }
 }
 
+/// The size of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Its hosts.
+    pub hosts: u32,
+    /// Steps that are run; times are scaled up to those of a published run.
+    pub steps: u32,
+}
+
 /// A run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
@@ -97,6 +106,8 @@ pub struct Case {
     pub scheduler: Scheduler,
     /// Who has which hosts.
     pub dealing: Dealing,
+    /// Of the model.
+    pub size: Size,
 }
 
 /// What things cost on a host of the ARTIS paper.
@@ -162,18 +173,18 @@ pub fn load(hosts: u32, lps: u32, steps: u32, dealing: Dealing, calibration: &Ca
 }
 
 impl Case {
-    /// Everything that decides the result but the steps.
+    /// Everything that decides the result.
     pub fn key(self) -> String {
-        let Self { runtime, lps, smt, scheduler, dealing } = self;
-        format!("artis/{runtime:?}/{lps}lp/smt-{smt}/{}/{}", scheduler.name(), dealing.name())
+        let Self { runtime, lps, smt, scheduler, dealing, size: Size { hosts, steps } } = self;
+        let (scheduler, dealing) = (scheduler.name(), dealing.name());
+        format!("artis/{runtime:?}/{lps}lp/smt-{smt}/{scheduler}/{dealing}/{hosts}hosts/{steps}steps")
     }
 
     /// Its cell.
     pub fn cell(self, setup: &Setup) -> Cell {
         let calibration = setup.calibration.clone();
-        let steps = if setup.quick { 20 } else { 200 };
-        let weight = f64::from(self.lps * steps);
-        let job = move || self.run(steps, &calibration);
+        let weight = f64::from(self.lps * self.size.steps);
+        let job = move || self.run(&calibration);
         Cell { key: self.key(), weight, alone: false, job: Box::new(job) }
     }
 
@@ -182,8 +193,9 @@ impl Case {
         results.seconds(&self.key())
     }
 
-    fn run(self, steps: u32, calibration: &Calibration) -> Result<Measure, CellError> {
-        let mut load = load(6_000, self.lps, steps, self.dealing, calibration);
+    fn run(self, calibration: &Calibration) -> Result<Measure, CellError> {
+        let Size { hosts, steps } = self.size;
+        let mut load = load(hosts, self.lps, steps, self.dealing, calibration);
         load.told = self.scheduler == Scheduler::LeastLvt;
         let processes = programs(&load, self.runtime);
         let mut spec = MachineSpec { costs: costs(calibration), ..MachineSpec::default() };

@@ -1,32 +1,35 @@
 //! Figures 1 to 3: run time over the number of LPs, for the three runtimes, with hyper-threading on and off.
 
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+use paceline_scenario::ScenarioError;
 
 use super::about;
 use super::lp::Runtime;
-use super::runs::{CPUS, Case, Dealing, Scheduler};
+use super::runs::{CPUS, Case, Dealing, Scheduler, Size};
 use super::threading::Sweeps;
+use crate::claims::{Claims, among, several};
+use crate::parameters::Parameters;
+use crate::parameters::kinds::count;
 use crate::plan::{CellError, Plan, Results, Setup};
 
-pub(super) const LPS: std::ops::RangeInclusive<u32> = 1..=8;
 /// LPs beyond the CPUs may cost this much of the best run time under least LVT first.
 pub(super) const ALLOWED: f64 = 1.10;
 /// A difference below this is none: the paper's intervals of confidence are within 5 % of the average.
 pub(super) const EQUAL: f64 = 0.05;
 
 /// Figure 1.
-pub fn fig1(setup: &Setup) -> Plan {
-    plan(setup, 1)
+pub fn fig1(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    plan(setup, parameters, 1)
 }
 
 /// Figure 2.
-pub fn fig2(setup: &Setup) -> Plan {
-    plan(setup, 2)
+pub fn fig2(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    plan(setup, parameters, 2)
 }
 
 /// Figure 3.
-pub fn fig3(setup: &Setup) -> Plan {
-    plan(setup, 3)
+pub fn fig3(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    plan(setup, parameters, 3)
 }
 
 fn runtimes(timed_ns: u64) -> [Runtime; 3] {
@@ -41,58 +44,83 @@ pub(super) const fn name(runtime: Runtime) -> &'static str {
     }
 }
 
-fn plan(setup: &Setup, figure: usize) -> Plan {
+/// What is run: the numbers of LPs, with the size of the model.
+#[derive(Clone, Debug)]
+pub(super) struct Runs {
+    pub lps: Vec<u32>,
+    pub size: Size,
+}
+
+fn plan(setup: &Setup, parameters: &mut Parameters, figure: usize) -> Result<Plan, ScenarioError> {
+    let lps = parameters.points("lps", &count(1..=64))?;
+    let hosts = parameters.one("hosts", &super::hosts())?;
+    let steps = parameters.one("steps", &super::steps())?;
+    let runs = Runs { lps, size: Size { hosts, steps } };
     let all = runtimes(setup.calibration.get("artis.timed_wait"));
     let mut cells = Vec::new();
     for runtime in all {
         for dealing in Dealing::ALL {
             for scheduler in Scheduler::ALL {
                 for smt in [false, true] {
-                    let case = |lps| Case { runtime, lps, smt, scheduler, dealing };
-                    cells.extend(LPS.map(|lps| case(lps).cell(setup)));
+                    let case = |lps| Case { runtime, lps, smt, scheduler, dealing, size: runs.size };
+                    cells.extend(runs.lps.iter().map(|lps| case(*lps).cell(setup)));
                 }
             }
         }
     }
-    let sweeps = Sweeps::new(setup);
-    cells.extend(sweeps.cells(setup, all, figure));
+    let sweeps = Sweeps::read(runs.clone(), figure, setup, parameters)?;
+    cells.extend(sweeps.cells(setup, all));
     let judge = move |results: &Results| {
-        let mut finding = judge(results, all, figure)?;
-        sweeps.add(&mut finding, results, all, figure)?;
+        let mut finding = judge(results, &runs, all, figure)?;
+        sweeps.add(&mut finding, results, all)?;
         Ok(finding)
     };
-    Plan { cells, judge: Box::new(judge) }
+    Ok(Plan { cells, judge: Box::new(judge) })
 }
 
 /// Seconds over the LPs.
-pub(super) struct Curve(Vec<f64>);
+pub(super) struct Curve(Vec<(u32, f64)>);
 
 impl Curve {
     /// Of runs that differ in the number of LPs only.
-    pub(super) fn of(results: &Results, case: impl Fn(u32) -> Case) -> Result<Self, CellError> {
-        Ok(Self(LPS.map(|lps| case(lps).seconds(results)).collect::<Result<_, _>>()?))
+    pub(super) fn of(results: &Results, lps: &[u32], case: impl Fn(u32) -> Case) -> Result<Self, CellError> {
+        let point = |lps: &u32| Ok((*lps, case(*lps).seconds(results)?));
+        Ok(Self(lps.iter().map(point).collect::<Result<_, CellError>>()?))
     }
 
-    pub(super) fn at(&self, lps: u32) -> f64 {
-        self.0[(lps - 1) as usize]
+    pub(super) fn at(&self, lps: u32) -> Result<f64, CellError> {
+        let found = self.0.iter().find(|point| point.0 == lps);
+        found.map(|point| point.1).ok_or_else(|| CellError::NotRun(format!("{lps} LPs")))
     }
 
-    pub(super) fn best(&self) -> u32 {
-        LPS.min_by(|one, other| self.at(*one).total_cmp(&self.at(*other))).unwrap_or(1)
+    /// The number of LPs of the least run time, and that.
+    pub(super) fn best(&self) -> (u32, f64) {
+        let best = self.0.iter().copied().min_by(|one, other| one.1.total_cmp(&other.1));
+        best.unwrap_or((1, f64::NAN))
     }
 
     fn points(&self) -> Vec<(f64, f64)> {
-        LPS.map(|lps| (f64::from(lps), self.at(lps))).collect()
+        self.0.iter().map(|(lps, seconds)| (f64::from(*lps), *seconds)).collect()
     }
 
     /// The most beyond as many LPs as CPUs, as threads see these, times the least.
-    pub(super) fn excess(&self, smt: bool) -> f64 {
-        let (best, cpus) = (self.at(self.best()), cpus(smt));
-        (cpus + 1..=*LPS.end()).map(|lps| self.at(lps) / best).fold(0.0, f64::max)
+    pub(super) fn excess(&self, smt: bool) -> Result<f64, CellError> {
+        let (_, best) = self.best();
+        let beyond = self.0.iter().filter(|(lps, _)| *lps > cpus(smt));
+        let most = beyond.map(|(_, seconds)| seconds / best).reduce(f64::max);
+        most.ok_or_else(|| CellError::NotRun(format!("more than {} LPs", cpus(smt))))
     }
 
     fn text(&self) -> String {
-        self.0.iter().map(|seconds| format!("{seconds:.0}")).collect::<Vec<_>>().join(", ")
+        self.0.iter().map(|(_, seconds)| format!("{seconds:.0}")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Numbers in words: those that follow each other as a range.
+fn listed(numbers: &[u32]) -> String {
+    match numbers {
+        [first, .., last] if (last - first) as usize + 1 == numbers.len() => format!("{first} to {last}"),
+        _ => numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
     }
 }
 
@@ -105,57 +133,72 @@ pub(super) fn hyper_threading(smt: bool) -> &'static str {
     if smt { "HT on" } else { "HT off" }
 }
 
-fn judge(results: &Results, all: [Runtime; 3], figure: usize) -> Result<Finding, CellError> {
+fn judge(results: &Results, runs: &Runs, all: [Runtime; 3], figure: usize) -> Result<Finding, CellError> {
     let runtime = all[figure - 1];
     let curve = |runtime, smt, scheduler, dealing| {
-        Curve::of(results, |lps| Case { runtime, lps, smt, scheduler, dealing })
+        let case = |lps| Case { runtime, lps, smt, scheduler, dealing, size: runs.size };
+        Curve::of(results, &runs.lps, case)
     };
-    let mut finding = Finding { about: vec![about()], ..Finding::default() };
+    let (mut finding, mut claims) =
+        (Finding { about: vec![about()], ..Finding::default() }, Claims::default());
     let published = |smt| curve(runtime, smt, Scheduler::Linux, Dealing::Scattered);
     let (off, on) = (published(false)?, published(true)?);
     for (smt, curve) in [(false, &off), (true, &on)] {
-        finding.checks.push(Check {
-            what: best_lps(runtime, smt),
-            published: format!("{CPUS}, as many as CPUs"),
-            ours: format!("{} ({} s with 1 to 8)", curve.best(), curve.text()),
-            must: format!("{CPUS}"),
-            holds: curve.best() == CPUS,
-        });
+        claims.add(best_lps(runtime, smt), |what| {
+            several(&runs.lps)?;
+            among(&runs.lps, &CPUS)?;
+            let (best, _) = curve.best();
+            Ok(Check {
+                what,
+                published: format!("{CPUS}, as many as CPUs"),
+                ours: format!("{best} ({} s with {})", curve.text(), listed(&runs.lps)),
+                must: format!("{CPUS}"),
+                holds: best == CPUS,
+            })
+        })?;
     }
-    finding.checks.extend(hyper_threading_checks(figure, &off, &on));
+    hyper_threading_claims(&mut claims, figure, &off, &on)?;
     if figure == 2 {
         for smt in [false, true] {
-            let best = |runtime| -> Result<f64, CellError> {
-                let curve = curve(runtime, smt, Scheduler::Linux, Dealing::Scattered)?;
-                Ok(curve.at(curve.best()))
-            };
-            let times = [best(all[0])?, best(all[1])?, best(all[2])?];
-            finding.checks.push(Check {
-                what: best_times(smt),
-                published: "signals best".into(),
-                ours: times.map(|seconds| format!("{seconds:.1} s")).join(", "),
-                must: "signals less than both others".into(),
-                holds: times[1] < times[0] && times[1] < times[2],
-            });
+            claims.add(best_times(smt), |what| {
+                let best = |runtime| -> Result<f64, CellError> {
+                    Ok(curve(runtime, smt, Scheduler::Linux, Dealing::Scattered)?.best().1)
+                };
+                let times = [best(all[0])?, best(all[1])?, best(all[2])?];
+                Ok(Check {
+                    what,
+                    published: "signals best".into(),
+                    ours: times.map(|seconds| format!("{seconds:.1} s")).join(", "),
+                    must: "signals less than both others".into(),
+                    holds: times[1] < times[0] && times[1] < times[2],
+                })
+            })?;
         }
     }
-    let mut most = 0.0f64;
-    for lps in CPUS + 1..=*LPS.end() {
-        let case =
-            Case { runtime, lps, smt: false, scheduler: Scheduler::LeastLvt, dealing: Dealing::Scattered };
-        let least = results.value(&case.key(), "work")? / f64::from(CPUS);
-        most = most.max(case.seconds(results)? / least);
-    }
-    finding.checks.push(Check {
-        what: format!(
-            "least LVT, scattered, HT off: LPs beyond {CPUS} CPUs, times what their work takes at least"
-        ),
-        published: String::new(),
-        ours: format!("{most:.2} at most"),
-        must: format!("at most {ALLOWED:.2}"),
-        holds: most <= ALLOWED,
-    });
-    let columns = ["dealing", "scheduler", "HT", "1 LP", "2", "3", "4", "5", "6", "7", "8"];
+    let what =
+        format!("least LVT, scattered, HT off: LPs beyond {CPUS} CPUs, times what their work takes at least");
+    claims.add(what, |what| {
+        let mut most: Option<f64> = None;
+        for lps in runs.lps.iter().copied().filter(|lps| *lps > CPUS) {
+            let (scheduler, dealing) = (Scheduler::LeastLvt, Dealing::Scattered);
+            let case = Case { runtime, lps, smt: false, scheduler, dealing, size: runs.size };
+            let least = results.value(&case.key(), "work")? / f64::from(CPUS);
+            most = Some(most.unwrap_or(0.0).max(case.seconds(results)? / least));
+        }
+        let most = most.ok_or_else(|| CellError::NotRun(format!("more than {CPUS} LPs")))?;
+        Ok(Check {
+            what,
+            published: String::new(),
+            ours: format!("{most:.2} at most"),
+            must: format!("at most {ALLOWED:.2}"),
+            holds: most <= ALLOWED,
+        })
+    })?;
+    let mut columns = vec!["dealing".to_owned(), "scheduler".into(), "HT".into()];
+    columns.extend(runs.lps.iter().enumerate().map(|(place, lps)| match place {
+        0 => format!("{lps} LP"),
+        _ => lps.to_string(),
+    }));
     let mut table = Table::new(format!("Run times of 1000 steps, {}, in seconds", name(runtime)), columns);
     for dealing in Dealing::ALL {
         let mut series = Vec::new();
@@ -164,26 +207,30 @@ fn judge(results: &Results, all: [Runtime; 3], figure: usize) -> Result<Finding,
                 let own = curve(runtime, smt, scheduler, dealing)?;
                 let mut row = vec![dealing.name().to_owned(), scheduler.name().into()];
                 row.push(if smt { "on" } else { "off" }.into());
-                row.extend(own.0.iter().map(|seconds| format!("{seconds:.1}")));
+                row.extend(own.0.iter().map(|(_, seconds)| format!("{seconds:.1}")));
                 table.row(row);
                 let title = format!("{}, {}", scheduler.name(), hyper_threading(smt));
                 series.push(Series::ours(title, Kind::Lines, own.points()));
                 if scheduler == Scheduler::LeastLvt {
-                    let most = own.excess(smt);
-                    finding.checks.push(Check {
-                        what: beyond(dealing, smt),
-                        published: String::new(),
-                        ours: format!("{most:.2} at most"),
-                        must: format!("at most {ALLOWED:.2}"),
-                        holds: most <= ALLOWED,
-                    });
+                    claims.add(beyond(dealing, smt), |what| {
+                        let most = own.excess(smt)?;
+                        Ok(Check {
+                            what,
+                            published: String::new(),
+                            ours: format!("{most:.2} at most"),
+                            must: format!("at most {ALLOWED:.2}"),
+                            holds: most <= ALLOWED,
+                        })
+                    })?;
                 }
             }
         }
         finding.figures.push(Figure {
             title: format!("Figure {figure}: {}, hosts {}", name(runtime), dealing.name()),
-            caption: "Wall-clock time of 1000 steps with 6000 hosts; the paper's curves are plots, of which its text gives no numbers."
-                .into(),
+            caption: format!(
+                "Wall-clock time of 1000 steps with {} hosts; the paper's curves are plots, of which its text gives no numbers.",
+                runs.size.hosts
+            ),
             x: Axis::linear("LPs", ""),
             y: Axis::linear("run time", "s"),
             series,
@@ -191,6 +238,7 @@ fn judge(results: &Results, all: [Runtime; 3], figure: usize) -> Result<Finding,
     }
     finding.tables.push(table);
     finding.notes = notes();
+    claims.put_into(&mut finding);
     Ok(finding)
 }
 
@@ -218,30 +266,38 @@ pub(super) const FEW: (&str, &[u32]) = ("gain of HT up to 4 LPs", &[2, 3, 4]);
 pub(super) const MANY: (&str, &[u32]) = ("gain of HT beyond 4 LPs", &[5, 6, 7, 8]);
 
 /// What the paper says of hyper-threading in this figure.
-fn hyper_threading_checks(figure: usize, off: &Curve, on: &Curve) -> Vec<Check> {
-    let check = |(what, lps): (&str, &[u32]), published: &str, must: &str, holds: fn(f64) -> bool| {
-        let gains: Vec<f64> = lps.iter().map(|lps| off.at(*lps) / on.at(*lps) - 1.0).collect();
-        let told: Vec<_> = gains.iter().map(|gain| format!("{:+.0} %", 100.0 * gain)).collect();
-        Check {
-            what: what.into(),
-            published: published.into(),
-            ours: format!("{} with {lps:?} LPs", told.join(", ")),
-            must: must.into(),
-            holds: gains.into_iter().all(holds),
-        }
+fn hyper_threading_claims(
+    claims: &mut Claims,
+    figure: usize,
+    off: &Curve,
+    on: &Curve,
+) -> Result<(), CellError> {
+    let mut add = |(what, lps): (&str, &[u32]), published: &str, must: &str, holds: fn(f64) -> bool| {
+        claims.add(what, |what| {
+            let gain = |lps: &u32| Ok(off.at(*lps)? / on.at(*lps)? - 1.0);
+            let gains: Vec<f64> = lps.iter().map(gain).collect::<Result<_, CellError>>()?;
+            let told: Vec<_> = gains.iter().map(|gain| format!("{:+.0} %", 100.0 * gain)).collect();
+            Ok(Check {
+                what,
+                published: published.into(),
+                ours: format!("{} with {lps:?} LPs", told.join(", ")),
+                must: must.into(),
+                holds: gains.into_iter().all(holds),
+            })
+        })
     };
     match figure {
-        1 => vec![
-            check(TWO, "slightly better", "no loss, and at most 30 %, Intel's best", |gain| {
+        1 => {
+            add(TWO, "slightly better", "no loss, and at most 30 %, Intel's best", |gain| {
                 (0.0..=0.3).contains(&gain)
-            }),
-            check(MORE, "overheads", "a loss", |gain| gain < 0.0),
-        ],
-        2 => vec![check(ALWAYS, "always better", "never a loss, with 2 LPs or more", |gain| gain >= 0.0)],
-        _ => vec![
-            check(FEW, "not influential; a strange slowdown at 4", "within 5 %", |gain| gain.abs() <= EQUAL),
-            check(MANY, "an overhead", "a loss", |gain| gain < 0.0),
-        ],
+            })?;
+            add(MORE, "overheads", "a loss", |gain| gain < 0.0)
+        }
+        2 => add(ALWAYS, "always better", "never a loss, with 2 LPs or more", |gain| gain >= 0.0),
+        _ => {
+            add(FEW, "not influential; a strange slowdown at 4", "within 5 %", |gain| gain.abs() <= EQUAL)?;
+            add(MANY, "an overhead", "a loss", |gain| gain < 0.0)
+        }
     }
 }
 

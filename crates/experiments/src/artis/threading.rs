@@ -4,12 +4,15 @@
 //! Invariant: a sweep is added only for a check that does not hold, and misses what the check wants with our own value too.
 
 use paceline_report::{Axis, Finding, Sweep, Wanted};
+use paceline_scenario::ScenarioError;
 
 use super::lp::Runtime;
 use super::runs::{CPUS, Case, Dealing, Scheduler};
 use super::runtimes::{
-    ALLOWED, ALWAYS, Curve, EQUAL, FEW, LPS, MANY, MORE, TWO, best_lps, best_times, beyond,
+    ALLOWED, ALWAYS, Curve, EQUAL, FEW, MANY, MORE, Runs, TWO, best_lps, best_times, beyond,
 };
+use crate::parameters::Parameters;
+use crate::parameters::kinds::{count, nanos};
 use crate::plan::{Cell, CellError, Results, Setup};
 use crate::sweep::Over;
 
@@ -23,102 +26,124 @@ const GAINS: [&[(Gain, Wanted)]; 3] = [
     &[(FEW, Wanted::Within(-100.0 * EQUAL, 100.0 * EQUAL)), (MANY, Wanted::AtMost(0.0))],
 ];
 
-/// The quantities.
+/// The quantities, and the figure whose runs are repeated.
 #[derive(Clone, Debug)]
 pub struct Sweeps {
+    runs: Runs,
+    figure: usize,
     siblings: Over,
     calls: Over,
     copies: Over,
 }
 
-const fn linux(runtime: Runtime, smt: bool) -> impl Fn(u32) -> Case + Copy {
-    move |lps| Case { runtime, lps, smt, scheduler: Scheduler::Linux, dealing: Dealing::Scattered }
-}
-
-const fn least_lvt(runtime: Runtime, smt: bool) -> impl Fn(u32) -> Case + Copy {
-    move |lps| Case { runtime, lps, smt, scheduler: Scheduler::LeastLvt, dealing: Dealing::Scattered }
-}
-
-/// The runs with every number of LPs.
-fn runs(setup: &Setup, case: impl Fn(u32) -> Case) -> Vec<Cell> {
-    LPS.map(|lps| case(lps).cell(setup)).collect()
-}
-
 impl Sweeps {
-    /// Those of this set-up.
-    pub fn new(setup: &Setup) -> Self {
+    /// Those of this set-up, with the values that are tried by its parameters.
+    pub fn read(
+        runs: Runs,
+        figure: usize,
+        setup: &Setup,
+        parameters: &mut Parameters,
+    ) -> Result<Self, ScenarioError> {
         let (siblings, calls, copies) = (
             Axis::linear("speed of a thread beside a busy sibling", "permille"),
             Axis::linear("cost of a system call that looks for messages", "ns"),
             Axis::linear("cost of putting a message into shared memory or taking it out", "ns"),
         );
-        Self {
-            siblings: Over::constant("artis.smt", siblings, &[400, 450, 480, 500, 520, 550], setup),
-            calls: Over::constant("artis.look", calls, &[500, 1_500, 2_000, 3_000], setup),
-            copies: Over::constant("artis.copy", copies, &[1, 50, 100, 200], setup),
-        }
+        let permille = parameters.tried("smt", &count(1..=1_000))?;
+        // Only figure 2 compares runtimes.
+        let look_ns = match figure {
+            2 => parameters.tried("look", &nanos(1..=1_000_000))?,
+            _ => Vec::new(),
+        };
+        let copy_ns = parameters.tried("copy", &nanos(1..=1_000_000))?;
+        Ok(Self {
+            runs,
+            figure,
+            siblings: Over::constant("artis.smt", siblings, &permille, setup),
+            calls: Over::constant("artis.look", calls, &look_ns, setup),
+            copies: Over::constant("artis.copy", copies, &copy_ns, setup),
+        })
     }
 
-    /// The runs of the sweeps of a figure.
-    pub fn cells(&self, setup: &Setup, all: [Runtime; 3], figure: usize) -> Vec<Cell> {
-        let runtime = all[figure - 1];
-        let mut cells = self.siblings.cells(setup, |_, setup| runs(setup, linux(runtime, true)));
-        if figure == 2 {
-            let each = |setup: &Setup| all.map(|runtime| runs(setup, linux(runtime, false)));
+    fn linux(&self, runtime: Runtime, smt: bool) -> impl Fn(u32) -> Case + Copy + use<> {
+        let (scheduler, dealing, size) = (Scheduler::Linux, Dealing::Scattered, self.runs.size);
+        move |lps| Case { runtime, lps, smt, scheduler, dealing, size }
+    }
+
+    fn least_lvt(&self, runtime: Runtime, smt: bool) -> impl Fn(u32) -> Case + Copy + use<> {
+        let (scheduler, dealing, size) = (Scheduler::LeastLvt, Dealing::Scattered, self.runs.size);
+        move |lps| Case { runtime, lps, smt, scheduler, dealing, size }
+    }
+
+    /// The runs with every number of LPs.
+    fn all(&self, setup: &Setup, case: impl Fn(u32) -> Case) -> Vec<Cell> {
+        self.runs.lps.iter().map(|lps| case(*lps).cell(setup)).collect()
+    }
+
+    fn curve(&self, results: &Results, case: impl Fn(u32) -> Case) -> Result<Curve, CellError> {
+        Curve::of(results, &self.runs.lps, case)
+    }
+
+    /// The runs of the sweeps.
+    pub fn cells(&self, setup: &Setup, all: [Runtime; 3]) -> Vec<Cell> {
+        let runtime = all[self.figure - 1];
+        let mut cells = self.siblings.cells(setup, |_, setup| self.all(setup, self.linux(runtime, true)));
+        if self.figure == 2 {
+            let each = |setup: &Setup| all.map(|runtime| self.all(setup, self.linux(runtime, false)));
             cells.extend(
                 self.calls.cells(setup, |_, setup| each(setup).into_iter().flatten().collect::<Vec<_>>()),
             );
         }
         for smt in [false, true] {
-            cells.extend(self.copies.cells(setup, |_, setup| runs(setup, least_lvt(runtime, smt))));
+            cells.extend(self.copies.cells(setup, |_, setup| self.all(setup, self.least_lvt(runtime, smt))));
         }
         cells
     }
 
-    /// Adds the sweeps of those checks of a figure that do not hold.
-    pub fn add(
-        &self,
-        finding: &mut Finding,
-        results: &Results,
-        all: [Runtime; 3],
-        figure: usize,
-    ) -> Result<(), CellError> {
-        let runtime = all[figure - 1];
-        let mut sweeps = self.hyper_threading(results, runtime, figure)?;
-        if figure == 2 {
+    /// Adds the sweeps of those checks that do not hold.
+    pub fn add(&self, finding: &mut Finding, results: &Results, all: [Runtime; 3]) -> Result<(), CellError> {
+        let runtime = all[self.figure - 1];
+        let mut sweeps = self.hyper_threading(finding, results, runtime)?;
+        if self.figure == 2 && finding.fails(&best_times(false)) {
             sweeps.push(self.best_runtime(results, all)?);
         }
         for smt in [false, true] {
-            sweeps.push(self.beyond_cpus(results, runtime, smt)?);
+            if finding.fails(&beyond(Dealing::Scattered, smt)) {
+                sweeps.push(self.beyond_cpus(results, runtime, smt)?);
+            }
         }
-        let differs = |sweep: &Sweep| finding.fails(&sweep.check);
-        sweeps.retain(differs);
         finding.sweeps = sweeps;
         Ok(())
     }
 
     fn hyper_threading(
         &self,
+        finding: &Finding,
         results: &Results,
         runtime: Runtime,
-        figure: usize,
     ) -> Result<Vec<Sweep>, CellError> {
         let reason = "Two siblings that are both busy do as much as one thread alone at 500 permille, and less below: they take \
                       from each other's cache what they add. The paper measures no thread beside another.";
-        let times = |results: &Results, smt| Curve::of(results, linux(runtime, smt));
+        let times = |results: &Results, smt| self.curve(results, self.linux(runtime, smt));
         let mut sweeps = Vec::new();
-        for ((check, lps), wanted) in GAINS[figure - 1] {
+        for ((check, lps), wanted) in GAINS[self.figure - 1] {
+            if !finding.fails(check) {
+                continue;
+            }
             let curve = |lps: &u32| {
                 let gain = |results: &Results| {
-                    Ok(100.0 * (times(results, false)?.at(*lps) / times(results, true)?.at(*lps) - 1.0))
+                    Ok(100.0 * (times(results, false)?.at(*lps)? / times(results, true)?.at(*lps)? - 1.0))
                 };
                 self.siblings.curve(format!("{lps} LPs"), *wanted, results, gain)
             };
             let curves = lps.iter().map(curve).collect::<Result<_, CellError>>()?;
             sweeps.push(self.siblings.sweep(check, Axis::linear("gain of HT", "%"), curves, reason));
         }
+        if !finding.fails(&best_lps(runtime, true)) {
+            return Ok(sweeps);
+        }
         let only = f64::from(CPUS);
-        let best = |results: &Results| Ok(f64::from(times(results, true)?.best()));
+        let best = |results: &Results| Ok(f64::from(times(results, true)?.best().0));
         let curve = self.siblings.curve("best number of LPs", Wanted::Within(only, only), results, best)?;
         let axis = Axis::linear("best number of LPs", "LPs");
         sweeps.push(self.siblings.sweep(&best_lps(runtime, true), axis, vec![curve], reason));
@@ -129,8 +154,8 @@ impl Sweeps {
         let reason = "Threads of one LP hand messages to each other in memory; one thread that waits for messages by `select` needs a \
                       system call for each of them. The paper does not say how many it makes.";
         let best = |results: &Results, runtime| {
-            let times = Curve::of(results, linux(runtime, false))?;
-            Ok::<_, CellError>(times.at(times.best()))
+            let times = self.curve(results, self.linux(runtime, false))?;
+            Ok::<_, CellError>(times.best().1)
         };
         let of_signals = |other: Runtime| {
             move |results: &Results| Ok(best(results, other)? / best(results, Runtime::Signals)?)
@@ -146,7 +171,7 @@ impl Sweeps {
     fn beyond_cpus(&self, results: &Results, runtime: Runtime, smt: bool) -> Result<Sweep, CellError> {
         let reason = "With every LP nearly every ping goes to one more LP, and is put and taken for each: work that comes with the LPs, and \
                       that no order of threads can spare.";
-        let excess = |results: &Results| Ok(Curve::of(results, least_lvt(runtime, smt))?.excess(smt));
+        let excess = |results: &Results| self.curve(results, self.least_lvt(runtime, smt))?.excess(smt);
         let curve = self.copies.curve("run time", Wanted::AtMost(ALLOWED), results, excess)?;
         let axis = Axis::linear("run time, times the best", "");
         Ok(self.copies.sweep(&beyond(Dealing::Scattered, smt), axis, vec![curve], reason))
@@ -158,8 +183,8 @@ mod test {
     use paceline_kernel::Rng;
     use paceline_report::Curve as Swept;
 
-    use super::super::runtimes::{fig1, fig2, fig3};
     use super::*;
+    use crate::catalogue::planned;
     use crate::plan::{Measure, Plan};
 
     /// Run times that differ from run to run, and no others for the same seed.
@@ -177,8 +202,8 @@ mod test {
     fn a_sweep_misses_with_our_own_value_what_its_check_misses() {
         let mut sweeps = 0;
         for seed in 0..60 {
-            for plan in [fig1, fig2, fig3] {
-                let plan = plan(&Setup::default());
+            for name in ["artis-fig1", "artis-fig2", "artis-fig3"] {
+                let plan = planned(name, &Setup::default());
                 let results = results(&plan, seed);
                 let finding = (plan.judge)(&results).expect("all runs have results");
                 for sweep in &finding.sweeps {

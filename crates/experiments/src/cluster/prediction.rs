@@ -1,18 +1,28 @@
 //! The prediction: how well it meets what was measured with 2 and 4 processes on one host, and what 1,000 nodes would do.
 
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+use paceline_scenario::ScenarioError;
 
-use super::runs::{Case, MEASURED, Measured, Pattern, Place};
+use super::runs::{Case, MEASURED, Measured, Pattern, Place, Windows};
 use crate::Calibration;
+use crate::claims::{Claims, among, several};
+use crate::parameters::Parameters;
+use crate::parameters::kinds::{count, number};
 use crate::plan::{CellError, Plan, Results, Setup};
 
 /// By how much a prediction may differ from what was measured.
 const ALLOWED: f64 = 0.25;
-const NODES: [u32; 8] = [1, 2, 4, 8, 32, 100, 320, 1_000];
-/// Weak scaling: events of a process in a window, whatever the number of processes.
-const OF_EACH: [f64; 4] = [300.0, 3_000.0, 30_000.0, 300_000.0];
-/// Strong scaling: events of all processes in a window.
-const OF_ALL: [f64; 4] = [30_000.0, 300_000.0, 3_000_000.0, 30_000_000.0];
+
+/// What is run.
+#[derive(Clone, Debug)]
+struct Runs {
+    windows: Windows,
+    nodes: Vec<u32>,
+    /// Weak scaling: events of a process in a window, whatever the number of processes.
+    of_each: Vec<f64>,
+    /// Strong scaling: events of all processes in a window.
+    of_all: Vec<f64>,
+}
 
 /// What is compared with a measurement: its name, place and processes, what was measured, and for which windows that sets a constant.
 struct Comparison {
@@ -55,46 +65,79 @@ const COMPARISONS: [Comparison; 4] = [
 ];
 
 impl Comparison {
-    fn case(&self, measured: &Measured) -> Case {
+    fn case(&self, measured: &Measured, windows: Windows) -> Case {
         let Self { place, processes, .. } = *self;
-        Case { place, processes, events: measured.events / f64::from(processes), pattern: Pattern::Any }
+        let events = measured.events / f64::from(processes);
+        Case { place, processes, events, pattern: Pattern::Any, windows }
     }
-}
-
-fn weak(nodes: u32, events: f64, pattern: Pattern) -> Case {
-    Case { place: Place::Cluster, processes: nodes, events, pattern }
-}
-
-fn strong(nodes: u32, events: f64, pattern: Pattern) -> Case {
-    weak(nodes, events / f64::from(nodes), pattern)
 }
 
 /// Plans it.
-pub fn plan(setup: &Setup) -> Plan {
+pub fn plan(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let events = number(1.0..=1e12);
+    let [few, many] = ["windows", "windows_of_many"].map(|key| parameters.one(key, &count(1..=100_000)));
+    let runs = Runs {
+        windows: Windows { few: few?, many: many? },
+        nodes: parameters.points("nodes", &count(1..=10_000))?,
+        of_each: parameters.points("events_of_each", &events)?,
+        of_all: parameters.points("events_of_all", &events)?,
+    };
     let mut cases: Vec<Case> = COMPARISONS
         .iter()
-        .flat_map(|comparison| MEASURED.iter().map(|measured| comparison.case(measured)))
+        .flat_map(|comparison| MEASURED.iter().map(|measured| comparison.case(measured, runs.windows)))
         .collect();
     for pattern in Pattern::ALL {
-        for nodes in NODES {
-            cases.extend(OF_EACH.map(|events| weak(nodes, events, pattern)));
-            cases.extend(OF_ALL.map(|events| strong(nodes, events, pattern)));
+        for nodes in runs.nodes.iter().copied() {
+            cases.extend(runs.of_each.iter().map(|events| runs.weak(nodes, *events, pattern)));
+            cases.extend(runs.of_all.iter().map(|events| runs.strong(nodes, *events, pattern)));
         }
     }
     let calibration = setup.calibration.clone();
-    let judge = move |results: &Results| judge(results, &calibration);
-    Plan { cells: cases.into_iter().map(|case| case.cell(setup)).collect(), judge: Box::new(judge) }
+    let judge = move |results: &Results| judge(results, &runs, &calibration);
+    Ok(Plan { cells: cases.into_iter().map(|case| case.cell(setup)).collect(), judge: Box::new(judge) })
 }
 
-fn judge(results: &Results, calibration: &Calibration) -> Result<Finding, CellError> {
+fn judge(results: &Results, runs: &Runs, calibration: &Calibration) -> Result<Finding, CellError> {
     let mut finding = Finding { about: vec![about()], notes: notes(), ..Finding::default() };
-    compare(results, &mut finding)?;
-    scale(results, calibration, &mut finding)?;
+    compare(results, runs.windows, &mut finding)?;
+    let mut claims = Claims::default();
+    for pattern in Pattern::ALL {
+        let title = format!("Weak scaling, messages {}", pattern.name());
+        let weak = claims.told(&title, || runs.weak_scaling(results, calibration, &title, pattern))?;
+        let mut at_most = Vec::new();
+        if let Some((table, figure, last)) = weak {
+            finding.tables.push(table);
+            finding.figures.push(figure);
+            at_most = last;
+        }
+        let most = thousands(runs.most());
+        let name = pattern.name();
+        let what = format!("messages {name}: efficiency of {most} nodes as a node's windows get more events");
+        claims.add(what, |what| {
+            among(&runs.nodes, &1)?;
+            several(&runs.nodes)?;
+            several(&at_most)?;
+            Ok(Check {
+                what,
+                published: String::new(),
+                ours: at_most.iter().map(|own| format!("{own:.2}")).collect::<Vec<_>>().join(", "),
+                must: "rises".into(),
+                holds: at_most.windows(2).all(|pair| pair[1] > pair[0]),
+            })
+        })?;
+        let title = format!("Strong scaling, messages {}", pattern.name());
+        let strong = claims.told(&title, || runs.strong_scaling(results, &title, pattern))?;
+        if let Some((table, figure)) = strong {
+            finding.tables.push(table);
+            finding.figures.push(figure);
+        }
+    }
+    claims.put_into(&mut finding);
     Ok(finding)
 }
 
 /// Predictions beside measurements.
-fn compare(results: &Results, finding: &mut Finding) -> Result<(), CellError> {
+fn compare(results: &Results, windows: Windows, finding: &mut Finding) -> Result<(), CellError> {
     let mut figure = Figure {
         title: "Time of a window, predicted and measured".into(),
         caption: "On one host with two cores; published: measured. Events are those of all processes.".into(),
@@ -105,7 +148,7 @@ fn compare(results: &Results, finding: &mut Finding) -> Result<(), CellError> {
     for comparison in &COMPARISONS {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for measured in &MEASURED {
-            let predicted_us = comparison.case(measured).seconds(results)? * 1e6;
+            let predicted_us = comparison.case(measured, windows).seconds(results)? * 1e6;
             let measured_us = (comparison.measured_us)(measured);
             ours.push((measured.events, predicted_us));
             theirs.push((measured.events, measured_us));
@@ -128,88 +171,111 @@ fn compare(results: &Results, finding: &mut Finding) -> Result<(), CellError> {
     Ok(())
 }
 
-/// What up to 1,000 nodes would do.
-fn scale(results: &Results, calibration: &Calibration, finding: &mut Finding) -> Result<(), CellError> {
-    let nodes = || Axis::log("processes, one a node", "");
-    for pattern in Pattern::ALL {
-        let name = pattern.name();
-        let mut efficiency = Figure {
-            title: format!("Weak scaling, messages {name}"),
+/// A number with its thousands apart.
+fn thousands(number: u32) -> String {
+    if number < 1_000 { number.to_string() } else { format!("{},{:03}", number / 1_000, number % 1_000) }
+}
+
+impl Runs {
+    fn weak(&self, nodes: u32, events: f64, pattern: Pattern) -> Case {
+        Case { place: Place::Cluster, processes: nodes, events, pattern, windows: self.windows }
+    }
+
+    fn strong(&self, nodes: u32, events: f64, pattern: Pattern) -> Case {
+        self.weak(nodes, events / f64::from(nodes), pattern)
+    }
+
+    fn most(&self) -> u32 {
+        self.nodes[self.nodes.len() - 1]
+    }
+
+    /// `one` by the time on each number of nodes.
+    fn points(
+        &self,
+        one: f64,
+        time: impl Fn(u32) -> Result<f64, CellError>,
+    ) -> Result<Vec<(f64, f64)>, CellError> {
+        self.nodes.iter().map(|nodes| Ok((f64::from(*nodes), one / time(*nodes)?))).collect()
+    }
+
+    /// A table, a figure, and the efficiency of the most nodes by events.
+    fn weak_scaling(
+        &self,
+        results: &Results,
+        calibration: &Calibration,
+        title: &str,
+        pattern: Pattern,
+    ) -> Result<(Table, Figure, Vec<f64>), CellError> {
+        let mut figure = Figure {
+            title: title.into(),
             caption: "Time of a window on one node by that on so many, with as many events on each.".into(),
-            x: nodes(),
+            x: Axis::log("processes, one a node", ""),
             y: Axis::linear("efficiency", ""),
             series: Vec::new(),
         };
+        let most = thousands(self.most());
         let columns = [
             "events a node and window",
             "time on 1 node",
-            "on 1,000 nodes",
+            &format!("on {most} nodes"),
             "efficiency",
             "frames a process",
         ];
-        let mut table = Table::new(format!("1,000 nodes, weak scaling, messages {name}"), columns);
+        let name = pattern.name();
+        let mut table = Table::new(format!("{most} nodes, weak scaling, messages {name}"), columns);
         let mut at_most = Vec::new();
-        for events in OF_EACH {
-            let time = |nodes| weak(nodes, events, pattern).seconds(results);
+        for events in self.of_each.iter().copied() {
+            let time = |nodes| self.weak(nodes, events, pattern).seconds(results);
             let one = time(1)?;
-            let points: Result<Vec<_>, CellError> =
-                NODES.iter().map(|nodes| Ok((f64::from(*nodes), one / time(*nodes)?))).collect();
-            let points = points?;
-            let (most, last) = (NODES[NODES.len() - 1], points[NODES.len() - 1].1);
+            let points = self.points(one, time)?;
+            let last = points[points.len() - 1].1;
             at_most.push(last);
-            let frames = weak(most, events, pattern).frames(calibration);
+            let frames = self.weak(self.most(), events, pattern).frames(calibration);
             let us = |seconds: f64| format!("{:.0} us", 1e6 * seconds);
             table.row([
                 format!("{events:.0}"),
                 us(one),
-                us(time(most)?),
+                us(time(self.most())?),
                 format!("{last:.2}"),
                 format!("{frames:.0}"),
             ]);
-            efficiency.series.push(Series::ours(format!("{events:.0} events"), Kind::Lines, points));
+            figure.series.push(Series::ours(format!("{events:.0} events"), Kind::Lines, points));
         }
-        finding.tables.push(table);
-        finding.figures.push(efficiency);
-        finding.checks.push(Check {
-            what: format!("messages {name}: efficiency of 1,000 nodes as a node's windows get more events"),
-            published: String::new(),
-            ours: at_most.iter().map(|efficiency| format!("{efficiency:.2}")).collect::<Vec<_>>().join(", "),
-            must: "rises".into(),
-            holds: at_most.windows(2).all(|pair| pair[1] > pair[0]),
-        });
+        Ok((table, figure, at_most))
+    }
 
-        let mut speedup = Figure {
-            title: format!("Strong scaling, messages {name}"),
+    fn strong_scaling(
+        &self,
+        results: &Results,
+        title: &str,
+        pattern: Pattern,
+    ) -> Result<(Table, Figure), CellError> {
+        let mut figure = Figure {
+            title: title.into(),
             caption: "Time of a window on one node by that on so many, with as many events on all together."
                 .into(),
-            x: nodes(),
+            x: Axis::log("processes, one a node", ""),
             y: Axis::log("speed-up", ""),
             series: Vec::new(),
         };
-        let columns = ["events a window", "best speed-up", "nodes for that", "speed-up of 1,000 nodes"];
-        let mut table = Table::new(format!("Strong scaling, messages {name}"), columns);
-        for events in OF_ALL {
-            let one = strong(1, events, pattern).seconds(results)?;
-            let points: Result<Vec<_>, CellError> = NODES
-                .iter()
-                .map(|nodes| Ok((f64::from(*nodes), one / strong(*nodes, events, pattern).seconds(results)?)))
-                .collect();
-            let points = points?;
+        let last = format!("speed-up of {} nodes", thousands(self.most()));
+        let columns = ["events a window", "best speed-up", "nodes for that", &last];
+        let mut table = Table::new(title, columns);
+        for events in self.of_all.iter().copied() {
+            let time = |nodes| self.strong(nodes, events, pattern).seconds(results);
+            let points = self.points(time(1)?, time)?;
             let best =
                 points.iter().copied().max_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or_default();
-            let last = points[NODES.len() - 1].1;
             table.row([
                 format!("{events:.0}"),
                 format!("{:.1}", best.1),
                 format!("{:.0}", best.0),
-                format!("{last:.1}"),
+                format!("{:.1}", points[points.len() - 1].1),
             ]);
-            speedup.series.push(Series::ours(format!("{events:.0} events"), Kind::Lines, points));
+            figure.series.push(Series::ours(format!("{events:.0} events"), Kind::Lines, points));
         }
-        finding.tables.push(table);
-        finding.figures.push(speedup);
+        Ok((table, figure))
     }
-    Ok(())
 }
 
 fn about() -> String {

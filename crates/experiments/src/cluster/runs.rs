@@ -85,6 +85,16 @@ impl Pattern {
     }
 }
 
+/// Windows that are simulated: of few processes, and of many, whose windows are all alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    pub few: u32,
+    pub many: u32,
+}
+
+/// More processes than these are many.
+const FEW: u32 = 16;
+
 /// A run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Case {
@@ -96,23 +106,23 @@ pub struct Case {
     pub events: f64,
     /// Of the messages.
     pub pattern: Pattern,
+    /// How long it is.
+    pub windows: Windows,
 }
 
 impl Case {
     fn key(self) -> String {
-        let Self { place, processes, events, pattern } = self;
-        format!("cluster/{place:?}/{processes}/{events}/{pattern:?}")
+        let Self { place, processes, events, pattern, .. } = self;
+        format!("cluster/{place:?}/{processes}/{events}/{pattern:?}/{} windows", self.windows())
     }
 
-    /// Windows that are simulated: few of many processes, since all are alike.
-    fn windows(self, quick: bool) -> u32 {
-        let all = if self.processes > 16 { 12 } else { 200 };
-        if quick { all / 4 } else { all }
+    fn windows(self) -> u32 {
+        if self.processes > FEW { self.windows.many } else { self.windows.few }
     }
 
     /// Its cell.
     pub fn cell(self, setup: &Setup) -> Cell {
-        let (windows, calibration) = (self.windows(setup.quick), setup.calibration.clone());
+        let (windows, calibration) = (self.windows(), setup.calibration.clone());
         let weight = f64::from(self.processes * windows);
         let job = move || self.run(windows, &calibration);
         Cell { key: self.key(), weight, alone: false, job: Box::new(job) }

@@ -33,7 +33,7 @@ pub struct Application {
 }
 
 /// Which part of the work is done: one in so many of LU's iterations, and of EP's time for each pair.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     pub lu: u64,
     pub ep: u64,

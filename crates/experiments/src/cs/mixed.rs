@@ -6,9 +6,12 @@
 //! "class C", which cannot take that long; with 7 there are 18 VMs, the number of available addresses.
 
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Sweep, Table, Wanted};
+use paceline_scenario::ScenarioError;
 
-use super::runs::{ALL, CSDD, CSDE, Case, Load, OUTLASTING, PUBLISHED, REPEATED, SEDF, Scheduler, Variant};
+use super::runs::{ALL, CSDD, CSDE, Case, Load, PUBLISHED, Repeats, SEDF, Scheduler, Variant, Work};
 use super::{about, seconds};
+use crate::parameters::Parameters;
+use crate::parameters::kinds::{choice, count, micros};
 use crate::plan::{Cell, CellError, Plan, Results, Setup};
 use crate::sweep::Over;
 
@@ -24,9 +27,8 @@ const TABLE7: Mixed = Mixed { vms: 5, ep: [4496.79, 4819.72, 4831.26], lu: [717.
 const TABLE8: Mixed = Mixed { vms: 3, ep: [4893.10, 5033.69, 5042.81], lu: [529.34, 446.80, 438.31] };
 const TABLE9: Mixed = Mixed { vms: 7, ep: [4339.43, 4951.23, 4970.62], lu: [916.45, 732.93, 746.99] };
 
-/// What is varied beside table 7.
-const VARIANTS: [Variant; 6] = [
-    Variant::Usual,
+/// What can be varied beside table 7.
+const VARIANTS: [Variant; 5] = [
     Variant::Dom0Apart,
     Variant::Blocking,
     Variant::NoAcknowledgements,
@@ -34,36 +36,48 @@ const VARIANTS: [Variant; 6] = [
     Variant::MorePorts,
 ];
 
-pub fn table7(setup: &Setup) -> Plan {
-    let varied = VARIANTS.into_iter().flat_map(|variant| [SEDF, CSDE].map(|scheduler| (variant, scheduler)));
-    let varied = varied.filter(|(variant, scheduler)| {
-        *variant != Variant::Usual && (*variant != Variant::MorePorts || *scheduler != SEDF)
-    });
-    let varied = varied.map(|(variant, scheduler)| Case { variant, ..TABLE7.case(scheduler) });
-    let cells = TABLE7.cases().into_iter().chain(varied).map(|case| case.cell(setup)).collect();
-    let judge = |results: &Results| {
-        let mut finding = TABLE7.judge(results)?;
-        finding.tables.push(assumptions(results)?);
-        Ok(finding)
-    };
-    Plan { cells, judge: Box::new(judge) }
+/// The runs of a table.
+#[derive(Clone, Copy)]
+struct Runs {
+    table: Mixed,
+    repeats: Repeats,
 }
 
-pub fn table8(setup: &Setup) -> Plan {
-    let mut cells: Vec<_> = TABLE8.cases().map(|case| case.cell(setup)).into();
-    let slices = dom0_slices(setup);
+pub fn table7(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let runs = Runs::read(TABLE7, parameters)?;
+    let known = VARIANTS.map(|variant| (variant.name(), variant));
+    let variants = parameters.any("assumptions", &choice(known))?;
+    let varied = variants.iter().flat_map(|variant| [SEDF, CSDE].map(|scheduler| (*variant, scheduler)));
+    let varied = varied.filter(|(variant, scheduler)| *variant != Variant::MorePorts || *scheduler != SEDF);
+    let varied = varied.map(|(variant, scheduler)| Case { variant, ..runs.case(scheduler) });
+    let cells = runs.cases().into_iter().chain(varied).map(|case| case.cell(setup)).collect();
+    let judge = move |results: &Results| {
+        let mut finding = runs.judge(results)?;
+        finding.tables.push(runs.assumptions(results, &variants)?);
+        Ok(finding)
+    };
+    Ok(Plan { cells, judge: Box::new(judge) })
+}
+
+pub fn table8(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let runs = Runs::read(TABLE8, parameters)?;
+    let mut cells: Vec<_> = runs.cases().map(|case| case.cell(setup)).into();
+    // Over the slice of DOM0, beyond which it stands in extra time beside the guests.
+    let slices_us = parameters.tried("dom0_slice", &micros(0..=20_000))?;
+    let quantity = Axis::linear("slice of DOM0 in 20 ms", "us");
+    let slices = Over::parameter("dom0_slice", quantity, &slices_us, DOM0_SLICE_US, setup);
     cells.extend(slices.cells(setup, |slice_us, setup| {
         [CSDE, CSDD].map(|scheduler| {
-            let case = TABLE8.case(scheduler);
+            let case = runs.case(scheduler);
             let varied = Case { variant: Variant::Dom0Slice(slice_us), ..case };
             Cell { key: case.key(), ..varied.cell(setup) }
         })
     }));
     let judge = move |results: &Results| {
-        let mut finding = TABLE8.judge(results)?;
-        finding.checks.push(TABLE8.ahead(results)?);
+        let mut finding = runs.judge(results)?;
+        finding.checks.push(runs.ahead(results)?);
         if finding.fails(AHEAD) {
-            finding.sweeps.push(TABLE8.over_slices(&slices, results)?);
+            finding.sweeps.push(runs.over_slices(&slices, results)?);
         }
         finding.notes.push(
             "CSDD and CSDE choose alike but for few decisions. They differ only where DOM0 has messages and a guest in the same \
@@ -75,7 +89,7 @@ pub fn table8(setup: &Setup) -> Plan {
         );
         Ok(finding)
     };
-    Plan { cells, judge: Box::new(judge) }
+    Ok(Plan { cells, judge: Box::new(judge) })
 }
 
 /// What the check of CSDD against CSDE is called.
@@ -84,30 +98,35 @@ const AHEAD: &str = "LU under CSDD against CSDE";
 /// DOM0's slice that SEDF of Xen 4.1 starts with, in microseconds.
 const DOM0_SLICE_US: u64 = 15_000;
 
-/// Over the slice of DOM0, beyond which it stands in extra time beside the guests.
-fn dom0_slices(setup: &Setup) -> Over {
-    let quantity = Axis::linear("slice of DOM0 in 20 ms", "us");
-    Over::parameter("dom0_slice", quantity, &[0, 500], DOM0_SLICE_US, setup)
-}
-
 /// With the figures that gather the three tables.
-pub fn table9(setup: &Setup) -> Plan {
-    let cases = [TABLE8, TABLE7, TABLE9].map(Mixed::cases).concat();
-    let cells = cases.into_iter().map(|case| case.cell(setup)).collect();
-    let judge = |results: &Results| {
-        let mut finding = TABLE9.judge(results)?;
+pub fn table9(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let runs = Runs::read(TABLE9, parameters)?;
+    let known = [("cs-table8", TABLE8.vms), ("cs-table7", TABLE7.vms)];
+    let beside = parameters.any("beside", &choice(known))?;
+    let others = [TABLE8, TABLE7].into_iter().filter(|table| beside.contains(&table.vms));
+    let others = others.map(|table| Runs { table, ..runs });
+    let all: Vec<Runs> = others.chain([runs]).collect();
+    let cases = all.iter().flat_map(|runs| runs.cases());
+    let cells = cases.map(|case| case.cell(setup)).collect();
+    let judge = move |results: &Results| {
+        let mut finding = runs.judge(results)?;
         finding.figures.extend([
-            figure(results, "Run time of LU (figure 35)", "lu", |table| table.lu)?,
-            figure(results, "Run time of EP (figure 36)", "ep", |table| table.ep)?,
+            figure(results, &all, "Run time of LU (figure 35)", "lu", |table| table.lu)?,
+            figure(results, &all, "Run time of EP (figure 36)", "ep", |table| table.ep)?,
         ]);
         Ok(finding)
     };
-    Plan { cells, judge: Box::new(judge) }
+    Ok(Plan { cells, judge: Box::new(judge) })
 }
 
-impl Mixed {
+impl Runs {
+    fn read(table: Mixed, parameters: &mut Parameters) -> Result<Self, ScenarioError> {
+        let vms = parameters.one("vms", &count(1..=32))?;
+        Ok(Self { table: Mixed { vms, ..table }, repeats: Repeats::read(parameters)? })
+    }
+
     fn case(self, scheduler: Scheduler) -> Case {
-        Case::new(Load::Mixed(self.vms), scheduler)
+        Case::new(Load::Mixed(self.table.vms), scheduler, Work::Mixed(self.repeats))
     }
 
     fn cases(self) -> [Case; 5] {
@@ -116,12 +135,13 @@ impl Mixed {
 
     fn judge(self, results: &Results) -> Result<Finding, CellError> {
         let value = |scheduler, name| results.value(&self.case(scheduler).key(), name);
+        let Mixed { vms, ep, lu } = self.table;
         let mut checks = Vec::new();
         for (place, scheduler) in PUBLISHED.into_iter().enumerate().skip(1) {
             let gain = 100.0 * (1.0 - value(scheduler, "lu")? / value(SEDF, "lu")?);
             checks.push(Check {
                 what: format!("LU under {}: shorter than under SEDF by", scheduler.name),
-                published: format!("{:.1} %", 100.0 * (1.0 - self.lu[place] / self.lu[0])),
+                published: format!("{:.1} %", 100.0 * (1.0 - lu[place] / lu[0])),
                 ours: format!("{gain:.1} %"),
                 must: "at least 15 %".into(),
                 holds: gain >= 15.0,
@@ -129,13 +149,13 @@ impl Mixed {
             let loss = 100.0 * (value(scheduler, "ep")? / value(SEDF, "ep")? - 1.0);
             checks.push(Check {
                 what: format!("EP under {}: longer than under SEDF by", scheduler.name),
-                published: format!("{:.1} %", 100.0 * (self.ep[place] / self.ep[0] - 1.0)),
+                published: format!("{:.1} %", 100.0 * (ep[place] / ep[0] - 1.0)),
                 ours: format!("{loss:.1} %"),
                 must: "less than 10 %".into(),
                 holds: loss < 10.0,
             });
         }
-        let title = format!("Run times with {} VMs of EP a host, published in brackets", self.vms);
+        let title = format!("Run times with {vms} VMs of EP a host, published in brackets");
         let mut table = Table::new(title, ["scheduler", "EP D", "LU B", "LU polls", "scheduler's part"]);
         for (place, scheduler) in ALL.into_iter().enumerate() {
             let time = |name: &'static str, published: [f64; 3]| {
@@ -145,36 +165,48 @@ impl Mixed {
             };
             table.row([
                 scheduler.name.to_owned(),
-                time("ep", self.ep)?,
-                time("lu", self.lu)?,
+                time("ep", ep)?,
+                time("lu", lu)?,
                 format!("{:.1} %", value(scheduler, "lu_polled")?),
                 format!("{:.2} %", value(scheduler, "overhead")?),
             ]);
         }
         let notes = vec![
             format!(
-                "The two groups of EP are one class D on each host with {} VMs a group, which the published times under SEDF \
-                 give away: its PCPU with more VMs of EP bounds the time. The tables that say class C cannot mean it.",
-                self.vms
+                "The two groups of EP are one class D on each host with {vms} VMs a group, which the published times under SEDF \
+                 give away: its PCPU with more VMs of EP bounds the time. The tables that say class C cannot mean it."
             ),
             "LU of the source takes 176 to 183 s for each VM on its fuller PCPU, less than the 225 s it takes alone: beside EP it \
              has the cache and the memory to itself. Caches are not modelled, so ours is longer throughout; the comparison \
              of schedulers is not touched by that."
                 .into(),
-            format!(
-                "In the full form a part of EP's work, one in {OUTLASTING}, is run among LU, and the scheduler's part is that of this time; the \
-                 rest takes in proportion what the groups take alone. Runs of LU with other starts, and those under other \
-                 assumptions, do one in {REPEATED} of its iterations."
-            ),
+            self.done(),
         ];
         let (figures, tables) = (vec![self.figure(results)?], vec![table]);
         Ok(Finding { about: about(), checks, figures, tables, notes, ..Finding::default() })
     }
 
+    /// How much of the work is done.
+    fn done(self) -> String {
+        let Repeats { first, later, .. } = self.repeats;
+        let of_first = if first.lu == first.ep {
+            format!("One in {} of the work of both is done, and times are scaled up in proportion.", first.lu)
+        } else {
+            format!(
+                "A part of EP's work, one in {}, is run among LU, and the scheduler's part is that of this time; the rest takes in \
+                 proportion what the groups take alone.",
+                first.ep
+            )
+        };
+        format!(
+            "{of_first} Runs of LU with other starts, and those under other assumptions, do one in {later} of its iterations."
+        )
+    }
+
     /// Run times of both applications under the published schedulers.
     fn figure(self, results: &Results) -> Result<Figure, CellError> {
         let (mut series, mut names) = (Vec::new(), Vec::new());
-        for (application, name, stated) in [("LU", "lu", self.lu), ("EP", "ep", self.ep)] {
+        for (application, name, stated) in [("LU", "lu", self.table.lu), ("EP", "ep", self.table.ep)] {
             let own = PUBLISHED.map(|scheduler| results.value(&self.case(scheduler).key(), name));
             let own = own.into_iter().collect::<Result<Vec<_>, CellError>>()?;
             let points = |seconds: &[f64]| (0..).map(f64::from).zip(seconds.iter().copied()).collect();
@@ -183,7 +215,7 @@ impl Mixed {
         }
         names.extend(PUBLISHED.map(|scheduler| scheduler.name));
         Ok(Figure {
-            title: format!("Run times with {} VMs of EP a host", self.vms),
+            title: format!("Run times with {} VMs of EP a host", self.table.vms),
             caption: String::new(),
             x: Axis::categories("scheduler", names),
             y: Axis::log("run time", "s"),
@@ -211,32 +243,33 @@ impl Mixed {
         let [wide, other] = [value(CSDE, "lu_half_width")?, value(CSDD, "lu_half_width")?];
         Ok(Check {
             what: AHEAD.into(),
-            published: format!("{:.2} s, {:.2} s", self.lu[2], self.lu[1]),
+            published: format!("{:.2} s, {:.2} s", self.table.lu[2], self.table.lu[1]),
             ours: format!("{csdd:.2} +- {other:.2} s, {csde:.2} +- {wide:.2} s"),
             must: "CSDD ahead by more than the intervals".into(),
             holds: csde - csdd > wide + other,
         })
     }
-}
 
-/// What LU gains under what assumption.
-fn assumptions(results: &Results) -> Result<Table, CellError> {
-    let mut table =
-        Table::new("What is assumed, and what LU gains by CSDE", ["assumption", "SEDF", "CSDE", "gain"]);
-    for variant in VARIANTS {
-        let value =
-            |scheduler, variant| results.value(&Case { variant, ..TABLE7.case(scheduler) }.key(), "lu");
-        // SEDF looks at no ports.
-        let base = if variant == Variant::MorePorts { Variant::Usual } else { variant };
-        let (sedf, csde) = (value(SEDF, base)?, value(CSDE, variant)?);
-        let gain = format!("{:.1} %", 100.0 * (1.0 - csde / sedf));
-        table.row([variant.name().to_owned(), seconds(sedf), seconds(csde), gain]);
+    /// What LU gains under what assumption.
+    fn assumptions(self, results: &Results, variants: &[Variant]) -> Result<Table, CellError> {
+        let columns = ["assumption", "SEDF", "CSDE", "gain"];
+        let mut table = Table::new("What is assumed, and what LU gains by CSDE", columns);
+        for variant in [&[Variant::Usual], variants].concat() {
+            let value =
+                |scheduler, variant| results.value(&Case { variant, ..self.case(scheduler) }.key(), "lu");
+            // SEDF looks at no ports.
+            let base = if variant == Variant::MorePorts { Variant::Usual } else { variant };
+            let (sedf, csde) = (value(SEDF, base)?, value(CSDE, variant)?);
+            let gain = format!("{:.1} %", 100.0 * (1.0 - csde / sedf));
+            table.row([variant.name().to_owned(), seconds(sedf), seconds(csde), gain]);
+        }
+        Ok(table)
     }
-    Ok(table)
 }
 
 fn figure(
     results: &Results,
+    all: &[Runs],
     title: &str,
     name: &str,
     published: fn(&Mixed) -> [f64; 3],
@@ -244,10 +277,10 @@ fn figure(
     let mut series = Vec::new();
     for (place, scheduler) in PUBLISHED.into_iter().enumerate() {
         let (mut ours, mut stated) = (Vec::new(), Vec::new());
-        for table in [TABLE8, TABLE7, TABLE9] {
-            let vms = f64::from(table.vms);
-            ours.push((vms, results.value(&table.case(scheduler).key(), name)?));
-            stated.push((vms, published(&table)[place]));
+        for runs in all {
+            let vms = f64::from(runs.table.vms);
+            ours.push((vms, results.value(&runs.case(scheduler).key(), name)?));
+            stated.push((vms, published(&runs.table)[place]));
         }
         series.push(Series::ours(scheduler.name, Kind::Lines, ours));
         series.push(Series::published(scheduler.name, Kind::Lines, stated));

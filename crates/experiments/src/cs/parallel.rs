@@ -2,10 +2,14 @@
 
 use paceline_machine::guests::class::Class;
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+use paceline_scenario::ScenarioError;
 
-use super::runs::{ALL, CSDD, CSDE, Case, Load, PUBLISHED, SEDF, Scheduler};
+use super::runs::{ALL, CSDD, CSDE, Case, Load, PUBLISHED, SEDF, Scheduler, Work, part};
 use super::turns::Turns;
 use super::{about, seconds};
+use crate::claims::Claims;
+use crate::parameters::Parameters;
+use crate::parameters::kinds::count;
 use crate::plan::{CellError, Plan, Results, Setup};
 
 /// Seconds of SEDF, CSDE and CSDD, by the number of applications.
@@ -25,58 +29,73 @@ fn lu(count: u32) -> Load {
     Load::Lu(Class::B, count)
 }
 
-/// The table, with the load by its number of applications.
-#[derive(Clone, Copy)]
+/// The table, with the load by its number of applications, the numbers that are run, and how much of their work is done.
+#[derive(Clone, Debug)]
 pub struct Grid {
     load: fn(u32) -> Load,
     published: Seconds,
+    pub counts: Vec<u32>,
+    work: Work,
 }
 
-const EPS: Grid = Grid { load: ep, published: TABLE5 };
-pub const LUS: Grid = Grid { load: lu, published: TABLE6 };
-
-pub fn table5(setup: &Setup) -> Plan {
-    Plan { cells: EPS.cells(setup), judge: Box::new(judge5) }
+pub fn table5(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let eps = Grid::read(ep, TABLE5, parameters)?;
+    Ok(Plan { cells: eps.cells(setup), judge: Box::new(move |results| judge5(results, &eps)) })
 }
 
-pub fn table6(setup: &Setup) -> Plan {
-    let turns = Turns::new(setup);
-    let mut cells = LUS.cells(setup);
+pub fn table6(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let lus = Grid::read(lu, TABLE6, parameters)?;
+    let turns = Turns::read(lus.clone(), setup, parameters)?;
+    let mut cells = lus.cells(setup);
     cells.extend(turns.cells(setup));
-    Plan { cells, judge: Box::new(move |results| judge6(results, &turns)) }
+    Ok(Plan { cells, judge: Box::new(move |results| judge6(results, &lus, &turns)) })
 }
 
 impl Grid {
-    fn cells(self, setup: &Setup) -> Vec<crate::Cell> {
-        let cases = (1..=4).flat_map(|count| ALL.map(|scheduler| self.case(count, scheduler)));
+    fn read(
+        load: fn(u32) -> Load,
+        published: Seconds,
+        parameters: &mut Parameters,
+    ) -> Result<Self, ScenarioError> {
+        let counts = parameters.points("at_once", &count(1..=4))?;
+        let work = Work::Part(parameters.one("part", &part())?);
+        Ok(Self { load, published, counts, work })
+    }
+
+    fn cells(&self, setup: &Setup) -> Vec<crate::Cell> {
+        let cases = self.counts.iter().flat_map(|count| ALL.map(|scheduler| self.case(*count, scheduler)));
         cases.map(|case| case.cell(setup)).collect()
     }
 
-    pub fn case(self, count: u32, scheduler: Scheduler) -> Case {
-        Case::new((self.load)(count), scheduler)
+    pub fn case(&self, count: u32, scheduler: Scheduler) -> Case {
+        Case::new((self.load)(count), scheduler, self.work)
     }
 
-    pub fn seconds(self, results: &Results, count: u32, scheduler: Scheduler) -> Result<f64, CellError> {
+    pub fn seconds(&self, results: &Results, count: u32, scheduler: Scheduler) -> Result<f64, CellError> {
         results.seconds(&self.case(count, scheduler).key())
     }
 
     /// How much longer than SEDF, in per cent: ours and published.
     pub fn longer(
-        self,
+        &self,
         results: &Results,
         count: u32,
         scheduler: Scheduler,
     ) -> Result<(f64, f64), CellError> {
-        let place = PUBLISHED.iter().position(|known| *known == scheduler).unwrap_or(0);
-        let row = self.published[count as usize - 1];
         let ours = self.seconds(results, count, scheduler)? / self.seconds(results, count, SEDF)?;
-        Ok((100.0 * (ours - 1.0), 100.0 * (row[place] / row[0] - 1.0)))
+        Ok((100.0 * (ours - 1.0), self.published_longer(count, scheduler)))
     }
 
-    fn table(self, results: &Results, title: &str) -> Result<Table, CellError> {
+    fn published_longer(&self, count: u32, scheduler: Scheduler) -> f64 {
+        let place = PUBLISHED.iter().position(|known| *known == scheduler).unwrap_or(0);
+        let row = self.published[count as usize - 1];
+        100.0 * (row[place] / row[0] - 1.0)
+    }
+
+    fn table(&self, results: &Results, title: &str) -> Result<Table, CellError> {
         let names = ALL.map(|scheduler| scheduler.name);
         let mut table = Table::new(title, ["at once"].into_iter().chain(names));
-        for count in 1..=4 {
+        for count in self.counts.iter().copied() {
             let mut cells = vec![count.to_string()];
             for (place, scheduler) in ALL.into_iter().enumerate() {
                 let ours = seconds(self.seconds(results, count, scheduler)?);
@@ -90,7 +109,7 @@ impl Grid {
 
     /// A figure of `value(seconds, applications, seconds of one under SEDF)`.
     fn figure(
-        self,
+        &self,
         results: &Results,
         title: &str,
         y: Axis,
@@ -100,7 +119,7 @@ impl Grid {
         let one = self.seconds(results, 1, SEDF)?;
         for (place, scheduler) in PUBLISHED.into_iter().enumerate() {
             let (mut ours, mut published) = (Vec::new(), Vec::new());
-            for count in 1..=4 {
+            for count in self.counts.iter().copied() {
                 let number = f64::from(count);
                 ours.push((number, value(self.seconds(results, count, scheduler)?, number, one)));
                 let stated = self.published[count as usize - 1][place];
@@ -114,41 +133,46 @@ impl Grid {
     }
 }
 
-fn judge5(results: &Results) -> Result<Finding, CellError> {
-    let mut checks = Vec::new();
+fn judge5(results: &Results, eps: &Grid) -> Result<Finding, CellError> {
+    let mut claims = Claims::default();
     for scheduler in [CSDE, CSDD] {
         let mut before = f64::NEG_INFINITY;
         for count in 1..=4 {
-            let (ours, published) = EPS.longer(results, count, scheduler)?;
-            checks.push(Check {
-                what: format!("{} over SEDF, {count} EP C at once", scheduler.name),
-                published: format!("{published:+.2} %"),
-                ours: format!("{ours:+.2} %"),
-                must: "no gain, and more overhead than with fewer".into(),
-                holds: ours >= 0.0 && ours > before,
-            });
-            before = ours;
+            claims.add(format!("{} over SEDF, {count} EP C at once", scheduler.name), |what| {
+                let (ours, published) = eps.longer(results, count, scheduler)?;
+                let holds = ours >= 0.0 && ours > before;
+                before = ours;
+                Ok(Check {
+                    what,
+                    published: format!("{published:+.2} %"),
+                    ours: format!("{ours:+.2} %"),
+                    must: "no gain, and more overhead than with fewer".into(),
+                    holds,
+                })
+            })?;
         }
     }
     let overhead = |seconds: f64, count: f64, one: f64| seconds - count * one;
-    let figure =
-        EPS.figure(results, "Overhead with EP (figure 29)", Axis::linear("overhead", "s"), overhead)?;
-    let table = EPS.table(results, "Run time of EP C, published in brackets")?;
-    let (_, published) = EPS.longer(results, 4, CSDE)?;
+    let title = "Overhead with EP (figure 29)";
+    let figure = || eps.figure(results, title, Axis::linear("overhead", "s"), overhead);
+    let figure = claims.told(title, figure)?;
+    let table = eps.table(results, "Run time of EP C, published in brackets")?;
+    let published = eps.published_longer(4, CSDE);
     let notes = vec![format!(
         "The overhead is the scan: 1,024 ports (32-bit guests of Xen 4.1; 64-bit ones have 4,096) of every candidate at every \
          turn of 500 us. The published {published:.0} % at 4 would be {:.0} us a candidate. With the index nothing of it is left but \
          the turns themselves.",
         published / 100.0 * 500.0 / 4.0
     )];
-    Ok(Finding {
+    let mut finding = Finding {
         about: about(),
-        checks,
-        figures: vec![figure],
+        figures: figure.into_iter().collect(),
         tables: vec![table],
         notes,
         ..Finding::default()
-    })
+    };
+    claims.put_into(&mut finding);
+    Ok(finding)
 }
 
 /// The check of a scheduler with so many LU at once.
@@ -156,29 +180,47 @@ pub fn versus(scheduler: Scheduler, count: u32) -> String {
     format!("{} over SEDF, {count} LU B at once", scheduler.name)
 }
 
-fn judge6(results: &Results, turns: &Turns) -> Result<Finding, CellError> {
-    let mut checks = Vec::new();
+fn judge6(results: &Results, lus: &Grid, turns: &Turns) -> Result<Finding, CellError> {
+    let mut claims = Claims::default();
     for scheduler in [CSDE, CSDD] {
         for count in 2..=4 {
-            let (ours, published) = LUS.longer(results, count, scheduler)?;
-            let (must, holds) = if count == 2 { ("a loss", ours > 0.0) } else { ("a gain", ours < 0.0) };
-            checks.push(Check {
-                what: versus(scheduler, count),
-                published: format!("{published:+.2} %"),
-                ours: format!("{ours:+.2} %"),
-                must: must.into(),
-                holds,
-            });
+            claims.add(versus(scheduler, count), |what| {
+                let (ours, published) = lus.longer(results, count, scheduler)?;
+                let (must, holds) = if count == 2 { ("a loss", ours > 0.0) } else { ("a gain", ours < 0.0) };
+                Ok(Check {
+                    what,
+                    published: format!("{published:+.2} %"),
+                    ours: format!("{ours:+.2} %"),
+                    must: must.into(),
+                    holds,
+                })
+            })?;
         }
     }
     let slowdown = |seconds: f64, _: f64, one: f64| seconds / one;
-    let figure =
-        LUS.figure(results, "Slowdown of LU (figures 31 and 32)", Axis::linear("slowdown", ""), slowdown)?;
-    let table = LUS.table(results, "Run time of LU B, published in brackets")?;
-    let (three, four) = (LUS.case(3, SEDF).key(), LUS.case(4, SEDF).key());
-    let one = LUS.seconds(results, 1, SEDF)?;
-    let times = |count: usize| LUS.published[count - 1][0] / LUS.published[0][0];
-    let notes = vec![format!(
+    let title = "Slowdown of LU (figures 31 and 32)";
+    let figure = || lus.figure(results, title, Axis::linear("slowdown", ""), slowdown);
+    let figure = claims.told(title, figure)?;
+    let table = lus.table(results, "Run time of LU B, published in brackets")?;
+    let note = claims.told("why there is no gain at 3 and 4", || why(results, lus))?;
+    let mut finding = Finding {
+        about: about(),
+        figures: figure.into_iter().collect(),
+        tables: vec![table],
+        notes: note.into_iter().collect(),
+        ..Finding::default()
+    };
+    claims.put_into(&mut finding);
+    turns.add(&mut finding, results)?;
+    Ok(finding)
+}
+
+/// Why there is no gain at 3 and 4.
+fn why(results: &Results, lus: &Grid) -> Result<String, CellError> {
+    let (three, four) = (lus.case(3, SEDF).key(), lus.case(4, SEDF).key());
+    let one = lus.seconds(results, 1, SEDF)?;
+    let times = |count: usize| lus.published[count - 1][0] / lus.published[0][0];
+    Ok(format!(
         "Why there is no gain at 3 and 4: there is nothing to be gained. Under SEDF {:.1} % and {:.1} % of the VCPUs' time goes \
          to polling, as a plane takes some milliseconds to compute and a turn is 500 us: while a VM waits for its turn its \
          messages come. 3 LU take {:.3} times and 4 take {:.3} times what one takes, where the source has {:.2} and {:.2}, and {:.2} \
@@ -192,15 +234,5 @@ fn judge6(results: &Results, turns: &Turns) -> Result<Finding, CellError> {
         times(4),
         times(2),
         100.0 * (times(3) / 3.0 - 1.0),
-    )];
-    let mut finding = Finding {
-        about: about(),
-        checks,
-        figures: vec![figure],
-        tables: vec![table],
-        notes,
-        ..Finding::default()
-    };
-    turns.add(&mut finding, results)?;
-    Ok(finding)
+    ))
 }

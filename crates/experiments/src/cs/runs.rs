@@ -7,31 +7,73 @@ use std::collections::BTreeMap;
 
 use paceline_machine::guests::class::Class;
 use paceline_machine::{HostReport, Report, run};
+use paceline_scenario::ScenarioError;
 
 use super::machine::{Application, HOSTS, PCPUS, Part, Rig};
 use crate::Calibration;
+use crate::parameters::Parameters;
+use crate::parameters::kinds::{Kind, count};
 use crate::plan::{Cell, CellError, Measure, Setup};
 use crate::sample::mean;
-
-/// Quick runs do this part of LU's iterations and of EP's work.
-const QUICK: u64 = 25;
-
-/// Runs with other turns do this part in the full form: what they show does not hang on more, and they are many.
-const TURNS: u64 = 10;
 
 /// LU's iterations of all classes that are run, and what it does before the first, in iterations: the right-hand side, 480 of
 /// 1,985 operations (`ssor.f`).
 const ITERATIONS: f64 = 250.0;
 const BEFORE: f64 = 480.0 / 1_985.0;
 
-/// Later runs of LU among EP, and those under other assumptions, do this part in the full form.
-pub const REPEATED: u64 = 5;
+/// How much of the work is done, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// One in so many parts of it; runs that are short anyway are not shortened.
+    Part(u64),
+    /// Of LU among EP.
+    Mixed(Repeats),
+}
 
-/// The part of EP that is run among LU in the full form: it takes longer than LU.
-pub const OUTLASTING: u64 = 3;
+/// How often LU runs among EP, with other starts each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeats {
+    /// The part of the first run, in which EP comes to its end. If that is not the same of both, all of LU is run among the part of EP.
+    pub first: Part,
+    /// The part that is done of the rest of EP, alone.
+    pub alone: u64,
+    /// The part of later runs, and of those under other assumptions: they show differences that are the same in every iteration.
+    pub later: u64,
+    /// How many runs there are.
+    pub runs: u64,
+}
 
-/// How often LU runs among EP, with other starts: the thesis's number, and that of quick runs.
-const REPEATS: [u64; 2] = [5, 3];
+/// A part of the work: one in so many.
+pub fn part() -> Kind<u64> {
+    count(1..=250)
+}
+
+impl Repeats {
+    /// Those of the parameters.
+    pub fn read(parameters: &mut Parameters) -> Result<Self, ScenarioError> {
+        let [lu, ep, alone, later] =
+            ["lu_part", "ep_part", "alone_part", "later_part"].map(|key| parameters.one(key, &part()));
+        let first = Part { lu: lu?, ep: ep? };
+        if first.lu != first.ep && first.lu != 1 {
+            let problem = format!("is {}, and `lu_part` is {}", first.ep, first.lu);
+            return Err(parameters.refuse("ep_part", problem, "what `lu_part` is, or any part if that is 1"));
+        }
+        let runs = parameters.one("runs", &count(1..=1_000))?;
+        Ok(Self { first, alone: alone?, later: later?, runs })
+    }
+}
+
+impl Work {
+    /// Names it.
+    fn name(self) -> String {
+        match self {
+            Self::Part(part) => format!("part{part}"),
+            Self::Mixed(Repeats { first, alone, later, runs }) => {
+                format!("first{}-{}/alone{alone}/later{later}/{runs}runs", first.lu, first.ep)
+            }
+        }
+    }
+}
 
 /// A scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +120,7 @@ pub struct Case {
     pub load: Load,
     pub scheduler: Scheduler,
     pub variant: Variant,
+    pub work: Work,
 }
 
 /// What is assumed where the co-scheduling thesis leaves it open.
@@ -118,8 +161,8 @@ impl Variant {
 }
 
 impl Case {
-    pub fn new(load: Load, scheduler: Scheduler) -> Self {
-        Self { load, scheduler, variant: Variant::Usual }
+    pub fn new(load: Load, scheduler: Scheduler, work: Work) -> Self {
+        Self { load, scheduler, variant: Variant::Usual, work }
     }
 
     /// Names everything on which the result depends.
@@ -130,17 +173,17 @@ impl Case {
             Load::Mixed(vms) => format!("mixed-{vms}"),
             Load::Groups(vms) => format!("groups-{vms}"),
         };
-        format!("cs/{load}/{}/{:?}", self.scheduler.name, self.variant)
+        format!("cs/{load}/{}/{:?}/{}", self.scheduler.name, self.variant, self.work.name())
     }
 
     /// Its cell. Values `lu` and `ep` are the mean run times of each kind of application, in seconds. Where both run, that of
     /// LU is the mean over runs whose VMs start at other times; under an assumption that is varied, only LU is waited for.
     pub fn cell(self, setup: &Setup) -> Cell {
-        let (calibration, quick) = (setup.calibration.clone(), setup.quick);
+        let calibration = setup.calibration.clone();
         let job = move || {
-            let values = match self.load {
-                Load::Mixed(vms) => self.mixed(vms, &calibration, quick)?,
-                _ => self.measure(&calibration, Part::of(self.divisor(quick)), 0, false)?,
+            let values = match self.work {
+                Work::Mixed(repeats) => self.mixed(repeats, &calibration)?,
+                Work::Part(part) => self.measure(&calibration, Part::of(self.divisor(part)), 0, false)?,
             };
             let seconds = values.get("ep").or(values.get("lu")).copied().unwrap_or_default();
             Ok(Measure { seconds, values, ..Measure::default() })
@@ -149,34 +192,30 @@ impl Case {
     }
 
     /// One in so many parts of the work is done.
-    fn divisor(self, quick: bool) -> u64 {
-        match (self.load, self.variant) {
+    fn divisor(self, part: u64) -> u64 {
+        match self.load {
             // Runs that are short anyway are not shortened.
-            (Load::Ep(Class::A | Class::B, _), _) => 1,
-            _ if quick => QUICK,
-            (_, Variant::Turns { .. }) => TURNS,
-            _ => 1,
+            Load::Ep(Class::A | Class::B, _) => 1,
+            _ => part,
         }
     }
 
     /// LU among EP.
     fn mixed(
         self,
-        vms: u32,
+        repeats: Repeats,
         calibration: &Calibration,
-        quick: bool,
     ) -> Result<BTreeMap<&'static str, f64>, CellError> {
         let usual = self.variant == Variant::Usual;
-        let [full, short] = REPEATS;
-        // Later runs, and those under other assumptions, show differences that are the same in every iteration.
-        let (later, repeats) = if quick { (Part::of(QUICK), short) } else { (Part::of(REPEATED), full) };
-        let mut values = match (usual, quick) {
-            (false, _) => self.measure(calibration, later, 0, true)?,
-            (true, true) => self.measure(calibration, later, 0, false)?,
-            (true, false) => self.outlasted(vms, calibration)?,
+        let Repeats { first, later, runs, .. } = repeats;
+        let later = Part::of(later);
+        let mut values = match usual {
+            false => self.measure(calibration, later, 0, true)?,
+            true if first.lu == first.ep => self.measure(calibration, first, 0, false)?,
+            true => self.outlasted(repeats, calibration)?,
         };
         let mut times: Vec<f64> = values.get("lu").copied().into_iter().collect();
-        for number in 1..repeats {
+        for number in 1..runs {
             times.extend(self.measure(calibration, later, number, true)?.get("lu"));
         }
         let times = mean(&times);
@@ -188,16 +227,19 @@ impl Case {
     /// takes in proportion what the groups take alone.
     fn outlasted(
         self,
-        vms: u32,
+        Repeats { first, alone, .. }: Repeats,
         calibration: &Calibration,
     ) -> Result<BTreeMap<&'static str, f64>, CellError> {
-        let mut values = self.measure(calibration, Part { lu: 1, ep: OUTLASTING }, 0, false)?;
-        let alone = Self { load: Load::Groups(vms), ..self };
-        let alone = alone.measure(calibration, Part::of(QUICK), 0, false)?;
+        let Load::Mixed(vms) = self.load else {
+            return Err(CellError::Guests("there is no EP beside LU".into()));
+        };
+        let mut values = self.measure(calibration, first, 0, false)?;
+        let rest = Self { load: Load::Groups(vms), ..self };
+        let alone = rest.measure(calibration, Part::of(alone), 0, false)?;
         let (Some(among), Some(lu)) = (values.get("ep").copied(), values.get("lu")) else {
             return Err(CellError::Guests("EP is not done".into()));
         };
-        let part = 1.0 / OUTLASTING as f64;
+        let part = 1.0 / first.ep as f64;
         if among * part <= *lu {
             return Err(CellError::Guests("EP is done before LU".into()));
         }
@@ -282,9 +324,10 @@ mod tests {
     #[test]
     fn ep_that_goes_on_alone_takes_what_it_takes_in_proportion() {
         let calibration = Calibration::default().scaled("cs.pair", 1, 8).scaled("cs.point", 1, 100);
-        let case = Case::new(Load::Mixed(3), SEDF);
+        let repeats = Repeats { first: Part { lu: 1, ep: 3 }, alone: 25, later: 5, runs: 5 };
+        let case = Case::new(Load::Mixed(3), SEDF, Work::Mixed(repeats));
         let whole = case.measure(&calibration, Part::of(1), 0, false).expect("it runs");
-        let part = case.outlasted(3, &calibration).expect("EP outlasts LU");
+        let part = case.outlasted(repeats, &calibration).expect("EP outlasts LU");
         assert_eq!(whole["lu"], part["lu"]);
         let error = part["ep"] / whole["ep"] - 1.0;
         assert!(error.abs() < 0.002, "{whole:?} {part:?}");

@@ -4,9 +4,12 @@
 //! Invariant: a sweep is added only for a check that does not hold.
 
 use paceline_report::{Axis, Finding, Sweep, Wanted};
+use paceline_scenario::ScenarioError;
 
-use super::parallel::{LUS, versus};
-use super::runs::{CSDD, CSDE, Case, SEDF, Scheduler, Variant};
+use super::parallel::{Grid, versus};
+use super::runs::{CSDD, CSDE, Case, SEDF, Scheduler, Variant, Work, part};
+use crate::parameters::Parameters;
+use crate::parameters::kinds::choice;
 use crate::plan::{Cell, CellError, Results, Setup};
 use crate::sweep::Over;
 
@@ -27,28 +30,38 @@ const LONG: u64 = 1;
 /// The numbers of LU at once that gain by the thesis.
 const GAINING: [u32; 2] = [3, 4];
 
-/// The two, changed together.
+/// The two, changed together, and the table whose runs are repeated.
 #[derive(Clone, Debug)]
-pub struct Turns(Over);
+pub struct Turns {
+    over: Over,
+    lus: Grid,
+    /// The part of the work that is done: what these show does not hang on more, and they are many.
+    work: Work,
+}
 
 impl Turns {
-    /// That of this set-up.
-    pub fn new(setup: &Setup) -> Self {
+    /// Those of this set-up, with what is tried by its parameters.
+    pub fn read(lus: Grid, setup: &Setup, parameters: &mut Parameters) -> Result<Self, ScenarioError> {
+        let tried = TRIED.iter().enumerate().skip(1).map(|(place, (name, ..))| (*name, place as u64));
+        let values = parameters.any("turns", &choice(tried))?;
+        let part = parameters.one("turns_part", &part())?;
         let label = "combination of waiting in MPI and turns of extra time";
         let quantity = Axis::categories(label, TRIED.map(|(name, ..)| name));
-        let values: Vec<u64> = (0..TRIED.len() as u64).collect();
-        Self(Over::parameter("turns", quantity, &values, 0, setup))
+        let over = Over::parameter(format!("part{part}/turns"), quantity, &values, 0, setup);
+        Ok(Self { over, lus, work: Work::Part(part) })
     }
 
-    /// The runs: 3 and 4 LU under the thesis's schedulers, and one under SEDF.
+    /// The runs: 3 and 4 LU under the thesis's schedulers, and one under SEDF, of those that the table has.
     pub fn cells(&self, setup: &Setup) -> Vec<Cell> {
         let cases = || {
             let several = GAINING.into_iter().flat_map(|count| [SEDF, CSDE, CSDD].map(|own| (count, own)));
-            several.chain([(1, SEDF)]).map(|(count, scheduler)| LUS.case(count, scheduler))
+            let run = several.chain([(1, SEDF)]).filter(|(count, _)| self.lus.counts.contains(count));
+            run.map(|(count, scheduler)| self.lus.case(count, scheduler))
         };
-        self.0.cells(setup, |value, setup| {
+        self.over.cells(setup, |value, setup| {
             let (_, blocks, turn_us) = TRIED[value as usize];
-            let varied = |case: Case| Case { variant: Variant::Turns { turn_us, blocks }, ..case };
+            let variant = Variant::Turns { turn_us, blocks };
+            let varied = |case: Case| Case { variant, work: self.work, ..case };
             let cells = cases().map(|case| Cell { key: case.key(), ..varied(case).cell(setup) });
             cells.collect::<Vec<_>>()
         })
@@ -65,7 +78,7 @@ impl Turns {
             }
         }
         if !finding.sweeps.is_empty() {
-            finding.notes.extend(self.slowdown(results)?);
+            finding.notes.extend(self.slowdown(results).unwrap_or(None));
         }
         Ok(())
     }
@@ -79,22 +92,23 @@ impl Turns {
     ) -> Result<Sweep, CellError> {
         let reason = "The thesis does not say which MPI library runs, how that waits, nor how SEDF is set for the guests. In Xen 4.1 \
                       a turn of extra time is 500 us.";
-        let longer = |results: &Results| Ok(LUS.longer(results, count, scheduler)?.0);
-        let curve = self.0.curve(
+        let longer = |results: &Results| Ok(self.lus.longer(results, count, scheduler)?.0);
+        let curve = self.over.curve(
             format!("{count} LU under {}", scheduler.name),
             Wanted::AtMost(0.0),
             results,
             longer,
         )?;
-        Ok(self.0.sweep(check, Axis::linear("longer than SEDF", "%"), vec![curve], reason))
+        Ok(self.over.sweep(check, Axis::linear("longer than SEDF", "%"), vec![curve], reason))
     }
 
     /// How slow SEDF is with long turns, where they are tried.
     fn slowdown(&self, results: &Results) -> Result<Option<String>, CellError> {
         let slowdown = |count| {
-            let of =
-                |results: &Results| Ok(LUS.seconds(results, count, SEDF)? / LUS.seconds(results, 1, SEDF)?);
-            let curve = self.0.curve("", Wanted::AtLeast(0.0), results, of)?;
+            let of = |results: &Results| {
+                Ok(self.lus.seconds(results, count, SEDF)? / self.lus.seconds(results, 1, SEDF)?)
+            };
+            let curve = self.over.curve("", Wanted::AtLeast(0.0), results, of)?;
             Ok::<_, CellError>(curve.points.iter().find(|point| point.0 == LONG as f64).map(|point| point.1))
         };
         let (Some(three), Some(four)) = (slowdown(3)?, slowdown(4)?) else { return Ok(None) };
@@ -110,13 +124,13 @@ impl Turns {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::parallel::table6;
     use super::*;
+    use crate::catalogue::planned;
     use crate::plan::Measure;
 
     /// Table 6 where SEDF takes as long as the number of LU and the others `factor` times that, but half as long with other turns.
     fn finding(factor: f64) -> Finding {
-        let plan = table6(&Setup::default());
+        let plan = planned("cs-table6", &Setup::default());
         let measure = |key: &str| {
             let others = if key.contains("/SEDF/") { 1.0 } else { factor };
             let turns = if key.contains("/turns=") && others > 1.0 { 0.5 } else { 1.0 };

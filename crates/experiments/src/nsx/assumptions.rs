@@ -6,7 +6,7 @@ use paceline_machine::Wait;
 use paceline_machine::guests::rounds::Pacing;
 use paceline_report::Table;
 
-use super::runs::{Case, Scheduler, VARIED};
+use super::runs::{Case, Scheduler, Size, Ticks};
 use crate::Calibration;
 use crate::plan::{Cell, CellError, Results, Setup};
 
@@ -95,35 +95,48 @@ impl Variant {
     }
 }
 
-fn cases(tick_us: u64) -> impl Iterator<Item = Case> {
-    let case = move |variant, scheduler| Case { variant, ..Case::new(scheduler, tick_us) };
-    ALL.into_iter().flat_map(move |variant| COMPARED.map(|scheduler| case(variant, scheduler)))
+/// The runs at the longest tick of a figure, each assumption but the usual one with so many runs.
+#[derive(Clone, Debug)]
+pub struct Assumptions {
+    pub ticks: Ticks,
+    pub runs: u64,
 }
 
-/// The runs with other assumptions than the usual ones.
-pub fn cells(setup: &Setup, tick_us: u64) -> Vec<Cell> {
-    let others = cases(tick_us).filter(|case| case.variant != Variant::Usual);
-    others.map(|case| case.cell(setup)).collect()
-}
-
-/// Errors and run times at a tick under all assumptions.
-pub fn table(results: &Results, tick_us: u64) -> Result<Table, CellError> {
-    let title = format!(
-        "What is assumed, and errors and run times at {tick_us} us; for others than ours {VARIED} runs each"
-    );
-    let mut table =
-        Table::new(title, ["assumption", "error of CSX", "error of NSX", "CSX takes", "NSX takes"]);
-    for variant in ALL {
-        let value = |scheduler, name| {
-            let case = Case { variant, ..Case::new(scheduler, tick_us) };
-            results.value(&case.key(), name)
-        };
-        let (mut errors, mut times) = (Vec::new(), Vec::new());
-        for scheduler in COMPARED {
-            errors.push(format!("{:.2} %", value(scheduler, "error")?));
-            times.push(format!("{:.2} s", value(scheduler, "time")?));
+impl Assumptions {
+    fn case(&self, variant: Variant, scheduler: Scheduler) -> Case {
+        let (_, longest_us) = self.ticks.ends_us();
+        let usual = self.ticks.case(scheduler, longest_us);
+        match variant {
+            Variant::Usual => usual,
+            _ => Case { variant, size: Size { runs: self.runs, ..usual.size }, ..usual },
         }
-        table.row([vec![variant.name().into()], errors, times].concat());
     }
-    Ok(table)
+
+    /// The runs with other assumptions than the usual ones.
+    pub fn cells(&self, setup: &Setup) -> Vec<Cell> {
+        let others = ALL.into_iter().filter(|variant| *variant != Variant::Usual);
+        let cases = others.flat_map(|variant| COMPARED.map(|scheduler| self.case(variant, scheduler)));
+        cases.map(|case| case.cell(setup)).collect()
+    }
+
+    /// Errors and run times at the longest tick under all assumptions.
+    pub fn table(&self, results: &Results) -> Result<Table, CellError> {
+        let (_, tick_us) = self.ticks.ends_us();
+        let title = format!(
+            "What is assumed, and errors and run times at {tick_us} us; for others than ours {} runs each",
+            self.runs
+        );
+        let columns = ["assumption", "error of CSX", "error of NSX", "CSX takes", "NSX takes"];
+        let mut table = Table::new(title, columns);
+        for variant in ALL {
+            let value = |scheduler, name| results.value(&self.case(variant, scheduler).key(), name);
+            let (mut errors, mut times) = (Vec::new(), Vec::new());
+            for scheduler in COMPARED {
+                errors.push(format!("{:.2} %", value(scheduler, "error")?));
+                times.push(format!("{:.2} s", value(scheduler, "time")?));
+            }
+            table.row([vec![variant.name().into()], errors, times].concat());
+        }
+        Ok(table)
+    }
 }

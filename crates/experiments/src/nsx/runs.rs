@@ -11,18 +11,61 @@ use paceline_machine::guests::mpi::Mpi;
 use paceline_machine::guests::rounds::{Outcome, Settings as Rounds, outcome, programs};
 use paceline_machine::{Costs, DomainSpec, HostSpec, MachineSpec, ProcessId, Ran, run};
 use paceline_policy::Setting;
+use paceline_scenario::ScenarioError;
 
 use super::assumptions::Variant;
 use super::chores;
 use crate::Calibration;
+use crate::parameters::Parameters;
+use crate::parameters::kinds::{Kind, count, micros};
 use crate::plan::{Cell, CellError, Measure, Setup};
 use crate::sample::mean;
 
-/// Ticks and time slices, in microseconds, in order.
-pub fn ticks_us(setup: &Setup) -> &'static [u64] {
-    const ALL: &[u64] = &[30, 60, 80, 100, 200, 500, 1_000, 3_000, 10_000, 30_000];
-    const QUICK: &[u64] = &[30, 60, 80, 100, 1_000, 30_000];
-    if setup.quick { QUICK } else { ALL }
+/// How many runs with different seeds, and of how many rounds each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    pub runs: u64,
+    pub rounds: u32,
+}
+
+impl Size {
+    /// That of the parameters.
+    pub fn read(parameters: &mut Parameters) -> Result<Self, ScenarioError> {
+        Ok(Self {
+            runs: parameters.one("runs", &runs())?,
+            rounds: parameters.one("rounds", &count(1..=1_000_000))?,
+        })
+    }
+}
+
+/// A number of runs.
+pub fn runs() -> Kind<u64> {
+    count(1..=10_000)
+}
+
+/// The ticks and time slices of a figure, in microseconds, in order, and the size of its cells.
+#[derive(Clone, Debug)]
+pub struct Ticks {
+    pub us: Vec<u64>,
+    pub size: Size,
+}
+
+impl Ticks {
+    /// Those of the parameters.
+    pub fn read(parameters: &mut Parameters) -> Result<Self, ScenarioError> {
+        let us = parameters.points("ticks", &micros(1..=1_000_000))?;
+        Ok(Self { us, size: Size::read(parameters)? })
+    }
+
+    /// The least and the greatest.
+    pub fn ends_us(&self) -> (u64, u64) {
+        (self.us[0], self.us[self.us.len() - 1])
+    }
+
+    /// A run of the figure.
+    pub fn case(&self, scheduler: Scheduler, tick_us: u64) -> Case {
+        Case { scheduler, tick_us, variant: Variant::Usual, size: self.size }
+    }
 }
 
 /// A scheduler.
@@ -81,6 +124,8 @@ pub struct Case {
     pub tick_us: u64,
     /// Under which assumption.
     pub variant: Variant,
+    /// How often and how long.
+    pub size: Size,
 }
 
 /// What things cost on the host of the NSX paper.
@@ -98,20 +143,16 @@ pub fn costs(calibration: &Calibration) -> Costs {
 }
 
 impl Case {
-    /// As everywhere.
-    pub fn new(scheduler: Scheduler, tick_us: u64) -> Self {
-        Self { scheduler, tick_us, variant: Variant::Usual }
-    }
-
     /// Names everything on which the result depends.
     pub fn key(self) -> String {
-        format!("nsx/{}/{}us/{:?}", self.scheduler.name(), self.tick_us, self.variant)
+        let Size { runs, rounds } = self.size;
+        format!("nsx/{}/{}us/{runs}x{rounds}/{:?}", self.scheduler.name(), self.tick_us, self.variant)
     }
 
-    /// The machine of one run with so many rounds. The processes of the rounds are the first three, and so are their domains.
-    pub fn machine(self, calibration: &Calibration, rounds: u32, seed: u64) -> MachineSpec {
+    /// The machine of one run. The processes of the rounds are the first three, and so are their domains.
+    pub fn machine(self, calibration: &Calibration, seed: u64) -> MachineSpec {
         let rounds = Rounds {
-            rounds,
+            rounds: self.size.rounds,
             seed,
             pacing: self.variant.pacing(),
             call_ns: calibration.get("nsx.call"),
@@ -133,13 +174,11 @@ impl Case {
     /// Its cell: the mean of many runs with different seeds.
     pub fn cell(self, setup: &Setup) -> Cell {
         let calibration = setup.calibration.clone();
-        let (runs, rounds) = size(setup);
-        let runs = if self.variant == Variant::Usual { runs } else { VARIED };
         let weight = 1.0 + 1_000.0 / self.tick_us as f64;
         let job = move || {
             let (mut errors, mut times) = (Vec::new(), Vec::new());
-            for seed in 1..=runs {
-                let ran = run(self.machine(&calibration, rounds, seed))?;
+            for seed in 1..=self.size.runs {
+                let ran = run(self.machine(&calibration, seed))?;
                 errors.push(percent_wrong(heard(&ran)?));
                 times.push(ran.report.at_ns as f64 / 1e9);
             }
@@ -154,14 +193,6 @@ impl Case {
         };
         Cell { key: self.key(), weight, alone: false, job: Box::new(job) }
     }
-}
-
-/// How many runs with an assumption that is varied.
-pub const VARIED: u64 = 10;
-
-/// How many runs, of how many rounds.
-pub fn size(setup: &Setup) -> (u64, u32) {
-    (if setup.quick { 20 } else { 30 }, 1_000)
 }
 
 /// What DOM-C has received.
@@ -183,7 +214,8 @@ mod tests {
         for scheduler in Scheduler::ALL {
             for tick_us in [30, 60, 1_000, 30_000] {
                 let outcome = |vcpus: u32| {
-                    let mut spec = Case::new(scheduler, tick_us).machine(&Calibration::default(), 50, 1);
+                    let ticks = Ticks { us: vec![tick_us], size: Size { runs: 1, rounds: 50 } };
+                    let mut spec = ticks.case(scheduler, tick_us).machine(&Calibration::default(), 1);
                     spec.domains[..3].iter_mut().for_each(|domain| domain.vcpus = vcpus);
                     let ran = run(spec).expect("it runs");
                     (heard(&ran).cloned().expect("rank 2 is there"), ran.report.at_ns)

@@ -4,9 +4,12 @@
 //! Invariant: a sweep is added only for the check that it is made for, and only if that does not hold.
 
 use paceline_report::{Axis, Finding, Wanted};
+use paceline_scenario::ScenarioError;
 
-use super::runs::{Case, Scheduler};
+use super::runs::{Case, Scheduler, Ticks};
 use super::{CSX_PERCENT, GOOD_PERCENT};
+use crate::parameters::Parameters;
+use crate::parameters::kinds::nanos;
 use crate::plan::{Cell, CellError, Results, Setup};
 use crate::sweep::Over;
 
@@ -16,62 +19,74 @@ const BEST: Scheduler = Scheduler::Nsx(2);
 /// Packets of a round: its three messages, and two of each process at the barrier.
 const PACKETS: f64 = 9.0;
 
-/// The paper's best result for a number of VCPUs, and the longest tick.
+/// The paper's best result for a number of VCPUs.
 #[derive(Clone, Copy, Debug)]
 pub struct Published {
     pub tick_us: u64,
     pub error: f64,
     pub seconds: f64,
-    pub longest_us: u64,
 }
 
-/// The quantities.
+/// The quantities, and the figure whose runs are repeated.
 #[derive(Clone, Debug)]
 pub struct Sweeps {
+    ticks: Ticks,
+    published: Published,
     sends: Over,
     backends: Over,
 }
 
 impl Sweeps {
-    /// Those of this set-up.
-    pub fn new(setup: &Setup) -> Self {
+    /// Those of this set-up, with the values that are tried by its parameters.
+    pub fn read(
+        ticks: Ticks,
+        published: Published,
+        setup: &Setup,
+        parameters: &mut Parameters,
+    ) -> Result<Self, ScenarioError> {
         let sends = Axis::linear("time that a guest takes to send a message", "ns");
         let backends = Axis::linear("time that DOM0 takes for a packet", "ns");
-        let send_ns = [500, 1_000, 2_000, 3_000, 4_000, 5_000, 10_000];
-        let backend_ns = [10_000, 20_000, 25_000, 30_000, 40_000, 50_000];
-        Self {
-            sends: Over::constant("nsx.send", sends, &send_ns, setup),
-            backends: Over::constant("nsx.backend", backends, &backend_ns, setup),
-        }
+        let send_ns = parameters.tried("send", &nanos(1..=1_000_000_000))?;
+        let backend_ns = parameters.tried("backend", &nanos(1..=1_000_000_000))?;
+        let sends = Over::constant("nsx.send", sends, &send_ns, setup);
+        let backends = Over::constant("nsx.backend", backends, &backend_ns, setup);
+        Ok(Self { ticks, published, sends, backends })
+    }
+
+    /// NSX at the paper's best tick, and CSX at the longest of ours.
+    fn cases(&self) -> [Case; 2] {
+        let (_, longest_us) = self.ticks.ends_us();
+        [self.ticks.case(BEST, self.published.tick_us), self.ticks.case(Scheduler::Csx, longest_us)]
+    }
+
+    fn error(&self, results: &Results) -> Result<f64, CellError> {
+        results.value(&self.cases()[0].key(), "error")
+    }
+
+    /// The error of CSX at the longest tick.
+    fn csx_error(&self, results: &Results) -> Result<f64, CellError> {
+        results.value(&self.cases()[1].key(), "error")
     }
 
     fn both(&self) -> [&Over; 2] {
         [&self.sends, &self.backends]
     }
 
-    /// Their runs: NSX at its best tick, and CSX at the longest.
-    pub fn cells(&self, setup: &Setup, published: Published) -> Vec<Cell> {
-        let Published { tick_us, longest_us, .. } = published;
-        let cells = self.both().map(|over| {
-            over.cells(setup, |_, setup| {
-                [Case::new(BEST, tick_us), Case::new(Scheduler::Csx, longest_us)].map(|case| case.cell(setup))
-            })
-        });
-        cells.into_iter().flatten().collect()
+    /// Their runs, where the paper's best tick is among ours.
+    pub fn cells(&self, setup: &Setup) -> Vec<Cell> {
+        if !self.ticks.us.contains(&self.published.tick_us) {
+            return Vec::new();
+        }
+        let both =
+            self.both().map(|over| over.cells(setup, |_, setup| self.cases().map(|case| case.cell(setup))));
+        both.into_iter().flatten().collect()
     }
 
     /// Adds the sweeps of `check`, the error at the best tick, and a note of what the run time says, if the check does not hold.
-    pub fn add(
-        &self,
-        finding: &mut Finding,
-        results: &Results,
-        check: &str,
-        published: Published,
-    ) -> Result<(), CellError> {
+    pub fn add(&self, finding: &mut Finding, results: &Results, check: &str) -> Result<(), CellError> {
         if !finding.fails(check) {
             return Ok(());
         }
-        let error = |results: &Results| results.value(&Case::new(BEST, published.tick_us).key(), "error");
         let reasons = [
             "Between A's two messages lies one send. The paper does not say how long a send takes, nor whether the two come to DOM0 \
              together.",
@@ -80,21 +95,23 @@ impl Sweeps {
         let mut good = Vec::new();
         for (over, reason) in self.both().into_iter().zip(reasons) {
             let wanted = Wanted::AtMost(GOOD_PERCENT);
-            let curve = over.curve(BEST.name(), wanted, results, error)?;
-            let csx = over.curve("CSX", wanted, results, |results| csx_error(results, published))?;
+            let curve = over.curve(BEST.name(), wanted, results, |results| self.error(results))?;
+            let csx = over.curve("CSX", wanted, results, |results| self.csx_error(results))?;
             let both = curve.points.iter().zip(&csx.points);
             good.extend(both.filter(|(own, _)| own.1 <= GOOD_PERCENT).map(|(_, csx)| csx.1));
             finding.sweeps.push(over.sweep(check, Axis::linear("error", "%"), vec![curve], reason));
         }
-        finding.notes.push(self.bound(results, published)?);
-        finding.notes.extend(besides(&good, csx_error(results, published)?, published));
+        finding.notes.push(self.bound(results)?);
+        finding.notes.extend(self.besides(&good, self.csx_error(results)?));
         Ok(())
     }
 
     /// What the paper's run time says of the path.
-    fn bound(&self, results: &Results, published: Published) -> Result<String, CellError> {
-        let Published { tick_us, error, seconds, .. } = published;
-        let time = |results: &Results| results.value(&Case::new(BEST, tick_us).key(), "time");
+    fn bound(&self, results: &Results) -> Result<String, CellError> {
+        let Published { tick_us, error, seconds } = self.published;
+        let rounds = self.ticks.size.rounds;
+        let [best, _] = self.cases();
+        let time = |results: &Results| results.value(&best.key(), "time");
         let times = self.backends.curve("run time", Wanted::AtMost(seconds), results, time)?;
         let told = |point: Option<&(f64, f64)>| {
             point.map_or_else(String::new, |(ns, seconds)| {
@@ -107,40 +124,36 @@ impl Sweeps {
         Ok(format!(
             "Not as in the paper: the error at {tick_us} us, which it has at {error} %. Its {seconds} s are {seconds} ms a round at most, as \
              they contain starting the processes on three guests. {PACKETS:.0} packets a round go through DOM0 (three messages, and two of \
-             each guest at the barrier), so DOM0 takes {:.0} us for one at most, if it does nothing else; here 1000 rounds take, \
+             each guest at the barrier), so DOM0 takes {:.0} us for one at most, if it does nothing else; here {rounds} rounds take, \
              with {}{beyond}. So the run time allows the costs with which the sweeps hold, and does not show that they were \
              those of the paper's host.",
             1e3 * seconds / PACKETS,
             told(within.last()),
         ))
     }
-}
 
-/// The error of CSX at the longest tick.
-fn csx_error(results: &Results, published: Published) -> Result<f64, CellError> {
-    results.value(&Case::new(Scheduler::Csx, published.longest_us).key(), "error")
-}
-
-/// What values with which a sweep holds do to CSX, by its errors with them, `good`, and with our own values.
-fn besides(good: &[f64], own: f64, Published { longest_us, .. }: Published) -> Option<String> {
-    let (least, most) = (good.iter().copied().reduce(f64::min)?, good.iter().copied().reduce(f64::max)?);
-    Some(format!(
-        "With the values that hold in the sweeps CSX errs in {least:.1} to {most:.1} % of the rounds at {longest_us} us, with ours in \
-         {own:.1} %; more than {CSX_PERCENT} % are published."
-    ))
+    /// What values with which a sweep holds do to CSX, by its errors with them, `good`, and with our own values.
+    fn besides(&self, good: &[f64], own: f64) -> Option<String> {
+        let (least, most) = (good.iter().copied().reduce(f64::min)?, good.iter().copied().reduce(f64::max)?);
+        let (_, longest_us) = self.ticks.ends_us();
+        Some(format!(
+            "With the values that hold in the sweeps CSX errs in {least:.1} to {most:.1} % of the rounds at {longest_us} us, with ours in \
+             {own:.1} %; more than {CSX_PERCENT} % are published."
+        ))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::{fig11, fig13};
     use super::*;
+    use crate::catalogue::planned;
     use crate::plan::Measure;
 
     /// Results of the plan of a figure in which NSX errs in `own` per cent of the rounds, and with changed costs in none.
-    fn finding(plan: fn(&Setup) -> crate::plan::Plan, own: f64) -> Finding {
-        let plan = plan(&Setup::default());
+    fn finding(name: &str, own: f64) -> Finding {
+        let plan = planned(name, &Setup::default());
         let measure = |key: &str| {
             let error = if key.contains("/nsx.") { 0.0 } else { own };
             let values = BTreeMap::from([("error", error), ("error_half_width", 0.0), ("time", 0.5)]);
@@ -152,9 +165,9 @@ mod tests {
 
     #[test]
     fn what_differs_is_swept_and_only_that() {
-        for plan in [fig11, fig13] {
-            assert!(finding(plan, 1.0).sweeps.is_empty());
-            let finding = finding(plan, 1.5);
+        for name in ["nsx-fig11", "nsx-fig13"] {
+            assert!(finding(name, 1.0).sweeps.is_empty());
+            let finding = finding(name, 1.5);
             let check = finding.checks.iter().find(|check| !check.holds).expect("errors are too many");
             assert_eq!(finding.sweeps.len(), 2);
             for sweep in &finding.sweeps {

@@ -2,19 +2,13 @@
 
 use paceline_machine::Wait;
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table, Wanted};
+use paceline_scenario::ScenarioError;
 
 use super::{Case, Gear, Load, Scheduler};
-use crate::plan::{Plan, Results, Setup};
-
-/// Percentages of messages that stay in their federate.
-const LOCAL: [u32; 3] = [50, 90, 100];
-
-/// Loads as (LPs of a federate, messages of an LP).
-const BALANCED: [(u32, f64); 2] = [(1, 10.0), (1, 100.0)];
-const UNBALANCED: [(u32, f64); 2] = [(10, 1.5), (100, 1.5)];
-
-/// Simulated seconds of a run that is not quick.
-const LONG_S: u64 = 1_000;
+use crate::claims::Claims;
+use crate::parameters::Parameters;
+use crate::parameters::kinds::{count, pair};
+use crate::plan::{CellError, Plan, Results, Setup};
 
 /// The gain of PSX with as many guests as PCPUs.
 pub const EQUAL: Wanted = Wanted::Within(0.7, 1.05);
@@ -38,30 +32,25 @@ fn alone(setup: &Setup) -> String {
 type Stated = (&'static str, f64);
 
 /// What is checked of the gains.
-type Judge = fn(&[Row]) -> Vec<Check>;
+type Judge = fn(&[Row], &mut Claims) -> Result<(), CellError>;
 
 const BELOW_ONE: Stated = ("a little below 1", 1.0);
 const ABOUT_SIX: Stated = ("about 6 where messages are remote", 6.0);
 const CLOSE_TO_20: Stated = ("close to 20 at best", 20.0);
 
-/// Figure 8.
-pub fn fig8(setup: &Setup) -> Plan {
-    plan(setup, BALANCED, 24, equal_s(setup), (BELOW_ONE, equal))
-}
-
-/// Figure 9.
-pub fn fig9(setup: &Setup) -> Plan {
-    plan(setup, UNBALANCED, 24, equal_s(setup), (BELOW_ONE, equal))
+/// Figures 8 and 9.
+pub fn equal(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    plan(setup, parameters, (BELOW_ONE, judge_equal))
 }
 
 /// Figure 10.
-pub fn fig10(setup: &Setup) -> Plan {
-    plan(setup, BALANCED, 32, over_s(setup), (ABOUT_SIX, balanced))
+pub fn fig10(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    plan(setup, parameters, (ABOUT_SIX, balanced))
 }
 
 /// Figure 11.
-pub fn fig11(setup: &Setup) -> Plan {
-    plan(setup, UNBALANCED, 32, over_s(setup), (CLOSE_TO_20, unbalanced))
+pub fn fig11(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    plan(setup, parameters, (CLOSE_TO_20, unbalanced))
 }
 
 /// The run times of one load and way of synchronization.
@@ -85,32 +74,21 @@ impl Row {
     }
 }
 
-/// Simulated seconds of runs on as many guests as PCPUs. Under CSX the first turns cost some 30 ms once: gains near 1 need a longer
-/// quick run than others, so that these do not decide.
-pub const fn equal_s(setup: &Setup) -> u64 {
-    if setup.quick { 400 } else { LONG_S }
-}
-
-/// The same on more guests than PCPUs.
-const fn over_s(setup: &Setup) -> u64 {
-    if setup.quick { 100 } else { LONG_S }
-}
-
 /// The paper states no horizon. Without remote messages only events take time, so that more of them are needed for a run in which
 /// the first and last slices do not dominate.
-fn loads(setup: &Setup, sizes: [(u32, f64); 2], until_s: u64) -> Vec<Load> {
-    let events = if setup.quick { 100_000.0 } else { 500_000.0 };
+fn loads(parameters: &mut Parameters) -> Result<Vec<Load>, ScenarioError> {
+    let sizes = parameters.distinct("loads", &pair(super::lps(), super::messages()))?;
+    let local = parameters.points("local", &super::local())?;
+    let until_s = parameters.one("until", &super::horizon())?;
+    let events = f64::from(parameters.one("events", &count(1..=1_000_000_000u32))?);
     let each = |(lps, messages)| {
         // A message is handled every two seconds on average.
-        let alone_s = (2.0 * events / (f64::from(lps) * messages)) as u64;
-        LOCAL.map(|local| Load {
-            lps,
-            messages,
-            local,
-            until_s: if local == 100 { alone_s } else { until_s },
-        })
+        let alone_s = ((2.0 * events / (f64::from(lps) * messages)) as u64).max(1);
+        let load =
+            move |local| Load { lps, messages, local, until_s: if local == 100 { alone_s } else { until_s } };
+        local.iter().copied().map(load).collect::<Vec<_>>()
     };
-    sizes.into_iter().flat_map(each).collect()
+    Ok(sizes.into_iter().flat_map(each).collect())
 }
 
 fn case(load: Load, domains: u32, gear: Gear, scheduler: Scheduler) -> Case {
@@ -119,12 +97,11 @@ fn case(load: Load, domains: u32, gear: Gear, scheduler: Scheduler) -> Case {
 
 fn plan(
     setup: &Setup,
-    sizes: [(u32, f64); 2],
-    domains: u32,
-    until_s: u64,
+    parameters: &mut Parameters,
     (stated, judge): (Stated, Judge),
-) -> Plan {
-    let loads = loads(setup, sizes, until_s);
+) -> Result<Plan, ScenarioError> {
+    let domains = parameters.one("domains", &super::domains())?;
+    let loads = loads(parameters)?;
     let mut cells = Vec::new();
     for load in &loads {
         for gear in Gear::ALL {
@@ -145,23 +122,26 @@ fn plan(
         let digests = rows.iter().map(|row| {
             Scheduler::COMPARED.map(|scheduler| case(row.load, domains, row.gear, scheduler).key())
         });
-        let mut checks = judge(&rows);
-        checks.push(super::claims::faster(rows.iter().map(|row| (row.name(), row.psx, row.plus))));
-        checks.push(super::claims::same_digests(results, digests.map(Vec::from).collect())?);
+        let mut claims = Claims::default();
+        judge(&rows, &mut claims)?;
+        let pairs = rows.iter().map(|row| (row.name(), row.psx, row.plus));
+        super::claims::faster(&mut claims, pairs)?;
+        super::claims::same_digests(&mut claims, results, digests.map(Vec::from).collect())?;
         let about = vec![format!(
             "PHOLD, lookahead 1 s; one federate in each of {domains} guests on 24 PCPUs. Gains are run times under CSX with 32x \
              weight for DOM0 over those under PSX."
         )];
-        Ok(Finding {
+        let mut finding = Finding {
             about,
-            checks,
             figures: vec![figure(&rows, stated)],
             tables: vec![table(&rows)],
             notes: vec![alone.clone()],
             ..Finding::default()
-        })
+        };
+        claims.put_into(&mut finding);
+        Ok(finding)
     };
-    Plan { cells, judge: Box::new(judge) }
+    Ok(Plan { cells, judge: Box::new(judge) })
 }
 
 /// Ours, and the stated gain at the loads it is of: it is said of those with remote messages only if it is above 1.
@@ -199,70 +179,93 @@ fn table(rows: &[Row]) -> Table {
 }
 
 /// The least and the largest gain of some rows, in words, and as numbers.
-fn range<'a>(rows: impl Iterator<Item = &'a Row>) -> (f64, f64, String) {
+fn range<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<(f64, f64, String), CellError> {
     let (least, most) = rows
         .fold((f64::INFINITY, 0.0f64), |(least, most), row| (least.min(row.gain()), most.max(row.gain())));
-    (least, most, format!("{least:.2} to {most:.2}"))
+    if least > most {
+        return Err(CellError::NotRun("a load".into()));
+    }
+    Ok((least, most, format!("{least:.2} to {most:.2}")))
 }
 
-fn equal(rows: &[Row]) -> Vec<Check> {
-    let (least, most, told) = range(rows.iter());
-    vec![Check {
-        what: "gain, all loads".into(),
-        published: "a little below 1, catching up with the load".into(),
-        ours: told,
-        must: "0.7 to 1.05".into(),
-        holds: EQUAL.miss(least) == 0.0 && EQUAL.miss(most) == 0.0,
-    }]
+fn judge_equal(rows: &[Row], claims: &mut Claims) -> Result<(), CellError> {
+    claims.add("gain, all loads", |what| {
+        let (least, most, told) = range(rows.iter())?;
+        Ok(Check {
+            what,
+            published: "a little below 1, catching up with the load".into(),
+            ours: told,
+            must: "0.7 to 1.05".into(),
+            holds: EQUAL.miss(least) == 0.0 && EQUAL.miss(most) == 0.0,
+        })
+    })
 }
 
-fn balanced(rows: &[Row]) -> Vec<Check> {
-    let (least, _, told) = range(rows.iter().filter(|row| row.load.local < 100));
-    let (alone_least, alone_most, alone) = range(rows.iter().filter(|row| row.load.local == 100));
-    vec![
-        Check {
-            what: "gain at LOC 50 and 90".into(),
+fn balanced(rows: &[Row], claims: &mut Claims) -> Result<(), CellError> {
+    let remote = || rows.iter().filter(|row| row.load.local < 100);
+    let mut percents: Vec<_> = remote().map(|row| row.load.local).collect();
+    percents.sort_unstable();
+    percents.dedup();
+    let percents: Vec<_> = percents.iter().map(u32::to_string).collect();
+    let what = match percents[..] {
+        [] => "gain with remote messages".into(),
+        _ => format!("gain at LOC {}", percents.join(" and ")),
+    };
+    claims.add(what, |what| {
+        let (least, _, told) = range(remote())?;
+        Ok(Check {
+            what,
             published: "about 6".into(),
             ours: told,
             must: "at least 4".into(),
             holds: least >= 4.0,
-        },
-        Check {
-            what: "gain at LOC 100".into(),
+        })
+    })?;
+    claims.add("gain at LOC 100", |what| {
+        let (least, most, told) = range(rows.iter().filter(|row| row.load.local == 100))?;
+        Ok(Check {
+            what,
             published: "small".into(),
-            ours: alone,
+            ours: told,
             must: "1 to 2".into(),
-            holds: SMALL.miss(alone_least) == 0.0 && SMALL.miss(alone_most) == 0.0,
-        },
-    ]
+            holds: SMALL.miss(least) == 0.0 && SMALL.miss(most) == 0.0,
+        })
+    })
 }
 
-fn unbalanced(rows: &[Row]) -> Vec<Check> {
-    let (_, most, _) = range(rows.iter());
-    let pairs: Vec<_> = rows.chunks(2).filter(|pair| pair[0].load.local < 100).collect();
-    let more = pairs.iter().filter(|pair| pair[0].gain() > pair[1].gain()).count();
-    let fastest = pairs.iter().filter(|pair| pair[1].psx <= pair[0].psx).count();
-    vec![
-        Check {
-            what: "largest gain".into(),
+fn unbalanced(rows: &[Row], claims: &mut Claims) -> Result<(), CellError> {
+    claims.add("largest gain", |what| {
+        let (_, most, _) = range(rows.iter())?;
+        Ok(Check {
+            what,
             published: "close to 20".into(),
             ours: format!("{most:.1}"),
             must: "at least 10".into(),
             holds: most >= 10.0,
-        },
-        Check {
-            what: "loads with remote messages in which CONS gains more than OPT".into(),
+        })
+    })?;
+    let pairs: Vec<_> = rows.chunks(2).filter(|pair| pair[0].load.local < 100).collect();
+    let remote = || if pairs.is_empty() { Err(CellError::NotRun("a load".into())) } else { Ok(()) };
+    claims.add("loads with remote messages in which CONS gains more than OPT", |what| {
+        remote()?;
+        let more = pairs.iter().filter(|pair| pair[0].gain() > pair[1].gain()).count();
+        Ok(Check {
+            what,
             published: "all".into(),
             ours: format!("{more} of {}", pairs.len()),
             must: "all".into(),
             holds: more == pairs.len(),
-        },
-        Check {
-            what: "loads with remote messages in which PSX with OPT has the best run time".into(),
+        })
+    })?;
+    claims.add("loads with remote messages in which PSX with OPT has the best run time", |what| {
+        remote()?;
+        let fastest = pairs.iter().filter(|pair| pair[1].psx <= pair[0].psx).count();
+        Ok(Check {
+            what,
             published: "most".into(),
             ours: format!("{fastest} of {}", pairs.len()),
             must: "more than half".into(),
             holds: 2 * fastest > pairs.len(),
-        },
-    ]
+        })
+    })
 }

@@ -3,13 +3,18 @@
 //! Invariant: what the checks compare and what the sweep draws are the same numbers ([`Ratio`]).
 
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Sweep, Table, Wanted};
+use paceline_scenario::ScenarioError;
 
 use super::traffic::{Run, about};
 use super::{Gear, Scheduler};
+use crate::claims::Claims;
+use crate::parameters::Parameters;
+use crate::parameters::kinds::nanos;
 use crate::plan::{Cell, CellError, Plan, Results, Setup};
 use crate::sweep::Over;
 
-const DOMAINS: [u32; 2] = [32, 64];
+/// The domains for which gains are published.
+const PUBLISHED_AT: [u32; 2] = [32, 64];
 const CSX: Scheduler = Scheduler::Csx(32);
 /// Gains as published, with 32 and 64 domains, of CONS and OPT.
 const PUBLISHED: [(Gear, [f64; 2]); 2] = [(Gear::Cons, [1.5, 4.5]), (Gear::Opt, [1.5, 8.0])];
@@ -112,9 +117,9 @@ fn gain(results: &Results, domains: u32, gear: Gear, until_s: u64) -> Result<f64
     Ok(time(CSX)? / time(Scheduler::Psx)?)
 }
 
-/// The runs with both numbers of domains and both ways of synchronization, under each scheduler.
-fn cells(schedulers: &[Scheduler], until_s: u64, setup: &Setup) -> Vec<Cell> {
-    let all = DOMAINS.iter().flat_map(|domains| Gear::ALL.map(|gear| (*domains, gear)));
+/// The runs with all numbers of domains and both ways of synchronization, under each scheduler.
+fn cells(domains: &[u32], schedulers: &[Scheduler], until_s: u64, setup: &Setup) -> Vec<Cell> {
+    let all = domains.iter().flat_map(|domains| Gear::ALL.map(|gear| (*domains, gear)));
     let each = all.flat_map(|(domains, gear)| {
         schedulers.iter().map(move |scheduler| run(domains, gear, *scheduler, until_s))
     });
@@ -122,38 +127,42 @@ fn cells(schedulers: &[Scheduler], until_s: u64, setup: &Setup) -> Vec<Cell> {
 }
 
 /// Plans figure 14.
-pub fn fig14(setup: &Setup) -> Plan {
-    // The whole run takes 16,200 s. Gains fall somewhat as the city fills, all alike, and no check changes its verdict.
-    let until_s = if setup.quick { 300 } else { 1_200 };
+pub fn fig14(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let domains = parameters.points("domains", &super::domains())?;
+    let until_s = parameters.one("until", &super::horizon())?;
+    let events_ns = parameters.tried("event", &nanos(1..=1_000_000_000))?;
     let quantity = Axis::log("CPU time of an event", "ns");
-    let over = Over::constant("psx.event", quantity, &[30_000, 300_000, 1_000_000], setup);
+    let over = Over::constant("psx.event", quantity, &events_ns, setup);
     let event_us = setup.calibration.get("psx.event") as f64 / 1e3;
-    let mut all = cells(&Scheduler::COMPARED, until_s, setup);
-    all.extend(over.cells(setup, |_, setup| cells(&[CSX, Scheduler::Psx], until_s, setup)));
+    let mut all = cells(&domains, &Scheduler::COMPARED, until_s, setup);
+    all.extend(over.cells(setup, |_, setup| cells(&domains, &[CSX, Scheduler::Psx], until_s, setup)));
     let judge = move |results: &Results| {
-        let mut finding = judge(results, until_s)?;
+        let (mut finding, mut claims) = judge(results, &domains, until_s)?;
+        let note = claims.told("what a window holds and takes", || note(results, until_s, event_us))?;
+        claims.put_into(&mut finding);
         for ratio in Ratio::ALL {
             let what = ratio.what();
             if finding.fails(&what) {
                 finding.sweeps.push(ratio.sweep(&over, results, until_s)?);
             }
         }
-        finding.figures.push(over_events(&over, results, until_s)?);
-        finding.notes.push(note(results, until_s, event_us)?);
+        finding.figures.push(over_events(&over, results, &domains, until_s)?);
+        finding.notes.extend(note);
         Ok(finding)
     };
-    Plan { cells: all, judge: Box::new(judge) }
+    Ok(Plan { cells: all, judge: Box::new(judge) })
 }
 
-fn judge(results: &Results, until_s: u64) -> Result<Finding, CellError> {
+fn judge(results: &Results, all: &[u32], until_s: u64) -> Result<(Finding, Claims), CellError> {
     let mut table = Table::new(
         "Run times in seconds",
         ["domains", "synchronization", "CSX-32x", "PSX", "PSX+", "gain of PSX"],
     );
-    let (mut checks, mut pairs, mut keys, mut series) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut claims, mut pairs, mut keys, mut series) =
+        (Claims::default(), Vec::new(), Vec::new(), Vec::new());
     for (gear, published) in PUBLISHED {
         let mut curves = [const { Vec::new() }; Scheduler::COMPARED.len()];
-        for (place, domains) in DOMAINS.into_iter().enumerate() {
+        for (place, domains) in all.iter().copied().enumerate() {
             let mut row = vec![domains.to_string(), gear.name().into()];
             for (scheduler, curve) in Scheduler::COMPARED.into_iter().zip(&mut curves) {
                 let time = seconds(results, domains, gear, scheduler, until_s)?;
@@ -169,46 +178,50 @@ fn judge(results: &Results, until_s: u64) -> Result<Finding, CellError> {
                 curves[2][place].1,
             ));
         }
-        let [few, many] = DOMAINS.map(|domains| gain(results, domains, gear, until_s));
-        let (few, many) = (few?, many?);
-        checks.push(Check {
-            what: format!("gains of {} at 32 and 64 domains", gear.name()),
-            published: format!("{} and {}", published[0], published[1]),
-            ours: format!("{few:.1} and {many:.1}"),
-            must: "above 1".into(),
-            holds: few > 1.0 && many > 1.0,
-        });
+        claims.add(format!("gains of {} at 32 and 64 domains", gear.name()), |what| {
+            let [few, many] = PUBLISHED_AT.map(|domains| gain(results, domains, gear, until_s));
+            let (few, many) = (few?, many?);
+            Ok(Check {
+                what,
+                published: format!("{} and {}", published[0], published[1]),
+                ours: format!("{few:.1} and {many:.1}"),
+                must: "above 1".into(),
+                holds: few > 1.0 && many > 1.0,
+            })
+        })?;
         let bars = Scheduler::COMPARED.iter().zip(curves);
         series.extend(bars.map(|(scheduler, points)| {
             Series::ours(format!("{}, {}", scheduler.name(), gear.name()), Kind::Bars, points)
         }));
     }
     for ratio in Ratio::ALL {
-        checks.push(ratio.check(results, until_s)?);
+        claims.add(ratio.what(), |_| ratio.check(results, until_s))?;
     }
-    checks.push(super::claims::faster(pairs));
-    checks.push(super::claims::same_digests(results, vec![keys])?);
+    super::claims::faster(&mut claims, pairs)?;
+    super::claims::same_digests(&mut claims, results, vec![keys])?;
+    let names: Vec<_> = all.iter().map(u32::to_string).collect();
     let figure = Figure {
-        title: "Run time on 32 and 64 domains".into(),
+        title: format!("Run time on {} domains", names.join(" and ")),
         caption: "Strong scaling: the same city.".into(),
-        x: Axis::categories("domains", DOMAINS.map(|domains| domains.to_string())),
+        x: Axis::categories("domains", names),
         y: Axis::log("run time", "s"),
         series,
     };
-    Ok(Finding {
+    let finding = Finding {
         about: vec![about(until_s)],
-        checks,
         figures: vec![figure],
         tables: vec![table],
         ..Finding::default()
-    })
+    };
+    Ok((finding, claims))
 }
 
 /// The gains themselves over the CPU time of an event, and those that were published.
-fn over_events(over: &Over, results: &Results, until_s: u64) -> Result<Figure, CellError> {
+fn over_events(over: &Over, results: &Results, all: &[u32], until_s: u64) -> Result<Figure, CellError> {
     let (mut series, mut published) = (Vec::new(), Vec::new());
     for (gear, gains) in PUBLISHED {
-        for (domains, published_gain) in DOMAINS.into_iter().zip(gains) {
+        let own = PUBLISHED_AT.into_iter().zip(gains).filter(|(domains, _)| all.contains(domains));
+        for (domains, published_gain) in own {
             let name = format!("{}, {domains} domains", gear.name());
             let of = |results: &Results| gain(results, domains, gear, until_s);
             let points = over.curve(&name, Wanted::AtLeast(0.0), results, of)?.points;
@@ -234,7 +247,7 @@ fn note(results: &Results, until_s: u64, event_us: f64) -> Result<String, CellEr
     let window = |domains, scheduler| -> Result<f64, CellError> {
         Ok(1e3 * seconds(results, domains, Gear::Cons, scheduler, until_s)? / windows)
     };
-    let [few, many] = DOMAINS;
+    let [few, many] = PUBLISHED_AT;
     let measure = results.get(&run(few, Gear::Cons, Scheduler::Psx, until_s).key())?;
     let events: f64 = measure.series.iter().filter_map(|points| points.last()).map(|last| last.1).sum();
     let events = events / windows / f64::from(few);

@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use paceline_kernel::Rng;
 use paceline_report::{Curve, Finding};
 
-use super::{scaling, strong_scaling, weights};
 use crate::batch::Setup;
+use crate::catalogue::planned;
 use crate::plan::{Measure, Plan, Results};
 
-/// The plans that have sweeps.
-const SWEPT: [fn(&Setup) -> Plan; 4] =
-    [weights::balanced, weights::unbalanced, scaling::fig12, strong_scaling::fig14];
+/// The experiments that have sweeps.
+const SWEPT: [&str; 4] = ["psx-fig6", "psx-fig7", "psx-fig12", "psx-fig14"];
 
 /// What the plan's experiment finds if its runs take so many seconds, by their keys.
 fn found(plan: Plan, seconds: impl Fn(&str) -> f64) -> Finding {
@@ -38,10 +37,10 @@ fn drawn(seed: u64) -> impl Fn(&str) -> f64 {
 #[test]
 fn a_check_that_differs_is_swept_and_its_sweep_misses_with_our_own_value() {
     for quick in [false, true] {
-        for plan in SWEPT {
+        for name in SWEPT {
             let mut sweeps = 0;
             for seed in 0..30 {
-                let finding = found(plan(&Setup { quick, ..Setup::default() }), drawn(seed));
+                let finding = found(planned(name, &Setup { quick, ..Setup::default() }), drawn(seed));
                 for sweep in &finding.sweeps {
                     let check = finding.checks.iter().find(|check| check.what == sweep.check);
                     assert!(check.is_some_and(|check| !check.holds), "seed {seed}: {}", sweep.check);
@@ -60,13 +59,13 @@ fn a_check_that_differs_is_swept_and_its_sweep_misses_with_our_own_value() {
 
 #[test]
 fn flat_run_times_are_not_swept_and_the_gains_beside_them_are_those_of_the_runs() {
-    for plan in [weights::balanced, weights::unbalanced] {
+    for name in ["psx-fig6", "psx-fig7"] {
         let seconds = |key: &str| match (key.contains("/PSX/"), key.contains("psx.dom0_vcpus=")) {
             (true, true) => 0.5,
             (true, false) => 2.0,
             _ => 1.0,
         };
-        let finding = found(plan(&Setup { quick: true, ..Setup::default() }), seconds);
+        let finding = found(planned(name, &Setup { quick: true, ..Setup::default() }), seconds);
         assert!(finding.sweeps.is_empty(), "{:?}", finding.sweeps);
         let gains = "2.00 and 2.00 with 1, 0.50 and 0.50 with 24,";
         assert!(finding.notes.iter().any(|note| note.contains(gains)), "{:?}", finding.notes);
@@ -84,7 +83,7 @@ fn a_gain_that_a_quantity_mends_is_told_with_the_values_that_do() {
             _ => 1.0,
         }
     };
-    let finding = found(scaling::fig12(&Setup::default()), seconds);
+    let finding = found(planned("psx-fig12", &Setup::default()), seconds);
     let sentences: Vec<_> = finding.sweeps.iter().map(paceline_report::Sweep::sentence).collect();
     let tells = |told: &str| sentences.iter().any(|sentence| sentence.contains(told));
     assert!(tells("in the tree of a reduction is 1, not 2; here it is 2."), "{sentences:?}");
@@ -103,7 +102,7 @@ fn the_city_is_swept_until_its_gains_are_those_wanted() {
         (false, true) if key.contains("/PSX") => 4.0,
         (false, _) => 2.0,
     };
-    let finding = found(strong_scaling::fig14(&Setup::default()), seconds);
+    let finding = found(planned("psx-fig14", &Setup::default()), seconds);
     let held: Vec<_> = finding.checks.iter().filter(|check| check.holds).map(|check| &check.what).collect();
     let swept: Vec<_> = finding.sweeps.iter().map(|sweep| &sweep.check).collect();
     assert_eq!(swept.len(), 4, "{swept:?}");

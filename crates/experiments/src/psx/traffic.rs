@@ -4,10 +4,11 @@ use paceline_kernel::Time;
 use paceline_machine::Wait;
 use paceline_models::traffic::Traffic;
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series};
-use paceline_scenario::Scenario;
+use paceline_scenario::{Scenario, ScenarioError};
 
 use super::runs::simulate;
 use super::{Gear, Scheduler};
+use crate::parameters::Parameters;
 use crate::plan::{Cell, CellError, Plan, Results, Setup};
 
 /// The scenario: 64 x 64 intersections; the speed limit is not published.
@@ -42,7 +43,7 @@ pub(super) struct Run {
 }
 
 fn model() -> Result<Traffic, CellError> {
-    let told = |error: paceline_scenario::ScenarioError| CellError::Guests(error.one_line());
+    let told = |error: ScenarioError| CellError::Guests(error.one_line());
     let mut scenario = Scenario::parse("vsb", SCENARIO, ".".as_ref(), &[]).map_err(told)?;
     let mut section = scenario.section("model").map_err(told)?;
     Traffic::from_section(&mut section, SEED).map_err(told)
@@ -67,15 +68,11 @@ impl Run {
     }
 }
 
-/// Twice the time in which vehicles come, or a part of it. The paper states no horizon.
-fn until_s(setup: &Setup) -> u64 {
-    if setup.quick { 300 } else { 7_200 }
-}
-
 /// Plans figure 13.
-pub fn fig13(setup: &Setup) -> Plan {
-    let until_s = until_s(setup);
-    let run = |gear| Run { domains: 64, gear, scheduler: Scheduler::Psx, until_s };
+pub fn fig13(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let domains = parameters.one("domains", &super::domains())?;
+    let until_s = parameters.one("until", &super::horizon())?;
+    let run = |gear| Run { domains, gear, scheduler: Scheduler::Psx, until_s };
     let cells = Gear::ALL.map(|gear| run(gear).cell(setup));
     let keys = Gear::ALL.map(|gear| run(gear).key());
     let judge = move |results: &Results| {
@@ -93,8 +90,8 @@ pub fn fig13(setup: &Setup) -> Plan {
                 what: format!("curves of {}", gear.name()),
                 published: "events over run time, one curve a federate".into(),
                 ours: format!("{} curves", series.len()),
-                must: "64 curves that never fall".into(),
-                holds: series.len() == 64 && never_falls,
+                must: format!("{domains} curves that never fall"),
+                holds: series.len() == domains as usize && never_falls,
             });
             figures.push(Figure {
                 title: format!("Events processed over run time, PSX, {}", gear.name()),
@@ -108,7 +105,7 @@ pub fn fig13(setup: &Setup) -> Plan {
         }
         Ok(Finding { about: vec![about(until_s)], checks, figures, ..Finding::default() })
     };
-    Plan { cells: cells.into(), judge: Box::new(judge) }
+    Ok(Plan { cells: cells.into(), judge: Box::new(judge) })
 }
 
 /// What all of these experiments run.

@@ -4,9 +4,12 @@
 //! Invariant: a sweep is added only for a check that does not hold, and misses what the check wants with our own value too.
 
 use paceline_report::{Axis, Curve, Finding, Sweep, Wanted};
+use paceline_scenario::ScenarioError;
 
-use super::scaling::{WANTED, case, gain_at_most, most};
+use super::scaling::{MOST, WANTED, case, gain_at_most};
 use super::{Gear, Load, Scheduler};
+use crate::parameters::Parameters;
+use crate::parameters::kinds::{count, nanos, secs};
 use crate::plan::{Cell, CellError, Results, Setup};
 use crate::sweep::Over;
 
@@ -29,17 +32,20 @@ pub struct Sweeps {
 }
 
 impl Sweeps {
-    /// Those of this set-up.
-    pub fn new(load: Load, setup: &Setup) -> Self {
+    /// Those of this set-up, with the values that are tried by its parameters.
+    pub fn read(load: Load, setup: &Setup, parameters: &mut Parameters) -> Result<Self, ScenarioError> {
         let hops = Axis::linear("number of federates below each in the tree of a reduction", "");
         let events = Axis::linear("CPU time of an event", "ns");
         let ahead = Axis::linear("simulated time that optimistic federates may run ahead of GVT", "s");
-        Self {
+        let fan_in = parameters.tried("fan_in", &count(1..=1_000))?;
+        let event_ns = parameters.tried("event", &nanos(1..=1_000_000_000))?;
+        let ahead_s = parameters.tried("ahead", &secs(1..=1_000_000))?;
+        Ok(Self {
             load,
-            hops: Over::constant("psx.fan_in", hops, &[1, 4], setup),
-            events: Over::constant("psx.event", events, &[500, 1_000], setup),
-            ahead: Over::constant("psx.ahead", ahead, &[1, 2], setup),
-        }
+            hops: Over::constant("psx.fan_in", hops, &fan_in, setup),
+            events: Over::constant("psx.event", events, &event_ns, setup),
+            ahead: Over::constant("psx.ahead", ahead, &ahead_s, setup),
+        })
     }
 
     /// Each with the way of synchronization whose gain it decides, and the reason to try it.
@@ -50,17 +56,17 @@ impl Sweeps {
     /// The runs of the sweeps.
     pub fn cells(&self, setup: &Setup) -> Vec<Cell> {
         let runs = |gear| {
-            let cell = move |scheduler, setup: &Setup| case(self.load, most(), gear, scheduler).cell(setup);
+            let cell = move |scheduler, setup: &Setup| case(self.load, MOST, gear, scheduler).cell(setup);
             move |_, setup: &Setup| [CSX, Scheduler::Psx].map(|scheduler| cell(scheduler, setup))
         };
         self.all().into_iter().flat_map(|(gear, over, _)| over.cells(setup, runs(gear))).collect()
     }
 
     fn seconds(&self, results: &Results, gear: Gear, scheduler: Scheduler) -> Result<f64, CellError> {
-        results.seconds(&case(self.load, most(), gear, scheduler).key())
+        results.seconds(&case(self.load, MOST, gear, scheduler).key())
     }
 
-    /// Adds the sweeps of those checks that do not hold, and what can be told of both schedulers' parts in them.
+    /// Adds the sweeps of those checks that do not hold.
     pub fn add(&self, finding: &mut Finding, results: &Results) -> Result<(), CellError> {
         for (gear, over, reason) in self.all() {
             let what = gain_at_most(gear);
@@ -68,7 +74,6 @@ impl Sweeps {
                 finding.sweeps.push(self.gain(over, results, gear, reason)?);
             }
         }
-        finding.notes.push(self.parts(results)?);
         Ok(())
     }
 
@@ -81,9 +86,9 @@ impl Sweeps {
     }
 
     /// What a window takes under both, and what running ahead changes of either.
-    fn parts(&self, results: &Results) -> Result<String, CellError> {
+    pub fn parts(&self, results: &Results) -> Result<String, CellError> {
         let [csx, psx] = [CSX, Scheduler::Psx].map(|scheduler| -> Result<_, CellError> {
-            let key = case(self.load, most(), Gear::Cons, scheduler).key();
+            let key = case(self.load, MOST, Gear::Cons, scheduler).key();
             let window_ms = 1e3 * results.seconds(&key)? / self.load.until_s as f64;
             Ok((window_ms, 100.0 * results.value(&key, "waiting_share")?))
         });
@@ -94,9 +99,8 @@ impl Sweeps {
             Ok::<_, CellError>(told(&curve))
         };
         Ok(format!(
-            "At {} domains a second of simulated time, a window of CONS, takes CSX {csx_ms:.0} ms, in which guests poll for {csx_waits:.0} % of \
+            "At {MOST} domains a second of simulated time, a window of CONS, takes CSX {csx_ms:.0} ms, in which guests poll for {csx_waits:.0} % of \
              their CPU time, and PSX {psx_ms:.0} ms, in which they poll for {psx_waits:.0} %. OPT takes CSX {} ahead of GVT, and PSX {}.",
-            most(),
             times(CSX)?,
             times(Scheduler::Psx)?
         ))

@@ -2,8 +2,12 @@
 
 use paceline_machine::Wait;
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+use paceline_scenario::ScenarioError;
 
 use super::{Case, Gear, Load, Scheduler};
+use crate::claims::{Claims, among};
+use crate::parameters::Parameters;
+use crate::parameters::kinds::choice;
 use crate::plan::{CellError, Plan, Results, Setup};
 
 /// Ways to wait.
@@ -15,93 +19,166 @@ const WAITS: [(&str, Wait); 5] = [
     ("block", Wait::Block),
 ];
 
-const LOCAL: [u32; 3] = [50, 90, 100];
-
 /// The gain that the paper states where messages are remote.
 const ABOUT: f64 = 6.0;
 
-fn case(local: u32, scheduler: Scheduler, wait: Wait) -> Case {
-    let until_s = if local == 100 { 1_000 } else { 40 };
-    let load = Load { lps: 1, messages: 100.0, local, until_s };
-    Case { load, domains: 32, gear: Gear::Cons, scheduler, wait }
+/// The percentage of messages that stay at which PSX+ is shown too.
+const PLUS_AT: u32 = 90;
+
+/// What is run.
+#[derive(Clone, Debug)]
+struct Runs {
+    waits: Vec<(&'static str, Wait)>,
+    local: Vec<u32>,
+    /// The load with remote messages, and the simulated seconds of one without.
+    load: Load,
+    alone_s: u64,
+    domains: u32,
 }
 
 /// Plans it.
-pub fn plan(setup: &Setup) -> Plan {
-    let mut cells = Vec::new();
-    for (_, wait) in WAITS {
-        for local in LOCAL {
-            cells.extend(Scheduler::COMPARED.map(|scheduler| case(local, scheduler, wait).cell(setup)));
-        }
-    }
-    Plan { cells, judge: Box::new(judge) }
-}
-
-fn judge(results: &Results) -> Result<Finding, CellError> {
-    let columns = [
-        "wait",
-        "CSX, LOC 50",
-        "LOC 90",
-        "LOC 100",
-        "gain of PSX, LOC 50",
-        "LOC 90",
-        "LOC 100",
-        "gain of PSX+, LOC 90",
-    ];
-    let mut table = Table::new("BLB on 32 domains, CONS: run times in seconds, and gains", columns);
-    let (mut fits, mut curves) = (Vec::new(), LOCAL.map(|_| Vec::new()));
-    for (place, (name, wait)) in WAITS.into_iter().enumerate() {
-        let time = |local, scheduler| results.seconds(&case(local, scheduler, wait).key());
-        let mut gains = Vec::new();
-        let mut row = vec![name.to_owned()];
-        for local in LOCAL {
-            row.push(format!("{:.3}", time(local, Scheduler::Csx(32))?));
-            gains.push(time(local, Scheduler::Csx(32))? / time(local, Scheduler::Psx)?);
-        }
-        for (curve, gain) in curves.iter_mut().zip(&gains) {
-            curve.push((place as f64, *gain));
-        }
-        row.extend(gains.iter().map(|gain| format!("{gain:.2}")));
-        row.push(format!("{:.2}", time(90, Scheduler::Csx(32))? / time(90, Scheduler::PsxPlus)?));
-        table.row(row);
-        if gains[0] >= 4.0 && gains[1] >= 4.0 {
-            fits.push(name);
-        }
-    }
-    let check = Check {
-        what: "ways to wait that give a gain of at least 4 at LOC 50 and 90".into(),
-        published: "about 6; how federates wait is not said".into(),
-        ours: if fits.is_empty() { "none".into() } else { fits.join("; ") },
-        must: "polling is among them, blocking is not".into(),
-        holds: fits.contains(&"poll") && !fits.contains(&"block"),
+pub fn plan(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let known = WAITS.map(|(name, wait)| (name, (name, wait)));
+    let runs = Runs {
+        waits: parameters.distinct("waits", &choice(known))?,
+        local: parameters.points("local", &super::local())?,
+        load: Load {
+            lps: parameters.one("lps", &super::lps())?,
+            messages: parameters.one("messages", &super::messages())?,
+            local: 0,
+            until_s: parameters.one("until", &super::horizon())?,
+        },
+        alone_s: parameters.one("alone", &super::horizon())?,
+        domains: parameters.one("domains", &super::domains())?,
     };
-    let notes = vec![
-        "A federate that blocks leaves its PCPU to others and is boosted when its message comes: CSX then loses next to nothing. \
-         The published gains need federates that poll."
-            .into(),
-        "At LOC 100 nothing arrives from other federates. A federate that waits for LBTS nevertheless would gain as much as at \
-         LOC 90; the small gain that was published tells that it does not, as here: the model declares no channels between \
-         federates, and reductions go on beside the events."
-            .into(),
-    ];
-    let figures = vec![figure(curves)];
-    Ok(Finding { checks: vec![check], figures, tables: vec![table], notes, ..Finding::default() })
+    let mut cells = Vec::new();
+    for (_, wait) in &runs.waits {
+        for local in &runs.local {
+            cells
+                .extend(Scheduler::COMPARED.map(|scheduler| runs.case(*local, scheduler, *wait).cell(setup)));
+        }
+    }
+    Ok(Plan { cells, judge: Box::new(move |results| runs.judge(results)) })
 }
 
-/// The gain of PSX over the ways to wait, by [`LOCAL`], and where it is stated.
-fn figure(curves: [Vec<(f64, f64)>; LOCAL.len()]) -> Figure {
-    let mut series = Vec::new();
-    for (local, points) in LOCAL.into_iter().zip(curves) {
-        let name = format!("LOC {local}");
-        let stated = WAITS.iter().enumerate().map(|(place, _)| (place as f64, ABOUT)).collect();
-        series.push(Series::ours(&name, Kind::Bars, points));
-        series.extend((local < 100).then(|| Series::published(name, Kind::Bars, stated)));
+impl Runs {
+    fn case(&self, local: u32, scheduler: Scheduler, wait: Wait) -> Case {
+        let until_s = if local == 100 { self.alone_s } else { self.load.until_s };
+        let load = Load { local, until_s, ..self.load };
+        Case { load, domains: self.domains, gear: Gear::Cons, scheduler, wait }
     }
-    Figure {
-        title: "Gain of PSX by how federates wait".into(),
-        caption: "Published is about 6 where messages are remote, and not how federates wait.".into(),
-        x: Axis::categories("wait", WAITS.map(|(name, _)| name)),
-        y: Axis::log("gain", "times"),
-        series,
+
+    fn seconds(
+        &self,
+        results: &Results,
+        local: u32,
+        scheduler: Scheduler,
+        wait: Wait,
+    ) -> Result<f64, CellError> {
+        results.seconds(&self.case(local, scheduler, wait).key())
+    }
+
+    fn gain(
+        &self,
+        results: &Results,
+        local: u32,
+        scheduler: Scheduler,
+        wait: Wait,
+    ) -> Result<f64, CellError> {
+        let time = |scheduler| self.seconds(results, local, scheduler, wait);
+        Ok(time(Scheduler::Csx(32))? / time(scheduler)?)
+    }
+
+    /// Run times and gains of all ways, and the gains by [`Runs::local`] and way.
+    fn table(&self, results: &Results) -> Result<(Table, Vec<Vec<f64>>), CellError> {
+        let of = |what: &str, local: &[u32]| -> Vec<String> {
+            let name = |(place, local)| match place {
+                0 => format!("{what}, LOC {local}"),
+                _ => format!("LOC {local}"),
+            };
+            local.iter().enumerate().map(name).collect()
+        };
+        let plus: Vec<u32> = self.local.iter().copied().filter(|local| *local == PLUS_AT).collect();
+        let columns = [
+            vec!["wait".to_owned()],
+            of("CSX", &self.local),
+            of("gain of PSX", &self.local),
+            of("gain of PSX+", &plus),
+        ]
+        .concat();
+        let title = format!("BLB on {} domains, CONS: run times in seconds, and gains", self.domains);
+        let mut table = Table::new(title, columns);
+        let mut gains = vec![Vec::new(); self.local.len()];
+        for (name, wait) in &self.waits {
+            let mut row = vec![(*name).to_owned()];
+            for local in &self.local {
+                row.push(format!("{:.3}", self.seconds(results, *local, Scheduler::Csx(32), *wait)?));
+            }
+            for (local, gains) in self.local.iter().zip(&mut gains) {
+                let gain = self.gain(results, *local, Scheduler::Psx, *wait)?;
+                row.push(format!("{gain:.2}"));
+                gains.push(gain);
+            }
+            for local in &plus {
+                row.push(format!("{:.2}", self.gain(results, *local, Scheduler::PsxPlus, *wait)?));
+            }
+            table.row(row);
+        }
+        Ok((table, gains))
+    }
+
+    fn judge(&self, results: &Results) -> Result<Finding, CellError> {
+        let (table, gains) = self.table(results)?;
+        let mut claims = Claims::default();
+        claims.add("ways to wait that give a gain of at least 4 at LOC 50 and 90", |what| {
+            let names: Vec<_> = self.waits.iter().map(|(name, _)| *name).collect();
+            among(&names, &"poll").and(among(&names, &"block"))?;
+            let mut fits = Vec::new();
+            for (name, wait) in &self.waits {
+                let [few, most] = [50, 90].map(|local| self.gain(results, local, Scheduler::Psx, *wait));
+                if few? >= 4.0 && most? >= 4.0 {
+                    fits.push(*name);
+                }
+            }
+            Ok(Check {
+                what,
+                published: "about 6; how federates wait is not said".into(),
+                ours: if fits.is_empty() { "none".into() } else { fits.join("; ") },
+                must: "polling is among them, blocking is not".into(),
+                holds: fits.contains(&"poll") && !fits.contains(&"block"),
+            })
+        })?;
+        let notes = vec![
+            "A federate that blocks leaves its PCPU to others and is boosted when its message comes: CSX then loses next to nothing. \
+             The published gains need federates that poll."
+                .into(),
+            "At LOC 100 nothing arrives from other federates. A federate that waits for LBTS nevertheless would gain as much as at \
+             LOC 90; the small gain that was published tells that it does not, as here: the model declares no channels between \
+             federates, and reductions go on beside the events."
+                .into(),
+        ];
+        let figures = vec![self.figure(gains)];
+        let mut finding = Finding { figures, tables: vec![table], notes, ..Finding::default() };
+        claims.put_into(&mut finding);
+        Ok(finding)
+    }
+
+    /// The gain of PSX over the ways to wait, by [`Runs::local`], and where it is stated.
+    fn figure(&self, gains: Vec<Vec<f64>>) -> Figure {
+        let mut series = Vec::new();
+        for (local, gains) in self.local.iter().zip(gains) {
+            let name = format!("LOC {local}");
+            let places = || (0..self.waits.len()).map(|place| place as f64);
+            let stated = places().map(|place| (place, ABOUT)).collect();
+            series.push(Series::ours(&name, Kind::Bars, places().zip(gains).collect()));
+            series.extend((*local < 100).then(|| Series::published(name, Kind::Bars, stated)));
+        }
+        Figure {
+            title: "Gain of PSX by how federates wait".into(),
+            caption: "Published is about 6 where messages are remote, and not how federates wait.".into(),
+            x: Axis::categories("wait", self.waits.iter().map(|(name, _)| *name)),
+            y: Axis::log("gain", "times"),
+            series,
+        }
     }
 }

@@ -8,10 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use paceline_models::chord::Starts;
 use paceline_processes::{RoundRecord, Rounds};
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+use paceline_scenario::ScenarioError;
 
 use super::runs::{Net, Observer, Times, Way, Workload};
-use super::{about, thread_counts};
-use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
+use super::{Size, about, thread_counts, work};
+use crate::parameters::Parameters;
+use crate::plan::{Cell, CellError, Measure, Plan, Setup};
 use crate::sample::median;
 
 /// The name of all threads of a run except the one that coordinates.
@@ -20,11 +22,6 @@ const THREADS: &str = "paceline-actors";
 const LOOKS: u64 = 20;
 /// The published gain with fewer than 16 threads, on average.
 const AVERAGE: f64 = 1.23;
-
-fn workload(quick: bool) -> (Workload, usize) {
-    let (peers, until_s, turns) = if quick { (300, 40, 3) } else { (2_000, 100, 9) };
-    (Workload { net: Net::Constant, peers, until_s, work_ns: 2_000, starts: Starts::Lockstep }, turns)
-}
 
 /// Not bound and bound, for each number of threads.
 fn ways() -> Vec<Way> {
@@ -84,13 +81,16 @@ impl Probe {
     }
 }
 
-fn key(workload: &Workload) -> String {
-    format!("sg/bind/{workload:?}")
+fn key(workload: &Workload, turns: usize) -> String {
+    format!("sg/bind/{workload:?}/{turns} turns")
 }
 
 /// Plans it.
-pub fn plan(setup: &Setup) -> Plan {
-    let (workload, turns) = workload(setup.quick);
+pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let Size { peers, until_s, turns } = Size::read(parameters)?;
+    let work_ns = parameters.one("work", &work())?;
+    let workload = Workload { net: Net::Constant, peers, until_s, work_ns, starts: Starts::Lockstep };
+    let own = key(&workload, turns);
     let job = move || {
         let (stage, ways) = (workload.stage()?, ways());
         let mut seen = vec![Vec::new(); ways.len()];
@@ -103,13 +103,12 @@ pub fn plan(setup: &Setup) -> Plan {
         measure.series.extend(seen);
         Ok(measure)
     };
-    let cell = Cell { key: key(&workload), weight: workload.peers.into(), alone: true, job: Box::new(job) };
-    Plan { cells: vec![cell], judge: Box::new(move |results| judge(&workload, results)) }
+    let cell = Cell { key: own.clone(), weight: peers.into(), alone: true, job: Box::new(job) };
+    Ok(Plan { cells: vec![cell], judge: Box::new(move |results| judge(&workload, results.get(&own)?)) })
 }
 
-fn judge(workload: &Workload, results: &Results) -> Result<Finding, CellError> {
+fn judge(workload: &Workload, measure: &Measure) -> Result<Finding, CellError> {
     let ways = ways();
-    let measure = results.get(&key(workload))?;
     let (times, seen) = measure.series.split_at(ways.len());
     let times = Times(times);
     let moved = |way: usize| median(&seen[way].iter().map(|(moved, _)| *moved).collect::<Vec<_>>());

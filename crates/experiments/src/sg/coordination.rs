@@ -4,9 +4,11 @@
 use paceline_models::chord::Starts;
 use paceline_processes::{Coordination, Rounds, Waiting};
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+use paceline_scenario::ScenarioError;
 
 use super::runs::{ALONE, Comparison, Net, Way, Workload};
-use super::{about, cores};
+use super::{Size, about, cores, work};
+use crate::parameters::Parameters;
 use crate::plan::{CellError, Plan, Results, Setup};
 
 const COORDINATIONS: [(&str, Coordination); 3] =
@@ -17,8 +19,8 @@ const WAITINGS: [(&str, Waiting); 3] =
 const GAIN: f64 = 1.05;
 
 /// One thread, and then the nine, by coordination.
-fn comparison(quick: bool, net: Net) -> Comparison {
-    let (peers, until_s, turns) = if quick { (300, 40, 3) } else { (2_000, 60, 5) };
+fn comparison(size: Size, work_ns: u64, net: Net) -> Comparison {
+    let Size { peers, until_s, turns } = size;
     let mut ways = vec![("one thread".to_owned(), ALONE)];
     for (one, coordination) in COORDINATIONS {
         for (other, waiting) in WAITINGS {
@@ -26,26 +28,23 @@ fn comparison(quick: bool, net: Net) -> Comparison {
             ways.push((format!("{one}, {other}"), way));
         }
     }
-    Comparison {
-        workload: Workload { net, peers, until_s, work_ns: 2_000, starts: Starts::Lockstep },
-        ways,
-        turns,
-    }
+    Comparison { workload: Workload { net, peers, until_s, work_ns, starts: Starts::Lockstep }, ways, turns }
 }
 
 /// Plans it.
-pub fn plan(setup: &Setup) -> Plan {
-    let quick = setup.quick;
-    let cells = Net::ALL.into_iter().map(|net| comparison(quick, net).cell()).collect();
-    Plan { cells, judge: Box::new(move |results| judge(quick, results)) }
+pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let (size, work_ns) = (Size::read(parameters)?, parameters.one("work", &work())?);
+    let comparison = move |net| comparison(size, work_ns, net);
+    let cells = Net::ALL.map(|net| comparison(net).cell()).into();
+    Ok(Plan { cells, judge: Box::new(move |results| judge(&comparison, results)) })
 }
 
-fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
+fn judge(comparison: &dyn Fn(Net) -> Comparison, results: &Results) -> Result<Finding, CellError> {
     let mut finding = Finding { about: vec![about()], ..Finding::default() };
     let mut gains = Vec::new();
     let names = COORDINATIONS.map(|(name, _)| name);
     for net in Net::ALL {
-        let comparison = comparison(quick, net);
+        let comparison = comparison(net);
         let times = comparison.times(results)?;
         let columns = ["coordinator", "waiting", "time (ms)", "of one thread", "of works, futex"];
         let mut table = Table::new(comparison.workload.name(), columns);

@@ -9,9 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use paceline_models::chord::Starts;
 use paceline_processes::{RoundRecord, Rounds, amdahl_bound};
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+use paceline_scenario::ScenarioError;
 
 use super::runs::{ALONE, Net, Observer, Times, Way, Workload};
-use super::{about, cores, thread_counts};
+use super::{Size, about, cores, thread_counts};
+use crate::parameters::Parameters;
 use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
 
 /// The share of processes in rounds of several (published).
@@ -31,15 +33,15 @@ const ANSWERS: usize = WAYS + 2;
 type Sizes = BTreeMap<usize, (u64, f64, f64)>;
 
 /// In both networks with all peers starting at once, and in the precise one with starts spread.
-fn workloads(quick: bool) -> [Workload; 3] {
-    let (peers, until_s) = if quick { (500, 40) } else { (5_000, 100) };
+fn workloads(size: Size) -> [Workload; 3] {
+    let Size { peers, until_s, .. } = size;
     let [constant, precise] =
         Net::ALL.map(|net| Workload { net, peers, until_s, work_ns: 0, starts: Starts::Lockstep });
     [constant, precise, Workload { starts: Starts::Spread, ..precise }]
 }
 
-fn key(workload: &Workload) -> String {
-    format!("sg/rounds/{workload:?}")
+fn key(workload: &Workload, turns: usize) -> String {
+    format!("sg/rounds/{workload:?}/{turns} turns")
 }
 
 fn cell(workload: Workload, turns: usize) -> Cell {
@@ -71,7 +73,7 @@ fn cell(workload: Workload, turns: usize) -> Cell {
         measure.series.extend(classes(&sizes));
         Ok(measure)
     };
-    Cell { key: key(&workload), weight: f64::from(workload.peers), alone: true, job: Box::new(job) }
+    Cell { key: key(&workload, turns), weight: f64::from(workload.peers), alone: true, job: Box::new(job) }
 }
 
 /// Adds each round to `sizes`.
@@ -111,21 +113,23 @@ fn class_name(class: u32) -> String {
     }
 }
 
-fn plan(setup: &Setup, judge: fn(bool, &Results) -> Result<Finding, CellError>) -> Plan {
-    let quick = setup.quick;
-    let turns = 3;
-    let cells = workloads(quick).into_iter().map(|workload| cell(workload, turns)).collect();
-    Plan { cells, judge: Box::new(move |results| judge(quick, results)) }
+fn plan(
+    parameters: &mut Parameters,
+    judge: fn(Size, &Results) -> Result<Finding, CellError>,
+) -> Result<Plan, ScenarioError> {
+    let size = Size::read(parameters)?;
+    let cells = workloads(size).into_iter().map(|workload| cell(workload, size.turns)).collect();
+    Ok(Plan { cells, judge: Box::new(move |results| judge(size, results)) })
 }
 
 /// Plans figure 2.
-pub fn sizes(setup: &Setup) -> Plan {
-    plan(setup, judge_sizes)
+pub fn sizes(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    plan(parameters, judge_sizes)
 }
 
 /// Plans figure 3.
-pub fn times(setup: &Setup) -> Plan {
-    plan(setup, judge_times)
+pub fn times(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    plan(parameters, judge_times)
 }
 
 /// What was measured of a workload.
@@ -136,14 +140,14 @@ struct Measured<'r> {
 }
 
 impl<'r> Measured<'r> {
-    fn all(quick: bool, results: &'r Results) -> Result<Vec<Self>, CellError> {
+    fn all(size: Size, results: &'r Results) -> Result<Vec<Self>, CellError> {
         let one = |workload: Workload| {
             let starts =
                 if workload.starts == Starts::Lockstep { "starting at once" } else { "starts spread" };
             let name = format!("{}, {starts}", workload.net.name());
-            Ok(Self { name, starts: workload.starts, measure: results.get(&key(&workload))? })
+            Ok(Self { name, starts: workload.starts, measure: results.get(&key(&workload, size.turns))? })
         };
-        workloads(quick).into_iter().map(one).collect()
+        workloads(size).into_iter().map(one).collect()
     }
 
     fn value(&self, name: &str) -> f64 {
@@ -169,14 +173,14 @@ impl<'r> Measured<'r> {
     }
 }
 
-fn judge_sizes(quick: bool, results: &Results) -> Result<Finding, CellError> {
+fn judge_sizes(size: Size, results: &Results) -> Result<Finding, CellError> {
     let mut finding = Finding { about: vec![about()], ..Finding::default() };
     let mut table = Table::new(
         "Rounds and the processes in them",
         ["workload", "rounds", "of one process", "processes run", "in rounds of several"],
     );
     let (mut names, mut shares) = (Vec::new(), Vec::new());
-    for measured in Measured::all(quick, results)? {
+    for measured in Measured::all(size, results)? {
         let net = &measured.name;
         let (rounds, steps) = (measured.value("rounds"), measured.value("steps"));
         let of_one = measured.value("of_one") / rounds.max(1.0);
@@ -251,14 +255,14 @@ fn sizes_figure(measured: &Measured<'_>) -> Figure {
     }
 }
 
-fn judge_times(quick: bool, results: &Results) -> Result<Finding, CellError> {
+fn judge_times(size: Size, results: &Results) -> Result<Finding, CellError> {
     let mut finding = Finding { about: vec![about()], ..Finding::default() };
     let mut table = Table::new(
         "What can be gained, and what is",
         ["workload", "threads", "bound by time", "bound by processes", "always", "auto"],
     );
     let (mut series, mut names, mut costs) = (Vec::new(), Vec::new(), Vec::new());
-    for measured in Measured::all(quick, results)? {
+    for measured in Measured::all(size, results)? {
         let net = &measured.name;
         let [rounds, code, answers] = [ROUNDS, CODE, ANSWERS].map(|place| &measured.measure.series[place]);
         let mean_us = |sums: &[(f64, f64)]| -> Vec<(f64, f64)> {

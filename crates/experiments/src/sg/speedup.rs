@@ -3,56 +3,67 @@
 use paceline_models::chord::Starts;
 use paceline_processes::Rounds;
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+use paceline_scenario::ScenarioError;
 
 use super::runs::{ALONE, Comparison, Net, Way, Workload};
-use super::{about, cores, thread_counts};
+use super::{Size, about, cores, horizon, peers, thread_counts, turns};
+use crate::claims::{Claims, several};
+use crate::parameters::Parameters;
 use crate::plan::{CellError, Plan, Results, Setup};
 
-/// Peers with simulated seconds and turns; the precise network stops before the last.
-const SIZES: [(u32, u64, usize); 4] = [(100, 200, 9), (1_000, 100, 9), (10_000, 40, 3), (100_000, 12, 3)];
-const QUICK: [(u32, u64, usize); 3] = [(100, 40, 3), (1_000, 20, 3), (3_000, 20, 3)];
-/// The most peers in the precise network, in place of more.
-const MOST_PRECISE: u32 = 30_000;
 /// From so many on it was faster (published).
 const PUBLISHED: u32 = 100_000;
 /// `Auto` may be slower than one thread by this.
 const ALLOWED: f64 = 1.03;
 
-fn comparisons(quick: bool, net: Net) -> Vec<Comparison> {
-    let sizes: &[_] = if quick { &QUICK } else { &SIZES };
-    let mut ways = vec![("one thread".to_owned(), ALONE)];
-    for threads in thread_counts() {
-        ways.push((format!("{threads} threads, always"), Way::on(threads, Rounds::Always)));
-    }
-    ways.push((format!("{} threads, auto", cores()), Way::on(cores(), Rounds::Auto)));
-    let comparison = |&(peers, until_s, turns): &(u32, u64, usize)| {
-        let peers = if net == Net::Precise { peers.min(MOST_PRECISE) } else { peers };
-        Comparison {
-            workload: Workload { net, peers, until_s, work_ns: 0, starts: Starts::Lockstep },
-            ways: ways.clone(),
-            turns,
-        }
-    };
-    sizes.iter().map(comparison).collect()
+/// What is run.
+#[derive(Clone, Debug)]
+struct Runs {
+    sizes: Vec<Size>,
+    /// The most peers in the precise network, in place of more.
+    most_precise: u32,
 }
 
 /// Plans it.
-pub fn plan(setup: &Setup) -> Plan {
-    let quick = setup.quick;
-    let all = Net::ALL.into_iter().flat_map(|net| comparisons(quick, net));
-    Plan {
-        cells: all.map(|comparison| comparison.cell()).collect(),
-        judge: Box::new(move |results| judge(quick, results)),
+pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let peers_of = parameters.points("peers", &peers())?;
+    let until_s = parameters.beside("until", &horizon(), ("peers", &peers_of))?;
+    let turns = parameters.beside("turns", &turns(), ("peers", &peers_of))?;
+    let sizes = peers_of.iter().zip(until_s).zip(turns);
+    let sizes = sizes.map(|((peers, until_s), turns)| Size { peers: *peers, until_s, turns: turns as usize });
+    let runs = Runs { sizes: sizes.collect(), most_precise: parameters.one("most_precise", &peers())? };
+    let all = Net::ALL.into_iter().flat_map(|net| runs.comparisons(net));
+    let cells = all.map(|comparison| comparison.cell()).collect();
+    Ok(Plan { cells, judge: Box::new(move |results| judge(&runs, results)) })
+}
+
+impl Runs {
+    fn comparisons(&self, net: Net) -> Vec<Comparison> {
+        let mut ways = vec![("one thread".to_owned(), ALONE)];
+        for threads in thread_counts() {
+            ways.push((format!("{threads} threads, always"), Way::on(threads, Rounds::Always)));
+        }
+        ways.push((format!("{} threads, auto", cores()), Way::on(cores(), Rounds::Auto)));
+        let comparison = |size: &Size| {
+            let Size { until_s, turns, .. } = *size;
+            let peers = if net == Net::Precise { size.peers.min(self.most_precise) } else { size.peers };
+            Comparison {
+                workload: Workload { net, peers, until_s, work_ns: 0, starts: Starts::Lockstep },
+                ways: ways.clone(),
+                turns,
+            }
+        };
+        self.sizes.iter().map(comparison).collect()
     }
 }
 
-fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
+fn judge(runs: &Runs, results: &Results) -> Result<Finding, CellError> {
     let mut finding = Finding { about: vec![about()], ..Finding::default() };
     let columns = ["network", "peers", "way", "time (ms)", "speed-up"];
     let mut table = Table::new("Times and speed-ups", columns);
-    let mut slowest_auto = 0.0f64;
+    let (mut slowest_auto, mut claims) = (0.0f64, Claims::default());
     for net in Net::ALL {
-        let (comparisons, mut series) = (comparisons(quick, net), Vec::new());
+        let (comparisons, mut series) = (runs.comparisons(net), Vec::new());
         for (way, (name, how)) in comparisons[0].ways.clone().into_iter().enumerate() {
             let mut points = Vec::new();
             for comparison in &comparisons {
@@ -73,7 +84,7 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
                 }
             }
             if how.rounds == Rounds::Always {
-                finding.checks.extend(passes(net, how.threads, &points));
+                passes(&mut claims, net, how.threads, &points)?;
             }
             // One thread is a line to compare with.
             series.push(Series::ours(name, if way > 0 { Kind::Lines } else { Kind::Steps }, points));
@@ -88,13 +99,15 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
         let (x, y) = (Axis::log("peers", ""), Axis::linear("speed-up", ""));
         finding.figures.push(Figure { title, caption, x, y, series });
     }
-    finding.checks.push(Check {
-        what: "auto: the most that it takes compared with one thread".into(),
-        published: String::new(),
-        ours: format!("{slowest_auto:.2} times"),
-        must: format!("at most {ALLOWED}"),
-        holds: slowest_auto <= ALLOWED,
-    });
+    claims.add("auto: the most that it takes compared with one thread", |what| {
+        Ok(Check {
+            what,
+            published: String::new(),
+            ours: format!("{slowest_auto:.2} times"),
+            must: format!("at most {ALLOWED}"),
+            holds: slowest_auto <= ALLOWED,
+        })
+    })?;
     finding.tables.push(table);
     finding.notes.push(
         "Published are 2 to 24 threads on 24 cores, up to some 500,000 peers. A process of ours takes a fraction of a microsecond \
@@ -102,45 +115,56 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
          sg-fig3 says how much there is to gain at all."
             .into(),
     );
+    claims.put_into(&mut finding);
     Ok(finding)
 }
 
 /// That the speed-up rises with the number of peers, and where it passes 1.
-fn passes(net: Net, threads: u32, points: &[(f64, f64)]) -> [Check; 2] {
+fn passes(claims: &mut Claims, net: Net, threads: u32, points: &[(f64, f64)]) -> Result<(), CellError> {
     let what = |what: &str| format!("{}, {threads} threads, all rounds in parallel: {what}", net.name());
-    let ((few, first), (many, last)) = (points[0], points[points.len() - 1]);
-    // From there on, not just there.
-    let slower = points.iter().rposition(|(_, speed_up)| *speed_up <= 1.0);
-    let passed = points.get(slower.map_or(0, |place| place + 1));
-    [
-        Check {
-            what: what("speed-up with the fewest and the most peers"),
+    claims.add(what("speed-up with the fewest and the most peers"), |what| {
+        let ((few, first), (many, last)) = several(points)?;
+        Ok(Check {
+            what,
             published: "rises with the number of peers".into(),
             ours: format!("{first:.2} with {few}, {last:.2} with {many}"),
             must: "rises".into(),
             holds: last > first,
-        },
-        Check {
-            what: what("peers from which it is faster than one"),
+        })
+    })?;
+    claims.add(what("peers from which it is faster than one"), |what| {
+        let (_, (many, _)) = several(points)?;
+        // From there on, not just there.
+        let slower = points.iter().rposition(|(_, speed_up)| *speed_up <= 1.0);
+        let passed = points.get(slower.map_or(0, |place| place + 1));
+        Ok(Check {
+            what,
             published: format!("beyond {PUBLISHED}"),
             ours: passed.map_or(format!("never, up to {many}"), |(peers, _)| format!("{peers}")),
             must: format!("at most {PUBLISHED}"),
             holds: passed.is_some_and(|(peers, _)| *peers <= f64::from(PUBLISHED)),
-        },
-    ]
+        })
+    })
 }
 
 #[cfg(test)]
 mod test {
     use super::*;
 
+    fn judged(points: [(f64, f64); 3]) -> [Check; 2] {
+        let (mut claims, mut finding) = (Claims::default(), Finding::default());
+        passes(&mut claims, Net::Constant, 2, &points).expect("there are several points");
+        claims.put_into(&mut finding);
+        finding.checks.try_into().expect("there are two checks")
+    }
+
     #[test]
     fn where_many_threads_are_never_faster_it_is_said() {
-        let [rises, passed] = passes(Net::Constant, 2, &[(100.0, 0.4), (1_000.0, 0.9)]);
-        assert!(rises.holds && !passed.holds && passed.ours == "never, up to 1000", "{passed:?}");
-        let [_, passed] = passes(Net::Constant, 2, &[(100.0, 0.4), (1_000.0, 1.1), (10_000.0, 0.9)]);
+        let [rises, passed] = judged([(100.0, 0.4), (1_000.0, 0.9), (10_000.0, 0.95)]);
+        assert!(rises.holds && !passed.holds && passed.ours == "never, up to 10000", "{passed:?}");
+        let [_, passed] = judged([(100.0, 0.4), (1_000.0, 1.1), (10_000.0, 0.9)]);
         assert!(!passed.holds, "once is not for good: {passed:?}");
-        let [falls, passed] = passes(Net::Constant, 2, &[(100.0, 1.4), (1_000.0, 1.2)]);
+        let [falls, passed] = judged([(100.0, 1.4), (1_000.0, 1.3), (10_000.0, 1.2)]);
         assert!(!falls.holds && passed.holds && passed.ours == "100", "{passed:?}");
     }
 }

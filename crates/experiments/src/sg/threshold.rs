@@ -4,40 +4,55 @@
 use paceline_models::chord::Starts;
 use paceline_processes::Rounds;
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
+use paceline_scenario::ScenarioError;
 
 use super::runs::{ALONE, Comparison, Net, Way, Workload};
-use super::{about, cores};
+use super::{Size, about, cores, work};
+use crate::parameters::Parameters;
+use crate::parameters::kinds::count;
 use crate::plan::{CellError, Plan, Results, Setup};
 
-/// Fixed thresholds, in processes a round.
-const STATIC: [u32; 8] = [2, 4, 8, 16, 33, 64, 128, 256];
-/// The first of them among the ways; the two that find it themselves come after them.
+/// The first of the fixed thresholds among the ways; the two that find it themselves come after them.
 const FIRST: usize = 1;
 const FINDS: [(&str, Rounds); 2] = [("adaptive5", Rounds::Adaptive5), ("auto", Rounds::Auto)];
 /// So much slower than the best fixed one each of those may be.
 const ALLOWED: f64 = 1.03;
-/// Nanoseconds of work for each message.
-const WORKS_NS: [u64; 3] = [0, 2_000, 20_000];
+/// What is run.
+#[derive(Clone, Debug)]
+struct Runs {
+    size: Size,
+    /// Nanoseconds of work for each message.
+    works_ns: Vec<u64>,
+    /// Fixed thresholds, in processes a round.
+    fixed: Vec<u32>,
+}
 
-fn comparisons(quick: bool) -> Vec<Comparison> {
-    let mut ways = vec![("one thread".to_owned(), ALONE)];
-    let statics = STATIC.map(|least| (format!("static:{least}"), Rounds::Static(least)));
-    let finds = FINDS.map(|(name, rounds)| (name.to_owned(), rounds));
-    ways.extend(statics.into_iter().chain(finds).map(|(name, rounds)| (name, Way::on(cores(), rounds))));
-    let (peers, until_s, turns) = if quick { (300, 20, 3) } else { (2_000, 40, 5) };
-    let comparison = |net, work_ns| Comparison {
-        workload: Workload { net, peers, until_s, work_ns, starts: Starts::Lockstep },
-        ways: ways.clone(),
-        turns,
-    };
-    Net::ALL.into_iter().flat_map(|net| WORKS_NS.map(|work_ns| comparison(net, work_ns))).collect()
+impl Runs {
+    fn comparisons(&self) -> Vec<Comparison> {
+        let mut ways = vec![("one thread".to_owned(), ALONE)];
+        let fixed = self.fixed.iter().map(|least| (format!("static:{least}"), Rounds::Static(*least)));
+        let finds = FINDS.map(|(name, rounds)| (name.to_owned(), rounds));
+        ways.extend(fixed.chain(finds).map(|(name, rounds)| (name, Way::on(cores(), rounds))));
+        let Size { peers, until_s, turns } = self.size;
+        let comparison = |net, work_ns| Comparison {
+            workload: Workload { net, peers, until_s, work_ns, starts: Starts::Lockstep },
+            ways: ways.clone(),
+            turns,
+        };
+        let each = |net| self.works_ns.iter().map(move |work_ns| comparison(net, *work_ns));
+        Net::ALL.into_iter().flat_map(|net| each(net).collect::<Vec<_>>()).collect()
+    }
 }
 
 /// Plans it.
-pub fn plan(setup: &Setup) -> Plan {
-    let quick = setup.quick;
-    let cells = comparisons(quick).iter().map(Comparison::cell).collect();
-    Plan { cells, judge: Box::new(move |results| judge(quick, results)) }
+pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let runs = Runs {
+        size: Size::read(parameters)?,
+        works_ns: parameters.points("work", &work())?,
+        fixed: parameters.points("static", &count(2..=1_000_000))?,
+    };
+    let cells = runs.comparisons().iter().map(Comparison::cell).collect();
+    Ok(Plan { cells, judge: Box::new(move |results| judge(&runs, results)) })
 }
 
 /// The two that find the threshold themselves, by workload.
@@ -58,15 +73,16 @@ fn against_best(names: Vec<String>, ratios: &[Vec<(f64, f64)>; FINDS.len()]) -> 
     }
 }
 
-fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
+fn judge(runs: &Runs, results: &Results) -> Result<Finding, CellError> {
     let mut finding = Finding { about: vec![about()], ..Finding::default() };
     let columns = ["workload", "way", "time (ms)", "of one thread", "of the best fixed one"];
     let mut table = Table::new("Times by threshold", columns);
-    let last = (STATIC.len() + FINDS.len() - 1) as f64;
+    let count = runs.fixed.len();
+    let last = (count + FINDS.len() - 1) as f64;
     let mut series = vec![Series::ours("one thread", Kind::Steps, vec![(0.0, 1.0), (last, 1.0)])];
-    let statics = FIRST..FIRST + STATIC.len();
+    let statics = FIRST..FIRST + count;
     let (mut names, mut against) = (Vec::new(), FINDS.map(|_| Vec::new()));
-    for comparison in comparisons(quick) {
+    for comparison in runs.comparisons() {
         let times = comparison.times(results)?;
         let name = comparison.workload.name();
         let medians = statics.clone().map(|way| (times.median(way), way));
@@ -81,7 +97,7 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
             finding.checks.push(Check {
                 what: format!(
                     "{name}: {how} compared with the best fixed threshold, {}",
-                    STATIC[best - FIRST]
+                    runs.fixed[best - FIRST]
                 ),
                 published: if how == "auto" { "" } else { "a slight improvement" }.into(),
                 ours: format!("{behind:.2} times"),
@@ -97,7 +113,7 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
     }
     finding.tables.push(table);
     finding.figures.push(against_best(names, &against));
-    let names = STATIC.iter().map(u32::to_string).chain(FINDS.map(|(name, _)| name.to_owned()));
+    let names = runs.fixed.iter().map(u32::to_string).chain(FINDS.map(|(name, _)| name.to_owned()));
     finding.figures.push(Figure {
         title: "Time by threshold".into(),
         caption: "As a multiple of the time on one thread; on the left fixed thresholds, on the right those that find it themselves."
@@ -106,11 +122,10 @@ fn judge(quick: bool, results: &Results) -> Result<Finding, CellError> {
         y: Axis::linear("times one thread", ""),
         series,
     });
-    finding.notes.push(
-        "The best fixed threshold is chosen after the fact, as the least of eight medians: noise alone makes it look better than it is. \
+    finding.notes.push(format!(
+        "The best fixed threshold is chosen after the fact, as the least of {count} medians: noise alone makes it look better than it is. \
          Published is that rounds are faster in parallel from 33 processes on, which depends on what a process takes and on what \
          it costs to wake threads; a fixed threshold fits one workload."
-            .into(),
-    );
+    ));
     Ok(finding)
 }

@@ -19,7 +19,7 @@ fn setup() -> Setup {
 fn findings(workers: usize) -> Vec<Finding> {
     let all = own();
     let all: Vec<&Experiment> = all.iter().collect();
-    let findings = reproduce(&all, &setup(), workers, &mut |_| {});
+    let findings = reproduce(&all, &setup(), workers, &mut |_| {}).expect("parameters are sound");
     findings.into_iter().map(|finding| Finding { wall_seconds: 0.0, ..finding }).collect()
 }
 
@@ -28,7 +28,7 @@ fn all_are_there_and_their_runs_are_told_apart() {
     let names: Vec<_> = own().iter().map(|experiment| experiment.name).collect();
     assert_eq!(names, ["cs-table4", "cs-table5", "cs-table6", "cs-table7", "cs-table8", "cs-table9"]);
     for experiment in own() {
-        let cells = (experiment.plan)(&setup()).cells;
+        let cells = experiment.plan(&setup()).expect("parameters are sound").cells;
         let keys: BTreeSet<_> = cells.iter().map(|cell| cell.key.as_str()).collect();
         assert_eq!(keys.len(), cells.len(), "{}", experiment.name);
     }
@@ -67,6 +67,7 @@ fn twice_the_work_takes_about_twice_as_long() {
             1,
             &mut |_| {},
         );
+        let finding = finding.expect("parameters are sound");
         // EP class D.
         let ours = finding[0].checks[3].ours.split(' ').next().map(str::to_owned).unwrap_or_default();
         ours.parse::<f64>().expect("seconds")

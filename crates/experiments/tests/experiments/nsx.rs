@@ -15,7 +15,7 @@ fn named(name: &str) -> Experiment {
 }
 
 fn keys(name: &str) -> BTreeSet<String> {
-    let cells = (named(name).plan)(&quick()).cells;
+    let cells = named(name).plan(&quick()).expect("parameters are sound").cells;
     let keys: BTreeSet<_> = cells.iter().map(|cell| cell.key.clone()).collect();
     assert_eq!(keys.len(), cells.len(), "{name}");
     keys
@@ -32,8 +32,8 @@ fn keys_of_cells_are_unique_and_runs_are_shared_by_the_figures() {
 fn a_run_comes_out_the_same_whoever_runs_it() {
     let dynamic = named("nsx-dynamic");
     let finding = |workers| -> Finding {
-        let mut findings = reproduce(&[&dynamic], &quick(), workers, &mut |_| {});
-        let finding = findings.remove(0);
+        let findings = reproduce(&[&dynamic], &quick(), workers, &mut |_| {});
+        let finding = findings.expect("parameters are sound").remove(0);
         Finding { wall_seconds: 0.0, ..finding }
     };
     let once = finding(1);
@@ -44,8 +44,8 @@ fn a_run_comes_out_the_same_whoever_runs_it() {
 #[test]
 fn a_longer_tick_makes_longer_runs() {
     let seconds = |tick: &str| -> f64 {
-        let cells = (named("nsx-fig11").plan)(&quick()).cells;
-        let cell = cells.into_iter().find(|cell| cell.key == format!("nsx/NSX/{tick}/Usual"));
+        let cells = named("nsx-fig11").plan(&quick()).expect("parameters are sound").cells;
+        let cell = cells.into_iter().find(|cell| cell.key == format!("nsx/NSX/{tick}/20x1000/Usual"));
         (cell.expect("the figure has it").job)().expect("the machine runs").seconds
     };
     assert!(seconds("1000us") > seconds("100us"));

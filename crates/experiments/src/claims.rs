@@ -1,0 +1,96 @@
+//! The comparisons of a judgement. What an experiment runs is a matter of its parameters, so a comparison can lack a point that
+//! somebody has taken out of these: it is left out, the finding says so, and the rest is judged.
+//!
+//! Invariant: only a run that was not planned is a reason to leave out a comparison; one that failed is a failure of the whole.
+
+use paceline_report::{Check, Finding};
+
+use crate::plan::CellError;
+
+/// Comparisons, in their order, and those that were left out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Claims {
+    checks: Vec<Check>,
+    left_out: Vec<String>,
+}
+
+impl Claims {
+    /// Compares: `judge` is told the name of the check.
+    pub fn add(
+        &mut self,
+        what: impl Into<String>,
+        judge: impl FnOnce(String) -> Result<Check, CellError>,
+    ) -> Result<(), CellError> {
+        let what = what.into();
+        let check = self.told(&what, || judge(what.clone()))?;
+        self.checks.extend(check);
+        Ok(())
+    }
+
+    /// What `tell` tells, a figure or a note; nothing if one of its runs was not planned. `what` is its name.
+    pub fn told<T>(
+        &mut self,
+        what: &str,
+        tell: impl FnOnce() -> Result<T, CellError>,
+    ) -> Result<Option<T>, CellError> {
+        match tell() {
+            Ok(told) => Ok(Some(told)),
+            Err(CellError::NotRun(_)) => {
+                self.left_out.push(what.to_owned());
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Puts them into the finding, after those that it has, with a note of those left out.
+    pub fn put_into(self, finding: &mut Finding) {
+        finding.checks.extend(self.checks);
+        if !self.left_out.is_empty() {
+            let left_out = self.left_out.join("; ");
+            finding.notes.push(format!(
+                "Not compared, because the parameters leave out a point that it takes: {left_out}."
+            ));
+        }
+    }
+}
+
+/// That there are two points or more: whether something rises or falls cannot be said of one.
+pub(crate) fn several<T>(points: &[T]) -> Result<(&T, &T), CellError> {
+    match points {
+        [first, .., last] => Ok((first, last)),
+        _ => Err(CellError::NotRun("a second point".into())),
+    }
+}
+
+/// That this point is among those that are run.
+pub(crate) fn among<T: PartialEq + std::fmt::Display>(points: &[T], point: &T) -> Result<(), CellError> {
+    if points.contains(point) { Ok(()) } else { Err(CellError::NotRun(point.to_string())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(what: String) -> Check {
+        Check { what, published: String::new(), ours: String::new(), must: String::new(), holds: true }
+    }
+
+    #[test]
+    fn what_was_not_run_is_left_out_and_told_and_a_failure_is_one() {
+        let mut claims = Claims::default();
+        claims.add("first", |what| Ok(check(what))).expect("it is judged");
+        claims.add("second", |what| several(&[1]).map(|_| check(what))).expect("it is left out");
+        claims.add("third", |what| among(&[1, 2], &2).map(|()| check(what))).expect("it is judged");
+        let failed = claims.clone().add("fourth", |_| Err(CellError::Guests("deadlock".into())));
+        assert_eq!(failed, Err(CellError::Guests("deadlock".into())));
+        let mut finding = Finding::default();
+        claims.put_into(&mut finding);
+        let names: Vec<_> = finding.checks.iter().map(|check| check.what.as_str()).collect();
+        assert_eq!(names, ["first", "third"]);
+        assert_eq!(
+            finding.notes,
+            ["Not compared, because the parameters leave out a point that it takes: second."]
+        );
+    }
+}
