@@ -125,23 +125,32 @@ fn where_no_checkpoint_can_be_written_the_run_does_not_begin() {
 #[test]
 fn a_run_goes_on_where_the_disk_is_full_at_a_checkpoint() {
     let folder = folder();
-    // Long enough that checkpoints are due: of two processes the first is, once both have begun.
     let checkpoint = ["--set", "run.checkpoint=1ms"];
-    for (until, processes) in
-        [("run.until=20000s", &[][..]), ("run.until=10000s", &["--processes", "2", "--link", "tcp"])]
-    {
-        let run = ["run", "small.toml", "--json", "--set", until];
-        let told: Value = serde_json::from_slice(&paceline(folder.path(), &run).stdout).unwrap();
-        let arguments = [&run[..], &checkpoint, processes].concat();
-        let full = on_a_full_disk(folder.path(), 0, &arguments);
-        let message = stderr(&full);
-        assert_eq!((full.status.code(), message.lines().count()), (Some(0), 1), "{message}");
-        assert!(message.starts_with("warning: cannot write the checkpoint small.checkpoint: "), "{message}");
-        assert!(message.contains("none of this run yet"), "{message}");
-        let summary: Value = serde_json::from_slice(&full.stdout).expect("exactly one JSON object");
-        assert_eq!((&summary["digest"], &summary["checkpoints"]), (&told["digest"], &0.into()));
-        assert!(summary["checkpoints_failed"].as_u64() > Some(0), "{summary}");
-        assert!(!folder.path().join("small.checkpoint").exists());
+    for processes in [&[][..], &["--processes", "2", "--link", "tcp"]] {
+        // Runs longer and longer, until one is long enough for a checkpoint to be due before its end.
+        let goes_on = (0..6).any(|longer| {
+            let until = format!("run.until={}s", 10_000 << (2 * longer));
+            let run = ["run", "small.toml", "--json", "--set", &until];
+            let told: Value = serde_json::from_slice(&paceline(folder.path(), &run).stdout).unwrap();
+            let full = on_a_full_disk(folder.path(), 0, &[&run[..], &checkpoint, processes].concat());
+            let message = stderr(&full);
+            let summary: Value = serde_json::from_slice(&full.stdout).expect("exactly one JSON object");
+            assert_eq!((&summary["digest"], &summary["checkpoints"]), (&told["digest"], &0.into()));
+            assert_eq!(full.status.code(), Some(0), "{message}");
+            assert!(!folder.path().join("small.checkpoint").exists());
+            if summary["checkpoints_failed"] == 0 {
+                assert_eq!(message, "");
+                return false;
+            }
+            assert_eq!(message.lines().count(), 1, "{message}");
+            assert!(
+                message.starts_with("warning: cannot write the checkpoint small.checkpoint: "),
+                "{message}"
+            );
+            assert!(message.contains("none of this run yet"), "{message}");
+            true
+        });
+        assert!(goes_on, "a checkpoint is due in a run a thousand times as long");
     }
     // A run that goes on from a checkpoint does not lose it.
     let short = ["run", "small.toml", "--quiet", "--set", "run.checkpoint=2ms", "--set", "run.until=10000s"];
