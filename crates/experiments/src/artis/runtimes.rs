@@ -186,13 +186,7 @@ fn judge(results: &Results, runs: &Runs, all: [Runtime; 3], figure: usize) -> Re
             most = Some(most.unwrap_or(0.0).max(case.seconds(results)? / least));
         }
         let most = most.ok_or_else(|| CellError::NotRun(format!("more than {CPUS} LPs")))?;
-        Ok(Check {
-            what,
-            published: String::new(),
-            ours: format!("{most:.2} at most"),
-            must: format!("at most {ALLOWED:.2}"),
-            holds: most <= ALLOWED,
-        })
+        Ok(at_most(what, most))
     })?;
     let mut columns = vec!["dealing".to_owned(), "scheduler".into(), "HT".into()];
     columns.extend(runs.lps.iter().enumerate().map(|(place, lps)| match place {
@@ -214,13 +208,7 @@ fn judge(results: &Results, runs: &Runs, all: [Runtime; 3], figure: usize) -> Re
                 if scheduler == Scheduler::LeastLvt {
                     claims.add(beyond(dealing, smt), |what| {
                         let most = own.excess(smt)?;
-                        Ok(Check {
-                            what,
-                            published: String::new(),
-                            ours: format!("{most:.2} at most"),
-                            must: format!("at most {ALLOWED:.2}"),
-                            holds: most <= ALLOWED,
-                        })
+                        Ok(at_most(what, most))
                     })?;
                 }
             }
@@ -321,4 +309,15 @@ fn notes() -> Vec<String> {
          descriptors only. Without these system calls it would be the fastest runtime: nothing is handed from thread to thread."
             .into(),
     ]
+}
+
+/// The check that run times are `most` times as long as something at most, which may be [`ALLOWED`].
+fn at_most(what: String, most: f64) -> Check {
+    Check {
+        what,
+        published: String::new(),
+        ours: format!("{most:.2} at most"),
+        must: format!("at most {ALLOWED:.2}"),
+        holds: most <= ALLOWED,
+    }
 }
