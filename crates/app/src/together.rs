@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::loaded::Source;
 use crate::program::{self, Program};
 use crate::run;
-pub use arguments::{JoinArguments, TogetherArguments};
+pub use arguments::{JoinArguments, Reach, TogetherArguments};
 use workers::Workers;
 
 /// What rank 0 tells the others to run.
@@ -78,7 +78,7 @@ pub fn begin(
         }
         return Ok((mpi.ranks() > 1).then(|| Together {
             transport: Arc::new(mpi),
-            silence: arguments.silence,
+            silence: arguments.reach.silence,
             workers: None,
         }));
     }
@@ -102,8 +102,7 @@ pub fn begin(
     };
     let charge = serde_json::to_vec(&charge).map_err(|error| failed(&error))?;
     let words = arguments.secret_words()?;
-    let settings =
-        settings(&words, arguments.link)?.silence_limit(arguments.silence).time_limit(arguments.within);
+    let settings = settings(&words, &arguments.reach)?;
     let mut coordinator = Coordinator::listen(arguments.listen.as_str(), processes, &settings)
         .map_err(|error| failed(&error))?;
     let here = arguments.started_here();
@@ -117,7 +116,7 @@ pub fn begin(
         eprintln!("Waiting for {more} more: {program} join {address}");
     }
     let mesh = coordinator.gather(&charge).map_err(|error| failed(&error))?;
-    let (transport, silence) = (Arc::new(mesh), arguments.silence);
+    let (transport, silence) = (Arc::new(mesh), arguments.reach.silence);
     Ok(Some(Together { transport, silence, workers: Some(workers) }))
 }
 
@@ -134,22 +133,22 @@ fn ranks_of_launcher() -> Option<u32> {
     SIZES.iter().find_map(number).filter(|ranks| *ranks > 1)
 }
 
-fn settings(words: &[u8], link: arguments::Link) -> Result<Settings, Failure> {
+fn settings(words: &[u8], reach: &Reach) -> Result<Settings, Failure> {
     let secret = Secret::new(words).map_err(|error| Failure::Together(error.to_string()))?;
-    let prefer = match link {
+    let prefer = match reach.link {
         arguments::Link::Auto => Prefer::Auto,
         arguments::Link::SharedMemory => Prefer::SharedMemory,
         arguments::Link::Tcp => Prefer::Tcp,
     };
-    Ok(Settings::new(secret).security(Security::Tls).prefer(prefer))
+    let settings = Settings::new(secret).security(Security::Tls).prefer(prefer);
+    Ok(settings.silence_limit(reach.silence).time_limit(reach.within))
 }
 
 /// `paceline join`: takes part in a run as rank 0 tells.
 pub fn join(program: &Program, arguments: &JoinArguments) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::Together(error.to_string());
     let words = arguments.secret_words()?;
-    let settings =
-        settings(&words, arguments.link)?.silence_limit(arguments.silence).time_limit(arguments.within);
+    let settings = settings(&words, &arguments.reach)?;
     let (mesh, charge) =
         paceline_transport::join(arguments.address.as_str(), &settings).map_err(|error| failed(&error))?;
     let charge: Charge = serde_json::from_slice(&charge).map_err(|error| failed(&error))?;
@@ -159,6 +158,6 @@ pub fn join(program: &Program, arguments: &JoinArguments) -> Result<(), Failure>
     }
     let resumed = resumed.map(|path| CheckpointFile::open(&path)).transpose();
     let resumed = resumed.map_err(|error| failed(&error))?;
-    let together = Together { transport: Arc::new(mesh), silence: arguments.silence, workers: None };
+    let together = Together { transport: Arc::new(mesh), silence: arguments.reach.silence, workers: None };
     run::take_part(source.load(program)?, resumed, together, run::watched()?)
 }

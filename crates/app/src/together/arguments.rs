@@ -33,6 +33,22 @@ pub struct Host {
     pub processes: u32,
 }
 
+/// How the processes of a run reach each other: arguments of those who start one, and of those who join it.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Reach {
+    /// How two processes reach each other
+    #[arg(long, value_enum, value_name = "LINK", default_value_t = Link::Auto)]
+    pub link: Link,
+
+    /// How long the processes may take to find each other
+    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = duration::duration)]
+    pub within: Duration,
+
+    /// How long a process may give no sign of life before the run ends
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::duration)]
+    pub silence: Duration,
+}
+
 /// The arguments of `run` and `resume` for several processes.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Several processes")]
@@ -60,17 +76,9 @@ pub struct TogetherArguments {
     #[arg(long, value_name = "FILE")]
     pub secret: Option<PathBuf>,
 
-    /// How two processes reach each other
-    #[arg(long, value_enum, value_name = "LINK", default_value_t = Link::Auto)]
-    pub link: Link,
-
-    /// How long the processes may take to find each other
-    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = duration::duration)]
-    pub within: Duration,
-
-    /// How long a process may give no sign of life before the run ends
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::duration)]
-    pub silence: Duration,
+    /// How the processes reach each other.
+    #[command(flatten)]
+    pub reach: Reach,
 
     /// Starts again from the last checkpoint when a process is lost, at most so many times
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -168,17 +176,9 @@ pub struct JoinArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
     pub threads: Option<u32>,
 
-    /// How two processes reach each other
-    #[arg(long, value_enum, value_name = "LINK", default_value_t = Link::Auto)]
-    pub link: Link,
-
-    /// How long the processes may take to find each other
-    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = duration::duration)]
-    pub within: Duration,
-
-    /// How long a process may give no sign of life before the run ends
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::duration)]
-    pub silence: Duration,
+    /// How the processes reach each other.
+    #[command(flatten)]
+    pub reach: Reach,
 }
 
 impl JoinArguments {

@@ -33,13 +33,13 @@ impl Workers {
         words: &[u8],
         arguments: &TogetherArguments,
     ) -> Result<Self, Failure> {
-        let mut workers = Self { children: Vec::new(), linger: arguments.silence };
+        let mut workers = Self { children: Vec::new(), linger: arguments.reach.silence };
         let program = std::env::current_exe()
             .map_err(|error| Failure::Together(format!("the path of this program: {error}")))?;
-        let link = clap::ValueEnum::to_possible_value(&arguments.link)
+        let link = clap::ValueEnum::to_possible_value(&arguments.reach.link)
             .map_or(String::new(), |link| link.get_name().to_owned());
-        let silence = format!("{}ms", arguments.silence.as_millis());
-        let within = format!("{}ms", arguments.within.as_millis());
+        let silence = format!("{}ms", arguments.reach.silence.as_millis());
+        let within = format!("{}ms", arguments.reach.within.as_millis());
         let options = ["--link", &link, "--silence", &silence, "--within", &within];
         for _ in 0..here {
             let mut command = Command::new(&program);
