@@ -117,17 +117,28 @@ impl<T: Slotted> IndexedHeap<T> {
     }
 
     fn sink(&mut self, mut place: usize, entry: T) {
-        loop {
-            let first = place * CHILDREN + 1;
-            let children = first..(first + CHILDREN).min(self.heap.len());
-            let Some(least) = children.min_by_key(|child| self.heap[*child]) else { break };
-            if entry <= self.heap[least] {
+        while let Some((child, least)) = self.least_child(place) {
+            if entry <= least {
                 break;
             }
-            self.put(place, self.heap[least]);
-            place = least;
+            self.put(place, least);
+            place = child;
         }
         self.put(place, entry);
+    }
+
+    /// The least of the children of `place`, and where it is. It is kept by value: by reference, both sides of each comparison come
+    /// from memory.
+    fn least_child(&self, place: usize) -> Option<(usize, T)> {
+        let first = place * CHILDREN + 1;
+        let children = self.heap.get(first..(first + CHILDREN).min(self.heap.len()))?;
+        let (mut at, mut least) = (0, *children.first()?);
+        for (number, child) in children.iter().enumerate().skip(1) {
+            if *child < least {
+                (at, least) = (number, *child);
+            }
+        }
+        Some((first + at, least))
     }
 
     fn put(&mut self, place: usize, entry: T) {

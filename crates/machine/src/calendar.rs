@@ -6,6 +6,8 @@
 //!
 //! Invariant: an event that happens once has a slot of its own until it happens.
 
+use std::cmp::Ordering;
+
 use paceline_kernel::{IndexedHeap, Slotted};
 
 use crate::ProcessId;
@@ -36,12 +38,32 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot(u32);
 
-/// What is planned for a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What is planned for a slot, in the order of the turns, of which no two are equal.
+#[derive(Clone, Copy, Debug)]
 struct Planned {
     /// When it happens, above its place at that instant: one number, so that two of them are compared at once.
     turn: u128,
     slot: Slot,
+}
+
+impl PartialEq for Planned {
+    fn eq(&self, other: &Self) -> bool {
+        self.turn == other.turn
+    }
+}
+
+impl Eq for Planned {}
+
+impl PartialOrd for Planned {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Planned {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.turn.cmp(&other.turn)
+    }
 }
 
 impl Slotted for Planned {
