@@ -3,6 +3,7 @@
 //!
 //! `PACELINE_CASES` sets the number of random models (default 120 in each test), `PACELINE_SEED` the first.
 
+mod json;
 mod timers;
 
 use crate::facts::setting;
