@@ -1,10 +1,12 @@
 //! README.md and ARCHITECTURE.md say what is there: the first model compiles, every place named exists, and the crates
-//! depend on each other as the table of crates says. Literature is cited by the short names of docs/references.md.
+//! depend on each other as the table of crates says. Literature is cited by the short names of docs/references.md. And scripts/test names
+//! one test program at a time.
 
 mod house;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use house::root;
 
@@ -140,4 +142,34 @@ fn literature_is_cited_by_the_short_names_of_the_list() {
         wrong.extend(parts.filter(|name| !names.contains(name)).map(|name| format!("{path}: {name}")));
     }
     assert!(wrong.is_empty(), "not in docs/references.md:\n{}", wrong.join("\n"));
+}
+
+/// The test programs of all crates of the workspace, by name.
+fn test_programs() -> Vec<String> {
+    let crates = ["crates", "examples"].into_iter().flat_map(|folder| entries(&root().join(folder)));
+    let tests = crates.map(|path| path.join("tests")).filter(|path| path.is_dir());
+    let programs =
+        tests.flat_map(|path| entries(&path)).filter(|path| path.is_file() || path.join("main.rs").is_file());
+    programs.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect()
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder of the project can be read");
+    entries.map(|entry| entry.expect("an entry of it can be read").path()).collect()
+}
+
+/// Cargo runs every test program of the workspace that has the name.
+#[test]
+fn a_step_that_names_a_test_program_means_one() {
+    let script = read("scripts/test");
+    let lines =
+        script.lines().filter(|line| line.contains("--workspace") && !line.trim_start().starts_with('#'));
+    let named = lines.flat_map(|line| line.split(" --test ").skip(1));
+    let named: BTreeSet<_> = named.filter_map(|rest| rest.split_whitespace().next()).collect();
+    assert!(!named.is_empty(), "scripts/test names test programs");
+    let programs = test_programs();
+    for name in named {
+        let count = programs.iter().filter(|program| *program == name).count();
+        assert_eq!(count, 1, "test programs named {name}, which scripts/test runs");
+    }
 }
