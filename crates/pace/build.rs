@@ -89,7 +89,7 @@ fn compile_policy() {
         Err(error) => format!("{clang} cannot be run: {error}"),
     };
     eprintln!(
-        "{problem}\nThe feature `sched-ext` needs clang 14 or newer; `apt-get install clang libelf-dev zlib1g-dev` brings it."
+        "{problem}\nThe feature `sched-ext` needs clang 14 or newer; `apt-get install clang libelf-dev zlib1g-dev pkg-config make` brings it."
     );
     process::exit(1);
 }

@@ -128,11 +128,13 @@ lab_mpicc() {
     cc -O2 -Wall -Wextra -Werror -isystem "$library/include" "$@" "$library/../libmpi.so.40" -Wl,--allow-shlib-undefined
 }
 
-# lab_toolchain: clang and the static libraries that the policy's loader needs.
+# lab_toolchain: clang, and the static libraries that the policy's loader needs with what its build finds and makes them with.
 lab_toolchain() {
     local probe
     probe=$(cc -print-file-name=libelf.a 2>/dev/null)
-    if ! command -v clang >/dev/null || [ "$probe" = libelf.a ] || [ "$(cc -print-file-name=libz.a)" = libz.a ]; then
-        apt_install clang libelf-dev zlib1g-dev || lab_skipped "clang, libelf and zlib are needed: sudo apt-get install clang libelf-dev zlib1g-dev"
+    if ! command -v clang >/dev/null || ! command -v pkg-config >/dev/null || ! command -v make >/dev/null ||
+        [ "$probe" = libelf.a ] || [ "$(cc -print-file-name=libz.a)" = libz.a ]; then
+        apt_install clang libelf-dev zlib1g-dev pkg-config make ||
+            lab_skipped "clang, libelf, zlib, pkg-config and make are needed: sudo apt-get install clang libelf-dev zlib1g-dev pkg-config make"
     fi
 }
