@@ -17,6 +17,7 @@ use crate::packages::{Packages, packages};
 use crate::process::{Ended, Stop, told_status};
 use crate::script;
 use crate::systems::Systems;
+use crate::tools::check_tools;
 use crate::transcript::{Reader, Transcript};
 
 /// Receives messages about progress.
@@ -53,6 +54,7 @@ impl Lab {
                 env::consts::ARCH
             )));
         }
+        check_tools()?;
         let cache = cache()?;
         fs::create_dir_all(&cache).map_err(io("make the folder", &cache))?;
         let packages = packages(&cache, stop, &mut |line| told(line))?;

@@ -27,6 +27,7 @@ pub mod prediction;
 mod process;
 mod script;
 mod systems;
+mod tools;
 mod transcript;
 
 pub use boot::{Boot, Domain, Step};
