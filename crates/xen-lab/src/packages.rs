@@ -198,7 +198,7 @@ fn lacking(what: &'static str) -> impl Fn(LabError) -> LabError {
     move |error| match error {
         LabError::Command { told, .. } => LabError::Skipped(format!(
             "{what}{}",
-            told.lines().next_back().map(|line| format!(" ({line})")).unwrap_or_default()
+            told.lines().next_back().map(|line| format!(" ({})", line.trim())).unwrap_or_default()
         )),
         LabError::Io { doing, path, reason } => {
             LabError::Skipped(format!("{what} (cannot {doing} {}: {reason})", path.display()))
