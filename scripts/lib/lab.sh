@@ -150,4 +150,7 @@ lab_toolchain() {
         apt_install clang libelf-dev zlib1g-dev pkg-config make ||
             lab_skipped "clang, libelf, zlib, pkg-config and make are needed: sudo apt-get install clang libelf-dev zlib1g-dev pkg-config make"
     fi
+    # The static libelf of Debian 13 lacks a part of itself.
+    printf '#include <libelf.h>\nint main(void) { return elf_end(elf_begin(0, ELF_C_READ, 0)); }\n' |
+        cc -static -x c -o /dev/null - -lelf -lz 2>/dev/null || lab_skipped "this machine's libelf cannot be linked statically"
 }
