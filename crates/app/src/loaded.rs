@@ -1,6 +1,5 @@
 //! A scenario, read to the last key, with its model built.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use paceline_engine::CheckpointFile;
@@ -53,8 +52,7 @@ impl Source {
             );
             return Err(ScenarioError::whole_file(file, "a checkpoint of a run, and no scenario", allowed));
         }
-        let text = String::from_utf8(content)
-            .map_err(|error| ScenarioError::unreadable(file, &io::Error::other(error.utf8_error())))?;
+        let text = Scenario::decode(file, content)?;
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         Ok(Self { file: file.clone(), text, folder, overrides: overrides.clone() })
     }

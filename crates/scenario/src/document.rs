@@ -41,14 +41,30 @@ impl Scenario {
     /// Reads a file. Each override is "section.key=value" and replaces the file's value: in all sections of that name, in one of
     /// them with "section.NAME.key=value", or in a table within a section with "section.table.key=value".
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|reason| ScenarioError::unreadable(path, &reason))?;
+        let content = std::fs::read(path).map_err(|reason| ScenarioError::unreadable(path, &reason))?;
+        let text = Self::decode(path, content)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         Self::parse(&path.display().to_string(), &text, folder, overrides)
     }
 
-    /// Reads a text. `name` is its name in messages; `folder` is where the files that it names are.
+    /// The text of a file with this content: UTF-8, with or without a byte order mark.
+    pub fn decode(path: &Path, content: Vec<u8>) -> Result<String, ScenarioError> {
+        if [&[0xff, 0xfe], &[0xfe, 0xff]].iter().any(|mark| content.starts_with(*mark)) {
+            let problem = "begins with the byte order mark of UTF-16";
+            return Err(ScenarioError::whole_file(path, problem, "a text file in UTF-8"));
+        }
+        String::from_utf8(content).map_err(|error| {
+            let (before, error) = (error.utf8_error().valid_up_to(), error);
+            let line = 1 + error.as_bytes()[..before].iter().filter(|byte| **byte == b'\n').count();
+            let problem = format!("is not UTF-8: line {line} holds a byte that is no character");
+            ScenarioError::whole_file(path, problem, "a text file in UTF-8")
+        })
+    }
+
+    /// Reads a text, whose byte order mark, if it has one, does not count. `name` is its name in messages; `folder` is where the files
+    /// that it names are.
     pub fn parse(name: &str, text: &str, folder: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let source = Text::file(name, text);
         let place = |span| Place { text: Arc::clone(&source), span };
         let table = DeTable::parse(text).map_err(|error| {
@@ -84,6 +100,7 @@ impl Scenario {
                     key: entry.key.clone(),
                     value: entry.value.clone(),
                     inner: Some(Entries::new()),
+                    items: Vec::new(),
                 };
                 match entries.entry(table.clone()).or_insert_with(empty) {
                     Entry { inner: Some(inner), .. } => {
@@ -233,9 +250,10 @@ pub(crate) fn first<'a, T>(
     found: impl Iterator<Item = (&'a String, &'a T)>,
     place: impl Fn(&T) -> &Place,
 ) -> Option<(&'a String, &'a T)> {
-    let rank = |thing: &T| {
-        let place = place(thing);
-        (matches!(*place.text, Text::Override(_)), place.span.start)
-    };
-    found.min_by_key(|(_, thing)| rank(thing))
+    found.min_by_key(|(_, thing)| rank(place(thing)))
+}
+
+/// What places are ordered by: where they are in the file; overrides come after the file.
+pub(crate) fn rank(place: &Place) -> (bool, usize) {
+    (matches!(*place.text, Text::Override(_)), place.span.start)
 }

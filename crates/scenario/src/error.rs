@@ -34,6 +34,11 @@ impl Text {
         }
     }
 
+    /// The part of the text at `span`.
+    pub(crate) fn excerpt(&self, span: &Range<usize>) -> &str {
+        self.source().inner().get(span.clone()).unwrap_or_default()
+    }
+
     /// "file:line:column", or the override.
     fn place(&self, offset: usize) -> String {
         match self {

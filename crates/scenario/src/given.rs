@@ -62,6 +62,7 @@ impl Serialize for Entry {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match &self.inner {
             Some(inner) => Section(inner).serialize(to),
+            None if !self.items.is_empty() => to.collect_seq(&self.items),
             None => self.raw.serialize(to),
         }
     }

@@ -52,7 +52,8 @@ pub(crate) fn parse(argument: &str) -> Result<Override, ScenarioError> {
             Entry::new(key_place, value_place, parsed.get_ref(), &shifted)
         }
         Err(_) => {
-            Entry { raw: Raw::String(written.to_owned()), key: key_place, value: value_place, inner: None }
+            let raw = Raw::String(written.to_owned());
+            Entry { raw, key: key_place, value: value_place, inner: None, items: Vec::new() }
         }
     };
     Ok(Override {

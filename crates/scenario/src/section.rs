@@ -23,6 +23,8 @@ pub(crate) struct Entry {
     pub value: Place,
     /// The keys of a table.
     pub inner: Option<Entries>,
+    /// The items of a list, each with its own place.
+    pub items: Vec<Self>,
 }
 
 impl Entry {
@@ -36,7 +38,16 @@ impl Entry {
             DeValue::Table(table) => Some(Self::all(table, place)),
             _ => None,
         };
-        Self { raw: Raw::new(value), key, value: value_place, inner }
+        let items = match value {
+            DeValue::Array(values) => {
+                let item = |value: &toml::Spanned<DeValue<'_>>| {
+                    Self::new(place(value.span()), place(value.span()), value.get_ref(), place)
+                };
+                values.iter().map(item).collect()
+            }
+            _ => Vec::new(),
+        };
+        Self { raw: Raw::new(value), key, value: value_place, inner, items }
     }
 
     /// The keys of a table.

@@ -5,12 +5,15 @@
 use paceline_kernel::Time;
 use serde::{Deserialize, Deserializer, Serializer, de};
 
-use crate::duration;
+use crate::{Value, duration};
 
 /// Reads "300us".
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
     let text = String::deserialize(deserializer)?;
-    duration(&text).map_err(|problem| de::Error::custom(format!("{text:?} is no length of time: {problem}")))
+    duration(&text).map_err(|problem| {
+        let allowed = Time::EXPECTED;
+        de::Error::custom(format!("{text:?} is no length of time: {problem}; allowed: {allowed}"))
+    })
 }
 
 /// Writes whole nanoseconds: "300000ns".

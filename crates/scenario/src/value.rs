@@ -36,10 +36,7 @@ impl Raw {
                 Ok(number) => Self::Integer(number),
                 Err(_) => Self::Other("an integer that is too large"),
             },
-            DeValue::Float(number) => match number.as_str().parse() {
-                Ok(number) => Self::Float(number),
-                Err(_) => Self::Other("a number that cannot be read"),
-            },
+            DeValue::Float(number) => float(number.as_str()),
             DeValue::Datetime(_) => Self::Other("a date or time of day"),
             DeValue::Array(values) => {
                 Self::Array(values.iter().map(|value| Self::new(value.get_ref())).collect())
@@ -47,6 +44,26 @@ impl Raw {
             DeValue::Table(_) => Self::Other("a table"),
         }
     }
+}
+
+/// A number with a point or exponent, unless it is beyond what a float can tell from infinity or from zero.
+fn float(text: &str) -> Raw {
+    let Ok(number) = text.parse::<f64>() else { return Raw::Other("a number that cannot be read") };
+    let is_word = text.ends_with("inf") || text.ends_with("nan");
+    let mantissa = text.split(['e', 'E']).next().unwrap_or(text);
+    let is_zero = !mantissa.bytes().any(|digit| (b'1'..=b'9').contains(&digit));
+    match number {
+        number if number.is_infinite() && !is_word => Raw::Other("a number that is too large"),
+        0.0 if !is_zero => Raw::Other("a number that is too near to zero"),
+        number => Raw::Float(number),
+    }
+}
+
+/// The whole number as a float, if that is exactly the same.
+pub(crate) fn whole_as_f64(number: i128) -> Option<f64> {
+    let float = number as f64;
+    // A float that is beyond 128 bits becomes the nearest number of 128 bits.
+    (float as i128 == number && float.abs() < i128::MAX as f64).then_some(float)
 }
 
 impl fmt::Display for Raw {
@@ -119,7 +136,8 @@ impl Value for f64 {
     fn read(raw: &Raw) -> Result<Self, Unfit> {
         match raw {
             Raw::Float(number) if number.is_finite() => Ok(*number),
-            Raw::Integer(number) => Ok(*number as Self),
+            Raw::Integer(number) => whole_as_f64(*number)
+                .ok_or_else(|| Unfit::Content("a float of 64 bits does not hold it exactly".into())),
             _ => Err(Unfit::Kind),
         }
     }

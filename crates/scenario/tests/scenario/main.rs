@@ -3,4 +3,5 @@
 mod fuzz;
 mod messages;
 mod parameters;
+mod shapes;
 mod tables;

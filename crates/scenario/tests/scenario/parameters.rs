@@ -106,12 +106,12 @@ fn mistakes_have_their_places() {
         (
             "\"90 min\"",
             "\"90\"",
-            "m.toml:4:8: `step` in [model]: \"90\" is no length of time: it has no unit; allowed: what the model's author says",
+            "m.toml:4:8: `step` in [model]: \"90\" is no length of time: it has no unit; allowed: a duration with its unit, such as \"300s\", \"1.5h\" or \"1ms\" (units: ps, ns, us, ms, s, min, h, d)",
         ),
         (
             "[7, 80]",
             "[7, 800]",
-            "m.toml:5:8: `ages` in [model] cannot hold the integer 800; allowed: a whole number from 0 to 255",
+            "m.toml:5:12: `ages[1]` in [model] cannot be the integer 800; allowed: a whole number from 0 to 255",
         ),
         (
             "open = true",
