@@ -10,7 +10,8 @@
 //! |---|---|
 //! | proportional share: [`credit`], [`credit2`], [`bvt`] | CPU time used, by weight |
 //! | deadlines: [`sedf`], and by messages on top of it: [`csde`], [`boost`], [`govindan`] | the end of the period |
-//! | real time: [`rt`], [`arinc653`] | fixed priorities with budgets, or fixed windows |
+//! | real time: [`rt`], [`rtds`], [`arinc653`] | fixed priorities or deadlines with budgets, or fixed windows |
+//! | none: [`null`] | nothing: every VCPU has a PCPU of its own |
 //! | co-scheduling: [`gang`], [`flexible`], [`implicit`] | membership in a gang, or messages |
 //! | simulated time: [`psx`], [`psx_plus`], [`nsx`], [`nsx_plus`] | LVTs, reported or charged |
 //!
@@ -36,8 +37,10 @@
 
 #![forbid(unsafe_code)]
 
+mod affinity;
 mod coscheduling;
 mod deadline;
+pub mod null;
 mod per_vcpu;
 mod policy;
 mod proportional;
@@ -52,7 +55,7 @@ pub use coscheduling::{flexible, gang, implicit};
 pub use deadline::{boost, csde, govindan, sedf};
 pub use policy::{DomId, Host, NewDomain, Orders, PcpuId, Pick, Policy, Standing, VcpuId};
 pub use proportional::{bvt, credit, credit2};
-pub use real_time::{arinc653, rt};
+pub use real_time::{arinc653, rt, rtds};
 pub use registry::{POLICIES, PolicyKind, build, names};
 pub use settings::{PolicyError, Setting, Settings};
 pub use simulated_time::{nsx, nsx_plus, psx, psx_plus};

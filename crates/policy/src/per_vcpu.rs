@@ -28,6 +28,10 @@ impl<T> PerVcpu<T> {
         self.0.get_mut(vcpu.index())?.take()
     }
 
+    pub(crate) fn get(&self, vcpu: VcpuId) -> Option<&T> {
+        self.0.get(vcpu.index())?.as_ref()
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (VcpuId, &T)> {
         let slots = self.0.iter().enumerate();
         slots.filter_map(|(id, slot)| Some((VcpuId(id as u32), slot.as_ref()?)))

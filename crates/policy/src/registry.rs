@@ -16,10 +16,12 @@ use crate::govindan::communication_aware;
 use crate::implicit::Implicit;
 use crate::nsx::Nsx;
 use crate::nsx_plus::NsxPlus;
+use crate::null::Null;
 use crate::psx::Psx;
 use crate::psx_plus::PsxPlus;
 use crate::round_robin::RoundRobin;
 use crate::rt::{Deferrable, Periodic, Polling, RtServers, Sporadic};
+use crate::rtds::Rtds;
 use crate::sedf::Sedf;
 use crate::{Host, Policy, PolicyError, Settings};
 
@@ -58,7 +60,7 @@ pub static POLICIES: &[PolicyKind] = &[
         name: "credit",
         about: "Xen's credit scheduler: shares by weight and cap, a boost for VCPUs that wake",
         keys: &["slice", "tick", "ratelimit", "accounting", "boost", "load_balance", "saved_slices"],
-        domain_keys: &["weight", "cap"],
+        domain_keys: &["weight", "cap", "soft_affinity"],
         constructor: |settings, host| boxed(Credit::from_settings(settings, host)),
     },
     PolicyKind {
@@ -154,9 +156,9 @@ pub static POLICIES: &[PolicyKind] = &[
     },
     PolicyKind {
         name: "credit2",
-        about: "Xen's second credit scheduler: most credits first, burnt by weight",
-        keys: &["migrate_resist", "ratelimit", "most_slice"],
-        domain_keys: &["weight"],
+        about: "Xen's second credit scheduler: most credits first, burnt by weight; caps",
+        keys: &["migrate_resist", "ratelimit", "most_slice", "cap_period"],
+        domain_keys: &["weight", "cap", "soft_affinity"],
         constructor: |settings, host| boxed(Credit2::from_settings(settings, host)),
     },
     PolicyKind {
@@ -214,6 +216,20 @@ pub static POLICIES: &[PolicyKind] = &[
         keys: &[],
         domain_keys: SERVER,
         constructor: |_, host| Ok(Box::new(RtServers::<Sporadic>::new(host))),
+    },
+    PolicyKind {
+        name: "rtds",
+        about: "Xen's RTDS: a budget in every period, earliest deadline first over all PCPUs",
+        keys: &[],
+        domain_keys: &["period", "budget", "extratime"],
+        constructor: |_, host| Ok(Box::new(Rtds::new(host))),
+    },
+    PolicyKind {
+        name: "null",
+        about: "Xen's null scheduler: every VCPU has a PCPU of its own",
+        keys: &["wait"],
+        domain_keys: &["soft_affinity"],
+        constructor: |settings, host| boxed(Null::from_settings(settings, host)),
     },
     PolicyKind {
         name: "psx-plus",

@@ -157,6 +157,15 @@ impl Settings {
         }
     }
 
+    /// A word; none is the default.
+    pub fn word(&mut self, key: &'static str) -> Result<Option<String>, PolicyError> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Setting::Word(word)) => Ok(Some(word)),
+            Some(value) => Err(bad(key, &value, "a word".into())),
+        }
+    }
+
     /// One of several words; the first is the default.
     pub fn choice<T: Copy>(&mut self, key: &'static str, choices: &[(&str, T)]) -> Result<T, PolicyError> {
         let value = match self.take(key) {

@@ -6,7 +6,7 @@
 //! while UNDER is BOOST until a tick finds it running. Every PCPU has a run queue ordered by class (`credit/queues.rs`). It takes
 //! the first; if that is OVER or missing, it first looks for a better one in the queues of the other PCPUs, in a circle. A VCPU
 //! that wakes goes to an idle PCPU, or else to the one it ran on, where it preempts a lower class at once. A VCPU of a capped domain
-//! that has overspent is parked until it owes no credits.
+//! that has overspent is parked until it owes no credits. Since Xen 4.5 a VCPU can prefer some PCPUs, its soft affinity (`credit/choice.rs`).
 //!
 //! State: for each VCPU its credits, class and place; for each PCPU the VCPU that runs, and since when; the list of domains that earn.
 //! Work-conserving without caps. No VCPU with weight starves: a waiting VCPU earns credits and becomes UNDER.
@@ -19,12 +19,14 @@
 //! when the VCPU began to run without a break.
 
 mod accounting;
+mod choice;
 mod queues;
 
 use std::collections::{BTreeSet, VecDeque};
 
 use self::accounting::TICKS_PER_ACCOUNTING;
 use self::queues::{Class, Place, Queues};
+use crate::affinity::Affinity;
 use crate::queues::next_round;
 use crate::settings::{Setting, Settings, bad};
 use crate::{
@@ -65,7 +67,7 @@ struct Domain {
 #[derive(Clone, Debug)]
 struct Vcpu {
     dom: DomId,
-    pin: Option<PcpuId>,
+    affinity: Affinity,
     awake: bool,
     active: bool,
     parked: bool,
@@ -99,6 +101,8 @@ pub struct Credit {
     /// PCPUs that idle and have not been asked to decide again.
     idle: BTreeSet<PcpuId>,
     tick_at_ns: Option<u64>,
+    /// Some domain has had a soft affinity: only then is there work that prefers a PCPU.
+    preferences: bool,
 }
 
 impl Credit {
@@ -137,6 +141,7 @@ impl Credit {
             pcpus: vec![Pcpu::default(); host.pcpus as usize],
             idle: (0..host.pcpus).map(PcpuId).collect(),
             tick_at_ns: None,
+            preferences: false,
         })
     }
 
@@ -152,7 +157,7 @@ impl Credit {
     fn push(&mut self, id: VcpuId, pcpu: PcpuId) {
         let vcpu = self.vcpus[id.index()].as_mut().expect("only VCPUs that were added wait");
         vcpu.home = pcpu;
-        vcpu.place = Some(self.queues.push(pcpu, vcpu.class, id, vcpu.pin.is_some()));
+        vcpu.place = Some(self.queues.push(pcpu, vcpu.class, id, vcpu.affinity.pin().is_some()));
     }
 
     /// Takes a VCPU out of the queue in which it waits, if it does.
@@ -169,53 +174,18 @@ impl Credit {
         }
     }
 
-    /// Queues a VCPU on an idle PCPU, or where it ran last, and asks that PCPU to decide if the VCPU may run there at once.
-    fn enqueue(&mut self, id: VcpuId, orders: &mut Orders) {
-        let vcpu = self.vcpu(id);
-        let (pin, home, class) = (vcpu.pin, vcpu.home, vcpu.class);
-        let pcpu = match pin {
-            Some(pin) => pin,
-            None if self.idle.contains(&home) || !self.rules.load_balance => home,
-            None => next_round(&self.idle, home, |_| true).unwrap_or(home),
-        };
-        self.push(id, pcpu);
-        let running = self.pcpus[pcpu.index()].running.and_then(|other| self.vcpus[other.index()].as_ref());
-        if self.idle.remove(&pcpu) || running.is_some_and(|other| class < other.class) {
-            orders.reschedule(pcpu);
-        }
-    }
-
-    /// The VCPU that runs next on `pcpu`: the first of its queue, or one of a better class from a neighbour's (`csched_load_balance`).
-    fn next(&self, pcpu: PcpuId) -> Option<VcpuId> {
-        let own = self.queues.first(pcpu);
-        let class = own.map(|(class, _)| class);
-        let looks_round = self.rules.load_balance && class.is_none_or(|class| class == Class::Over);
-        // An idle neighbour is about to serve its queue itself.
-        let busy = |peer: PcpuId| self.pcpus[peer.index()].running.is_some();
-        let peer = looks_round.then(|| self.queues.neighbour(pcpu, class, busy)).flatten();
-        match peer {
-            Some(peer) => self.queues.first_free(peer),
-            None => own.map(|(_, id)| id),
-        }
-    }
-
-    /// For how much longer the rate limit protects the VCPU on `pcpu` from preemption, if it does.
-    fn ratelimited(&self, now_ns: u64, pcpu: PcpuId) -> Option<u64> {
-        let pcpu = &self.pcpus[pcpu.index()];
-        let left_ns = self.rules.ratelimit_ns.saturating_sub(now_ns - pcpu.since_ns);
-        (left_ns > 0 && !pcpu.yielded).then_some(left_ns)
-    }
-
-    /// The settings of a domain; `old` has the defaults.
+    /// The settings of a domain: weight, cap and soft affinity; `old` has the defaults.
     fn domain_settings(
+        &self,
         who: DomId,
         settings: &mut Settings,
-        old: (i64, i64),
-    ) -> Result<(i64, i64), PolicyError> {
-        let weight = settings.count("weight", old.0 as u64, 1, 65_535)?;
-        let cap = settings.count("cap", old.1 as u64, 0, 65_535)?;
+        (old_weight, old_cap, old_soft): (i64, i64, Option<Affinity>),
+    ) -> Result<(i64, i64, Affinity), PolicyError> {
+        let weight = settings.count("weight", old_weight as u64, 1, 65_535)?;
+        let cap = settings.count("cap", old_cap as u64, 0, 65_535)?;
+        let soft = Affinity::changed_soft(settings, self.pcpus.len() as u32, old_soft)?;
         settings.finish(who.to_string())?;
-        Ok((weight as i64, cap as i64))
+        Ok((weight as i64, cap as i64, soft))
     }
 }
 
@@ -231,7 +201,7 @@ impl Policy for Credit {
         settings: &mut Settings,
         _orders: &mut Orders,
     ) -> Result<(), PolicyError> {
-        let (weight, cap_percent) = Self::domain_settings(domain.dom, settings, (256, 0))?;
+        let (weight, cap_percent, soft) = self.domain_settings(domain.dom, settings, (256, 0, None))?;
         for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
             if self.vcpus.len() <= id.index() {
                 self.vcpus.resize(id.index() + 1, None);
@@ -239,7 +209,7 @@ impl Policy for Credit {
             let home = pin.unwrap_or(PcpuId(id.0 % self.pcpus.len() as u32));
             self.vcpus[id.index()] = Some(Vcpu {
                 dom: domain.dom,
-                pin: *pin,
+                affinity: soft.pinned(*pin),
                 awake: false,
                 active: false,
                 parked: false,
@@ -250,6 +220,7 @@ impl Policy for Credit {
                 place: None,
             });
         }
+        self.preferences |= soft.has_preference();
         let vcpus = domain.vcpus.clone();
         if self.domains.len() <= domain.dom.index() {
             self.domains.resize(domain.dom.index() + 1, None);
@@ -275,8 +246,16 @@ impl Policy for Credit {
         _orders: &mut Orders,
     ) -> Result<(), PolicyError> {
         let domain = self.domain(dom);
-        let old = (domain.weight, domain.cap_percent);
-        (domain.weight, domain.cap_percent) = Self::domain_settings(dom, settings, old)?;
+        let (weight, cap, vcpus) = (domain.weight, domain.cap_percent, domain.vcpus.clone());
+        let soft = vcpus.first().map(|id| self.vcpu(*id).affinity.clone());
+        let (weight, cap, soft) = self.domain_settings(dom, settings, (weight, cap, soft))?;
+        self.preferences |= soft.has_preference();
+        let domain = self.domain(dom);
+        (domain.weight, domain.cap_percent) = (weight, cap);
+        for id in vcpus {
+            let vcpu = self.vcpu(id);
+            vcpu.affinity = soft.pinned(vcpu.affinity.pin());
+        }
         Ok(())
     }
 
@@ -359,7 +338,7 @@ impl Policy for Credit {
         let waited = self.vcpu(vcpu).place.is_some();
         self.dequeue(vcpu);
         let own = self.vcpu(vcpu);
-        own.pin = pin.then_some(pcpu);
+        own.affinity = own.affinity.pinned(pin.then_some(pcpu));
         own.home = pcpu;
         if waited {
             self.enqueue(vcpu, orders);

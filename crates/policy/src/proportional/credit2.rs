@@ -9,14 +9,23 @@
 //!
 //! Later versions of Xen let a VCPU run for at least a millisecond by default, and for at most 10: both are settings here.
 //!
+//! Since Xen 4.10 a domain can have a *cap*: a budget of CPU time in every period of 10 ms (`credit2/budget.rs`); since Xen 4.12 a VCPU
+//! can prefer some PCPUs, its soft affinity (`credit2/choice.rs`).
+//!
 //! State: for each VCPU its credits; one queue for the host, whatever its size, as with Xen's `credit2_runqueue=all`, and
-//! therefore no balance between queues. Work-conserving; no VCPU starves, because all others run out of credits. Shares are exact
-//! on one PCPU; on several, a reset takes away credits beyond half a millisecond from VCPUs that run elsewhere (0 to 2.5 % of a share).
+//! therefore no balance between queues. Work-conserving without caps; no VCPU starves, because all others run out of credits. Shares are
+//! exact on one PCPU; on several, a reset takes away credits beyond half a millisecond from VCPUs that run elsewhere (0 to 2.5 % of a share).
 //!
 //! Cost: a reset goes over all VCPUs. There is at most one for every 10 ms that the heaviest domain runs.
 
+mod budget;
+mod choice;
+
 use std::collections::BTreeMap;
 
+use self::budget::Cap;
+use crate::affinity::Affinity;
+use crate::per_vcpu::PerVcpu;
 use crate::queues::{Place, Seats, Turn, Waiting};
 use crate::settings::{Setting, Settings, bad};
 use crate::{
@@ -40,9 +49,13 @@ type Key = std::cmp::Reverse<i64>;
 struct Vcpu {
     dom: DomId,
     weight: u64,
-    pin: Option<PcpuId>,
+    affinity: Affinity,
     awake: bool,
     credit: i64,
+    /// What it may still run before it has to ask its domain for more, and how far it has run beyond that; none without a cap.
+    budget_ns: Option<i64>,
+    /// It waits for its domain's budget.
+    parked: bool,
     /// The fraction of a credit burnt and not yet charged, in units of 1/`weight`.
     residue: u64,
     home: PcpuId,
@@ -59,7 +72,10 @@ pub struct Credit2 {
     resistance: i64,
     ratelimit_ns: u64,
     most_slice_ns: u64,
-    vcpus: Vec<Option<Vcpu>>,
+    cap_period_ns: u64,
+    vcpus: PerVcpu<Vcpu>,
+    /// The domains that have a cap.
+    caps: BTreeMap<DomId, Cap>,
     /// How many VCPUs have each weight.
     weights: BTreeMap<u64, u32>,
     waiting: Waiting<Key>,
@@ -71,7 +87,8 @@ pub struct Credit2 {
 impl Credit2 {
     /// For `host`, with the settings `migrate_resist` (500 us): how many more credits, in time of the heaviest domain, a VCPU
     /// must have to run elsewhere than it did; `ratelimit` (none): how long a VCPU runs before it can be preempted, unless it
-    /// yields; and `most_slice` (2 ms): the longest slice. Since Xen 4.8 the last two are 1 ms and 10 ms.
+    /// yields; and `most_slice` (2 ms): the longest slice. Since Xen 4.8 the last two are 1 ms and 10 ms. `cap_period` (10 ms): how often the
+    /// budgets of capped domains are filled up (`credit2_cap_period_ms`).
     pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
         let resistance = settings.nanos("migrate_resist", 500 * MICROSECOND, 0, 1_000 * MILLISECOND)?;
         let ratelimit_ns = settings.nanos("ratelimit", 0, 0, 1_000 * MILLISECOND)?;
@@ -80,20 +97,20 @@ impl Credit2 {
         if ratelimit_ns > most_slice_ns {
             return Err(bad("ratelimit", &Setting::Nanos(ratelimit_ns), "at most the longest slice".into()));
         }
+        let cap_period_ns =
+            settings.nanos("cap_period", 10 * MILLISECOND, MILLISECOND, 1_000 * MILLISECOND)?;
         Ok(Self {
             resistance: resistance as i64,
             ratelimit_ns,
             most_slice_ns,
-            vcpus: Vec::new(),
+            cap_period_ns,
+            vcpus: PerVcpu::default(),
+            caps: BTreeMap::new(),
             weights: BTreeMap::new(),
             waiting: Waiting::new(host.pcpus),
             seats: Seats::new(host.pcpus),
             yielded: None,
         })
-    }
-
-    fn vcpu(&mut self, id: VcpuId) -> &mut Vcpu {
-        self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added")
     }
 
     fn heaviest(&self) -> u64 {
@@ -109,17 +126,19 @@ impl Credit2 {
 
     /// Charges a VCPU that runs.
     fn burn(&mut self, id: VcpuId, now_ns: u64) {
-        let vcpu = self.vcpus[id.index()].as_ref().expect("who runs is there");
-        let (credits, residue) = self.burnt(vcpu, now_ns);
-        let vcpu = self.vcpu(id);
+        let (credits, residue) = self.burnt(&self.vcpus[id], now_ns);
+        let vcpu = &mut self.vcpus[id];
+        if let Some(budget_ns) = &mut vcpu.budget_ns {
+            *budget_ns -= (now_ns - vcpu.charged_ns) as i64;
+        }
         vcpu.charged_ns = now_ns;
         vcpu.credit -= credits;
         vcpu.residue = residue;
     }
 
     fn enqueue(&mut self, id: VcpuId) {
-        let vcpu = self.vcpu(id);
-        let (key, place) = (std::cmp::Reverse(vcpu.credit), Place::near(vcpu.home, vcpu.pin));
+        let vcpu = &self.vcpus[id];
+        let (key, place) = (std::cmp::Reverse(vcpu.credit), Place::near(vcpu.home, vcpu.affinity.pin()));
         self.waiting.wait(id, key, place);
     }
 
@@ -127,80 +146,26 @@ impl Credit2 {
         self.waiting.leave(id).is_some()
     }
 
-    /// Finds a PCPU for a VCPU that has begun to wait (`runq_tickle`).
-    fn tickle(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
-        let vcpu = self.vcpu(id);
-        let (pin, home, credit) = (vcpu.pin, vcpu.home, vcpu.credit);
-        if self.seats.ask_idle(pin, home, orders) {
-            return;
-        }
-        let mut lowest: Option<(i64, PcpuId)> = None;
-        for (pcpu, other) in self.seats.running(pin) {
-            let Some(other) = self.vcpus[other.index()].as_ref() else { continue };
-            if self.ratelimited_ns(other, now_ns) >= TOLERANCE_NS {
-                continue;
-            }
-            let left = other.credit - self.burnt(other, now_ns).0;
-            if pcpu == home && left < credit {
-                orders.reschedule(pcpu);
-                return;
-            }
-            lowest = Some(lowest.map_or((left, pcpu), |lowest| lowest.min((left, pcpu))));
-        }
-        if let Some((_, pcpu)) = lowest.filter(|(left, _)| left + self.resistance < credit) {
-            orders.reschedule(pcpu);
-        }
-    }
-
-    /// For how much longer the rate limit protects a running VCPU from preemption.
-    fn ratelimited_ns(&self, vcpu: &Vcpu, now_ns: u64) -> u64 {
-        self.ratelimit_ns.saturating_sub(now_ns - vcpu.since_ns)
-    }
-
-    /// The VCPU to run on `pcpu`; `current` is the one that could continue (`runq_candidate`).
-    fn candidate(&self, pcpu: PcpuId, current: Option<VcpuId>) -> Option<VcpuId> {
-        let credit = |id: VcpuId| self.vcpus[id.index()].as_ref().map_or(i64::MIN, |vcpu| vcpu.credit);
-        let own = current.map(credit);
-        let pulls =
-            |other: &(Turn<Key>, VcpuId)| own.is_none_or(|own| own + self.resistance <= other.0.key.0);
-        let anywhere = self.waiting.first_anywhere().filter(pulls);
-        let best = anywhere.into_iter().chain(self.waiting.first_at(pcpu)).min();
-        let better = best.filter(|best| own.is_none_or(|own| best.0.key.0 > own));
-        better.map(|(_, id)| id).or(current)
-    }
-
     /// Gives credits to all, so that `next` has some.
     fn reset(&mut self, now_ns: u64, next: VcpuId) {
-        let lacks = -self.vcpu(next).credit;
+        let lacks = -self.vcpus[next].credit;
         let gets = (1 + lacks.max(0) / INITIAL) * INITIAL;
         let running: Vec<_> = self.seats.running(None).map(|(_, id)| id).collect();
         for id in running {
-            if self.vcpus[id.index()].as_ref().is_some_and(|vcpu| vcpu.runs_on.is_some()) {
+            if self.vcpus.get(id).is_some_and(|vcpu| vcpu.runs_on.is_some()) {
                 self.burn(id, now_ns);
             }
         }
         let mut waited: Vec<(Turn<Key>, VcpuId)> = Vec::new();
-        for (index, vcpu) in self.vcpus.iter_mut().enumerate() {
-            if let Some(vcpu) = vcpu {
-                vcpu.credit = (vcpu.credit + gets).min(INITIAL + CARRIED);
-                let id = VcpuId(index as u32);
-                waited.extend(self.waiting.turn(id).map(|turn| (turn, id)));
-            }
+        for (id, vcpu) in self.vcpus.iter_mut() {
+            vcpu.credit = (vcpu.credit + gets).min(INITIAL + CARRIED);
+            waited.extend(self.waiting.turn(id).map(|turn| (turn, id)));
         }
         waited.sort();
         for (_, id) in waited {
             self.dequeue(id);
             self.enqueue(id);
         }
-    }
-
-    /// The time until `id` has as few credits as the next in the queue (`csched_runtime`).
-    fn slice_ns(&self, now_ns: u64, pcpu: PcpuId, id: VcpuId) -> u64 {
-        let vcpu = self.vcpus[id.index()].as_ref().expect("who runs is there");
-        let next = self.waiting.first(pcpu).map_or(0, |(key, _)| key.0.max(0));
-        let credits = (vcpu.credit - next).max(0) as u64;
-        (credits * vcpu.weight / self.heaviest())
-            .clamp(LEAST_SLICE_NS.max(self.ratelimited_ns(vcpu, now_ns)), self.most_slice_ns)
     }
 
     fn count_weight(&mut self, weight: u64, vcpus: usize) {
@@ -216,9 +181,22 @@ impl Credit2 {
     }
 
     fn ids(&self, dom: DomId) -> Vec<VcpuId> {
-        let all = (0..).map(VcpuId).zip(&self.vcpus);
-        let own = all.filter(|(_, vcpu)| vcpu.as_ref().is_some_and(|vcpu| vcpu.dom == dom));
-        own.map(|(id, _)| id).collect()
+        self.vcpus.iter().filter(|(_, vcpu)| vcpu.dom == dom).map(|(id, _)| id).collect()
+    }
+
+    /// Charges all that run.
+    fn burn_all(&mut self, now_ns: u64) {
+        let running: Vec<_> = self.seats.running(None).map(|(_, id)| id).collect();
+        for id in running {
+            if self.vcpus.get(id).is_some() {
+                self.burn(id, now_ns);
+            }
+        }
+    }
+
+    /// The most that the cap of a domain with so many VCPUs can be, in percent of a PCPU (`csched2_dom_cntl`).
+    fn most_cap(vcpus: usize) -> u64 {
+        100 * vcpus as u64
     }
 }
 
@@ -232,37 +210,41 @@ impl Policy for Credit2 {
         now_ns: u64,
         domain: &NewDomain,
         settings: &mut Settings,
-        _orders: &mut Orders,
+        orders: &mut Orders,
     ) -> Result<(), PolicyError> {
         let weight = settings.count("weight", 256, 1, 65_535)?;
+        let cap = settings.count("cap", 0, 0, Self::most_cap(domain.vcpus.len()))?;
+        let soft = Affinity::soft(settings, self.seats.len())?;
         settings.finish(domain.dom.to_string())?;
         for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
-            if self.vcpus.len() <= id.index() {
-                self.vcpus.resize(id.index() + 1, None);
-            }
-            self.vcpus[id.index()] = Some(Vcpu {
+            let vcpu = Vcpu {
                 dom: domain.dom,
                 weight,
-                pin: *pin,
+                affinity: soft.pinned(*pin),
                 awake: false,
                 credit: INITIAL,
+                budget_ns: None,
+                parked: false,
                 residue: 0,
                 home: pin.unwrap_or(PcpuId(id.0 % self.seats.len())),
                 runs_on: None,
                 since_ns: now_ns,
                 charged_ns: now_ns,
-            });
+            };
+            self.vcpus.insert(*id, vcpu);
         }
         self.count_weight(weight, domain.vcpus.len());
+        self.set_cap(now_ns, domain.dom, cap, orders);
         Ok(())
     }
 
     fn remove(&mut self, _now_ns: u64, dom: DomId, _orders: &mut Orders) {
+        self.caps.remove(&dom);
         for id in self.ids(dom) {
             self.dequeue(id);
-            let weight = self.vcpu(id).weight;
+            let weight = self.vcpus[id].weight;
             self.uncount_weight(weight);
-            self.vcpus[id.index()] = None;
+            self.vcpus.remove(id);
         }
     }
 
@@ -271,36 +253,41 @@ impl Policy for Credit2 {
         now_ns: u64,
         dom: DomId,
         settings: &mut Settings,
-        _orders: &mut Orders,
+        orders: &mut Orders,
     ) -> Result<(), PolicyError> {
         let ids = self.ids(dom);
-        let old = ids.first().map_or(256, |id| self.vcpu(*id).weight);
+        let first = ids.first().map(|id| &self.vcpus[*id]);
+        let (old, old_soft) =
+            (first.map_or(256, |vcpu| vcpu.weight), first.map(|vcpu| vcpu.affinity.clone()));
+        let old_cap = self.caps.get(&dom).map_or(0, |cap| cap.percent);
         let weight = settings.count("weight", old, 1, 65_535)?;
+        let cap = settings.count("cap", old_cap, 0, Self::most_cap(ids.len()))?;
+        let soft = Affinity::changed_soft(settings, self.seats.len(), old_soft)?;
         settings.finish(dom.to_string())?;
-        let running: Vec<_> = self.seats.running(None).map(|(_, id)| id).collect();
-        for id in running {
-            if self.vcpus[id.index()].is_some() {
-                self.burn(id, now_ns);
-            }
-        }
+        // What they have run until now is charged by the old weight, and to no budget that begins now.
+        self.burn_all(now_ns);
         for id in ids {
-            (self.vcpu(id).weight, self.vcpu(id).residue) = (weight, 0);
+            let vcpu = &mut self.vcpus[id];
+            (vcpu.weight, vcpu.residue) = (weight, 0);
+            vcpu.affinity = soft.pinned(vcpu.affinity.pin());
             self.count_weight(weight, 1);
             self.uncount_weight(old);
         }
+        self.set_cap(now_ns, dom, cap, orders);
         Ok(())
     }
 
     fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
-        self.vcpu(vcpu).awake = true;
-        if self.vcpu(vcpu).runs_on.is_none() {
+        let own = &mut self.vcpus[vcpu];
+        own.awake = true;
+        if own.runs_on.is_none() && !own.parked {
             self.enqueue(vcpu);
             self.tickle(now_ns, vcpu, orders);
         }
     }
 
     fn sleep(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
-        self.vcpu(vcpu).awake = false;
+        self.vcpus[vcpu].awake = false;
         self.dequeue(vcpu);
     }
 
@@ -309,19 +296,19 @@ impl Policy for Credit2 {
     }
 
     fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
-        let last = self.seats.on(pcpu).filter(|id| self.vcpus[id.index()].is_some());
-        last.into_iter().for_each(|last| {
+        let last = self.seats.on(pcpu).filter(|id| self.vcpus.get(*id).is_some());
+        if let Some(last) = last {
             self.burn(last, now_ns);
-            self.vcpu(last).runs_on = None;
-        });
-        let current = last.filter(|last| self.vcpus[last.index()].as_ref().is_some_and(|vcpu| vcpu.awake));
+            self.vcpus[last].runs_on = None;
+        }
+        let current = last.filter(|last| self.vcpus[*last].awake && self.has_budget(*last));
         let yields = self.yielded.take_if(|yielded| Some(*yielded) == last).is_some();
-        let goes_on = current.filter(|current| {
-            let vcpu = self.vcpus[current.index()].as_ref().expect("who runs is there");
-            !yields && self.ratelimited_ns(vcpu, now_ns) > 0
-        });
+        let goes_on =
+            current.filter(|current| !yields && self.ratelimited_ns(&self.vcpus[*current], now_ns) > 0);
+        let leaves = current.filter(|current| goes_on.is_none() && self.would_rather_move(*current, pcpu));
         let next = match current {
             Some(_) if goes_on.is_some() => goes_on,
+            Some(_) if leaves.is_some() => self.candidate(pcpu, None),
             Some(_) if yields => self.candidate(pcpu, None).or(current),
             _ => self.candidate(pcpu, current),
         };
@@ -329,11 +316,17 @@ impl Policy for Credit2 {
         if let Some(current) = current.filter(|current| Some(*current) != next) {
             self.enqueue(current);
         }
+        if let Some(last) = last.filter(|last| Some(*last) != next) {
+            self.give_back(now_ns, last, orders);
+        }
+        if let Some(leaves) = leaves.filter(|_| goes_on.is_none()) {
+            self.tickle(now_ns, leaves, orders);
+        }
         let Some(next) = next else {
             return Pick::default();
         };
         self.dequeue(next);
-        let vcpu = self.vcpu(next);
+        let vcpu = &mut self.vcpus[next];
         (vcpu.home, vcpu.charged_ns) = (pcpu, now_ns);
         if current != Some(next) {
             vcpu.since_ns = now_ns;
@@ -344,17 +337,21 @@ impl Policy for Credit2 {
         if exhausted && !(goes_on.is_some() && self.waiting.first_anywhere().is_some_and(better)) {
             self.reset(now_ns, next);
         }
-        self.vcpu(next).runs_on = Some(pcpu);
+        self.vcpus[next].runs_on = Some(pcpu);
         if self.waiting.first_anywhere().is_some() {
             self.seats.ask_idle(None, pcpu, orders);
         }
         Pick { vcpu: Some(next), slice_ns: Some(self.slice_ns(now_ns, pcpu, next)), examined: 0 }
     }
 
+    fn timer(&mut self, now_ns: u64, timer: u32, orders: &mut Orders) {
+        self.replenish(now_ns, DomId(timer), orders);
+    }
+
     fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
         let waited = self.dequeue(vcpu);
-        let own = self.vcpu(vcpu);
-        (own.pin, own.home) = (pin.then_some(pcpu), pcpu);
+        let own = &mut self.vcpus[vcpu];
+        (own.affinity, own.home) = (own.affinity.pinned(pin.then_some(pcpu)), pcpu);
         if waited {
             self.enqueue(vcpu);
             self.tickle(now_ns, vcpu, orders);
@@ -362,12 +359,14 @@ impl Policy for Credit2 {
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let vcpus = (0..).map(VcpuId).zip(&self.vcpus).filter_map(|(id, vcpu)| Some((id, vcpu.as_ref()?)));
-        vcpus
-            .map(|(vcpu, own)| {
-                let keys = vec![("credit", own.credit), ("weight", own.weight as i64)];
-                Standing { vcpu, runs_on: own.runs_on, awake: own.awake, keys }
-            })
-            .collect()
+        let row = |(vcpu, own): (VcpuId, &Vcpu)| {
+            let keys = vec![
+                ("credit", own.credit),
+                ("weight", own.weight as i64),
+                ("parked", i64::from(own.parked)),
+            ];
+            Standing { vcpu, runs_on: own.runs_on, awake: own.awake, keys }
+        };
+        self.vcpus.iter().map(row).collect()
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::affinity::Affinity;
 use crate::{Orders, PcpuId, VcpuId};
 
 /// The PCPUs of a host.
@@ -50,6 +51,28 @@ impl Seats {
         let asked = found.filter(|pcpu| self.idle.remove(pcpu));
         asked.into_iter().for_each(|pcpu| orders.reschedule(pcpu));
         asked.is_some()
+    }
+
+    /// Asks an idle PCPU that a VCPU prefers: `home`, or the next after it, in a circle. Returns whether there was one.
+    pub(crate) fn ask_idle_preferred(
+        &mut self,
+        affinity: &Affinity,
+        home: PcpuId,
+        orders: &mut Orders,
+    ) -> bool {
+        let found = if self.idle.contains(&home) && affinity.prefers(home) {
+            Some(home)
+        } else {
+            next_round(&self.idle, home, |pcpu| affinity.prefers(pcpu))
+        };
+        let asked = found.filter(|pcpu| self.idle.remove(pcpu));
+        asked.into_iter().for_each(|pcpu| orders.reschedule(pcpu));
+        asked.is_some()
+    }
+
+    /// Whether a PCPU that a VCPU prefers idles and has not been asked.
+    pub(crate) fn idles_for(&self, affinity: &Affinity) -> bool {
+        self.idle.iter().any(|pcpu| affinity.prefers(*pcpu))
     }
 
     /// The PCPUs that a VCPU with this pin may use, and the VCPU that runs on each.

@@ -1,8 +1,10 @@
 //! Schedules computed by hand, and properties of every policy, one module for each, in the laboratory of `lab`.
 
+mod affinity;
 mod arinc653;
 mod boost;
 mod bvt;
+mod caps;
 mod churn;
 mod credit;
 mod credit2;
@@ -16,10 +18,12 @@ mod lab;
 mod mix;
 mod nsx;
 mod nsx_plus;
+mod null;
 mod psx;
 mod psx_plus;
 mod psx_plus_promises;
 mod round_robin;
 mod rt;
+mod rtds;
 mod sedf;
 mod watch;

@@ -122,6 +122,22 @@ impl Queues {
         let pcpus = self.queues.len() as u32;
         firsts.min_by_key(|peer| (peer.0 + pcpus - pcpu.0) % pcpus)
     }
+
+    /// The first VCPU that `prefers` to run here among those of a better class than `than` that wait for other PCPUs, from the first PCPU
+    /// after `pcpu` on, in a circle, that `may` be stolen from. It walks the queues.
+    pub(super) fn preferring(
+        &self,
+        pcpu: PcpuId,
+        than: Option<Class>,
+        may: impl Fn(PcpuId) -> bool,
+        prefers: impl Fn(VcpuId) -> bool,
+    ) -> Option<VcpuId> {
+        let pcpus = self.queues.len() as u32;
+        let peers = (1..pcpus).map(|step| PcpuId((pcpu.0 + step) % pcpus)).filter(|peer| may(*peer));
+        let mut waiting = peers.flat_map(|peer| self.queues[peer.index()].free.iter());
+        let found = waiting.find(|((class, _), id)| than.is_none_or(|than| *class < than) && prefers(*id));
+        found.map(|(_, id)| id)
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,337 @@
+//! Xen's real-time scheduler RTDS (`xen/common/sched/rt.c`, Xen 4.7 and later; after RT-Xen 2.0, Xi et al., 2014): global earliest
+//! deadline first, every VCPU a deferrable server.
+//!
+//! A VCPU has a *budget* of CPU time in every *period*; its deadline is the end of the period. It burns its budget while it runs and keeps
+//! it while it sleeps, until the period ends. When the budget is used up, the VCPU waits for its next period; with *extra time* it gets
+//! a full budget at once instead, one priority level lower (`burn_budget`). Of two VCPUs the one of the higher level comes first, then the one
+//! with the earlier deadline (`compare_unit_priority`). A VCPU that wakes, is replenished or is preempted goes to an idle PCPU,
+//! or else to the one that runs what comes last, if that comes after it (`runq_tickle`).
+//!
+//! State: for each VCPU its deadline, level and what is left of its budget; one queue of those with budget, by level and deadline; a map of
+//! replenishments by time, with one timer (`repl_timer_handler`). Periods begin at multiples of their length since the host started, as
+//! in Xen. Work-conserving only with extra time. Every VCPU is admitted: with more than 100 % of the PCPUs reserved deadlines are missed,
+//! and nothing says so but the results.
+
+use std::collections::BTreeSet;
+
+use crate::per_vcpu::PerVcpu;
+use crate::queues::{Place, Seats, Waiting};
+use crate::settings::{Setting, Settings, bad};
+use crate::{
+    DomId, Host, MICROSECOND, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing,
+    VcpuId,
+};
+
+/// The least period and budget (`RTDS_MIN_PERIOD`, `RTDS_MIN_BUDGET`).
+const LEAST_NS: u64 = 10 * MICROSECOND;
+/// The longest period: an hour, so that no deadline overflows. Xen allows what its time type holds.
+const MOST_NS: u64 = 3_600_000 * MILLISECOND;
+/// The timer of replenishments.
+const REPLENISH: u32 = 0;
+
+/// Level, then deadline: the least comes first.
+type Key = (u64, u64);
+
+/// The settings of a domain; they hold for each of its VCPUs.
+#[derive(Clone, Copy, Debug)]
+struct Terms {
+    period_ns: u64,
+    budget_ns: u64,
+    extra_time: bool,
+}
+
+impl Terms {
+    /// `RTDS_DEFAULT_PERIOD`, `RTDS_DEFAULT_BUDGET`, and the flag as `rt_alloc_udata` sets it.
+    const DEFAULT: Self = Self { period_ns: 10 * MILLISECOND, budget_ns: 4 * MILLISECOND, extra_time: true };
+
+    fn from_settings(dom: DomId, settings: &mut Settings, old: Self) -> Result<Self, PolicyError> {
+        let terms = Self {
+            period_ns: settings.nanos("period", old.period_ns, LEAST_NS, MOST_NS)?,
+            budget_ns: settings.nanos("budget", old.budget_ns, LEAST_NS, MOST_NS)?,
+            extra_time: settings.flag("extratime", old.extra_time)?,
+        };
+        settings.finish(dom.to_string())?;
+        if terms.budget_ns > terms.period_ns {
+            let allowed = format!("at most the period of {} ns", terms.period_ns);
+            return Err(bad("budget", &Setting::Nanos(terms.budget_ns), allowed));
+        }
+        Ok(terms)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Vcpu {
+    dom: DomId,
+    terms: Terms,
+    pin: Option<PcpuId>,
+    home: PcpuId,
+    awake: bool,
+    runs_on: Option<PcpuId>,
+    /// How often the budget of this period has been refilled for extra time.
+    level: u64,
+    deadline_ns: u64,
+    left_ns: u64,
+    /// The time up to which it is charged, while it runs.
+    charged_ns: u64,
+}
+
+impl Vcpu {
+    fn key(&self) -> Key {
+        (self.level, self.deadline_ns)
+    }
+
+    /// Begins the period that `now_ns` is in, with a whole budget (`rt_update_deadline`).
+    fn begin_period(&mut self, now_ns: u64) {
+        let periods = (now_ns - self.deadline_ns) / self.terms.period_ns + 1;
+        self.deadline_ns += periods * self.terms.period_ns;
+        (self.left_ns, self.level, self.charged_ns) = (self.terms.budget_ns, 0, now_ns);
+    }
+
+    /// Charges it for the time since it was last charged (`burn_budget`).
+    fn burn(&mut self, now_ns: u64) {
+        self.left_ns = self.left_ns.saturating_sub(now_ns - self.charged_ns);
+        self.charged_ns = now_ns;
+        if self.left_ns == 0 && self.terms.extra_time {
+            self.level += 1;
+            self.left_ns = self.terms.budget_ns;
+        }
+    }
+}
+
+/// The RTDS scheduler.
+#[derive(Debug)]
+pub struct Rtds {
+    vcpus: PerVcpu<Vcpu>,
+    /// Those that are awake, do not run, and have budget.
+    waiting: Waiting<Key>,
+    /// Deadlines of those that are awake.
+    replenishments: BTreeSet<(u64, VcpuId)>,
+    seats: Seats,
+    /// PCPUs that run a VCPU and have been asked to decide again since.
+    asked: BTreeSet<PcpuId>,
+}
+
+impl Rtds {
+    /// For `host`. It has no settings; domains have `period` (10 ms), `budget` (4 ms), which hold for each VCPU, and `extratime` (on).
+    pub fn new(host: Host) -> Self {
+        Self {
+            vcpus: PerVcpu::default(),
+            waiting: Waiting::new(host.pcpus),
+            replenishments: BTreeSet::new(),
+            seats: Seats::new(host.pcpus),
+            asked: BTreeSet::new(),
+        }
+    }
+
+    fn enqueue(&mut self, id: VcpuId) {
+        let vcpu = &self.vcpus[id];
+        self.waiting.wait(id, vcpu.key(), Place::of(vcpu.pin));
+    }
+
+    /// Finds a PCPU for a VCPU that waits: an idle one, the one it ran on first; or else the one that runs what comes last.
+    fn tickle(&mut self, id: VcpuId, orders: &mut Orders) {
+        let (pin, home, key) = (self.vcpus[id].pin, self.vcpus[id].home, self.vcpus[id].key());
+        if self.seats.ask_idle(pin, home, orders) {
+            return;
+        }
+        let there = self.seats.running(pin).filter(|(pcpu, _)| !self.asked.contains(pcpu));
+        // A VCPU whose domain has gone is not looked at: its PCPU is about to decide anyway. Of equals the PCPU with the least number is
+        // taken, so that the answer does not depend on the order of the search.
+        let keys =
+            there.filter_map(|(pcpu, other)| Some((self.vcpus.get(other)?.key(), std::cmp::Reverse(pcpu))));
+        let last = keys.max();
+        if let Some((_, pcpu)) = last.filter(|(other, _)| *other > key) {
+            self.asked.insert(pcpu.0);
+            orders.reschedule(pcpu.0);
+        }
+    }
+
+    /// Begins the periods that are due (`repl_timer_handler`). Every call of the host does so first, because a slice and a period may end
+    /// at the same instant, and then the period comes first.
+    fn replenish(&mut self, now_ns: u64, orders: &mut Orders) {
+        let mut begun = Vec::new();
+        while let Some((_, id)) = self.replenishments.first().copied().filter(|(at_ns, _)| *at_ns <= now_ns) {
+            self.replenishments.pop_first();
+            self.vcpus[id].begin_period(now_ns);
+            begun.push(id);
+        }
+        for id in &begun {
+            let (key, deadline_ns) = (self.vcpus[*id].key(), self.vcpus[*id].deadline_ns);
+            self.replenishments.insert((deadline_ns, *id));
+            if self.waiting.turn(*id).is_some() {
+                self.waiting.rekey(*id, key);
+            }
+        }
+        // Once all keys are new: whom a VCPU may preempt depends on them.
+        for id in &begun {
+            match self.vcpus[*id].runs_on {
+                Some(pcpu) => {
+                    let key = self.vcpus[*id].key();
+                    if let Some((_, first)) = self.waiting.first(pcpu).filter(|(first, _)| *first < key) {
+                        self.tickle(first, orders);
+                    }
+                }
+                None => {
+                    if !self.waiting.turn(*id).is_some() {
+                        self.enqueue(*id);
+                    }
+                    self.tickle(*id, orders);
+                }
+            }
+        }
+        if !begun.is_empty() {
+            self.set_timer(orders);
+        }
+    }
+
+    fn set_timer(&self, orders: &mut Orders) {
+        if let Some((at_ns, _)) = self.replenishments.first() {
+            orders.set_timer(REPLENISH, *at_ns);
+        }
+    }
+
+    fn ids(&self, dom: DomId) -> Vec<VcpuId> {
+        self.vcpus.iter().filter(|(_, vcpu)| vcpu.dom == dom).map(|(id, _)| id).collect()
+    }
+}
+
+impl Policy for Rtds {
+    fn name(&self) -> &'static str {
+        "rtds"
+    }
+
+    fn add(
+        &mut self,
+        _now_ns: u64,
+        domain: &NewDomain,
+        settings: &mut Settings,
+        _orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        let terms = Terms::from_settings(domain.dom, settings, Terms::DEFAULT)?;
+        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
+            let home = pin.unwrap_or(PcpuId(id.0 % self.seats.len()));
+            let vcpu = Vcpu {
+                dom: domain.dom,
+                terms,
+                pin: *pin,
+                home,
+                awake: false,
+                runs_on: None,
+                level: 0,
+                // It is over, so the first period begins when the VCPU wakes.
+                deadline_ns: 0,
+                left_ns: 0,
+                charged_ns: 0,
+            };
+            self.vcpus.insert(*id, vcpu);
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, _now_ns: u64, dom: DomId, _orders: &mut Orders) {
+        for id in self.ids(dom) {
+            self.waiting.leave(id);
+            let vcpu = self.vcpus.remove(id).expect("the domain has it");
+            self.replenishments.remove(&(vcpu.deadline_ns, id));
+        }
+    }
+
+    /// New terms hold from the next period on (`rt_dom_cntl`).
+    fn adjust(
+        &mut self,
+        _now_ns: u64,
+        dom: DomId,
+        settings: &mut Settings,
+        _orders: &mut Orders,
+    ) -> Result<(), PolicyError> {
+        let ids = self.ids(dom);
+        let old = ids.first().map_or(Terms::DEFAULT, |id| self.vcpus[*id].terms);
+        let terms = Terms::from_settings(dom, settings, old)?;
+        for id in ids {
+            self.vcpus[id].terms = terms;
+        }
+        Ok(())
+    }
+
+    fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+        self.replenish(now_ns, orders);
+        let own = &mut self.vcpus[vcpu];
+        own.awake = true;
+        if now_ns >= own.deadline_ns {
+            own.begin_period(now_ns);
+        }
+        self.replenishments.insert((own.deadline_ns, vcpu));
+        if own.runs_on.is_none() && own.left_ns > 0 {
+            self.enqueue(vcpu);
+            self.tickle(vcpu, orders);
+        }
+        self.set_timer(orders);
+    }
+
+    fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+        self.replenish(now_ns, orders);
+        let own = &mut self.vcpus[vcpu];
+        own.awake = false;
+        // Who sleeps through the end of a period begins a new one when it wakes.
+        self.replenishments.remove(&(own.deadline_ns, vcpu));
+        self.waiting.leave(vcpu);
+    }
+
+    /// RTDS knows no yielding: a VCPU that comes first goes on.
+    fn yields(&mut self, _now_ns: u64, _vcpu: VcpuId, _orders: &mut Orders) {}
+
+    fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
+        self.replenish(now_ns, orders);
+        self.asked.remove(&pcpu);
+        let last = self.seats.on(pcpu).filter(|id| self.vcpus.get(*id).is_some());
+        if let Some(last) = last {
+            self.vcpus[last].burn(now_ns);
+            self.vcpus[last].runs_on = None;
+        }
+        let current = last.filter(|last| self.vcpus[*last].awake && self.vcpus[*last].left_ns > 0);
+        let first = self.waiting.first(pcpu);
+        // Of equals the one that has waited runs, as in Xen.
+        let goes_on = current.filter(|current| first.is_none_or(|(key, _)| self.vcpus[*current].key() < key));
+        let next = goes_on.or(first.map(|(_, id)| id));
+        self.seats.seat(pcpu, next);
+        if let Some(current) = current.filter(|current| Some(*current) != next) {
+            self.enqueue(current);
+            self.tickle(current, orders);
+        }
+        let Some(next) = next else { return Pick::default() };
+        self.waiting.leave(next);
+        let own = &mut self.vcpus[next];
+        (own.home, own.runs_on, own.charged_ns) = (pcpu, Some(pcpu), now_ns);
+        Pick { vcpu: Some(next), slice_ns: Some(own.left_ns), examined: 0 }
+    }
+
+    fn timer(&mut self, now_ns: u64, _timer: u32, orders: &mut Orders) {
+        self.replenish(now_ns, orders);
+        // The VCPU for which the timer was set may have gone or fallen asleep.
+        self.set_timer(orders);
+    }
+
+    fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+        self.replenish(now_ns, orders);
+        let own = &mut self.vcpus[vcpu];
+        (own.pin, own.home) = (pin.then_some(pcpu), pcpu);
+        if self.waiting.leave(vcpu).is_some() {
+            self.enqueue(vcpu);
+            self.tickle(vcpu, orders);
+        }
+    }
+
+    fn dump(&self, _now_ns: u64) -> Vec<Standing> {
+        self.vcpus
+            .iter()
+            .map(|(vcpu, own)| {
+                let keys = vec![
+                    ("level", own.level as i64),
+                    ("deadline", own.deadline_ns as i64),
+                    ("left", own.left_ns as i64),
+                ];
+                Standing { vcpu, runs_on: own.runs_on, awake: own.awake, keys }
+            })
+            .collect()
+    }
+}
