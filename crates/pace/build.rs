@@ -1,28 +1,34 @@
 //! Compiles the crate's C sources.
 //!
-//! The shim for MPI programs (`shim`) needs a C compiler for the system on which MPI programs run: the one that the environment
-//! variable `PACELINE_MPI_CC` names, or else `cc`. Without one the crate is built without the shim: the file that it embeds is
-//! empty. The policy for the kernel's extensible scheduling class is compiled with the feature `sched-ext`. It needs a clang with
+//! The shim for MPI programs (`shim`) and the second guard (`restore`) need a C compiler for the system on which they run: the one
+//! that the environment variable `PACELINE_MPI_CC` names, or else `cc`. Without one the crate is built without them: the files that
+//! it embeds are empty. The policy for the kernel's extensible scheduling class is compiled with the feature `sched-ext`. It needs a clang with
 //! the target "bpf": the one that the environment variable `CLANG` names, or else `clang`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, process};
 
 fn main() {
-    compile_shim();
+    compile_for_system(
+        "shim",
+        "libpaceline_mpi.so",
+        &["-fPIC", "-fvisibility=hidden", "-shared"],
+        &["-ldl", "-lpthread"],
+    );
+    compile_for_system("restore", "sched-restore", &[], &[]);
+    println!("cargo:rerun-if-changed=../lvt/include");
+    println!("cargo:rerun-if-env-changed=PACELINE_MPI_CC");
     compile_policy();
 }
 
-/// Writes `libpaceline_mpi.so` to `OUT_DIR`, or an empty file if it cannot be compiled.
-fn compile_shim() {
-    println!("cargo:rerun-if-changed=shim");
-    println!("cargo:rerun-if-changed=../lvt/include");
-    println!("cargo:rerun-if-env-changed=PACELINE_MPI_CC");
-    let library = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("libpaceline_mpi.so");
+/// Compiles the C sources of a folder and writes the result to `OUT_DIR`, or an empty file if they cannot be compiled.
+fn compile_for_system(folder: &str, name: &str, flags: &[&str], libraries: &[&str]) {
+    println!("cargo:rerun-if-changed={folder}");
+    let result = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join(name);
     let target = |what| env::var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
     let named = env::var("PACELINE_MPI_CC").ok();
-    // The target's C library does not matter: the shim is for programs that are linked with the system's own.
+    // The target's C library does not matter: what is compiled here is linked with the system's own.
     let is_native = target("ARCH") == env::consts::ARCH && target("OS") == env::consts::OS;
     let fits = target("OS") == "linux"
         && target("POINTER_WIDTH") == "64"
@@ -30,31 +36,34 @@ fn compile_shim() {
         && (is_native || named.is_some());
     let problem = if fits {
         let compiler = named.unwrap_or_else(|| "cc".to_owned());
-        let mut sources: Vec<PathBuf> = fs::read_dir("shim")
-            .expect("the sources of the shim are there")
-            .map(|entry| entry.expect("folder entries can be read").path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
-            .collect();
-        sources.sort();
-        let flags =
-            ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-fvisibility=hidden", "-shared"];
         let compiled = Command::new(&compiler)
+            .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"])
             .args(flags)
             .arg("-o")
-            .arg(&library)
-            .args(sources)
-            .args(["-ldl", "-lpthread"])
+            .arg(&result)
+            .args(sources(Path::new(folder)))
+            .args(libraries)
             .status();
         match compiled {
             Ok(status) if status.success() => return,
-            Ok(status) => format!("{compiler} could not compile the shim for MPI programs ({status})"),
-            Err(error) => format!("the shim for MPI programs is left out: {compiler} cannot be run: {error}"),
+            Ok(status) => format!("{compiler} could not compile {name} ({status})"),
+            Err(error) => format!("{name} is left out: {compiler} cannot be run: {error}"),
         }
     } else {
-        "the shim for MPI programs is left out: not for this target".to_owned()
+        format!("{name} is left out: not for this target")
     };
     println!("cargo:warning={problem}");
-    fs::write(&library, []).expect("OUT_DIR can be written to");
+    fs::write(&result, []).expect("OUT_DIR can be written to");
+}
+
+/// The C files of a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the sources are there");
+    let paths = entries.map(|entry| entry.expect("folder entries can be read").path());
+    let mut sources: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "c")).collect();
+    sources.sort();
+    sources
 }
 
 /// Writes the policy's object file to `OUT_DIR`.

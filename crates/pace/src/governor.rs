@@ -5,7 +5,7 @@
 //! threads that must not run are put into the idle class, which is below all nice levels. `governor/mode.rs` makes the system
 //! calls, and `governor/threads.rs` keeps the state of threads.
 //!
-//! Invariants: the governor registers a thread with the guard before it changes its class. A thread that leaves the page, or that
+//! Invariants: the governor registers a thread with the guards before it changes its class. A thread that leaves the page, or that
 //! neither simulates nor yields any more, is set back. In a part of the time, the *release*, no thread is above its normal class.
 
 mod crowd;
@@ -31,7 +31,7 @@ use crate::sched;
 use crate::settings::PaceSettings;
 use crowd::Crowd;
 use mode::Mode;
-pub use mode::run_before_paced;
+pub use mode::{run_as_usual, run_before_paced};
 use notes::Costs;
 use strays::{Paced, Strays};
 use threads::Thread;
@@ -114,6 +114,9 @@ fn start(settings: &PaceSettings, mode: Mode) -> Result<Box<dyn Pacer>, Refusal>
     let slots = page.capacity();
     let guard = Guard::start(slots, mode.own())
         .map_err(|error| refuse(format!("cannot start its guard: {error}")))?;
+    let notes = guard.problem().map(|problem| {
+        format!("there is no second guard: whoever kills all processes named paceline at once leaves threads in their class ({problem})")
+    });
     let slice_ns = nanos(settings.slice.unwrap_or(SLICE_FIRST));
     let (release_permille, alone_permille, turn_ns, reserve) = mode.needs(slice_ns);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -134,7 +137,7 @@ fn start(settings: &PaceSettings, mode: Mode) -> Result<Box<dyn Pacer>, Refusal>
         strays: Strays::default(),
         crowd: Crowd::default(),
         costs: Costs::default(),
-        notes: Vec::new(),
+        notes: notes.into_iter().collect(),
         progress: 0,
         yielding_ns: 0,
         ticks: 0,
@@ -175,7 +178,7 @@ impl Pacer for Governor {
         }
         self.now_ns = now_ns;
         self.page.read_into(&mut self.views).map_err(|error| PaceError::Page(error.to_string()))?;
-        let lost = |reason| PaceError::System { what: "telling the guard", reason };
+        let lost = |reason| PaceError::System { what: "telling a guard", reason };
         self.meet().map_err(lost)?;
         self.sample();
         self.choose_way();
@@ -290,9 +293,9 @@ fn welcome(slot: usize, owner: Owner, us: i32, guard: &Guard) -> std::io::Result
     else {
         return Ok(Place::Refused(owner));
     };
-    let (tid, start_time, normal) = (thread.tid(), owner.start_time, thread.normal);
-    let told = guard.watch(Ward { slot: slot as u32, tid, start_time, normal })?;
-    // If the guard is too busy, the next slice tries again.
+    let (tid, pid, start_time) = (thread.tid(), owner.pid.cast_signed(), owner.start_time);
+    let told = guard.watch(Ward { slot: slot as u32, tid, pid, start_time, normal: thread.normal })?;
+    // If a guard is too busy, the next slice tries again.
     Ok(if told { Place::Paced(thread) } else { Place::Free })
 }
 

@@ -1,28 +1,40 @@
-//! The guard: a small process that sets every paced thread back to its normal class when the governor has died or hangs.
+//! The guards: small processes that set every paced thread back to its normal class when the governor has died or hangs.
 //!
-//! Through a pipe the governor registers each thread before it changes the thread's class, and sends a sign of life regularly. When
-//! the pipe closes (whatever ended the governor, signal 9 included), the guard restores all threads that it knows and ends. When no
-//! sign of life comes for [`SILENCE`], it restores them too, and continues to wait.
+//! Through a pipe for each the governor registers each thread before it changes the thread's class, and sends a sign of life
+//! regularly. When the pipe closes (whatever ended the governor, signal 9 included), a guard restores all threads that it knows and
+//! ends. When no sign of life comes for [`SILENCE`], it restores them too, and continues to wait.
 //!
-//! Invariants: a thread whose class is changed is known to the guard. A thread is restored only while it is the same thread: its
-//! start time is compared. After the fork the guard allocates nothing and takes no lock, because another thread may have held
+//! There are two, because a signal that is sent by name hits the governor and a process forked by it together. The first guard is
+//! such a process. The second (`guard/second.rs`) is a program of its own, whose name, command line and executable file differ.
+//! The governor gives up when one of them dies, or reads nothing for [`STUCK`].
+//!
+//! Invariants: a thread whose class is changed is known to all guards. A thread is restored only while it is the same thread: its
+//! start time is compared. After the fork the first guard allocates nothing and takes no lock, because another thread may have held
 //! one.
 #![allow(unsafe_code)] // fork(2), and what only its child may do
 
+mod second;
+
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, WaitOptions, setsid, waitpid};
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, setsid, waitpid};
 
+use crate::pacer::rest_for;
 use crate::sched::{self, SchedClass};
 
 /// A governor that has given no sign of life for this long is taken to hang.
 pub const SILENCE: Duration = Duration::from_millis(300);
+/// A guard that has read nothing for this long after its pipe was full is taken to be stopped.
+pub const STUCK: Duration = Duration::from_secs(1);
+/// The size of a pipe, so small that it is full soon after a guard has stopped reading.
+const PIPE_BYTES: usize = 4096;
 /// Bytes of a message.
 const MESSAGE_BYTES: usize = 24;
 /// A sign of life, in place of a slot.
@@ -35,6 +47,8 @@ pub struct Ward {
     pub slot: u32,
     /// Its id.
     pub tid: i32,
+    /// Its process.
+    pub pid: i32,
     /// When it was started, in clock ticks since the system was.
     pub start_time: u64,
     /// The class to set it back to.
@@ -48,6 +62,7 @@ impl Ward {
         bytes[4..8].copy_from_slice(&self.tid.to_ne_bytes());
         bytes[8..16].copy_from_slice(&self.start_time.to_ne_bytes());
         bytes[16..20].copy_from_slice(&self.normal.number().0.to_ne_bytes());
+        bytes[20..24].copy_from_slice(&self.pid.to_ne_bytes());
         bytes
     }
 
@@ -60,6 +75,7 @@ impl Ward {
             tid: i32::from_ne_bytes(word(4)),
             start_time: u64::from_ne_bytes(start_time),
             normal: SchedClass::from_number(i32::from_ne_bytes(word(16))),
+            pid: i32::from_ne_bytes(word(20)),
         }
     }
 
@@ -72,17 +88,34 @@ impl Ward {
     }
 }
 
-/// The governor's end of the pipe.
+/// The governor's ends of the pipes.
 #[derive(Debug)]
 pub struct Guard {
-    pipe: Option<OwnedFd>,
+    pipes: Vec<OwnedFd>,
+    /// The first guard's process.
     process: Pid,
+    /// Since when a pipe has been full at every sign of life.
+    full_since: Cell<Option<Instant>>,
+    /// Why there is no second guard.
+    problem: Option<String>,
 }
 
 impl Guard {
-    /// Starts the guard for `slots` slots, in the class `own`: one in which paced threads cannot keep it from running.
+    /// Starts the guards for `slots` slots, in the class `own`: one in which paced threads cannot keep them from running.
+    ///
+    /// # Errors
+    ///
+    /// If the first one cannot be started. Without the second one, [`Guard::problem`] gives the reason.
     pub fn start(slots: u32, own: SchedClass) -> io::Result<Self> {
-        let (read, write) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        // The second one first: the fork below keeps no end of its pipe open, because it closes all files.
+        let (second, problem) = match pipe().and_then(|(read, write)| {
+            second::start(slots, own, read)?;
+            Ok(write)
+        }) {
+            Ok(write) => (Some(write), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let (read, write) = pipe()?;
         let mut wards: Vec<Option<Ward>> = vec![None; slots as usize];
         // SAFETY: the child calls only what may be called after a fork (`serve`), and leaves by `_exit`.
         match unsafe { libc::fork() } {
@@ -96,43 +129,82 @@ impl Guard {
             }
             child => {
                 let process = Pid::from_raw(child).expect("a child has a process id");
-                Ok(Self { pipe: Some(write), process })
+                let pipes = std::iter::once(write).chain(second).collect();
+                Ok(Self { pipes, process, full_since: Cell::new(None), problem })
             }
         }
     }
 
-    /// The guard's process.
+    /// The first guard's process.
     pub fn process(&self) -> i32 {
         self.process.as_raw_nonzero().get()
     }
 
-    /// Registers a thread. `false` if the pipe is full: then the caller must not change the thread's class.
+    /// Why there is no second guard; none if there is one.
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
+    /// Registers a thread. `false` if a pipe is full: then the caller must not change the thread's class.
     pub fn watch(&self, ward: Ward) -> io::Result<bool> {
         self.send(&ward.encode())
     }
 
-    /// Gives a sign of life. An error says that the guard has died.
+    /// Gives a sign of life. An error says that a guard has died, or has been stopped.
     pub fn alive(&self) -> io::Result<()> {
-        let sign = Ward { slot: ALIVE, tid: 0, start_time: 0, normal: SchedClass::Other };
-        self.send(&sign.encode()).map(|_| ())
+        let sign = Ward { slot: ALIVE, tid: 0, pid: 0, start_time: 0, normal: SchedClass::Other };
+        if self.send(&sign.encode())? {
+            self.full_since.set(None);
+            return Ok(());
+        }
+        let since = self.full_since.get().unwrap_or_else(Instant::now);
+        self.full_since.set(Some(since));
+        if since.elapsed() < STUCK {
+            return Ok(());
+        }
+        Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "a guard does not read what it is told; it may have been stopped",
+        ))
     }
 
+    /// Sends a message to all guards; `false` if one of them has no room for it.
     fn send(&self, message: &[u8; MESSAGE_BYTES]) -> io::Result<bool> {
-        let pipe = self.pipe.as_ref().expect("the pipe is open until the guard is dropped");
-        match rustix::io::write(pipe, message) {
-            Ok(_) => Ok(true),
-            Err(Errno::AGAIN) => Ok(false),
-            Err(error) => Err(error.into()),
+        let mut sent = true;
+        for pipe in &self.pipes {
+            match rustix::io::write(pipe, message) {
+                Ok(_) => {}
+                Err(Errno::AGAIN) => sent = false,
+                Err(error) => return Err(error.into()),
+            }
         }
+        Ok(sent)
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        drop(self.pipe.take());
-        // Code that reaps all children may have been quicker.
-        let _ = waitpid(Some(self.process), WaitOptions::empty());
+        self.pipes.clear();
+        // Code that reaps all children may have been quicker: then there is nothing to wait for.
+        let start = Instant::now();
+        while matches!(waitpid(Some(self.process), WaitOptions::NOHANG), Ok(None)) {
+            if start.elapsed() >= STUCK {
+                // It has been stopped. Nothing is left for it to do: the governor restores all threads before it drops its guards.
+                let _ = kill_process(self.process, Signal::KILL);
+                let _ = waitpid(Some(self.process), WaitOptions::empty());
+                return;
+            }
+            rest_for(Duration::from_millis(1));
+        }
     }
+}
+
+/// A small pipe that no program inherits, and on which nobody blocks.
+fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    // A larger one only shows later that a guard has been stopped.
+    let _ = fcntl_setpipe_size(&write, PIPE_BYTES);
+    Ok((read, write))
 }
 
 /// The guard's loop, until the pipe closes.
@@ -206,7 +278,7 @@ mod tests {
     #[test]
     fn a_message_is_read_as_it_was_written() {
         for normal in [SchedClass::Other, SchedClass::Batch, SchedClass::Idle] {
-            let ward = Ward { slot: 7, tid: 4711, start_time: 1 << 40, normal };
+            let ward = Ward { slot: 7, tid: 4711, pid: 4700, start_time: 1 << 40, normal };
             assert_eq!(Ward::decode(&ward.encode()), ward);
         }
     }

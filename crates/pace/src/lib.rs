@@ -37,7 +37,7 @@ mod sched;
 pub mod sched_ext;
 mod settings;
 
-pub use governor::run_before_paced;
+pub use governor::{run_as_usual, run_before_paced};
 pub use pacer::{PaceError, Pacer, Refusal, Started, start};
 pub use run::{Ended, RunError, Told, run};
 pub use settings::{PaceSettings, PolicyChoice, SLICE_MAX, SLICE_MIN, SettingError};

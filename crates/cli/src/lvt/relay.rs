@@ -3,6 +3,7 @@
 //! Sleeps by waiting for the end of QEMU's process, so it ends with it at once. The slots of the VCPU threads are free again
 //! when it ends by itself or by a signal that asks it to.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use paceline_app::failure::Failure;
 use paceline_app::signals;
 use paceline_lvt::{ENV, Page, Relay};
-use paceline_pace::{RunError, run_before_paced};
+use paceline_pace::{RunError, run_as_usual, run_before_paced};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
@@ -25,6 +26,8 @@ const INTERVALS: std::ops::RangeInclusive<Duration> = Duration::from_micros(100)
 const START: Duration = Duration::from_secs(20);
 /// How often it is looked whether it has.
 const START_LOOK: Duration = Duration::from_millis(20);
+/// How often it is looked whether the pacer is still there.
+const PACER_LOOK: Duration = Duration::from_millis(250);
 
 /// Carries out the command.
 pub fn relay(arguments: &RelayArguments) -> Result<(), Failure> {
@@ -45,7 +48,7 @@ pub fn relay(arguments: &RelayArguments) -> Result<(), Failure> {
         Ok(stop.load(Ordering::Relaxed) || has_ended(process.as_fd(), wait)?)
     };
     // Where paced threads take all cores, it would look too seldom otherwise. Where this is not permitted, those are not before it.
-    let _ = run_before_paced();
+    let mut before_paced = run_before_paced().is_ok();
     let start = Instant::now();
     let mut relay = loop {
         match Relay::start(host()?.ok_or_else(no_host_page)?, guest, *qemu) {
@@ -56,12 +59,23 @@ pub fn relay(arguments: &RelayArguments) -> Result<(), Failure> {
         }
     };
     eprintln!("paceline: guest memory {}, {} virtual CPUs", relay.guest().display(), relay.vcpus());
+    let mut looked = Instant::now();
     loop {
         relay.carry(Instant::now()).map_err(Special::Lvt)?;
+        if before_paced && looked.elapsed() >= PACER_LOOK {
+            looked = Instant::now();
+            // The page vanishes with the pacer. Nobody is paced then, whatever ended it, and the relay needs no priority.
+            before_paced = has_page() || run_as_usual().is_err();
+        }
         if is_over(*interval)? {
             return Ok(());
         }
     }
+}
+
+/// Whether the host's page, which the variable names, is still there.
+fn has_page() -> bool {
+    std::env::var_os(ENV).is_some_and(|path| Path::new(&path).exists())
 }
 
 fn no_host_page() -> Failure {

@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use procfs::process::Process;
+use procfs::process::{FDTarget, Process, all_processes};
 
 /// Nothing that is waited for takes longer.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -151,6 +151,25 @@ pub fn guard_of(pid: i32) -> i32 {
     // The kernel's list of children may have gaps while some come and go.
     wait_until("the guard is found", || {
         found = descendants(pid).into_iter().find(is_guard);
+        found.is_some()
+    });
+    found.expect("it was found")
+}
+
+/// The second guard of a running `paceline pace` with a governor: it is no descendant, but reads from one of the pacer's pipes.
+pub fn second_guard_of(pid: i32) -> i32 {
+    let pipes = |pid: i32| {
+        let files = Process::new(pid).and_then(|process| process.fd());
+        let targets = files.into_iter().flatten().flatten().map(|file| file.target);
+        targets.filter(|target| matches!(target, FDTarget::Pipe(_))).collect::<Vec<_>>()
+    };
+    let mut found = None;
+    wait_until("the second guard is found", || {
+        let ours = pipes(pid);
+        let all = all_processes().expect("there is /proc").flatten();
+        let named = all.filter(|process| process.stat().is_ok_and(|stat| stat.comm == "sched-restore"));
+        let reads = |process: &Process| pipes(process.pid).iter().any(|pipe| ours.contains(pipe));
+        found = named.into_iter().find(reads).map(|process| process.pid);
         found.is_some()
     });
     found.expect("it was found")

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use rustix::process::{Resource, getrlimit};
+
 use crate::pacer::Refusal;
 use crate::plan::Class;
 use crate::sched::{self, SchedClass};
@@ -57,6 +59,12 @@ impl Mode {
                 _ => error.to_string(),
             })
         })?;
+        if let Some(limit_us) = getrlimit(Resource::Rttime).current {
+            // The kernel counts the time in which a thread is above others, and signals SIGXCPU at the limit, which ends it.
+            return Err(refuse(format!(
+                "RLIMIT_RTTIME of {limit_us} us would end threads that spin (ulimit -R unlimited)"
+            )));
+        }
         let (runtime, period) = (read("sched_rt_runtime_us"), read("sched_rt_period_us"));
         let left = |used, least| release_permille(&runtime, &period, used, least);
         let too_little = || refuse("the kernel leaves real-time threads too little time".into());
@@ -125,6 +133,15 @@ impl Mode {
 /// If real-time priorities are not permitted. The governor then has none either.
 pub fn run_before_paced() -> io::Result<()> {
     sched::set(0, SchedClass::RealTime(OWN_PRIORITY))
+}
+
+/// Makes the calling thread run in the normal class again after [`run_before_paced`].
+///
+/// # Errors
+///
+/// If the system refuses that.
+pub fn run_as_usual() -> io::Result<()> {
+    sched::set(0, SchedClass::Other)
 }
 
 /// The result of `call` in a thread of its own, whose scheduling does not matter.
