@@ -15,7 +15,6 @@ typedef unsigned (*worker_function)(void *);
 
 EXPORT int sched_yield(void);
 EXPORT int opal_progress(void);
-EXPORT unsigned ucp_worker_progress(void *worker);
 
 EXPORT int sched_yield(void) {
     if (!is_active() || (!self.in_progress && self.call == NO_CALL)) {

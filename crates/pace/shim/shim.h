@@ -51,7 +51,8 @@ struct thread {
     uint32_t seen;          /* the bell at that time */
     long limit_ns;          /* of the next sleep; 0: none in this wait yet */
     long began_ns;          /* when this wait began; 0: not known yet */
-    uint32_t empty_tests;   /* in a row */
+    uint32_t empty_tests;   /* in a row, with nothing between them */
+    uint32_t slow_tests;    /* in a row, with little between them, those above included */
     long left_ns;           /* when the last test returned */
     struct cell *send_to;   /* the destination of a blocking send that is not over */
     void *slot;             /* on the LVT page */
@@ -102,6 +103,8 @@ struct cell *peer_look_up(word comm, int rank);
 void peers_ring_all(void);
 void peers_forget(word comm);
 int is_large(word count, word datatype);
+/* Whether all of these `count` handles are MPI_REQUEST_NULL. */
+int peers_are_no_requests(int count, word handles);
 
 /* page.c */
 void page_open(int32_t rank);
@@ -111,10 +114,14 @@ void page_set_waiting(int waiting);
 void page_ring(void);
 void page_count_message(void);
 
+/* hooks.c */
+EXPORT unsigned ucp_worker_progress(void *worker);
+
 /* wait.c */
 void wait_found_nothing(void);
 void wait_found_something(void);
 void wait_in_test(void);
+void wait_in_slow_test(void);
 void wait_end(void);
 void wait_expect_replies(void);
 void wait_expect_silent_messages(void);

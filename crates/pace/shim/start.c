@@ -85,6 +85,30 @@ static void begin(const void *caller) {
     self.call = COLLECTIVE;
 }
 
+/*
+ * Says in one line if ranks keep their core while they wait although the pacer has told the user that they do not. Open MPI's setting
+ * may come from places that the pacer does not know; MPICH without UCX polls where the shim has no hook.
+ */
+static void check_yielding(const void *caller) {
+    const char *told = getenv("PACELINE_MPI_YIELDS"), *variable, *why = NULL;
+    const unsigned char *set = (const unsigned char *)find_symbol("opal_progress_yield_when_idle", NULL, caller);
+    if (told == NULL || told[0] != '1' || job_rank(&variable) > 0) {
+        return;
+    }
+    if (set == NULL) {
+        set = (const unsigned char *)find_symbol("ompi_mpi_yield_when_idle", NULL, caller);
+    }
+    if (shim_library == OPEN_MPI && set != NULL && *set == 0) {
+        why = "mpi_yield_when_idle is 0";
+    } else if (shim_library == MPICH && find_symbol("ucp_worker_progress", (void *)ucp_worker_progress, caller) == NULL) {
+        why = "this MPICH does not use UCX";
+    }
+    if (why != NULL) {
+        fprintf(stderr, "paceline: MPI ranks keep their core while they wait after all: %s; the pacer cannot see which ranks wait\n",
+                why);
+    }
+}
+
 /* Completes that after the library is initialized. */
 static void begun(int result, const void *caller) {
     int (*query_thread)(int *) = (int (*)(int *))find_symbol("PMPI_Query_thread", NULL, caller);
@@ -100,6 +124,7 @@ static void begun(int result, const void *caller) {
     }
     shim_multiple = query_thread == NULL || query_thread(&level) != 0 || level == THREAD_MULTIPLE;
     peers_open(caller);
+    check_yielding(caller);
 }
 
 EXPORT int MPI_Init(word argc, word argv);

@@ -8,6 +8,7 @@ mod launch;
 mod library;
 mod program;
 mod room;
+mod yielding;
 
 pub use launch::{MpiChoice, MpiLibrary, MpiSession, prepare};
 pub use library::shim;

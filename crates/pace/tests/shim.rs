@@ -12,7 +12,7 @@ use paceline_lvt::layout::LIBRARY_WAITING;
 use paceline_pace::mpi::{ROOM_CELLS, ROOM_ENV, Room, shim};
 
 const RANKS: &str = "4";
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 11] = [
     "ping-pong",
     "token",
     "collectives",
@@ -23,6 +23,7 @@ const KINDS: [&str; 10] = [
     "persistent",
     "nonblocking",
     "forking",
+    "slow-polling",
 ];
 
 /// A fresh folder for the files of a test.
@@ -69,7 +70,12 @@ struct Mpi {
 impl Mpi {
     fn installed(folder: &Path) -> Vec<Self> {
         let build = |name| {
-            let program = compiled(&format!("mpicc.{name}"), "program.c", &["-lpthread"], folder.join(name))?;
+            let program = compiled(
+                &format!("mpicc.{name}"),
+                "program.c",
+                &["-lpthread", "-ldl", "-rdynamic"],
+                folder.join(name),
+            )?;
             let launcher = format!("mpirun.{name}");
             let is_there = Command::new(&launcher).arg("--version").output().is_ok();
             is_there.then_some(Self { name, program }).or_else(|| {
@@ -173,27 +179,62 @@ fn without_a_room_or_with_a_bad_one_programs_go_on() {
     }
 }
 
-#[test]
-fn another_library_is_left_alone_and_said() {
-    let folder = folder("other");
-    let Some(library) = library(&folder) else { return };
+/// A program linked with a stand-in for an MPI library, which `options` describe; `None` if there is no compiler.
+fn stand_in(folder: &Path, options: &[&str]) -> Option<PathBuf> {
     let source = folder.join("main.c");
     let main = "int MPI_Init(void *, void *), MPI_Finalize(void), MPI_Send(void *, int, int, int, int, int);\n\
         int main(void) { int sum = MPI_Init(0, 0); sum += MPI_Send(0, 1, 2, 3, 4, -1); return sum + MPI_Finalize(); }";
     fs::write(&source, main).expect("the folder can be written to");
-    let options = ["-shared", "-fPIC"];
-    let Some(other) = compiled("cc", "other.c", &options, folder.join("libother.so")) else { return };
+    let options = [&["-shared", "-fPIC"], options].concat();
+    let other = compiled("cc", "other.c", &options, folder.join("libother.so"))?;
     let other = other.display().to_string();
-    let program = compiled("cc", source.to_str().expect("UTF-8"), &[&other], folder.join("main"));
-    let run = |rank| {
-        let mut command = Command::new(program.as_ref().expect("there is a cc"));
-        let output = command.env("LD_PRELOAD", &library).env("PMI_RANK", rank).output().expect("it starts");
-        assert_eq!(output.status.code(), Some(14), "its functions were called: {}", text(&output.stderr));
-        text(&output.stderr)
-    };
+    compiled("cc", source.to_str().expect("UTF-8"), &[&other], folder.join("main"))
+}
+
+/// What such a program writes to stderr as this rank of a run of which the user was told that its ranks yield.
+fn said(program: &Path, library: &Path, rank: &str) -> String {
+    let mut command = Command::new(program);
+    command.env("LD_PRELOAD", library).env("PMI_RANK", rank).env("PACELINE_MPI_YIELDS", "1");
+    let output = command.output().expect("it starts");
+    assert_eq!(output.status.code(), Some(14), "its functions were called: {}", text(&output.stderr));
+    text(&output.stderr)
+}
+
+#[test]
+fn another_library_is_left_alone_and_said() {
+    let folder = folder("other");
+    let Some(library) = library(&folder) else { return };
+    let Some(program) = stand_in(&folder, &[]) else { return };
     let told = "paceline: the MPI library is not supported by the shim (Other MPI 7); the pacer cannot see which ranks wait\n";
-    assert_eq!(run("0"), told);
-    assert_eq!(run("1"), "");
+    assert_eq!(said(&program, &library, "0"), told);
+    assert_eq!(said(&program, &library, "1"), "");
+}
+
+#[test]
+fn ranks_that_keep_their_core_against_what_was_told_are_said() {
+    let folder = folder("keeping");
+    let Some(library) = library(&folder) else { return };
+    let setting = "-DSETTING=opal_progress_yield_when_idle";
+    let older = "-DSETTING=ompi_mpi_yield_when_idle";
+    let open_mpi = "-DVERSION=\"Open MPI v4.1.4, a stand-in\"";
+    let mpich = "-DVERSION=\"MPICH Version:\\t4.0.2\"";
+    for (options, reason) in [
+        (&[open_mpi, setting, "-DVALUE=0"][..], Some("mpi_yield_when_idle is 0")),
+        (&[open_mpi, older, "-DVALUE=0"], Some("mpi_yield_when_idle is 0")),
+        (&[open_mpi, setting, "-DVALUE=1"], None),
+        (&[open_mpi], None),
+        (&[mpich], Some("this MPICH does not use UCX")),
+        (&[mpich, "-DSETTING=ucp_worker_progress", "-DVALUE=1"], None),
+    ] {
+        let Some(program) = stand_in(&folder, options) else { return };
+        let line = reason.map(|reason| {
+            format!(
+                "paceline: MPI ranks keep their core while they wait after all: {reason}; the pacer cannot see which ranks wait\n"
+            )
+        });
+        assert_eq!(said(&program, &library, "0"), line.unwrap_or_default(), "{options:?}");
+        assert_eq!(said(&program, &library, "1"), "", "{options:?}");
+    }
 }
 
 #[test]

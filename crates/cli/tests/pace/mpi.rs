@@ -232,7 +232,15 @@ fn notes_say_what_is_set_and_off_sets_nothing() {
             assert!(set.contains("OMPI_MCA_mpi_yield_when_idle=1"), "{set}");
             let (set, told) = mpi.environment(&[], &["--mca", "mpi_yield_when_idle", "0"]);
             assert!(set.contains("OMPI_MCA_mpi_yield_when_idle=0"), "{set}");
-            assert!(told.contains("mpi_yield_when_idle is as you have set it"), "{told}");
+            assert!(
+                told.contains("ranks keep their core while they wait: mpi_yield_when_idle is 0"),
+                "{told}"
+            );
+            let (_, told) = mpi.environment(&[], &["--mca", "mpi_yield_when_idle", "1"]);
+            assert!(
+                told.contains("give their core away; mpi_yield_when_idle is 1, as you have set it"),
+                "{told}"
+            );
         }
         let (set, told) = mpi.environment(&["--mpi", "off"], &[]);
         assert!(!set.contains("LD_PRELOAD") && !set.contains(ROOM_ENV), "{}: {set}", mpi.name);

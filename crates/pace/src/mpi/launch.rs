@@ -14,12 +14,14 @@ use std::process::Command;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 use super::program::{find, is_static};
+use super::yielding::{self, Setting};
 use super::{ROOM_ENV, Room, shim};
 
-/// Open MPI's setting that lets a rank yield when it finds nothing, as an environment variable.
-const YIELD_ENV: &str = "OMPI_MCA_mpi_yield_when_idle";
-/// The same setting in arguments of its launcher.
-const YIELD_NAME: &str = "mpi_yield_when_idle";
+/// Tells the shim that the user has been told that ranks yield, so that it says so if they do not.
+const YIELDS_ENV: &str = "PACELINE_MPI_YIELDS";
+/// MPICH's setting of how often it polls before it yields, by its names; 0: never.
+const MPICH_YIELD_ENVS: [&str; 3] =
+    ["MPIR_CVAR_POLLS_BEFORE_YIELD", "MPICH_POLLS_BEFORE_YIELD", "MPIR_PARAM_POLLS_BEFORE_YIELD"];
 const PRELOAD_ENV: &str = "LD_PRELOAD";
 /// How many words before the launcher may belong to a program that starts it, such as `timeout 60` or `env A=1`.
 const WORDS_BEFORE: usize = 8;
@@ -101,18 +103,47 @@ fn load(command: &mut Command, words: &[OsString], launcher: Option<usize>) -> M
         preload.push(others);
     }
     command.env(PRELOAD_ENV, preload).env(ROOM_ENV, room.path());
-    let by_user = env::var_os(YIELD_ENV).is_some()
-        || words.iter().any(|word| word.to_string_lossy().contains(YIELD_NAME));
-    let yields = match library {
-        MpiLibrary::Mpich => "; MPICH, which never yields by itself, does so too",
-        _ if by_user => "; mpi_yield_when_idle is as you have set it",
-        _ => {
-            command.env(YIELD_ENV, "1");
-            "; mpi_yield_when_idle is set to 1"
-        }
+    let set = match library {
+        MpiLibrary::Mpich => None,
+        MpiLibrary::OpenMpi | MpiLibrary::Unknown => yielding::find(&words[after.saturating_sub(1)..]),
     };
-    notes.insert(0, format!("MPI ranks that wait give their core away{yields} (--mpi off leaves all that)"));
+    if library != MpiLibrary::Mpich && set.is_none() {
+        command.env(yielding::VARIABLE, "1");
+    }
+    if set.as_ref().and_then(Setting::yields) != Some(false) {
+        command.env(YIELDS_ENV, "1");
+    }
+    let unyielding =
+        MPICH_YIELD_ENVS.into_iter().find(|name| env::var(name).is_ok_and(|polls| polls.trim() == "0"));
+    notes.insert(0, yielding_note(library, set.as_ref(), unyielding));
     MpiSession { notes, _kept: Some((file, room)) }
+}
+
+/// What ranks do while they wait. `set` is what the user has set for Open MPI; `unyielding` names the variable by which MPICH is told
+/// never to yield.
+fn yielding_note(library: MpiLibrary, set: Option<&Setting>, unyielding: Option<&str>) -> String {
+    let name = yielding::NAME;
+    let if_known = if library == MpiLibrary::Unknown { " if they use Open MPI or MPICH" } else { "" };
+    let off = "(--mpi off leaves all that)";
+    match (library, set, unyielding) {
+        (MpiLibrary::Mpich, _, None) => format!(
+            "MPI ranks that wait give their core away; MPICH, which never yields by itself, does so too {off}"
+        ),
+        (MpiLibrary::Mpich, _, Some(variable)) => format!(
+            "MPI ranks that wait give their core away although {variable} is 0: the shim yields in place of MPICH, which \
+             does not use that variable with UCX {off}"
+        ),
+        (_, None, _) => {
+            format!("MPI ranks that wait give their core away{if_known}; {name} is set to 1 {off}")
+        }
+        (_, Some(Setting { value, place }), _) if set.and_then(Setting::yields) == Some(false) => format!(
+            "MPI ranks keep their core while they wait{if_known}: {name} is {value}, as you have set it in {place}; paceline \
+             cannot see which ranks wait (without that setting it would be 1)"
+        ),
+        (_, Some(Setting { value, place }), _) => format!(
+            "MPI ranks that wait give their core away{if_known}; {name} is {value}, as you have set it in {place} {off}"
+        ),
+    }
 }
 
 /// Whether a word of a command is the name of an MPI launcher.
@@ -198,16 +229,54 @@ mod tests {
         if shim().is_none() {
             return;
         }
-        let mut command = Command::new("mpirun.openmpi");
-        let session = prepare(&mut command, MpiChoice::Auto);
-        if env::var_os(YIELD_ENV).is_none() {
-            assert_eq!(set(&command, YIELD_ENV).as_deref(), Some("1"));
-            assert!(session.notes[0].contains("set to 1"), "{:?}", session.notes);
+        for (value, told) in
+            [("0", "ranks keep their core while they wait"), ("1", "that wait give their core away")]
+        {
+            let mut command = Command::new("mpirun.openmpi");
+            command.args(["--mca", "mpi_yield_when_idle", value]);
+            let session = prepare(&mut command, MpiChoice::Auto);
+            assert_eq!(set(&command, yielding::VARIABLE), None);
+            assert_eq!(set(&command, YIELDS_ENV).is_some(), value == "1");
+            let note = &session.notes[0];
+            assert!(
+                note.contains("as you have set it in the launcher's arguments") && note.contains(told),
+                "{note}"
+            );
         }
-        let mut command = Command::new("mpirun.openmpi");
-        command.args(["--mca", "mpi_yield_when_idle", "0"]);
-        let session = prepare(&mut command, MpiChoice::Auto);
-        assert_eq!(set(&command, YIELD_ENV), None);
-        assert!(session.notes[0].contains("as you have set it"), "{:?}", session.notes);
+    }
+
+    #[test]
+    fn a_note_promises_only_what_the_library_and_its_setting_do() {
+        let zero = Setting { value: "0".into(), place: "FILE".into() };
+        let one = Setting { value: "1".into(), place: "FILE".into() };
+        let gives = "that wait give their core away";
+        for (library, set, unyielding, parts) in [
+            (MpiLibrary::OpenMpi, None, None, [gives, "is set to 1"]),
+            (MpiLibrary::OpenMpi, Some(&one), None, [gives, "is 1, as you have set it in FILE"]),
+            (
+                MpiLibrary::OpenMpi,
+                Some(&zero),
+                None,
+                ["ranks keep their core", "is 0, as you have set it in FILE"],
+            ),
+            (MpiLibrary::Unknown, Some(&zero), None, ["ranks keep their core", "if they use Open MPI"]),
+            (MpiLibrary::Unknown, None, None, [gives, "if they use Open MPI or MPICH"]),
+            (MpiLibrary::Mpich, None, None, [gives, "never yields by itself"]),
+            (
+                MpiLibrary::Mpich,
+                None,
+                Some("MPICH_POLLS_BEFORE_YIELD"),
+                [gives, "although MPICH_POLLS_BEFORE_YIELD is 0"],
+            ),
+            // Open MPI's setting says nothing about MPICH.
+            (MpiLibrary::Mpich, Some(&zero), None, [gives, "never yields by itself"]),
+        ] {
+            let note = yielding_note(library, set, unyielding);
+            assert!(
+                parts.iter().all(|part| note.contains(part)),
+                "{library:?} {set:?} {unyielding:?}: {note}"
+            );
+            assert_eq!(note.contains("keep their core"), !note.contains(gives), "{note}");
+        }
     }
 }
