@@ -24,6 +24,7 @@
 /* How long after an incomplete search for all ranks the next one is made. */
 #define LOOK_PAUSE_NS 10000000L
 #define MPICH_COMM_WORLD 0x44000000u
+#define MPICH_REQUEST_NULL 0x2c000000u
 
 typedef int (*function1)(word);
 typedef int (*function2)(word, word);
@@ -36,6 +37,7 @@ struct array {
 };
 
 static word world;
+static word no_request;
 static int world_size;
 static _Atomic(struct array *) world_array;
 static _Atomic long look_after_ns;
@@ -70,6 +72,10 @@ void peers_open(const void *caller) {
     world = shim_library == MPICH ? MPICH_COMM_WORLD : (word)dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
     if (world == 0) {
         world = (word)find_symbol("ompi_mpi_comm_world", NULL, caller);
+    }
+    no_request = shim_library == MPICH ? MPICH_REQUEST_NULL : (word)dlsym(RTLD_DEFAULT, "ompi_request_null");
+    if (no_request == 0) {
+        no_request = (word)find_symbol("ompi_request_null", NULL, caller);
     }
     if (comm_rank == NULL || comm_group == NULL || comm_size == NULL || comm_test_inter == NULL || type_size == NULL ||
         group_free == NULL || translate_ranks == NULL || world == 0 || comm_rank(world, (word)&rank) != 0 ||
@@ -218,6 +224,16 @@ void peers_forget(word comm_place) {
         *entry = NULL;
     }
     pthread_mutex_unlock(&table_lock);
+}
+
+int peers_are_no_requests(int count, word handles) {
+    size_t bytes = shim_library == MPICH ? 4 : 8;
+    for (int i = 0; i < count; i++) {
+        if (no_request == 0 || handle_in((const unsigned char *)handles + (size_t)i * bytes) != no_request) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 /* Whether a message that was just sent may need answers from its receiver's library before it is delivered. */

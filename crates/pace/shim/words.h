@@ -61,6 +61,7 @@ static inline enum call enter(enum call call) {
         page_enter();
     }
     self.empty_tests = 0;
+    self.slow_tests = 0;
     wait_found_something();
     self.call = call;
     return outer;

@@ -4,13 +4,17 @@
  * Invariant: the line is the same in every run, under every MPI library that reduces in the same order.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +24,27 @@
 
 static int rank, size;
 static uint64_t sum = 0xcbf29ce484222325u;
+
+/* How often the shim, which calls this function instead of the C library's, has yielded or slept. */
+static _Atomic long pauses;
+
+long syscall(long number, ...) {
+    static long (*real)(long, ...);
+    long words[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++) {
+        words[i] = va_arg(list, long);
+    }
+    va_end(list);
+    if (real == NULL) {
+        real = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+    }
+    if (number == SYS_sched_yield || number == SYS_futex) {
+        pauses++;
+    }
+    return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
 
 static void add(const void *bytes, size_t length) {
     const unsigned char *byte = bytes;
@@ -99,6 +124,78 @@ static void polling(void) {
     } else if (rank == size - 1) {
         usleep(20000);
         MPI_Send(&rank, 1, MPI_INT, 0, 99, WORLD);
+    }
+}
+
+/* Some microseconds of other work. */
+static void look_elsewhere(void) {
+    static volatile unsigned work;
+    for (int i = 0; i < 2000; i++) {
+        work += (unsigned)i;
+    }
+}
+
+/* One step of a loop that waits for the message in `receive`; whether it has come. Loops do more than to test it. */
+static int look(int loop, MPI_Request *receive, MPI_Request *none, MPI_Request *pair) {
+    int done = 0, other, index;
+    switch (loop) {
+    case 0:
+        MPI_Test(receive, &done, ANY);
+        look_elsewhere();
+        return done;
+    case 1: /* a request that has completed long ago */
+        MPI_Test(none, &other, ANY);
+        MPI_Test(receive, &done, ANY);
+        return done;
+    case 2:
+        MPI_Testall(2, pair, &other, MPI_STATUSES_IGNORE);
+        MPI_Test(receive, &done, ANY);
+        return done;
+    case 3:
+        MPI_Iprobe(MPI_ANY_SOURCE, 98, WORLD, &other, ANY);
+        MPI_Iprobe(MPI_ANY_SOURCE, 97, WORLD, &other, ANY);
+        look_elsewhere();
+        MPI_Test(receive, &done, ANY);
+        return done;
+    case 4:
+        MPI_Testany(1, receive, &index, &done, ANY);
+        look_elsewhere();
+        return done;
+    case 5:
+        MPI_Testsome(1, receive, &index, &other, MPI_STATUSES_IGNORE);
+        look_elsewhere();
+        return index != 0;
+    default:
+        MPI_Testall(1, receive, &done, MPI_STATUSES_IGNORE);
+        look_elsewhere();
+        look_elsewhere();
+        return done;
+    }
+}
+
+/* Loops that wait by testing and do a little besides. With the shim they give the core away, whatever they do besides. */
+static void slow_polling(void) {
+    int is_shimmed = getenv("PACELINE_MPI") != NULL;
+    for (int loop = 0; loop < 7; loop++) {
+        MPI_Barrier(WORLD);
+        if (rank == 0) {
+            usleep(50000);
+            for (int to = 1; to < size; to++) {
+                MPI_Send(&loop, 1, MPI_INT, to, loop, WORLD);
+            }
+        } else {
+            MPI_Request receive, none = MPI_REQUEST_NULL, pair[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+            long before = pauses;
+            int got = 0;
+            MPI_Irecv(&got, 1, MPI_INT, 0, loop, WORLD, &receive);
+            while (!look(loop, &receive, &none, pair)) {
+            }
+            add(&got, sizeof got);
+            if (is_shimmed && pauses == before) {
+                fprintf(stderr, "rank %d polled in loop %d and kept its core\n", rank, loop);
+                MPI_Abort(WORLD, 1);
+            }
+        }
     }
 }
 
@@ -242,7 +339,7 @@ int main(int count, char **arguments) {
         void (*run)(void);
     } kinds[] = {{"ping-pong", ping_pong},     {"token", token},     {"collectives", collectives}, {"polling", polling},
                  {"rings", rings},             {"large", large},     {"threads", threads},         {"persistent", persistent},
-                 {"nonblocking", nonblocking}, {"forking", forking}};
+                 {"nonblocking", nonblocking}, {"forking", forking}, {"slow-polling", slow_polling}};
     int level, multiple = count > 1 && strcmp(arguments[1], "threads") == 0;
     uint64_t sums[64];
     MPI_Init_thread(&count, &arguments, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
