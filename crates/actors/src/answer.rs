@@ -8,9 +8,9 @@ use paceline_network::{HostId, Network};
 use super::Core;
 use super::calendar::Due;
 use super::messages::Comm;
-use super::objects::Object;
+use super::moment::Moment;
 use super::process::{Blocked, Going, Held, Process, Several, Side};
-use super::request::{Answer, Failure, Mailbox, ObjectId, ProcessId, Request};
+use super::request::{Answer, Failure, Mailbox, ProcessId, Request};
 
 impl<P> Answer<P> {
     /// What enters the digest of it.
@@ -30,7 +30,8 @@ impl<P> Answer<P> {
 impl<P, N: Network> Core<P, N> {
     /// Takes in what a process asks for. A process that ended meanwhile is not heard. Says which process was spawned, if one was.
     pub fn request(&mut self, id: ProcessId, request: Request<P>) -> Option<ProcessId> {
-        let Process { ended, host, .. } = self.processes[id];
+        let Process { ended, host, moment, .. } = self.processes[id];
+        self.because(moment);
         if ended {
             // What its end has let go of is given back.
             if let Request::Release(object) = request {
@@ -47,10 +48,16 @@ impl<P, N: Network> Core<P, N> {
             Request::Sleep(span) => {
                 self.block(id, Blocked::Sleep, Some(span));
             }
+            Request::SleepUntil(time) => {
+                if time > self.now {
+                    // It is on time again.
+                    self.processes[id].moment = Moment::at(self.now);
+                }
+                self.block(id, Blocked::Sleep, Some(time.saturating_sub(self.now)));
+            }
             Request::Compute(flops) => {
-                let task = self.hosts[host as usize].cpu.begin(self.now, flops, Side::Waiting(id));
-                self.block(id, Blocked::On(Going::Computation { host, task }), None);
-                self.reschedule(host);
+                let going = self.compute(id, flops, Side::Waiting(id));
+                self.block(id, Blocked::On(going), None);
             }
             Request::Send { to, payload, bytes, limit } => {
                 if let Some(going) = self.send(id, Side::Waiting(id), &to, payload, bytes) {
@@ -78,17 +85,16 @@ impl<P, N: Network> Core<P, N> {
                 }
             }
             Request::StartCompute { activity, flops } => {
-                let side = Side::Holding(id, activity);
-                let task = self.hosts[host as usize].cpu.begin(self.now, flops, side);
-                self.hold(id, activity, Held::Going(Going::Computation { host, task }));
-                self.reschedule(host);
+                let going = self.compute(id, flops, Side::Holding(id, activity));
+                self.hold(id, activity, Held::Going(going));
             }
             Request::Await { activity, limit } => {
                 let process = &mut self.processes[id];
                 match process.held(activity) {
                     None => self.resume_with(id, Answer::Failed(Failure::Unknown)),
-                    Some(Held::Over(_)) => {
-                        let over = process.take_over(activity).expect("it is over");
+                    Some(Held::Over(..)) => {
+                        let (over, since) = process.take_over(activity).expect("it is over");
+                        self.cause = moment.later(since);
                         self.resume_with(id, over);
                     }
                     Some(_) => self.block(id, Blocked::Activity(activity), limit),
@@ -97,7 +103,7 @@ impl<P, N: Network> Core<P, N> {
             Request::Wait { activities, all, limit } => self.wait(id, activities, all, limit),
             Request::Test(number) => {
                 let answer = match self.processes[id].held(number) {
-                    Some(held) => Answer::Truth(matches!(held, Held::Over(_))),
+                    Some(held) => Answer::Truth(matches!(held, Held::Over(..))),
                     None => Answer::Failed(Failure::Unknown),
                 };
                 self.resume_with(id, answer);
@@ -109,85 +115,31 @@ impl<P, N: Network> Core<P, N> {
             }
             Request::LetGo(number) => {
                 if let Some(Held::Going(going)) = self.processes[id].let_go(number) {
-                    *self.side(going) = Side::Detached;
+                    self.detach(going);
                 }
             }
             Request::Spawn { host, name } => return self.spawn_child(id, host, name),
-            Request::Join { process, limit } => match self.processes.get_mut(process) {
-                Some(other) if other.ended => self.resume_with(id, Answer::Done),
-                Some(other) => {
-                    other.joiners.get_or_insert_default().push(id);
-                    self.block(id, Blocked::Join(process), limit);
-                }
-                None => self.resume_with(id, Answer::Failed(Failure::Unknown)),
-            },
-            Request::Kill(process) if self.is_there(process) => self.kill(process),
-            Request::Suspend(process) if self.is_there(process) => self.suspend(process),
-            Request::Resume(process) if self.is_there(process) => self.resume(process),
-            Request::Kill(_) | Request::Suspend(_) | Request::Resume(_) => {}
+            Request::Join { process, limit } => self.join(id, process, limit),
+            Request::Kill(process) => self.kill(process),
+            Request::Suspend(process) => self.suspend(process),
+            Request::Resume(process) => self.resume(process),
             Request::Daemonize => {
                 let process = &mut self.processes[id];
                 self.living -= u64::from(!std::mem::replace(&mut process.daemon, true));
             }
             Request::RestartWithHost => self.processes[id].restarts = true,
-            Request::Make(number, kind) => {
-                self.objects.insert(ObjectId { owner: id, number }, Object::new(kind));
-            }
             Request::Acquire { object, limit } => self.acquire(id, object, limit),
             Request::Release(object) => self.release(id, object),
             Request::AwaitNotice { condition, mutex, limit } => {
-                if !self.objects.get(&condition).is_some_and(Object::is_condition) {
-                    return self.refuse(id);
-                }
-                self.release(id, mutex);
-                self.objects.get_mut(&condition).expect("it was there").wait(id);
-                self.block(id, Blocked::Notice { condition, mutex }, limit);
+                self.await_notice(id, condition, mutex, limit);
             }
-            Request::Notify { condition, all } => {
-                while let Some(next) = self.objects.get_mut(&condition).and_then(Object::notify) {
-                    if let Blocked::Notice { mutex, .. } = self.processes[next].blocked {
-                        self.lock_again(next, mutex);
-                    }
-                    if !all {
-                        break;
-                    }
-                }
-            }
-            Request::Meet(object) => match self.objects.get_mut(&object) {
-                Some(barrier) if barrier.is_barrier() => match barrier.meet(id) {
-                    Some(together) => {
-                        for process in together {
-                            self.resume_with(process, Answer::Truth(process == id));
-                        }
-                    }
-                    None => self.block(id, Blocked::Meet(object), None),
-                },
-                _ => return self.refuse(id),
-            },
-            Request::Put(queue, item) => {
-                if let Some((process, item)) = self.objects.get_mut(&queue).and_then(|queue| queue.put(item))
-                {
-                    self.resume_with(process, Answer::Message(item));
-                }
-            }
-            Request::Get { queue, limit } => match self.objects.get_mut(&queue) {
-                Some(object) if object.is_queue() => match object.get() {
-                    Some(item) => self.resume_with(id, Answer::Message(item)),
-                    None => {
-                        object.wait(id);
-                        self.block(id, Blocked::Get(queue), limit);
-                    }
-                },
-                _ => return self.refuse(id),
-            },
+            Request::Notify { condition, all } => self.notify(condition, all),
+            Request::Meet(barrier) => self.meet(id, barrier),
+            Request::Put(queue, item) => self.put(queue, item),
+            Request::Get { queue, limit } => self.get(id, queue, limit),
             Request::SwitchOff(host) => self.switch_off(host),
             Request::SwitchOn(host) => self.switch_on(host),
-            Request::Abandon => {
-                self.withdraw(id);
-                let process = &mut self.processes[id];
-                // What came meanwhile is lost, and a time limit is over.
-                process.answer = None;
-            }
+            Request::Abandon(answer) => self.abandon_request(id, answer),
             Request::Record(number) => {
                 let identity = self.processes[id].identity;
                 self.digest.join(Digest::of(&(identity, self.now.as_nanos(), number, 'r')));
@@ -196,20 +148,28 @@ impl<P, N: Network> Core<P, N> {
         None
     }
 
-    fn refuse(&mut self, id: ProcessId) -> Option<ProcessId> {
-        self.resume_with(id, Answer::Failed(Failure::Unknown));
-        None
-    }
-
-    fn is_there(&self, process: ProcessId) -> bool {
-        self.processes.get(process).is_some()
+    /// A process waits for the end of another.
+    fn join(&mut self, id: ProcessId, process: ProcessId, limit: Option<Time>) {
+        let known = self.processes.knows(process);
+        match self.processes.get_mut(process) {
+            Some(other) if !other.ended => {
+                other.joiners.get_or_insert_default().push(id);
+                self.block(id, Blocked::Join(process), limit);
+            }
+            Some(over) => {
+                self.cause = self.cause.later(over.moment);
+                self.resume_with(id, Answer::Done);
+            }
+            None if known => self.resume_with(id, Answer::Done),
+            None => self.resume_with(id, Answer::Failed(Failure::Unknown)),
+        }
     }
 
     /// A process waits from now on, at most for the span `limit`. An entry of the calendar that wakes it earlier is moved on then, so
     /// that one who waits again and again until the same time is entered once.
-    fn block(&mut self, id: ProcessId, blocked: Blocked, limit: Option<Time>) {
+    pub(super) fn block(&mut self, id: ProcessId, blocked: Blocked, limit: Option<Time>) {
         let process = &mut self.processes[id];
-        process.blocked = blocked;
+        (process.blocked, process.granted) = (blocked, None);
         process.limit = limit.and_then(|limit| self.now.checked_add(limit)).unwrap_or(Time::MAX);
         if process.limit < process.entered {
             process.entered = process.limit;
@@ -241,8 +201,9 @@ impl<P, N: Network> Core<P, N> {
             None => {
                 let (receiver, to) = (Side::Absent, 0);
                 let (payload, transfer, arrived) = (Some(payload), None, None);
+                let (sender, since) = (side, self.cause);
                 let comm =
-                    Comm { mailbox, sender: side, receiver, from, to, payload, bytes, transfer, arrived };
+                    Comm { mailbox, sender, receiver, from, to, payload, bytes, transfer, arrived, since };
                 Some(self.messages.enter(comm))
             }
         };
@@ -260,6 +221,7 @@ impl<P, N: Network> Core<P, N> {
         match self.messages.partner(mailbox, false) {
             Some(place) if self.messages.comm(place).arrived.is_some() => {
                 let comm = self.messages.remove(place).expect("it was in its mailbox");
+                self.cause = self.cause.later(comm.since);
                 self.tell(side, Answer::Message(comm.payload.expect("it came with the message")));
                 None
             }
@@ -271,7 +233,9 @@ impl<P, N: Network> Core<P, N> {
             None => {
                 let (sender, receiver, from) = (Side::Absent, side, 0);
                 let (payload, bytes, transfer, arrived) = (None, 0.0, None, None);
-                let comm = Comm { mailbox, sender, receiver, from, to, payload, bytes, transfer, arrived };
+                let since = self.cause;
+                let comm =
+                    Comm { mailbox, sender, receiver, from, to, payload, bytes, transfer, arrived, since };
                 Some(self.messages.enter(comm))
             }
         }
@@ -281,8 +245,11 @@ impl<P, N: Network> Core<P, N> {
     fn flow(&mut self, place: u32) -> Option<u32> {
         let comm = self.messages.comm(place);
         let (from, to, bytes) = (HostId(comm.from), HostId(comm.to), comm.bytes);
+        // It flows when the later of its sides was there.
+        comm.since = comm.since.later(self.cause);
+        let since = comm.since.as_secs();
         let on = self.on[from.0 as usize] && self.on[to.0 as usize];
-        let failure = match on.then(|| self.network.start(from, to, bytes)) {
+        let failure = match on.then(|| self.network.start_since(from, to, bytes, since)) {
             Some(Ok(transfer)) => {
                 self.messages.flows(place, transfer);
                 return Some(place);
@@ -302,11 +269,12 @@ impl<P, N: Network> Core<P, N> {
         for (place, number) in numbers.iter().enumerate() {
             match process.held(*number) {
                 None => return self.resume_with(id, Answer::Failed(Failure::Unknown)),
-                Some(Held::Over(_)) if !all => {
-                    let over = process.take_over(*number).expect("it is over");
+                Some(Held::Over(..)) if !all => {
+                    let (over, since) = process.take_over(*number).expect("it is over");
+                    self.cause = self.cause.later(since);
                     return self.resume_with(id, Answer::Which(place, Box::new(over)));
                 }
-                Some(Held::Over(_)) => {}
+                Some(Held::Over(..)) => {}
                 Some(_) => left += 1,
             }
         }
@@ -314,7 +282,9 @@ impl<P, N: Network> Core<P, N> {
             let several = Several { numbers, all, left };
             return self.block(id, Blocked::Activities(several.into()), limit);
         }
-        let over = numbers.iter().filter_map(|number| process.take_over(*number)).collect();
+        let over = numbers.iter().filter_map(|number| process.take_over(*number));
+        let (over, ends): (Vec<_>, Vec<_>) = over.unzip();
+        self.cause = ends.into_iter().fold(self.cause, Moment::later);
         let none = if all { Answer::All(over) } else { Answer::Failed(Failure::Unknown) };
         self.resume_with(id, none);
     }
@@ -332,30 +302,5 @@ impl<P, N: Network> Core<P, N> {
         let child = self.add(Process { daemon, ..Process::new(name, host.0, identity) });
         self.resume_with(id, Answer::Process(child));
         Some(child)
-    }
-
-    /// Releases a permit or a lock, to the process that has waited longest.
-    fn release(&mut self, id: ProcessId, object: ObjectId) {
-        if let Some(next) = self.objects.get_mut(&object).and_then(|object| object.release(id)) {
-            self.resume_with(next, Answer::Truth(true));
-        }
-    }
-
-    fn acquire(&mut self, id: ProcessId, object: ObjectId, limit: Option<Time>) {
-        let at_once = self.objects.get_mut(&object).and_then(|object| object.try_acquire(id));
-        match at_once {
-            None => self.resume_with(id, Answer::Failed(Failure::Unknown)),
-            Some(false) if limit != Some(Time::ZERO) => {
-                self.objects.get_mut(&object).expect("it was there").wait(id);
-                self.block(id, Blocked::Acquire(object), limit);
-            }
-            Some(taken) => self.resume_with(id, Answer::Truth(taken)),
-        }
-    }
-
-    /// A process that waited for a notice locks its mutex again.
-    pub(super) fn lock_again(&mut self, id: ProcessId, mutex: ObjectId) {
-        // Its time limit was for the notice.
-        self.acquire(id, mutex, None);
     }
 }

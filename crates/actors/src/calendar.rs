@@ -39,17 +39,41 @@ impl Due {
 }
 
 /// See the module.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Calendar(BinaryHeap<Reverse<u128>>);
+#[derive(Clone, Debug)]
+pub(super) struct Calendar(BinaryHeap<Reverse<u128>>, usize);
+
+/// From this many entries on one looks for those that are out of date.
+const LOOK: usize = 4096;
+
+impl Default for Calendar {
+    fn default() -> Self {
+        Self(BinaryHeap::new(), LOOK)
+    }
+}
+
+fn time(key: u128) -> Time {
+    Time::ticks((key >> 64) as u64)
+}
 
 impl Calendar {
     pub(super) fn enter(&mut self, at: Time, due: Due) {
-        self.0.push(Reverse(u128::from(at.as_nanos()) << 64 | u128::from(due.code())));
+        self.0.push(Reverse(u128::from(at.as_ticks()) << 64 | u128::from(due.code())));
     }
 
     /// The time of the first entry.
     pub(super) fn next(&self) -> Option<Time> {
-        self.0.peek().map(|Reverse(key)| Time::nanos((key >> 64) as u64))
+        self.0.peek().map(|Reverse(key)| time(*key))
+    }
+
+    /// Drops entries that are out of date from the front, and all of them where there are many.
+    pub(super) fn tidy(&mut self, holds: impl Fn(Time, Due) -> bool) {
+        while self.0.peek().is_some_and(|Reverse(key)| !holds(time(*key), Due::of(*key as u64))) {
+            self.0.pop();
+        }
+        if self.0.len() >= self.1 {
+            self.0.retain(|Reverse(key)| holds(time(*key), Due::of(*key as u64)));
+            self.1 = LOOK.max(2 * self.0.len());
+        }
     }
 
     /// Takes the first entry out, if it is due at `now`.

@@ -13,8 +13,8 @@ use paceline_kernel::Time;
 use paceline_network::{Ended, HostId, Network, TransferId};
 
 use super::flowing::Flowing;
-use super::from_secs;
 use super::line::Line;
+use super::moment::Moment;
 use super::parcels::Parcel;
 use super::request::Failure;
 
@@ -26,6 +26,8 @@ pub type Whose = (u64, u32);
 pub struct Start<P> {
     /// When it was sent.
     pub at: Time,
+    /// How much later or earlier than that exactly, in ticks.
+    pub(super) rest: f64,
     /// From where.
     pub from: HostId,
     pub(super) bytes: f64,
@@ -39,6 +41,8 @@ pub struct Start<P> {
 pub struct Landed<P> {
     /// When.
     pub at: Time,
+    /// How much later or earlier than that exactly, in ticks: from -0.5 to below 0.5.
+    pub rest: f64,
     /// From where it was sent.
     pub from: HostId,
     /// Whose it was.
@@ -66,7 +70,7 @@ impl<P> Carrier<P> {
     /// Nothing is on its way. No latency between hosts is below `least_s` seconds.
     pub fn new(least_s: f64) -> Self {
         // A nanosecond less each way: times of the network are no whole nanoseconds.
-        let half_ns = (from_secs(least_s).as_nanos() / 2).saturating_sub(1);
+        let half_ns = (Moment::of_secs(least_s).at.as_nanos() / 2).saturating_sub(1);
         Self {
             lead: Time::nanos(2 * half_ns),
             starts: Line::default(),
@@ -98,7 +102,7 @@ impl<P> Carrier<P> {
     /// When something happens next in a network that is only the carrier's.
     pub fn next<N: Network>(&self, network: &mut N) -> Option<Time> {
         // Without transfers, changes of links have no effect.
-        let inside = network.next().filter(|_| self.flows()).map(from_secs);
+        let inside = network.next().filter(|_| self.flows()).map(|at| Moment::of_secs(at).at);
         [inside, self.next_start()].into_iter().flatten().min()
     }
 
@@ -125,7 +129,9 @@ impl<P> Carrier<P> {
         let mut any = false;
         while let Some(start) = self.starts.take(now) {
             any = true;
-            match network.start_since(start.from, start.parcel.to, start.bytes, start.at.as_secs_f64()) {
+            bring(network, Moment { at: now, rest: start.rest });
+            let since = Moment { at: start.at, rest: start.rest };
+            match network.start_since(start.from, start.parcel.to, start.bytes, since.as_secs()) {
                 Ok(transfer) => {
                     let place = self.free.pop().unwrap_or_else(|| {
                         self.open.push(None);
@@ -134,7 +140,7 @@ impl<P> Carrier<P> {
                     self.open[place as usize] = Some(start);
                     self.flowing.insert(transfer, place);
                 }
-                Err(_) => landed.push(start.lands(now, Some(Failure::NoRoute))),
+                Err(_) => landed.push(start.lands(Moment::at(now), Some(Failure::NoRoute))),
             }
         }
         any
@@ -143,7 +149,9 @@ impl<P> Carrier<P> {
     /// A transfer has ended. Says whether it was a parcel.
     pub(super) fn ended(&mut self, end: Ended, now: Time, landed: &mut Vec<Landed<P>>) -> bool {
         let Some(start) = self.take(end.transfer) else { return false };
-        landed.push(start.lands(now, (!end.arrived).then_some(Failure::LinkOff)));
+        let exact = Moment::of_secs(end.at);
+        let exact = if exact.at == now { exact } else { Moment::at(now) };
+        landed.push(start.lands(exact, (!end.arrived).then_some(Failure::LinkOff)));
         true
     }
 
@@ -156,22 +164,31 @@ impl<P> Carrier<P> {
 }
 
 impl<P> Start<P> {
-    fn lands(self, at: Time, failure: Option<Failure>) -> Landed<P> {
+    fn lands(self, exact: Moment, failure: Option<Failure>) -> Landed<P> {
         let Self { from, parcel, place, .. } = self;
         let whose = parcel.whose;
-        Landed { at, from, whose, place, parcel: failure.is_none().then_some(parcel), failure }
+        let Moment { at, rest } = exact;
+        let parcel = failure.is_none().then_some(Parcel { rest, ..parcel });
+        Landed { at, rest, from, whose, place, parcel, failure }
     }
 }
 
-/// Brings a network to the present, with what ends until then: all that ends in the nanosecond reached.
+/// Advances a network as far as something happens in it up to the present: all that ends in the tick reached. It goes no further, so
+/// that what starts or is cancelled in this tick does so at its exact time.
 pub(super) fn advance<N: Network>(network: &mut N, now: Time) -> Vec<Ended> {
     let mut ended = Vec::new();
-    loop {
-        let due = network.next().filter(|next| from_secs(*next) <= now);
-        let to = due.unwrap_or(0.0).max(now.as_secs_f64()).max(network.now());
+    while let Some(due) = network.next().filter(|next| Moment::of_secs(*next).at <= now) {
+        network.advance_into(due.max(network.now()), &mut ended);
+    }
+    ended
+}
+
+/// Advances a network, in which nothing is left to happen before this tick, to a moment in it, or as far as it is free of changes.
+pub(super) fn bring<N: Network>(network: &mut N, moment: Moment) {
+    let to = moment.as_secs();
+    if to > network.now() && network.next().is_none_or(|next| next > to) {
+        let mut ended = Vec::new();
         network.advance_into(to, &mut ended);
-        if network.next().is_none_or(|next| from_secs(next) > now) {
-            return ended;
-        }
+        assert!(ended.is_empty(), "nothing ends before the next change");
     }
 }

@@ -1,6 +1,8 @@
-//! Hosts: what is computed on them, what becomes of processes when they go, and processes that stand still.
+//! Hosts: what is computed on them, and what becomes of processes and messages when they go.
 //!
 //! Invariant: the calendar has the end of a host's first computation, under the host's present stamp.
+
+use std::sync::Arc;
 
 use paceline_kernel::{Digest, Time};
 use paceline_network::{HostId, Network};
@@ -8,7 +10,7 @@ use paceline_network::{HostId, Network};
 use super::Core;
 use super::calendar::Due;
 use super::cpu::Cpu;
-use super::process::{Blocked, Going, Process, Side};
+use super::process::{Process, Side};
 use super::request::{Answer, Failure, ProcessId};
 
 /// A host.
@@ -16,11 +18,20 @@ use super::request::{Answer, Failure, ProcessId};
 pub(super) struct Host {
     pub(super) cpu: Cpu<Side>,
     /// Ends of computations entered under another stamp are out of date.
-    stamp: u32,
+    pub(super) stamp: u32,
     /// Whether the calendar has an end under the present stamp.
     entered: Option<Time>,
     /// Processes that come back with it.
-    back: Vec<ProcessId>,
+    back: Vec<Back>,
+}
+
+/// What is known of a process that went with its host and comes back with it.
+#[derive(Clone, Debug)]
+pub(super) struct Back {
+    id: ProcessId,
+    name: Arc<str>,
+    identity: u64,
+    daemon: bool,
 }
 
 impl Host {
@@ -29,7 +40,7 @@ impl Host {
     }
 
     /// The processes that come back when it is switched on.
-    pub(super) fn back(&self) -> &[ProcessId] {
+    pub(super) fn back(&self) -> &[Back] {
         &self.back
     }
 }
@@ -38,7 +49,7 @@ impl<P, N: Network> Core<P, N> {
     /// Something on `host` has changed: its next end is another.
     pub(super) fn reschedule(&mut self, number: u32) {
         let host = &mut self.hosts[number as usize];
-        let next = host.cpu.next();
+        let next = host.cpu.next().map(|next| next.at);
         if next == host.entered {
             return;
         }
@@ -49,17 +60,19 @@ impl<P, N: Network> Core<P, N> {
         }
     }
 
-    /// The first computation on a host is over, if the entry is not out of date.
+    /// The first computation on a host is over, if the entry is not out of date. The host is to be scheduled again after that.
     pub(super) fn computed(&mut self, number: u32, stamp: u32) {
         let host = &mut self.hosts[number as usize];
         if host.stamp != stamp || host.cpu.is_idle() {
             return;
         }
-        let mut ended = Vec::new();
-        host.cpu.end(self.now, &mut ended);
         host.entered = None;
-        self.reschedule(number);
-        for side in ended {
+        self.ended.push(number);
+        let Some((side, exact)) = host.cpu.end(self.now) else { return };
+        self.because(exact);
+        self.tell(side, Answer::Done);
+        // Others that end in this tick, but later, do so when what this one is followed by has begun.
+        while let Some(side) = self.hosts[number as usize].cpu.end_with() {
             self.tell(side, Answer::Done);
         }
     }
@@ -70,7 +83,7 @@ impl<P, N: Network> Core<P, N> {
         *on = false;
         for place in self.messages.touching(id.0) {
             if let Some(comm) = self.messages.remove(place) {
-                comm.transfer.into_iter().for_each(|transfer| self.network.cancel(transfer));
+                comm.transfer.into_iter().for_each(|transfer| self.stop(transfer));
                 self.tell(comm.sender, Answer::Failed(Failure::HostOff));
                 self.tell(comm.receiver, Answer::Failed(Failure::HostOff));
             }
@@ -79,9 +92,10 @@ impl<P, N: Network> Core<P, N> {
         let processes = self.processes.iter();
         let gone: Vec<ProcessId> = processes.filter(|(_, process)| here(process)).map(|(id, _)| id).collect();
         for process in gone {
-            let Process { restarts, daemon, .. } = self.processes[process];
+            let Process { ref name, identity, restarts, daemon, .. } = self.processes[process];
             if restarts {
-                self.hosts[id.0 as usize].back.push(process);
+                let back = Back { id: process, name: Arc::clone(name), identity, daemon };
+                self.hosts[id.0 as usize].back.push(back);
                 // The run waits for it.
                 self.living += u64::from(!daemon);
             }
@@ -96,42 +110,15 @@ impl<P, N: Network> Core<P, N> {
     pub(super) fn switch_on(&mut self, id: HostId) {
         let Some(on) = self.on.get_mut(id.0 as usize).filter(|on| !**on) else { return };
         *on = true;
-        for before in std::mem::take(&mut self.hosts[id.0 as usize].back) {
-            let Process { name, identity, daemon, .. } = &self.processes[before];
+        for Back { id: before, name, identity, daemon } in std::mem::take(&mut self.hosts[id.0 as usize].back)
+        {
             let identity = Digest::of(&(identity, 'b')).value();
-            let (restarts, daemon) = (true, *daemon);
-            let process = Process { daemon, restarts, ..Process::new(name.clone(), id.0, identity) };
+            let restarts = true;
+            let process = Process { daemon, restarts, ..Process::new(name, id.0, identity) };
             // It has counted while the host was off.
             self.living -= u64::from(!daemon);
             let after = self.add(process);
             self.restarted.push((before, after));
-        }
-    }
-
-    /// Suspends a process, and a computation that it waits for, until it is resumed. Time limits, messages and activities
-    /// proceed.
-    pub(super) fn suspend(&mut self, id: ProcessId) {
-        let process = &mut self.processes[id];
-        process.suspended = true;
-        if let Blocked::On(Going::Computation { host, task }) = process.blocked {
-            let flops = self.hosts[host as usize].cpu.stop(self.now, task);
-            self.processes[id].blocked = Blocked::Paused { host, flops };
-            self.reschedule(host);
-        }
-    }
-
-    /// Resumes a suspended process.
-    pub(super) fn resume(&mut self, id: ProcessId) {
-        let process = &mut self.processes[id];
-        if !std::mem::replace(&mut process.suspended, false) || process.ended {
-            return;
-        }
-        if let Blocked::Paused { host, flops } = process.blocked {
-            let task = self.hosts[host as usize].cpu.begin(self.now, flops, Side::Waiting(id));
-            self.processes[id].blocked = Blocked::On(Going::Computation { host, task });
-            self.reschedule(host);
-        } else if process.answer.is_some() {
-            self.ready.push(id);
         }
     }
 }

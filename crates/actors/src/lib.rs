@@ -21,6 +21,8 @@ mod flowing;
 mod hosts;
 mod line;
 mod messages;
+mod moment;
+mod numbered;
 mod objects;
 mod parcels;
 mod part;
@@ -28,10 +30,11 @@ mod process;
 mod profiles;
 mod request;
 mod rounds;
+mod sharing;
 mod stuck;
+mod suspension;
 mod told;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use paceline_kernel::{Digest, Time};
@@ -40,11 +43,13 @@ use paceline_network::{HostId, Network};
 use calendar::{Calendar, Due};
 use hosts::Host;
 use messages::Messages;
-use objects::Object;
+use moment::Moment;
+use objects::Objects;
 use parcels::Parcels;
 use process::{Process, Processes};
 
 pub use carrier::{Carrier, Landed, Start, Whose};
+pub use numbered::Numbered;
 pub use parcels::{Leaving, Parcel};
 pub use part::Reach;
 pub use profiles::Profiles;
@@ -103,6 +108,8 @@ pub struct Core<P, N> {
     now: Time,
     /// The time at which a process last ran.
     acted: Time,
+    /// The exact time, in the present instant, of what is being dealt with: whoever resumes by it does so then.
+    cause: Moment,
     network: N,
     hosts: Vec<Host>,
     /// Which hosts are on; apart from them, as every message asks.
@@ -111,9 +118,11 @@ pub struct Core<P, N> {
     /// Those that have an answer and have not had their turn.
     ready: Vec<ProcessId>,
     calendar: Calendar,
+    /// Hosts on which computations have ended, and that are to be scheduled again.
+    ended: Vec<u32>,
     profiles: Profiles,
     messages: Messages<P>,
-    objects: BTreeMap<ObjectId, Object<P>>,
+    objects: Objects<P>,
     parcels: Parcels<P>,
     /// Who first acted beyond its host, in a part of a world.
     reached_out: Option<(ProcessId, Reach)>,
@@ -134,15 +143,17 @@ impl<P, N: Network> Core<P, N> {
         Self {
             now: Time::ZERO,
             acted: Time::ZERO,
+            cause: Moment::default(),
             network,
             hosts: hosts.iter().map(|(speed, cores)| Host::new(*speed, *cores)).collect(),
             on: vec![true; hosts.len()],
             processes: Processes::default(),
             ready: Vec::new(),
             calendar: Calendar::default(),
+            ended: Vec::new(),
             profiles: Profiles::default(),
             messages: Messages::default(),
-            objects: BTreeMap::new(),
+            objects: Objects::default(),
             parcels,
             reached_out: None,
             living: 0,
@@ -178,9 +189,15 @@ impl<P, N: Network> Core<P, N> {
         self.messages.unreceived(Time::MAX)
     }
 
-    /// A number of a process that depends only on who spawned it and as the how manieth.
+    /// A number of a process that depends only on who spawned it and as the how manieth. Panics, as all that asks about a process,
+    /// where it has ended in an earlier instant: then it is forgotten.
     pub fn identity(&self, process: ProcessId) -> u64 {
         self.processes[process].identity
+    }
+
+    /// The name of a process, and where it runs; `None` where it has ended in an earlier instant.
+    pub fn try_about(&self, process: ProcessId) -> Option<(&Arc<str>, HostId)> {
+        self.processes.get(process).map(|process| (&process.name, HostId(process.host)))
     }
 
     /// The name of a process, and where it runs.
@@ -191,16 +208,18 @@ impl<P, N: Network> Core<P, N> {
 
     /// A new process on a host, from outside; it is in the next round.
     pub fn spawn(&mut self, host: HostId, name: Arc<str>) -> ProcessId {
-        let identity = self.processes.len() as u64;
+        let identity = u64::from(self.processes.given());
         self.spawn_as(host, name, identity)
     }
 
     /// The same, with an identity that is its number among all processes of a world of which this is a part.
     pub fn spawn_as(&mut self, host: HostId, name: Arc<str>, identity: u64) -> ProcessId {
+        self.because(Moment::at(self.now));
         self.add(Process::new(name, host.0, identity))
     }
 
     fn add(&mut self, process: Process<P>) -> ProcessId {
+        let process = Process { moment: self.cause, ..process };
         self.living += u64::from(!process.daemon);
         let id = self.processes.push(process);
         self.ready.push(id);
@@ -208,10 +227,16 @@ impl<P, N: Network> Core<P, N> {
         id
     }
 
+    /// What happens from now on happens at this moment, or in this instant where it was due earlier.
+    fn because(&mut self, moment: Moment) {
+        self.cause = if moment.at == self.now { moment } else { Moment::at(self.now) };
+    }
+
     /// Advances to the next instant at which a process can run, but not beyond `until`. Who that is stands in `round`, if it is
     /// a round; all of them are to be run, and what they ask for to be handed in, before the next call.
     pub fn next_round(&mut self, until: Time, round: &mut Vec<ProcessId>) -> Step {
         round.clear();
+        self.processes.forget();
         loop {
             self.follow_profiles();
             self.muster(round);
@@ -249,13 +274,23 @@ impl<P, N: Network> Core<P, N> {
                     Due::Computed { host, stamp } => self.computed(host, stamp),
                 }
             }
+            while let Some(host) = self.ended.pop() {
+                self.reschedule(host);
+            }
         }
     }
 
     /// The time of the next change that a process may notice, if no process can run now.
     pub fn next_time(&mut self) -> Option<Time> {
+        let (processes, hosts) = (&self.processes, &self.hosts);
+        self.calendar.tidy(|at, due| match due {
+            Due::Wake(number) => {
+                processes.get(ProcessId(number)).is_some_and(|process| process.entered == at)
+            }
+            Due::Computed { host, stamp } => hosts[host as usize].stamp == stamp,
+        });
         let (calendar, parcels) = (self.calendar.next(), self.parcels.next());
-        let network = self.network.next().map(from_secs);
+        let network = self.network.next().map(|at| Moment::of_secs(at).at);
         let next = [calendar, parcels, network, self.profiles.next()].into_iter().flatten().min();
         // Profiles of hosts and links may be endless.
         let goes_on = || calendar.is_some() || parcels.is_some() || self.flows() || self.profiles_matter();
@@ -273,10 +308,8 @@ impl<P, N: Network> Core<P, N> {
             return;
         }
         let processes = &self.processes;
-        let goes_on = |id: &ProcessId| {
-            let Process { ended, suspended, .. } = processes[*id];
-            !ended && !suspended
-        };
+        let goes_on =
+            |id: &ProcessId| processes.get(*id).is_some_and(|process| !process.ended && !process.suspended);
         round.extend(self.ready.drain(..).filter(goes_on));
         round.sort_unstable();
         round.dedup();
@@ -296,6 +329,7 @@ impl<P, N: Network> Core<P, N> {
                 continue;
             }
             let Some(comm) = self.messages.landed(end.transfer) else { continue };
+            self.because(Moment::of_secs(end.at));
             let (sent, received) = match comm.payload {
                 Some(payload) if end.arrived => {
                     self.counts.messages += 1;
@@ -341,13 +375,7 @@ impl<P, N: Network> Core<P, N> {
 
     /// A process has ended by itself.
     pub fn end(&mut self, process: ProcessId) {
+        self.because(self.processes[process].moment);
         self.bury(process);
     }
-}
-
-/// A time of the network, in seconds, as simulated time: the nearest nanosecond, so that what a number of 64 bits cannot hold
-/// of a sum of times does not add up.
-fn from_secs(seconds: f64) -> Time {
-    let ns = (seconds * 1e9).round();
-    if ns < u64::MAX as f64 { Time::nanos(ns as u64) } else { Time::MAX }
 }

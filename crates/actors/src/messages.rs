@@ -10,6 +10,7 @@ use paceline_kernel::Time;
 use paceline_network::TransferId;
 
 use super::flowing::Flowing;
+use super::moment::Moment;
 use super::process::Side;
 use super::request::Mailbox;
 
@@ -27,12 +28,16 @@ pub(super) struct Comm<P> {
     pub(super) transfer: Option<TransferId>,
     /// Since when it only waits to be received.
     pub(super) arrived: Option<Time>,
+    /// The exact time at which its first side was there, or at which it arrived.
+    pub(super) since: Moment,
 }
 
 /// Mailboxes of lower numbers than this are found by their number alone.
 const DENSE: u64 = 1 << 22;
 /// The places of other mailboxes begin here.
 const OTHERS: u32 = 1 << 31;
+/// From this many mailboxes on one looks for those that are unused.
+const LOOK: usize = 1024;
 /// No communication has this number.
 const NONE: u32 = u32::MAX;
 /// No host has this number.
@@ -47,6 +52,9 @@ pub(super) struct Messages<P> {
     others: Vec<Queue>,
     names: Vec<Mailbox>,
     known: BTreeMap<Mailbox, u32>,
+    /// Places of other mailboxes that are unused, and at how many in use one looks for more of them.
+    unused: Vec<u32>,
+    limit: usize,
     flowing: Flowing,
 }
 
@@ -98,6 +106,8 @@ impl<P> Default for Messages<P> {
             others: Vec::new(),
             names: Vec::new(),
             known: BTreeMap::new(),
+            unused: Vec::new(),
+            limit: LOOK,
             flowing: Flowing::default(),
         }
     }
@@ -121,15 +131,43 @@ impl<P> Messages<P> {
             }
             other => match self.known.get(other) {
                 Some(place) => *place,
-                None => {
-                    let place = OTHERS + self.others.len() as u32;
-                    self.known.insert(other.clone(), place);
-                    self.names.push(other.clone());
-                    self.others.push(Queue::EMPTY);
-                    place
-                }
+                None => self.make(other.clone()),
             },
         }
+    }
+
+    /// The place of a mailbox that is not there yet.
+    fn make(&mut self, mailbox: Mailbox) -> u32 {
+        if self.known.len() >= self.limit {
+            self.forget();
+        }
+        let place = self.unused.pop().unwrap_or_else(|| {
+            self.names.push(Mailbox::Number(0));
+            self.others.push(Queue::EMPTY);
+            OTHERS + self.others.len() as u32 - 1
+        });
+        self.names[(place - OTHERS) as usize] = mailbox.clone();
+        self.known.insert(mailbox, place);
+        place
+    }
+
+    /// Forgets mailboxes by name, or with great numbers, in which nothing is, to which nothing flows, and which stand nowhere: they are
+    /// as good as new.
+    fn forget(&mut self) {
+        let mut used: Vec<bool> =
+            self.others.iter().map(|queue| queue.first != NONE || queue.host != NOWHERE).collect();
+        for comm in self.comms.iter().flatten() {
+            if let Some(place) = comm.mailbox.checked_sub(OTHERS) {
+                used[place as usize] = true;
+            }
+        }
+        self.known.retain(|_, place| used[(*place - OTHERS) as usize]);
+        self.unused.clear();
+        for (place, _) in (0..).zip(&used).filter(|(_, used)| !**used) {
+            (self.names[place], self.others[place]) = (Mailbox::Number(0), Queue::EMPTY);
+            self.unused.push(OTHERS + place as u32);
+        }
+        self.limit = LOOK.max(2 * self.known.len());
     }
 
     fn queue(&mut self, mailbox: u32) -> &mut Queue {
@@ -150,12 +188,17 @@ impl<P> Messages<P> {
         Some(self.queue(mailbox).host).filter(|host| *host != NOWHERE)
     }
 
-    /// Takes out all that waits to be received at `host`.
+    /// Takes out all that waits at `host` for its other side, and belongs to no process: what has arrived, and what was begun and
+    /// left alone.
     pub(super) fn clear(&mut self, host: u32) {
-        let arrived = |comm: &Comm<P>| comm.arrived.is_some() && comm.to == host;
+        let gone = |comm: &Comm<P>| match (comm.sender, comm.receiver) {
+            (Side::Detached, Side::Absent) => comm.from == host,
+            (Side::Absent, Side::Detached) => comm.to == host,
+            _ => false,
+        };
         let places = (0..).zip(&self.comms);
-        let arrived = places.filter(|(_, comm)| comm.as_ref().is_some_and(arrived)).map(|(place, _)| place);
-        for place in arrived.collect::<Vec<u32>>() {
+        let gone = places.filter(|(_, comm)| comm.as_ref().is_some_and(gone)).map(|(place, _)| place);
+        for place in gone.collect::<Vec<u32>>() {
             self.remove(place);
         }
     }
@@ -253,6 +296,8 @@ impl<P> Messages<P> {
         let dense = (0..).zip(&self.dense);
         let others = (OTHERS..).zip(&self.others);
         let messages = |(place, queue): (u32, &Queue)| (self.name(place), queue.iter().filter(waits).count());
-        dense.chain(others).map(messages).filter(|(_, count)| *count > 0).collect()
+        let mut left: Vec<_> = dense.chain(others).map(messages).filter(|(_, count)| *count > 0).collect();
+        left.sort_unstable();
+        left
     }
 }

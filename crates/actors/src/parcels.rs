@@ -14,18 +14,21 @@
 use paceline_kernel::Time;
 use paceline_network::{HostId, Network};
 
+use super::Core;
 use super::carrier::{Carrier, Landed, Start, Whose};
 use super::line::Line;
 use super::messages::Comm;
+use super::moment::Moment;
 use super::process::{Going, Side};
 use super::request::{Answer, Failure, Mailbox, ProcessId};
-use super::{Core, from_secs};
 
 /// A message on its way to a mailbox that stands at a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parcel<P> {
     /// The host at which the mailbox stands.
     pub to: HostId,
+    /// By how much it arrives later or earlier than at its tick, in ticks.
+    pub(super) rest: f64,
     pub(super) whose: Whose,
     pub(super) mailbox: Mailbox,
     pub(super) payload: P,
@@ -40,12 +43,21 @@ pub enum Leaving<P> {
     Start(Start<P>),
 }
 
+/// A process that waits for the arrival of a message.
+#[derive(Clone, Debug)]
+struct Sent {
+    side: Side,
+    failure: Option<Failure>,
+    /// By how much the message arrives later or earlier than at its tick, in ticks.
+    rest: f64,
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub(super) struct Parcels<P> {
     coming: Line<Parcel<P>>,
-    /// The process that waits for the arrival of a message, and the outcome.
-    sent: Vec<Option<(Side, Option<Failure>)>>,
+    /// The processes that wait for the arrival of a message.
+    sent: Vec<Option<Sent>>,
     free: Vec<u32>,
     told: Line<u32>,
     /// Which hosts are in this part of the world; empty where all are.
@@ -80,15 +92,16 @@ impl<P> Parcels<P> {
 
     /// The process that is informed of the arrival of a message.
     pub(super) fn side(&mut self, place: u32) -> &mut Side {
-        &mut self.sent[place as usize].as_mut().expect("who waits for an arrival has not heard of it").0
+        &mut self.sent[place as usize].as_mut().expect("who waits for an arrival has not heard of it").side
     }
 
+    /// A process waits for the arrival of a message.
     fn wait(&mut self, side: Side) -> u32 {
         let place = self.free.pop().unwrap_or_else(|| {
             self.sent.push(None);
             self.sent.len() as u32 - 1
         });
-        self.sent[place as usize] = Some((side, None));
+        self.sent[place as usize] = Some(Sent { side, failure: None, rest: 0.0 });
         place
     }
 }
@@ -125,10 +138,16 @@ impl<P, N: Network> Core<P, N> {
         self.parcels.coming.push(at, parcel.whose, parcel);
     }
 
-    /// The carrier says how a parcel that was sent here ended, at `at`, which is not over.
-    pub fn expect_told(&mut self, at: Time, whose: Whose, place: u32, failure: Option<Failure>) {
-        if let Some((_, known)) = &mut self.parcels.sent[place as usize] {
-            *known = failure;
+    /// The carrier says how a parcel that was sent here ended, at `at`, which is not over, and `rest` of a tick.
+    pub fn expect_told(
+        &mut self,
+        (at, rest): (Time, f64),
+        whose: Whose,
+        place: u32,
+        failure: Option<Failure>,
+    ) {
+        if let Some(sent) = &mut self.parcels.sent[place as usize] {
+            (sent.failure, sent.rest) = (failure, rest);
         }
         self.parcels.told.push(at, whose, place);
     }
@@ -148,14 +167,17 @@ impl<P, N: Network> Core<P, N> {
         process.parcels += 1;
         let here = self.is_here(to.0);
         let parcels = &mut self.parcels;
-        let parcel = Parcel { to, whose, mailbox: mailbox.clone(), payload };
+        let rest = self.cause.rest;
+        let parcel = Parcel { to, rest, whose, mailbox: mailbox.clone(), payload };
         let place = (side != Side::Detached).then(|| parcels.wait(side));
         match self.network.alone(from, to, bytes) {
             Some(seconds) => {
-                let at = self.now.saturating_add(from_secs(seconds));
+                let Moment { at, rest } = self.cause.after_secs(seconds);
                 if let Some(place) = place {
+                    parcels.sent[place as usize].iter_mut().for_each(|sent| sent.rest = rest);
                     parcels.told.push(at, whose, place);
                 }
+                let parcel = Parcel { rest, ..parcel };
                 if here {
                     parcels.coming.push(at, whose, parcel);
                 } else {
@@ -163,7 +185,7 @@ impl<P, N: Network> Core<P, N> {
                 }
             }
             None => {
-                let start = Start { at: self.now, from, bytes, parcel, place };
+                let start = Start { at: self.now, rest, from, bytes, parcel, place };
                 if parcels.is_part() {
                     parcels.leaving.push(Leaving::Start(start));
                 } else {
@@ -176,9 +198,9 @@ impl<P, N: Network> Core<P, N> {
 
     /// Parcels that have landed come in at once.
     pub(super) fn landed(&mut self, landed: Vec<Landed<P>>) {
-        for Landed { whose, place, parcel, failure, .. } in landed {
+        for Landed { rest, whose, place, parcel, failure, .. } in landed {
             if let Some(place) = place {
-                self.expect_told(self.now, whose, place, failure);
+                self.expect_told((self.now, rest), whose, place, failure);
             }
             if let Some(parcel) = parcel {
                 self.expect(self.now, parcel);
@@ -190,7 +212,8 @@ impl<P, N: Network> Core<P, N> {
     pub(super) fn arrivals(&mut self) {
         while let Some(place) = self.parcels.told.take(self.now) {
             self.parcels.free.push(place);
-            if let Some((side, failure)) = self.parcels.sent[place as usize].take() {
+            if let Some(Sent { side, failure, rest }) = self.parcels.sent[place as usize].take() {
+                self.because(Moment { at: self.now, rest });
                 self.tell(side, failure.map_or(Answer::Done, Answer::Failed));
             }
         }
@@ -200,7 +223,8 @@ impl<P, N: Network> Core<P, N> {
     }
 
     fn arrive(&mut self, parcel: Parcel<P>) {
-        let Parcel { to, mailbox, payload, .. } = parcel;
+        let Parcel { to, rest, mailbox, payload, .. } = parcel;
+        self.because(Moment { at: self.now, rest });
         if !self.on[to.0 as usize] {
             return;
         }
@@ -222,6 +246,7 @@ impl<P, N: Network> Core<P, N> {
                     bytes: 0.0,
                     transfer: None,
                     arrived: Some(self.now),
+                    since: self.cause,
                 });
             }
         }

@@ -73,10 +73,7 @@ impl<P, N: Network> Core<P, N> {
         if !self.parcels.is_part() {
             return None;
         }
-        let there = |process: ProcessId| {
-            let process = self.processes.get(process);
-            process.is_none_or(|process| process.host != host)
-        };
+        let there = |process: ProcessId| self.processes.host_of(process) != Some(host);
         let (beyond, reach) = match request {
             Request::Send { to: mailbox, .. }
             | Request::Detach { to: mailbox, .. }

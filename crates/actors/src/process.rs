@@ -9,6 +9,8 @@ use paceline_kernel::Time;
 use smallvec::SmallVec;
 
 use super::cpu::Task;
+use super::moment::Moment;
+use super::numbered::Numbered;
 use super::request::{Answer, ObjectId, ProcessId};
 
 /// A communication or a computation in progress.
@@ -23,6 +25,11 @@ pub(super) enum Going {
         host: u32,
         task: Task,
     },
+    /// A computation that stands still, with what is left of it.
+    Paused {
+        host: u32,
+        flops: f64,
+    },
     /// A parcel, as its sender.
     Parcel(u32),
 }
@@ -35,16 +42,13 @@ pub(super) enum Blocked {
     Sleep,
     /// The end of this, which is no activity.
     On(Going),
-    /// A computation that stands still, with what is left of it.
-    Paused {
-        host: u32,
-        flops: f64,
-    },
     /// An activity of its own.
     Activity(u32),
     /// Activities of its own.
     Activities(Box<Several>),
     Acquire(ObjectId),
+    /// It was notified, and locks its mutex again.
+    LockAgain(ObjectId),
     Notice {
         condition: ObjectId,
         mutex: ObjectId,
@@ -70,8 +74,8 @@ pub(super) enum Held<P> {
     /// It was asked for in this round, and is not begun.
     Asked,
     Going(Going),
-    /// It is over, with this result.
-    Over(Answer<P>),
+    /// It is over, with this result, since this moment.
+    Over(Answer<P>, Moment),
 }
 
 /// Who hears of the end of a communication or a computation.
@@ -87,67 +91,96 @@ pub(super) enum Side {
     Holding(ProcessId, u32),
 }
 
-/// All processes that a core has had, by number. In a part of a world numbers begin elsewhere than at 0, so that no other part has
-/// the same.
+/// The processes of a core, by number. In a part of a world numbers begin elsewhere than at 0, so that no other part has the same.
+/// One that has ended stays until the instant is over, and is forgotten then.
 #[derive(Clone, Debug)]
 pub(super) struct Processes<P> {
     first: u32,
-    list: Vec<Process<P>>,
+    /// How many there have been.
+    given: u32,
+    there: Numbered<Process<P>>,
+    /// Those that have ended in this instant.
+    over: Vec<ProcessId>,
+    /// In a part of a world: the host of every process that there has been, as nobody there may act on one of another host, be
+    /// it over or not.
+    hosts: Option<Vec<u32>>,
 }
 
 impl<P> Default for Processes<P> {
     fn default() -> Self {
-        Self { first: 0, list: Vec::new() }
+        Self { first: 0, given: 0, there: Numbered::default(), over: Vec::new(), hosts: None }
     }
 }
 
 impl<P> Processes<P> {
-    /// Numbers begin at `first`; there are no processes yet.
+    /// This is a part of a world: numbers begin at `first`; there are no processes yet.
     pub(super) fn begin(&mut self, first: u32) {
-        assert!(self.list.is_empty(), "a process keeps its number");
-        self.first = first;
+        assert!(self.given == 0, "a process keeps its number");
+        (self.first, self.there, self.hosts) = (first, Numbered::from(first), Some(Vec::new()));
     }
 
-    fn place(&self, id: ProcessId) -> usize {
-        id.0.wrapping_sub(self.first) as usize
+    /// How many there have been.
+    pub(super) fn given(&self) -> u32 {
+        self.given
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.list.len()
+    /// Whether there has been one of this number.
+    pub(super) fn knows(&self, id: ProcessId) -> bool {
+        id.0.wrapping_sub(self.first) < self.given
+    }
+
+    /// On which host a process is or was; only in a part of a world.
+    pub(super) fn host_of(&self, id: ProcessId) -> Option<u32> {
+        self.hosts.as_ref()?.get(id.0.wrapping_sub(self.first) as usize).copied()
     }
 
     pub(super) fn push(&mut self, process: Process<P>) -> ProcessId {
-        let number = u32::try_from(self.list.len()).ok().and_then(|place| self.first.checked_add(place));
-        self.list.push(process);
-        ProcessId(number.expect("there are fewer than 2^32 processes"))
+        let number = self.first.checked_add(self.given).expect("there are fewer than 2^32 processes");
+        self.given += 1;
+        self.hosts.iter_mut().for_each(|hosts| hosts.push(process.host));
+        self.there.put(number, process);
+        ProcessId(number)
+    }
+
+    /// A process has ended.
+    pub(super) fn is_over(&mut self, id: ProcessId) {
+        self.over.push(id);
+    }
+
+    /// Forgets those that have ended.
+    pub(super) fn forget(&mut self) {
+        for id in self.over.drain(..) {
+            self.there.take(id.0);
+        }
     }
 
     pub(super) fn get(&self, id: ProcessId) -> Option<&Process<P>> {
-        self.list.get(self.place(id))
+        self.there.get(id.0)
     }
 
     pub(super) fn get_mut(&mut self, id: ProcessId) -> Option<&mut Process<P>> {
-        let place = self.place(id);
-        self.list.get_mut(place)
+        self.there.get_mut(id.0)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (ProcessId, &Process<P>)> {
-        (self.first..).map(ProcessId).zip(&self.list)
+        self.there.iter().map(|(number, process)| (ProcessId(number), process))
     }
 }
+
+/// Of a process that has been forgotten nothing is asked.
+const THERE: &str = "whoever acts on a process has seen that it is there";
 
 impl<P> Index<ProcessId> for Processes<P> {
     type Output = Process<P>;
 
     fn index(&self, id: ProcessId) -> &Process<P> {
-        &self.list[self.place(id)]
+        self.there.get(id.0).expect(THERE)
     }
 }
 
 impl<P> IndexMut<ProcessId> for Processes<P> {
     fn index_mut(&mut self, id: ProcessId) -> &mut Process<P> {
-        let place = self.place(id);
-        &mut self.list[place]
+        self.there.get_mut(id.0).expect(THERE)
     }
 }
 
@@ -156,6 +189,8 @@ impl<P> IndexMut<ProcessId> for Processes<P> {
 pub(super) struct Process<P> {
     pub(super) name: Arc<str>,
     pub(super) host: u32,
+    /// When exactly it resumed last: in the present instant while it runs.
+    pub(super) moment: Moment,
     /// Where it stands in the tree of who spawned whom: the same however the world is dealt.
     pub(super) identity: u64,
     pub(super) children: u32,
@@ -169,6 +204,8 @@ pub(super) struct Process<P> {
     /// When the calendar wakes it: not after `limit` while it waits. Entries for another time are out of date.
     pub(super) entered: Time,
     pub(super) answer: Option<Answer<P>>,
+    /// The object of which its latest answer gives it something.
+    pub(super) granted: Option<ObjectId>,
     pub(super) ended: bool,
     pub(super) daemon: bool,
     pub(super) suspended: bool,
@@ -187,6 +224,7 @@ impl<P> Process<P> {
         Self {
             name,
             host,
+            moment: Moment::default(),
             identity,
             children: 0,
             parcels: 0,
@@ -195,6 +233,7 @@ impl<P> Process<P> {
             limit: Time::MAX,
             entered: Time::MAX,
             answer: Some(Answer::Done),
+            granted: None,
             ended: false,
             daemon: false,
             suspended: false,
@@ -216,11 +255,11 @@ impl<P> Process<P> {
         Some(self.held.swap_remove(place).1)
     }
 
-    /// The result of the activity of this number, which is over; the activity is dropped.
-    pub(super) fn take_over(&mut self, number: u32) -> Option<Answer<P>> {
+    /// The result of the activity of this number, which is over, and since when; the activity is dropped.
+    pub(super) fn take_over(&mut self, number: u32) -> Option<(Answer<P>, Moment)> {
         match self.held(number) {
-            Some(Held::Over(_)) => match self.let_go(number) {
-                Some(Held::Over(answer)) => Some(answer),
+            Some(Held::Over(..)) => match self.let_go(number) {
+                Some(Held::Over(answer, since)) => Some((answer, since)),
                 _ => None,
             },
             _ => None,

@@ -9,7 +9,8 @@ use std::collections::BinaryHeap;
 use paceline_kernel::Time;
 use paceline_network::{HostId, Network, Platform, Profile};
 
-use super::{Core, from_secs};
+use super::Core;
+use super::moment::Moment;
 
 /// What a profile changes of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,7 +57,7 @@ impl Profiles {
     fn enter(&mut self, place: usize) {
         let Followed { profile, next, .. } = &self.followed[place];
         if let Some((at, _)) = profile.change(*next) {
-            self.due.push(Reverse((from_secs(at), place)));
+            self.due.push(Reverse((Moment::of_secs(at).at, place)));
         }
     }
 
@@ -104,6 +105,7 @@ impl<P, N: Network> Core<P, N> {
     /// Changes hosts as their profiles say for the present.
     pub(super) fn follow_profiles(&mut self) {
         while let Some((host, of, value)) = self.profiles.take(self.now) {
+            self.because(Moment::at(self.now));
             match of {
                 Of::Speed(full) => {
                     self.hosts[host as usize].cpu.set_speed(self.now, full * value);

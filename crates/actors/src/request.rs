@@ -63,17 +63,20 @@ impl fmt::Display for Mailbox {
     }
 }
 
-/// An object that processes share - a semaphore, a mutex, ... - by who made it and its number among all made by that one.
+/// An object that processes share - a semaphore, a mutex, ... - by who made it and its number among all made by that one. It is there
+/// from its first use, and takes no memory while it is as it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
     /// Who made it.
     pub owner: ProcessId,
     /// Its number among the objects of its owner.
     pub number: u32,
+    /// As what it was made.
+    pub kind: ObjectKind,
 }
 
 /// What an object is made as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectKind {
     /// A semaphore with this many permits.
     Semaphore(u32),
@@ -94,6 +97,8 @@ pub enum Request<P> {
     Yield,
     /// To resume after this span.
     Sleep(Time),
+    /// To resume at this time, or in the next round of this instant if it is over.
+    SleepUntil(Time),
     /// To have this many flops computed (finite, not negative) on its host, and to wait for that.
     Compute(f64),
     /// To send, and to wait until the message has arrived.
@@ -194,8 +199,6 @@ pub enum Request<P> {
     Daemonize,
     /// To be started again, from the beginning, when its host comes back.
     RestartWithHost,
-    /// To make an object; its number among those of the process is said.
-    Make(u32, ObjectKind),
     /// To take a permit of a semaphore, or to lock a mutex.
     Acquire {
         /// Which.
@@ -236,8 +239,8 @@ pub enum Request<P> {
     SwitchOff(HostId),
     /// To switch a host on again.
     SwitchOn(HostId),
-    /// To cancel its last request.
-    Abandon,
+    /// To cancel its last request; with the answer to it, where that has come and was not looked at.
+    Abandon(Option<Answer<P>>),
     /// To have a number enter the digest of the run.
     Record(u64),
 }

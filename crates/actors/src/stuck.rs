@@ -7,7 +7,7 @@ use paceline_network::{HostId, Network};
 
 use super::Core;
 use super::process::{Blocked, Going, Held, Process};
-use super::request::{ObjectId, ProcessId};
+use super::request::{ObjectId, ObjectKind, ProcessId};
 
 /// A process that waits, and for what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,8 +43,8 @@ impl<P, N: Network> Core<P, N> {
 
     /// What a process waits for, in words; `None` where it has ended.
     pub fn waits_for(&self, process: ProcessId) -> Option<String> {
-        let process = &self.processes[process];
-        (!process.ended).then(|| self.in_words(process))
+        let process = self.processes.get(process).filter(|process| !process.ended)?;
+        Some(self.in_words(process))
     }
 
     fn in_words(&self, process: &Process<P>) -> String {
@@ -54,10 +54,12 @@ impl<P, N: Network> Core<P, N> {
             Blocked::Sleep if process.limit == Time::MAX => "a time that never comes".into(),
             Blocked::Sleep => format!("time {}", process.limit),
             Blocked::On(going) => self.going(*going),
-            Blocked::Paused { .. } => "being resumed".into(),
             Blocked::Activity(number) => self.activities(process, &[*number], true),
             Blocked::Activities(several) => self.activities(process, &several.numbers, several.all),
-            Blocked::Acquire(object) | Blocked::Meet(object) | Blocked::Get(object) => self.object(*object),
+            Blocked::Acquire(object)
+            | Blocked::LockAgain(object)
+            | Blocked::Meet(object)
+            | Blocked::Get(object) => self.object(*object),
             Blocked::Notice { condition, .. } => self.object(*condition),
             Blocked::Join(other) => {
                 format!("the end of process {other} `{}`", self.processes[*other].name)
@@ -69,7 +71,7 @@ impl<P, N: Network> Core<P, N> {
         let held = |number: &u32| process.held.iter().find(|(own, _)| own == number);
         let each = numbers.iter().filter_map(held).map(|(_, held)| match held {
             Held::Going(going) => self.going(*going),
-            Held::Asked | Held::Over(_) => "what is over".into(),
+            Held::Asked | Held::Over(..) => "what is over".into(),
         });
         each.collect::<Vec<_>>().join(if all { " and " } else { " or " })
     }
@@ -83,6 +85,7 @@ impl<P, N: Network> Core<P, N> {
                     if ends { "" } else { ", which has no speed" }
                 );
             }
+            Going::Paused { .. } => return "being resumed".into(),
             Going::Message { comm, .. } if self.messages.is_on_its_way(comm) => {
                 ("a message on its way to", comm)
             }
@@ -94,7 +97,13 @@ impl<P, N: Network> Core<P, N> {
     }
 
     fn object(&self, id: ObjectId) -> String {
-        let name = self.objects.get(&id).map_or("object", super::objects::Object::name);
+        let name = match id.kind {
+            ObjectKind::Semaphore(_) => "semaphore",
+            ObjectKind::Mutex => "mutex",
+            ObjectKind::Condition => "condition variable",
+            ObjectKind::Barrier(_) => "barrier",
+            ObjectKind::Queue => "message queue",
+        };
         format!("{name} {} of process {}", id.number, id.owner)
     }
 }
@@ -104,7 +113,7 @@ mod test {
     use paceline_network::{Constant, HostId};
 
     use super::*;
-    use crate::{ObjectKind, Request, Step};
+    use crate::{Request, Step};
 
     #[test]
     fn whoever_asks_is_told_what_a_process_waits_for() {
@@ -133,10 +142,9 @@ mod test {
         let ids = names.map(|name| core.spawn(HostId(0), name.into()));
         let mut round = Vec::new();
         core.next_round(Time::MAX, &mut round);
-        let object = ObjectId { owner: ids[2], number: 0 };
+        let object = ObjectId { owner: ids[2], number: 0, kind: ObjectKind::Semaphore(0) };
         core.request(ids[0], Request::Receive { from: "here".into(), limit: None });
         core.request(ids[1], Request::Send { to: 7.into(), payload: (), bytes: 0.0, limit: None });
-        core.request(ids[2], Request::Make(0, ObjectKind::Semaphore(0)));
         core.request(ids[2], Request::Acquire { object, limit: None });
         core.request(ids[3], Request::Join { process: ids[0], limit: None });
         core.request(ids[4], Request::StartReceive { activity: 0, from: "a".into() });

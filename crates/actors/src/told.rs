@@ -7,19 +7,18 @@ use paceline_network::Network;
 
 use super::Core;
 use super::calendar::Due;
+use super::moment::Moment;
 use super::process::{Blocked, Held, Several, Side};
 use super::request::{Answer, Failure, ProcessId};
 
 impl<P, N: Network> Core<P, N> {
     /// A process resumes with this answer.
     pub(super) fn resume_with(&mut self, id: ProcessId, answer: Answer<P>) {
-        let process = &mut self.processes[id];
-        if process.ended {
-            return;
-        }
+        let Some(process) = self.processes.get_mut(id).filter(|process| !process.ended) else { return };
         let late = std::mem::take(&mut process.late);
         let answer = if late { Answer::Failed(Failure::TimedOut) } else { answer };
-        process.blocked = Blocked::No;
+        (process.blocked, process.granted) = (Blocked::No, None);
+        process.moment = process.moment.later(self.cause);
         process.stamp = process.stamp.wrapping_add(1);
         let place = (u64::from(process.stamp) << 8) | answer.code();
         self.digest.join(Digest::of(&(process.identity, self.now.as_nanos(), place)));
@@ -46,7 +45,7 @@ impl<P, N: Network> Core<P, N> {
             return self.resume_with(id, answer);
         }
         let Some(held) = process.held(number) else { return };
-        *held = Held::Over(answer);
+        *held = Held::Over(answer, self.cause);
         let Blocked::Activities(several) = &mut process.blocked else { return };
         let Several { numbers, all, left } = &mut **several;
         let Some(place) = numbers.iter().position(|waited| *waited == number) else { return };
@@ -54,10 +53,14 @@ impl<P, N: Network> Core<P, N> {
             *left -= 1;
             if *left == 0 {
                 let numbers = std::mem::take(numbers);
-                let over = numbers.iter().filter_map(|number| process.take_over(*number)).collect();
+                let over = numbers
+                    .iter()
+                    .filter_map(|number| process.take_over(*number))
+                    .map(|(over, _)| over)
+                    .collect();
                 self.resume_with(id, Answer::All(over));
             }
-        } else if let Some(answer) = process.take_over(number) {
+        } else if let Some((answer, _)) = process.take_over(number) {
             self.resume_with(id, Answer::Which(place, Box::new(answer)));
         }
     }
@@ -65,7 +68,7 @@ impl<P, N: Network> Core<P, N> {
     /// A process has waited long enough, if it still waits and not for longer.
     pub(super) fn wake(&mut self, number: u32) {
         let id = ProcessId(number);
-        let process = &mut self.processes[id];
+        let Some(process) = self.processes.get_mut(id) else { return };
         if process.entered > self.now {
             // It was entered for earlier once more, and has had that.
             return;
@@ -78,6 +81,8 @@ impl<P, N: Network> Core<P, N> {
             process.entered = process.limit;
             return self.calendar.enter(process.limit, Due::Wake(number));
         }
+        // It waited for whole ticks since it asked.
+        let exact = Moment { at: self.now, ..process.moment };
         let answer = match process.blocked {
             Blocked::Sleep => Answer::Done,
             _ => Answer::Failed(Failure::TimedOut),
@@ -86,6 +91,7 @@ impl<P, N: Network> Core<P, N> {
             Blocked::Notice { mutex, .. } => Some(mutex),
             _ => None,
         };
+        self.because(exact);
         self.withdraw(id);
         match notice {
             Some(mutex) => {

@@ -181,8 +181,8 @@ impl<P, F> Drop for Ask<P, F> {
         if self.open {
             with(self.id, |desk: &mut Desk<P>| {
                 desk.own.waits = false;
-                desk.answer = None;
-                desk.requests.push(Request::Abandon);
+                let answer = desk.answer.take();
+                desk.requests.push(Request::Abandon(answer));
             });
         }
     }

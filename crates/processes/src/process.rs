@@ -145,7 +145,7 @@ impl<P: Send + 'static> Process<P> {
 
     /// Sleeps until `time`; resumes in the next round if that has passed.
     pub async fn sleep_until(&self, time: Time) {
-        self.sleep(time.saturating_sub(self.now())).await;
+        desk::ask::<P, _>(self.id(), || Request::SleepUntil(time)).await;
     }
 
     /// Computes this many flops, which others on the host compute beside.
@@ -252,7 +252,8 @@ impl<P: Send + 'static> Process<P> {
         desk::tell::<P>(self.id(), Request::Kill(process));
     }
 
-    /// Stops another process, and a computation that it waits for, until it is resumed. Everything else that it waits for proceeds.
+    /// Stops another process until it is resumed, and with it all computations that it has begun and not detached, whether it
+    /// waits for them or not. Everything else proceeds: sleeps, time limits, messages; it hears of them when it resumes.
     pub fn suspend(&self, process: ProcessId) {
         desk::tell::<P>(self.id(), Request::Suspend(process));
     }
@@ -294,13 +295,13 @@ impl<P: Send + 'static> Process<P> {
         let number = desk::own(self.id(), |desk: &mut Desk<P>| {
             let number = desk.own.objects;
             desk.own.objects += 1;
-            desk.requests.push(Request::Make(number, kind));
             number
         });
-        ObjectId { owner: self.id(), number }
+        ObjectId { owner: self.id(), number, kind }
     }
 
-    /// A semaphore with this many permits. It lives as long as the run, as all that processes share.
+    /// A semaphore with this many permits. It lives as long as the run, as all that processes share, and takes no memory while it is as
+    /// it was made.
     pub fn semaphore(&self, permits: u32) -> Semaphore {
         Semaphore(self.object(ObjectKind::Semaphore(permits)))
     }

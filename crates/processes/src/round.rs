@@ -29,7 +29,7 @@ pub struct RoundRecord<'r> {
 }
 
 impl RoundRecord<'_> {
-    /// The name of a process.
+    /// The name of a process; nothing where it had ended before this round.
     pub fn name(&self, process: ProcessId) -> &str {
         self.world.name(process)
     }
@@ -58,7 +58,7 @@ pub(crate) trait World {
 
 impl<P, N: Network> World for Core<P, N> {
     fn name(&self, process: ProcessId) -> &str {
-        self.about(process).0
+        self.try_about(process).map_or("", |(name, _)| name)
     }
 
     fn waits_for(&self, process: ProcessId) -> Option<String> {

@@ -319,7 +319,7 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
             wall,
             parallel_share: meter.share(wall),
             unreceived: core.unreceived(),
-            panicked: panicked.into_iter().map(|(_, process, message)| (process, message)).collect(),
+            panicked: panicked.into_iter().map(|(_, process, _, message)| (process, message)).collect(),
         })
     }
 }

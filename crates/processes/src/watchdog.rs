@@ -157,6 +157,13 @@ impl Watchdog {
         Some(slot)
     }
 
+    /// A process has ended.
+    pub(crate) fn forget(&self, process: ProcessId) {
+        if self.thread.is_some() {
+            self.shared.watched().names.remove(&process);
+        }
+    }
+
     /// A process can be named from now on.
     pub(crate) fn know(&self, process: ProcessId, name: &Arc<str>, host: HostId) {
         if self.thread.is_some() {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: its network is ahead of the engine's time by the lookahead, and behind what is sent by as much.
 
-use paceline_actors::Carrier;
+use paceline_actors::{Carrier, Landed};
 use paceline_kernel::{Context, Time};
 use paceline_network::Network;
 
@@ -47,9 +47,9 @@ impl<P: Send + 'static, N: Network + Send> Acts for Carrying<P, N> {
         self.carrier.advance(&mut self.network, ahead, &mut landed);
         for landed in landed {
             if let Some(place) = landed.place {
-                let (whose, failure) = (landed.whose, landed.failure);
+                let Landed { rest, whose, failure, .. } = landed;
                 let to = world.owners[landed.from.0 as usize];
-                self.outgoing.push(to, ahead, Item::Told { whose, place, failure });
+                self.outgoing.push(to, ahead, Item::Told { rest, whose, place, failure });
             }
             if let Some(parcel) = landed.parcel {
                 self.outgoing.push(world.owners[parcel.to.0 as usize], ahead, Item::Parcel(parcel));

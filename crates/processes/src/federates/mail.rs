@@ -21,8 +21,8 @@ pub(super) enum Item<P> {
     Parcel(Parcel<P>),
     /// A parcel is to be carried.
     Start(Start<P>),
-    /// A sender is informed of an arrival.
-    Told { whose: Whose, place: u32, failure: Option<Failure> },
+    /// A sender is informed of an arrival; `rest` is by how much that was later or earlier than its tick, in ticks.
+    Told { rest: f64, whose: Whose, place: u32, failure: Option<Failure> },
 }
 
 /// Things for one receiver at one time: a list of [`Item`]s, whatever the messages of the world are.

@@ -62,7 +62,8 @@ impl<N: Network> Network for Apart<N> {
 pub(super) fn uncarried(network: &impl Network, hosts: usize) -> Option<Time> {
     let other = HostId(u32::from(hosts > 1));
     network.alone(HostId(0), other, 0.0).filter(|_| hosts > 1 || network.least_latency() > 0.0)?;
-    Some(Time::nanos((network.least_latency() * 1e9).round() as u64))
+    // A tick less: messages are sent and arrive at parts of ticks.
+    Some(Time::from_secs_f64(network.least_latency()).saturating_sub(Time::TICK))
 }
 
 /// The time that a federate without live processes has reached.
@@ -96,7 +97,9 @@ impl<P: Send + 'static, N: Network + Send + Sync> Acts for Part<P, N> {
         let core = &mut self.run.core;
         match item {
             Item::Parcel(parcel) => core.expect(now, parcel),
-            Item::Told { whose, place, failure } => core.expect_told(now, whose, place, failure),
+            Item::Told { rest, whose, place, failure } => {
+                core.expect_told((now, rest), whose, place, failure)
+            }
             Item::Start(_) => unreachable!("what is to be started is sent to the carrier"),
         }
     }
@@ -205,7 +208,10 @@ impl<P: Send + 'static, N: Network> Part<P, N> {
 
     /// The number of a process in a world that is not dealt, where it was there from the start.
     fn number(&self, process: ProcessId) -> ProcessId {
-        let identity = self.run.core.identity(process);
+        self.number_of(process, self.run.core.identity(process))
+    }
+
+    fn number_of(&self, process: ProcessId, identity: u64) -> ProcessId {
         if identity < self.from_the_start { ProcessId(identity as u32) } else { process }
     }
 
@@ -213,7 +219,7 @@ impl<P: Send + 'static, N: Network> Part<P, N> {
     pub(super) fn take_panicked(&mut self, last: Time) -> Vec<(ProcessId, String)> {
         let panicked = std::mem::take(&mut self.run.panicked).into_iter();
         let panicked = panicked.filter(|(at, ..)| *at <= last);
-        panicked.map(|(_, process, message)| (self.number(process), message)).collect()
+        panicked.map(|(_, process, identity, message)| (self.number_of(process, identity), message)).collect()
     }
 
     /// The processes that wait in it, except daemons.

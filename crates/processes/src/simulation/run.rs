@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use paceline_actors::{Core, Decider, ProcessId, Request, RoundCounts, Rounds, Step};
+use paceline_actors::{Core, Decider, Numbered, ProcessId, Request, RoundCounts, Rounds, Step};
 use paceline_kernel::{Rng, Time};
 use paceline_network::Network;
 
@@ -25,23 +25,22 @@ use crate::watchdog::Watchdog;
 /// A run, or the part of one that is in a federate.
 pub(crate) struct Run<P, N> {
     pub(crate) core: Core<P, N>,
-    /// The number of the first process.
-    first: u32,
-    pub(super) tasks: Vec<Option<Task>>,
+    /// The code of the processes, by number.
+    pub(super) tasks: Numbered<Task>,
     /// While it runs on many threads.
     pub(super) crew: Option<Arc<Crew<P>>>,
     pub(crate) settings: Settings,
     observer: Option<Observer>,
     /// For the observer: processes that others have ended since the last round.
     killed: Vec<ProcessId>,
-    /// Processes that have panicked: when, which, and what they said.
-    pub(crate) panicked: Vec<(Time, ProcessId, String)>,
+    /// Processes that have panicked: when, which, with what identity, and what they said.
+    pub(crate) panicked: Vec<(Time, ProcessId, u64, String)>,
     /// What makes processes again that come back with their host.
     makes: BTreeMap<ProcessId, Make<P>>,
     pub(crate) counts: RoundCounts,
     decider: Decider,
     pub(crate) meter: Meter,
-    watchdog: Watchdog,
+    pub(super) watchdog: Watchdog,
     /// Between rounds: memory for the next.
     round: Vec<ProcessId>,
     turns: Option<Turns<P>>,
@@ -54,8 +53,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         let watchdog = Watchdog::start(settings.stall.clone());
         Self {
             core,
-            first,
-            tasks: Vec::new(),
+            tasks: Numbered::from(first),
             crew: None,
             settings,
             observer,
@@ -69,11 +67,6 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             round: Vec::new(),
             turns: None,
         }
-    }
-
-    /// Where the code of a process is.
-    pub(super) fn place(&self, id: ProcessId) -> usize {
-        (id.0 - self.first) as usize
     }
 
     /// Gives a process of the core its code.
@@ -97,11 +90,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             ContextKind::Thread => Box::pin(OnThread::new(body)),
         };
         let task = Task::new(id, Rng::new(self.settings.seed, self.core.identity(id)), body);
-        let place = self.place(id);
-        if self.tasks.len() <= place {
-            self.tasks.resize_with(place + 1, || None);
-        }
-        self.tasks[place] = Some(task);
+        self.tasks.put(id.0, task);
     }
 
     /// A process is there when the run begins, as the so-manieth of the world.
@@ -215,7 +204,10 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
     fn settle(&mut self, id: ProcessId, turn: Turn) -> Result<(), RunError> {
         match turn {
             Turn::Waits => unreachable!("who waits is not settled"),
-            Turn::Ended => self.core.end(id),
+            Turn::Ended => {
+                self.makes.remove(&id);
+                self.core.end(id);
+            }
             Turn::Strays => {
                 let name = self.core.about(id).0.to_string();
                 return Err(RunError::Strays { process: id, name, time: self.core.now() });
@@ -226,7 +218,8 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
                     let (name, time) = (self.core.about(id).0.to_string(), self.core.now());
                     return Err(RunError::Panic { process: id, name, time, message });
                 }
-                self.panicked.push((self.core.now(), id, message));
+                self.panicked.push((self.core.now(), id, self.core.identity(id), message));
+                self.makes.remove(&id);
                 self.core.end(id);
             }
         }

@@ -9,13 +9,14 @@ use crate::context::{COORDINATOR, ContextKind};
 use crate::crew::{Crew, Turning};
 use crate::task::{Parts, Turns};
 
+const CODE: &str = "who is in a round has code";
+
 impl<P: Send + 'static, N: Network> Run<P, N> {
     /// Resumes all processes of a round, one after the other.
     pub(super) fn run_in_turn(&mut self, round: &[ProcessId], turns: &mut Turns<P>) {
         let now = self.core.now();
         for id in round {
-            let place = self.place(*id);
-            let task = self.tasks[place].as_mut().expect("who is in a round has code");
+            let task = self.tasks.get_mut(id.0).expect(CODE);
             turns.run(task, now, self.core.answer(*id));
         }
     }
@@ -30,14 +31,12 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
     ) {
         let now = self.core.now();
         for id in round {
-            let place = self.place(*id);
-            let task = self.tasks[place].take().expect("who is in a round has code");
+            let task = self.tasks.lend(id.0).expect(CODE);
             running.push((task, self.core.answer(*id)));
         }
         crew.run(now, running, turns);
         for (id, (task, _)) in round.iter().zip(running.drain(..)) {
-            let place = self.place(*id);
-            self.tasks[place] = Some(task);
+            self.tasks.put_back(id.0, task);
         }
     }
 
@@ -47,7 +46,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             return false;
         }
         let anywhere = if parallel { 0 } else { COORDINATOR };
-        let mut tasks = round.iter().filter_map(|id| self.tasks[self.place(*id)].as_ref());
+        let mut tasks = round.iter().filter_map(|id| self.tasks.get(id.0));
         tasks.any(|task| task.home() > anywhere)
     }
 
@@ -60,22 +59,20 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         turns: &mut Turns<P>,
     ) {
         let turning = round.iter().map(|id| {
-            let place = self.place(*id);
-            let task = self.tasks[place].take().expect("who is in a round has code");
+            let task = self.tasks.lend(id.0).expect(CODE);
             (task, self.core.answer(*id))
         });
         let turning = turning.collect();
         let tasks = crew.run_at_home(self.core.now(), turning, spread, turns);
         for (id, task) in round.iter().zip(tasks) {
-            let place = self.place(*id);
-            self.tasks[place] = Some(task);
+            self.tasks.put_back(id.0, task);
         }
     }
 
     /// A process has ended: its code is dropped, what it holds is released, and its hooks are called.
     pub(super) fn dismiss(&mut self, id: ProcessId) {
-        let place = self.place(id);
-        let Some(mut task) = self.tasks[place].take() else { return };
+        let Some(mut task) = self.tasks.take(id.0) else { return };
+        self.watchdog.forget(id);
         let mut turns = Turns::new();
         match &self.crew {
             Some(crew) if task.home() > COORDINATOR => crew.drop_at_home(&mut task, &mut turns),

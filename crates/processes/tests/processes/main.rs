@@ -2,6 +2,7 @@
 //! the run, which the test then does not survive.
 
 mod digest;
+mod exact;
 mod federates;
 mod profiles;
 mod rounds;
