@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::time::Duration;
 
 use procfs::process::{Process, all_processes};
 
@@ -169,7 +168,6 @@ fn children_that_inherited_the_idle_class_are_freed_too() {
         classes.len() >= children.len() && !classes.contains(&IDLE)
     });
     fs::write(folder.path().join("stop"), "").expect("files can be written");
-    std::thread::sleep(Duration::from_millis(10));
     wait_until("the program has ended", || !workers.iter().any(|pid| is_there(*pid)));
 }
 
