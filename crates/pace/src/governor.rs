@@ -25,6 +25,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::guard::{self, Guard, Ward};
 use crate::pacer::{PaceError, Pacer, Refusal, rest_for};
+use crate::plan::slices::Slices;
 use crate::plan::trial::{Trial, Way};
 use crate::plan::{Machine, Planner, Seen};
 use crate::sched;
@@ -73,6 +74,9 @@ pub struct Governor {
     mode: Mode,
     /// The slice that the user has set, if any.
     slice: Option<Duration>,
+    /// The slice now.
+    slice_ns: u64,
+    slices: Slices,
     /// The trials that choose the way; none if the user has turned them off.
     trial: Option<Trial>,
     way: Way,
@@ -126,6 +130,8 @@ fn start(settings: &PaceSettings, mode: Mode) -> Result<Box<dyn Pacer>, Refusal>
     Ok(Box::new(Governor {
         mode,
         slice: settings.slice,
+        slice_ns,
+        slices: Slices::new(monotonic_ns()),
         trial: settings.trial.then(|| Trial::new(monotonic_ns())),
         way: Way::Ordered,
         bell: page.bell(),
@@ -161,9 +167,7 @@ impl Pacer for Governor {
         match self.way {
             _ if self.seen.is_empty() => UNPACED_PERIOD,
             Way::Unpaced => UNPACED_PERIOD,
-            Way::Together | Way::Ordered => {
-                self.slice.unwrap_or_else(|| Duration::from_nanos(self.slice_ns()))
-            }
+            Way::Together | Way::Ordered => Duration::from_nanos(self.slice_ns),
         }
     }
 
@@ -182,6 +186,7 @@ impl Pacer for Governor {
         self.meet().map_err(lost)?;
         self.sample();
         self.choose_way();
+        self.choose_slice();
         self.set_classes();
         if self.ticks.is_multiple_of(NOW_AND_THEN) {
             self.guard.alive().map_err(lost)?;
@@ -189,9 +194,6 @@ impl Pacer for Governor {
                 self.strays.look(load.latest_pid, &Places(&self.places));
                 // One for the governor itself. Paced threads that block are subtracted too, so that the others seem fewer than they are.
                 self.planner.note_others((load.cur as usize).saturating_sub(self.seen.len() + 1));
-            }
-            if self.slice.is_none() {
-                self.planner.set_slice(self.slice_ns());
             }
         }
         self.ticks += 1;

@@ -11,6 +11,7 @@
 
 mod equals;
 mod history;
+pub mod slices;
 pub mod trial;
 
 use history::History;

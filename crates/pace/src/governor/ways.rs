@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use super::{Governor, Place, nanos, notes};
 use crate::plan::Class;
-use crate::plan::trial::{Facts, Way};
+use crate::plan::trial::{Facts, Trial, Way};
 
 /// The slice until it is known how long events take, unless the user has set one.
 pub const SLICE_FIRST: Duration = Duration::from_micros(200);
-/// The shortest and the longest slice by the length of events, and the number of slices in an event.
+/// Where slices cannot be compared because progress is seen too seldom: the shortest and the longest slice by the length of events,
+/// and the number of slices in an event.
 const SLICE_LEAST_NS: u64 = 200_000;
 const SLICE_MOST_NS: u64 = 500_000;
 const SLICES_IN_EVENT: u64 = 8;
@@ -21,8 +22,20 @@ const SLICE_DEAR_NS: u64 = 500_000;
 const YIELDING_KEPT: Duration = Duration::from_millis(100);
 
 impl Governor {
+    /// Chooses the slice by the progress that the program makes, unless the user has set it.
+    pub(super) fn choose_slice(&mut self) {
+        if self.slice.is_some() || self.seen.is_empty() {
+            return;
+        }
+        let undisturbed = self.trial.as_ref().is_none_or(Trial::is_holding);
+        let comparable = self.way == Way::Ordered && undisturbed && !self.seen.iter().all(|seen| seen.yields);
+        let chosen = self.slices.decide(self.now_ns, self.progress, comparable);
+        self.slice_ns = chosen.unwrap_or_else(|| self.usual_slice_ns());
+        self.planner.set_slice(self.slice_ns);
+    }
+
     /// The slice that suits the length of events and the cost of a decision.
-    pub(super) fn slice_ns(&self) -> u64 {
+    fn usual_slice_ns(&self) -> u64 {
         let by_event_ns = match self.planner.usual_event_ns() {
             0 => nanos(SLICE_FIRST),
             event_ns => (event_ns / SLICES_IN_EVENT).clamp(SLICE_LEAST_NS, SLICE_MOST_NS),

@@ -3,7 +3,8 @@
 //!
 //! A way is compared with the current one by the program's progress in a stretch of time with it and in two stretches without it,
 //! before and after, so that a load that changes slowly favours neither. A way that is better twice in a row is taken. The time
-//! between trials grows, so that a way that does not help costs at most 3 % of a run of ten seconds.
+//! between trials grows, so that a way that does not help costs at most 3 % of a run of ten seconds. One under which the program all
+//! but stands still is given up after a quarter of its stretch, so that runs of a second are not slower for it.
 //!
 //! Invariant: without countable progress the way changes only when the facts do (whether threads yield, whether others want cores).
 
@@ -33,6 +34,12 @@ const INTERVAL_FACTOR: u64 = 4;
 const INTERVAL_MAX_NS: u64 = 60_000_000_000;
 /// The rate that a way must reach to be taken, in per cent of the current way's rate.
 const BETTER_PERCENT: u64 = 112;
+/// A way under which the program makes less than one part in so many of its usual progress is given up before its stretch is over:
+/// threads that poll stand still without pacing, and a stretch is as long as a fifth of a second where progress is seen seldom.
+const HOPELESS_ONE_IN: u64 = 4;
+/// The part of a stretch, one in so many, after which that is judged; at least a period of releases.
+const JUDGED_ONE_IN: u64 = 4;
+const JUDGED_LEAST_NS: u64 = 20_000_000;
 
 /// The facts about the program now.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,7 +65,7 @@ pub struct Change {
 
 /// Progress in a stretch of time.
 #[derive(Clone, Copy, Debug, Default)]
-struct Stretch {
+pub(super) struct Stretch {
     start_ns: u64,
     start_progress: u64,
     last_progress: u64,
@@ -66,17 +73,29 @@ struct Stretch {
 }
 
 impl Stretch {
-    const fn new(now_ns: u64, progress: u64) -> Self {
+    pub(super) const fn new(now_ns: u64, progress: u64) -> Self {
         Self { start_ns: now_ns, start_progress: progress, last_progress: progress, steps: 0 }
     }
 
-    fn note(&mut self, progress: u64) {
+    pub(super) fn note(&mut self, progress: u64) {
         self.steps += u64::from(progress != self.last_progress);
         self.last_progress = progress;
     }
 
+    /// How many times progress was seen.
+    pub(super) const fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Whether so much of a stretch of `length_ns` has passed, with so little progress beside the rate `usual`, that the rest cannot
+    /// make it better.
+    fn is_hopeless(&self, now_ns: u64, length_ns: u64, usual: u64) -> bool {
+        let rate = self.rate(now_ns, (length_ns / JUDGED_ONE_IN).max(JUDGED_LEAST_NS));
+        rate.is_some_and(|rate| rate < usual / HOPELESS_ONE_IN)
+    }
+
     /// Progress per second; none before the stretch has lasted for `length_ns`.
-    fn rate(&self, now_ns: u64, length_ns: u64) -> Option<u64> {
+    pub(super) fn rate(&self, now_ns: u64, length_ns: u64) -> Option<u64> {
         let past_ns = now_ns - self.start_ns;
         let made = u128::from(self.last_progress.saturating_sub(self.start_progress));
         let rate = made * 1_000_000_000 / u128::from(past_ns.max(1));
@@ -133,6 +152,11 @@ impl Trial {
             Phase::Hold { .. } | Phase::Before(..) | Phase::After(..) => self.way,
         };
         (way, change)
+    }
+
+    /// Whether nothing is being compared now.
+    pub const fn is_holding(&self) -> bool {
+        matches!(self.phase, Phase::Hold { .. })
     }
 
     /// The way that is assumed to be best before anything has been measured.
@@ -209,6 +233,9 @@ impl Trial {
             Phase::Other(other, tried, before) => {
                 tried.note(progress);
                 let (other, before) = (*other, *before);
+                if tried.is_hopeless(now_ns, self.stretch_ns, before) {
+                    return self.judge(now_ns, other, 0, before, stretch);
+                }
                 let rate = tried.rate(now_ns, self.stretch_ns)?;
                 self.phase = Phase::After(other, stretch, rate, before);
                 None

@@ -55,6 +55,20 @@ fn a_program_whose_progress_nobody_sees_is_left_as_it_is() {
 }
 
 #[test]
+fn a_way_under_which_the_program_stands_still_is_given_up_early() {
+    // Progress is seen every 30 ms only, so that a stretch lasts 160 ms.
+    let (mut trial, mut unpaced_ns, mut worked_ns) = (Trial::new(0), 0, 0);
+    for tick in 0..3 * SECOND_NS / (2 * TICK_NS) {
+        let facts = Facts { progress: worked_ns / 30_000_000, yields: false, crowded: false };
+        match trial.decide(tick * TICK_NS, facts).0 {
+            Way::Ordered => worked_ns += TICK_NS,
+            Way::Together | Way::Unpaced => unpaced_ns += TICK_NS,
+        }
+    }
+    assert!((20_000_000..=80_000_000).contains(&unpaced_ns), "{unpaced_ns} ns in one and a half seconds");
+}
+
+#[test]
 fn when_pacing_harms_it_steps_back_and_says_by_how_much() {
     let (_, way, changes) = play([400, 0, 100], false, false, 10);
     assert_eq!(way, Way::Unpaced);
