@@ -165,8 +165,8 @@ impl<P, N: Network> Core<P, N> {
         }
     }
 
-    /// A process waits from now on, at most for the span `limit`. An entry of the calendar that wakes it earlier is moved on then, so
-    /// that one who waits again and again until the same time is entered once.
+    /// A process waits from now on, at most for the span `limit`. An entry of the calendar that wakes it earlier is moved on
+    /// then, so that one who waits again and again until the same time is entered once.
     pub(super) fn block(&mut self, id: ProcessId, blocked: Blocked, limit: Option<Time>) {
         let process = &mut self.processes[id];
         (process.blocked, process.granted) = (blocked, None);

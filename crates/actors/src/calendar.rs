@@ -60,6 +60,12 @@ impl Calendar {
         self.0.push(Reverse(u128::from(at.as_ticks()) << 64 | u128::from(due.code())));
     }
 
+    /// How many entries there are.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The time of the first entry.
     pub(super) fn next(&self) -> Option<Time> {
         self.0.peek().map(|Reverse(key)| time(*key))

@@ -173,8 +173,8 @@ impl<P> Start<P> {
     }
 }
 
-/// Advances a network as far as something happens in it up to the present: all that ends in the tick reached. It goes no further, so
-/// that what starts or is cancelled in this tick does so at its exact time.
+/// Advances a network as far as something happens in it up to the present: all that ends in the tick reached. It goes no further,
+/// so that what starts or is cancelled in this tick does so at its exact time.
 pub(super) fn advance<N: Network>(network: &mut N, now: Time) -> Vec<Ended> {
     let mut ended = Vec::new();
     while let Some(due) = network.next().filter(|next| Moment::of_secs(*next).at <= now) {
@@ -183,7 +183,8 @@ pub(super) fn advance<N: Network>(network: &mut N, now: Time) -> Vec<Ended> {
     ended
 }
 
-/// Advances a network, in which nothing is left to happen before this tick, to a moment in it, or as far as it is free of changes.
+/// Advances a network, in which nothing is left to happen before this tick, to a moment in it, or as far as it is free of
+/// changes.
 pub(super) fn bring<N: Network>(network: &mut N, moment: Moment) {
     let to = moment.as_secs();
     if to > network.now() && network.next().is_none_or(|next| next > to) {

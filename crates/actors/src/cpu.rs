@@ -4,8 +4,8 @@
 //! fast, the order in which they end is the order of the work at which each ends, counted from when the host was made; a
 //! change of `n` changes only when that is reached. So a beginning or an end costs the logarithm of `n`.
 //!
-//! Beginnings and ends have exact moments, so that parts of a tick are neither lost nor given to others. Within a tick they may come
-//! in another order than that of their exact moments: then work is counted back at the present rate.
+//! Beginnings and ends have exact moments, so that parts of a tick are neither lost nor given to others. Within a tick they may
+//! come in another order than that of their exact moments: then work is counted back at the present rate.
 //!
 //! Invariants: `work` is what each computation would have had if it had been there from the start, up to `since`; the first
 //! of `tasks` ends first; equal ends are in the order of their beginnings.

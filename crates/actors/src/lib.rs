@@ -33,6 +33,8 @@ mod rounds;
 mod sharing;
 mod stuck;
 mod suspension;
+#[cfg(test)]
+mod test;
 mod told;
 
 use std::sync::Arc;
@@ -189,8 +191,8 @@ impl<P, N: Network> Core<P, N> {
         self.messages.unreceived(Time::MAX)
     }
 
-    /// A number of a process that depends only on who spawned it and as the how manieth. Panics, as all that asks about a process,
-    /// where it has ended in an earlier instant: then it is forgotten.
+    /// A number of a process that depends only on who spawned it and as the how manieth. Panics, as all that asks about a
+    /// process, where it has ended in an earlier instant: then it is forgotten.
     pub fn identity(&self, process: ProcessId) -> u64 {
         self.processes[process].identity
     }

@@ -1,4 +1,5 @@
-//! Mailboxes and communications: a message flows once it has a sender and a receiver; to a mailbox that stands at a host, at once.
+//! Mailboxes and communications: a message flows once it has a sender and a receiver; to a mailbox that stands at a host, at
+//! once.
 //!
 //! Invariants: a mailbox holds senders that wait for receivers, or receivers that wait for senders, never both; a
 //! communication is in a mailbox, or flows through the network, or is gone; one in a mailbox at a host has no sender yet, or has
@@ -119,6 +120,12 @@ impl<P> Messages<P> {
         !self.flowing.is_empty()
     }
 
+    /// How many mailboxes are known by name or by a great number.
+    #[cfg(test)]
+    pub(super) fn named(&self) -> usize {
+        self.known.len()
+    }
+
     /// The place of a mailbox, which is made where it is not there.
     pub(super) fn mailbox(&mut self, mailbox: &Mailbox) -> u32 {
         match mailbox {
@@ -151,11 +158,14 @@ impl<P> Messages<P> {
         place
     }
 
-    /// Forgets mailboxes by name, or with great numbers, in which nothing is, to which nothing flows, and which stand nowhere: they are
-    /// as good as new.
+    /// Forgets mailboxes by name, or with great numbers, in which nothing is, to which nothing flows, and which stand nowhere:
+    /// they are as good as new.
     fn forget(&mut self) {
-        let mut used: Vec<bool> =
-            self.others.iter().map(|queue| queue.first != NONE || queue.host != NOWHERE).collect();
+        let is_used = |(queue, name): (&Queue, &Mailbox)| {
+            let is_plain = matches!(name, Mailbox::Number(_) | Mailbox::Name(_));
+            queue.first != NONE || queue.host != NOWHERE || !is_plain
+        };
+        let mut used: Vec<bool> = self.others.iter().zip(&self.names).map(is_used).collect();
         for comm in self.comms.iter().flatten() {
             if let Some(place) = comm.mailbox.checked_sub(OTHERS) {
                 used[place as usize] = true;

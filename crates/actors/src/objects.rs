@@ -1,7 +1,7 @@
 //! Semaphores, mutexes, condition variables, barriers and message queues.
 //!
-//! They know no time and no process but by its id; what they return says which process resumes. Invariant: waiting processes are served in
-//! the order of coming, and waits at most once.
+//! They know no time and no process but by its id; what they return says which process resumes. Invariant: waiting processes are
+//! served in the order of coming, and waits at most once.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -27,6 +27,12 @@ impl<P> Default for Objects<P> {
 }
 
 impl<P> Objects<P> {
+    /// How many are there.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.there.len()
+    }
+
     /// An object, at the time `now`.
     pub(super) fn get(&mut self, id: ObjectId, now: Time) -> &mut Object<P> {
         if self.there.len() >= self.limit {
@@ -116,7 +122,8 @@ impl<P> Object<P> {
         }
     }
 
-    /// When that which was taken last was given, where it was the last that there was: a permit that is left over was there before.
+    /// When that which was taken last was given, where it was the last that there was: a permit that is left over was there
+    /// before.
     pub(super) fn last_given(&self) -> Moment {
         match self.kind {
             Kind::Semaphore { permits: 1.., .. } => Moment::default(),

@@ -47,6 +47,7 @@ pub enum Leaving<P> {
 #[derive(Clone, Debug)]
 struct Sent {
     side: Side,
+    to: Mailbox,
     failure: Option<Failure>,
     /// By how much the message arrives later or earlier than at its tick, in ticks.
     rest: f64,
@@ -95,13 +96,18 @@ impl<P> Parcels<P> {
         &mut self.sent[place as usize].as_mut().expect("who waits for an arrival has not heard of it").side
     }
 
+    /// Where the message goes whose arrival a process waits for.
+    pub(super) fn mailbox(&self, place: u32) -> Option<&Mailbox> {
+        self.sent[place as usize].as_ref().map(|sent| &sent.to)
+    }
+
     /// A process waits for the arrival of a message.
-    fn wait(&mut self, side: Side) -> u32 {
+    fn wait(&mut self, side: Side, to: Mailbox) -> u32 {
         let place = self.free.pop().unwrap_or_else(|| {
             self.sent.push(None);
             self.sent.len() as u32 - 1
         });
-        self.sent[place as usize] = Some(Sent { side, failure: None, rest: 0.0 });
+        self.sent[place as usize] = Some(Sent { side, to, failure: None, rest: 0.0 });
         place
     }
 }
@@ -169,7 +175,7 @@ impl<P, N: Network> Core<P, N> {
         let parcels = &mut self.parcels;
         let rest = self.cause.rest;
         let parcel = Parcel { to, rest, whose, mailbox: mailbox.clone(), payload };
-        let place = (side != Side::Detached).then(|| parcels.wait(side));
+        let place = (side != Side::Detached).then(|| parcels.wait(side, mailbox.clone()));
         match self.network.alone(from, to, bytes) {
             Some(seconds) => {
                 let Moment { at, rest } = self.cause.after_secs(seconds);
@@ -212,7 +218,7 @@ impl<P, N: Network> Core<P, N> {
     pub(super) fn arrivals(&mut self) {
         while let Some(place) = self.parcels.told.take(self.now) {
             self.parcels.free.push(place);
-            if let Some(Sent { side, failure, rest }) = self.parcels.sent[place as usize].take() {
+            if let Some(Sent { side, failure, rest, .. }) = self.parcels.sent[place as usize].take() {
                 self.because(Moment { at: self.now, rest });
                 self.tell(side, failure.map_or(Answer::Done, Answer::Failed));
             }

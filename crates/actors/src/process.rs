@@ -91,8 +91,8 @@ pub(super) enum Side {
     Holding(ProcessId, u32),
 }
 
-/// The processes of a core, by number. In a part of a world numbers begin elsewhere than at 0, so that no other part has the same.
-/// One that has ended stays until the instant is over, and is forgotten then.
+/// The processes of a core, by number. In a part of a world numbers begin elsewhere than at 0, so that no other part has the
+/// same. One that has ended stays until the instant is over, and is forgotten then.
 #[derive(Clone, Debug)]
 pub(super) struct Processes<P> {
     first: u32,

@@ -63,8 +63,8 @@ impl fmt::Display for Mailbox {
     }
 }
 
-/// An object that processes share - a semaphore, a mutex, ... - by who made it and its number among all made by that one. It is there
-/// from its first use, and takes no memory while it is as it was made.
+/// An object that processes share - a semaphore, a mutex, ... - by who made it and its number among all made by that one. It is
+/// there from its first use, and takes no memory while it is as it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
     /// Who made it.
@@ -195,7 +195,8 @@ pub enum Request<P> {
     Suspend(ProcessId),
     /// To resume a suspended process.
     Resume(ProcessId),
-    /// Not to count any more: a run ends when all processes but such have ended. Whom it spawns from then on does not count either.
+    /// Not to count any more: a run ends when all processes but such have ended. Whom it spawns from then on does not count
+    /// either.
     Daemonize,
     /// To be started again, from the beginning, when its host comes back.
     RestartWithHost,

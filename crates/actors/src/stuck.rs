@@ -89,7 +89,10 @@ impl<P, N: Network> Core<P, N> {
             Going::Message { comm, .. } if self.messages.is_on_its_way(comm) => {
                 ("a message on its way to", comm)
             }
-            Going::Parcel(_) => return "the arrival of a message".into(),
+            Going::Parcel(place) => {
+                let to = self.parcels.mailbox(place).map_or_else(String::new, |to| format!(" in {to}"));
+                return format!("the arrival of a message{to}");
+            }
             Going::Message { comm, sends: true } => ("a receiver at", comm),
             Going::Message { comm, sends: false } => ("a message in", comm),
         };
@@ -118,7 +121,8 @@ mod test {
     #[test]
     fn whoever_asks_is_told_what_a_process_waits_for() {
         let mut core: Core<(), _> = Core::new(Constant::new(1.0), &[(1.0, 1)]);
-        let names = ["sleeps", "sends", "receives", "computes", "yields", "ends"];
+        core.place(&"door".into(), HostId(0));
+        let names = ["sleeps", "sends", "receives", "computes", "yields", "ends", "posts"];
         let ids = names.map(|name| core.spawn(HostId(0), name.into()));
         let mut round = Vec::new();
         core.next_round(Time::MAX, &mut round);
@@ -128,6 +132,9 @@ mod test {
         core.request(ids[3], Request::Compute(1.0));
         core.request(ids[4], Request::Sleep(Time::ZERO));
         core.end(ids[5]);
+        core.request(ids[6], Request::Send { to: "door".into(), payload: (), bytes: 0.0, limit: None });
+        let arrival = "the arrival of a message in mailbox `door`";
+        assert_eq!(core.waits_for(ids[6]).as_deref(), Some(arrival));
         let message = Some("a message on its way to mailbox 7".to_owned());
         assert_eq!(core.waits_for(ids[0]).as_deref(), Some("time 1.5s"));
         assert_eq!([1, 2].map(|place| core.waits_for(ids[place])), [message.clone(), message]);

@@ -116,8 +116,6 @@ pub struct Outcome {
     duplicate_results: AtomicU64,
     failures: AtomicU64,
     lost_ns: AtomicU64,
-    /// When a host last failed, for the workers that this failure ends.
-    failed_ns: AtomicU64,
 }
 
 impl Outcome {
@@ -129,7 +127,6 @@ impl Outcome {
             duplicate_results: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             lost_ns: AtomicU64::new(0),
-            failed_ns: AtomicU64::new(0),
         }
     }
 

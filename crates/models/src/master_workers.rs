@@ -7,7 +7,7 @@
 //! it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use paceline_kernel::Time;
 use paceline_network::{Actor, Deployment, HostId, Network, OnFailure, Platform, ReadError};
@@ -73,7 +73,7 @@ impl Outcome {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// Tasks that did not reach a worker because a host or a link was off.
+    /// Tasks that did not reach a worker, or that it did not finish, because a host or a link was off.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
@@ -184,15 +184,27 @@ async fn live(cx: Process<Task>, placed: Arc<Placed>, outcome: Arc<Outcome>) {
                 let _ = cx.send(worker.as_str(), None, 0.0).await;
             }
         }
-        Role::Worker { mailbox } => loop {
-            match cx.receive(mailbox.as_str()).await {
-                Ok(Some(flops)) if cx.compute(flops).await.is_ok() => {
-                    outcome.done.fetch_add(1, Ordering::Relaxed);
+        Role::Worker { mailbox } => {
+            let computes = Arc::new(AtomicBool::new(false));
+            let (open, lost) = (Arc::clone(&computes), Arc::clone(&outcome));
+            // This runs when the host fails.
+            cx.on_exit(move || {
+                lost.lost.fetch_add(u64::from(open.load(Ordering::Relaxed)), Ordering::Relaxed);
+            });
+            loop {
+                match cx.receive(mailbox.as_str()).await {
+                    Ok(Some(flops)) => {
+                        computes.store(true, Ordering::Relaxed);
+                        let done = cx.compute(flops).await.is_ok();
+                        computes.store(false, Ordering::Relaxed);
+                        let outcome = if done { &outcome.done } else { &outcome.lost };
+                        outcome.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Ok(None) => return,
+                    // The master counts tasks that do not arrive.
+                    Err(_) => {}
                 }
-                Ok(None) => return,
-                // The master counts tasks that do not arrive.
-                Ok(Some(_)) | Err(_) => {}
             }
-        },
+        }
     }
 }

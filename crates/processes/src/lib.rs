@@ -38,6 +38,7 @@ mod process;
 mod report;
 mod round;
 mod simulation;
+mod standstill;
 mod sync;
 mod task;
 mod watchdog;

@@ -284,7 +284,8 @@ impl<P: Send + 'static> Process<P> {
         desk::tell::<P>(self.id(), Request::SwitchOn(host));
     }
 
-    /// Has something done when this process has ended, however it ends; the latest first.
+    /// Has something done when this process has ended, however it ends; the latest first. It may use the handle to know the time, and
+    /// its panic is one of the process; what it asks for is not done any more.
     pub fn on_exit(&self, hook: impl FnOnce() + Send + 'static) {
         desk::own(self.id(), |desk: &mut Desk<P>| {
             desk.own.hooks.get_or_insert_default().push(Box::new(hook));
@@ -300,8 +301,8 @@ impl<P: Send + 'static> Process<P> {
         ObjectId { owner: self.id(), number, kind }
     }
 
-    /// A semaphore with this many permits. It lives as long as the run, as all that processes share, and takes no memory while it is as
-    /// it was made.
+    /// A semaphore with this many permits. It lives as long as the run, as all that processes share, and takes no memory while it
+    /// is as it was made.
     pub fn semaphore(&self, permits: u32) -> Semaphore {
         Semaphore(self.object(ObjectKind::Semaphore(permits)))
     }

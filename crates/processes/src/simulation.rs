@@ -177,8 +177,8 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
         self
     }
 
-    /// Has `tell` called, on a thread of its own during the run, with every process that keeps its thread for a second of
-    /// real time or more. In release builds nothing is checked.
+    /// Has `tell` called during the run with every process that keeps its thread for a second of real time or more (on a thread of
+    /// its own, and in debug builds only), and with one that resumes again and again for three seconds at one simulated time.
     pub fn on_stall(mut self, tell: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
         self.settings.stall.1 = Some(Arc::new(tell));
         self

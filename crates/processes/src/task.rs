@@ -43,15 +43,15 @@ impl Task {
         self.own.home
     }
 
+    /// Whether something is to be done when it has ended.
+    pub(crate) fn has_hooks(&self) -> bool {
+        self.own.hooks.is_some()
+    }
+
     /// The task itself, and one without code in its place.
     pub(crate) fn take(&mut self) -> Self {
         let empty = Self { body: Box::pin(std::future::ready(())), own: Own::new(self.own.id, self.own.rng) };
         std::mem::replace(self, empty)
-    }
-
-    /// What is to be done when it has ended.
-    pub(crate) fn into_hooks(self) -> Vec<Hook> {
-        self.own.hooks.map_or_else(Vec::new, |hooks| *hooks)
     }
 }
 
@@ -117,12 +117,23 @@ impl<P: Send + 'static> Turns<P> {
         self.ends.push((turn, requests));
     }
 
-    /// Drops the code of a task, with everything that it holds.
-    pub(crate) fn drop_body(&mut self, task: &mut Task) {
+    /// Drops the code of a task at `now`, with everything that it holds.
+    pub(crate) fn drop_body(&mut self, task: &mut Task, now: Time) {
+        let desk = self.desk();
+        (desk.now, desk.answer) = (now, None);
         let Task { body, own } = task;
         let body = std::mem::replace(body, Box::pin(std::future::ready(())));
         // A panic of somebody who is ending anyway tells nothing new.
         let _ = self.enter(own, || catch_unwind(AssertUnwindSafe(|| drop(body))));
+    }
+
+    /// Does what is to be done when a task has ended, the latest first; its code has been dropped. Gives what those say that panic.
+    pub(crate) fn call_hooks(&mut self, task: &mut Task, now: Time) -> Vec<Box<dyn Any + Send>> {
+        self.desk().now = now;
+        let hooks: Vec<Hook> = task.own.hooks.take().map_or_else(Vec::new, |hooks| *hooks);
+        let called = hooks.into_iter().rev();
+        let called = called.map(|hook| self.enter(&mut task.own, || catch_unwind(AssertUnwindSafe(hook))));
+        called.filter_map(Result::err).collect()
     }
 
     /// Adds all of `other`, which is empty after that.

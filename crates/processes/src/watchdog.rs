@@ -15,7 +15,8 @@ use paceline_actors::ProcessId;
 use paceline_kernel::Time;
 use paceline_network::HostId;
 
-/// A process that has had its turn for a second of real time or more.
+/// A process that has had its turn for a second of real time or more, or that has resumed again and again for some seconds at one
+/// simulated time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stall {
     /// Which.
@@ -26,16 +27,24 @@ pub struct Stall {
     pub host: HostId,
     /// The simulated time, which stands still.
     pub time: Time,
+    /// How many rounds there have been at this time, where it resumes again and again; `None` where it has one long turn.
+    pub rounds: Option<u64>,
 }
 
 impl fmt::Display for Stall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { process, name, host, time } = self;
-        write!(
-            f,
-            "process {process} `{name}` on host {} keeps its thread at {time}: it blocks outside of the simulation, or computes for long; nothing else advances meanwhile",
-            host.0
-        )
+        let Self { process, name, host: HostId(host), time, rounds } = self;
+        write!(f, "process {process} `{name}` on host {host} ")?;
+        match rounds {
+            None => write!(
+                f,
+                "keeps its thread at {time}: it blocks outside of the simulation, or computes for long; nothing else advances meanwhile"
+            ),
+            Some(rounds) => write!(
+                f,
+                "has resumed again and again at {time}, in {rounds} rounds: it yields, or waits for what takes no time; time stands still meanwhile"
+            ),
+        }
     }
 }
 
@@ -94,7 +103,8 @@ impl Watched {
             }
             if let Some((name, host)) = self.names.get(&process) {
                 let time = Time::nanos(slot.time_ns.load(Ordering::Relaxed));
-                stalls.push(Stall { process, name: Arc::clone(name), host: *host, time });
+                let (name, host) = (Arc::clone(name), *host);
+                stalls.push(Stall { process, name, host, time, rounds: None });
             }
         }
         stalls

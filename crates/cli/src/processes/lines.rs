@@ -1,6 +1,5 @@
 //! What models of processes say of a finished run: names and values, a unit last in the name.
 
-use paceline_kernel::Time;
 use paceline_models::{bittorrent, farm};
 
 use super::summary::Lines;
@@ -27,13 +26,14 @@ pub fn bittorrent(outcome: &bittorrent::Outcome) -> Lines {
 
 /// Of a farm: what was done, and what was lost on the way.
 pub fn farm(outcome: &farm::Outcome) -> Lines {
-    let last = outcome.results().into_iter().flatten().max().unwrap_or(Time::ZERO);
-    vec![
+    let last = outcome.results().into_iter().flatten().max();
+    let mut lines: Lines = vec![
         ("tasks_done", outcome.tasks_done().into()),
         ("tasks_reassigned", outcome.tasks_reassigned().into()),
         ("duplicate_results", outcome.duplicate_results().into()),
         ("host_failures", outcome.failures().into()),
         ("lost_computing_s", outcome.lost().as_secs_f64().into()),
-        ("last_result_s", last.as_secs_f64().into()),
-    ]
+    ];
+    lines.extend(last.map(|last| ("last_result_s", last.as_secs_f64().into())));
+    lines
 }

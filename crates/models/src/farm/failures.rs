@@ -17,7 +17,6 @@ pub(super) async fn run(cx: Process<Message>, host: HostId, failing: Failing, ou
     loop {
         cx.sleep(drawn(&cx, failing.between_failures)).await;
         outcome.failures.fetch_add(1, Ordering::Relaxed);
-        outcome.failed_ns.store(cx.now().as_nanos(), Ordering::Relaxed);
         cx.switch_off(host);
         cx.sleep(drawn(&cx, failing.repair)).await;
         cx.switch_on(host);

@@ -21,10 +21,11 @@ pub(super) async fn run(cx: Process<Message>, worker: u32, shared: Arc<Shared>) 
     cx.daemonize();
     let begun_ns = Arc::new(AtomicU64::new(IDLE));
     let (begun, outcome) = (Arc::clone(&begun_ns), Arc::clone(&shared.outcome));
-    // This runs when the host fails; the process that made it fail has stored the time.
+    // This runs when the host fails, by the farm's own process or by a profile of the platform.
+    let own = cx.clone();
     cx.on_exit(move || {
-        let failed_ns = outcome.failed_ns.load(Ordering::Relaxed);
-        outcome.lost_ns.fetch_add(failed_ns.saturating_sub(begun.load(Ordering::Relaxed)), Ordering::Relaxed);
+        let lost_ns = own.now().as_nanos().saturating_sub(begun.load(Ordering::Relaxed));
+        outcome.lost_ns.fetch_add(lost_ns, Ordering::Relaxed);
     });
     let mut answer = Message::Ready { worker };
     loop {

@@ -23,7 +23,7 @@ enum Job {
     /// They resume.
     Run(Time),
     /// Their code is dropped.
-    Drop,
+    Drop(Time),
 }
 
 /// Tasks that one thread has to run, and their results.
@@ -55,7 +55,7 @@ impl<P: Send + 'static> Shared<P> {
         match std::mem::take(job) {
             Job::Nothing => return,
             Job::Run(now) => tasks.iter_mut().for_each(|(task, answer)| turns.run(task, now, answer.take())),
-            Job::Drop => tasks.iter_mut().for_each(|(task, _)| turns.drop_body(task)),
+            Job::Drop(now) => tasks.iter_mut().for_each(|(task, _)| turns.drop_body(task, now)),
         }
         drop(list);
         if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -96,11 +96,11 @@ impl<P: Send + 'static> Crew<P> {
     }
 
     /// Drops the code of a task that has a home.
-    pub(crate) fn drop_at_home(&self, task: &mut Task, turns: &mut Turns<P>) {
+    pub(crate) fn drop_at_home(&self, task: &mut Task, now: Time, turns: &mut Turns<P>) {
         let place = usize::from(task.home() - COORDINATOR);
         let mut lists: Vec<Vec<Turning<P>>> = (0..=place).map(|_| Vec::new()).collect();
         lists[place].push((task.take(), None));
-        self.have_done(Job::Drop, lists);
+        self.have_done(Job::Drop(now), lists);
         let mut list = self.shared.list(place);
         turns.append(&mut list.turns);
         *task = list.tasks.pop().expect("it is given back").0;

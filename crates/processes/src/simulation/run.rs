@@ -3,6 +3,7 @@
 //! Invariants: the core answers the requests of a round in the order of the round, wherever the code of its processes ran; a process
 //! that has ended has no task.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,8 +20,9 @@ use crate::desk::{Make, Spawned};
 use crate::meter::Meter;
 use crate::report::{EndedBy, RunError};
 use crate::round::RoundRecord;
+use crate::standstill::Standstill;
 use crate::task::{Parts, Task, Turn, Turns, message};
-use crate::watchdog::Watchdog;
+use crate::watchdog::{Stall, Watchdog};
 
 /// A run, or the part of one that is in a federate.
 pub(crate) struct Run<P, N> {
@@ -41,9 +43,12 @@ pub(crate) struct Run<P, N> {
     decider: Decider,
     pub(crate) meter: Meter,
     pub(super) watchdog: Watchdog,
+    standstill: Standstill,
     /// Between rounds: memory for the next.
     round: Vec<ProcessId>,
     turns: Option<Turns<P>>,
+    /// Between ends of processes, the same.
+    pub(super) ending: Option<Turns<P>>,
 }
 
 impl<P: Send + 'static, N: Network> Run<P, N> {
@@ -64,8 +69,10 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             decider: Decider::new(Rounds::Never),
             meter: Meter::new(threads, Instant::now()),
             watchdog,
+            standstill: Standstill::default(),
             round: Vec::new(),
             turns: None,
+            ending: None,
         }
     }
 
@@ -136,7 +143,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         loop {
             let step = self.core.next_round(until, round);
             // Hosts have perhaps gone or come back meanwhile.
-            self.clear_away();
+            self.clear_away()?;
             match step {
                 Step::Round => {}
                 Step::Ended => return Ok(EndedBy::Processes),
@@ -178,7 +185,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
                 }
             }
             drop((requests, spawned));
-            self.clear_away();
+            self.clear_away()?;
             if let Some((observer, (start, end))) = self.observer.as_mut().zip(coded) {
                 observer(&RoundRecord {
                     time: self.core.now(),
@@ -192,11 +199,23 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
                 });
                 self.killed.clear();
             }
+            if let Some(rounds) = self.standstill.round(self.core.now(), self.settings.stall.0) {
+                self.tell_of_standstill(round[0], rounds);
+            }
             self.settings.control.went_on(self.core.now(), self.core.counts().steps);
             // Who has reached out may try again in this instant, for ever.
             if self.settings.control.stopped() || self.core.reached_out().is_some() {
                 return Ok(EndedBy::Interrupted);
             }
+        }
+    }
+
+    /// A process was in the latest of so many rounds at one time.
+    fn tell_of_standstill(&self, process: ProcessId, rounds: u64) {
+        if let Some(tell) = &self.settings.stall.1 {
+            let (name, host) = self.core.about(process);
+            let (name, time, rounds) = (Arc::clone(name), self.core.now(), Some(rounds));
+            tell(&Stall { process, name, host, time, rounds });
         }
     }
 
@@ -213,17 +232,21 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
                 return Err(RunError::Strays { process: id, name, time: self.core.now() });
             }
             Turn::Panicked(panic) => {
-                let message = message(&*panic);
-                if self.settings.on_panic == OnPanic::Run {
-                    let (name, time) = (self.core.about(id).0.to_string(), self.core.now());
-                    return Err(RunError::Panic { process: id, name, time, message });
-                }
-                self.panicked.push((self.core.now(), id, self.core.identity(id), message));
+                self.panicked(id, &*panic)?;
                 self.makes.remove(&id);
                 self.core.end(id);
             }
         }
-        self.dismiss(id);
+        self.dismiss(id)
+    }
+
+    /// A process, or what it had done at its end, has panicked: that is noted, where it does not end the run.
+    pub(super) fn panicked(&mut self, id: ProcessId, panic: &(dyn Any + Send)) -> Result<(), RunError> {
+        let (message, name, time) = (message(panic), self.core.about(id).0, self.core.now());
+        if self.settings.on_panic == OnPanic::Run {
+            return Err(RunError::Panic { process: id, name: name.to_string(), time, message });
+        }
+        self.panicked.push((time, id, self.core.identity(id), message));
         Ok(())
     }
 
@@ -244,7 +267,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
     }
 
     /// Ends the code of processes that others have ended, and starts those that have come back.
-    fn clear_away(&mut self) {
+    fn clear_away(&mut self) -> Result<(), RunError> {
         while self.core.has_news() {
             let (killed, restarted) = (self.core.take_killed(), self.core.take_restarted());
             for (before, after) in restarted {
@@ -255,7 +278,8 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             if self.observer.is_some() {
                 self.killed.extend(&killed);
             }
-            killed.into_iter().for_each(|id| self.dismiss(id));
+            killed.into_iter().try_for_each(|id| self.dismiss(id))?;
         }
+        Ok(())
     }
 }

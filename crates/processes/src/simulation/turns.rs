@@ -7,6 +7,7 @@ use paceline_network::Network;
 use super::run::Run;
 use crate::context::{COORDINATOR, ContextKind};
 use crate::crew::{Crew, Turning};
+use crate::report::RunError;
 use crate::task::{Parts, Turns};
 
 const CODE: &str = "who is in a round has code";
@@ -70,16 +71,22 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
     }
 
     /// A process has ended: its code is dropped, what it holds is released, and its hooks are called.
-    pub(super) fn dismiss(&mut self, id: ProcessId) {
-        let Some(mut task) = self.tasks.take(id.0) else { return };
+    pub(super) fn dismiss(&mut self, id: ProcessId) -> Result<(), RunError> {
+        let Some(mut task) = self.tasks.take(id.0) else { return Ok(()) };
         self.watchdog.forget(id);
-        let mut turns = Turns::new();
+        let (mut turns, now) = (self.ending.take().unwrap_or_else(Turns::new), self.core.now());
         match &self.crew {
-            Some(crew) if task.home() > COORDINATOR => crew.drop_at_home(&mut task, &mut turns),
-            _ => turns.drop_body(&mut task),
+            Some(crew) if task.home() > COORDINATOR => crew.drop_at_home(&mut task, now, &mut turns),
+            _ => turns.drop_body(&mut task, now),
         }
-        let Parts { requests, spawned, .. } = turns.parts();
+        let Parts { requests, spawned, ends } = turns.parts();
         self.hand_in(id, requests.drain(..), &mut spawned.drain(..));
-        task.into_hooks().into_iter().rev().for_each(|hook| hook());
+        ends.clear();
+        let panics = if task.has_hooks() { turns.call_hooks(&mut task, now) } else { Vec::new() };
+        // Nobody hears a process that has ended.
+        let Parts { requests, spawned, .. } = turns.parts();
+        (requests.clear(), spawned.clear());
+        self.ending = Some(turns);
+        panics.into_iter().try_for_each(|panic| self.panicked(id, &*panic))
     }
 }

@@ -2,10 +2,12 @@
 //! the run, which the test then does not survive.
 
 mod digest;
+mod dropped;
 mod exact;
 mod federates;
 mod profiles;
 mod rounds;
+mod states;
 mod threads;
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,9 +15,7 @@ use std::sync::{Arc, Mutex};
 
 use paceline_kernel::Time;
 use paceline_network::{Constant, FlowModel, Flows, HostId, read};
-use paceline_processes::{
-    Activity, EndedBy, Failure, OnPanic, Process, ProcessId, Report, RunError, Simulation,
-};
+use paceline_processes::{Activity, EndedBy, Failure, OnPanic, Process, ProcessId, Report, Simulation};
 
 const HERE: HostId = HostId(0);
 const THERE: HostId = HostId(1);
@@ -334,44 +334,6 @@ fn what_ends_a_run_is_told_by_process_and_time() {
     let mut nowhere = world();
     nowhere.spawn("x", HostId(2), async |_| ());
     assert_eq!(told(nowhere), "process `x` cannot run on host 2; there are 2 hosts, from 0");
-}
-
-#[test]
-fn a_wait_that_is_dropped_is_over() {
-    let mut world = world();
-    world.spawn("fickle", HERE, async |cx: Process<u32>| {
-        let mut wait = Box::pin(cx.receive("box"));
-        let mut polled = false;
-        std::future::poll_fn(|context| {
-            if polled {
-                return std::task::Poll::Ready(());
-            }
-            polled = true;
-            assert!(wait.as_mut().poll(context).is_pending());
-            std::task::Poll::Ready(())
-        })
-        .await;
-        drop(wait);
-        cx.sleep(secs(1)).await;
-        assert_eq!(cx.receive("box").await, Ok(5), "the first wait did not swallow it");
-    });
-    world.spawn("sender", HERE, async |cx: Process<u32>| {
-        cx.sleep(Time::millis(100)).await;
-        cx.send("box", 5, 1.0).await.unwrap();
-    });
-    run(world);
-    let mut greedy = self::world();
-    greedy.spawn("greedy", HERE, async |cx: Process<u32>| {
-        let (mut one, mut two) = (Box::pin(cx.receive("a")), Box::pin(cx.receive("b")));
-        std::future::poll_fn(|context| {
-            assert!(one.as_mut().poll(context).is_pending());
-            two.as_mut().poll(context).map(drop)
-        })
-        .await;
-    });
-    assert!(
-        matches!(greedy.run(), Err(RunError::Panic { message, .. }) if message.contains("one thing at a time"))
-    );
 }
 
 #[test]
