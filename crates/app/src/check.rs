@@ -19,13 +19,14 @@ pub fn check(program: &Program, source: &Source, arguments: &CheckArguments) -> 
     let facts = [
         ("model", loaded.kind.name.to_owned()),
         ("LPs", text::count(loaded.model.lps().into())),
-        ("lookahead", loaded.model.lookahead().to_string()),
-        ("until", settings.until.map_or("no further events".to_owned(), |until| until.to_string())),
+        ("lookahead", text::time(loaded.model.lookahead())),
+        ("until", settings.until.map_or("no further events".to_owned(), text::time)),
         ("protocol", settings.protocol.name().to_owned()),
         ("federates", federates.map_or("as suits the threads".to_owned(), |federates| federates.to_string())),
         ("threads", threads),
         ("queue", settings.queue.name().to_owned()),
         ("seed", settings.seed.to_string()),
+        ("memory", loaded.memory.to_string()),
     ];
     let speculation = &settings.speculation;
     let ahead = [
@@ -33,7 +34,8 @@ pub fn check(program: &Program, source: &Source, arguments: &CheckArguments) -> 
         ("cancellation", name(&CANCELLATIONS, speculation.cancellation).to_owned()),
         ("GVT", name(&GVTS, speculation.gvt).to_owned()),
     ];
-    let facts = facts.into_iter().chain(ahead.into_iter().filter(|_| settings.may_speculate()));
+    let slow = settings.slow_check().map(|why| ("speed", why));
+    let facts = facts.into_iter().chain(slow).chain(ahead.into_iter().filter(|_| settings.may_speculate()));
     let rows = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let title = format!("{} is sound", source.file.display());
     stdout::print(&text::groups(&[(&title, rows)]))

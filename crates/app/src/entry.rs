@@ -14,7 +14,7 @@ use crate::program::Program;
 use crate::replicate::{ReplicateArguments, replicate};
 #[cfg(target_os = "linux")]
 use crate::together::{JoinArguments, join};
-use crate::{check, ctl, list, resume, run};
+use crate::{check, ctl, list, panics, resume, run, words};
 
 #[derive(Debug, Parser)]
 #[command(max_term_width = 100)]
@@ -67,15 +67,24 @@ pub fn main(program: &Program) -> ExitCode {
         .version(program.version)
         .after_help(examples(&name));
     let command = if program.about.is_empty() { command } else { command.about(program.about) };
-    let matches = command.get_matches();
+    let matches = command.try_get_matches().unwrap_or_else(|error| misspelt(&error));
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    carry_out(program, &arguments.command).map_or_else(
+    panics::as_failures(|| carry_out(program, &arguments.command)).map_or_else(
         |failure| {
             failure.tell();
             failure.status()
         },
         |()| ExitCode::SUCCESS,
     )
+}
+
+/// Says what is wrong with the command line, and ends the program.
+pub fn misspelt(error: &clap::Error) -> ! {
+    if let Some(instead) = words::instead(error, std::env::args_os()) {
+        eprintln!("{instead}");
+        std::process::exit(2);
+    }
+    error.exit()
 }
 
 fn carry_out(program: &Program, command: &Command) -> Result<(), Failure> {

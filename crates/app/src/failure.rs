@@ -26,8 +26,6 @@ pub enum Failure {
     Run(Box<RunError>, Option<PathBuf>),
     /// Some of several replications have failed: the seed of each, in ascending order, and why. The others have ended.
     Replications(Vec<(u64, Failure)>),
-    /// One of several replications has panicked, with these words.
-    Panic(String),
     /// A checkpoint cannot be resumed.
     Resume(String),
     /// Another process says what has gone wrong.
@@ -112,11 +110,9 @@ impl Failure {
         match self {
             Self::Scenario(error) => error.one_line(),
             Self::Run(error, checkpoint) => of_run(error, checkpoint.as_deref()),
-            Self::Option(problem)
-            | Self::Input(problem)
-            | Self::Resume(problem)
-            | Self::Ctl(problem)
-            | Self::Panic(problem) => problem.clone(),
+            Self::Option(problem) | Self::Input(problem) | Self::Resume(problem) | Self::Ctl(problem) => {
+                problem.clone()
+            }
             Self::Replications(failures) => {
                 let of_one = |(seed, failure): &(u64, Self)| format!("seed {seed}: {}", failure.problem());
                 failures.iter().map(of_one).collect::<Vec<_>>().join("; ")
@@ -148,6 +144,7 @@ impl Failure {
                 RunError::Peers(error) if error.is_mistake() => ExitCode::from(2),
                 RunError::Fault(_)
                 | RunError::Trouble(_)
+                | RunError::Panic(_)
                 | RunError::Threads(_)
                 | RunError::Peers(_)
                 | RunError::Checkpoint(_) => ExitCode::from(1),
@@ -162,12 +159,9 @@ impl Failure {
                 failures.first().map_or(ExitCode::from(1), |(_, failure)| failure.status())
             }
             Self::Interrupted => ExitCode::from(signals::status()),
-            Self::Panic(_)
-            | Self::Results(_)
-            | Self::Ctl(_)
-            | Self::Write(..)
-            | Self::Print(_)
-            | Self::Signals(_) => ExitCode::from(1),
+            Self::Results(_) | Self::Ctl(_) | Self::Write(..) | Self::Print(_) | Self::Signals(_) => {
+                ExitCode::from(1)
+            }
         }
     }
 }
@@ -176,8 +170,9 @@ impl Failure {
 fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
     let told = match error {
         RunError::Trouble(Trouble { kind, lp, at, event }) => {
-            format!("{lp} at {at}, handling {event}: {kind}")
+            format!("{lp} at {at}, handling {event}: {kind}{}", backtrace(kind.backtrace()))
         }
+        RunError::Panic(panic) => format!("{panic}{}", backtrace(panic.note.backtrace.as_deref())),
         other => other.to_string(),
     };
     let program = program::name();
@@ -188,7 +183,7 @@ fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
                 "{told}\nThe checkpoint {path} is complete; `{program} resume {path}` continues from it, with any number of processes"
             )
         }
-        (RunError::Fault(_) | RunError::Trouble(_), Some(path)) => {
+        (RunError::Fault(_) | RunError::Trouble(_) | RunError::Panic(_), Some(path)) => {
             let path = path.display();
             format!(
                 "{told}\nThe checkpoint {path} from before the failure still exists; once the cause is fixed, \
@@ -202,6 +197,11 @@ fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
         }
         _ => told,
     }
+}
+
+/// A backtrace below what it belongs to, where there is one.
+fn backtrace(trace: Option<&str>) -> String {
+    trace.map_or(String::new(), |trace| format!("\n{}", trace.trim_end()))
 }
 
 /// The mistake in an excerpt of its file.
@@ -222,11 +222,11 @@ fn say(what: std::fmt::Arguments<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_kernel::{LpId, Time, TroubleKind};
+    use paceline_kernel::{LpId, PanicNote, Time, TroubleKind};
 
     #[test]
     fn a_panic_of_the_model_is_told_with_lp_time_event_and_checkpoint() {
-        let kind = TroubleKind::Panic { message: "no such lane".into() };
+        let kind = TroubleKind::Panic(PanicNote::saying("no such lane"));
         let trouble = Trouble { kind, lp: LpId(7), at: Time::secs(3), event: "Arrive(5)".into() };
         let error = RunError::Trouble(trouble);
         let told = of_run(&error, None);

@@ -62,6 +62,7 @@ mod determinism;
 pub mod duration;
 mod entry;
 pub mod failure;
+mod hanging;
 pub mod list;
 pub mod loaded;
 pub mod log;
@@ -83,6 +84,7 @@ pub mod text;
 #[cfg(target_os = "linux")]
 pub mod together;
 pub mod trace;
+pub mod words;
 
-pub use entry::main;
+pub use entry::{main, misspelt};
 pub use program::{AnyModel, Kind, Program, by_serde};

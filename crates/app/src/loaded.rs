@@ -7,6 +7,7 @@ use paceline_scenario::{Scenario, ScenarioError};
 use serde::{Deserialize, Serialize};
 
 use crate::args::ScenarioArguments;
+use crate::memory::Estimate;
 use crate::program::{self, AnyModel, Kind, Program};
 use crate::provenance::Provenance;
 use crate::settings::RunSettings;
@@ -35,6 +36,8 @@ pub struct Loaded {
     pub model: Box<dyn AnyModel>,
     /// How it is run.
     pub settings: RunSettings,
+    /// What memory that needs.
+    pub memory: Estimate,
     /// What its results come from.
     pub provenance: Provenance,
 }
@@ -95,9 +98,16 @@ fn load(mut scenario: Scenario, name: String, program: &Program) -> Result<Loade
     };
     scenario.finish(&["model", "run"])?;
     let settings = RunSettings::read(&mut run)?;
+    let header = section.clone();
     let model = (kind.build)(section, settings.seed)?;
+    if model.lps() == 0 {
+        return Err(header.refuse("lps", "a model without LPs", "a model of at least one LP"));
+    }
+    // What is checked of a model takes memory for each of its LPs.
+    let memory = model.memory(&settings);
+    memory.check(&header, &settings)?;
     model.check(&settings, &run)?;
     run.finish()?;
     let provenance = provenance.until(settings.until);
-    Ok(Loaded { scenario: name, kind, model, settings, provenance })
+    Ok(Loaded { scenario: name, kind, model, settings, memory, provenance })
 }

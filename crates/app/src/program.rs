@@ -4,13 +4,14 @@ use std::any::Any;
 use std::fmt::Debug;
 
 use paceline_engine::determinism::{Comparison, Different, Same, compare};
-use paceline_kernel::Time;
+use paceline_kernel::{Time, ask};
 use paceline_results::{ResultFile, Results};
 use paceline_scenario::{ScenarioError, Section};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
+use crate::memory::Estimate;
 use crate::progress::Progress;
 use crate::run::{How, execute, report};
 use crate::settings::RunSettings;
@@ -58,7 +59,8 @@ pub fn by_serde<M: AnyModel + DeserializeOwned>(
     section: Section,
     _seed: u64,
 ) -> Result<Box<dyn AnyModel>, ScenarioError> {
-    Ok(Box::new(section.parameters::<M>()?))
+    let read = || ask(|| "its parameters (`Deserialize`)".into(), || section.parameters::<M>());
+    Ok(Box::new(read()?))
 }
 
 /// A model of any kind.
@@ -68,6 +70,9 @@ pub trait AnyModel: Any + Debug + Send {
 
     /// The model's lookahead.
     fn lookahead(&self) -> Time;
+
+    /// What memory a run with these settings needs.
+    fn memory(&self, settings: &RunSettings) -> Estimate;
 
     /// Into how many federates the LPs are dealt where `federates` are asked for.
     fn federates(&self, federates: u32) -> u32;
@@ -98,19 +103,31 @@ where
     M::Output: Serialize + DeserializeOwned,
 {
     fn lps(&self) -> u32 {
-        paceline_kernel::Model::lps(self)
+        ask(|| "`lps`".into(), || paceline_kernel::Model::lps(self))
     }
 
     fn lookahead(&self) -> Time {
-        paceline_kernel::Model::lookahead(self)
+        ask(|| "`lookahead`".into(), || paceline_kernel::Model::lookahead(self))
+    }
+
+    fn memory(&self, settings: &RunSettings) -> Estimate {
+        Estimate::of(self, settings)
     }
 
     fn federates(&self, federates: u32) -> u32 {
-        self.partition(federates).federates()
+        ask(|| "`partition`".into(), || self.partition(federates)).federates()
     }
 
     fn check(&self, settings: &RunSettings, run: &Section) -> Result<(), ScenarioError> {
-        settings.check(run, self)
+        settings.check(run, self)?;
+        let partition = ask(|| "`partition`".into(), || self.partition(settings.federates_of(self.lps())));
+        partition.check(self.lps()).map_err(|error| {
+            run.refuse(
+                "federates",
+                error.to_string(),
+                "federates to which the model deals each of its LPs once",
+            )
+        })
     }
 
     fn execute(

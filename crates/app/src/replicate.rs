@@ -20,12 +20,14 @@ use std::path::Path;
 use std::time::Instant;
 
 use paceline_engine::RunError;
+use paceline_kernel::Caught;
 
 pub use arguments::ReplicateArguments;
 pub use fate::Outcome;
 pub use replicas::{Replica, Replicas, Series};
 
 use crate::failure::Failure;
+use crate::hanging;
 use crate::loaded::Source;
 use crate::output::{Output, deliver};
 use crate::run::write;
@@ -45,7 +47,11 @@ pub fn replicate(
     let plan = Plan::new(replicas, source, arguments)?;
     let watched = Watched::new(replicas, &plan);
     let stop = watched.clone();
-    signals::on_first(move || stop.stop())?;
+    signals::on_first(move || {
+        stop.stop();
+        let stop = stop.clone();
+        hanging::watch(move || stop.at_work());
+    })?;
     let out = arguments.out.as_deref();
     let output = out.map(Output::open).transpose()?;
     let options = arguments.output;
@@ -76,7 +82,7 @@ pub fn replicate(
 fn run_all(plan: &Plan, watched: &Watched, out: Option<&Path>) -> Result<Vec<Fate>, Failure> {
     let mut fates: Vec<Fate> = (0..plan.replications).map(|_| Fate::NotBegun).collect();
     let job = |number| watched.during(number, |replica| run_one(plan, number, replica, out));
-    let panicked = |words| Err(Failure::Panic(format!("it panicked: {words}")));
+    let panicked = |panic: Caught| Err(RunError::from(panic).into());
     let ran = lanes::side_by_side(plan.replications, plan.at_once, job, panicked, |number, result| {
         fates[number as usize] = result.unwrap_or_else(Fate::Failed);
     });

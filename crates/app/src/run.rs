@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use paceline_engine::{CheckpointError, CheckpointFile, Checkpoints, Monitor, Protocol, Report, RunError};
+use paceline_kernel::ask;
 use paceline_results::{ResultFile, Results, RunFacts, Summary};
 use paceline_transport::Transport;
 use serde::Serialize;
@@ -14,10 +15,10 @@ use serde_json::Value;
 use crate::args::{ResultArguments, RunArguments};
 use crate::ctl::Control;
 use crate::failure::Failure;
+use crate::hanging;
 use crate::loaded::{Loaded, Source};
 use crate::log::{EventLog, ONE_PROCESS};
 use crate::output::{Output, deliver};
-use crate::panics;
 use crate::program::{self, Program};
 use crate::progress::{self, Progress};
 use crate::settings::RunSettings;
@@ -87,7 +88,6 @@ pub fn take_part(
     let Loaded { model, settings, .. } = loaded;
     let transport = Some(joined.link());
     let how = How { settings, checkpoints: None, resumed, monitor, transport, trace: None, log: None };
-    how.keep_silent();
     let ran = model.take_part(how);
     joined.dismiss();
     match ran {
@@ -118,7 +118,7 @@ pub fn carry_out(
     joined: Option<Together>,
     monitor: Monitor,
 ) -> Result<(), Failure> {
-    let Loaded { scenario, kind, model, settings, provenance } = loaded;
+    let Loaded { scenario, kind, model, settings, provenance, .. } = loaded;
     let checkpoints = checkpoints(source, &settings, resumed.as_ref(), results)?;
     let output = results.out.as_deref().map(Output::open).transpose()?;
     let trace = results.trace.as_deref().map(|path| Trace::open(path, &scenario)).transpose()?;
@@ -130,6 +130,9 @@ pub fn carry_out(
     if let Err(reason) = &control {
         eprintln!("warning: `{} ctl` cannot reach this run: {reason}", program::name());
     }
+    if let Some(why) = settings.slow_check() {
+        progress::warn(&why);
+    }
     let wanted = !results.json && !results.quiet;
     let progress = Progress::start(&monitor, settings.until, wanted);
     let subject = Subject { model: kind.name, scenario, provenance };
@@ -140,7 +143,6 @@ pub fn carry_out(
     let trace_of_run = trace.as_ref();
     let how =
         How { settings, checkpoints, resumed, monitor, transport, trace: trace_of_run, log: log.clone() };
-    how.keep_silent();
     let ran = model.execute(subject, how, progress);
     #[cfg(target_os = "linux")]
     joined.into_iter().for_each(Together::dismiss);
@@ -202,23 +204,13 @@ pub struct How<'t> {
     log: Option<Arc<EventLog>>,
 }
 
-/// Runs what was loaded as one of several runs of this process, and gives back what the model says of it. The caller says
-/// when panics of workers are kept silent, which holds for the whole process.
+/// Runs what was loaded as one of several runs of this process, and gives back what the model says of it.
 pub fn beside_others(loaded: Loaded, monitor: Monitor) -> Result<(Finished, Vec<ResultFile>), Failure> {
-    let Loaded { scenario, kind, model, settings, provenance } = loaded;
+    let Loaded { scenario, kind, model, settings, provenance, .. } = loaded;
     let subject = Subject { model: kind.name, scenario, provenance };
     let how =
         How { settings, checkpoints: None, resumed: None, monitor, transport: None, trace: None, log: None };
     model.execute(subject, how, Progress::none())
-}
-
-impl How<'_> {
-    /// Keeps panics that may be rolled back silent.
-    fn keep_silent(&self) {
-        if self.settings.may_speculate() {
-            panics::keep_silent();
-        }
-    }
 }
 
 /// The run itself, and what the model says of it.
@@ -242,7 +234,9 @@ where
     }
     let outputs = std::mem::take(&mut report.outputs);
     let facts = RunFacts { events: report.events, end_time: report.end_time };
-    let Summary { lines, files } = model.results(outputs, &facts).map_err(Failure::Results)?;
+    let Summary { lines, files } =
+        ask(|| "`results`".into(), || model.results(outputs, &facts)).map_err(Failure::Results)?;
+    ask(|| "`Drop` of the model".into(), || drop(model));
     Ok((Finished::new(subject, settings, &report, lines), files))
 }
 
@@ -343,5 +337,9 @@ pub fn watched() -> Result<Monitor, Failure> {
 /// The first signal to end stops the run; another one ends the program.
 pub fn stop_on_signal(monitor: &Monitor) -> Result<(), Failure> {
     let monitor = monitor.clone();
-    signals::on_first(move || monitor.stop())
+    signals::on_first(move || {
+        monitor.stop();
+        let monitor = monitor.clone();
+        hanging::watch(move || monitor.at_work());
+    })
 }

@@ -6,13 +6,14 @@
 pub mod frames;
 pub mod speculation;
 
+use std::path::Path;
 use std::time::Duration;
 
 use paceline_engine::{
     MOST_THREADS, Monitor, Protocol, QueueKind, Simulation, Speculation, default_federates,
 };
 use paceline_kernel::{Balance, Model, TieBreak, Time};
-use paceline_scenario::{ScenarioError, Section};
+use paceline_scenario::{Scenario, ScenarioError, Section};
 use paceline_transport::marshal::Marshalling;
 
 /// How a model is run.
@@ -46,6 +47,8 @@ pub struct RunSettings {
     pub speculation: Speculation,
     /// Whether LPs move between federates, and why.
     pub balance: Balance,
+    /// Whether a run may begin that seems to need more memory than there is.
+    pub exceed_memory: bool,
     /// How messages to other processes are gathered in frames.
     pub marshalling: Marshalling,
 }
@@ -59,6 +62,14 @@ fn threads_allowed() -> String {
 }
 
 impl RunSettings {
+    /// The names of all keys.
+    pub fn keys() -> Vec<String> {
+        let empty = Scenario::parse("", "", Path::new(""), &[]).and_then(|mut empty| empty.section("run"));
+        let keys =
+            empty.and_then(|mut run| Self::read(&mut run).map(|_| run.asked().map(str::to_owned).collect()));
+        keys.expect("no key is required, and none that is missing is wrong")
+    }
+
     /// Reads the keys.
     pub fn read(run: &mut Section) -> Result<Self, ScenarioError> {
         let protocols = Protocol::ALL.map(|(protocol, name, _)| (name, protocol));
@@ -84,6 +95,7 @@ impl RunSettings {
                 &Balance::ALL.map(|(balance, name)| (name, balance)),
                 Some(Balance::Off),
             )?,
+            exceed_memory: run.or("exceed_memory", false)?,
             marshalling: frames::read(run)?,
         };
         if settings.checkpoint.is_some_and(|every| every.is_zero()) {
@@ -144,8 +156,18 @@ impl RunSettings {
         matches!(self.protocol, Protocol::Auto | Protocol::Optimistic | Protocol::Mixed)
     }
 
+    /// A warning of what makes a run many times slower, where that is asked for.
+    pub fn slow_check(&self) -> Option<String> {
+        let checks = self.speculation.check_rollback && self.may_speculate();
+        checks.then(|| {
+            "check_rollback = true handles every event twice and compares the states as texts: that is for finding mistakes in \
+             small runs, and can take 100 times as long"
+                .to_owned()
+        })
+    }
+
     /// How many federates the engine will deal `lps` LPs to.
-    fn federates_of(&self, lps: u32) -> u32 {
+    pub fn federates_of(&self, lps: u32) -> u32 {
         self.federates.unwrap_or_else(|| default_federates(lps, self.threads))
     }
 

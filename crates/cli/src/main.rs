@@ -30,13 +30,18 @@ use paceline_app::args::{CheckArguments, RunArguments};
 use paceline_app::failure::Failure;
 use paceline_app::loaded::Source;
 use paceline_app::replicate::{ReplicateArguments, replicate};
-use paceline_app::{check, ctl, resume, run};
+use paceline_app::{check, ctl, misspelt, panics, resume, run};
 
 use crate::args::{Arguments, Command};
 use crate::models::{PROGRAM, is_of_processes};
 
 fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| misspelt(&error));
+    ended(panics::as_failures(|| carry_out(arguments.command)))
+}
+
+fn carry_out(command: Command) -> Result<ExitCode, Failure> {
+    let done = match command {
         Command::Run(arguments) => run_any(&arguments),
         Command::Replicate(arguments) => replicate_any(&arguments),
         Command::Resume(arguments) => resume::resume(&PROGRAM, &arguments),
@@ -54,9 +59,9 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Xen(command) => xen::xen(&command),
         #[cfg(target_os = "linux")]
-        Command::Pace(arguments) => return ended(pace::pace(&arguments)),
+        Command::Pace(arguments) => return pace::pace(&arguments),
     };
-    ended(done.map(|()| ExitCode::SUCCESS))
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 /// Runs a scenario of LPs or of processes.

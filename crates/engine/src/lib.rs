@@ -19,6 +19,7 @@ mod observer;
 mod optimistic;
 mod outcome;
 mod outside;
+mod panics;
 mod peers;
 mod pool;
 mod ready;
@@ -45,6 +46,7 @@ pub use outside::{
     Door, Failure, HandOver, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideFederate, OutsideLps,
     Permit, Standing, ThreadFederate,
 };
+pub use panics::tell_panics_once;
 pub use peers::{PeersError, PeersErrorKind};
 pub use report::{EndedBy, Link, Report, RunError};
 pub use run::{Lateness, Reached, Run, SendError, Sender, Sent, Stepped, default_federates};

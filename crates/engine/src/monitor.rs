@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use paceline_kernel::Time;
+use paceline_kernel::{AtWork, LpId, Time};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -48,6 +48,8 @@ struct Shared {
     threads: AtomicU32,
     events: AtomicU64,
     time_ticks: AtomicU64,
+    /// What the federates are at.
+    at_work: Mutex<Vec<Arc<AtWork>>>,
     /// The worker threads of the leg.
     workers: Mutex<Vec<Leader>>,
 }
@@ -101,6 +103,18 @@ impl Monitor {
     /// The simulated time that every federate has reached.
     pub fn time(&self) -> Time {
         Time::ticks(self.0.time_ticks.load(Ordering::Relaxed))
+    }
+
+    /// The LPs that are handling an event, each with a time before which that event is not: for who wants to know what a run is at, or
+    /// where it hangs.
+    pub fn at_work(&self) -> Vec<(LpId, Time)> {
+        let federates = self.0.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+        federates.iter().filter_map(|federate| federate.event()).collect()
+    }
+
+    /// These are the federates from now on.
+    pub(crate) fn attend(&self, federates: impl Iterator<Item = Arc<AtWork>>) {
+        *self.0.at_work.lock().unwrap_or_else(PoisonError::into_inner) = federates.collect();
     }
 
     pub(crate) fn advance(&self, time: Time, events: u64) {

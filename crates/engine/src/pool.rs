@@ -1,14 +1,13 @@
 //! The workers: threads that take turns at a board until the run is over.
 //!
 //! A [`Board`] is what the federates and the protocol look like to a worker. It holds all shared state; a worker holds
-//! only its desk. A panic of the model comes as an error; any other ends the run for all workers and is then passed on to the
-//! caller, who only waits.
+//! only its desk. A panic, whose ever it is, ends the run for all workers, and comes to the caller, who only waits, as an error.
 //! The threads outlive a board: they wait for the next one.
 
 use std::io;
 use std::marker::PhantomData;
 
-use paceline_kernel::Model;
+use paceline_kernel::{Model, catch};
 
 use crate::RunError;
 use crate::chaos::Chaos;
@@ -101,7 +100,7 @@ impl Crew {
             lock(&failed).get_or_insert(cannot(worker, workers, &error));
             board.scaffold().abort();
         };
-        let worker = |worker: usize| {
+        let work = |worker: usize| {
             let _leave = Leave(board, PhantomData);
             if let Err(error) = prepare(worker) {
                 return fail(worker, error);
@@ -120,6 +119,14 @@ impl Crew {
                     }
                     Turn::Over => break,
                 }
+            }
+        };
+        // No panic leaves a worker: on another thread nobody would know its place.
+        let worker = |number: usize| {
+            if let Err(panic) = catch(|| work(number)) {
+                let error = RunError::from(panic);
+                board.scaffold().stop(&error);
+                lock(&failed).get_or_insert(error);
             }
         };
         self.on_all(workers, worker)?;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use paceline_kernel::{Digest, Fault, LinkError, PartitionError, Rollbacks, Time, Trouble, TroubleKind};
+use paceline_kernel::{
+    Digest, Fault, LinkError, ModelPanic, PartitionError, Rollbacks, Time, Trouble, TroubleKind,
+};
 use paceline_transport::Path;
 use paceline_transport::marshal::Statistics;
 use thiserror::Error;
@@ -120,6 +122,9 @@ pub enum RunError {
     /// The model panicked, or its events cannot be taken back.
     #[error(transparent)]
     Trouble(Trouble),
+    /// The model panicked outside of an event.
+    #[error(transparent)]
+    Panic(#[from] ModelPanic),
     /// States are to be brought back by `undo`, and the model has none.
     #[error(
         "states are to be saved by undo, and the model has no undo; periodic and copy work with every model"

@@ -24,6 +24,7 @@ pub use step::{Sent, Stepped};
 pub(crate) use together::Joining;
 
 use crate::outside::Outsiders;
+use crate::panics::guarded;
 use crate::{Monitor, QueueKind, Report, RunError, Simulation, ThreadsError};
 
 /// How a call of a [`Run`] ended.
@@ -147,7 +148,11 @@ impl<M: Model> std::fmt::Debug for Run<M> {
 }
 
 impl<M: Model> Run<M> {
-    pub(crate) fn start(mut simulation: Simulation<M>) -> Result<Self, RunError> {
+    pub(crate) fn start(simulation: Simulation<M>) -> Result<Self, RunError> {
+        guarded(|| Self::start_on(simulation))
+    }
+
+    fn start_on(mut simulation: Simulation<M>) -> Result<Self, RunError> {
         let resumed = simulation.resumed.take();
         let outsiders = Outsiders::new(std::mem::take(&mut simulation.outside));
         simulation.tracing.begin();
@@ -224,21 +229,23 @@ impl<M: Model> Run<M> {
         let horizon = self.simulation.until;
         let until = until.min(horizon);
         let simulation = &self.simulation;
-        let (halt, next) = each!(&mut self.legs, course => {
-            let halt = match simulation.pace {
-                Some(factor) => course.run_in_real_time(simulation, until, factor, &self.entrance),
-                None => {
-                    course.admit(&self.entrance);
-                    course.run(simulation, until)
-                }
-            };
-            (halt, course.lvt())
+        let ran = guarded(|| {
+            each!(&mut self.legs, course => {
+                let halt = match simulation.pace {
+                    Some(factor) => course.run_in_real_time(simulation, until, factor, &self.entrance),
+                    None => {
+                        course.admit(&self.entrance);
+                        course.run(simulation, until)
+                    }
+                };
+                Ok((halt?, course.lvt()))
+            })
         });
-        self.failed = halt.is_err();
-        Ok(match halt? {
-            Some(_) => Reached::Stopped,
-            None if next >= horizon => Reached::End,
-            None => Reached::Time,
+        self.failed = ran.is_err();
+        Ok(match ran? {
+            (Some(_), _) => Reached::Stopped,
+            (None, next) if next >= horizon => Reached::End,
+            (None, _) => Reached::Time,
         })
     }
 
@@ -254,9 +261,11 @@ impl<M: Model> Run<M> {
     pub fn run_event(&mut self) -> Result<Option<Stepped<M::Event>>, RunError> {
         self.live()?;
         let simulation = &self.simulation;
-        let stepped = each!(&mut self.legs, course => {
-            course.admit(&self.entrance);
-            course.step(simulation)
+        let stepped = guarded(|| {
+            each!(&mut self.legs, course => {
+                course.admit(&self.entrance);
+                course.step(simulation)
+            })
         });
         self.failed = stepped.is_err();
         stepped
@@ -294,7 +303,7 @@ impl<M: Model> Run<M> {
     pub fn checkpoint(&mut self) -> Result<bool, RunError> {
         self.live()?;
         let simulation = &self.simulation;
-        let written = each!(&mut self.legs, course => course.checkpoint(simulation));
+        let written = guarded(|| each!(&mut self.legs, course => course.checkpoint(simulation)));
         self.failed = written.is_err();
         written
     }
@@ -318,7 +327,14 @@ impl<M: Model> Run<M> {
     pub fn finish_keeping_model(self) -> Result<(Report<M::Output>, M), RunError> {
         self.live()?;
         let Self { simulation, legs, .. } = self;
-        let mut report = each!(legs, course => course.finish(&simulation))?;
+        let mut report = each!(legs, course => {
+            let peers = course.peers.clone();
+            let finished = guarded(|| course.finish(&simulation));
+            if let (Some(peers), Err(error @ (RunError::Trouble(_) | RunError::Panic(_)))) = (peers, &finished) {
+                peers.tell_failure(&error.to_string());
+            }
+            finished
+        })?;
         report.unpaced = simulation.publishing.into_trouble();
         Ok((report, simulation.model))
     }

@@ -118,6 +118,12 @@ impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
         }
     }
 
+    /// Ends the work at once, because of an error that the caller of the workers gets.
+    pub(crate) fn stop(&self, error: &RunError) {
+        self.tell_failure(error);
+        self.end(&mut lock(&self.state), Some(Halt::Stop));
+    }
+
     /// Ends the work at once.
     pub(crate) fn abort(&self) {
         if let Some(peers) = self.peers {

@@ -1,6 +1,6 @@
 //! How optimistic and mixed runs speculate: settings that change speed and memory, never the result.
 
-use paceline_kernel::{Cancellation, GvtKind, LpId, Model, Optimism, Rng, Saving};
+use paceline_kernel::{Cancellation, GvtKind, LpId, Model, Optimism, Rng, Saving, ask};
 
 use crate::RunError;
 
@@ -65,7 +65,8 @@ impl Speculation {
         match &self.optimistic {
             Some(Optimistic::Share(share)) => spread(*share),
             Some(Optimistic::Ranges(ranges)) => ranges.iter().any(|range| range.contains(&lp.0)),
-            None => model.optimistic(lp).unwrap_or_else(|| spread(HALF)),
+            None => ask(|| format!("`optimistic` of {lp}"), || model.optimistic(lp))
+                .unwrap_or_else(|| spread(HALF)),
         }
     }
 

@@ -4,14 +4,18 @@
 //! stops. Sends are gathered in a buffer that the federate owns and reuses: nothing is allocated per event.
 
 mod cancel;
+mod draw;
 mod kept;
 mod rules;
+
+use std::cell::Cell;
 
 use serde::{Deserialize, Serialize};
 
 use crate::withdrawn::{Cause, Withdrawn};
 use crate::{Event, EventId, Fault, FaultKind, Key, LpId, Model, Rng, Time};
 
+pub use draw::Draw;
 pub use kept::Kept;
 pub(crate) use rules::Rules;
 
@@ -41,7 +45,7 @@ pub struct Context<'a, M: Model> {
     now: Time,
     depth: u16,
     initial: bool,
-    rng: Rng,
+    rng: Cell<Rng>,
     sent: u64,
     /// The event that is handled, in the total order; none at the start. Only models that cancel have it.
     cause: Cause,
@@ -73,7 +77,7 @@ impl<'a, M: Model> Context<'a, M> {
             now: Time::ZERO,
             depth: 0,
             initial: true,
-            rng,
+            rng: Cell::new(rng),
             sent: core.sent,
             cause: None,
             withdrawn,
@@ -97,7 +101,7 @@ impl<'a, M: Model> Context<'a, M> {
 
     /// The LP's present position, for a later rollback to it.
     pub(crate) fn mark(&self) -> Mark {
-        let core = LpCore { draws: self.rng.draws(), sent: self.sent };
+        let core = self.core();
         Mark { core, outbox: self.outbox.len(), tape: self.kept() }
     }
 
@@ -107,7 +111,8 @@ impl<'a, M: Model> Context<'a, M> {
         if let (Some(cause), Some(withdrawn)) = (self.cause, &mut self.withdrawn) {
             withdrawn.take_back(cause);
         }
-        self.rng.rewind(self.rng.draws() - mark.core.draws);
+        let rng = self.rng.get_mut();
+        rng.rewind(rng.draws() - mark.core.draws);
         self.sent = mark.core.sent;
         self.outbox.truncate(mark.outbox);
         if let Some(tape) = &mut self.tape {
@@ -121,6 +126,11 @@ impl<'a, M: Model> Context<'a, M> {
         let line =
             |event: &Event<M::Event>| format!("{:?} to {} at {}", event.payload, event.to(), event.time());
         self.outbox[mark.outbox..].iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    /// What an `undo` of `event` is given, which was handled since `mark` and kept these words.
+    pub(crate) fn kept_since<'w>(&self, mark: &Mark, event: &Event<M::Event>, words: &'w [u64]) -> Kept<'w> {
+        Kept::of(event, mark.core, self.rules, words)
     }
 
     /// The words kept since `mark`.
@@ -163,7 +173,7 @@ impl<'a, M: Model> Context<'a, M> {
     /// The counters to keep for the LP.
     #[inline(always)]
     pub(crate) fn core(&self) -> LpCore {
-        LpCore { draws: self.rng.draws(), sent: self.sent }
+        LpCore { draws: self.rng.get().draws(), sent: self.sent }
     }
 
     /// Events sent and not yet handed on.
@@ -192,7 +202,14 @@ impl<'a, M: Model> Context<'a, M> {
     /// The LP's own random numbers.
     #[inline(always)]
     pub fn rng(&mut self) -> &mut Rng {
-        &mut self.rng
+        self.rng.get_mut()
+    }
+
+    /// The same numbers, where the context is in use already: `cx.send(next, Time::from_secs_f64(cx.draw().exponential(2.0)), Job)`. With
+    /// [`Context::rng`] that does not compile.
+    #[inline(always)]
+    pub fn draw(&self) -> Draw<'_> {
+        Draw::new(&self.rng)
     }
 
     /// Sends `event` to `to`, to happen after `delay`. A delay to another LP below the lookahead, another LP to which the model

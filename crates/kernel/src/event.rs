@@ -12,6 +12,7 @@ use std::hash::Hash;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::same_payload;
+use crate::panics::{Asked, shown};
 use crate::rng::mix;
 use crate::{LpId, Time};
 
@@ -149,6 +150,13 @@ pub struct Event<E> {
     to: LpId,
     /// What the model sent.
     pub payload: E,
+}
+
+impl<E: std::fmt::Debug> Event<E> {
+    /// What the model is asked for because of it, should it panic.
+    pub(crate) fn asked(&self) -> Asked {
+        Asked::Event { lp: self.to(), at: self.time(), event: shown(&self.payload) }
+    }
 }
 
 impl<E> Event<E> {

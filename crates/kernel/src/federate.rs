@@ -24,7 +24,7 @@ mod warp;
 mod watch;
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::mem::needs_drop;
 use std::sync::Arc;
 
 use batch::Batch;
@@ -40,11 +40,13 @@ pub use watch::CommitObserver;
 use watch::Watch;
 
 use crate::context::Rules;
+use crate::panics::shown;
 use crate::waiting::Waiting;
 use crate::withdrawn::Sets;
 use crate::world::Lp;
 use crate::{
-    ChannelTable, Digest, Event, EventQueue, Fault, FaultKind, LpId, Model, Outbox, Partition, Past, Time,
+    AtWork, ChannelTable, Digest, Event, EventQueue, Fault, FaultKind, LpId, Model, Outbox, Partition, Past,
+    Time, ask, catch,
 };
 
 /// What [`Federate::advance`] or [`Federate::step`] did.
@@ -82,6 +84,8 @@ pub struct Federate<M: Model, Q> {
     panicked: Option<Box<Trouble>>,
     /// A panic has passed by while the model was at work.
     struck: Cell<bool>,
+    /// The event in hand, for others to look at.
+    at_work: Arc<AtWork>,
     digest: Digest,
     events: u64,
     last: Time,
@@ -137,6 +141,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     /// Local virtual time: no event that is still to be run here happens before it. [`Time::MAX`] without events.
     pub fn lvt(&mut self) -> Time {
         self.batch.floor().min(self.queue.least_time())
+    }
+
+    /// Which event it is handling, for others to look at while it does.
+    pub fn at_work(&self) -> Arc<AtWork> {
+        Arc::clone(&self.at_work)
     }
 
     /// Events run so far.
@@ -212,7 +221,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             return Progress::Faulty;
         }
         let advance = || self.advance_on(model, partition, bound, budget, outbox);
-        let advanced = catch_unwind(AssertUnwindSafe(advance));
+        let advanced = catch(advance);
+        self.at_work.rest();
         advanced.unwrap_or_else(|panic| self.caught_in_batch(panic))
     }
 
@@ -271,14 +281,32 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let cancelled = self.all_cancelled();
         let mut output = self.output;
         let mut digest = self.digest;
-        for (local, lp) in self.lps.iter().enumerate() {
+        let mut fallen = None;
+        for (local, lp) in self.lps.into_iter().enumerate() {
             let id = self.place.lp(local);
-            lp.tell(id, self.withdrawn.at(local), &mut digest);
-            model.finish(id, &lp.state, &mut output);
+            ask(
+                || format!("`Hash` of the state of {id}"),
+                || lp.tell(id, self.withdrawn.at(local), &mut digest),
+            );
+            ask(|| format!("`finish` of {id}"), || model.finish(id, &lp.state, &mut output));
+            // One that panics must not do so while another is on its way out.
+            let dropped = || ask(|| format!("`Drop` of the state of {id}"), || drop(lp));
+            if needs_drop::<M::State>()
+                && let Err(panic) = catch(dropped)
+            {
+                fallen.get_or_insert(panic);
+            }
+        }
+        if let Some(panic) = fallen {
+            panic.resume();
         }
         self.queue.drain(Time::MAX, |event| {
             if !cancelled.contains(&event.key()) {
-                model.left_over(event.to(), event.time(), &event.payload, &mut output);
+                let Event { payload, .. } = &event;
+                let call = || {
+                    format!("`left_over` of {}, with {} for {},", event.to(), shown(payload), event.time())
+                };
+                ask(call, || model.left_over(event.to(), event.time(), payload, &mut output));
             }
         });
         Finished { output, digest, events: self.events, last: self.last }

@@ -7,7 +7,9 @@
 
 #![forbid(unsafe_code)]
 
+mod at_work;
 mod balance;
+mod beginnings;
 mod context;
 mod digest;
 mod event;
@@ -19,6 +21,7 @@ mod model;
 mod origin;
 mod outbox;
 mod outputs;
+mod panics;
 mod part;
 mod partition;
 mod protocol;
@@ -31,10 +34,12 @@ mod waiting;
 mod withdrawn;
 mod world;
 
+pub use at_work::AtWork;
 pub use balance::{
     Activity, Balance, Edge, LOAD_SLACK, Sample, TALK_SLACK, imbalance, improve, remote, seat, span, sums,
 };
-pub use context::{Context, Kept};
+pub use beginnings::Beginnings;
+pub use context::{Context, Draw, Kept};
 pub use digest::{Bits, Digest};
 pub use event::{Event, Key, MAX_DEPTH, TieBreak};
 pub use fault::{Fault, FaultKind};
@@ -48,6 +53,7 @@ pub use model::{Channels, LpId, Model, Undo, UndoFn};
 pub use origin::Origin;
 pub use outbox::{Mail, Outbox, Receipt};
 pub use outputs::Outputs;
+pub use panics::{Caught, ModelPanic, PanicNote, ask, catch, note_panic};
 pub use part::Part;
 pub use partition::{Partition, PartitionError};
 pub use protocol::{

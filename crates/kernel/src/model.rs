@@ -234,7 +234,8 @@ pub trait Model: Send + Sync + Sized {
 pub trait Undo: Model {
     /// Takes back what [`handle`](Model::handle) did to `state`. Events are undone latest first. Random numbers, messages and what
     /// was cancelled are taken back by the kernel. What `handle` overwrote it must have given to [`Context::keep`]; `kept` gives it back,
-    /// the last word first.
+    /// the last word first. It also says which LP that was and when ([`Kept::lp`], [`Kept::now`]), and draws the same random numbers
+    /// again ([`Kept::rng`]).
     fn undo(&self, state: &mut Self::State, event: &Self::Event, kept: &mut Kept<'_>);
 }
 

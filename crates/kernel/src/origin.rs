@@ -9,14 +9,13 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
 
 use crate::context::Rules;
 use crate::withdrawn::Withdrawn;
 use crate::world::Lp;
-use crate::{Context, Digest, Event, LpId, Model, TieBreak, Time};
+use crate::{Context, Digest, Event, LpId, Model, TieBreak, Time, ask, catch};
 
 /// Events that are tried, at most.
 const EVENTS: u32 = 1 << 10;
@@ -52,7 +51,7 @@ impl Origin {
             model: name_of::<M>(),
             lps: model.lps(),
             lookahead: model.lookahead(),
-            parameters: model.parameters(),
+            parameters: ask(|| "`parameters`".into(), || model.parameters()),
             seed,
             ties,
             starts,
@@ -117,7 +116,7 @@ impl Origin {
         if self.lookahead != lookahead {
             return Some(format!("its lookahead is {}, that of the model {lookahead}", self.lookahead));
         }
-        let parameters = model.parameters();
+        let parameters = ask(|| "`parameters`".into(), || model.parameters());
         if self.parameters != parameters {
             let (own, other) = (self.parameters.as_str(), parameters.as_str());
             let alike = own.chars().zip(other.chars()).take_while(|(own, other)| own == other).count();
@@ -189,7 +188,7 @@ fn run<M: Model>(model: &M, rules: &Rules, first: BinaryHeap<Event<M::Event>>, u
             *core = cx.core();
         };
         // A run in which that happened would have ended with it.
-        if catch_unwind(AssertUnwindSafe(handle)).is_err() || fault.is_some() {
+        if catch(handle).is_err() || fault.is_some() {
             lps.remove(&lp.0);
             break;
         }

@@ -14,7 +14,7 @@ use crate::context::{LpCore, Rules};
 use crate::waiting::Waiting;
 use crate::withdrawn::Withdrawn;
 use crate::{
-    Context, Digest, Event, EventQueue, Fault, Federate, LpId, Model, Origin, Partition, Settings, Time,
+    Context, Digest, Event, EventQueue, Fault, Federate, LpId, Model, Origin, Partition, Settings, Time, ask,
 };
 
 /// A run never sends so many messages from one place: half of the 48 bits that the order of events has for their number.
@@ -40,7 +40,7 @@ impl<S> Lp<S> {
         fault: &mut Option<Box<Fault>>,
     ) -> Self {
         let mut cx = Context::new(model, rules, lp, LpCore::default(), withdrawn, sent, fault);
-        let state = model.init(lp, &mut cx);
+        let state = ask(|| format!("`init` of {lp}"), || model.init(lp, &mut cx));
         Self { core: cx.core(), state }
     }
 

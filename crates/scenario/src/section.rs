@@ -191,6 +191,11 @@ impl Section {
         self.entries.get(key).is_some_and(|entry| entry.inner.is_some())
     }
 
+    /// The keys that were requested so far, in the order of the alphabet.
+    pub fn asked(&self) -> impl Iterator<Item = &str> {
+        self.asked.iter().map(String::as_str)
+    }
+
     /// Whether `key` exists.
     pub fn has(&self, key: &str) -> bool {
         self.entries.contains_key(key)

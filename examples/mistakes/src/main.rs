@@ -2,14 +2,15 @@
 //!
 //! LPs send each other messages. `mistake = "none"` is the model as it should be. With `clock`, `global` or `hash-order` two runs differ,
 //! and `mistakes check --determinism` names the first event after which they do. The others end a run under every
-//! protocol, with an error that names the LP, the time and the event.
+//! protocol, with an error that names the LP, the time and the event. With `hang` a run does not end at all, until Ctrl-C names the LP
+//! that it waits for, and a second one ends it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use paceline::prelude::*;
-use paceline::results::Results;
+use paceline::results::{Results, RunFacts, Summary};
 use paceline::scenario::time;
 use serde::{Deserialize, Serialize};
 
@@ -34,8 +35,22 @@ enum Mistake {
     UnknownLp,
     /// A message is for a time that has passed.
     Past,
-    /// The model panics.
+    /// The model panics while it handles an event.
     Panic,
+    /// It panics while it is asked for something else.
+    PanicInLps,
+    PanicInPartition,
+    PanicInChannels,
+    PanicInInit,
+    PanicInCommit,
+    PanicInFinish,
+    PanicInLeftOver,
+    PanicInResults,
+    /// It panics where a state, or the model itself, is dropped.
+    PanicInDrop,
+    PanicInDropOfModel,
+    /// It does not come back from an event.
+    Hang,
     /// An LP sends itself messages without delay, and never stops.
     EndlessInstant,
 }
@@ -55,12 +70,32 @@ struct Chatter {
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
 struct Talker {
     heard: u64,
+    /// It panics when it is dropped.
+    falls: bool,
+}
+
+impl Drop for Talker {
+    fn drop(&mut self) {
+        // A second panic on the way out of the first would end the process at once.
+        assert!(!self.falls || std::thread::panicking(), "a talker falls");
+    }
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Serialize, Deserialize)]
 struct Word(u64);
 
+impl Drop for Chatter {
+    fn drop(&mut self) {
+        self.panic_in(Mistake::PanicInDropOfModel);
+    }
+}
+
 impl Chatter {
+    /// Panics, if that is the mistake.
+    fn panic_in(&self, place: Mistake) {
+        assert!(self.mistake != place || std::thread::panicking(), "no way on in {place:?}");
+    }
+
     /// What is added to a delay, in nanoseconds: nothing that a run cannot repeat, unless that is the mistake.
     fn wrongly(&self) -> u64 {
         match self.mistake {
@@ -90,15 +125,26 @@ impl Model for Chatter {
         format!("{self:?}")
     }
     fn lps(&self) -> u32 {
+        self.panic_in(Mistake::PanicInLps);
         self.lps
     }
     fn lookahead(&self) -> Time {
         self.lookahead
     }
     fn channels(&self, lp: LpId) -> Channels {
+        if lp == LpId(3) {
+            self.panic_in(Mistake::PanicInChannels);
+        }
         Channels::Only(vec![(self.next(lp, 1), self.lookahead)])
     }
+    fn partition(&self, federates: u32) -> Partition {
+        self.panic_in(Mistake::PanicInPartition);
+        Partition::runs(self.lps, federates)
+    }
     fn init(&self, lp: LpId, cx: &mut Context<Self>) -> Talker {
+        if lp == LpId(3) {
+            self.panic_in(Mistake::PanicInInit);
+        }
         cx.schedule(Time::micros(u64::from(lp.0)), Word(0));
         Talker::default()
     }
@@ -115,14 +161,36 @@ impl Model for Chatter {
             Mistake::UnknownLp => cx.send(LpId(self.lps), self.lookahead, word),
             Mistake::Past => cx.send_at(neighbour, cx.now() - Time::nanos(1), word),
             Mistake::Panic => panic!("{} has heard enough", cx.lp()),
+            Mistake::PanicInDrop => talker.falls = true,
+            Mistake::Hang => loop {
+                std::hint::spin_loop();
+            },
             Mistake::EndlessInstant => {
                 cx.schedule(Time::ZERO, word);
             }
             _ => cx.send(neighbour, self.lookahead + random + Time::nanos(self.wrongly()), word),
         }
     }
+    fn commit(&self, _: LpId, at: Time, _: &Word, (): &mut ()) {
+        if at >= self.from {
+            self.panic_in(Mistake::PanicInCommit);
+        }
+    }
+    fn finish(&self, lp: LpId, _: &Talker, (): &mut ()) {
+        if lp == LpId(3) {
+            self.panic_in(Mistake::PanicInFinish);
+        }
+    }
+    fn left_over(&self, _: LpId, _: Time, _: &Word, (): &mut ()) {
+        self.panic_in(Mistake::PanicInLeftOver);
+    }
 }
 
-impl Results for Chatter {}
+impl Results for Chatter {
+    fn results(&self, _: Vec<()>, _: &RunFacts) -> Result<Summary, String> {
+        self.panic_in(Mistake::PanicInResults);
+        Ok(Summary::default())
+    }
+}
 
 paceline::app!(Chatter);

@@ -35,7 +35,7 @@ fn a_broken_rule_ends_the_run_and_is_named_under_every_protocol() {
         ("channel", "which is not covered by the channels the LP declares"),
         ("unknown-lp", "which goes to an LP that does not exist (there are 16)"),
         ("past", "which is in its past"),
-        ("panic", "the model panicked: LP "),
+        ("panic", "the model panicked at examples/mistakes/src/main.rs:"),
         ("endless-instant", "which continues a chain of more than 65535 zero-delay events in one instant"),
     ];
     for (mistake, words) in broken {
@@ -49,4 +49,142 @@ fn a_broken_rule_ends_the_run_and_is_named_under_every_protocol() {
             assert_eq!((found.status.code(), found.stdout.len()), (Some(1), 0), "{mistake}, {protocol}");
         }
     }
+}
+
+/// One line, which begins with `error: `, and the status of a failure while running.
+fn one_error(found: &Output, what: &str) -> String {
+    let told = text(&found.stderr);
+    let mut lines: Vec<&str> = told.lines().collect();
+    // Where several processes cannot even begin, each says why.
+    lines.dedup();
+    assert_eq!(found.status.code(), Some(1), "{what}: {told}");
+    assert_eq!((lines.len(), found.stdout.len()), (1, 0), "{what}: {told}");
+    lines[0].strip_prefix("error: ").unwrap_or_else(|| panic!("{what}: {told}")).to_owned()
+}
+
+/// Where a panic is, as every message has it: file, line and column.
+const PLACE: &str = " at examples/mistakes/src/main.rs:";
+
+#[test]
+fn a_panic_is_told_once_with_its_place_under_every_protocol_wherever_it_is() {
+    let in_events = [("panic", "has heard enough"), ("panic-in-commit", "no way on in PanicInCommit")];
+    let elsewhere = [
+        ("panic-in-lps", "`lps`"),
+        ("panic-in-partition", "`partition`"),
+        ("panic-in-channels", "`channels` of LP 3"),
+        ("panic-in-init", "`init` of LP 3"),
+        ("panic-in-finish", "`finish` of LP 3"),
+        ("panic-in-left-over", "`left_over` of LP "),
+        ("panic-in-results", "`results`"),
+        ("panic-in-drop-of-model", "`Drop` of the model"),
+        ("panic-in-drop", ""),
+    ];
+    let ways: [&[&str]; 7] = [
+        &["run", "--set", "run.protocol=sequential"],
+        &["run", "--set", "run.protocol=window"],
+        &["run", "--set", "run.protocol=null-message"],
+        &["run", "--set", "run.protocol=auto"],
+        &["run", "--set", "run.protocol=optimistic"],
+        &["run", "--set", "run.protocol=mixed"],
+        &["run", "--processes", "2", "--set", "run.federates=2"],
+    ];
+    for way in ways {
+        let arguments = [way, &["--set", "run.threads=2"]].concat();
+        for (mistake, words) in in_events {
+            let error = one_error(&mistakes(&arguments, mistake), &format!("{mistake}, {way:?}"));
+            assert!(error.contains("LP ") && error.contains(" at 0.50"), "{mistake}, {way:?}: {error}");
+            assert!(error.contains("Word(") && error.contains(words), "{mistake}, {way:?}: {error}");
+            assert!(error.contains(PLACE), "{mistake}, {way:?}: {error}");
+        }
+        for (mistake, asked) in elsewhere {
+            let error = one_error(&mistakes(&arguments, mistake), &format!("{mistake}, {way:?}"));
+            assert!(error.contains(asked) && error.contains(PLACE), "{mistake}, {way:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_panic_in_a_replication_or_a_check_has_its_place_too() {
+    for (mistake, words) in
+        [("panic", "Word("), ("panic-in-finish", "`finish` of LP 3"), ("panic-in-results", "`results`")]
+    {
+        let found = mistakes(&["replicate", "--replications", "2", "--quiet"], mistake);
+        let told = text(&found.stderr);
+        let failed =
+            told.lines().filter(|line| line.starts_with("error: the replication with seed ")).count();
+        assert_eq!((found.status.code(), failed), (Some(1), 2), "{mistake}: {told}");
+        assert!(told.lines().all(|line| line.contains(words) && line.contains(PLACE)), "{mistake}: {told}");
+    }
+    for (mistake, words) in [("panic", "Word("), ("panic-in-init", "`init` of LP 3")] {
+        let error = one_error(&mistakes(&["check", "--determinism"], mistake), mistake);
+        assert!(error.contains(words) && error.contains(PLACE), "{mistake}: {error}");
+    }
+    let error = one_error(&mistakes(&["check"], "panic-in-lps"), "check");
+    assert!(error.contains("`lps`") && error.contains(PLACE), "{error}");
+}
+
+/// Ctrl-C while the model does not come back from an event: a line that names the LP, and a second Ctrl-C ends the program.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_endless_event_is_named_after_ctrl_c_and_a_second_one_ends_it() {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+    for protocol in ["sequential", "window", "optimistic"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mistakes"));
+        command.args(["run", SCENARIO, "--set", "model.mistake=hang", "--set", "run.threads=1", "--quiet"]);
+        command.args(["--set", &format!("run.protocol={protocol}")]);
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("the program starts");
+        let interrupt = |pid: u32| {
+            let sent = Command::new("kill").args(["-INT", &pid.to_string()]).status();
+            assert!(sent.is_ok_and(|status| status.success()), "{protocol}");
+        };
+        // It reaches the event in a moment; then it is asked to end.
+        std::thread::sleep(std::time::Duration::from_millis(1_500));
+        interrupt(child.id());
+        let mut line = String::new();
+        let told = BufReader::new(child.stderr.take().expect("it is piped")).read_line(&mut line);
+        assert!(
+            told.is_ok() && line.contains("waits for LP ") && line.contains("0.50"),
+            "{protocol}: {line}"
+        );
+        interrupt(child.id());
+        assert_eq!(child.wait().expect("it ends").code(), Some(130), "{protocol}");
+    }
+}
+
+#[test]
+fn words_that_are_keys_here_are_told_as_such() {
+    for (option, key) in [
+        (&["--threads", "2"][..], "run.threads=2"),
+        (&["--threads=2"], "run.threads=2"),
+        (&["--seed", "7"], "run.seed=7"),
+        (&["--until", "5s"], "run.until=5s"),
+        (&["--check-rollback", "true"], "run.check_rollback=true"),
+        (&["--jobs", "3"], "run.threads=3"),
+        (&["--model.lps", "4"], "model.lps=4"),
+    ] {
+        let found = mistakes(&[&["run"], option].concat(), "none");
+        let told = text(&found.stderr);
+        assert_eq!(found.status.code(), Some(2), "{told}");
+        assert!(told.contains(&format!("say `--set {key}`")) && !told.contains("--restarts"), "{told}");
+    }
+}
+
+#[test]
+fn no_lps_and_too_many_are_refused_before_anything_runs() {
+    for command in ["check", "run"] {
+        for (lps, words) in [("0", "a model without LPs"), ("4000000000", "need about ")] {
+            let lps = format!("model.lps={lps}");
+            let found = mistakes(&[command, "--set", &lps], "none");
+            let told = text(&found.stderr);
+            assert_eq!(found.status.code(), Some(2), "{command}, {lps}: {told}");
+            assert!(
+                told.contains(words) && told.contains(&format!("--set {lps}")),
+                "{command}, {lps}: {told}"
+            );
+        }
+    }
+    let forced = ["check", "--set", "model.lps=4000000000", "--set", "run.exceed_memory=true"];
+    let found = mistakes(&forced, "none");
+    assert!(found.status.success() && text(&found.stdout).contains("GiB at the start; "), "{found:?}");
 }

@@ -4,19 +4,20 @@
 //! two share anything but the handles to look at them. What came of them is reported on the calling thread.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::Builder;
 
+use paceline_kernel::{Caught, catch};
+
 /// Calls `job` with the numbers from 0 to `count`, on `lanes` threads, until it returns `None`, and `done` with each result, in the
-/// order in which they come. A panic in `job` is a result too: `panicked` makes it of the words of the panic. The error: no
+/// order in which they come. A panic in `job` is a result too: `panicked` makes it of the panic. The error: no
 /// thread can be started.
 pub fn side_by_side<R: Send>(
     count: u32,
     lanes: u32,
     job: impl Fn(u32) -> Option<R> + Sync,
-    panicked: impl Fn(String) -> R + Sync,
+    panicked: impl Fn(Caught) -> R + Sync,
     mut done: impl FnMut(u32, R),
 ) -> io::Result<()> {
     let next = AtomicU32::new(0);
@@ -27,10 +28,10 @@ pub fn side_by_side<R: Send>(
                 return;
             }
             // What a panic leaves behind belongs to this replication alone.
-            let result = match catch_unwind(AssertUnwindSafe(|| job(number))) {
+            let result = match catch(|| job(number)) {
                 Ok(None) => return,
                 Ok(Some(result)) => result,
-                Err(panic) => panicked(words(panic.as_ref())),
+                Err(panic) => panicked(panic),
             };
             if tell.send((number, result)).is_err() {
                 return;
@@ -55,12 +56,6 @@ pub fn side_by_side<R: Send>(
     })
 }
 
-/// What a panic says.
-fn words(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a word".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,7 +77,7 @@ mod tests {
                 20 * lanes,
                 lanes,
                 job,
-                |text| text,
+                |panic| panic.note.message,
                 |number, text| {
                     assert!(found.insert(number, text).is_none(), "{number} came twice");
                 },

@@ -3,13 +3,12 @@
 use std::fmt::Debug;
 
 use paceline_engine::{Monitor, Protocol};
-use paceline_kernel::Time;
+use paceline_kernel::{LpId, Time};
 use paceline_results::ResultFile;
 
 use super::Outcome;
 use crate::failure::Failure;
 use crate::loaded::Source;
-use crate::panics;
 use crate::program::Program;
 use crate::run::beside_others;
 
@@ -45,6 +44,11 @@ pub trait Replica: Debug + Send + Sync {
     /// Ends it, whether it runs or not.
     fn stop(&self);
 
+    /// The LPs that are at an event, if it is known.
+    fn at_work(&self) -> Vec<(LpId, Time)> {
+        Vec::new()
+    }
+
     /// How far it has come.
     fn time(&self) -> Time;
 
@@ -56,9 +60,6 @@ impl Replicas for Program {
     fn subject(&self, source: &Source) -> Result<Series, Failure> {
         let loaded = source.load(self)?;
         let settings = loaded.settings;
-        if settings.may_speculate() {
-            panics::keep_silent();
-        }
         Ok(Series {
             model: loaded.kind.name,
             first_seed: settings.seed,
@@ -88,6 +89,10 @@ impl Replica for OfLps {
 
     fn stop(&self) {
         self.monitor.stop();
+    }
+
+    fn at_work(&self) -> Vec<(LpId, Time)> {
+        self.monitor.at_work()
     }
 
     fn time(&self) -> Time {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use paceline_kernel::Time;
+use paceline_kernel::{LpId, Time};
 
 use super::{Plan, Replica, Replicas};
 use crate::progress::{Progress, Speed};
@@ -47,6 +47,11 @@ impl Watched {
     pub fn stop(&self) {
         self.0.stopped.store(true, Ordering::SeqCst);
         self.0.handles.iter().for_each(|handle| handle.stop());
+    }
+
+    /// The LPs that are at an event, in all replications.
+    pub fn at_work(&self) -> Vec<(LpId, Time)> {
+        self.0.handles.iter().flat_map(|handle| handle.at_work()).collect()
     }
 
     /// Whether all were asked to end.

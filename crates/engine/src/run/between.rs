@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use paceline_kernel::{EventQueue, Migrants, Model, Part, Partition, World};
+use paceline_kernel::{EventQueue, Federate, Migrants, Model, Part, Partition, World};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -37,6 +37,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         for federate in &mut self.federates {
             federate.set_channels(self.channels.clone());
         }
+        simulation.monitor.attend(self.federates.iter().map(Federate::at_work));
         if let Some(balancer) = &self.balancer {
             balancer.measure(&mut self.federates);
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use paceline_kernel::{
     Activity, Balance, ChannelTable, Distances, EventQueue, Federate, Model, Origin, Partition, Past,
-    Settings, Time, World,
+    Settings, Time, World, ask,
 };
 
 use super::course::Course;
@@ -16,6 +16,7 @@ use crate::auto::{Auto, Groups, Way};
 use crate::balance::Balancer;
 use crate::monitor::MOST_THREADS;
 use crate::outside::Outsiders;
+use crate::panics::facts;
 use crate::pool::Crew;
 use crate::steward::Steward;
 use crate::{Protocol, RunError, Simulation, ThreadsError, cores};
@@ -40,8 +41,7 @@ pub fn default_federates(lps: u32, threads: Option<u32>) -> u32 {
 
 /// The numbers of federates and threads that follow from the settings, or why the settings cannot work.
 pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), RunError> {
-    let lps = simulation.model.lps();
-    let lookahead = simulation.model.lookahead();
+    let (lps, lookahead) = facts(&simulation.model);
     for (what, number) in [
         ("the number of LPs", Some(lps)),
         ("the number of federates", simulation.federates),
@@ -118,7 +118,7 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
     if let Some(origin) = resumed.as_ref().and_then(World::origin) {
         check_origin(simulation, origin)?;
     }
-    let dealt = model.partition(count);
+    let dealt = ask(|| "`partition`".into(), || model.partition(count));
     dealt.check(model.lps())?;
     let channels = ChannelTable::read(model)?.map(Arc::new);
     // Outside federates stay what they are.

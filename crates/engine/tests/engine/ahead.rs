@@ -16,7 +16,7 @@ use paceline_engine::{
     Protocol, RunError, Simulation, Speculation, Standing, ThreadFederate,
 };
 use paceline_kernel::{
-    Context, Effort, Event, LpId, Mail, Model, Rng, Rollbacks, Time, Trouble, TroubleKind,
+    Context, Effort, Event, LpId, Mail, Model, PanicNote, Rng, Rollbacks, Time, Trouble, TroubleKind,
 };
 
 const PROTOCOLS: [Protocol; 2] = [Protocol::Optimistic, Protocol::Mixed];
@@ -325,7 +325,7 @@ fn a_failure_outside_counts_once_it_is_final() {
         let error = all_outside(&model, seed, 4).protocol(Protocol::Optimistic).run();
         let message = format!("{} tickets in round 7", SOURCES * 8);
         let expected = Trouble {
-            kind: TroubleKind::Panic { message },
+            kind: TroubleKind::Panic(PanicNote::saying(message)),
             lp: LpId(0),
             at: Time::millis(75),
             event: "Some(7)".into(),

@@ -32,6 +32,7 @@ mod rules;
 mod steps;
 mod trace;
 mod trouble;
+mod undo;
 mod way;
 
 /// Sizes that the hard models take from the bench `limits`.

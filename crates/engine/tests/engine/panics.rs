@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::channels::PROTOCOLS;
 use paceline_engine::{Observer, Outside, Protocol, QueueKind, RunError, Simulation, ThreadFederate};
-use paceline_kernel::{Context, LpId, Model, Time, Trouble, TroubleKind};
+use paceline_kernel::{Channels, Context, LpId, Model, PanicNote, Partition, Time, Trouble, TroubleKind};
 
 /// Where LP 3 panics.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,7 +65,7 @@ impl Where {
     /// What the run is to end with. The fifth round of LP 3 was begun by LP 6.
     fn trouble(self) -> Trouble {
         let event = if self == Self::Late { "Late(5)" } else { "Round(5)" };
-        let kind = TroubleKind::Panic { message: "no more of 5".into() };
+        let kind = TroubleKind::Panic(PanicNote::saying("no more of 5"));
         Trouble { kind, lp: LpId(3), at: Time::millis(5_060), event: event.into() }
     }
 }
@@ -79,12 +79,7 @@ fn a_panic_ends_the_run_with_one_error_under_every_protocol() {
     struct Silent;
     impl Observer<Ring> for Silent {}
     for protocol in PROTOCOLS {
-        // Under Time Warp events are committed apart from their handling.
-        let commits = !matches!(protocol, Protocol::Optimistic | Protocol::Mixed);
-        for place in [Where::Message, Where::Late, Where::Commit]
-            .into_iter()
-            .filter(|p| commits || *p != Where::Commit)
-        {
+        for place in [Where::Message, Where::Late, Where::Commit] {
             for federates in [1, 3, 8] {
                 for queue in [QueueKind::Heap, QueueKind::Bucket] {
                     let what = format!("{protocol:?}, {place:?}, {federates} federates, {queue:?}");
@@ -132,4 +127,121 @@ fn the_error_reads_as_a_sentence() {
     let run = ring(Where::Message, Protocol::Sequential).run();
     let told = run.expect_err("it panics").to_string();
     assert_eq!(told, "the model panicked: no more of 5\nin LP 3 at 5.06s, handling Round(5)");
+}
+
+/// What a model is asked for besides events, where it panics.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Question {
+    Lps,
+    Lookahead,
+    Partition,
+    Channels,
+    Init,
+    Finish,
+    LeftOver,
+}
+
+/// A ring whose LP 3 panics when it is asked this.
+struct Asked(Question);
+
+impl Asked {
+    fn strike(&self, question: Question) {
+        assert!(self.0 != question, "not {question:?}");
+    }
+}
+
+impl Model for Asked {
+    type State = u32;
+    type Event = u32;
+    type Output = ();
+
+    fn lps(&self) -> u32 {
+        self.strike(Question::Lps);
+        8
+    }
+    fn lookahead(&self) -> Time {
+        self.strike(Question::Lookahead);
+        Time::secs(1)
+    }
+    fn partition(&self, federates: u32) -> Partition {
+        self.strike(Question::Partition);
+        Partition::runs(8, federates)
+    }
+    fn channels(&self, lp: LpId) -> Channels {
+        if lp == LpId(3) {
+            self.strike(Question::Channels);
+        }
+        Channels::Only(vec![(LpId((lp.0 + 1) % 8), Time::secs(1))])
+    }
+    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u32 {
+        if lp == LpId(3) {
+            self.strike(Question::Init);
+        }
+        cx.schedule(Time::ZERO, 0);
+        0
+    }
+    fn handle(&self, seen: &mut u32, told: &u32, cx: &mut Context<Self>) {
+        *seen += told;
+        cx.send(LpId((cx.lp().0 + 1) % 8), Time::secs(1), told + 1);
+    }
+    fn finish(&self, lp: LpId, _: &u32, (): &mut ()) {
+        if lp == LpId(3) {
+            self.strike(Question::Finish);
+        }
+    }
+    fn left_over(&self, lp: LpId, _: Time, _: &u32, (): &mut ()) {
+        if lp == LpId(3) {
+            self.strike(Question::LeftOver);
+        }
+    }
+}
+
+#[test]
+fn a_panic_outside_of_events_ends_the_run_with_what_was_asked() {
+    let questions = [
+        (Question::Lps, "`lps`"),
+        (Question::Lookahead, "`lookahead`"),
+        (Question::Partition, "`partition`"),
+        (Question::Channels, "`channels` of LP 3"),
+        (Question::Init, "`init` of LP 3"),
+        (Question::Finish, "`finish` of LP 3"),
+        (Question::LeftOver, "`left_over` of LP 3, with 5 for 5s,"),
+    ];
+    for protocol in PROTOCOLS {
+        for (question, asked) in questions {
+            let simulation = Simulation::new(Asked(question)).protocol(protocol).threads(2).federates(2);
+            let error = simulation.until(Time::secs(5)).run().err();
+            let told = error.map(|error| error.to_string()).unwrap_or_default();
+            assert_eq!(told, format!("the model panicked in {asked}: not {question:?}"), "{protocol:?}");
+        }
+    }
+}
+
+#[test]
+fn many_panics_at_once_end_the_run_with_the_earliest_of_a_sequential_one() {
+    /// Every LP panics in its fifth second.
+    struct All;
+    impl Model for All {
+        type State = ();
+        type Event = ();
+        type Output = ();
+        fn lps(&self) -> u32 {
+            8
+        }
+        fn lookahead(&self) -> Time {
+            Time::secs(1)
+        }
+        fn init(&self, _: LpId, cx: &mut Context<Self>) {
+            cx.schedule(Time::ZERO, ());
+        }
+        fn handle(&self, (): &mut (), (): &(), cx: &mut Context<Self>) {
+            assert!(cx.now() < Time::secs(5), "over");
+            cx.schedule(Time::secs(1), ());
+        }
+    }
+    for protocol in PROTOCOLS {
+        let run = Simulation::new(All).protocol(protocol).threads(2).federates(4).until(Time::secs(20)).run();
+        let Err(RunError::Trouble(trouble)) = run else { panic!("{protocol:?} is not ended by trouble") };
+        assert_eq!((trouble.at, trouble.event.as_str()), (Time::secs(5), "()"), "{protocol:?}");
+    }
 }

@@ -158,8 +158,8 @@ fn a_panic_that_becomes_final_ends_the_run_with_its_place() {
             let Err(RunError::Trouble(trouble)) = run.run() else { panic!("{saving:?}: it was not noticed") };
             let Trouble { kind, lp, at, event } = trouble;
             match kind {
-                TroubleKind::Panic { message } => {
-                    assert_eq!(message, format!("{} tickets in round 7", 8 * SOURCES));
+                TroubleKind::Panic(note) => {
+                    assert_eq!(note.message, format!("{} tickets in round 7", 8 * SOURCES));
                 }
                 // It panicked too early, and was then rolled back.
                 TroubleKind::HalfUndone { .. } => assert_eq!(saving, Saving::Undo),

@@ -1,8 +1,10 @@
 //! The words that a model keeps for its `undo`, as they are given back to it.
 
-use crate::{EventId, Key};
+use super::{LpCore, Rules};
+use crate::{Event, EventId, Key, LpId, Rng, Time};
 
-/// The words that [`Context::keep`](crate::Context::keep) kept while an event was handled, for its `undo`.
+/// What an `undo` is given of the event that it takes back: the words that [`Context::keep`](crate::Context::keep) kept while it was
+/// handled, the LP, the time, and the random numbers that it drew.
 ///
 /// ```
 /// use paceline_kernel::{Context, Kept, LpId, Model, Time, Undo, UndoFn};
@@ -34,12 +36,48 @@ use crate::{EventId, Key};
 #[derive(Debug)]
 pub struct Kept<'a> {
     words: &'a [u64],
+    lp: LpId,
+    now: Time,
+    /// As it stood before the event.
+    rng: Rng,
 }
 
 impl<'a> Kept<'a> {
-    /// Gives `words` back, the last first. The kernel does this; models' authors do, to test an `undo`.
-    pub fn new(words: &'a [u64]) -> Self {
-        Self { words }
+    /// Gives `words` back, the last first, for an event of `lp` at `now` before which its random numbers stood at `rng`. The kernel does
+    /// this; models' authors do, to test an `undo`.
+    ///
+    /// ```
+    /// use paceline_kernel::{Kept, LpId, Rng, Time};
+    /// let mut kept = Kept::new(LpId(3), Time::secs(5), Rng::new(1, 3), &[7]);
+    /// assert_eq!((kept.lp(), kept.now(), kept.word()), (LpId(3), Time::secs(5), 7));
+    /// ```
+    pub fn new(lp: LpId, now: Time, rng: Rng, words: &'a [u64]) -> Self {
+        Self { words, lp, now, rng }
+    }
+
+    /// For an event before which its LP stood at `core`.
+    #[inline(always)]
+    pub(crate) fn of<E>(event: &Event<E>, core: LpCore, rules: &Rules, words: &'a [u64]) -> Self {
+        let lp = event.to();
+        Self { words, lp, now: event.time(), rng: Rng::at(rules.seed, u64::from(lp.0), core.draws) }
+    }
+
+    /// The LP that had handled the event, as [`Context::lp`](crate::Context::lp) said it.
+    #[inline(always)]
+    pub fn lp(&self) -> LpId {
+        self.lp
+    }
+
+    /// The simulated time of the event, as [`Context::now`](crate::Context::now) said it.
+    #[inline(always)]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The random numbers as they stood before the event: the same draws give the same numbers as they gave while it was handled.
+    #[inline(always)]
+    pub fn rng(&self) -> Rng {
+        self.rng
     }
 
     /// The word kept last, of those not yet given back. Panics if there is none: `undo` asks for more than was kept.

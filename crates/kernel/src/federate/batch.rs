@@ -151,6 +151,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             }),
         }
         batch.floor = floor;
+        self.at_work.reach(floor);
         // Whatever is sent for a time before the bound must be seen.
         self.rules.set_near(self.rules.least_near().max(bound.saturating_sub(floor)));
         batch.len = blocks.iter().map(Vec::len).sum();
@@ -165,7 +166,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         budget: usize,
         outbox: &mut Outbox<M::Event>,
     ) -> usize {
-        let Self { id, rules, place, lps, withdrawn, batch, sent, fault, struck, .. } = self;
+        let Self { id, rules, place, lps, withdrawn, batch, sent, fault, struck, at_work, .. } = self;
         if !batch.order.in_run() && batch.late.is_empty() {
             batch.next_run(place, partition);
         }
@@ -182,6 +183,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let mut passed = 0;
         let (output, last) = (&mut self.output, &mut self.last);
         let handling = Handling::begin(struck);
+        at_work.enter(lp_id);
         while done < budget {
             if late.is_empty() {
                 // The plain case: straight down the run, until something comes up.

@@ -4,12 +4,10 @@
 //! costs nothing as long as none does. Invariants: a panic is caught only if the model was at work, one of ours goes on;
 //! after it the federate does nothing any more, for its LP is half way through an event.
 
-use std::any::Any;
 use std::cell::Cell;
-use std::panic::resume_unwind;
 
 use super::{Federate, Progress, Trouble};
-use crate::{Event, EventQueue, Model};
+use crate::{Caught, Event, EventQueue, Model};
 
 /// The model is at work, until [`Handling::end`].
 pub(super) struct Handling<'f>(&'f Cell<bool>);
@@ -41,24 +39,20 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     }
 
     /// Notes a panic that was caught in the batch gear.
-    pub(super) fn caught_in_batch(&mut self, panic: Box<dyn Any + Send>) -> Progress {
+    pub(super) fn caught_in_batch(&mut self, panic: Caught) -> Progress {
         self.pass_on_ours(panic, |federate, panic| {
             federate.batch.running().map(|event| Trouble::of_panic(panic, event))
         })
     }
 
     /// Notes a panic that was caught while `event` was in hand.
-    pub(super) fn caught(&mut self, panic: Box<dyn Any + Send>, event: Option<&Event<M::Event>>) -> Progress {
+    pub(super) fn caught(&mut self, panic: Caught, event: Option<&Event<M::Event>>) -> Progress {
         self.pass_on_ours(panic, |_, panic| event.map(|event| Trouble::of_panic(panic, event)))
     }
 
-    fn pass_on_ours(
-        &mut self,
-        panic: Box<dyn Any + Send>,
-        place: impl Fn(&Self, &(dyn Any + Send)) -> Option<Trouble>,
-    ) -> Progress {
-        let trouble = if self.struck.take() { place(self, panic.as_ref()) } else { None };
-        let Some(trouble) = trouble else { resume_unwind(panic) };
+    fn pass_on_ours(&mut self, panic: Caught, place: impl Fn(&Self, &Caught) -> Option<Trouble>) -> Progress {
+        let trouble = if self.struck.take() { place(self, &panic) } else { None };
+        let Some(trouble) = trouble else { panic.resume() };
         self.panicked = Some(Box::new(trouble));
         Progress::Faulty
     }

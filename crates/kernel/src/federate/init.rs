@@ -1,6 +1,7 @@
 //! Building the federates of a run: every LP initialised, every first event delivered.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use super::{Batch, Cancelled, Federate, Place};
 use crate::context::Rules;
@@ -105,6 +106,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             fault: None,
             panicked: None,
             struck: Cell::new(false),
+            at_work: Arc::default(),
             digest: Digest::default(),
             events: 0,
             last: Time::ZERO,

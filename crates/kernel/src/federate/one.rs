@@ -4,13 +4,12 @@
 //! precede. So messages are handed on together (copying each at once would stall on the store): at the latest before anything
 //! is taken that is not within the lookahead of the first of them, and at once where something was sent nearer than that.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use super::batch::{self, SENT};
 use super::caught::Handling;
 use super::{Federate, Progress};
+use crate::panics::Asking;
 use crate::world::Lp;
-use crate::{Context, Event, EventQueue, Model, Outbox, Partition, Time};
+use crate::{Context, Event, EventQueue, Model, Outbox, Partition, Time, catch};
 
 /// How many events ahead LPs are prefetched.
 const FETCHED: usize = 16;
@@ -35,7 +34,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 Some(event) => break event,
             }
         };
+        let asking = Asking::begin(|| event.asked());
         self.run_one(model, partition, &event);
+        asking.end();
+        self.at_work.rest();
         self.route(partition, outbox);
         if self.fault.is_some() { Progress::Faulty } else { Progress::More }
     }
@@ -60,7 +62,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             return Progress::Faulty;
         }
         let run = || self.run_one(model, partition, event);
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
+        if let Err(panic) = catch(run) {
             return self.caught(panic, Some(event));
         }
         told.extend(self.sent.iter().cloned());
@@ -82,7 +84,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         }
         let mut hand = None;
         let run = || self.run_on(model, partition, bound, budget, outbox, &mut hand);
-        let ran = catch_unwind(AssertUnwindSafe(run));
+        let ran = catch(run);
+        self.at_work.rest();
         ran.unwrap_or_else(|panic| self.caught(panic, hand.as_ref()))
     }
 
@@ -173,6 +176,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let mut cx = Context::new(model, &self.rules, event.to(), *core, withdrawn, sent, fault);
         cx.watch(Time::MAX);
         let handling = Handling::begin(&self.struck);
+        self.at_work.enter(event.to());
+        self.at_work.reach(event.time());
         batch::run(model, state, event, &mut cx, &mut self.output, &mut self.digest, &mut self.last);
         handling.end();
         *core = cx.core();

@@ -6,8 +6,10 @@
 //! Invariant: what a stand-in and the federate handed out have committed is counted once, by the one or the other.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use super::{Batch, Cancelled, Federate};
+use crate::panics::Asking;
 use crate::world::Lp;
 use crate::{Digest, Event, EventQueue, Heap, LpId, Model, Partition, Time};
 
@@ -33,6 +35,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             fault: None,
             panicked: None,
             struck: Cell::new(false),
+            at_work: Arc::default(),
             digest: Digest::default(),
             events: 0,
             last: self.last,
@@ -74,7 +77,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     /// Commits `event`, which was taken out ([`Federate::take_least`]) and which its LP has handled elsewhere. The LP's state is there
     /// too, so that the model's `commit_state` is not called.
     pub fn commit_taken(&mut self, model: &M, event: &Event<M::Event>) {
+        let asking = Asking::begin(|| event.asked());
         model.commit(event.to(), event.time(), &event.payload, &mut self.output);
+        asking.end();
         self.digest.event(event);
         self.events += 1;
         self.last = self.last.max(event.time());

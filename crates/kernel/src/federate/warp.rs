@@ -41,7 +41,7 @@ pub use stuck::{Trouble, TroubleKind};
 
 use super::Federate;
 use crate::outbox::{Mail, Receipt};
-use crate::{Effort, Event, EventQueue, LpId, Model, Outbox, Partition, Time};
+use crate::{Effort, Event, EventQueue, LpId, Model, Outbox, Partition, Time, catch};
 
 /// How states are brought back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -258,27 +258,53 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         outbox: &mut Outbox<M::Event>,
     ) -> Time {
         let mut least = Time::MAX;
+        if let Err(panic) = catch(|| self.receive_on(model, partition, mail, outbox, &mut least)) {
+            self.lost.get_or_insert(Trouble::of_caught(panic));
+        }
+        least
+    }
+
+    fn receive_on(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        mail: &mut Mail<M::Event>,
+        outbox: &mut Outbox<M::Event>,
+        least: &mut Time,
+    ) {
         let mut antis = mail.antis.drain(..).peekable();
         for (position, event) in mail.events.drain(..).enumerate() {
             while let Some((_, receipt)) = antis.next_if(|(at, _)| *at as usize <= position) {
-                least = least.min(receipt.time());
+                *least = (*least).min(receipt.time());
                 self.recalls.push(receipt);
                 self.recall(model, partition, outbox);
             }
-            least = least.min(event.time());
+            *least = (*least).min(event.time());
             self.take_in(model, partition, event, outbox);
         }
         for (_, receipt) in antis {
-            least = least.min(receipt.time());
+            *least = (*least).min(receipt.time());
             self.recalls.push(receipt);
             self.recall(model, partition, outbox);
         }
-        least
     }
 
     /// Commits what has become final and runs a batch: safely if that is worth it, else ahead, but never at or after
     /// `until`. A federate that is `patient` rather waits for GVT where running safely has been worth it.
     pub fn turn(
+        &mut self,
+        model: &M,
+        partition: &Partition,
+        bounds: Bounds,
+        patient: bool,
+        outbox: &mut Outbox<M::Event>,
+    ) -> Turn {
+        let turned = catch(|| self.turn_on(model, partition, bounds, patient, outbox));
+        self.base.at_work.rest();
+        turned.unwrap_or_else(|panic| Turn::Failed(Trouble::of_caught(panic)))
+    }
+
+    fn turn_on(
         &mut self,
         model: &M,
         partition: &Partition,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use crate::{Channels, LpId, Model, Partition, Time};
+use crate::{Channels, LpId, Model, Partition, Time, ask};
 
 /// A channel that an LP cannot have.
 #[derive(Clone, Copy, PartialEq, Eq, Error)]
@@ -38,6 +38,11 @@ pub enum LinkError {
 }
 
 crate::debug_tells!(LinkError);
+
+/// The channels that the model declares for `lp`.
+pub(super) fn asked<M: Model>(model: &M, lp: LpId) -> Channels {
+    ask(|| format!("`channels` of {lp}"), || model.channels(lp))
+}
 
 /// Whether a model of `lps` LPs with a lookahead of `least` can have this channel.
 pub(super) fn check(from: LpId, to: LpId, lookahead: Time, lps: u32, least: Time) -> Result<(), LinkError> {
@@ -73,7 +78,7 @@ impl FederateChannels {
             if to_all[own as usize] {
                 continue;
             }
-            match model.channels(from) {
+            match asked(model, from) {
                 Channels::All => {
                     (0..partition.federates()).for_each(|to| channels.join(own, to, model.lookahead()));
                     to_all[own as usize] = true;
@@ -93,7 +98,7 @@ impl FederateChannels {
         let mut channels = Self::none(partition);
         let mut count = 0;
         for from in (0..partition.lps()).map(LpId) {
-            let Channels::Only(declared) = model.channels(from) else { return Ok(None) };
+            let Channels::Only(declared) = asked(model, from) else { return Ok(None) };
             count += declared.len();
             if count > most {
                 return Ok(None);

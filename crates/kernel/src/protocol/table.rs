@@ -3,7 +3,7 @@
 //! Invariants: an LP's channels are in the order of their receivers, each receiver once, with the least lookahead declared
 //! for it; every lookahead is at least the model's, and every receiver exists.
 
-use super::channels::check;
+use super::channels::{asked, check};
 use crate::{Channels, LinkError, LpId, Model, Time};
 
 /// Up to so many channels are looked through one after the other.
@@ -56,13 +56,13 @@ impl ChannelTable {
     /// ```
     pub fn read<M: Model>(model: &M) -> Result<Option<Self>, LinkError> {
         let (lps, least) = (model.lps(), model.lookahead());
-        if (0..lps).all(|lp| model.channels(LpId(lp)) == Channels::All) {
+        if (0..lps).all(|lp| asked(model, LpId(lp)) == Channels::All) {
             return Ok(None);
         }
         let mut table =
             Self { starts: vec![0], receivers: Vec::new(), lookaheads: Vec::new(), to_all: Vec::new() };
         for from in (0..lps).map(LpId) {
-            let channels = model.channels(from);
+            let channels = asked(model, from);
             table.to_all.push(channels == Channels::All);
             if let Channels::Only(mut declared) = channels {
                 declared.sort_unstable();

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use paceline_kernel::{
-    BucketQueue, Digest, Federate, Heap, Kept, Model, Outbox, Partition, Past, Progress, Settings, TieBreak,
-    Time, Undo, Windows, World,
+    BucketQueue, Digest, Federate, Heap, Kept, LpId, Model, Outbox, Partition, Past, Progress, Rng, Settings,
+    TieBreak, Time, Undo, Windows, World,
 };
 use paceline_models::phold::{Destination, Phold};
 use paceline_models::traffic::Traffic;
@@ -142,7 +142,7 @@ fn phold_takes_events_back() {
     for (events, undone) in [(1, 1), (5, 2), (40, 40), (100, 1)] {
         let mut state = after(&model, events);
         for left in (events - undone..events).rev() {
-            let mut kept = Kept::new(&[]);
+            let mut kept = Kept::new(LpId(0), Time::ZERO, Rng::new(1, 0), &[]);
             model.undo(&mut state, &(), &mut kept);
             assert_eq!(state, after(&model, left));
         }

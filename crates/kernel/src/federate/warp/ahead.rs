@@ -9,7 +9,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::super::{Meter, Place};
 use super::check;
@@ -18,9 +17,10 @@ use super::{Saving, Trouble, TroubleKind, Turn, Warp};
 use crate::context::{LpCore, Rules};
 use crate::model::take_back;
 use crate::outbox::Receipt;
+use crate::panics::shown;
 use crate::withdrawn::{Cause, Withdrawn};
 use crate::world::Lp;
-use crate::{Context, Event, EventQueue, Fault, Kept, LpId, Model, Outbox, Partition, Time};
+use crate::{AtWork, Context, Event, EventQueue, Fault, Kept, LpId, Model, Outbox, Partition, Time, catch};
 
 impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     /// Runs what is before `bound`; conservative LPs only where that is not beyond `safe`. Says [`Turn::Waits`] if nothing came of it.
@@ -117,6 +117,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         let work = Work {
             model,
             rules: &self.base.rules,
+            at_work: &self.base.at_work,
             id,
             bound: segment.bound,
             interval: match saving {
@@ -137,10 +138,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         let withdrawn = self.base.withdrawn.of::<M>(local);
         let (sent, fault) = (&mut self.base.sent, &mut self.base.fault);
         let (events, late) = self.base.batch.hand();
-        let result = catch_unwind(AssertUnwindSafe(|| match work.most_bytes {
+        let result = catch(|| match work.most_bytes {
             usize::MAX => work.run::<false>((lp, withdrawn), segment, events, late, sent, fault),
             _ => work.run::<true>((lp, withdrawn), segment, events, late, sent, fault),
-        }));
+        });
         let mut whole = true;
         let failure = match result {
             Ok(Ok(all)) => {
@@ -148,13 +149,12 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
                 None
             }
             Ok(Err(kind)) => Some((kind, true)),
-            Err(panic) => Some((TroubleKind::of_panic(panic.as_ref()), false)),
+            Err(panic) => Some((TroubleKind::Panic(panic.note), false)),
         };
         if let Some((kind, handled)) = failure {
             let fatal = matches!(kind, TroubleKind::Irreversible { .. });
             let event = segment.events.pop().expect("the event that failed was noted before it was handled");
-            let trouble =
-                Box::new(Trouble { kind, lp: id, at: event.time(), event: format!("{:?}", event.payload) });
+            let trouble = Box::new(Trouble { kind, lp: id, at: event.time(), event: shown(&event.payload) });
             if fatal {
                 return Err(trouble);
             }
@@ -169,7 +169,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
                 withdrawn.take_back(event.key());
             }
             if work.undo && handled {
-                take_back(model, &mut lp.state, &event.payload, &mut Kept::new(segment.words_from(at)));
+                let mut kept = Kept::of(&event, core, &self.base.rules, segment.words_from(at));
+                take_back(model, &mut lp.state, &event.payload, &mut kept);
             } else if !work.undo {
                 let (rules, state) = (&self.base.rules, &mut lp.state);
                 self.stats.coasted += segment.restore(model, rules, id, state, withdrawn, at);
@@ -242,6 +243,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
 struct Work<'w, M: Model> {
     model: &'w M,
     rules: &'w Rules,
+    at_work: &'w AtWork,
     id: LpId,
     bound: Time,
     /// Entries from one copy of the state to the next.
@@ -280,6 +282,7 @@ impl<M: Model> Work<'_, M> {
         let mut whole = true;
         let mut since = if self.undo { 0 } else { self.interval - 1 };
         let (mut next, mut looked) = (events.next(), 0);
+        self.at_work.enter(self.id);
         loop {
             let from_run = match (next, late.peek()) {
                 (None, None) => break,

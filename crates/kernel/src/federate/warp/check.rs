@@ -11,7 +11,7 @@ use super::TroubleKind;
 use crate::digest::hash_of;
 use crate::model::take_back;
 use crate::shown::same_lines;
-use crate::{Context, Event, Kept, Model};
+use crate::{Context, Event, Model};
 
 /// Handles `event`, and makes sure that this can be taken back and gives the same again.
 pub(super) fn handle<M: Model>(
@@ -31,7 +31,7 @@ pub(super) fn handle<M: Model>(
     same("handling the event changed a copy of the state made before", hash, &text, &copy)?;
     if undo {
         let words = cx.words_since(&mark);
-        let mut kept = Kept::new(&words);
+        let mut kept = cx.kept_since(&mark, event, &words);
         take_back(model, state, &event.payload, &mut kept);
         same("`undo` does not bring back the state before the event", hash, &text, state)?;
         if !kept.is_empty() {

@@ -13,6 +13,7 @@ mod segment;
 use std::collections::VecDeque;
 
 use super::super::Federate;
+use crate::panics::Asking;
 use crate::{Event, EventQueue, Key, Model, Time};
 
 use segment::passed_in;
@@ -248,12 +249,14 @@ impl<M: Model> Log<M> {
                         continue;
                     }
                     happened += 1;
+                    let asking = Asking::begin(|| event.asked());
                     model.commit(lp, event.time(), &event.payload, &mut base.output);
                     if M::COMMITS_STATE {
                         let state = &segment.after[entry];
                         model.commit_state(lp, state, event.time(), &event.payload, &mut base.output);
                     }
                     base.digest.event(event);
+                    asking.end();
                     base.last = base.last.max(event.time());
                     if let Some(watch) = &mut base.watch {
                         watch.note(base.id, event);

@@ -7,6 +7,7 @@ use super::{Cancellation, Federate, Saving, Warp};
 use crate::context::LpCore;
 use crate::model::take_back;
 use crate::outbox::Receipt;
+use crate::panics::Asking;
 use crate::{Event, EventQueue, Kept, Key, Model, Outbox, Partition};
 
 impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
@@ -109,8 +110,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
                     }
                 }
                 if undo && passed.binary_search(&entry).is_err() {
-                    let mut kept = Kept::new(segment.words(entry));
-                    take_back(model, &mut lp.state, &segment.events[entry].payload, &mut kept);
+                    let event = &segment.events[entry];
+                    let mut kept = Kept::of(event, before, &self.base.rules, segment.words(entry));
+                    let asking = Asking::begin(|| event.asked());
+                    take_back(model, &mut lp.state, &event.payload, &mut kept);
+                    asking.end();
                 }
                 after = before;
             }

@@ -1,7 +1,7 @@
 //! Coming back from ahead: at the end of a run, for a checkpoint, to make room.
 
 use super::{Rollbacks, Trouble, Warp};
-use crate::{EventQueue, Federate, Key, Model, Outbox, Partition, Time};
+use crate::{EventQueue, Federate, Key, Model, Outbox, Partition, Time, catch};
 
 impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     /// Commits everything before `gvt`, rolls back everything else, and cancels what that has sent. Afterwards, and once the
@@ -13,12 +13,15 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         gvt: Time,
         outbox: &mut Outbox<M::Event>,
     ) -> Result<(), Box<Trouble>> {
-        self.log.commit_all(model, &mut self.base, gvt);
-        if let Some(trouble) = self.trouble(gvt) {
-            return Err(trouble);
-        }
-        self.fall_back(model, partition, Time::ZERO, outbox);
-        self.lost.clone().map_or(Ok(()), Err)
+        let retreated = catch(|| {
+            self.log.commit_all(model, &mut self.base, gvt);
+            if let Some(trouble) = self.trouble(gvt) {
+                return Err(trouble);
+            }
+            self.fall_back(model, partition, Time::ZERO, outbox);
+            self.lost.clone().map_or(Ok(()), Err)
+        });
+        retreated.unwrap_or_else(|panic| Err(Trouble::of_caught(panic)))
     }
 
     /// Rolls back everything from `time` on that is not final.

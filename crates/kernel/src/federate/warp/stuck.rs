@@ -4,11 +4,10 @@
 //! is parked, out of the queue, so that GVT does not wait for it. If a message or an anti-message shows that its past was
 //! wrong, everything goes back to the queue; if the safe bound passes the event, the run ends with it.
 
-use std::any::Any;
-
 use thiserror::Error;
 
-use crate::{Event, EventQueue, Fault, LpId, Model, Time};
+use crate::panics::{Asked, shown};
+use crate::{Caught, Event, EventQueue, Fault, LpId, Model, PanicNote, Time};
 
 /// Why a run ends before its time.
 #[derive(Clone, PartialEq, Eq, Error)]
@@ -34,20 +33,14 @@ pub enum TroubleKind {
     #[error(transparent)]
     Fault(Fault),
     /// The model panicked.
-    #[error("the model panicked: {message}")]
-    Panic {
-        /// What it said.
-        message: String,
-    },
+    #[error("the model panicked{0}")]
+    Panic(PanicNote),
     /// The model panicked in an event that was rolled back afterwards, and with `undo` there is no way back from half an
     /// event.
     #[error(
-        "the model panicked in an event that is rolled back, which `undo` cannot do for half an event (save states by copy instead): {message}"
+        "the model panicked in an event that is rolled back, which `undo` cannot do for half an event (save states by copy instead){0}"
     )]
-    HalfUndone {
-        /// What it said.
-        message: String,
-    },
+    HalfUndone(PanicNote),
     /// Taking an event back does not bring back the state before it, or handling it again gives something else.
     #[error("{what}; the first difference:\n  before: {before}\n  after:  {after}")]
     Irreversible {
@@ -61,11 +54,12 @@ pub enum TroubleKind {
 }
 
 impl TroubleKind {
-    /// A panic that was caught.
-    pub(super) fn of_panic(panic: &(dyn Any + Send)) -> Self {
-        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let message = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        Self::Panic { message: message.unwrap_or_else(|| "without a message".to_owned()) }
+    /// The backtrace of a panic, if the hook of the program left one.
+    pub fn backtrace(&self) -> Option<&str> {
+        match self {
+            Self::Panic(note) | Self::HalfUndone(note) => note.backtrace.as_deref(),
+            _ => None,
+        }
     }
 }
 
@@ -75,12 +69,17 @@ impl Trouble {
         Self { kind: TroubleKind::Fault(fault), lp, at, event }
     }
 
-    pub(in crate::federate) fn of_panic<E: std::fmt::Debug>(
-        panic: &(dyn Any + Send),
-        event: &Event<E>,
-    ) -> Self {
-        let (lp, at, kind) = (event.to(), event.time(), TroubleKind::of_panic(panic));
-        Self { kind, lp, at, event: format!("{:?}", event.payload) }
+    pub(in crate::federate) fn of_panic<E: std::fmt::Debug>(panic: &Caught, event: &Event<E>) -> Self {
+        let (lp, at, kind) = (event.to(), event.time(), TroubleKind::Panic(panic.note.clone()));
+        Self { kind, lp, at, event: shown(&event.payload) }
+    }
+
+    /// A panic in something that was asked of the model because of an event; any other goes on.
+    pub(super) fn of_caught(panic: Caught) -> Box<Self> {
+        match panic.asked {
+            Some(Asked::Event { .. }) => Box::new(panic.told().expect("an event is known")),
+            _ => panic.resume(),
+        }
     }
 
     /// Faults tell their place themselves.
@@ -129,8 +128,8 @@ impl<M: Model, Q: EventQueue<M::Event>> super::Warp<M, Q> {
     pub(super) fn unstick(&mut self, local: usize) {
         let Some(stuck) = self.stuck.remove(&(local as u32)) else { return };
         if stuck.broken {
-            let TroubleKind::Panic { message } = stuck.trouble.kind.clone() else { return };
-            let kind = TroubleKind::HalfUndone { message };
+            let TroubleKind::Panic(note) = stuck.trouble.kind.clone() else { return };
+            let kind = TroubleKind::HalfUndone(note);
             self.lost.get_or_insert(Box::new(Trouble { kind, ..*stuck.trouble }));
         }
         self.base.queue.push(stuck.event);

@@ -156,7 +156,7 @@ impl History {
         let latest = self.done.len() - depth..;
         for Done { event, before, play } in self.done[latest.clone()].iter().rev() {
             let after = self.node.clone();
-            let mut kept = Kept::new(&play.words);
+            let mut kept = Kept::new(play.lp, play.now, Rng::new(1, 0), &play.words);
             model.undo(&mut self.node, event, &mut kept);
             assert_eq!(self.node, *before, "{event:?} at {} leaves something behind at {after:?}", play.now);
             assert_eq!(hash(&self.node), hash(before), "equal nodes have equal hashes");

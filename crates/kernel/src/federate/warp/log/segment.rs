@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use crate::context::{LpCore, Rules};
 use crate::outbox::Receipt;
+use crate::panics::Asking;
 use crate::withdrawn::{Cause, Withdrawn};
 use crate::{Context, Event, LpId, Model, Time};
 
@@ -166,7 +167,9 @@ impl<M: Model> Segment<M> {
                 continue;
             }
             cx.enter(event);
+            let asking = Asking::begin(|| event.asked());
             model.handle(state, &event.payload, &mut cx);
+            asking.end();
             cx.outbox().clear();
         }
         (at - from - self.passed_in(from..at).len()) as u64
