@@ -33,10 +33,10 @@ pub fn check(program: &Program, source: &Source, events: u64) -> Result<(), Fail
     let same = compared.map_err(|different| Failure::Different(source.file.clone(), different))?;
     let is_interrupted = matches!(same.ended, Ended::Interrupted);
     let ended = match same.ended {
-        Ended::Horizon => format!("at the horizon, {}", how.until),
-        Ended::NoEvents => format!("without further events, after {}", same.last),
-        Ended::Limit => format!("after as many events as wanted, at {}", same.last),
-        Ended::Interrupted => format!("interrupted at {}", same.last),
+        Ended::Horizon => format!("at the horizon, {}", text::time(how.until)),
+        Ended::NoEvents => format!("without further events, after {}", text::time(same.last)),
+        Ended::Limit => format!("after as many events as wanted, at {}", text::time(same.last)),
+        Ended::Interrupted => format!("interrupted at {}", text::time(same.last)),
         // That both broke it is no difference, but no run either.
         Ended::Fault(fault) => return Err(RunError::from(*fault).into()),
     };

@@ -139,10 +139,10 @@ fn say(monitor: &Monitor, until: Option<Time>, speed: &mut Speed) -> String {
     if monitor.stopped() {
         return "stopping".into();
     }
-    let now = format!("{:.1}", monitor.time().as_secs_f64());
+    let now = text::seconds(monitor.time().as_secs_f64());
     match until {
-        Some(until) => format!("{now} of {until}, {rate}"),
-        None => format!("{now}s simulated, {rate}"),
+        Some(until) => format!("{now} of {}, {rate}", text::time(until)),
+        None => format!("{now} simulated, {rate}"),
     }
 }
 

@@ -226,9 +226,9 @@ impl Finished {
     /// The summary for people.
     pub fn page(&self) -> String {
         let ended = match self.ended_by {
-            "horizon" => format!("at the horizon, {}", self.end_time),
-            "no-events" => format!("without further events, after {}", self.end_time),
-            _ => format!("interrupted at {}", self.end_time),
+            "horizon" => format!("at the horizon, {}", text::time(self.end_time)),
+            "no-events" => format!("without further events, after {}", text::time(self.end_time)),
+            _ => format!("interrupted at {}", text::time(self.end_time)),
         };
         let mut rows = vec![
             ("ended", ended),
@@ -319,19 +319,12 @@ fn trial(tried: &Tried) -> String {
     }
 }
 
-/// A name in snake_case with its unit last, as people read it, and its unit, if it has one: "mean travel", "s".
-pub fn name_and_unit(name: &str) -> (String, &str) {
-    const UNITS: [&str; 6] = ["s", "ms", "ns", "km", "m", "bytes"];
-    let (name, unit) = match name.rsplit_once('_') {
-        Some((rest, unit)) if UNITS.contains(&unit) && !rest.ends_with("_simulated") => (rest, unit),
-        _ => (name, ""),
-    };
-    (name.replace('_', " "), unit)
-}
-
 /// A name in snake_case with its unit last, and its value, as people read them: "mean travel", "12.5 s".
 pub fn label(name: &str, value: &Value) -> (String, String) {
-    let (name, unit) = name_and_unit(name);
+    let (name, unit) = text::name_and_unit(name);
+    if let Some(span) = value.as_f64().and_then(|number| text::span_in(number, unit)) {
+        return (name, span);
+    }
     let value = match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => match (number.as_u64(), number.as_f64()) {

@@ -14,7 +14,7 @@ use super::plan::Plan;
 use super::together::{Own, Quantity, quantities};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::summary::name_and_unit;
+use crate::text::name_and_unit;
 use crate::{memory, text};
 
 /// Quantities of every run that are results.

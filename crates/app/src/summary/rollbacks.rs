@@ -132,8 +132,8 @@ impl Explained {
             let per_lp = text::decimal(self.copies_per_lp());
             rows.push(("copies at most", format!("{}, {per_lp} per LP", text::count(counts.most_copies))));
         }
-        let (rounds, lag) = (text::count(self.gvt_rounds), text::decimal(self.gvt_lag.as_secs_f64()));
-        rows.push(("GVT", format!("{rounds} rounds, {lag} s behind the front on average")));
+        let (rounds, lag) = (text::count(self.gvt_rounds), text::time(self.gvt_lag));
+        rows.push(("GVT", format!("{rounds} rounds, {lag} behind the front on average")));
         let gvt = name(&GVTS, speculation.gvt);
         rows.push(("how", format!("state saving {saving}, cancellation {cancellation}, GVT {gvt}")));
         rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

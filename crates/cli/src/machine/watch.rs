@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use paceline_app::failure::Failure;
 use paceline_app::progress::Progress;
+use paceline_app::text;
 use paceline_kernel::Time;
 use paceline_machine::{DomId, MachineSpec, Observer, PcpuId, VcpuId};
 use paceline_report::{MachineTrace, TraceHost};
@@ -46,7 +47,7 @@ impl Watched {
         let look = move || {
             let far = |clock: &AtomicU64| Time::nanos(clock.load(Ordering::Relaxed));
             let said = |(policy, clock): &(&str, Arc<AtomicU64>)| {
-                format!("{policy} {:.3} s", far(clock).as_secs_f64())
+                format!("{policy} {}", text::seconds(far(clock).as_secs_f64()))
             };
             let sum = clocks.iter().map(|(_, clock)| far(clock).as_nanos()).sum();
             (sum, clocks.iter().map(said).collect::<Vec<_>>().join(", "))

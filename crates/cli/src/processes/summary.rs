@@ -141,19 +141,19 @@ impl<'r> Finished<'r> {
     pub fn page(&self) -> String {
         let Report { counts, rounds, wall, end_time, .. } = self.report;
         let ended = match self.report.ended_by {
-            EndedBy::Processes => format!("with the last process, after {end_time}"),
-            EndedBy::Horizon => format!("at the horizon, {end_time}"),
-            EndedBy::Interrupted => format!("interrupted at {end_time}"),
+            EndedBy::Processes => format!("with the last process, after {}", text::time(*end_time)),
+            EndedBy::Horizon => format!("at the horizon, {}", text::time(*end_time)),
+            EndedBy::Interrupted => format!("interrupted at {}", text::time(*end_time)),
         };
         let row = |name: &str, value: String| (name.to_owned(), value);
         let percent = |share: f64| format!("{} %", text::decimal(100.0 * share));
         let own = self.lines.iter().map(|(name, value)| label(name, value)).collect();
-        let per_message_us = 1e6 * wall.as_secs_f64() / (counts.messages as f64).max(1.0);
+        let per_message = wall.as_secs_f64() / (counts.messages as f64).max(1.0);
         let mut run = vec![
             row("ended", ended),
             row("messages", text::count(counts.messages)),
             row("wall time", text::span(*wall)),
-            row("a message", format!("{} us", text::decimal(per_message_us))),
+            row("a message", text::seconds(per_message)),
             row("network", self.settings.network.to_owned()),
             row("processes", text::count(counts.processes)),
             row(
