@@ -15,7 +15,7 @@
 //! - LPs meet only through events. A message to another LP takes at least [`Model::lookahead`]: the larger it is, the
 //!   more can run in parallel. A message to oneself may take any time, zero included.
 //! - What an LP has scheduled for itself it may cancel ([`Context::cancel`]), under every protocol: a timeout, when the answer comes.
-//! - Randomness comes from [`Context::rng`] and belongs to the LP. Clocks, globals and hash-ordered maps do not belong
+//! - Randomness comes from [`Context::rng`], or [`Context::draw`] within the arguments of a send, and belongs to the LP. Clocks, globals and hash-ordered maps do not belong
 //!   into a model: they would make its result depend on who runs it when.
 //! - The same model gives the same [`Report::digest`] under every [`Protocol`], partition, queue and number of threads.
 //!   Where two runs differ, the model looked at something it should not: [`determinism::compare`] says where.
@@ -64,8 +64,8 @@
 //!
 //! With the feature `app`, `paceline::app!(MyModel);` is the whole `main` of a program that has for this model what `paceline run` has for
 //! others: scenarios, `--set`, progress, checkpoints, `check --determinism`, traces, logs, replications, several processes. The model
-//! derives serde's `Deserialize`, which reads its parameters, and implements [`Results`](results::Results). `examples/` in the
-//! repository has three such programs.
+//! derives `Debug` and serde's `Deserialize`, which reads its parameters, and implements [`Results`](results::Results); its state, event and
+//! output are serialized with serde. `examples/program.rs` is one, and `examples/` in the repository has three more.
 //!
 //! # Shorter than a nanosecond
 //!
@@ -112,7 +112,7 @@
 //!
 //! # Parameters and random numbers
 //!
-//! A model is a value: its parameters are its fields. `paceline-scenario` reads them by serde from a file, and tells mistakes with
+//! A model is a value: its parameters are its fields. [`scenario`] reads them by serde from a file, and tells mistakes with
 //! their places. [`Rng`] has the usual distributions, and is a `rand_core` generator for all others.
 //!
 //! ```
@@ -137,26 +137,47 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "app")]
+#[doc(inline)]
 pub use paceline_app::{app, trace};
-pub use paceline_results as results;
-#[cfg(feature = "app")]
-pub use paceline_scenario as scenario;
-pub use paceline_statistics as statistics;
+/// The results of a finished run: lines for the summary, and files for users that ask for them.
+pub mod results {
+    #[doc(inline)]
+    pub use paceline_results::*;
+}
+
+/// Scenario files, and the parameters of a model in them: with the feature `app`.
+///
+/// Of durations: `#[serde(with = "paceline::scenario::time")]`. `cargo doc --no-deps -p paceline --features app` shows what there is.
+pub mod scenario {
+    #[cfg(feature = "app")]
+    #[doc(inline)]
+    pub use paceline_scenario::*;
+}
+
+/// What models measure: exact sums, tallies, levels over time, quantiles, time series and means of repeated runs; the same to the last bit
+/// in whatever parts they are gathered.
+pub mod statistics {
+    #[doc(inline)]
+    pub use paceline_statistics::*;
+}
 
 #[cfg(not(feature = "picoseconds"))]
+#[doc(inline)]
 pub use paceline_engine::JsonFederate;
+#[doc(inline)]
 pub use paceline_engine::{
     Balancing, CheckpointError, CheckpointFile, Checkpoints, Door, EndedBy, Failure, HandOver, IfLate,
     Lateness, MOST_THREADS, Monitor, Observer, Optimistic, Outside, OutsideError, OutsideErrorKind,
     OutsideFederate, OutsideLps, Pause, Permit, Protocol, QueueKind, Reached, Record, RecordKind, Report,
     Run, RunError, SendError, Sender, Sent, Simulation, Speculation, Standing, Stepped, ThreadFederate,
-    ThreadsError, TraceSink, Tried, WindowOpened, default_federates, determinism,
+    ThreadsError, TraceSink, Tried, WindowOpened, default_federates, determinism, tell_panics_once,
 };
+#[doc(inline)]
 pub use paceline_kernel::{
-    Balance, Bits, Bounds, Cancellation, Channels, Context, Depths, Digest, Effort, Event, EventId, Fault,
-    FaultKind, Federate, GvtKind, Heap, Kept, LinkError, LpId, Mail, Model, Optimism, Origin, Outbox,
-    Partition, PartitionError, Rng, Rollbacks, Saving, TieBreak, Time, TimeError, Trouble, TroubleKind, Undo,
-    UndoFn, Warp, WarpTurn, World,
+    Balance, Bits, Bounds, Cancellation, Channels, Context, Depths, Digest, Draw, Effort, Event, EventId,
+    Fault, FaultKind, Federate, GvtKind, Heap, Kept, LinkError, LpId, Mail, Model, ModelPanic, Optimism,
+    Origin, Outbox, PanicNote, Partition, PartitionError, Rng, Rollbacks, Saving, TieBreak, Time, TimeError,
+    Trouble, TroubleKind, Undo, UndoFn, Warp, WarpTurn, World,
 };
 
 /// Everything a model and its `main` need: `use paceline::prelude::*`.

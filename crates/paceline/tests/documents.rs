@@ -37,6 +37,69 @@ fn the_readme_shows_the_example_that_is_compiled() {
     );
 }
 
+/// The blocks of Rust in a page, each with the words behind its language.
+fn rust_blocks(page: &str) -> Vec<(String, String)> {
+    let fenced = page.split("```").skip(1).step_by(2);
+    let rust = fenced.filter_map(|block| block.split_once('\n')).filter(|(kind, _)| kind.starts_with("rust"));
+    rust.map(|(kind, code)| (kind.to_owned(), code.to_owned())).collect()
+}
+
+/// The text of every file below `folder` whose name ends so.
+fn sources_below(folder: &str, end: &str) -> Vec<(String, String)> {
+    prose_files(folder)
+        .into_iter()
+        .filter(|path| path.to_string_lossy().ends_with(end))
+        .map(|path| (path.display().to_string(), fs::read_to_string(&path).expect("sources are UTF-8")))
+        .collect()
+}
+
+/// Every file below `folder`, but for what was built.
+fn prose_files(folder: &str) -> Vec<PathBuf> {
+    let (mut open, mut found) = (vec![root().join(folder)], Vec::new());
+    while let Some(folder) = open.pop() {
+        for path in entries(&folder) {
+            if !path.is_dir() {
+                found.push(path);
+            } else if path.file_name().is_some_and(|name| name != "target") {
+                open.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// A block of Rust is an example, word for word, or stands in the documentation of a crate, or its whole page is one of a crate's doctests.
+#[test]
+fn every_rust_example_of_a_page_is_compiled() {
+    let sources = sources_below("crates", ".rs");
+    let pages = sources_below("docs", ".md").into_iter().map(|(path, text)| {
+        (path.rsplit('/').next().map_or(String::new(), |name| format!("docs/{name}")), text)
+    });
+    let readme = ("README.md".to_owned(), read("README.md"));
+    let comments = |text: &str| -> String {
+        let comment = |line: &'_ str| {
+            let line = line.trim_start();
+            line.strip_prefix("//!").or_else(|| line.strip_prefix("///")).map(str::to_owned)
+        };
+        let lines = text.lines().filter_map(comment);
+        lines.map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line))).collect()
+    };
+    let documentation: Vec<String> = sources.iter().map(|(_, text)| comments(text)).collect();
+    let mut seen = 0;
+    for (page, text) in pages.chain([readme]) {
+        let included = format!("include_str!(\"../../../{page}\")");
+        let is_doctest = sources.iter().any(|(_, text)| text.contains(&included));
+        for (kind, code) in rust_blocks(&text) {
+            let is_example = sources.iter().any(|(path, text)| path.contains("/examples/") && *text == code);
+            let is_documented = documentation.iter().any(|text| text.contains(&code));
+            let is_compiled = is_example || is_documented || (is_doctest && !kind.contains("ignore"));
+            assert!(is_compiled, "{page} has Rust that nobody compiles:\n{code}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 5, "README.md and docs/interest.md have Rust");
+}
+
 #[test]
 fn every_place_that_a_page_names_exists() {
     let folders =
