@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 
+use crate::excerpt::Excerpt;
+
 /// A text that an error can point into.
 #[derive(Debug)]
 pub(crate) enum Text {
@@ -17,6 +19,8 @@ pub(crate) enum Text {
     File(NamedSource<String>),
     /// An override given on the command line.
     Override(NamedSource<String>),
+    /// What is shown of a file of another format.
+    Excerpt(Excerpt),
 }
 
 impl Text {
@@ -28,9 +32,17 @@ impl Text {
         Arc::new(Self::Override(NamedSource::new("--set", text.to_owned())))
     }
 
-    fn source(&self) -> &NamedSource<String> {
+    fn source(&self) -> &dyn SourceCode {
         match self {
             Self::File(source) | Self::Override(source) => source,
+            Self::Excerpt(excerpt) => excerpt,
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::File(source) | Self::Override(source) => source.name(),
+            Self::Excerpt(excerpt) => excerpt.name(),
         }
     }
 
@@ -43,6 +55,7 @@ impl Text {
     fn place(&self, offset: usize) -> String {
         match self {
             Self::Override(source) => format!("--set {}", source.inner()),
+            Self::Excerpt(excerpt) => excerpt.place().to_owned(),
             Self::File(source) => {
                 let before = &source.inner().as_bytes()[..offset.min(source.inner().len())];
                 let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
@@ -75,12 +88,13 @@ struct Mistake {
 
 impl ScenarioError {
     pub(crate) fn at(place: &Place, problem: impl Into<String>, allowed: impl Into<String>) -> Self {
-        let file = place.text.source().name().to_owned();
+        let file = place.text.name().to_owned();
         let (problem, allowed) = (problem.into(), allowed.into());
         Self(Box::new(Mistake { file, place: Some(place.clone()), problem, allowed }))
     }
 
-    /// A mistake in a file of another format: `span` is the range of bytes of `text` to point at.
+    /// A mistake in a file of another format: `span` is the range of bytes of `text` to point at. Of the text the error keeps only what
+    /// it shows: lines that are cut where they are long, without control characters.
     pub fn in_file(
         name: &str,
         text: &str,
@@ -89,8 +103,8 @@ impl ScenarioError {
         allowed: impl Into<String>,
     ) -> Self {
         let start = span.start.min(text.len());
-        let span = start..span.end.clamp(start, text.len());
-        Self::at(&Place { text: Text::file(name, text), span }, problem, allowed)
+        let (excerpt, span) = Excerpt::of(name, text, start..span.end.clamp(start, text.len()));
+        Self::at(&Place { text: Arc::new(Text::Excerpt(excerpt)), span }, problem, allowed)
     }
 
     /// A file that is something else than what is to be read.
@@ -146,7 +160,7 @@ impl Diagnostic for ScenarioError {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.0.place.as_ref().map(|place| place.text.source() as &dyn SourceCode)
+        self.0.place.as_ref().map(|place| place.text.source())
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {

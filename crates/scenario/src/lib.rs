@@ -28,6 +28,7 @@
 mod document;
 mod duration;
 mod error;
+mod excerpt;
 mod given;
 mod overrides;
 mod parameters;
