@@ -8,6 +8,7 @@ pub mod bittorrent;
 pub mod chord;
 pub mod farm;
 mod inbox;
+mod input;
 pub mod master_workers;
 pub mod mpi_trace;
 pub mod phold;

@@ -43,6 +43,7 @@ pub mod trace;
 use std::sync::Arc;
 
 use paceline_kernel::{Context, LpId, Model, Partition, Rng, Time};
+use paceline_results::Summary;
 use serde::{Deserialize, Serialize};
 
 pub use deal::Deal;
@@ -113,6 +114,27 @@ pub(crate) enum Motion {
     },
     /// As a file says.
     Traced(Arc<Trace>),
+}
+
+impl Motion {
+    /// The number of a host in results: the one that it has in the file, if there is a file.
+    pub(crate) fn number(&self, host: u32) -> u32 {
+        match self {
+            Self::Random { .. } => host,
+            Self::Traced(trace) => trace.number(host),
+        }
+    }
+
+    /// Reports what a reader of movements has filled in or left out, if anything.
+    pub(crate) fn report(&self, summary: &mut Summary) {
+        let Self::Traced(trace) = self else { return };
+        if trace.unplaced() > 0 {
+            summary.line("hosts_begun_at_0_0", trace.unplaced());
+        }
+        if trace.gaps() > 0 {
+            summary.line("host_numbers_not_used", trace.gaps());
+        }
+    }
 }
 
 /// A wireless ad hoc network.

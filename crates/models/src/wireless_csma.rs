@@ -89,8 +89,14 @@ pub struct Csma {
 }
 
 impl Csma {
+    /// The first half of a slot, and the lookahead.
     pub(crate) fn half_slot(&self) -> Time {
         Time::nanos(self.access.slot.as_nanos() / 2)
+    }
+
+    /// The second half: it is longer where a slot has an odd number of nanoseconds.
+    fn rest_of_slot(&self) -> Time {
+        self.access.slot.saturating_sub(self.half_slot())
     }
 
     pub(crate) fn region_lp(&self, at: Point) -> LpId {
@@ -126,7 +132,7 @@ impl Residents {
 
     /// Sends a signal to each host here that detects the frame.
     fn pass_on(&self, network: &Csma, frame: Frame, from: Point, cx: &mut Context<'_, Csma>) {
-        let (reach, half) = (u64::from(network.grid.range), network.half_slot());
+        let (reach, rest) = (u64::from(network.grid.range), network.rest_of_slot());
         for resident in &self.0 {
             if resident.host == frame.sender || resident.at.distance_squared(from) > reach * reach {
                 continue;
@@ -134,7 +140,7 @@ impl Residents {
             let distance = network.space.distance(resident.at, from);
             let power = network.radio.power(frame.sender, resident.host, distance);
             if power >= network.radio.carrier_sense {
-                cx.send(LpId(resident.host), half, CsmaEvent::Signal { frame, power });
+                cx.send(LpId(resident.host), rest, CsmaEvent::Signal { frame, power });
             }
         }
     }

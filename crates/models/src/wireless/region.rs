@@ -99,8 +99,10 @@ impl Region {
     pub(crate) fn match_all(&mut self, wireless: &Wireless, own: u32, cx: &mut Context<'_, Wireless>) {
         let pingers = std::mem::take(&mut self.pingers);
         let delay = wireless.lookahead;
+        // The two halves of a step make a whole one, whatever their rounding.
+        let rest = wireless.step.saturating_sub(delay);
         hearers(wireless.grid, own, &pingers, |hearer, heard| match wireless.deliveries {
-            Deliveries::Together => cx.send(LpId(hearer), delay, WirelessEvent::HeardAll(heard.into())),
+            Deliveries::Together => cx.send(LpId(hearer), rest, WirelessEvent::HeardAll(heard.into())),
             Deliveries::Singly => {
                 let mut of = heard.len() as u32;
                 for from in heard {

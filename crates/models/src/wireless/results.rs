@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::space::{Point, Space};
-use super::{Deliveries, Wireless};
+use super::{Deliveries, Motion, Wireless};
 use paceline_results::{Results, RunFacts, Summary};
 
 /// The output of one federate.
@@ -92,17 +92,22 @@ impl Results for Wireless {
             "neighbours_histogram",
             all.neighbours.iter().copied().map(Value::from).collect::<Vec<_>>(),
         );
-        let (hosts, space) = (all.hosts, self.space);
-        summary.file("hosts.csv", move |to| write_hosts(to, &hosts, space));
+        self.motion.report(&mut summary);
+        let (hosts, space, motion) = (all.hosts, self.space, self.motion.clone());
+        summary.file("hosts.csv", move |to| write_hosts(to, &hosts, space, &motion));
         Ok(summary)
     }
 }
 
-fn write_hosts(to: &mut dyn Write, hosts: &[HostLine], space: Space) -> io::Result<()> {
+/// A sum that no damaged counter makes overflow.
+pub(crate) fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
+fn write_hosts(to: &mut dyn Write, hosts: &[HostLine], space: Space, motion: &Motion) -> io::Result<()> {
     writeln!(to, "host,x,y,pings_sent,pings_heard")?;
     for line in hosts {
-        let (x, y) = (space.units(line.at.x), space.units(line.at.y));
-        writeln!(to, "{},{x:.3},{y:.3},{},{}", line.host, line.pings, line.heard)?;
+        writeln!(to, "{},{},{},{}", motion.number(line.host), space.shown(line.at), line.pings, line.heard)?;
     }
     Ok(())
 }

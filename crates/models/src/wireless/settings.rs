@@ -10,6 +10,8 @@ use super::trace::{Format, Trace};
 use super::{Computation, Deal, Deliveries, MOST_HOSTS, Motion, Space, Wireless};
 use super::{RANGE, REDRAW_STEPS, REGIONS, SIDE, SPEED};
 
+/// Lengths are rounded to the torus' ticks, 2^32 a side; none is shorter than this many, so that none is off by a thousandth.
+const LEAST_TICKS: f64 = 1000.0;
 /// The most rounds of computation for a ping.
 const MOST_ROUNDS: u32 = 1_000_000;
 
@@ -78,6 +80,12 @@ pub(crate) fn read_motion(section: &mut Section, range: f64) -> Result<(u32, Spa
             let problem = format!("a speed of {speed} a step on a torus of {}", space.side());
             return Err(section.refuse("speed", problem, "from 0 to a quarter of `side`"));
         }
+        if speed > 0.0 && speed < space.units(1) * LEAST_TICKS {
+            let problem = format!("a speed of {speed} a step on a torus of {}", space.side());
+            let least = space.units(1) * LEAST_TICKS;
+            let allowed = format!("0, or at least {least:e}: places are rounded to 2^32 steps a side");
+            return Err(section.refuse("speed", problem, allowed));
+        }
         let redraw_steps = at_least_one(section, "redraw", REDRAW_STEPS, u32::MAX)?;
         return Ok((hosts, space, Motion::Random { speed, redraw_steps }));
     };
@@ -92,7 +100,13 @@ pub(crate) fn read_grid(
     space: Space,
     range: f64,
 ) -> Result<RegionGrid, ScenarioError> {
-    let range = space.ticks(range).max(1);
+    let least = space.units(1) * LEAST_TICKS;
+    if range < least {
+        let problem = format!("a range of {range} on a plane of {}", space.side());
+        let allowed = format!("at least {least:e}: places are rounded to 2^32 steps a side");
+        return Err(section.refuse("range", problem, allowed));
+    }
+    let range = space.ticks(range);
     let most = ((1u64 << 32) / u64::from(range)).min(1 << 10) as u32;
     let per_side = section.or("regions", REGIONS.min(most))?;
     if !(2..=most).contains(&per_side) {

@@ -46,16 +46,22 @@ impl Point {
     }
 }
 
-/// How long a side of the torus is in the units of the scenario.
+/// How long a side of the torus is in the units of the scenario, and which place its tick (0, 0) stands for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Space {
     side: f64,
+    least: (f64, f64),
 }
 
 impl Space {
     /// A torus of `side` by `side` units; the side is above zero.
     pub fn new(side: f64) -> Self {
-        Self { side }
+        Self::with_least((0.0, 0.0), side)
+    }
+
+    /// The same, where the least coordinates are these.
+    pub(crate) fn with_least(least: (f64, f64), side: f64) -> Self {
+        Self { side, least }
     }
 
     /// The length of a side in units.
@@ -72,6 +78,19 @@ impl Space {
     /// The length of so many ticks, in units.
     pub fn units(self, ticks: u32) -> f64 {
         f64::from(ticks) / TICKS * self.side
+    }
+
+    /// The coordinates of a place, in units, to the nearest tick.
+    pub fn coordinates(self, at: Point) -> (f64, f64) {
+        (self.least.0 + self.units(at.x), self.least.1 + self.units(at.y))
+    }
+
+    /// The coordinates of a place with three decimals: `x,y`.
+    pub(crate) fn shown(self, at: Point) -> String {
+        let (x, y) = self.coordinates(at);
+        // A coordinate that rounds to zero has no sign.
+        let shown = |value: f64| format!("{:.3}", if value.abs() < 0.0005 { 0.0 } else { value });
+        format!("{},{}", shown(x), shown(y))
     }
 
     /// The distance between two places, in units.

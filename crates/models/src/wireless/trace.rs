@@ -1,17 +1,19 @@
 //! Movements of hosts, read from files of other tools.
 //!
 //! Two formats: the movement commands of ns-2 as written by its tool `setdest`, by BonnMotion and by SUMO ([`Format::Setdest`]),
-//! and BonnMotion's own format ([`Format::BonnMotion`]). Both become a list of *waypoints* per host: its place at certain times.
-//! Between two waypoints a host moves in a straight line at constant speed; before the first and after the last it stands still.
+//! and BonnMotion's own format ([`Format::BonnMotion`]), each compressed by gzip or not. Both become a list of *waypoints* per host:
+//! its place at certain times. Between two waypoints a host moves in a straight line at constant speed; before the first and after
+//! the last it stands still.
+//!
+//! Hosts keep the numbers that the file gives them, which may have gaps; places are given out in the file's coordinates.
 //!
 //! Invariants: no text makes a reader panic; anything not understood is refused with file, line and column, and with what is
 //! allowed. The memory needed is bounded by the length of the file, which is bounded by [`MOST_BYTES`].
 
 mod bonnmotion;
+mod path;
 mod setdest;
 
-use std::fs::File;
-use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
@@ -20,8 +22,9 @@ use paceline_scenario::ScenarioError;
 
 use super::MOST_HOSTS;
 use super::space::{Point, Space};
+use crate::input::{Input, shown};
 
-/// The most bytes of a file.
+/// The most bytes of a file, and of the text in it if it is compressed.
 pub const MOST_BYTES: u64 = 256 << 20;
 /// The greatest absolute value of a coordinate.
 const FARTHEST: f64 = 1e7;
@@ -58,6 +61,17 @@ struct Waypoint {
     y: f64,
 }
 
+/// What a reader finds in a file.
+#[derive(Debug)]
+struct Movements {
+    /// The number of each host in the file, ascending.
+    numbers: Vec<u32>,
+    /// Of each of these hosts, at least one.
+    waypoints: Vec<Vec<Waypoint>>,
+    /// Hosts without an initial place, which begin at (0, 0).
+    unplaced: u32,
+}
+
 /// How all hosts move.
 ///
 /// ```
@@ -70,6 +84,10 @@ struct Waypoint {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     hosts: Vec<Vec<Waypoint>>,
+    /// The number of each host in the file, ascending.
+    numbers: Vec<u32>,
+    /// Hosts without an initial place, which begin at (0, 0).
+    unplaced: u32,
     /// The least coordinates of all waypoints, and the extent of all waypoints from there.
     least: (f64, f64),
     extent: f64,
@@ -78,17 +96,8 @@ pub struct Trace {
 impl Trace {
     /// Reads a file.
     pub fn load(path: &Path, format: Format) -> Result<Self, ScenarioError> {
-        let mut bytes = Vec::new();
-        File::open(path)
-            .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
-            .map_err(|reason| ScenarioError::unreadable(path, &reason))?;
-        let name = path.display().to_string();
-        if bytes.len() as u64 > MOST_BYTES {
-            let allowed = format!("at most {MOST_BYTES} bytes");
-            return Err(ScenarioError::in_file(&name, "", 0..0, "the file is too long", allowed));
-        }
-        // Comments may be in any encoding; everything that is read is ASCII.
-        Self::read(&name, &String::from_utf8_lossy(&bytes), format)
+        let Input { name, text } = Input::load(path, MOST_BYTES)?;
+        Self::read(&name, &text, format)
     }
 
     /// Reads the text of the file `name`.
@@ -97,7 +106,7 @@ impl Trace {
             Format::Setdest => setdest::read(text),
             Format::BonnMotion => bonnmotion::read(text),
         };
-        let hosts =
+        let Movements { numbers, waypoints: hosts, unplaced } =
             read.map_err(|flaw| ScenarioError::in_file(name, text, flaw.at, flaw.problem, flaw.allowed))?;
         if hosts.is_empty() {
             let problem = "no host moves in this file";
@@ -109,12 +118,28 @@ impl Trace {
             most = (most.0.max(waypoint.x), most.1.max(waypoint.y));
         }
         let extent = (most.0 - least.0).max(most.1 - least.1);
-        Ok(Self { hosts, least, extent })
+        Ok(Self { hosts, numbers, unplaced, least, extent })
     }
 
     /// The number of hosts.
     pub fn hosts(&self) -> u32 {
         self.hosts.len() as u32
+    }
+
+    /// The number that the file gives to a host.
+    pub fn number(&self, host: u32) -> u32 {
+        self.numbers[host as usize]
+    }
+
+    /// How many numbers between the least and the greatest are of no host.
+    pub fn gaps(&self) -> u32 {
+        let span = self.numbers.last().zip(self.numbers.first()).map_or(0, |(last, first)| last - first);
+        span - (self.hosts() - 1)
+    }
+
+    /// How many hosts have no initial place in the file: they begin at (0, 0), as in ns-2 and ns-3.
+    pub fn unplaced(&self) -> u32 {
+        self.unplaced
     }
 
     /// Where a host is at `time`, in the units of the file.
@@ -132,7 +157,7 @@ impl Trace {
     /// A torus so large that no host is within `range` of another one across the border.
     pub(crate) fn space(&self, range: f64) -> Space {
         // A little more than needed, because places are rounded.
-        Space::new((self.extent + range).max(4.0 * range) * 1.001)
+        Space::with_least(self.least, (self.extent + range).max(4.0 * range) * 1.001)
     }
 
     /// Where a host is at `time`, on the torus of [`Trace::space`].
@@ -160,44 +185,37 @@ impl Word<'_> {
         Flaw { at: self.at.clone(), problem: problem.into(), allowed: allowed.into() }
     }
 
+    /// The word as messages show it.
+    fn shown(&self) -> String {
+        shown(self.text)
+    }
+
     fn number(&self, what: &str, least: f64, most: f64) -> Result<f64, Flaw> {
         let found = self.text.parse::<f64>().ok().filter(|number| (least..=most).contains(number));
-        let refuse =
-            || self.refuse(format!("`{}` as {what}", self.text), format!("a number from {least} to {most}"));
+        let refuse = || {
+            self.refuse(format!("`{}` as {what}", self.shown()), format!("a number from {least} to {most}"))
+        };
         // Turns -0 into +0.
         found.map(|number| number + 0.0).ok_or_else(refuse)
+    }
+
+    fn finite(&self) -> Result<f64, Flaw> {
+        self.number("a number", f64::MIN, f64::MAX)
     }
 
     fn coordinate(&self) -> Result<f64, Flaw> {
         self.number("a coordinate", -FARTHEST, FARTHEST)
     }
 
-    /// Parses a time in seconds; returns nanoseconds.
-    fn time_ns(&self) -> Result<u64, Flaw> {
-        Ok(libm::round(self.number("a time in seconds", 0.0, LATEST_S)? * 1e9) as u64)
+    /// A time from 0 on.
+    fn seconds(&self) -> Result<f64, Flaw> {
+        self.number("a time in seconds", 0.0, LATEST_S)
     }
 }
 
-/// The commands of a text, split into words; quotes separate words too. A command ends with the line or a `;`; a comment begins
-/// where a command could begin, and ends with the line.
-fn commands(text: &str) -> impl Iterator<Item = Vec<Word<'_>>> {
-    let base = text.as_ptr() as usize;
-    let pieces = text
-        .lines()
-        .flat_map(|line| line.split(';').take_while(|command| !command.trim_start().starts_with('#')));
-    pieces.filter_map(move |command| {
-        let start = command.as_ptr() as usize - base;
-        let mut words = Vec::new();
-        let mut place = 0;
-        for piece in command.split([' ', '\t', '"', '\r']) {
-            if !piece.is_empty() {
-                let at = start + place..start + place + piece.len();
-                words.push(Word { text: piece, at });
-            }
-            place += piece.len() + 1;
-        }
-        (!words.is_empty()).then_some(words)
-    })
+/// Seconds in the range of [`Word::seconds`], to the nearest nanosecond.
+fn nanoseconds(seconds: f64) -> u64 {
+    libm::round(seconds * 1e9) as u64
 }
 
 #[cfg(test)]

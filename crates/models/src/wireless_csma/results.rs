@@ -6,7 +6,7 @@ use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Csma, Tally};
+use super::{Csma, Motion, Tally};
 use crate::wireless::space::{Point, Space};
 use paceline_results::{Results, RunFacts, Summary};
 
@@ -56,21 +56,27 @@ impl Results for Csma {
             summary.line("answer_mean_s", mean.as_secs_f64());
         }
         summary.line("hops_histogram", hops.into_iter().map(Value::from).collect::<Vec<_>>());
-        let space = self.space;
-        summary.file("hosts.csv", move |to| write_hosts(to, &hosts, space));
+        self.motion.report(&mut summary);
+        let (space, motion) = (self.space, self.motion.clone());
+        summary.file("hosts.csv", move |to| write_hosts(to, &hosts, space, &motion));
         Ok(summary)
     }
 }
 
-fn write_hosts(to: &mut dyn Write, hosts: &[(u32, Point, Tally)], space: Space) -> io::Result<()> {
+fn write_hosts(
+    to: &mut dyn Write,
+    hosts: &[(u32, Point, Tally)],
+    space: Space,
+    motion: &Motion,
+) -> io::Result<()> {
     writeln!(to, "host,x,y,sent,resent,in_range,received,collided,missed,given_up,asked,answered")?;
     for (host, at, tally) in hosts {
-        let (x, y) = (space.units(at.x), space.units(at.y));
+        let (number, place) = (motion.number(*host), space.shown(*at));
         let Tally { sent, resent, in_range, received, collided, missed, given_up, asked, answered, .. } =
             tally;
         writeln!(
             to,
-            "{host},{x:.3},{y:.3},{sent},{resent},{in_range},{received},{collided},{missed},{given_up},{asked},{answered}"
+            "{number},{place},{sent},{resent},{in_range},{received},{collided},{missed},{given_up},{asked},{answered}"
         )?;
     }
     Ok(())

@@ -3,6 +3,8 @@
 use super::*;
 use paceline_kernel::Rng;
 
+mod variants;
+
 const SETDEST: &str = "#\n# nodes: 2, speed type: 1\n$node_(0) set X_ 10.0\n$node_(0) set Y_ 20.0\n$node_(0) set Z_ 0.0\n\
     $node_(1) set X_ 0\n$node_(1) set Y_ 0\n$ns_ at 2.0 \"$node_(1) setdest 100.0 0.0 10.0\"\n$god_ set-dist 0 1 1\n\
     $ns_ at 7.0 \"$node_(1) setdest 50.0 40.0 20.0\"\n$ns_ at 8.5 \"$god_ set-dist 0 1 2\"\n\
@@ -78,12 +80,18 @@ fn mistakes_are_told_with_line_and_column() {
         (setdest("$ns_ at 1 \"$node_(0) setdest 1 nan 1\""), Format::Setdest, "f:14:32", "nan"),
         (setdest("$ns_ at 1"), Format::Setdest, "f:14:9", "nothing"),
         (setdest("$node_(0) setdest 1 1 1"), Format::Setdest, "f:14:11", "time"),
-        (setdest("$node_(3) set X_ 1"), Format::Setdest, "f:1:1", "host 2"),
+        (setdest("$node_(-3) set X_ 1"), Format::Setdest, "f:14:1", "`-3`"),
+        (setdest("$node_(0) set X_ 1"), Format::Setdest, "f:14:18", "another initial X_, 10"),
+        (setdest("$ns_ at 1 \"$node_(0) setdest 1 1 1"), Format::Setdest, "f:14:11", "without a"),
+        (setdest("$ns_ at 1 \"$node_(0) setdest 1 1 1\" now"), Format::Setdest, "f:14:37", "`now`"),
+        (setdest("$ns_ at 1 \"$node_(0) setdest 1 1 -1\""), Format::Setdest, "f:14:34", "-1"),
+        (setdest("$ns_ at 1 \"$node_(0) setdest 1 1 0 5\""), Format::Setdest, "f:14:36", "four numbers"),
+        (setdest("$ns_ at 1e9 \"$node_(0) setdest 1 1 1\""), Format::Setdest, "f:14:9", "1e9"),
         (setdest("puts hello"), Format::Setdest, "f:14:1", "puts"),
         (setdest("$node_($i) set X_ 1"), Format::Setdest, "f:14:1", "`$i`"),
-        (setdest("$node_(0) set X_ 1; puts hello"), Format::Setdest, "f:14:21", "puts"),
+        (setdest("$node_(0) set X_ 10; puts hello"), Format::Setdest, "f:14:22", "puts"),
         (setdest("$ns_ run"), Format::Setdest, "f:14:1", "`$ns_` in front"),
-        (String::from("0 1 2 3 4"), Format::BonnMotion, "f:1:7", "5 values"),
+        (String::from("0 1 2 3 4"), Format::BonnMotion, "f:1:1", "5 values"),
         (String::from("0 1 2\n5 1 2 4 1 2"), Format::BonnMotion, "f:2:7", "goes back"),
         (String::from("0 1 1e99"), Format::BonnMotion, "f:1:5", "1e99"),
         (String::from("# nothing\n"), Format::BonnMotion, "f:1:1", "no host"),
