@@ -15,7 +15,7 @@
 //! | `network`, `trips` | | TNTP files to read instead, seen from the scenario's folder |
 //! | `length_unit` | "km" | "km", "m", "mi" or "ft" |
 //! | `time_unit` | "min" | of the TNTP network: "min", "s", "h" or "0.01h" |
-//! | `lanes` | capacity / 1800, rounded up | of each road of the TNTP network |
+//! | `lanes` | a column of that name, else capacity / 1800, rounded up | of each road of the TNTP network |
 //! | `demand` | 1 | factor on all trips; fractions of vehicles are drawn |
 //! | `period` | "1h" | departures are uniformly distributed over this time |
 //! | `crossing` | "1s" | time to cross a node on the way; the lookahead |
@@ -23,10 +23,11 @@
 //! | `cycle`, `green`, `red` | "8s", "4s", "4s" | of the first group; the second has green while the first has red |
 //! | `offset` | "0s" | by how much the cycle starts later for each column and row of the grid, or for each node number of a city |
 //! | `headway` | "1s" | between two vehicles that leave a lane under a light |
-//! | `storage` | false | roads hold length x lanes / `spacing` vehicles, at least one; vehicles wait to enter a full road |
+//! | `storage` | false | roads hold length x lanes / `spacing` vehicles; vehicles wait to enter a full road. A road shorter than `spacing` is a connector: it holds any number |
 //! | `spacing` | 7.5 | length of road that a standing vehicle takes, in metres |
 //!
-//! In results, nodes of TNTP files keep their numbers, from 1; nodes of the grid are numbered from 0, as described in `grid.rs`.
+//! In results, nodes of TNTP files keep their numbers; nodes of the grid are numbered from 0, as described in `grid.rs`. What is read of
+//! TNTP files, and what results say of the rest, is in `docs/files.md`.
 //!
 //! A vehicle is *generated* when it departs before the end of the run. Each generated vehicle has arrived or is on the road:
 //! driving or crossing, at a stop line, or at its origin, waiting for room on its first road.
@@ -84,7 +85,12 @@ pub struct Traffic {
     shifts: Vec<Time>,
     /// The number of vehicles that fit on each road.
     room: Vec<u32>,
+    /// What results say of the input: what was left out of it or filled in.
+    notes: Vec<(&'static str, serde_json::Value)>,
 }
+
+/// The room of a road that holds any number of vehicles.
+const ANY_ROOM: u32 = u32::MAX;
 
 /// The kind of network: it determines how nodes are numbered and partitioned.
 #[derive(Clone, Copy, Debug)]
@@ -127,8 +133,12 @@ impl Traffic {
         };
         let shift = |node| rules.lights.map_or(Time::ZERO, |lights| lights.shift(rules.offset, steps(node)));
         let room = |road: &Road| {
+            // A road shorter than a vehicle is a connector: no place where vehicles stand, and not to hold any back.
+            if road.length_mm < rules.vehicle_mm {
+                return ANY_ROOM;
+            }
             let lane_mm = road.length_mm.saturating_mul(u64::from(road.lanes));
-            u32::try_from(lane_mm / rules.vehicle_mm).unwrap_or(u32::MAX).max(1)
+            u32::try_from(lane_mm / rules.vehicle_mm).unwrap_or(ANY_ROOM)
         };
         Ok(Self {
             shifts: (0..network.nodes()).map(shift).collect(),
@@ -138,7 +148,13 @@ impl Traffic {
             routes,
             layout,
             rules,
+            notes: Vec::new(),
         })
+    }
+
+    /// The same, with what results say of the input.
+    fn noting(self, notes: Vec<(&'static str, serde_json::Value)>) -> Self {
+        Self { notes, ..self }
     }
 
     /// The earliest time from `at` on when the light lets vehicles cross from `road`.

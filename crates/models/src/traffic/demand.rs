@@ -69,6 +69,8 @@ pub(crate) struct Demand {
     departs: Vec<Time>,
     order: Vec<u32>,
     first: Vec<u32>,
+    /// All trips, scaled, before they are drawn.
+    trips: f64,
 }
 
 impl Demand {
@@ -82,7 +84,8 @@ impl Demand {
         let room = all as usize;
         let first = Vec::with_capacity(network.nodes() as usize + 1);
         let (pair_of, departs) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        let mut demand = Self { pairs, pair_of, departs, order: Vec::new(), first };
+        let wanted = trips.iter().map(|trips| trips.number * draw.scale).sum();
+        let mut demand = Self { pairs, pair_of, departs, order: Vec::new(), first, trips: wanted };
         let mut left = trips.iter().enumerate().peekable();
         for node in 0..network.nodes() {
             demand.first.push(demand.vehicles());
@@ -114,6 +117,16 @@ impl Demand {
     /// The number of vehicles.
     pub fn vehicles(&self) -> u32 {
         self.pair_of.len() as u32
+    }
+
+    /// The sum of all trips, scaled: the number of vehicles is drawn so that this is its mean.
+    pub fn trips(&self) -> f64 {
+        self.trips
+    }
+
+    /// How many vehicles start at `origin`.
+    pub fn starting_at(&self, origin: u32) -> u32 {
+        self.first[origin as usize + 1] - self.first[origin as usize]
     }
 
     /// The origin, destination and shortest route of a vehicle.

@@ -47,6 +47,25 @@ pub(crate) struct Road {
     pub signal: Signal,
 }
 
+/// The numbers of nodes in results and messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Numbering {
+    /// One after the other, from this one on.
+    From(u32),
+    /// These, ascending: one for each node.
+    Listed(Vec<u32>),
+}
+
+impl Numbering {
+    /// The number of a node, which counts from 0.
+    pub fn number(&self, node: u32) -> u32 {
+        match self {
+            Self::From(first) => first + node,
+            Self::Listed(numbers) => numbers[node as usize],
+        }
+    }
+}
+
 /// The road network.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
@@ -55,6 +74,7 @@ pub(crate) struct Network {
     approaches: Vec<u32>,
     first_approach: Vec<u32>,
     first_through: u32,
+    numbering: Numbering,
 }
 
 impl Network {
@@ -90,7 +110,8 @@ impl Network {
                 signal: if group == 0 { Signal::First } else { Signal::Second },
             });
         }
-        let mut network = Self { roads, first_exit, approaches, first_approach, first_through };
+        let numbering = Numbering::From(0);
+        let mut network = Self { roads, first_exit, approaches, first_approach, first_through, numbering };
         network.drop_needless_lights();
         Ok(network)
     }
@@ -106,6 +127,21 @@ impl Network {
                 }
             }
         }
+    }
+
+    /// The same, where nodes have these numbers in results.
+    pub fn numbered(self, numbering: Numbering) -> Self {
+        Self { numbering, ..self }
+    }
+
+    /// The numbers of nodes in results.
+    pub fn numbering(&self) -> &Numbering {
+        &self.numbering
+    }
+
+    /// The number of a node in results.
+    pub fn number(&self, node: u32) -> u32 {
+        self.numbering.number(node)
     }
 
     /// The number of nodes.

@@ -94,12 +94,12 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// Writes one line for every vehicle that has arrived; nodes count from `first_number`.
+/// Writes one line for every vehicle that has arrived.
 pub(crate) fn write_trips(
     to: &mut dyn Write,
     arrivals: &[Arrival],
     demand: &Demand,
-    first_number: u32,
+    network: &Network,
 ) -> io::Result<()> {
     writeln!(to, "vehicle,origin,destination,depart_s,arrive_s,free_flow_s")?;
     for arrival in arrivals {
@@ -108,8 +108,8 @@ pub(crate) fn write_trips(
             to,
             "{},{},{},{},{},{}",
             arrival.vehicle,
-            pair.origin + first_number,
-            pair.destination + first_number,
+            network.number(pair.origin),
+            network.number(pair.destination),
             Seconds(demand.departs(arrival.vehicle)),
             Seconds(arrival.at),
             Seconds(pair.free_flow)
@@ -119,17 +119,12 @@ pub(crate) fn write_trips(
 }
 
 /// Writes one line for every road, in the order of road numbers. The mean time is empty if no vehicle has left the road.
-pub(crate) fn write_links(
-    to: &mut dyn Write,
-    roads: &[RoadUse],
-    network: &Network,
-    first_number: u32,
-) -> io::Result<()> {
+pub(crate) fn write_links(to: &mut dyn Write, roads: &[RoadUse], network: &Network) -> io::Result<()> {
     writeln!(to, "from,to,vehicles,mean_time_s,max_queue")?;
     for used in roads {
         let road = network.road(used.road);
         let mean = used.mean_time(network).map_or(String::new(), |mean| Seconds(mean).to_string());
-        let (from, head) = (road.from + first_number, road.to + first_number);
+        let (from, head) = (network.number(road.from), network.number(road.to));
         writeln!(to, "{from},{head},{},{mean},{}", used.passed, used.longest)?;
     }
     Ok(())

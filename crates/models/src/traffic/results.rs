@@ -5,7 +5,7 @@ use std::sync::Arc;
 use paceline_kernel::Time;
 
 use super::output::{Output, write_links, write_trips};
-use super::{Layout, Traffic};
+use super::{ANY_ROOM, Traffic};
 use paceline_results::{Results, RunFacts, Summary};
 
 impl Results for Traffic {
@@ -27,8 +27,16 @@ impl Results for Traffic {
 }
 
 impl Traffic {
-    /// Reports where the vehicles are.
+    /// Reports what was read, and where the vehicles are.
     fn count(&self, all: &Output, summary: &mut Summary) {
+        for (name, value) in &self.notes {
+            summary.line(name, value.clone());
+        }
+        let unlimited = self.room.iter().filter(|room| **room == ANY_ROOM).count();
+        if self.rules.storage && unlimited > 0 {
+            summary.line("roads_without_limit", unlimited);
+        }
+        summary.line("trips_demanded", self.demand.trips());
         summary.line("vehicles_scheduled", self.demand.vehicles());
         summary.line("vehicles_generated", all.generated);
         summary.line("vehicles_arrived", all.arrivals.len());
@@ -59,7 +67,7 @@ impl Traffic {
         let busiest = all.roads.iter().max_by_key(|used| (used.passed, std::cmp::Reverse(used.road)));
         if let Some(used) = busiest.filter(|used| used.passed > 0) {
             let road = self.network.road(used.road);
-            let (from, to) = (road.from + self.first_number(), road.to + self.first_number());
+            let (from, to) = (self.network.number(road.from), self.network.number(road.to));
             summary.line("busiest_road", format!("{from} to {to}"));
             summary.line("busiest_road_vehicles", used.passed);
         }
@@ -67,18 +75,9 @@ impl Traffic {
     }
 
     fn files(&self, all: Output, summary: &mut Summary) {
-        let first_number = self.first_number();
-        let demand = Arc::clone(&self.demand);
-        summary.file("trips.csv", move |to| write_trips(to, &all.arrivals, &demand, first_number));
+        let (demand, network) = (Arc::clone(&self.demand), Arc::clone(&self.network));
+        summary.file("trips.csv", move |to| write_trips(to, &all.arrivals, &demand, &network));
         let network = Arc::clone(&self.network);
-        summary.file("links.csv", move |to| write_links(to, &all.roads, &network, first_number));
-    }
-
-    /// The number of the first node in files: TNTP files count from 1, the grid from 0.
-    fn first_number(&self) -> u32 {
-        match self.layout {
-            Layout::Grid(_) => 0,
-            Layout::City => 1,
-        }
+        summary.file("links.csv", move |to| write_links(to, &all.roads, &network));
     }
 }

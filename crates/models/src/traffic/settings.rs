@@ -8,18 +8,22 @@ use std::path::Path;
 
 use paceline_kernel::Time;
 use paceline_scenario::{ScenarioError, Section};
+use serde_json::Value;
 
 use super::demand::{Draw, MAX_VEHICLES, Trips, Undrawable};
 use super::grid::{Grid, MAX_SIDE};
 use super::lights::Lights;
 use super::network::Network;
-use super::tntp::{Flaw, TripTable, Units, read_network, read_trips};
+use super::tntp::{Flaw, NetworkFile, Units, read_network, read_trips};
 use super::{Layout, Rules, Traffic};
+use crate::input as text;
 
 /// Units of length, in metres.
 const LENGTHS: [(&str, f64); 4] = [("km", 1000.0), ("m", 1.0), ("mi", 1609.344), ("ft", 0.3048)];
 /// Units of time, in seconds.
 const TIMES: [(&str, f64); 4] = [("min", 60.0), ("s", 1.0), ("h", 3600.0), ("0.01h", 36.0)];
+/// The most bytes of a file, and of the text in it if it is compressed.
+const MAX_BYTES: u64 = 512 << 20;
 const MAX_LANES: u32 = 10_000;
 const MAX_CYCLE: Time = Time::secs(86_400);
 const MAX_PERIOD: Time = Time::secs(366 * 86_400);
@@ -32,6 +36,8 @@ struct Input {
     trips: Vec<Trips>,
     /// The trip file, to report trips that cannot be made.
     source: Option<TripFile>,
+    /// What results say of the input.
+    notes: Vec<(&'static str, Value)>,
 }
 
 /// The text of a trip table, for error messages.
@@ -59,7 +65,7 @@ impl Traffic {
         let files = (section.file("network")?, section.file("trips")?);
         match (side, files) {
             (Some(side), (None, None)) => {
-                let input = read_grid(section, side, period)?;
+                let input = read_grid(section, side, period, rules)?;
                 build(section, input, rules, draw)
             }
             (None, (Some(network), Some(trips))) => {
@@ -87,10 +93,12 @@ impl Traffic {
 }
 
 fn build(section: &Section, input: Input, rules: Rules, draw: Draw) -> Result<Traffic, ScenarioError> {
-    let trips = input.trips;
-    Traffic::build(input.network, input.layout, &trips, rules, draw).map_err(|why| match (why, &input.source) {
+    let (trips, numbering) = (input.trips, input.network.numbering().clone());
+    let built = Traffic::build(input.network, input.layout, &trips, rules, draw);
+    let built = built.map_err(|why| match (why, &input.source) {
         (Undrawable::Unconnected(index), Some(file)) => {
-            let (from, to) = (trips[index].origin + 1, trips[index].destination + 1);
+            let (from, to) =
+                (numbering.number(trips[index].origin), numbering.number(trips[index].destination));
             let problem = format!("trips from zone {from} to zone {to}, which no road connects");
             let allowed = "trips between zones that are connected without driving through other zones below \
                            <FIRST THRU NODE>";
@@ -109,7 +117,8 @@ fn build(section: &Section, input: Input, rules: Rules, draw: Draw) -> Result<Tr
             format!("{nodes} nodes with {targets} destinations are too many"),
             format!("at most {} nodes times destinations", super::routes::MAX_TABLE),
         ),
-    })
+    });
+    built.map(|traffic| traffic.noting(input.notes))
 }
 
 fn read_lights(section: &mut Section) -> Result<Option<Lights>, ScenarioError> {
@@ -150,7 +159,7 @@ fn read_lights(section: &mut Section) -> Result<Option<Lights>, ScenarioError> {
     Ok(on.then_some(Lights { cycle, green, headway }))
 }
 
-fn read_grid(section: &mut Section, side: u32, period: Time) -> Result<Input, ScenarioError> {
+fn read_grid(section: &mut Section, side: u32, period: Time, rules: Rules) -> Result<Input, ScenarioError> {
     if !(1..=MAX_SIDE).contains(&side) {
         let problem = format!("a grid of {side} by {side} intersections");
         return Err(section.refuse("grid", problem, format!("a whole number from 1 to {MAX_SIDE}")));
@@ -170,27 +179,44 @@ fn read_grid(section: &mut Section, side: u32, period: Time) -> Result<Input, Sc
     let lanes = lanes(section)?.unwrap_or(1);
     let rate = amount(section, "rate", 10.0)?;
     let length_mm = (block_m * 1000.0).round() as u64;
+    if rules.storage && length_mm < rules.vehicle_mm {
+        let problem = format!(
+            "`block` gives roads of {block_m} m, which no vehicle of {} mm fits on",
+            rules.vehicle_mm
+        );
+        return Err(section.refuse("block", problem, "at least `spacing`, or no `storage`"));
+    }
     let grid = Grid { side, free_flow: Time::from_secs_f64(time_s), length_mm, lanes };
     let number = rate * (period.as_nanos() as f64 / 3.6e12);
-    Ok(Input { network: grid.network(), layout: Layout::Grid(grid), trips: grid.trips(number), source: None })
+    let (network, trips) = (grid.network(), grid.trips(number));
+    Ok(Input { network, layout: Layout::Grid(grid), trips, source: None, notes: Vec::new() })
 }
 
 fn read_files(roads: &Path, trips: &Path, units: Units) -> Result<Input, ScenarioError> {
-    let read = |path: &Path| match std::fs::read(path) {
-        // Comments may be in any encoding; everything that is read is ASCII.
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-        Err(reason) => Err(ScenarioError::unreadable(path, &reason)),
+    let at = |file: &text::Input, flaw: Flaw| {
+        ScenarioError::in_file(&file.name, &file.text, flaw.at, flaw.problem, flaw.allowed)
     };
-    let text = read(roads)?;
-    let at = |path: &Path, text: &str, flaw: Flaw| {
-        ScenarioError::in_file(&path.display().to_string(), text, flaw.at, flaw.problem, flaw.allowed)
-    };
-    let (network, zones) = read_network(&text, units).map_err(|flaw| at(roads, &text, flaw))?;
-    let text = read(trips)?;
-    let TripTable { trips: table, places } =
-        read_trips(&text, zones).map_err(|flaw| at(trips, &text, flaw))?;
-    let source = TripFile { name: trips.display().to_string(), text, places };
-    Ok(Input { network, layout: Layout::City, trips: table, source: Some(source) })
+    let file = text::Input::load(roads, MAX_BYTES)?;
+    let NetworkFile { network, zones, unused } =
+        read_network(&file.text, units).map_err(|flaw| at(&file, flaw))?;
+    let file = text::Input::load(trips, MAX_BYTES)?;
+    let table = read_trips(&file.text, zones, network.numbering()).map_err(|flaw| at(&file, flaw))?;
+    let mut notes: Vec<(&str, Value)> = Vec::new();
+    if !unused.is_empty() {
+        notes.push(("columns_not_used", unused.join(", ").into()));
+    }
+    if let Some(multiplier) = table.multiplier {
+        notes.push(("demand_multiplier", multiplier.into()));
+    }
+    if table.repeated > 0 {
+        notes.push(("trips_added_to_others", table.repeated.into()));
+    }
+    if let Some(stated) = table.stated {
+        notes.push(("trips_in_file", table.sum.into()));
+        notes.push(("trips_stated_in_file", stated.into()));
+    }
+    let source = TripFile { name: file.name, text: file.text, places: table.places };
+    Ok(Input { network, layout: Layout::City, trips: table.trips, source: Some(source), notes })
 }
 
 fn lanes(section: &mut Section) -> Result<Option<u32>, ScenarioError> {

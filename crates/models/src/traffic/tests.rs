@@ -1,5 +1,6 @@
 //! Properties of the whole model on random worlds; a failure prints the world's seed.
 
+mod connectors;
 mod drive;
 mod journeys;
 mod junctions;

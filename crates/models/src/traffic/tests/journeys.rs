@@ -6,6 +6,7 @@ use super::drive::drive;
 use super::shortest::costs;
 use super::worlds::{SECOND, world};
 use crate::traffic::Output;
+use crate::traffic::network::Numbering;
 use crate::traffic::output::write_links;
 use paceline_results::{Results, RunFacts};
 
@@ -97,7 +98,8 @@ fn every_road_has_its_line_in_the_order_of_its_ends() {
         let (output, _) = drive(&model, Time::secs(30));
         let roads = &Output::join(vec![output], Time::secs(30)).roads;
         let mut written = Vec::new();
-        write_links(&mut written, roads, &model.network, 1).expect("memory takes everything");
+        let network = model.network.as_ref().clone().numbered(Numbering::From(1));
+        write_links(&mut written, roads, &network).expect("memory takes everything");
         let written = String::from_utf8(written).expect("text");
         let ends = |line: &str| {
             let mut fields =

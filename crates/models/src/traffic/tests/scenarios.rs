@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use paceline_kernel::{Model, Time};
+use paceline_results::{Results, RunFacts};
 use paceline_scenario::{Scenario, ScenarioError};
 
 use super::drive::drive;
@@ -64,6 +65,8 @@ fn mistakes_name_the_key_and_what_is_allowed() {
         ("grid = 4\nrate = 1e300", "demand"),
         ("grid = 4\nlanes = 0", "lanes"),
         ("grid = 4\nspacing = 0", "spacing"),
+        ("grid = 4\nblock = 0.007\nstorage = true", "block"),
+        ("grid = 4\nspacing = 1001\nstorage = true", "block"),
         ("grid = 4\ncycle = \"8s\"\ngreen = \"4s\"\nred = \"5s\"", "green"),
         ("grid = 4\ngreen = \"0s\"", "green"),
         ("grid = 4\ncycle = \"25h\"", "cycle"),
@@ -132,6 +135,10 @@ fn mistakes_in_files_name_file_line_and_what_is_allowed() {
             "zone 2 to zone 1",
         ),
         ("zone", ROADS, "<END OF METADATA>\nOrigin 1\n 3 : 3;\n", "trips.tntp:3:2", "from 1 to 2"),
+        ("zipped", "PK\u{3}\u{4}", "", "roads.tntp", "a zip archive"),
+        ("page", ROADS, "<!DOCTYPE html>\n<title>404</title>", "trips.tntp", "HTML"),
+        ("nothing", ROADS, "", "trips.tntp", "seems to be empty"),
+        ("tag", ROADS, "<DEMAND FACTOR> 2\n<END OF METADATA>\n", "trips.tntp:1:1", "<DEMAND FACTOR>"),
         ("cut", &ROADS[..ROADS.len() - 10], "", "roads.tntp:7:", "free-flow"),
         ("short", &ROADS[..ROADS.len() - 16], "", "roads.tntp:6:", "NUMBER OF LINKS"),
     ] {
@@ -140,6 +147,34 @@ fn mistakes_in_files_name_file_line_and_what_is_allowed() {
         assert!(error.contains(place) && error.contains(hint), "{name} gives {error}");
         std::fs::remove_dir_all(folder).expect("it was there");
     }
+}
+
+/// What a user joins with other tables is numbered as in the files, and what was done to their numbers is said.
+#[test]
+fn results_have_the_numbers_of_the_files_and_say_what_was_done_to_them() {
+    let own = |text: &str| {
+        text.replace(" 1 3 ", " 700 900 ").replace(" 3 2 ", " 900 800 ").replace("NODE> 3", "NODE> 850")
+    };
+    let trips = "\u{feff}<TOTAL OD FLOW> 12\n<DEMAND MULTIPLIER> 0.5\n<END OF METADATA>\nOrigin 700\n 800 : 7;\nOrigin 700\n 800 : 5;\n";
+    let folder = folder("numbers", &format!("\u{feff}{}", own(ROADS)), trips);
+    let model = read_in(&folder, FILES).expect("good files");
+    std::fs::remove_dir_all(folder).expect("it was there");
+    let (output, _) = drive(&model, Time::MAX);
+    let facts = RunFacts { events: 0, end_time: Time::MAX };
+    let summary = model.results(vec![output], &facts).expect("no vehicle is lost");
+    for line in [
+        ("demand_multiplier", 0.5.into()),
+        ("trips_added_to_others", 1.into()),
+        ("trips_demanded", 6.0.into()),
+        ("vehicles_scheduled", 6.into()),
+        ("busiest_road", "700 to 900".into()),
+    ] {
+        assert!(summary.lines.contains(&line), "{line:?} is not in {:?}", summary.lines);
+    }
+    let mut files = Vec::new();
+    summary.files.into_iter().for_each(|file| file.write(&mut files).expect("memory takes everything"));
+    let files = String::from_utf8(files).expect("text");
+    assert!(files.contains("\n0,700,800,") && files.contains("\n900,800,6,"), "{files}");
 }
 
 /// The folder of sample cities, if it is available.

@@ -2,9 +2,18 @@
 
 use paceline_kernel::Rng;
 
-use super::{Units, read_network, read_trips};
+use super::trips::TripTable;
+use super::{Flaw, NetworkFile, Units, read_network};
+use crate::traffic::network::Numbering;
+
+mod variants;
 
 const UNITS: Units = Units { time_s: 60.0, length_m: 1000.0, lanes: None };
+
+/// Trips between zones that count from 1.
+fn read_trips(text: &str, zones: u32) -> Result<TripTable, Flaw> {
+    super::read_trips(text, zones, &Numbering::From(1))
+}
 
 const ROADS: &str = "<NUMBER OF ZONES> 3\t\n<NUMBER OF NODES> 5\n<FIRST THRU NODE> 4 \n<NUMBER OF LINKS> 6\n\
     <ORIGINAL HEADER>~ \tTail\tHead\t;\n<END OF METADATA>\n\n~\tinit\tterm\tcapacity\tlength\ttime\tb\tpower\t;\n\
@@ -16,7 +25,8 @@ const TRIPS: &str = "<NUMBER OF ZONES> 3 \n<TOTAL OD FLOW>  81.25\n<END OF METAD
 
 #[test]
 fn the_sample_reads_as_it_is_meant() {
-    let (network, zones) = read_network(ROADS, UNITS).expect("a good file");
+    let NetworkFile { network, zones, unused } = read_network(ROADS, UNITS).expect("a good file");
+    assert_eq!(unused, ["b", "power"]);
     assert_eq!((network.nodes(), zones, network.roads().len()), (5, 3, 6));
     let through: Vec<bool> = (0..5).map(|node| network.driven_through(node)).collect();
     assert_eq!(through, [false, false, false, true, true]);
@@ -32,7 +42,7 @@ fn the_sample_reads_as_it_is_meant() {
 #[test]
 fn every_node_may_be_driven_through_unless_the_file_says_otherwise() {
     let text = ROADS.replace("<FIRST THRU NODE> 4 \n", "");
-    let (network, _) = read_network(&text, UNITS).expect("a good file");
+    let NetworkFile { network, .. } = read_network(&text, UNITS).expect("a good file");
     assert!((0..5).all(|node| network.driven_through(node)));
     for needed in ["<NUMBER OF ZONES> 3", "<NUMBER OF NODES> 5", "<NUMBER OF LINKS> 6"] {
         let flaw = read_network(&ROADS.replace(needed, "~"), UNITS).map(|_| ()).expect_err(needed);
@@ -42,7 +52,8 @@ fn every_node_may_be_driven_through_unless_the_file_says_otherwise() {
 
 /// What a reader reads from a network, for comparison.
 fn content(text: &str) -> Option<String> {
-    read_network(text, UNITS).ok().map(|(network, zones)| format!("{zones} {:?}", network.roads()))
+    let file = read_network(text, UNITS).ok()?;
+    Some(format!("{} {:?}", file.zones, file.network.roads()))
 }
 
 #[test]
@@ -103,6 +114,8 @@ fn nonsense_is_refused_where_it_stands() {
         ("1.5", "1e9", "1e9"),
         ("THRU NODE> 4", "THRU NODE> 7", "7"),
         ("ZONES> 3", "ZONES> 6", "6"),
+        ("ZONES> 3", "ZONES> 3 zones", "3 zones"),
+        ("1801", "0", "0"),
         ("NODES> 5", "NODES> -5", "-5"),
         ("NODES> 5", "NODES> 99999999999", "99999999999"),
         ("<FIRST THRU NODE> 4 \n", "<FIRST THRU NODE> 4\n<FIRST THRU NODE> 2\n", "2"),

@@ -41,9 +41,13 @@ impl Word<'_> {
     }
 }
 
-/// At most 40 characters of a text, for messages.
+/// The beginning of a text, for messages.
 pub(crate) fn clip(text: &str) -> String {
-    text.chars().take(40).collect()
+    let mut clipped: String = text.chars().take(40).collect();
+    if clipped.len() < text.len() {
+        clipped.push_str("...");
+    }
+    clipped
 }
 
 /// The words of a piece of text that starts at byte `start` of the file.
@@ -80,8 +84,8 @@ pub(crate) struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// Reads up to `<END OF METADATA>`.
-    pub fn read(text: &'a str) -> Result<Self, Flaw> {
+    /// Reads up to `<END OF METADATA>`. All names that may be given are in `known`.
+    pub fn read(text: &'a str, known: &[&str]) -> Result<Self, Flaw> {
         let mut entries = Vec::new();
         for line in lines(text, 0) {
             let Some(open) = line.text.find(|c: char| !c.is_whitespace()) else { continue };
@@ -102,8 +106,14 @@ impl<'a> Header<'a> {
             if name == "END OF METADATA" {
                 return Ok(Self { entries, end: behind });
             }
-            let value = words(value, behind).next().unwrap_or(Word { text: "", start: behind });
-            entries.push((name, value));
+            if !known.contains(&name.as_str()) {
+                let problem = format!("<{}> is not known here", clip(&name));
+                let allowed =
+                    format!("<{}>; a line that only informs can be a comment, after `~`", known.join(">, <"));
+                return Err(Flaw::new(whole, problem, allowed));
+            }
+            let blank = value.len() - value.trim_start().len();
+            entries.push((name, Word { text: value.trim(), start: behind + blank }));
         }
         let end = text.trim_end().len();
         Err(Flaw::new(
@@ -126,6 +136,16 @@ impl<'a> Header<'a> {
             Some(second) => Err(Flaw::new(second.span(), format!("<{name}> is given twice"), "one value")),
             None => Ok(first),
         }
+    }
+
+    /// Refuses a factor by which something would count that does not count here.
+    pub fn no_factor(&self, name: &str, of: &str) -> Result<(), Flaw> {
+        let Some(value) = self.get(name)? else { return Ok(()) };
+        if value.amount(&format!("<{name}>"))? == 0.0 {
+            return Ok(());
+        }
+        let problem = format!("<{name}> is {:?}: routes would depend on {of}", clip(value.text));
+        Err(Flaw::new(value.span(), problem, "0, or no such line: vehicles take the route of the least time"))
     }
 
     /// The whole number given for `name`, which is required.
