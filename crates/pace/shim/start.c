@@ -86,26 +86,31 @@ static void begin(const void *caller) {
 }
 
 /*
- * Says in one line if ranks keep their core while they wait although the pacer has told the user that they do not. Open MPI's setting
- * may come from places that the pacer does not know; MPICH without UCX polls where the shim has no hook.
+ * Says in one line if ranks wait in another way than the pacer has told the user. Open MPI's setting may come from places that the
+ * pacer does not know, and Open MPI 4.0 ignores those that it finds in files (its issue 6433); MPICH without UCX polls where the shim
+ * has no hook.
  */
 static void check_yielding(const void *caller) {
     const char *told = getenv("PACELINE_MPI_YIELDS"), *variable, *why = NULL;
     const unsigned char *set = (const unsigned char *)find_symbol("opal_progress_yield_when_idle", NULL, caller);
-    if (told == NULL || told[0] != '1' || job_rank(&variable) > 0) {
+    int yields = told != NULL && told[0] == '1';
+    if (told == NULL || job_rank(&variable) > 0) {
         return;
     }
     if (set == NULL) {
         set = (const unsigned char *)find_symbol("ompi_mpi_yield_when_idle", NULL, caller);
     }
-    if (shim_library == OPEN_MPI && set != NULL && *set == 0) {
-        why = "mpi_yield_when_idle is 0";
-    } else if (shim_library == MPICH && find_symbol("ucp_worker_progress", (void *)ucp_worker_progress, caller) == NULL) {
+    if (shim_library == OPEN_MPI && set != NULL && (*set != 0) != yields) {
+        why = yields ? "mpi_yield_when_idle is 0" : "mpi_yield_when_idle is 1";
+    } else if (shim_library == MPICH && yields &&
+               find_symbol("ucp_worker_progress", (void *)ucp_worker_progress, caller) == NULL) {
         why = "this MPICH does not use UCX";
     }
-    if (why != NULL) {
+    if (why != NULL && yields) {
         fprintf(stderr, "paceline: MPI ranks keep their core while they wait after all: %s; the pacer cannot see which ranks wait\n",
                 why);
+    } else if (why != NULL) {
+        fprintf(stderr, "paceline: MPI ranks that wait give their core away after all: %s\n", why);
     }
 }
 

@@ -191,10 +191,10 @@ fn stand_in(folder: &Path, options: &[&str]) -> Option<PathBuf> {
     compiled("cc", source.to_str().expect("UTF-8"), &[&other], folder.join("main"))
 }
 
-/// What such a program writes to stderr as this rank of a run of which the user was told that its ranks yield.
-fn said(program: &Path, library: &Path, rank: &str) -> String {
+/// What such a program writes to stderr as this rank of a run of which the user was told that its ranks yield ("1"), or do not.
+fn said(program: &Path, library: &Path, rank: &str, told: &str) -> String {
     let mut command = Command::new(program);
-    command.env("LD_PRELOAD", library).env("PMI_RANK", rank).env("PACELINE_MPI_YIELDS", "1");
+    command.env("LD_PRELOAD", library).env("PMI_RANK", rank).env("PACELINE_MPI_YIELDS", told);
     let output = command.output().expect("it starts");
     assert_eq!(output.status.code(), Some(14), "its functions were called: {}", text(&output.stderr));
     text(&output.stderr)
@@ -206,34 +206,38 @@ fn another_library_is_left_alone_and_said() {
     let Some(library) = library(&folder) else { return };
     let Some(program) = stand_in(&folder, &[]) else { return };
     let told = "paceline: the MPI library is not supported by the shim (Other MPI 7); the pacer cannot see which ranks wait\n";
-    assert_eq!(said(&program, &library, "0"), told);
-    assert_eq!(said(&program, &library, "1"), "");
+    assert_eq!(said(&program, &library, "0", "1"), told);
+    assert_eq!(said(&program, &library, "1", "1"), "");
 }
 
 #[test]
-fn ranks_that_keep_their_core_against_what_was_told_are_said() {
+fn ranks_that_wait_otherwise_than_was_told_are_said() {
     let folder = folder("keeping");
     let Some(library) = library(&folder) else { return };
     let setting = "-DSETTING=opal_progress_yield_when_idle";
     let older = "-DSETTING=ompi_mpi_yield_when_idle";
     let open_mpi = "-DVERSION=\"Open MPI v4.1.4, a stand-in\"";
     let mpich = "-DVERSION=\"MPICH Version:\\t4.0.2\"";
-    for (options, reason) in [
-        (&[open_mpi, setting, "-DVALUE=0"][..], Some("mpi_yield_when_idle is 0")),
-        (&[open_mpi, older, "-DVALUE=0"], Some("mpi_yield_when_idle is 0")),
-        (&[open_mpi, setting, "-DVALUE=1"], None),
-        (&[open_mpi], None),
-        (&[mpich], Some("this MPICH does not use UCX")),
-        (&[mpich, "-DSETTING=ucp_worker_progress", "-DVALUE=1"], None),
+    let keeps = |reason: &str| {
+        format!(
+            "MPI ranks keep their core while they wait after all: {reason}; the pacer cannot see which ranks wait"
+        )
+    };
+    let gives = "MPI ranks that wait give their core away after all: mpi_yield_when_idle is 1".to_owned();
+    for (options, told, line) in [
+        (&[open_mpi, setting, "-DVALUE=0"][..], "1", Some(keeps("mpi_yield_when_idle is 0"))),
+        (&[open_mpi, older, "-DVALUE=0"], "1", Some(keeps("mpi_yield_when_idle is 0"))),
+        (&[open_mpi, setting, "-DVALUE=1"], "1", None),
+        (&[open_mpi, setting, "-DVALUE=0"], "0", None),
+        (&[open_mpi, setting, "-DVALUE=1"], "0", Some(gives)),
+        (&[open_mpi], "1", None),
+        (&[mpich], "1", Some(keeps("this MPICH does not use UCX"))),
+        (&[mpich, "-DSETTING=ucp_worker_progress", "-DVALUE=1"], "1", None),
     ] {
         let Some(program) = stand_in(&folder, options) else { return };
-        let line = reason.map(|reason| {
-            format!(
-                "paceline: MPI ranks keep their core while they wait after all: {reason}; the pacer cannot see which ranks wait\n"
-            )
-        });
-        assert_eq!(said(&program, &library, "0"), line.unwrap_or_default(), "{options:?}");
-        assert_eq!(said(&program, &library, "1"), "", "{options:?}");
+        let line = line.map_or(String::new(), |line| format!("paceline: {line}\n"));
+        assert_eq!(said(&program, &library, "0", told), line, "{options:?} {told}");
+        assert_eq!(said(&program, &library, "1", told), "", "{options:?} {told}");
     }
 }
 

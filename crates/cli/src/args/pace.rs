@@ -35,7 +35,7 @@ pub struct PaceArguments {
 
     /// The time between two scheduling decisions: auto, or from 100us to 10ms
     ///
-    /// auto adapts the slice to the duration of the program's events.
+    /// auto compares slices of 100us, 200us and 500us, and takes the one with which the program makes most progress.
     #[arg(long, value_name = "DURATION", default_value = "auto")]
     pub slice: Slice,
 

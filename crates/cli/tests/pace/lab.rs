@@ -69,6 +69,12 @@ impl Running {
         self.child.id().cast_signed()
     }
 
+    /// Whether it has ended.
+    pub fn is_over(&self) -> bool {
+        let stat = Process::new(self.pid()).and_then(|process| process.stat());
+        stat.is_ok_and(|stat| stat.state == 'Z')
+    }
+
     /// Waits for its end, and says what it wrote to stderr.
     pub fn ended(self) -> (ExitStatus, String) {
         self.ended_within(PATIENCE)

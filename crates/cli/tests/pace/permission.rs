@@ -1,8 +1,8 @@
 //! What happens where less is permitted.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use crate::lab::{IDLE, Running, classes, pace_worker, wait_until, workers_of};
+use crate::lab::{IDLE, Running, classes, descendants, pace_worker, wait_until, workers_of};
 
 /// `command` without the right to raise priorities, but for a limit that allows to set nice levels back; none, with the reason on
 /// stderr, where the tools for that lack.
@@ -56,4 +56,37 @@ fn where_only_nice_levels_are_permitted_they_are_used() {
     let (status, told) = running.ended();
     assert_eq!(status.code(), Some(0), "{told}");
     assert!(told.contains("policy governor (nice); not governor (real-time): not permitted"), "{told}");
+}
+
+#[test]
+fn a_limit_that_would_end_paced_threads_rules_real_time_priorities_out() {
+    let folder = tempfile::tempdir().expect("there can be folders");
+    let works = "60 works works works works works";
+    let command = pace_worker(&["--policy", "governor", "--always"], "spin", works, folder.path());
+    // Threads that spin for longer would be ended by SIGXCPU.
+    let mut limited = Command::new("prlimit");
+    limited.arg("--rttime=20000:20000").arg(command.get_program()).args(command.get_args());
+    limited.envs(command.get_envs().filter_map(|(name, value)| value.map(|value| (name, value))));
+    limited.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    if !Command::new("prlimit")
+        .args(["--rttime=20000:20000", "true"])
+        .status()
+        .is_ok_and(|status| status.success())
+    {
+        eprintln!("skipped: there is no prlimit");
+        return;
+    }
+    let running = Running::start(limited);
+    wait_until("threads are in the idle class, or it is over", || {
+        running.is_over() || classes(&descendants(running.pid())).contains(&IDLE)
+    });
+    std::fs::write(folder.path().join("stop"), "").expect("files can be written");
+    let (status, told) = running.ended();
+    let refused = told.contains("not governor (real-time)") && told.contains("RLIMIT_RTTIME of 20000 us");
+    let unpermitted = told.contains("governor (real-time): not permitted");
+    assert!(refused || unpermitted, "{told}");
+    assert!(
+        status.code() == Some(0) || told.contains("the requested policy is not available"),
+        "{status}: {told}"
+    );
 }

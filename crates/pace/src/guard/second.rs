@@ -28,10 +28,14 @@ pub fn start(slots: u32, own: SchedClass, pipe: OwnedFd) -> io::Result<()> {
     if PROGRAM.is_empty() {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "it was built without a C compiler"));
     }
-    let mut file = File::from(memfd_create(NAME, MemfdFlags::CLOEXEC)?);
-    file.write_all(PROGRAM)?;
+    // Since Linux 6.3 a system may be set so that only files that ask for it can be executed; older ones do not know the flag.
+    let file = memfd_create(NAME, MemfdFlags::CLOEXEC | MemfdFlags::EXEC)
+        .or_else(|_| memfd_create(NAME, MemfdFlags::CLOEXEC))?;
+    let mut written = File::from(file);
+    written.write_all(PROGRAM)?;
+    let file = File::open(format!("/proc/self/fd/{}", written.as_raw_fd()))?;
     // A file that is open for writing is not executed.
-    let file = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    drop(written);
     let (_, priority) = own.number();
     let mut command = Command::new(format!("/proc/self/fd/{}", file.as_raw_fd()));
     command.arg0(NAME).args([slots.to_string(), priority.to_string(), SILENCE.as_millis().to_string()]);

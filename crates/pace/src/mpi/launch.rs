@@ -17,7 +17,7 @@ use super::program::{find, is_static};
 use super::yielding::{self, Setting};
 use super::{ROOM_ENV, Room, shim};
 
-/// Tells the shim that the user has been told that ranks yield, so that it says so if they do not.
+/// Tells the shim whether the user has been told that ranks yield, 1 or 0, so that it says so if that is wrong.
 const YIELDS_ENV: &str = "PACELINE_MPI_YIELDS";
 /// MPICH's setting of how often it polls before it yields, by its names; 0: never.
 const MPICH_YIELD_ENVS: [&str; 3] =
@@ -110,9 +110,8 @@ fn load(command: &mut Command, words: &[OsString], launcher: Option<usize>) -> M
     if library != MpiLibrary::Mpich && set.is_none() {
         command.env(yielding::VARIABLE, "1");
     }
-    if set.as_ref().and_then(Setting::yields) != Some(false) {
-        command.env(YIELDS_ENV, "1");
-    }
+    let yields = set.as_ref().and_then(Setting::yields) != Some(false);
+    command.env(YIELDS_ENV, if yields { "1" } else { "0" });
     let unyielding =
         MPICH_YIELD_ENVS.into_iter().find(|name| env::var(name).is_ok_and(|polls| polls.trim() == "0"));
     notes.insert(0, yielding_note(library, set.as_ref(), unyielding));
@@ -236,7 +235,7 @@ mod tests {
             command.args(["--mca", "mpi_yield_when_idle", value]);
             let session = prepare(&mut command, MpiChoice::Auto);
             assert_eq!(set(&command, yielding::VARIABLE), None);
-            assert_eq!(set(&command, YIELDS_ENV).is_some(), value == "1");
+            assert_eq!(set(&command, YIELDS_ENV).as_deref(), Some(value));
             let note = &session.notes[0];
             assert!(
                 note.contains("as you have set it in the launcher's arguments") && note.contains(told),

@@ -86,24 +86,30 @@ fn check_freed(what: &str, workers: &[i32]) {
 #[test]
 fn whatever_a_signal_by_name_hits_nobody_is_left_in_a_class_of_the_pacers() {
     let Some(_turn) = turn() else { return };
-    for by in [By::Name, By::CommandLine, By::File, By::Family, By::Session] {
-        for backwards in [false, true] {
-            let what = format!("a signal by {by:?}, backwards: {backwards}");
-            let folder = tempfile::tempdir().expect("there can be folders");
-            let running = Running::start(pace_worker(&ALWAYS, "endure", POLLERS, folder.path()));
-            let workers = wait_until_paced(&running);
-            let second = second_guard_of(running.pid());
-            let mut hit = by.hit(&running, &workers);
-            assert!(!hit.contains(&second), "{what}: the second guard is hit");
-            if backwards {
-                hit.reverse();
-            }
-            hit.iter().for_each(|pid| send(*pid, "KILL"));
-            check_freed(&what, &workers);
-            wait_until("the second guard has ended", || !is_there(second));
-            fs::write(folder.path().join("stop"), "").expect("files can be written");
-            wait_until("the program has ended", || !workers.iter().any(|pid| is_there(*pid)));
+    // In the order of process ids the pacer comes before its guard.
+    for (by, backwards) in [
+        (By::Name, false),
+        (By::Name, true),
+        (By::CommandLine, false),
+        (By::File, false),
+        (By::Family, true),
+        (By::Session, false),
+    ] {
+        let what = format!("a signal by {by:?}, backwards: {backwards}");
+        let folder = tempfile::tempdir().expect("there can be folders");
+        let running = Running::start(pace_worker(&ALWAYS, "endure", POLLERS, folder.path()));
+        let workers = wait_until_paced(&running);
+        let second = second_guard_of(running.pid());
+        let mut hit = by.hit(&running, &workers);
+        assert!(!hit.contains(&second), "{what}: the second guard is hit");
+        if backwards {
+            hit.reverse();
         }
+        hit.iter().for_each(|pid| send(*pid, "KILL"));
+        check_freed(&what, &workers);
+        wait_until("the second guard has ended", || !is_there(second));
+        fs::write(folder.path().join("stop"), "").expect("files can be written");
+        wait_until("the program has ended", || !workers.iter().any(|pid| is_there(*pid)));
     }
 }
 
