@@ -2,9 +2,12 @@
 //! deployment file: a master deals computations to workers in turn, and tells each worker to stop when all are dealt.
 //!
 //! Two functions are known. `master TASKS FLOPS BYTES WORKER...` sends TASKS tasks of BYTES bytes and FLOPS flops each to the named
-//! mailboxes in turn. `worker` receives from the mailbox that has the name of its host, and computes. A task that is stopped by a
-//! failure of a host or link is lost, and counted. A worker whose stop message is lost waits on; a run that ends like this names
-//! it.
+//! mailboxes in turn. `worker` receives from the mailbox that has the name of its host, and computes. SimGrid's examples have a
+//! second form: `worker NUMBER` receives from the mailbox `worker-NUMBER`, and where workers have numbers, `master TASKS FLOPS BYTES
+//! COUNT` sends to the mailboxes `worker-0` to `worker-(COUNT - 1)`.
+//!
+//! An actor with a `kill_time` is ended then if it still runs. A task that is stopped by a failure of a host or link is lost, and
+//! counted. A worker whose stop message is lost waits on; a run that ends like this names it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,6 +29,7 @@ enum Role {
 struct Placed {
     host: HostId,
     start: Time,
+    kill: Option<Time>,
     restarts: bool,
     role: Role,
 }
@@ -87,12 +91,15 @@ impl MasterWorkers {
             let (problem, allowed) = ("a deployment without actors".to_owned(), FUNCTIONS.to_owned());
             return Err(ReadError { file: name.to_owned(), line: 1, column: 1, problem, allowed });
         }
+        let numbered = actors.iter().any(|actor| actor.function == "worker" && !actor.arguments.is_empty());
+        let time = |seconds: f64| Time::nanos((seconds * 1e9).round() as u64);
         let place = |actor: &Actor| {
             Ok(Placed {
                 host: actor.host,
-                start: Time::nanos((actor.start * 1e9).round() as u64),
+                start: time(actor.start),
+                kill: actor.kill.map(time),
                 restarts: actor.on_failure == OnFailure::Restart,
-                role: role(actor, platform)?,
+                role: role(actor, platform, numbered)?,
             })
         };
         let place = |actor: &Actor| {
@@ -137,19 +144,22 @@ impl Role {
 /// What is wrong, and what is allowed instead.
 type Mistake = (String, &'static str);
 
-const FUNCTIONS: &str = "master with arguments TASKS FLOPS BYTES WORKER..., or worker without arguments";
+const FUNCTIONS: &str = "master with arguments TASKS FLOPS BYTES WORKER..., and worker without arguments; or master with \
+                         TASKS FLOPS BYTES COUNT, and worker with its NUMBER";
+/// The most workers of a master.
+const MOST_WORKERS: u32 = 1 << 20;
 
-/// The role of an actor.
-fn role(actor: &Actor, platform: &Platform) -> Result<Role, Mistake> {
+/// The role of an actor; `numbered` where workers have numbers.
+fn role(actor: &Actor, platform: &Platform, numbered: bool) -> Result<Role, Mistake> {
     let Actor { function, arguments, host, .. } = actor;
-    if actor.kill.is_some() {
-        return Err((
-            "an actor with a kill_time".into(),
-            "actors that end by themselves or with their hosts",
-        ));
-    }
     match (function.as_str(), &arguments[..]) {
         ("worker", []) => Ok(Role::Worker { mailbox: platform.hosts()[host.0 as usize].name.clone() }),
+        ("worker", [number]) => {
+            let number: u32 = number.parse().map_err(|_| {
+                (format!("`{number}` as the number of a worker"), "a whole number from 0, or no argument")
+            })?;
+            Ok(Role::Worker { mailbox: format!("worker-{number}") })
+        }
         ("worker", _) => Err((format!("a worker with {} arguments", arguments.len()), FUNCTIONS)),
         ("master", [tasks, flops, bytes, workers @ ..]) if !workers.is_empty() => Ok(Role::Master {
             tasks: tasks.parse().map_err(|_| {
@@ -157,11 +167,23 @@ fn role(actor: &Actor, platform: &Platform) -> Result<Role, Mistake> {
             })?,
             flops: amount(flops, "flops")?,
             bytes: amount(bytes, "bytes")?,
-            workers: workers.to_vec(),
+            workers: match workers {
+                [count] if numbered => numbered_workers(count)?,
+                names => names.to_vec(),
+            },
         }),
         ("master", _) => Err((format!("a master with {} arguments", arguments.len()), FUNCTIONS)),
         _ => Err((format!("there is no function `{function}`"), FUNCTIONS)),
     }
+}
+
+/// The mailboxes of so many workers that have numbers.
+fn numbered_workers(count: &str) -> Result<Vec<String>, Mistake> {
+    let count: u32 =
+        count.parse().ok().filter(|count| (1..=MOST_WORKERS).contains(count)).ok_or_else(|| {
+            (format!("`{count}` as the number of workers of a master"), "a whole number from 1 to 1048576")
+        })?;
+    Ok((0..count).map(|number| format!("worker-{number}")).collect())
 }
 
 fn amount(text: &str, what: &str) -> Result<f64, Mistake> {
@@ -171,6 +193,17 @@ fn amount(text: &str, what: &str) -> Result<f64, Mistake> {
 
 /// The life of an actor.
 async fn live(cx: Process<Task>, placed: Arc<Placed>, outcome: Arc<Outcome>) {
+    // An actor that comes back with its host after the time of its end lives on, as in SimGrid.
+    if let Some(kill) = placed.kill.filter(|kill| *kill > cx.now()) {
+        let (actor, host) = (cx.id(), cx.host());
+        let end = move |cx: Process<Task>| async move {
+            // The run does not wait for this.
+            cx.daemonize();
+            cx.sleep_until(kill).await;
+            cx.kill(actor);
+        };
+        cx.spawn("kill_time", host, end).await.expect("the host that it runs on is on");
+    }
     cx.sleep_until(placed.start).await;
     match &placed.role {
         Role::Master { tasks, flops, bytes, workers } => {
