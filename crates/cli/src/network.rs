@@ -14,27 +14,29 @@ use paceline_app::failure::Failure;
 use paceline_app::stdout;
 use paceline_app::text;
 use paceline_network::{
-    Constant, FlowModel, Flows, HostId, Network, Platform, Route, RouteError, Sharing, read,
+    Constant, FlowModel, Flows, HostId, Network, Platform, Route, RouteError, Sharing, decode, read,
 };
+
+use clap::ValueEnum;
 
 use arguments::{Mode, Model, NetworkArguments};
 use transfers::{Transfer, field};
 
 /// The most hosts of a platform whose routes are shown without being named.
 const MOST_HOSTS: usize = 100;
-/// How long a transfer takes in the constant model, as in SimGrid's.
+/// How long a transfer takes in the constant model: as SimGrid documents its own. What SimGrid 3.32 computes is its latency factor,
+/// 13.01 s by default, since no default of that model replaces the one of LV08.
 const CONSTANT_SECONDS: f64 = 1.0;
+/// The most hosts that a note names.
+const SHOWN: usize = 5;
 /// The digits of times.
 const DIGITS: usize = 9;
 
 /// Reads the platform, and prints what is asked for.
 pub fn network(arguments: &NetworkArguments) -> Result<(), Failure> {
     let path = &arguments.platform;
-    let text = read_text(path, "a platform file in SimGrid's XML format")?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let mut other = |file: &str| fs::read_to_string(folder.join(file)).map_err(|reason| reason.to_string());
-    let platform = read(&path.display().to_string(), &text, &mut other)
-        .map_err(|mistake| Failure::Input(mistake.to_string()))?;
+    let platform = read_platform(path).map_err(Failure::Input)?;
+    platform.notices().iter().for_each(|notice| eprintln!("note: {notice}"));
     let Some(file) = &arguments.transfers else {
         return if arguments.routes { all_routes(&platform) } else { summary(path, &platform) };
     };
@@ -47,7 +49,8 @@ pub fn network(arguments: &NetworkArguments) -> Result<(), Failure> {
     if arguments.routes {
         return routes_of(&platform, &transfers, refuse);
     }
-    let model = arguments.model.unwrap_or_default();
+    let model = choose(arguments.model, &platform)?;
+    note_failing_hosts(&platform, &transfers);
     let groups: Vec<&[Transfer]> = match arguments.mode.unwrap_or_default() {
         Mode::All => vec![&transfers[..]],
         Mode::Single => transfers.chunks(1).collect(),
@@ -69,6 +72,53 @@ pub fn network(arguments: &NetworkArguments) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The platform of a file, or why it cannot be read.
+pub fn read_platform(path: &Path) -> Result<Platform, String> {
+    let name = path.display().to_string();
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let bytes = fs::read(path).map_err(|reason| {
+        format!("{name}: cannot be read: {reason}; allowed: a platform file in SimGrid's XML format")
+    })?;
+    let text = decode(&name, &bytes).map_err(|mistake| mistake.to_string())?;
+    // Profiles are numbers; a comment in another encoding does not matter.
+    let mut other = |file: &str| {
+        let bytes = fs::read(folder.join(file)).map_err(|reason| reason.to_string())?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    read(&name, &text, &mut other).map_err(|mistake| mistake.to_string())
+}
+
+/// Says so where hosts of transfers may be off: only links end transfers here.
+fn note_failing_hosts(platform: &Platform, transfers: &[Transfer]) {
+    let ends: BTreeSet<HostId> = transfers.iter().flat_map(|transfer| [transfer.from, transfer.to]).collect();
+    let hosts = ends.into_iter().map(|host| &platform.hosts()[host.0 as usize]);
+    let failing: Vec<&str> =
+        hosts.filter(|host| host.state_profile.is_some()).map(|host| host.name.as_str()).collect();
+    if !failing.is_empty() {
+        let names = failing[..failing.len().min(SHOWN)].join(", ");
+        eprintln!("note: hosts count as on all the time, also those with a profile of their state: {names}");
+    }
+}
+
+/// The model to compute with: of the option, else of the platform's `<config>`, else the default.
+fn choose(option: Option<Model>, platform: &Platform) -> Result<Model, Failure> {
+    let Some((name, place)) = &platform.settings().model else { return Ok(option.unwrap_or_default()) };
+    let of_file = Model::from_str(name, true).ok();
+    match (option, of_file) {
+        (Some(option), of_file) => {
+            if of_file != Some(option) {
+                eprintln!("note: {place}: the file's network/model is `{name}`; --model replaces it");
+            }
+            Ok(option)
+        }
+        (None, Some(model)) => Ok(model),
+        (None, None) => Err(Failure::Input(format!(
+            "{place}: the network model `{name}` is not supported; allowed: LV08, CM02 or Constant there, or one of these \
+             with --model instead"
+        ))),
+    }
+}
+
 /// The text of a file that an argument names.
 fn read_text(path: &Path, allowed: &str) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|reason| {
@@ -86,7 +136,9 @@ fn ends_of(
     let mut network: Box<dyn Network + '_> = match model {
         Model::Cm02 => Box::new(Flows::new(platform, FlowModel::CM02)),
         Model::Lv08 => Box::new(Flows::new(platform, FlowModel::LV08)),
-        Model::Constant => Box::new(Constant::new(CONSTANT_SECONDS)),
+        Model::Constant => {
+            Box::new(Constant::new(platform.settings().latency_factor.unwrap_or(CONSTANT_SECONDS)))
+        }
     };
     for transfer in transfers {
         let started = network.start(transfer.from, transfer.to, transfer.bytes);
@@ -184,6 +236,12 @@ fn summary(path: &Path, platform: &Platform) -> Result<(), Failure> {
         ("fat pipes", sharing(Sharing::FatPipe)),
         ("profiles", of_links.chain(of_hosts).sum()),
     ];
+    // Few platforms have them, and no model uses them.
+    let kept = [
+        ("disks", platform.hosts().iter().map(|host| host.disks.len()).sum()),
+        ("storages", platform.storages().len()),
+    ];
+    let facts = facts.into_iter().chain(kept.into_iter().filter(|(_, number)| *number > 0));
     let rows = facts.map(|(name, number)| (name.to_owned(), text::count(number as u64)));
-    stdout::print(&text::groups(&[(&path.display().to_string(), rows.to_vec())]))
+    stdout::print(&text::groups(&[(&path.display().to_string(), rows.collect())]))
 }

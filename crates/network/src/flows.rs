@@ -33,6 +33,8 @@ struct Watched {
     users: Vec<u32>,
 }
 
+/// A transfer that starts before now by less than this, in seconds, counts as started then.
+const NEAR: f64 = 1e-9;
 /// Stands for "no index" of links without profiles.
 const UNWATCHED: u32 = u32::MAX;
 
@@ -55,13 +57,17 @@ struct Transfer {
     phase: Phase,
     /// The links of the route, and how much the transfer and its acknowledgements use of each link.
     route: Vec<LinkId>,
+    /// The latency in seconds that the route has beside that of its links.
+    beside: f64,
     weights: Vec<(u32, f64)>,
     /// The least bandwidth on the route when it started. As in SimGrid, a link that becomes faster later does not raise it.
     narrowest: f64,
     bytes: f64,
-    /// In bytes per second, constant since the time `since`.
+    /// In bytes per second, constant since the time `since`; 0 before it flows.
     rate: f64,
     since: f64,
+    /// When its latency is over. It is before now for a part of a nanosecond where the transfer started before now.
+    due: f64,
 }
 
 /// The flow-level network on a platform.
@@ -109,8 +115,9 @@ pub struct Flows<'p> {
 }
 
 impl<'p> Flows<'p> {
-    /// The network at time 0, without transfers.
+    /// The network at time 0, without transfers. Constants that the platform's file sets replace those of the model.
     pub fn new(platform: &'p Platform, model: FlowModel) -> Self {
+        let model = model.with(platform.settings());
         let mut flows = Self {
             platform,
             model,
@@ -160,7 +167,8 @@ impl<'p> Flows<'p> {
     /// The penalty and the bound of a transfer with the current state of its links.
     fn terms(&self, transfer: &Transfer) -> (f64, f64) {
         let links = transfer.route.iter().map(|link| &self.shares.links()[link.0 as usize]);
-        self.model.terms(links.map(|link| (link.capacity, link.latency)), transfer.narrowest)
+        let links = links.map(|link| (link.capacity, link.latency));
+        self.model.terms(links, transfer.beside, transfer.narrowest)
     }
 
     /// Starts the flow of a transfer whose latency is over.
@@ -169,7 +177,8 @@ impl<'p> Flows<'p> {
         let (penalty, bound) = self.terms(transfer);
         self.shares.insert(slot, transfer.number, penalty, bound, &transfer.weights);
         let transfer = &mut self.transfers[slot as usize];
-        (transfer.phase, transfer.since) = (Phase::Flowing, self.now);
+        // The first rate counts from when the latency was over, not from now.
+        (transfer.phase, transfer.since) = (Phase::Flowing, transfer.due);
         self.unsolved = true;
     }
 
@@ -185,16 +194,20 @@ impl<'p> Flows<'p> {
             if rate == transfer.rate {
                 continue;
             }
-            transfer.bytes = (transfer.bytes - transfer.rate * (self.now - transfer.since)).max(0.0);
-            (transfer.rate, transfer.since) = (rate, self.now);
-            self.timers.set(slot, transfer.number, self.now + transfer.bytes / rate);
+            if transfer.rate > 0.0 {
+                transfer.bytes = (transfer.bytes - transfer.rate * (self.now - transfer.since)).max(0.0);
+                transfer.since = self.now;
+            }
+            transfer.rate = rate;
+            transfer.due = transfer.since + transfer.bytes / rate;
+            self.timers.set(slot, transfer.number, transfer.due.max(self.now));
         }
     }
 
-    /// Removes a transfer.
+    /// Removes a transfer, which has arrived when it was due, or ends now.
     fn end(&mut self, slot: u32, arrived: bool) -> Ended {
         self.each_watched(slot, |link| link.users.retain(|user| *user != slot));
-        let Transfer { number, phase, .. } = self.transfers[slot as usize];
+        let Transfer { number, phase, due, .. } = self.transfers[slot as usize];
         if phase == Phase::Flowing {
             self.shares.remove(slot);
             self.unsolved = true;
@@ -202,7 +215,7 @@ impl<'p> Flows<'p> {
         self.timers.remove(slot);
         self.numbers.remove(number);
         self.free.push(slot);
-        Ended { transfer: TransferId(number), at: self.now, arrived }
+        Ended { transfer: TransferId(number), at: if arrived { due } else { self.now }, arrived }
     }
 
     /// Changes a link and updates the transfers over it.
@@ -252,7 +265,7 @@ impl<'p> Flows<'p> {
         let transfer = &mut self.transfers[slot as usize];
         transfer.route.clear();
         self.back.clear();
-        self.platform.route_into(from, to, &mut transfer.route)?;
+        transfer.beside = self.platform.route_into(from, to, &mut transfer.route)?;
         if self.model.cross_traffic > 0.0 {
             self.platform.route_into(to, from, &mut self.back)?;
         }
@@ -301,15 +314,19 @@ impl Network for Flows<'_> {
         let transfer = &mut self.transfers[slot as usize];
         let route = || transfer.route.iter().map(|link| &self.shares.links()[link.0 as usize]);
         let (phase, latency) = match on {
-            true => (Phase::Waiting, route().map(|link| link.latency).sum()),
+            true => (Phase::Waiting, route().map(|link| link.latency).sum::<f64>() + transfer.beside),
             false => (Phase::Refused, 0.0),
         };
-        let delay = latency * self.model.latency_factor;
+        // A transfer that starts long before now waits for the rest of its latency, and no less than that.
+        let due = since + latency * self.model.latency_factor;
+        let due = if since < self.now - NEAR { due.max(self.now) } else { due };
         transfer.narrowest = route().map(|link| link.capacity).fold(f64::INFINITY, f64::min);
+        // As in SimGrid, nothing limits the bytes where there are no links.
+        let bytes = if transfer.route.is_empty() { 0.0 } else { bytes };
         (transfer.number, transfer.phase, transfer.bytes) = (number, phase, bytes);
-        (transfer.rate, transfer.since) = (0.0, self.now);
+        (transfer.rate, transfer.since, transfer.due) = (0.0, self.now, due);
         self.numbers.insert(number, slot);
-        self.timers.set(slot, number, (since + delay).max(self.now));
+        self.timers.set(slot, number, due.max(self.now));
         Ok(TransferId(number))
     }
 

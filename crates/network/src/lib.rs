@@ -1,6 +1,6 @@
 //! Platforms - hosts, links and the routes between them - and models of how long transfers take on them.
 //!
-//! [`read`] builds a [`Platform`] from a platform file in SimGrid's XML format. [`Platform::route`] gives the links that a transfer
+//! [`read`] builds a [`Platform`] from a platform file in SimGrid's XML format ([`decode`] gives the text of its bytes). [`Platform::route`] gives the links that a transfer
 //! uses; a [`Network`] computes when transfers end. [`Flows`] is SimGrid's flow-level network model: transfers that share a link
 //! share its bandwidth by max-min fairness ([`Solver`]), with the constants of CM02 or LV08 ([`FlowModel`]). A [`Deployment`] lists
 //! which actors start on which hosts. [`Constant`] is the smallest network model: every transfer takes the same time.
@@ -40,7 +40,9 @@ mod platform;
 mod profile;
 mod read;
 mod routing;
+mod settings;
 mod solver;
+mod storage;
 
 pub use constant::Constant;
 pub use error::{ReadError, RouteError};
@@ -49,6 +51,9 @@ pub use network::{Ended, Network, TransferId};
 pub use platform::{Host, HostId, Link, LinkId, Platform, Properties, Sharing};
 pub use profile::Profile;
 pub use read::deployment::{Actor, Deployment, OnFailure};
+pub use read::encoding::decode;
 pub use read::read;
 pub use routing::Route;
+pub use settings::Settings;
 pub use solver::Solver;
+pub use storage::{Disk, Storage};

@@ -1,7 +1,7 @@
 //! The interface of network models: transfers go in, their ends come out.
 //!
 //! Invariants: time does not go backwards; every transfer ends at most once, and not before it has started; ends are ordered by
-//! time, at equal times by the transfers' numbers.
+//! time (but for transfers that started before the present), at equal times by the transfers' numbers.
 
 use crate::{HostId, RouteError};
 
@@ -56,8 +56,10 @@ pub trait Network {
         self.start_since(from, to, bytes, self.now())
     }
 
-    /// Starts a transfer whose latency counts from the time `since`, which is not after now; the transfer waits for the rest of its
-    /// latency. The links' current state applies.
+    /// Starts a transfer whose latency counts from the time `since`; the transfer waits for the rest of its latency. The links'
+    /// current state applies. `since` may be after now. Where it is before now by less than a nanosecond, the transfer counts as
+    /// started then, even if its latency is over before now, and its end may be reported with a time just before now: who starts
+    /// transfers at whole nanoseconds knows their times more exactly, and the differences must not add up over a series.
     fn start_since(
         &mut self,
         from: HostId,

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use crate::profile::Profile;
 use crate::routing::Routing;
+use crate::settings::Settings;
+use crate::storage::{Disk, Storage};
 
 /// A host, by its position in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,6 +43,10 @@ pub struct Host {
     pub speed_profile: Option<Profile>,
     /// Whether it is on over time: a value above 0.
     pub state_profile: Option<Profile>,
+    /// Its coordinates, as many as the file gives. Only Vivaldi zones use them.
+    pub coordinates: Vec<f64>,
+    /// Its disks. No model uses them.
+    pub disks: Vec<Disk>,
     /// Its properties.
     pub properties: Properties,
 }
@@ -121,6 +127,7 @@ pub(crate) struct Zone {
     pub members: Vec<PointId>,
     pub routing: Routing,
     pub bypasses: BTreeMap<(PointId, PointId), Bypass>,
+    pub coordinates: Vec<f64>,
     pub properties: Properties,
 }
 
@@ -151,12 +158,16 @@ pub struct Platform {
     pub(crate) links: Vec<Link>,
     pub(crate) point_names: BTreeMap<String, PointId>,
     pub(crate) link_names: BTreeMap<String, LinkId>,
+    pub(crate) storages: Vec<Storage>,
+    pub(crate) settings: Settings,
+    pub(crate) notices: Vec<String>,
 }
 
-/// The link from a host to itself if the file gives no such route.
+/// The link from a host to itself if the file gives no such route. Its values are those of SimGrid 3.32, the defaults of
+/// `network/loopback-bw` and `network/loopback-lat`; up to 3.25 they were 498 MB/s and 15 us.
 pub(crate) const LOOPBACK: LinkId = LinkId(0);
-const LOOPBACK_BANDWIDTH: f64 = 498e6;
-const LOOPBACK_LATENCY: f64 = 15e-6;
+const LOOPBACK_BANDWIDTH: f64 = 10e9;
+const LOOPBACK_LATENCY: f64 = 0.0;
 
 impl Platform {
     /// A platform with the loopback only.
@@ -172,6 +183,9 @@ impl Platform {
             links: vec![loopback],
             point_names: BTreeMap::new(),
             link_names: BTreeMap::from([(name, LOOPBACK)]),
+            storages: Vec::new(),
+            settings: Settings::default(),
+            notices: Vec::new(),
         }
     }
 
@@ -206,10 +220,34 @@ impl Platform {
 
     /// The properties of the zone or cluster of this name.
     pub fn zone_properties(&self, name: &str) -> Option<&Properties> {
+        Some(&self.zone_of(name)?.properties)
+    }
+
+    /// The coordinates of the zone of this name, as many as the file gives. Nothing uses them.
+    pub fn zone_coordinates(&self, name: &str) -> Option<&[f64]> {
+        Some(&self.zone_of(name)?.coordinates)
+    }
+
+    fn zone_of(&self, name: &str) -> Option<&Zone> {
         match self.point(*self.point_names.get(name)?).kind {
-            Kind::Zone(zone) => Some(&self.zone(zone).properties),
+            Kind::Zone(zone) => Some(self.zone(zone)),
             Kind::Host(_) | Kind::Router => None,
         }
+    }
+
+    /// What the file's `<config>` sets.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The storages in the order of the file. No model uses them.
+    pub fn storages(&self) -> &[Storage] {
+        &self.storages
+    }
+
+    /// What the reader did not follow to the letter, one line each with its place in the file: to be shown to the user.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     pub(crate) fn point(&self, id: PointId) -> &Point {

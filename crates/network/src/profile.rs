@@ -48,7 +48,9 @@ impl Profile {
         let mut period = (periodicity > 0.0).then_some((periodicity, 0..0));
         let mut pause: Option<(f64, Range<usize>)> = None;
         let mut changes: Vec<(f64, f64)> = Vec::new();
-        let mut start = 0;
+        let mut start = text.len();
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        start -= text.len();
         for line in text.split_inclusive(['\n', '\r']) {
             let at = start + (line.len() - line.trim_start().len());
             start += line.len();

@@ -2,7 +2,7 @@
 //!
 //! First the text becomes a tree ([`xml`]), and [`words`] checks every element and attribute of it. Then zones, hosts and links are
 //! created in the order of the file, then routes, so that a route may name elements that come after it. Unsupported elements are
-//! refused by name, never ignored.
+//! refused by name, never ignored; what is followed otherwise than the file says becomes a notice of the platform.
 //!
 //! Invariants: no text makes the reader panic; memory and time are proportional to the text, except for clusters, whose sizes are
 //! limited ([`build::MOST_HOSTS`], [`build::MOST_LINKS`]), and for the tables of Floyd routing, which are limited too.
@@ -11,11 +11,16 @@
 
 mod build;
 mod cluster;
+mod config;
 pub(crate) mod deployment;
+pub(crate) mod encoding;
+mod members;
 mod routes;
+mod storage;
 mod topology;
 mod traces;
 mod units;
+mod vivaldi;
 mod words;
 mod xml;
 

@@ -13,6 +13,7 @@ mod fat_tree;
 mod shortest;
 mod star;
 mod torus;
+mod vivaldi;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +22,7 @@ pub(crate) use fat_tree::{FatTree, Shape as FatTreeShape};
 pub(crate) use shortest::{Floyd, Graph, MOST_FLOYD, MOST_FLOYD_PAIRS};
 pub(crate) use star::{Spoke, Star};
 pub(crate) use torus::{Torus, next as next_in_torus};
+pub(crate) use vivaldi::Vivaldi;
 
 use crate::error::RouteError;
 use crate::platform::{Bypass, HostId, LOOPBACK, LinkId, Platform, PointId, ZoneId};
@@ -43,6 +45,9 @@ pub(crate) enum Routing {
     Torus(Torus),
     FatTree(FatTree),
     Dragonfly(Dragonfly),
+    Vivaldi(Vivaldi),
+    /// No ways at all, not even from a member to itself.
+    Empty,
 }
 
 /// The way that a zone finds between two of its members.
@@ -58,6 +63,11 @@ enum Ways<'p> {
 }
 
 impl Routing {
+    /// Whether the file gives a route from one member to another, for zones that need one for every two members.
+    pub(crate) fn is_given(&self, from: u32, to: u32) -> bool {
+        !matches!(self, Self::Full(table) if from != to && !table.contains_key(&(from, to)))
+    }
+
     /// The way from one member to another; `None` if there is none.
     fn ways(&self, from: u32, to: u32) -> Option<Ways<'_>> {
         match self {
@@ -67,27 +77,35 @@ impl Routing {
             Self::Star(_) | Self::Torus(_) | Self::FatTree(_) | Self::Dragonfly(_) => {
                 Some(Ways::Shaped(self))
             }
+            Self::Vivaldi(vivaldi) => vivaldi.latency(from, to).map(|_| Ways::Shaped(self)),
+            Self::Empty => None,
         }
     }
 
-    /// Appends the links from one member to another, for zones whose shape determines them.
-    fn append(&self, from: u32, to: u32, links: &mut Vec<LinkId>) {
+    /// Appends the links from one member to another, for zones whose shape determines them. Returns the latency in seconds that the
+    /// route has beside that of its links.
+    fn append(&self, from: u32, to: u32, links: &mut Vec<LinkId>) -> f64 {
         match self {
-            Self::Full(_) | Self::Floyd(_) | Self::Dijkstra(_) => {}
+            Self::Full(_) | Self::Floyd(_) | Self::Dijkstra(_) | Self::Empty => {}
             Self::Star(star) => star.append(from, to, links),
             Self::Torus(torus) => torus.append(from, to, links),
             Self::FatTree(tree) => tree.append(from, to, links),
             Self::Dragonfly(dragonfly) => dragonfly.append(from, to, links),
+            Self::Vivaldi(vivaldi) => {
+                vivaldi.star.append(from, to, links);
+                return vivaldi.latency(from, to).unwrap_or(0.0);
+            }
         }
+        0.0
     }
 }
 
 /// The links of a route in order; a link may occur more than once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
-    /// The links.
+    /// The links; none where a route has latency alone (Vivaldi).
     pub links: Vec<LinkId>,
-    /// The sum of the links' latencies, in seconds.
+    /// The sum of the links' latencies and of what coordinates add, in seconds.
     pub latency: f64,
 }
 
@@ -111,26 +129,28 @@ impl Platform {
     /// ```
     pub fn route(&self, from: HostId, to: HostId) -> Result<Route, RouteError> {
         let mut links = Vec::new();
-        self.route_into(from, to, &mut links)?;
-        let latency = links.iter().map(|link| self.links[link.0 as usize].latency).sum();
+        let beside = self.route_into(from, to, &mut links)?;
+        let latency = links.iter().map(|link| self.links[link.0 as usize].latency).sum::<f64>() + beside;
         Ok(Route { links, latency })
     }
 
-    /// Writes the links of the route from one host to another into `links`, which is empty.
+    /// Writes the links of the route from one host to another into `links`, which is empty. Returns the latency in seconds that the
+    /// route has beside that of its links.
     pub(crate) fn route_into(
         &self,
         from: HostId,
         to: HostId,
         links: &mut Vec<LinkId>,
-    ) -> Result<(), RouteError> {
+    ) -> Result<f64, RouteError> {
         let [from, to] = [from, to].map(|host| self.host_points[host.0 as usize]);
-        let mut search = Search { platform: self, from, to, steps: 0, level: 0 };
+        let mut search = Search { platform: self, from, to, steps: 0, level: 0, latency: 0.0 };
         search.route(from, to, links)?;
-        if links.is_empty() {
+        // As in SimGrid: without links and latency there is no way for the bytes.
+        if links.is_empty() && search.latency <= 0.0 {
             let zone = self.point(from).zone.expect("hosts are in zones");
             return Err(search.missing(zone, from, to));
         }
-        Ok(())
+        Ok(search.latency)
     }
 }
 
@@ -143,6 +163,8 @@ struct Search<'p> {
     steps: u32,
     /// The current nesting depth of ways.
     level: u32,
+    /// The latency beside that of the links, in seconds.
+    latency: f64,
 }
 
 impl<'p> Search<'p> {
@@ -173,7 +195,11 @@ impl<'p> Search<'p> {
             return Ok(());
         }
         let Some(ways) = self.local(around, near, far) else {
-            return Err(self.missing(around, near, far));
+            // As in SimGrid: two hosts or routers of a Full zone without a route have an empty one. Where nothing else is on the way, that
+            // is an error (`Platform::route_into`); else the reader has told it.
+            let is_empty =
+                matches!(self.platform.zone(around).routing, Routing::Full(_)) && near == from && far == to;
+            return if is_empty { Ok(()) } else { Err(self.missing(around, near, far)) };
         };
         let ends = |way: &Way| way.gateways.unwrap_or((near, far));
         let (mut first, mut last) = (near, far);
@@ -193,7 +219,7 @@ impl<'p> Search<'p> {
         match ways {
             Ways::One(way) => links.extend_from_slice(&way.links),
             Ways::Several(_) => links.append(&mut inner),
-            Ways::Shaped(routing) => routing.append(rank(near), rank(far), links),
+            Ways::Shaped(routing) => self.latency += routing.append(rank(near), rank(far), links),
             Ways::Loopback => links.push(LOOPBACK),
         }
         if far != to && last != to {
@@ -232,7 +258,8 @@ impl<'p> Search<'p> {
     fn local(&self, zone: ZoneId, near: PointId, far: PointId) -> Option<Ways<'p>> {
         let rank = |point: PointId| self.platform.point(point).rank;
         let ways = self.platform.zone(zone).routing.ways(rank(near), rank(far));
-        let alone = || near == far && !self.platform.holds_zones(zone);
+        let has_loopbacks = !matches!(self.platform.zone(zone).routing, Routing::Empty | Routing::Vivaldi(_));
+        let alone = || near == far && has_loopbacks && !self.platform.holds_zones(zone);
         ways.or_else(|| alone().then_some(Ways::Loopback))
     }
 

@@ -27,7 +27,7 @@ pub struct NetworkArguments {
     #[arg(long, value_name = "FILE.csv")]
     pub transfers: Option<PathBuf>,
 
-    /// The network model [default: LV08]
+    /// The network model [default: network/model of the file's <config>, else LV08]
     #[arg(
         long,
         value_enum,
@@ -60,7 +60,7 @@ pub enum Model {
     #[default]
     #[value(name = "LV08")]
     Lv08,
-    /// Every transfer takes 1 s
+    /// Every transfer takes 1 s, or network/latency-factor of the file's <config>
     Constant,
 }
 

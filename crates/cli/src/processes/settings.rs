@@ -16,6 +16,7 @@ use paceline_processes::{ContextKind, Coordination, Rounds, Waiting};
 use paceline_scenario::{Raw, ScenarioError, Section, Unfit, Value};
 
 use crate::models::PROCESSES;
+use crate::network::read_platform;
 
 const MOST_THREADS: u32 = 1024;
 
@@ -219,11 +220,15 @@ fn read_network(network: &mut Section, hosts: u32) -> Result<(&'static str, Mode
         return Err(network.refuse("platform", problem, "a platform file in SimGrid's XML format"));
     };
     let refuse = |problem: String| network.refuse("platform", problem, "a platform that can be read");
-    let text = read_file(&path).map_err(refuse)?;
-    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    let platform =
-        paceline_network::read(&path.display().to_string(), &text, &mut |file| read_file(&folder.join(file)));
-    let platform = platform.map_err(|error| refuse(error.to_string()))?;
+    let platform = read_platform(&path).map_err(refuse)?;
+    platform.notices().iter().for_each(|notice| eprintln!("note: {notice}"));
+    if let Some((of_file, place)) = &platform.settings().model
+        && !of_file.eq_ignore_ascii_case(name)
+    {
+        eprintln!(
+            "note: {place}: the file's network/model is `{of_file}`; network.model = {name:?} replaces it"
+        );
+    }
     if platform.hosts().is_empty() {
         return Err(refuse(format!("{} has no hosts", path.display())));
     }

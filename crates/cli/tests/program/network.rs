@@ -99,7 +99,7 @@ fn routes_are_those_of_the_transfers_or_of_all_hosts() {
     let folder = folder("source,destination,bytes\nb,a,1\nb,a,2\na,a,1\n");
     let start = "source,destination,latency_seconds,links\n";
     let some = printed(folder.path(), &["wire.xml", "--routes", "--transfers", "t.csv"]);
-    assert_eq!(some, format!("{start}b,a,0,back\na,a,0.000015,__loopback__\n"));
+    assert_eq!(some, format!("{start}b,a,0,back\na,a,0,__loopback__\n"));
     let output = paceline(folder.path(), &["network", "wire.xml", "--routes"]);
     assert!(output.status.success());
     let odd = "\"x, \"\"y\"\"\"";
@@ -156,7 +156,7 @@ fn files_that_cannot_be_read_and_options_that_do_not_fit() {
     let message = "nowhere.csv: cannot be read: No such file or directory (os error 2); allowed: a CSV file with the columns source,destination,bytes";
     refused(folder.path(), &["wire.xml", "--transfers", "nowhere.csv"], message);
     fs::write(folder.path().join("bytes.xml"), b"\xff\xfe").unwrap();
-    let message = "bytes.xml: cannot be read: stream did not contain valid UTF-8; allowed: a platform file in SimGrid's XML format";
+    let message = "bytes.xml:1:1: a file in UTF-16; allowed: UTF-8, US-ASCII or ISO-8859-1";
     refused(folder.path(), &["bytes.xml"], message);
     fs::write(folder.path().join("bad.xml"), WIRE.replace("10MBps", "0")).unwrap();
     let message = "bad.xml:3:28: `bandwidth` cannot be \"0\": it is out of range; allowed: a bandwidth above 0, such as 125MBps or 1Gbps (0.001 Bps to 1 YBps)";
@@ -180,4 +180,93 @@ fn files_that_cannot_be_read_and_options_that_do_not_fit() {
     // Columns alone are a file without transfers.
     let none = printed(folder.path(), &["wire.xml", "--transfers", "t.csv"]);
     assert_eq!(none, "source,destination,bytes,seconds\n");
+}
+
+/// The times of transfers from a to b and from a to itself on [`WIRE`] with this `<config>`, and what is noted.
+#[track_caller]
+fn configured(settings: &str, arguments: &[&str]) -> (Option<i32>, Vec<String>, String) {
+    let folder = folder("source,destination,bytes\na,b,1e6\na,a,1e6\n");
+    let config = format!("<platform version=\"4.1\"><config>{settings}</config>");
+    fs::write(folder.path().join("wire.xml"), WIRE.replace("<platform version=\"4.1\">", &config)).unwrap();
+    let all = [&["network", "wire.xml", "--transfers", "t.csv"], arguments].concat();
+    let output = paceline(folder.path(), &all);
+    let seconds = |line: &str| line.rsplit(',').next().unwrap_or_default().to_owned();
+    (output.status.code(), stdout(&output).lines().skip(1).map(seconds).collect(), stderr(&output))
+}
+
+#[test]
+fn the_files_config_chooses_the_model_unless_an_option_does() {
+    let model = |name: &str| format!("<prop id=\"network/model\" value=\"{name}\"/>");
+    let place = "wire.xml:1:65";
+    let replaced =
+        |name: &str| format!("note: {place}: the file's network/model is `{name}`; --model replaces it\n");
+    // SimGrid 3.32 has these times for LV08 and CM02.
+    let (lv08, cm02) = (["0.103092784", "0.000103092784"], ["0.1", "0.0001"]);
+    for (settings, arguments, seconds, note) in [
+        ("".to_owned(), &[][..], lv08, String::new()),
+        (model("CM02"), &[], cm02, String::new()),
+        (model("cm02"), &["--model", "CM02"], cm02, String::new()),
+        (model("Constant"), &[], ["1", "1"], String::new()),
+        (
+            model("Constant") + "<prop id=\"network/latency-factor\" value=\"13.01\"/>",
+            &[],
+            ["13.01", "13.01"],
+            String::new(),
+        ),
+        (model("LV08"), &["--model", "CM02"], cm02, replaced("LV08")),
+        (model("SMPI"), &["--model", "LV08"], lv08, replaced("SMPI")),
+        (
+            "<prop id=\"cpu/optim\" value=\"TI\"/>".to_owned(),
+            &[],
+            lv08,
+            "note: wire.xml:1:25: settings in <config> that have no effect here: cpu/optim\n".to_owned(),
+        ),
+    ] {
+        let (status, found, noted) = configured(&settings, arguments);
+        assert_eq!(
+            (status, &found[..], noted),
+            (Some(0), &seconds.map(str::to_owned)[..], note),
+            "{settings}"
+        );
+    }
+    for name in ["SMPI", "IB", "ns-3", "LV09", ""] {
+        let message = format!(
+            "error: {place}: the network model `{name}` is not supported; allowed: LV08, CM02 or Constant there, or one of \
+             these with --model instead\n"
+        );
+        assert_eq!(configured(&model(name), &[]), (Some(2), Vec::new(), message));
+    }
+}
+
+#[test]
+fn platforms_and_profiles_of_other_encodings_are_read() {
+    let folder = folder("source,destination,bytes\na,b,1e6\n");
+    let latin =
+        WIRE.replace("<zone", "<!-- caf\u{e9} --><zone").replace("10MBps", "1MBps\" bandwidth_file=\"p.txt");
+    let latin: Vec<u8> = latin.chars().map(|letter| letter as u8).collect();
+    let declaration = b"<?xml version='1.0' encoding='iso-8859-1'?>\n";
+    fs::write(folder.path().join("wire.xml"), [&declaration[..], &latin].concat()).unwrap();
+    // From the start 2 MB/s; a comment in Latin-1, and a byte order mark.
+    fs::write(folder.path().join("p.txt"), b"\xef\xbb\xbf# d\xe9bit\n0 2e6\n").unwrap();
+    let arguments = ["wire.xml", "--transfers", "t.csv", "--model", "CM02"];
+    assert_eq!(printed(folder.path(), &arguments), "source,destination,bytes,seconds\na,b,1000000,0.5\n");
+    fs::write(folder.path().join("wire.xml"), &latin).unwrap();
+    let output = paceline(folder.path(), &["network", "wire.xml"]);
+    assert!(
+        stderr(&output).starts_with("error: wire.xml:1:33: the byte 0xe9 is no UTF-8"),
+        "{}",
+        stderr(&output)
+    );
+    fs::write(folder.path().join("wire.xml"), format!("\u{feff}{WIRE}")).unwrap();
+    assert!(printed(folder.path(), &["wire.xml"]).starts_with("wire.xml\n"));
+}
+
+#[test]
+fn disks_and_storage_are_counted_where_there_are_any() {
+    let folder = folder("");
+    let host = "<host id=\"d\" speed=\"1Gf\"><disk read_bw=\"1\" write_bw=\"1\"/></host>\
+                <storage_type id=\"t\" size=\"1\"/><storage id=\"s\" typeId=\"t\" attach=\"d\"/></zone>";
+    fs::write(folder.path().join("wire.xml"), WIRE.replace("</zone>", host)).unwrap();
+    let text = printed(folder.path(), &["wire.xml"]);
+    assert!(text.contains("\n  disks         1\n  storages      1\n"), "{text}");
 }

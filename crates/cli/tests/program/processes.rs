@@ -232,7 +232,11 @@ fn a_deployment_places_masters_and_workers_and_its_mistakes_are_told() {
         ),
         ("value=\"6\"", "value=\"-6\"", &["d.xml:2:3", "`-6` as the number of tasks", "a whole number"]),
         ("value=\"1e9\"", "value=\"inf\"", &["`inf` as the flops", "finite"]),
-        ("start_time", "kill_time", &["d.xml:6:3", "kill_time"]),
+        (
+            "start_time=\"2\"",
+            "start_time=\"2\" kill_time=\"1\"",
+            &["d.xml:6:", "ended at 1 s and starts at 2 s"],
+        ),
     ] {
         assert!(MASTER.contains(from), "{from}");
         fs::write(folder.path().join("d.xml"), MASTER.replace(from, to)).unwrap();

@@ -19,7 +19,10 @@ pub(super) fn least(platform: &Platform) -> f64 {
         route.clear();
         let (from, to) = (HostId(from as u32), HostId(to as u32));
         match platform.route_into(from, to, &mut route) {
-            Ok(()) => route.iter().map(|link: &LinkId| latency(&platform.links()[link.0 as usize])).sum(),
+            Ok(beside) => {
+                let links = route.iter().map(|link: &LinkId| latency(&platform.links()[link.0 as usize]));
+                links.sum::<f64>() + beside
+            }
             Err(_) => f64::INFINITY,
         }
     };
@@ -37,8 +40,8 @@ pub(super) fn least(platform: &Platform) -> f64 {
 /// The time that a transfer from a host to itself takes, in seconds, if it shares nothing and nothing changes.
 pub(super) fn alone(platform: &Platform, model: &FlowModel, host: HostId, bytes: f64) -> Option<f64> {
     let mut route = Vec::new();
-    platform.route_into(host, host, &mut route).ok()?;
-    let (mut seconds, mut narrowest) = (0.0, f64::INFINITY);
+    let beside = platform.route_into(host, host, &mut route).ok()?;
+    let (mut seconds, mut narrowest) = (beside, f64::INFINITY);
     for link in &route {
         let link = &platform.links()[link.0 as usize];
         let changes = [&link.bandwidth_profile, &link.latency_profile, &link.state_profile];
@@ -48,7 +51,8 @@ pub(super) fn alone(platform: &Platform, model: &FlowModel, host: HostId, bytes:
         seconds += link.latency;
         narrowest = narrowest.min(link.bandwidth);
     }
-    let (_, bound) = model.terms(std::iter::once((narrowest, seconds)), narrowest);
-    let flows = if bytes > 0.0 { bytes / (bound * model.bandwidth_factor) } else { 0.0 };
+    let (_, bound) = model.terms(std::iter::once((narrowest, seconds)), 0.0, narrowest);
+    // A route without links takes any number of bytes at once.
+    let flows = if bytes > 0.0 && !route.is_empty() { bytes / (bound * model.bandwidth_factor) } else { 0.0 };
     Some(seconds * model.latency_factor + flows)
 }

@@ -4,6 +4,7 @@
 //! 2009), with factors fitted to packet-level simulations of TCP.
 
 use crate::platform::{LinkId, Sharing};
+use crate::settings::Settings;
 
 /// The constants of a flow-level model.
 ///
@@ -61,9 +62,30 @@ impl FlowModel {
     pub const LV08: Self =
         Self { latency_factor: 13.01, bandwidth_factor: 0.97, weight_s: 20_537.0, ..Self::CM02 };
 
-    /// The penalty and the bound of a transfer over links with these bandwidths and latencies; the bound is at most `narrowest`.
-    pub(super) fn terms(&self, route: impl Iterator<Item = (f64, f64)>, narrowest: f64) -> (f64, f64) {
-        let (mut latency, mut penalty) = (0.0, 0.0);
+    /// The model with the constants that a platform file sets, as [`Flows::new`](crate::Flows::new) applies them.
+    pub fn with(self, settings: &Settings) -> Self {
+        Self {
+            latency_factor: settings.latency_factor.unwrap_or(self.latency_factor),
+            bandwidth_factor: settings.bandwidth_factor.unwrap_or(self.bandwidth_factor),
+            weight_s: settings.weight_s.unwrap_or(self.weight_s),
+            cross_traffic: match settings.cross_traffic {
+                Some(true) => Self::CM02.cross_traffic,
+                Some(false) => 0.0,
+                None => self.cross_traffic,
+            },
+            tcp_window: settings.tcp_window.unwrap_or(self.tcp_window),
+        }
+    }
+
+    /// The penalty and the bound of a transfer over links with these bandwidths and latencies, and with `beside` seconds of latency
+    /// beside these; the bound is at most `narrowest`.
+    pub(super) fn terms(
+        &self,
+        route: impl Iterator<Item = (f64, f64)>,
+        beside: f64,
+        narrowest: f64,
+    ) -> (f64, f64) {
+        let (mut latency, mut penalty) = (beside, beside);
         for (bandwidth, link_latency) in route {
             latency += link_latency;
             penalty += link_latency + self.weight_s / bandwidth;

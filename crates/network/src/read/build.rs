@@ -3,11 +3,14 @@
 //! Invariants: every name is given once, whatever it names; a zone holds either zones, or hosts and routers, as in SimGrid's
 //! definition of the format; there are no more hosts and links than the limits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
+use super::members::coordinates;
+use super::storage::Stores;
 use super::traces::Connection;
+use super::words;
 use super::xml::{Attribute, Element};
-use super::{units, words};
 use crate::error::{Flaw, ReadError};
 use crate::platform::{
     Host, HostId, Kind, Link, LinkId, Platform, Point, PointId, Properties, Sharing, Zone, ZoneId,
@@ -27,15 +30,20 @@ pub(super) enum Plan {
     Dijkstra,
     /// A star written as a zone.
     Star,
+    Vivaldi,
+    /// A zone without routes between its members.
+    Empty,
 }
 
-const PLANS: [(&str, Plan); 6] = [
+const PLANS: [(&str, Plan); 8] = [
     ("Full", Plan::Full),
     ("Floyd", Plan::Floyd),
     ("Dijkstra", Plan::Dijkstra),
     ("DijkstraCache", Plan::Dijkstra),
     ("Cluster", Plan::Star),
     ("Star", Plan::Star),
+    ("Vivaldi", Plan::Vivaldi),
+    ("None", Plan::Empty),
 ];
 
 /// A zone whose routes are not read yet.
@@ -63,6 +71,15 @@ pub(super) struct Builder<'t, 'o> {
     pub floyd_pairs: usize,
     /// The bytes used for the hosts of clusters so far.
     pub host_bytes: usize,
+    /// The coordinates of hosts and routers, as far as the file gives them.
+    pub coordinates: BTreeMap<PointId, Vec<f64>>,
+    /// The access links of peers, by their points: out and in.
+    pub peers: BTreeMap<PointId, (LinkId, LinkId)>,
+    pub storage: Stores<'t>,
+    /// The settings given so far.
+    pub config: BTreeSet<String>,
+    /// The gateways of routes between zones, and where the first of these stands.
+    pub gateways: BTreeMap<PointId, Range<usize>>,
 }
 
 impl<'t, 'o> Builder<'t, 'o> {
@@ -83,12 +100,18 @@ impl<'t, 'o> Builder<'t, 'o> {
             cables: 0,
             floyd_pairs: 0,
             host_bytes: 0,
+            coordinates: BTreeMap::new(),
+            peers: BTreeMap::new(),
+            storage: Stores::default(),
+            config: BTreeSet::new(),
+            gateways: BTreeMap::new(),
         }
     }
 
     /// Builds the whole platform.
     pub fn platform(mut self, root: &'t Element) -> Result<Platform, ReadError> {
         self.make(root).map_err(|flaw| self.place(flaw))?;
+        self.stores().map_err(|flaw| self.place(flaw))?;
         self.read_traces()?;
         Ok(self.platform)
     }
@@ -98,11 +121,19 @@ impl<'t, 'o> Builder<'t, 'o> {
         flaw.place(self.name, self.text)
     }
 
+    /// Something that the reader does not follow to the letter, to be told to the user.
+    pub fn notice(&mut self, at: Range<usize>, text: impl Into<String>) {
+        let place = self.place(Flaw::new(at, text, ""));
+        let text = format!("{}:{}:{}: {}", place.file, place.line, place.column, place.problem);
+        self.platform.notices.push(text);
+    }
+
     fn make(&mut self, root: &'t Element) -> Result<(), Flaw> {
         words::check_version(root)?;
         for child in &root.children {
             match child.name.as_str() {
                 "trace" | "trace_connect" => self.trace(child)?,
+                "config" => self.config(child)?,
                 _ if !self.platform.zones.is_empty() => {
                     let problem = "a second zone beside the outermost one";
                     return Err(Flaw::new(
@@ -124,6 +155,7 @@ impl<'t, 'o> Builder<'t, 'o> {
         for draft in stars.into_iter().chain(others) {
             self.routes(draft)?;
         }
+        self.note_gateways();
         Ok(())
     }
 
@@ -131,22 +163,23 @@ impl<'t, 'o> Builder<'t, 'o> {
         let routing = element.need("routing")?;
         let plan = PLANS.iter().find(|(name, _)| name.eq_ignore_ascii_case(&routing.value));
         let Some(&(_, plan)) = plan else {
-            let known =
-                ["None", "Vivaldi", "Wifi"].iter().find(|name| name.eq_ignore_ascii_case(&routing.value));
-            let problem = match known {
-                Some(name) => format!("{name} zones are not supported"),
-                None => format!("there is no routing `{}`", routing.value),
+            let problem = match routing.value.eq_ignore_ascii_case("Wifi") {
+                true => "Wifi zones are not supported".to_owned(),
+                false => format!("there is no routing `{}`", routing.value),
             };
             let allowed = PLANS.map(|(name, _)| name).join(", ");
             return Err(Flaw::new(routing.at.clone(), problem, allowed));
         };
         let zone = self.add_zone(element.id()?, parent)?;
         self.platform.zones[zone.0 as usize].properties = properties(element)?;
+        if let Some(attribute) = element.get("coordinates") {
+            self.platform.zones[zone.0 as usize].coordinates = coordinates(attribute)?;
+        }
         let (mut inner, mut leaf) = (None, None);
         for child in &element.children {
             match child.name.as_str() {
                 "zone" | "AS" | "cluster" => inner = inner.or(Some(child)),
-                "host" | "router" | "cabinet" => leaf = leaf.or(Some(child)),
+                "host" | "peer" | "router" | "cabinet" => leaf = leaf.or(Some(child)),
                 _ => {}
             }
             if let (Some(inner), Some(leaf)) = (inner, leaf) {
@@ -164,70 +197,27 @@ impl<'t, 'o> Builder<'t, 'o> {
                 "zone" | "AS" => self.zone(child, Some(zone))?,
                 "cluster" => self.cluster(child, Some(zone))?,
                 "host" => self.host(child, zone)?,
-                "router" => {
-                    self.add_point(child.id()?, Kind::Router, Some(zone))?;
+                "peer" if plan == Plan::Vivaldi => self.peer(child, zone)?,
+                "peer" => {
+                    let problem = format!("<peer> in a zone with {} routing", routing.value);
+                    return Err(Flaw::new(child.at.clone(), problem, "<peer> in Vivaldi zones"));
                 }
+                "router" => {
+                    let point = self.add_point(child.id()?, Kind::Router, Some(zone))?;
+                    self.keep_coordinates(child, point)?;
+                }
+                "storage_type" | "storage" => self.storage_element(child)?,
                 "link" => self.link(child)?,
                 "trace" | "trace_connect" => self.trace(child)?,
                 // Routes and the parts of stars are read when all names are known; properties have been read.
                 _ => {}
             }
+            if plan == Plan::Vivaldi && ["host", "peer", "router"].contains(&child.name.as_str()) {
+                self.check_coordinates(child)?;
+            }
         }
         self.drafts.push(Draft { zone, plan, element });
         if plan == Plan::Star { Ok(()) } else { only_in_stars(element) }
-    }
-
-    fn host(&mut self, element: &'t Element, zone: ZoneId) -> Result<(), Flaw> {
-        let speeds = units::speeds(element.need("speed")?)?;
-        let cores = element.get("core").map_or(Ok(1), |cores| units::count(cores, 1, 1 << 20))?;
-        let most = speeds.len() as u32 - 1;
-        let state = element.get("pstate").map_or(Ok(0), |state| units::count(state, 0, most))?;
-        let host = self.add_host(element.id()?, zone, &speeds, cores)?;
-        self.platform.hosts[host.0 as usize].state = state as usize;
-        self.platform.hosts[host.0 as usize].properties = properties(element)?;
-        for (attribute, kind) in
-            [("speed_file", "SPEED"), ("availability_file", "SPEED"), ("state_file", "HOST_AVAIL")]
-        {
-            self.connect_file(element, attribute, kind)?;
-        }
-        Ok(())
-    }
-
-    fn link(&mut self, element: &'t Element) -> Result<(), Flaw> {
-        let id = element.id()?;
-        let policy = element.get("sharing_policy");
-        let sharing = match policy.map_or("SHARED", |policy| &policy.value) {
-            "SHARED" => Some(Sharing::Shared),
-            "FATPIPE" => Some(Sharing::FatPipe),
-            "SPLITDUPLEX" | "FULLDUPLEX" => None,
-            other => {
-                let at = policy.map_or(element.at.clone(), |policy| policy.at.clone());
-                let problem = match other {
-                    "WIFI" => "WIFI links are not supported".to_owned(),
-                    other => format!("there is no sharing policy `{other}`"),
-                };
-                return Err(Flaw::new(at, problem, "SHARED, FATPIPE or SPLITDUPLEX"));
-            }
-        };
-        let bandwidth = units::bandwidth(element.need("bandwidth")?)?;
-        let latency = element.get("latency").map_or(Ok(0.0), units::latency)?;
-        let properties = properties(element)?;
-        let links = match sharing {
-            Some(sharing) => vec![self.add_link(id, id.value.clone(), bandwidth, latency, sharing)?],
-            None => {
-                let (up, down) = self.add_split(id, &id.value, bandwidth, latency)?;
-                vec![up, down]
-            }
-        };
-        for link in links {
-            self.platform.links[link.0 as usize].properties = properties.clone();
-        }
-        for (attribute, kind) in
-            [("bandwidth_file", "BANDWIDTH"), ("latency_file", "LATENCY"), ("state_file", "LINK_AVAIL")]
-        {
-            self.connect_file(element, attribute, kind)?;
-        }
-        Ok(())
     }
 
     /// Adds a zone, which is a point of the zone around it.
@@ -240,6 +230,7 @@ impl<'t, 'o> Builder<'t, 'o> {
             members: Vec::new(),
             routing: Routing::Star(Star::default()),
             bypasses: BTreeMap::new(),
+            coordinates: Vec::new(),
             properties: Properties::new(),
         });
         Ok(zone)
@@ -274,7 +265,13 @@ impl<'t, 'o> Builder<'t, 'o> {
     }
 
     /// Adds a host with the name that an attribute gives.
-    fn add_host(&mut self, id: &Attribute, zone: ZoneId, speeds: &[f64], cores: u32) -> Result<HostId, Flaw> {
+    pub fn add_host(
+        &mut self,
+        id: &Attribute,
+        zone: ZoneId,
+        speeds: &[f64],
+        cores: u32,
+    ) -> Result<HostId, Flaw> {
         self.add_named_host(id, id.value.clone(), zone, speeds, cores)
     }
 
@@ -299,6 +296,8 @@ impl<'t, 'o> Builder<'t, 'o> {
             cores,
             speed_profile: None,
             state_profile: None,
+            coordinates: Vec::new(),
+            disks: Vec::new(),
             properties: Properties::new(),
         });
         self.platform.host_points.push(point);
@@ -354,8 +353,12 @@ fn only_in_stars(element: &Element) -> Result<(), Flaw> {
     })
 }
 
-/// The properties of an element.
+/// The properties of an element. Of several with one name the first counts, as in SimGrid.
 pub(super) fn properties(element: &Element) -> Result<Properties, Flaw> {
-    let props = element.children.iter().filter(|child| child.name == "prop");
-    props.map(|prop| Ok((prop.id()?.value.clone(), prop.need("value")?.value.clone()))).collect()
+    let mut properties = Properties::new();
+    for prop in element.children.iter().filter(|child| child.name == "prop") {
+        let value = prop.need("value")?.value.clone();
+        properties.entry(prop.id()?.value.clone()).or_insert(value);
+    }
+    Ok(properties)
 }

@@ -21,13 +21,21 @@ impl<'t> Builder<'t, '_> {
     pub fn routes(&mut self, Draft { zone, plan, element }: Draft<'t>) -> Result<(), Flaw> {
         let mut ways: Vec<((u32, u32), Way)> = Vec::new();
         let mut known: BTreeSet<(u32, u32)> = BTreeSet::new();
-        let mut star = if plan == Plan::Star { self.star(zone, element)? } else { Star::default() };
+        let mut star = match plan {
+            Plan::Star => self.star(zone, element)?,
+            Plan::Vivaldi => self.peer_links(zone),
+            Plan::Full | Plan::Floyd | Plan::Dijkstra | Plan::Empty => Star::default(),
+        };
         for child in &element.children {
             match child.name.as_str() {
                 "route" | "zoneRoute" | "ASroute" => {
+                    if plan == Plan::Empty {
+                        let problem = "a route in a zone with None routing";
+                        return Err(Flaw::new(child.at.clone(), problem, "no routes, or another routing"));
+                    }
                     let (points, way, back) = self.route(child, zone)?;
                     let [from, to] = points.map(|point| self.platform.point(point).rank);
-                    if plan == Plan::Star {
+                    if matches!(plan, Plan::Star | Plan::Vivaldi) {
                         add_loopback(&mut star, child, from, to, way)?;
                         continue;
                     }
@@ -64,16 +72,21 @@ impl<'t> Builder<'t, '_> {
             Plan::Floyd => Routing::Floyd(Floyd::new(ways.into_iter().collect(), members, !holds_zones)),
             Plan::Dijkstra => Routing::Dijkstra(Graph::new(ways)),
             Plan::Star => Routing::Star(star),
+            Plan::Vivaldi => Routing::Vivaldi(self.vivaldi(zone, star)),
+            Plan::Empty => Routing::Empty,
         };
         Ok(())
     }
 
     /// A route: its ends, its links, and the links back if it is symmetrical.
-    fn route(&self, element: &Element, zone: ZoneId) -> Result<([PointId; 2], Way, Option<Way>), Flaw> {
+    fn route(&mut self, element: &Element, zone: ZoneId) -> Result<([PointId; 2], Way, Option<Way>), Flaw> {
         let of_zones = element.name != "route";
         let (src, dst) = (element.need("src")?, element.need("dst")?);
         let points = [self.member(src, zone, of_zones)?, self.member(dst, zone, of_zones)?];
         let gateways = if of_zones { Some(self.gateways(element, Some(points))?) } else { None };
+        for gateway in gateways.into_iter().flat_map(<[PointId; 2]>::from) {
+            self.gateways.entry(gateway).or_insert_with(|| element.at.clone());
+        }
         let symmetrical = element.get("symmetrical").map_or("YES", |symmetrical| &symmetrical.value);
         let both = match symmetrical {
             "YES" | "yes" => true,
@@ -93,6 +106,33 @@ impl<'t> Builder<'t, '_> {
         });
         let way = Way { links: links.iter().map(|(there, _)| *there).collect(), gateways };
         Ok((points, way, back))
+    }
+
+    /// Says where hosts have no route to a gateway of their zone.
+    pub fn note_gateways(&mut self) {
+        for (gateway, at) in std::mem::take(&mut self.gateways) {
+            let platform = &self.platform;
+            let Some(zone) = platform.point(gateway).zone.map(|zone| platform.zone(zone)) else { continue };
+            let rank = |point: PointId| platform.point(point).rank;
+            let lacks = |point: &&PointId| {
+                let is_host = matches!(platform.point(**point).kind, Kind::Host(_));
+                let [own, its] = [**point, gateway].map(rank);
+                is_host && !(zone.routing.is_given(own, its) && zone.routing.is_given(its, own))
+            };
+            let without: Vec<&str> =
+                zone.members.iter().filter(lacks).map(|point| platform.name(*point)).collect();
+            if without.is_empty() {
+                continue;
+            }
+            let text = format!(
+                "hosts of zone `{}` have no route to and from its gateway `{}`, and that part of their ways takes no time, as in \
+                 SimGrid: {}",
+                platform.name(zone.point),
+                platform.name(gateway),
+                without[..without.len().min(SHOWN)].join(", ")
+            );
+            self.notice(at, text);
+        }
     }
 
     fn bypass(&mut self, element: &Element, zone: ZoneId) -> Result<(), Flaw> {

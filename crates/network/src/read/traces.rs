@@ -34,7 +34,10 @@ impl Of {
     /// The allowed values: as a predicate and in words.
     fn values(self) -> (fn(f64) -> bool, &'static str) {
         match self {
-            Self::HostState | Self::LinkState => (|value| value >= 0.0, "0 for off, a number above 0 for on"),
+            // SimGrid takes every number that is not above 0 for off.
+            Self::HostState | Self::LinkState => {
+                (|value| value.is_finite(), "0 for off, a number above 0 for on")
+            }
             Self::Speed => (|value| (0.0..=1e30).contains(&value), "a share of the speed, from 0 on"),
             Self::Bandwidth => (units::is_bandwidth, "bytes per second from 0.001 to 1e24"),
             Self::Latency => (units::is_latency, "seconds from 1e-15 to 1e9, or 0"),
@@ -140,7 +143,23 @@ impl<'t> Builder<'t, '_> {
                         self.place(Flaw { at, ..flaw })
                     });
                 };
-                (file, periodicity)
+                if !trace.text.is_empty() {
+                    let at = trace.text_at..trace.text_at;
+                    return Err(self.place(Flaw::new(
+                        at,
+                        "a <trace> with a file and a text",
+                        "one of the two",
+                    )));
+                }
+                if periodicity > 0.0 {
+                    let text = "`periodicity` has no effect on a <trace> with a file, as in SimGrid; a line PERIODICITY \
+                                in the file has";
+                    self.notice(
+                        trace.get("periodicity").map_or(0..0, |attribute| attribute.at.clone()),
+                        text,
+                    );
+                }
+                (file, -1.0)
             }
         };
         let text = (self.other)(&file.value).map_err(|reason| {

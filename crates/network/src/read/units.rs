@@ -31,7 +31,9 @@ const SPEEDS: std::ops::RangeInclusive<f64> = 1e-3..=1e30;
 
 pub(super) const BANDWIDTH: &str = "a bandwidth above 0, such as 125MBps or 1Gbps (0.001 Bps to 1 YBps)";
 pub(super) const LATENCY: &str = "a time such as 100us or 0 (1e-15 s to 1e9 s)";
-const SPEED: &str = "a speed above 0, such as 1Gf (0.001 f to 1e30 f)";
+const SPEED: &str =
+    "a speed above 0, such as 1Gf (0.001 f to 1e30 f), or 0 for states that are not the first";
+const SIZE: &str = "a size, such as 500GiB (0 B to 1e30 B)";
 
 /// Splits a text into a number and the rest.
 fn split(text: &str) -> Option<(f64, &str)> {
@@ -120,16 +122,32 @@ pub(super) fn latency(attribute: &Attribute) -> Result<f64, Flaw> {
 
 /// Operations per second, one for each performance state.
 pub(super) fn speeds(attribute: &Attribute) -> Result<Vec<f64>, Flaw> {
-    let speed = |text: &str| {
+    // A host can go into a state of speed 0, in which nothing is computed; SimGrid's energy models switch hosts off that way.
+    let speed = |(state, text): (usize, &str)| {
         let amount = amount(text.trim(), speed_unit, "f");
-        fit(attribute, amount, |speed| SPEEDS.contains(&speed), SPEED)
+        fit(attribute, amount, |speed| SPEEDS.contains(&speed) || (state > 0 && speed == 0.0), SPEED)
     };
-    attribute.value.split(',').map(speed).collect()
+    attribute.value.split(',').enumerate().map(speed).collect()
 }
 
-/// A whole number in a range.
+/// Bytes.
+pub(super) fn size(attribute: &Attribute) -> Result<f64, Flaw> {
+    let unit = |unit: &str| bandwidth_unit(&format!("{unit}ps"));
+    fit(attribute, amount(attribute.value.trim(), unit, "B"), |size| (0.0..=1e30).contains(&size), SIZE)
+}
+
+/// A bandwidth in bytes per second; `None` for 0, which stands for a link that does not exist.
+pub(super) fn optional_bandwidth(attribute: &Attribute) -> Result<Option<f64>, Flaw> {
+    let amount = amount(attribute.value.trim(), bandwidth_unit, "Bps");
+    let bandwidth = fit(attribute, amount, |value| value == 0.0 || is_bandwidth(value), BANDWIDTH)?;
+    Ok((bandwidth > 0.0).then_some(bandwidth))
+}
+
+/// A whole number in a range; also with zeros after the point, since SimGrid's definition of the format writes 0.0.
 pub(super) fn count(attribute: &Attribute, least: u32, most: u32) -> Result<u32, Flaw> {
-    let number = attribute.value.trim().parse().ok().filter(|number| (least..=most).contains(number));
+    let (whole, part) = attribute.value.trim().split_once('.').unwrap_or((attribute.value.trim(), ""));
+    let number = whole.parse().ok().filter(|number| (least..=most).contains(number));
+    let number = number.filter(|_| part.bytes().all(|digit| digit == b'0'));
     number.ok_or_else(|| {
         let problem = format!("`{}` cannot be \"{}\"", attribute.name, attribute.value);
         Flaw::new(attribute.at.clone(), problem, format!("a whole number from {least} to {most}"))
@@ -161,6 +179,14 @@ mod tests {
         for (text, value) in [("0", 0.0), ("2m", 120.0), ("1.5ms", 0.0015), ("1w", 604_800.0), ("3", 3.0)] {
             assert_eq!(latency(&attribute(text)), Ok(value), "{text}");
         }
+        for (text, number) in [("0", 0), ("0.0", 0), ("2.", 2), (" 3.000 ", 3), ("+1", 1), ("01", 1)] {
+            assert_eq!(count(&attribute(text), 0, 3), Ok(number), "{text}");
+        }
+        for (text, bytes) in [("500GiB", 536_870_912_000.0), ("8kb", 1000.0), ("12", 12.0), ("0", 0.0)] {
+            assert_eq!(size(&attribute(text)), Ok(bytes), "{text}");
+        }
+        assert_eq!(speeds(&attribute("1Gf, 0f,0Mf")), Ok(vec![1e9, 0.0, 0.0]));
+        assert_eq!(optional_bandwidth(&attribute("0Bps")), Ok(None));
         assert_eq!(speeds(&attribute("5.2297E9f, 1Mf,2kiloflops,3flops")), Ok(vec![5.2297e9, 1e6, 2e3, 3.0]));
     }
 
@@ -176,5 +202,9 @@ mod tests {
             assert!(latency(&attribute(text)).is_err(), "{text}");
         }
         assert!(speeds(&attribute("1Gf,")).is_err() && speeds(&attribute("0f")).is_err());
+        assert!(speeds(&attribute("0f,1Gf")).is_err() && speeds(&attribute("1Gf,-1f")).is_err());
+        for text in ["-1", "1.5", "0.0.0", "0.01", "", ".", "1e1", "4", "0x1"] {
+            assert!(count(&attribute(text), 0, 3).is_err(), "{text}");
+        }
     }
 }

@@ -14,14 +14,17 @@ struct Form {
 
 const ZONE: Form = Form {
     name: "zone",
-    attributes: &["id", "routing"],
+    attributes: &["id", "routing", "coordinates"],
     children: &[
         "zone",
         "AS",
         "cluster",
         "cabinet",
         "host",
+        "peer",
         "router",
+        "storage_type",
+        "storage",
         "link",
         "backbone",
         "host_link",
@@ -57,16 +60,52 @@ const FORMS: &[Form] = &[
     Form {
         name: "platform",
         attributes: &["version"],
-        children: &["zone", "AS", "cluster", "trace", "trace_connect"],
+        children: &["config", "zone", "AS", "cluster", "trace", "trace_connect"],
     },
+    Form { name: "config", attributes: &["id"], children: &["prop"] },
     ZONE,
     Form { name: "AS", ..ZONE },
     Form {
         name: "host",
-        attributes: &["id", "speed", "core", "speed_file", "availability_file", "state_file", "pstate"],
-        children: &["prop"],
+        attributes: &[
+            "id",
+            "speed",
+            "core",
+            "speed_file",
+            "availability_file",
+            "state_file",
+            "coordinates",
+            "pstate",
+            "availability",
+            "state",
+        ],
+        children: &["prop", "disk", "mount"],
     },
-    Form { name: "router", attributes: &["id"], children: &[] },
+    Form {
+        name: "peer",
+        attributes: &[
+            "id",
+            "speed",
+            "bw_in",
+            "bw_out",
+            "lat",
+            "coordinates",
+            "speed_file",
+            "availability_file",
+            "state_file",
+        ],
+        children: &[],
+    },
+    Form { name: "disk", attributes: &["id", "read_bw", "write_bw"], children: &["prop"] },
+    Form {
+        name: "storage_type",
+        attributes: &["id", "model", "size", "content"],
+        children: &["model_prop", "prop"],
+    },
+    Form { name: "storage", attributes: &["id", "typeId", "content", "attach"], children: &["prop"] },
+    Form { name: "mount", attributes: &["storageId", "name"], children: &[] },
+    Form { name: "model_prop", attributes: &["id", "value"], children: &[] },
+    Form { name: "router", attributes: &["id", "coordinates"], children: &[] },
     Form {
         name: "link",
         attributes: &[
@@ -77,6 +116,7 @@ const FORMS: &[Form] = &[
             "bandwidth_file",
             "latency_file",
             "state_file",
+            "state",
         ],
         children: &["prop"],
     },
@@ -127,16 +167,10 @@ const FORMS: &[Form] = &[
 pub(super) const IN_STARS: [&str; 3] = ["cabinet", "backbone", "host_link"];
 
 const REFUSED: &[(&str, &str)] = &[
-    ("config", "settings are given to the simulation, not read from platform files"),
-    ("peer", "Vivaldi zones are not supported"),
-    ("disk", "disks are not supported"),
     ("actor", "deployments are not read from platform files"),
     ("process", "deployments are not read from platform files"),
     ("include", "SimGrid has removed it"),
     ("random", "SimGrid has removed it"),
-    ("storage", "SimGrid has removed it"),
-    ("storage_type", "SimGrid has removed it"),
-    ("mount", "SimGrid has removed it"),
 ];
 
 const ACTOR: Form = Form {
@@ -174,7 +208,9 @@ pub(super) fn check(root: &Element, words: &Words) -> Result<(), Flaw> {
 /// Checks the version of a file's outermost element.
 pub(super) fn check_version(root: &Element) -> Result<(), Flaw> {
     let version = root.need("version")?;
-    if ["4", "4.0", "4.1"].contains(&version.value.as_str()) {
+    // As in SimGrid: 4.10 is 4.1.
+    let hundredths = version.value.trim().parse().ok().map(|number: f64| (100.0 * number).round());
+    if hundredths.is_some_and(|hundredths| (400.0..=410.0).contains(&hundredths)) {
         return Ok(());
     }
     Err(Flaw::new(version.at.clone(), format!("a file of version `{}`", version.value), "4 or 4.1"))
@@ -185,10 +221,7 @@ fn check_element(element: &Element, words: &Words) -> Result<(), Flaw> {
     let form = words.forms.iter().find(|form| form.name == element.name).expect("the element is known");
     for attribute in &element.attributes {
         if !form.attributes.contains(&attribute.name.as_str()) {
-            let problem = match attribute.name.as_str() {
-                "coordinates" => "the attribute `coordinates`: Vivaldi zones are not supported".to_owned(),
-                name => format!("there is no attribute `{name}` in <{}>", element.name),
-            };
+            let problem = format!("there is no attribute `{}` in <{}>", attribute.name, element.name);
             return Err(Flaw::new(attribute.at.clone(), problem, form.attributes.join(", ")));
         }
     }

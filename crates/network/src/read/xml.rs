@@ -72,6 +72,9 @@ impl Element {
 
 /// The outermost element of a text.
 pub(super) fn parse(text: &str) -> Result<Element, Flaw> {
+    // A byte order mark is no text; blanking it keeps all positions.
+    let blanked = text.strip_prefix('\u{feff}').map(|rest| format!("   {rest}"));
+    let text = blanked.as_deref().unwrap_or(text);
     let mut reader = Reader::from_str(text);
     let (mut open, mut root): (Vec<Element>, Option<Element>) = (Vec::new(), None);
     loop {

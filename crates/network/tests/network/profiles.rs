@@ -139,3 +139,49 @@ fn what_ends_at_one_time_ends_in_the_order_of_the_starts() {
     let ended: Vec<_> = network.advance(10.0).iter().map(|end| (end.transfer, end.at, end.arrived)).collect();
     assert_eq!(ended, started.map(|transfer| (transfer, 3.0, false)));
 }
+
+#[test]
+fn a_profile_repeats_where_its_own_text_says_so() {
+    // 10 MB, which start at 4 MB/s. SimGrid 3.32 has these times with the texts as `bandwidth_file`.
+    for (text, end) in [
+        ("0 4e6\n1 1e6", 7.0),
+        ("PERIODICITY 3\n0 4e6\n1 1e6", 4.0),
+        ("0 4e6\n1 1e6\nLOOPAFTER 1", 4.0),
+        ("0 4e6\n1 1e6\nPERIODICITY 4", 4.75),
+        ("PERIODICITY 2\nPERIODICITY 5\n0 4e6\n1 1e6", 5.5),
+        ("0 4e6\n0.5 1e6\n0.5 2e6", 4.5),
+    ] {
+        assert_ends(&ends(&wires("0", &profile("BANDWIDTH", text)), &[(0.0, 1e7)]), &[(end, true)]);
+    }
+}
+
+#[test]
+fn states_that_are_not_above_0_are_off() {
+    for off in ["0", "-1.0", "-0.5"] {
+        let text = wires("0", &profile("LINK_AVAIL", &format!("1 {off}\n2 0.5")));
+        assert_ends(
+            &ends(&text, &[(0.5, 1e7), (1.5, 1.0), (2.5, 1e7)]),
+            &[(1.0, false), (1.5, false), (3.5, true)],
+        );
+    }
+}
+
+#[test]
+fn a_trace_has_a_file_or_a_text_and_a_file_has_its_own_period() {
+    let read = |trace: &str| {
+        let text =
+            wires("0", &format!("{trace}<trace_connect kind=\"BANDWIDTH\" trace=\"t\" element=\"there\"/>"));
+        paceline_network::read("demo.xml", &text, &mut |_| Ok("0 4e6\n1 1e6\n".into()))
+    };
+    let told = "demo.xml:5:57: `periodicity` has no effect on a <trace> with a file, as in SimGrid; a line PERIODICITY in the \
+                file has";
+    for (periodicity, notices) in [("-1", &[][..]), ("0.0", &[]), ("3", &[told])] {
+        let platform =
+            read(&format!("<trace id=\"t\" file=\"f.txt\" periodicity=\"{periodicity}\"/>")).unwrap();
+        assert_eq!(platform.notices(), notices);
+        let profile = platform.links()[1].bandwidth_profile.as_ref().unwrap();
+        assert_eq!(profile.changes().count(), 2, "it does not repeat");
+    }
+    let both = read("<trace id=\"t\" file=\"f.txt\">0 1e6</trace>").unwrap_err();
+    assert_eq!(both.problem, "a <trace> with a file and a text");
+}

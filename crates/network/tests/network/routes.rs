@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_network::{HostId, Platform, RouteError};
+use paceline_network::{FlowModel, HostId, Platform, RouteError};
 use proptest::collection::btree_map;
 use proptest::prelude::*;
 
@@ -73,6 +73,42 @@ fn a_way_to_a_gateway_that_leads_over_itself_is_a_loop() {
     );
     let sound = platform(&text("gw_src=\"p1\" gw_dst=\"q2\""));
     assert_eq!(between(&sound, "p1", "q2"), ["wire"]);
+}
+
+#[test]
+fn in_zones_without_inner_routes_the_way_to_a_gateway_takes_no_time() {
+    let text = |routing: &str, gateway: &str| {
+        format!(
+            r#"<platform version="4.1"><zone id="w" routing="Full">
+            <zone id="p" routing="{routing}"><host id="p1" speed="1Gf"/><host id="p2" speed="1Gf"/><router id="r"/></zone>
+            <zone id="q" routing="None"><host id="q1" speed="1Gf"/></zone>
+            <link id="wire" bandwidth="1MBps" latency="1ms"/>
+            <zoneRoute src="p" dst="q" gw_src="{gateway}" gw_dst="q1"><link_ctn id="wire"/></zoneRoute>
+            </zone></platform>"#
+        )
+    };
+    // SimGrid 3.32, CM02: the link alone, 1e6 / (1e6 / 1.05) s and its latency.
+    for (gateway, without) in [("r", "p1, p2"), ("p1", "p2")] {
+        let platform = platform(&text("Full", gateway));
+        let told = format!(
+            "demo.xml:5:13: hosts of zone `p` have no route to and from its gateway `{gateway}`, and that part of their ways \
+             takes no time, as in SimGrid: {without}"
+        );
+        assert_eq!(platform.notices(), [told]);
+        crate::close(&crate::ends(&platform, FlowModel::CM02, &[("p2", "q1", 1e6)]), &[1.051]);
+        crate::close(&crate::ends(&platform, FlowModel::CM02, &[("q1", "p2", 1e6)]), &[1.051]);
+        let error = platform.route(host(&platform, "p1"), host(&platform, "p2")).unwrap_err().to_string();
+        assert_eq!(error, "there is no route from `p1` to `p2`: zone `p` has none from `p1` to `p2`");
+    }
+    // The gateway itself needs no route; other routings have no empty ones.
+    let none = platform(&text("None", "p1"));
+    assert!(none.notices().is_empty());
+    assert_eq!(between(&none, "p1", "q1"), ["wire"]);
+    for routing in ["None", "Floyd", "Dijkstra"] {
+        let platform = platform(&text(routing, "r"));
+        let error = platform.route(host(&platform, "p2"), host(&platform, "q1")).unwrap_err().to_string();
+        assert_eq!(error, "there is no route from `p2` to `q1`: zone `p` has none from `p2` to `r`");
+    }
 }
 
 /// A zone of `hosts` hosts with the routes of a graph; the number of links of a route is its length.

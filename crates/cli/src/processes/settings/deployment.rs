@@ -1,9 +1,10 @@
 //! The deployment that `model.deployment` names: which function runs on which host of `network.platform`.
 
 use paceline_models::master_workers::MasterWorkers;
+use paceline_network::decode;
 use paceline_scenario::{ScenarioError, Section};
 
-use super::{Model, read_file};
+use super::Model;
 
 /// Reads it, for the network of this name.
 pub fn read(model: &mut Section, network: &(&str, Model)) -> Result<MasterWorkers, ScenarioError> {
@@ -21,7 +22,8 @@ pub fn read(model: &mut Section, network: &(&str, Model)) -> Result<MasterWorker
         ));
     };
     let refuse = |problem: String| model.refuse("deployment", problem, "a deployment that can be read");
-    let text = read_file(&path).map_err(refuse)?;
-    MasterWorkers::read(&path.display().to_string(), &text, platform)
-        .map_err(|error| refuse(error.to_string()))
+    let name = path.display().to_string();
+    let bytes = std::fs::read(&path).map_err(|reason| refuse(format!("{name}: {reason}")))?;
+    let text = decode(&name, &bytes).map_err(|error| refuse(error.to_string()))?;
+    MasterWorkers::read(&name, &text, platform).map_err(|error| refuse(error.to_string()))
 }
