@@ -226,6 +226,26 @@ pub trait Model: Send + Sync + Sized {
     fn left_over(&self, lp: LpId, at: Time, event: &Self::Event, output: &mut Self::Output) {
         let _ = (lp, at, event, output);
     }
+
+    /// Whether `lp` can be in `state`: asked of states that were read from a checkpoint, before anything else is done with them. A
+    /// checkpoint may have been damaged in a way that no checksum shows; a model that uses a number of its state as an index checks
+    /// it here, so that such a checkpoint is refused instead of ending the run with a panic.
+    fn admits_state(&self, lp: LpId, state: &Self::State) -> bool {
+        let _ = (lp, state);
+        true
+    }
+
+    /// The same for an event that `lp` is to get.
+    fn admits_event(&self, lp: LpId, event: &Self::Event) -> bool {
+        let _ = (lp, event);
+        true
+    }
+
+    /// The same for what a part of the run has left behind.
+    fn admits_output(&self, output: &Self::Output) -> bool {
+        let _ = output;
+        true
+    }
 }
 
 /// A model that takes back its own events (reverse computation; Carothers, Perumalla and Fujimoto, 1999).

@@ -195,6 +195,21 @@ impl<M: Model> World<M> {
             && (self.past.outputs.len() as u64) < COUNT_MAX
     }
 
+    /// What in here a run of `model` cannot have come to, if anything ([`Model::admits_state`] and the like): never anything, unless it
+    /// was read from somewhere. The world is to be [sound](World::is_sound).
+    pub fn refused_by(&self, model: &M) -> Option<String> {
+        let mut lps = (0..).map(LpId).zip(&self.lps);
+        if let Some((lp, _)) = lps.find(|(lp, content)| !model.admits_state(*lp, &content.state)) {
+            return Some(format!("it holds a state of {lp} that the model cannot be in"));
+        }
+        let refused = |event: &&Event<M::Event>| !model.admits_event(event.to(), &event.payload);
+        if let Some(event) = self.pending.events.iter().find(refused) {
+            return Some(format!("it holds an event for {} that the model does not have", event.to()));
+        }
+        let is_refused = self.past.outputs.iter().any(|output| !model.admits_output(output));
+        is_refused.then(|| "it holds results that the model cannot have left".into())
+    }
+
     /// Events committed.
     pub fn events(&self) -> u64 {
         self.past.events

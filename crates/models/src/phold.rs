@@ -142,6 +142,10 @@ impl Model for Phold {
         let delay = self.delay(cx);
         cx.send(to, delay, ());
     }
+
+    fn admits_state(&self, _lp: LpId, received: &u64) -> bool {
+        *received < 1 << 62
+    }
 }
 
 impl Undo for Phold {

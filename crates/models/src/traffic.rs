@@ -35,9 +35,10 @@
 //! # Where things are
 //!
 //! Input: `grid` or `tntp` make a `network` and trips; `routes` and `demand` make tables that are read-only during the run;
-//! `settings` reads the scenario. Event handling: `event`, `node`, `lights`, `partition`; `scene` is a node's interface to the
+//! `settings` reads the scenario; `admit` checks what comes from a checkpoint. Event handling: `event`, `node`, `lights`, `partition`; `scene` is a node's interface to the
 //! simulation; `undo` undoes events in optimistic runs, by reverse computation. Results: `output`, `results`.
 
+mod admit;
 mod demand;
 mod event;
 mod grid;
@@ -253,6 +254,18 @@ impl Model for Traffic {
         for exit in &node.exits {
             output.starting.extend(exit.starting.iter().map(|waiting| waiting.since));
         }
+    }
+
+    fn admits_state(&self, lp: LpId, node: &Node) -> bool {
+        self.admits_node(lp, node)
+    }
+
+    fn admits_event(&self, lp: LpId, event: &TrafficEvent) -> bool {
+        self.admits(lp, *event)
+    }
+
+    fn admits_output(&self, output: &Output) -> bool {
+        self.admits_results(output)
     }
 
     fn left_over(&self, _lp: LpId, _at: Time, event: &TrafficEvent, output: &mut Output) {

@@ -49,9 +49,11 @@ use serde::{Deserialize, Serialize};
 pub use deal::Deal;
 use deal::Places;
 pub use event::WirelessEvent;
+pub(crate) use host::MOST;
 pub use host::{Host, compute};
 pub use region::Region;
 use region::{Pinger, RegionGrid};
+pub(crate) use results::sum;
 pub use results::{HostLine, Output};
 pub use space::{Point, Space};
 use trace::Trace;
@@ -229,6 +231,13 @@ impl Wireless {
     pub(crate) fn region_lp(&self, region: u32) -> LpId {
         LpId(self.hosts + region)
     }
+
+    /// Whether this host can ping to the region that the LP is.
+    fn pings_to(&self, lp: LpId, pinger: Pinger) -> bool {
+        let mut is_in_reach = false;
+        self.grid.in_reach(pinger.at, |region| is_in_reach |= self.region_lp(region) == lp);
+        pinger.host < self.hosts && is_in_reach
+    }
 }
 
 /// The initial place of each host: from the trace if there is one, else drawn from `seed`.
@@ -319,6 +328,32 @@ impl Model for Wireless {
             }
             WirelessEvent::Step | WirelessEvent::Ping { .. } | WirelessEvent::Match => {}
         }
+    }
+
+    fn admits_state(&self, lp: LpId, state: &Entity) -> bool {
+        match state {
+            Entity::Host(host) => lp.0 < self.hosts && host.can_be(self),
+            Entity::Region(region) => {
+                lp.0 >= self.hosts && region.pingers.iter().all(|pinger| self.pings_to(lp, *pinger))
+            }
+        }
+    }
+
+    fn admits_event(&self, lp: LpId, event: &WirelessEvent) -> bool {
+        let is_host = lp.0 < self.hosts;
+        match event {
+            WirelessEvent::Step => is_host,
+            WirelessEvent::HeardAll(heard) => is_host && heard.len() <= self.hosts as usize,
+            WirelessEvent::Heard { of, .. } => is_host && *of <= self.hosts,
+            WirelessEvent::Match => !is_host,
+            WirelessEvent::Ping { host, at } => {
+                !is_host && self.pings_to(lp, Pinger { host: *host, at: *at })
+            }
+        }
+    }
+
+    fn admits_output(&self, output: &Output) -> bool {
+        output.can_be(self.hosts)
     }
 
     fn finish(&self, lp: LpId, state: &Entity, output: &mut Output) {

@@ -194,6 +194,28 @@ impl Model for Csma {
             }
     }
 
+    fn admits_state(&self, lp: LpId, state: &CsmaEntity) -> bool {
+        match state {
+            CsmaEntity::Host(host) => lp.0 < self.hosts && host.can_be(self),
+            CsmaEntity::Region(residents) => {
+                lp.0 >= self.hosts && residents.0.iter().all(|resident| resident.host < self.hosts)
+            }
+        }
+    }
+
+    fn admits_event(&self, lp: LpId, event: &CsmaEvent) -> bool {
+        let is_host = lp.0 < self.hosts;
+        match event {
+            CsmaEvent::Enter { host, .. } => !is_host && *host < self.hosts,
+            CsmaEvent::Leave { .. } | CsmaEvent::Sent { .. } => !is_host,
+            _ => is_host,
+        }
+    }
+
+    fn admits_output(&self, output: &CsmaOutput) -> bool {
+        output.hosts.iter().all(|(host, _, tally)| *host < self.hosts && tally.can_be())
+    }
+
     fn finish(&self, lp: LpId, state: &CsmaEntity, output: &mut CsmaOutput) {
         if let CsmaEntity::Host(host) = state {
             output.hosts.push((lp.0, host.at, host.tally.clone()));

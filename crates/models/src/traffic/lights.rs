@@ -33,7 +33,7 @@ impl Lights {
             Signal::Second if phase >= green => 0,
             Signal::Second => green - phase,
         };
-        at + Time::nanos(wait)
+        at.saturating_add(Time::nanos(wait))
     }
 
     /// When the cycle starts at a node that is `steps` offsets away from the first.

@@ -163,7 +163,7 @@ impl<S: Scene> Desk<'_, S> {
     fn start(&mut self, vehicle: u32, target: u32, delay: Time) {
         let exit = self.traffic.routes.exit(self.here(), target);
         if self.full(exit) {
-            let since = self.cx.now() + delay;
+            let since = self.cx.now().saturating_add(delay);
             self.node.exits[usize::from(exit)].starting.push_back(Waiting { vehicle, target, since });
         } else {
             self.node.occupy(exit);
@@ -246,10 +246,10 @@ impl<S: Scene> Desk<'_, S> {
         let approach = &mut self.node.approaches[usize::from(number)];
         approach.queue.pop_front();
         approach.passed += 1;
-        approach.waited_ns += u128::from((now - first.since).as_nanos());
+        approach.waited_ns += u128::from(now.saturating_sub(first.since).as_nanos());
         if let Some(lights) = self.traffic.light(road) {
             self.cx.keep(approach.ready.as_nanos());
-            approach.ready = now + lights.spacing(road.lanes);
+            approach.ready = now.saturating_add(lights.spacing(road.lanes));
         }
         undo::keep(self.cx, first);
         self.leave(road);

@@ -60,7 +60,8 @@ impl Output {
         let let_go = all.driving.len() + all.starting.len();
         all.driving.retain(|departs| *departs < end);
         all.starting.retain(|departs| *departs < end);
-        all.generated -= (let_go - all.driving.len() - all.starting.len()) as u64;
+        let to_come = (let_go - all.driving.len() - all.starting.len()) as u64;
+        all.generated = all.generated.saturating_sub(to_come);
         all.arrivals.sort_unstable();
         all.roads.sort_unstable();
         all

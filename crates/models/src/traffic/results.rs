@@ -50,7 +50,8 @@ impl Traffic {
         let (mut travel_ns, mut free_flow_ns, mut length_mm) = (0u128, 0u128, 0u128);
         for arrival in &all.arrivals {
             let pair = self.demand.pair(arrival.vehicle);
-            travel_ns += u128::from((arrival.at - self.demand.departs(arrival.vehicle)).as_nanos());
+            let travel = arrival.at.saturating_sub(self.demand.departs(arrival.vehicle));
+            travel_ns += u128::from(travel.as_nanos());
             free_flow_ns += u128::from(pair.free_flow.as_nanos());
             length_mm += u128::from(pair.length_mm);
         }

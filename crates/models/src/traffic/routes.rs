@@ -52,6 +52,16 @@ impl Routes {
         self.targets[target as usize]
     }
 
+    /// Whether there is a target with this number.
+    pub fn is_target(&self, target: u32) -> bool {
+        (target as usize) < self.targets.len()
+    }
+
+    /// Whether there is a target with this number, and an exit of `node` towards it: always, except for what was read from somewhere.
+    pub fn lead(&self, node: u32, target: u32) -> bool {
+        self.is_target(target) && self.exits[node as usize * self.targets.len() + target as usize] != NOWHERE
+    }
+
     /// The exit of `node` towards a target, which must be reachable from it.
     #[inline]
     pub fn exit(&self, node: u32, target: u32) -> u16 {

@@ -186,7 +186,7 @@ impl Undoing<'_, '_> {
         if self.traffic.light(road).is_some() {
             approach.ready = Time::nanos(self.kept.word());
         }
-        approach.waited_ns -= u128::from((now - first.since).as_nanos());
+        approach.waited_ns -= u128::from(now.saturating_sub(first.since).as_nanos());
         approach.passed -= 1;
         approach.queue.push_front(first);
         first.target

@@ -7,6 +7,9 @@ use super::event::WirelessEvent;
 use super::space::{Point, Velocity};
 use super::{Motion, Wireless};
 
+/// No counter of a run comes near this.
+pub(crate) const MOST: u64 = 1 << 62;
+
 /// The state of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Host {
@@ -51,6 +54,15 @@ impl Host {
             host.draw_motion(wireless, speed, redraw_steps, cx);
         }
         host
+    }
+
+    /// Whether it can be the state of a host, in a run that has been read from somewhere.
+    pub(crate) fn can_be(&self, wireless: &Wireless) -> bool {
+        let moves = match wireless.motion {
+            Motion::Random { .. } => self.steps_left > 0,
+            Motion::Traced(_) => true,
+        };
+        moves && self.pings <= wireless.steps && self.heard < MOST
     }
 
     fn draw_motion(

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::host::MOST;
 use super::space::{Point, Space};
 use super::{Deliveries, Motion, Wireless};
 use paceline_results::{Results, RunFacts, Summary};
@@ -50,14 +51,25 @@ impl Output {
         self.neighbours[heard] += 1;
     }
 
+    /// Whether a run of so many hosts can have left this, if it has been read from somewhere.
+    pub(super) fn can_be(&self, hosts: u32) -> bool {
+        self.neighbours.len() <= hosts as usize + 1
+            && self.neighbours.iter().all(|count| *count < MOST)
+            && self.deliveries < MOST
+            && self.hosts.iter().all(|line| line.host < hosts && line.heard < MOST)
+    }
+
     fn join(outputs: Vec<Self>) -> Self {
         let mut all = Self::default();
         for output in outputs {
-            all.deliveries += output.deliveries;
+            all.deliveries = all.deliveries.saturating_add(output.deliveries);
             if all.neighbours.len() < output.neighbours.len() {
                 all.neighbours.resize(output.neighbours.len(), 0);
             }
-            all.neighbours.iter_mut().zip(output.neighbours).for_each(|(sum, count)| *sum += count);
+            all.neighbours
+                .iter_mut()
+                .zip(output.neighbours)
+                .for_each(|(sum, count)| *sum = sum.saturating_add(count));
             all.hosts.extend(output.hosts);
         }
         all.hosts.sort_unstable();
@@ -68,12 +80,12 @@ impl Output {
 impl Results for Wireless {
     fn results(&self, outputs: Vec<Output>, _: &RunFacts) -> Result<Summary, String> {
         let mut all = Output::join(outputs);
-        let heard: u64 = all.hosts.iter().map(|line| line.heard).sum();
+        let heard = sum(all.hosts.iter().map(|line| line.heard));
         if heard != all.deliveries {
             return Err(format!("pings got lost: {} were delivered, and {heard} heard", all.deliveries));
         }
-        let pings: u64 = all.hosts.iter().map(|line| u64::from(line.pings)).sum();
-        let told = all.neighbours.iter().sum::<u64>();
+        let pings = sum(all.hosts.iter().map(|line| u64::from(line.pings)));
+        let told = sum(all.neighbours.iter().copied());
         if self.deliveries == Deliveries::Singly && told < pings {
             // With single deliveries a host that hears nothing gets no event.
             all.neighbours.resize(all.neighbours.len().max(1), 0);
@@ -83,7 +95,7 @@ impl Results for Wireless {
         summary.line("hosts", self.hosts);
         summary.line("pings_sent", pings);
         summary.line("deliveries", all.deliveries);
-        let hearings = all.neighbours.iter().sum::<u64>();
+        let hearings = sum(all.neighbours.iter().copied());
         if hearings > 0 {
             summary.line("neighbours_mean", all.deliveries as f64 / hearings as f64);
         }

@@ -9,6 +9,7 @@ use super::event::{CsmaEvent, Frame};
 use super::medium_access::{Backoff, Reception};
 use super::routing::Heard;
 use super::{Csma, Motion};
+use crate::wireless::MOST;
 use crate::wireless::space::{Point, Velocity};
 
 /// Counts of what a host has done.
@@ -69,7 +70,31 @@ pub struct CsmaHost {
     pub(crate) tally: Tally,
 }
 
+impl Tally {
+    /// Whether a run can have counted so, if it has been read from somewhere: no counter is near its end.
+    pub(super) fn can_be(&self) -> bool {
+        let Self { sent, resent, in_range, received, collided, missed, given_up, overflowed, .. } = self;
+        let counts = [sent, resent, in_range, received, collided, missed, given_up, overflowed];
+        let rest = [&self.asked, &self.answered, &self.waited_ns];
+        self.hops.len() <= 1 << 8
+            && counts.into_iter().chain(rest).chain(&self.hops).all(|count| *count < MOST)
+    }
+}
+
 impl CsmaHost {
+    /// Whether it can be the state of a host, in a run that has been read from somewhere.
+    pub(super) fn can_be(&self, network: &Csma) -> bool {
+        let moves = match network.motion {
+            Motion::Random { .. } => self.moves_left > 0,
+            Motion::Traced(_) => true,
+        };
+        moves
+            && self.retries <= network.access.retries
+            && self.window <= network.access.window_most
+            && self.requests < u32::MAX / 2
+            && self.tally.can_be()
+    }
+
     /// A host at its initial place.
     pub(super) fn new(network: &Csma, number: u32, cx: &mut Context<'_, Csma>) -> Self {
         let mut host = Self {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{Csma, Motion, Tally};
 use crate::wireless::space::{Point, Space};
+use crate::wireless::sum;
 use paceline_results::{Results, RunFacts, Summary};
 
 /// The output of one federate.
@@ -19,13 +20,14 @@ pub struct CsmaOutput {
 
 impl Results for Csma {
     fn results(&self, outputs: Vec<CsmaOutput>, _: &RunFacts) -> Result<Summary, String> {
+        let all = |counts: &mut dyn Iterator<Item = u64>| sum(counts);
         let mut hosts: Vec<_> = outputs.into_iter().flat_map(|output| output.hosts).collect();
         hosts.sort_unstable();
-        let sum = |of: fn(&Tally) -> u64| hosts.iter().map(|(_, _, tally)| of(tally)).sum::<u64>();
+        let sum = |of: fn(&Tally) -> u64| sum(hosts.iter().map(|(_, _, tally)| of(tally)));
         let (sent, in_range, received) =
             (sum(|tally| tally.sent), sum(|tally| tally.in_range), sum(|tally| tally.received));
         let (collided, missed) = (sum(|tally| tally.collided), sum(|tally| tally.missed));
-        if received + collided + missed > in_range {
+        if received.saturating_add(collided).saturating_add(missed) > in_range {
             return Err(format!(
                 "frames from nowhere: {received} received, {collided} collided and {missed} missed of {in_range}"
             ));
@@ -47,10 +49,10 @@ impl Results for Csma {
         summary.line("requests_answered", answered);
         let longest = hosts.iter().map(|(_, _, tally)| tally.hops.len()).max().unwrap_or(0);
         let hops: Vec<u64> = (0..longest)
-            .map(|hops| hosts.iter().filter_map(|(_, _, tally)| tally.hops.get(hops)).sum())
+            .map(|hops| all(&mut hosts.iter().filter_map(|(_, _, tally)| tally.hops.get(hops).copied())))
             .collect();
         if answered > 0 {
-            let all: u64 = hops.iter().zip(0..).map(|(count, hops)| count * hops).sum();
+            let all = all(&mut hops.iter().zip(0..).map(|(count, hops)| count.saturating_mul(hops)));
             summary.line("hops_mean", all as f64 / answered as f64);
             let mean = Time::nanos(sum(|tally| tally.waited_ns) / answered);
             summary.line("answer_mean_s", mean.as_secs_f64());

@@ -68,7 +68,7 @@ impl CsmaHost {
                     && let Some(asked_at) = self.asked_at.take()
                 {
                     self.tally.answered += 1;
-                    self.tally.waited_ns += (cx.now() - asked_at).as_nanos();
+                    self.tally.waited_ns += cx.now().saturating_sub(asked_at).as_nanos();
                     if self.tally.hops.len() <= usize::from(hops) {
                         self.tally.hops.resize(usize::from(hops) + 1, 0);
                     }

@@ -3,6 +3,7 @@
 mod bittorrent;
 mod chord;
 mod chord_federates;
+mod damaged_checkpoints;
 mod farm;
 mod interrupted;
 mod master_workers;
