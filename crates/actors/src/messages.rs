@@ -5,6 +5,8 @@
 //! communication is in a mailbox, or flows through the network, or is gone; one in a mailbox at a host has no sender yet, or has
 //! arrived.
 
+mod matching;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use paceline_kernel::Time;
@@ -48,11 +50,16 @@ const NOWHERE: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub(super) struct Messages<P> {
     comms: Vec<Option<Comm<P>>>,
+    /// By communication: the how manieth it was to enter a mailbox.
+    came: Vec<u64>,
+    entries: u64,
     free: Vec<u32>,
     dense: Vec<Queue>,
     others: Vec<Queue>,
     names: Vec<Mailbox>,
     known: BTreeMap<Mailbox, u32>,
+    /// By receiver: its matched mailboxes that leave the sender or the tag open.
+    open: BTreeMap<u32, Vec<u32>>,
     /// Places of other mailboxes that are unused, and at how many in use one looks for more of them.
     unused: Vec<u32>,
     limit: usize,
@@ -102,11 +109,14 @@ impl<P> Default for Messages<P> {
     fn default() -> Self {
         Self {
             comms: Vec::new(),
+            came: Vec::new(),
+            entries: 0,
             free: Vec::new(),
             dense: Vec::new(),
             others: Vec::new(),
             names: Vec::new(),
             known: BTreeMap::new(),
+            open: BTreeMap::new(),
             unused: Vec::new(),
             limit: LOOK,
             flowing: Flowing::default(),
@@ -153,6 +163,7 @@ impl<P> Messages<P> {
             self.others.push(Queue::EMPTY);
             OTHERS + self.others.len() as u32 - 1
         });
+        self.note_open(&mailbox, place);
         self.names[(place - OTHERS) as usize] = mailbox.clone();
         self.known.insert(mailbox, place);
         place
@@ -232,6 +243,7 @@ impl<P> Messages<P> {
 
     /// The first in a mailbox that waits for a sender, or for a receiver.
     pub(super) fn partner(&mut self, mailbox: u32, sends: bool) -> Option<u32> {
+        let mailbox = self.matching(mailbox, sends);
         let first = self.queue(mailbox).first;
         let comm = self.comms.get(first as usize)?.as_ref().expect("a mailbox holds what is there");
         let waits_for_sender = comm.sender == Side::Absent;
@@ -252,9 +264,12 @@ impl<P> Messages<P> {
             }
             None => {
                 self.comms.push(Some(comm));
+                self.came.push(0);
                 self.comms.len() as u32 - 1
             }
         };
+        self.came[place as usize] = self.entries;
+        self.entries += 1;
         self.queue(mailbox).push(place);
         place
     }

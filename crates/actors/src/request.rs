@@ -27,9 +27,28 @@ pub enum Mailbox {
     Number(u64),
     /// By name, as in SimGrid.
     Name(Arc<str>),
+    /// By receiver, sender and tag, numbers on which the processes agree. Who receives may leave sender and tag open
+    /// ([`Mailbox::ANY`]): it gets the message that was sent first among those that fit, and a message goes to the receiver that came
+    /// first among those that it fits, as MPI matches messages.
+    Matched {
+        /// The receiver.
+        to: u32,
+        /// The sender.
+        from: u32,
+        /// The tag.
+        tag: u32,
+    },
 }
 
 impl Mailbox {
+    /// For a receiver: any sender, or any tag below 2^31.
+    pub const ANY: u32 = u32::MAX;
+
+    /// Whether it leaves the sender or the tag open.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self, Self::Matched { from: Self::ANY, .. } | Self::Matched { tag: Self::ANY, .. })
+    }
+
     /// The mailbox of this name.
     pub fn named(name: &str) -> Self {
         Self::Name(name.into())
@@ -59,6 +78,20 @@ impl fmt::Display for Mailbox {
         match self {
             Self::Number(number) => write!(f, "mailbox {number}"),
             Self::Name(name) => write!(f, "mailbox `{name}`"),
+            Self::Matched { to, from, tag } => {
+                write!(f, "the mailbox of {to} for messages from ")?;
+                if *from == Self::ANY {
+                    write!(f, "anybody")?
+                } else {
+                    write!(f, "{from}")?
+                }
+                // As MPI libraries write the tags that they keep for themselves.
+                if *tag == Self::ANY {
+                    write!(f, " with any tag")
+                } else {
+                    write!(f, " with tag {}", tag.cast_signed())
+                }
+            }
         }
     }
 }
