@@ -11,6 +11,8 @@ use paceline_machine::MachineError;
 pub enum Special {
     /// A run of processes cannot continue.
     Processes(Box<paceline_processes::RunError>),
+    /// A rank of an MPI trace cannot continue.
+    Rank(paceline_models::mpi_trace::RankFailure),
     /// An LVT page cannot be read any more.
     #[cfg(target_os = "linux")]
     Lvt(paceline_lvt::Error),
@@ -38,6 +40,7 @@ impl OwnFailure for Special {
     fn problem(&self) -> String {
         match self {
             Self::Processes(error) => error.to_string(),
+            Self::Rank(failed) => failed.to_string(),
             #[cfg(target_os = "linux")]
             Self::Lvt(error) => error.to_string(),
             Self::UnknownExperiment(name, near) => {
@@ -61,7 +64,7 @@ impl OwnFailure for Special {
         match self {
             Self::UnknownExperiment(..) => ExitCode::from(2),
             Self::Machine(_, OutcomeError::Machine(error)) if is_of_the_spec(error) => ExitCode::from(2),
-            Self::Processes(_) | Self::Machine(..) | Self::Disagree(_) => ExitCode::from(1),
+            Self::Processes(_) | Self::Rank(_) | Self::Machine(..) | Self::Disagree(_) => ExitCode::from(1),
             #[cfg(target_os = "linux")]
             Self::Lvt(_) => ExitCode::from(1),
             // As shells and other programs that run a command do.

@@ -209,12 +209,13 @@ fn execute<N: Network + Clone + Send + Sync>(
         Program::MpiTrace(trace) => {
             let mut simulation = simulation(settings, network, hosts, watch);
             let outcome = trace.spawn(&mut simulation, count);
-            let report = simulation.run().map_err(|error| Special::Processes(error.into()))?;
-            let ends = outcome.ends();
-            let over = ends.iter().filter(|end| **end > Time::ZERO).count();
-            let last = ends.into_iter().max().unwrap_or(Time::ZERO);
-            let lines = vec![("ranks_at_their_end", over.into()), ("last_end_s", last.as_secs_f64().into())];
-            Ok((report, lines))
+            let ran = simulation.run();
+            // Others wait for that rank in vain: it is the cause of a deadlock.
+            if let Some(failed) = outcome.failure() {
+                return Err(Special::Rank(failed.clone()).into());
+            }
+            let report = ran.map_err(|error| Special::Processes(error.into()))?;
+            Ok((report, lines::mpi_trace(trace, &outcome)))
         }
         Program::Bittorrent(swarm) => {
             let mut simulation = simulation(settings, network, hosts, watch);

@@ -1,33 +1,52 @@
-//! MPI programs, replayed from time-independent traces (Desprez et al., 2011). A trace records what each rank computed and how much
-//! it sent to which rank, without times; the platform determines how long that takes.
+//! MPI programs, replayed from time-independent traces (Desprez et al., 2011). A trace records what each rank computed and
+//! how much it sent to which rank, without times; the platform determines how long that takes.
 //!
 //! The format is that of SimGrid's replay: one line per action, `RANK ACTION ARGUMENTS`. All ranks are in one file, or each rank
 //! has its own. A rank is a process. A sender does not wait for messages below [`EAGER_BYTES`] bytes; it waits for larger ones.
-//! Broadcast and reduction use binomial trees, barrier and all-reduce recursive doubling, all-to-all pairwise exchange.
+//! Every message is [`ENVELOPE_BYTES`] larger on the network. Collective actions use the algorithms that SimGrid 3.32 takes where
+//! none is chosen. A rank that has performed its actions waits for the requests that it has left open, and then ends.
 //!
-//! Invariant: ranks meet in collective actions in the same order; if they do not, the run ends in a deadlock that names them.
+//! Invariants: ranks meet in collective actions in the same order; if they do not, the run ends in a deadlock that names them. A
+//! receive is over when its message is there, never before: a rank whose action fails performs no other.
 
+mod actions;
 mod collectives;
+mod line;
 mod reader;
+mod reduce_scatter;
 mod replay;
+mod requests;
+mod types;
 
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use paceline_kernel::Time;
 use paceline_network::{HostId, Network};
-use paceline_processes::{Process, Simulation};
+use paceline_processes::{Failure, Mailbox, Process, Simulation};
 
-pub use reader::TraceError;
+pub use reader::{TraceError, text_of};
 
 /// Messages smaller than this do not make their sender wait (SimGrid: `smpi/send-is-detached-thresh`).
 pub const EAGER_BYTES: f64 = 65_536.0;
+/// What a message has on the network besides its content: tag, destination, communicator (SimGrid 3.32: `Request::start`).
+pub const ENVELOPE_BYTES: f64 = 16.0;
+/// How long a test takes (SimGrid: `smpi/test`).
+pub const TEST_SECONDS: f64 = 1e-4;
+/// In a receive: any sender, or any tag.
+pub const ANY: u32 = Mailbox::ANY;
 
-/// What a rank does.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Sender, receiver and tag of a message; of a receive, [`ANY`] where it leaves them open.
+pub type Ends = (u32, u32, u32);
+
+/// What a rank does. Of requests that fit, [`Action::Wait`] and [`Action::Test`] take the oldest.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Computes so many flops.
     Compute(f64),
+    /// Does nothing for so many seconds.
+    Sleep(f64),
     /// Sends; waits if the message is large.
     Send(Message),
     /// Receives.
@@ -36,9 +55,20 @@ pub enum Action {
     StartSend(Message),
     /// Begins to receive.
     StartReceive(Message),
-    /// Waits for an action that was begun: the latest one with this sender, receiver and tag, or the latest of all.
-    Wait(Option<(u32, u32, u32)>),
-    /// Waits for all actions that were begun.
+    /// Sends and receives at the same time, with tag 0.
+    SendReceive {
+        /// The rank sent to, if one is.
+        to: Option<u32>,
+        /// The rank received from, or [`ANY`].
+        from: u32,
+        /// Bytes sent.
+        bytes: f64,
+    },
+    /// Waits for a request; if there is none of these ends, for nothing.
+    Wait(Ends),
+    /// Looks whether a request is over, which takes [`TEST_SECONDS`], and longer after tests that have failed.
+    Test(Ends),
+    /// Waits for all requests that were begun.
     WaitAll,
     /// Waits for all ranks.
     Barrier,
@@ -65,21 +95,68 @@ pub enum Action {
         /// Flops after that.
         flops: f64,
     },
+    /// A reduction of whose result each rank gets a part.
+    ReduceScatter {
+        /// Elements of each rank's part.
+        counts: Arc<[f64]>,
+        /// Bytes of an element.
+        element: f64,
+        /// Flops after that.
+        flops: f64,
+    },
+    /// A reduction over all ranks up to each.
+    Scan {
+        /// Bytes of each rank.
+        bytes: f64,
+        /// Flops after that.
+        flops: f64,
+    },
     /// Every rank sends this number of bytes to every other.
     Exchange {
         /// Bytes from each rank to each other.
         bytes: f64,
+    },
+    /// Every rank sends something to every other.
+    ExchangeEach {
+        /// Bytes to each rank.
+        bytes: Arc<[f64]>,
+    },
+    /// All others send to `root`.
+    Gather {
+        /// Bytes that this rank sends.
+        bytes: f64,
+        /// The rank that gets them.
+        root: u32,
+    },
+    /// Every rank sends the same to all others.
+    GatherAll {
+        /// Bytes that this rank sends to each.
+        bytes: f64,
+    },
+    /// `root` sends this number of bytes to each other rank.
+    Scatter {
+        /// Bytes to each rank.
+        bytes: f64,
+        /// The rank that sends.
+        root: u32,
+    },
+    /// `root` sends something to each other rank.
+    ScatterEach {
+        /// Bytes to each rank.
+        bytes: Arc<[f64]>,
+        /// The rank that sends.
+        root: u32,
     },
 }
 
 /// A message between two ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Message {
-    /// The other rank.
+    /// The other rank; in a receive it may be [`ANY`].
     pub other: u32,
-    /// Its tag: a message is received with the tag with which it was sent.
+    /// Its tag: a message is received with the tag with which it was sent, or with [`ANY`].
     pub tag: u32,
-    /// Its size.
+    /// Its size. A receive's does not matter: what is sent flows.
     pub bytes: f64,
 }
 
@@ -96,29 +173,76 @@ pub struct Message {
 /// let mut simulation = Simulation::new(Constant::new(1.0), &[(1e9, 1); 2]);
 /// let outcome = trace.spawn(&mut simulation, 2);
 /// simulation.run()?;
-/// assert_eq!(outcome.ends(), [Time::secs(3); 2]);
+/// assert_eq!(outcome.ends(), [Some(Time::secs(3)); 2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MpiTrace {
-    ranks: Vec<Vec<Action>>,
+    ranks: Vec<Arc<[Action]>>,
+    idle_waits: u64,
+}
+
+/// A rank that has not performed all its actions, because one of them failed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankFailure {
+    /// Which rank.
+    pub rank: u32,
+    /// When.
+    pub time: Time,
+    /// What failed; `None` for the wait for open requests at the end.
+    pub action: Option<Action>,
+    /// Why.
+    pub failure: Failure,
+}
+
+impl fmt::Display for RankFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rank, time, action, failure } = self;
+        write!(f, "rank {rank} cannot continue at {time}: ")?;
+        match action {
+            Some(action) => write!(f, "{action}: {failure}"),
+            None => write!(f, "what it left open at its end: {failure}"),
+        }
+    }
 }
 
 /// When each rank has finished.
 #[derive(Debug)]
-pub struct Outcome(Vec<AtomicU64>);
+pub struct Outcome {
+    /// By rank, in nanoseconds; [`NOT_YET`] before its end.
+    ends: Vec<AtomicU64>,
+    failures: Vec<OnceLock<RankFailure>>,
+}
+
+/// No rank ends at this time.
+const NOT_YET: u64 = u64::MAX;
 
 impl Outcome {
-    /// By rank; zero if it has not finished.
-    pub fn ends(&self) -> Vec<Time> {
-        self.0.iter().map(|end_ns| Time::nanos(end_ns.load(Ordering::Relaxed))).collect()
+    fn new(ranks: usize) -> Self {
+        Self {
+            ends: (0..ranks).map(|_| AtomicU64::new(NOT_YET)).collect(),
+            failures: (0..ranks).map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    /// By rank; `None` if it has not finished.
+    pub fn ends(&self) -> Vec<Option<Time>> {
+        let end = |end: &AtomicU64| Some(end.load(Ordering::Relaxed)).filter(|ns| *ns != NOT_YET);
+        self.ends.iter().map(|ns| end(ns).map(Time::nanos)).collect()
+    }
+
+    /// The first rank whose action failed, if one did. Then no time of this run is one of the program.
+    pub fn failure(&self) -> Option<&RankFailure> {
+        // Others fail at the same time because that one has given up.
+        let cause = |failed: &&RankFailure| (failed.time, failed.failure == Failure::GivenUp, failed.rank);
+        self.failures.iter().filter_map(OnceLock::get).min_by_key(cause)
     }
 }
 
 impl MpiTrace {
     /// A trace from the actions of each rank.
     pub fn new(ranks: Vec<Vec<Action>>) -> Self {
-        Self { ranks }
+        Self { ranks: ranks.into_iter().map(Arc::from).collect(), idle_waits: 0 }
     }
 
     /// The number of ranks.
@@ -131,15 +255,26 @@ impl MpiTrace {
         &self.ranks[rank as usize]
     }
 
+    /// How many `wait` and `test` lines name a request that its rank has not begun, or has waited for: they do nothing.
+    pub fn idle_waits(&self) -> u64 {
+        self.idle_waits
+    }
+
     /// Adds the ranks, dealt round-robin to `hosts` hosts.
     pub fn spawn<N: Network>(&self, simulation: &mut Simulation<(), N>, hosts: u32) -> Arc<Outcome> {
-        let outcome = Arc::new(Outcome(self.ranks.iter().map(|_| AtomicU64::new(0)).collect()));
+        let outcome = Arc::new(Outcome::new(self.ranks.len()));
         let ranks = self.ranks();
         for (rank, actions) in (0..ranks).zip(&self.ranks) {
-            let (actions, outcome) = (actions.clone(), Arc::clone(&outcome));
-            simulation.spawn("rank", HostId(rank % hosts), async move |cx: Process<()>| {
-                replay::Rank::new(&cx, rank, ranks).replay(&actions).await;
-                outcome.0[rank as usize].store(cx.now().as_nanos(), Ordering::Relaxed);
+            let (actions, outcome) = (Arc::clone(actions), Arc::clone(&outcome));
+            simulation.spawn(&format!("rank {rank}"), HostId(rank % hosts), async move |cx: Process<()>| {
+                match replay::Rank::new(&cx, rank, ranks).replay(&actions).await {
+                    Ok(()) => outcome.ends[rank as usize].store(cx.now().as_nanos(), Ordering::Relaxed),
+                    Err((place, failure)) => {
+                        let (time, action) = (cx.now(), actions.get(place).cloned());
+                        let failed = RankFailure { rank, time, action, failure };
+                        let _: Result<(), RankFailure> = outcome.failures[rank as usize].set(failed);
+                    }
+                }
             });
         }
         outcome

@@ -1,6 +1,6 @@
 //! What models of processes say of a finished run: names and values, a unit last in the name.
 
-use paceline_models::{bittorrent, farm};
+use paceline_models::{bittorrent, farm, mpi_trace};
 
 use super::summary::Lines;
 
@@ -35,5 +35,17 @@ pub fn farm(outcome: &farm::Outcome) -> Lines {
         ("lost_computing_s", outcome.lost().as_secs_f64().into()),
     ];
     lines.extend(last.map(|last| ("last_result_s", last.as_secs_f64().into())));
+    lines
+}
+
+/// Of a replayed trace: which ranks have performed all their actions, and when the last of them had.
+pub fn mpi_trace(trace: &mpi_trace::MpiTrace, outcome: &mpi_trace::Outcome) -> Lines {
+    let ends = outcome.ends();
+    let over = ends.iter().flatten().count();
+    let mut lines: Lines = vec![("ranks", trace.ranks().into()), ("ranks_at_their_end", over.into())];
+    lines.extend(ends.into_iter().flatten().max().map(|last| ("last_end_s", last.as_secs_f64().into())));
+    if trace.idle_waits() > 0 {
+        lines.push(("waits_for_no_request", trace.idle_waits().into()));
+    }
     lines
 }

@@ -10,7 +10,7 @@ use paceline_models::bittorrent::Bittorrent;
 use paceline_models::chord::Chord;
 use paceline_models::farm::{Farm, FarmError};
 use paceline_models::master_workers::MasterWorkers;
-use paceline_models::mpi_trace::MpiTrace;
+use paceline_models::mpi_trace::{MpiTrace, TraceError, text_of};
 use paceline_network::{FlowModel, Platform};
 use paceline_processes::{ContextKind, Coordination, Rounds, Waiting};
 use paceline_scenario::{Raw, ScenarioError, Section, Unfit, Value};
@@ -197,10 +197,20 @@ fn read_trace(model: &mut Section) -> Result<MpiTrace, ScenarioError> {
         ));
     };
     let refuse = |problem: String| model.refuse("trace", problem, "a trace that can be read");
-    let text = read_file(&path).map_err(refuse)?;
+    let text = read_trace_file(&path).map_err(refuse)?;
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    let trace = MpiTrace::read(&path.display().to_string(), &text, &mut |file| read_file(&folder.join(file)));
-    trace.map_err(|error| refuse(error.to_string()))
+    let mut others = |file: &str| read_trace_file(&folder.join(file));
+    MpiTrace::read(&path.display().to_string(), &text, &mut others).map_err(|mistake| {
+        let TraceError { file, line, problem, allowed } = mistake;
+        model.refuse("trace", format!("{file}:{line}: {problem}"), allowed)
+    })
+}
+
+/// Comments of a trace may be in any encoding.
+fn read_trace_file(path: &Path) -> Result<String, String> {
+    let reason = |reason: String| format!("{}: {reason}", path.display());
+    let bytes = std::fs::read(path).map_err(|error| reason(error.to_string()))?;
+    text_of(&bytes).map_err(reason)
 }
 
 /// The name of the network and what it is.

@@ -20,7 +20,7 @@ const DIGESTS: &[(&str, &str)] = &[
     ("farm", "8ede05befeadb755"),
     ("hlb", "1165c6090837cf52"),
     ("master-workers", "696526e08c2f4f95"),
-    ("mpi-trace", "d29220dbec20a3d5"),
+    ("mpi-trace", "c29154f5fcfb887e"),
     ("phold", "d769e567f9c80b07"),
     ("phold-mixed", "c81be0f6434addc6"),
     ("phold-optimistic", "636549bb9ab71d8e"),

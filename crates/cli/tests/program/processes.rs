@@ -185,13 +185,59 @@ fn an_mpi_trace_is_replayed_and_its_mistakes_told() {
     let output = paceline(folder.path(), &["run", "ring.toml"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        stderr(&output).contains("process 0 `rank` on host 0 waits for a message"),
+        stderr(&output).contains(
+            "process 0 `rank 0` on host 0 waits for a message in the mailbox of 0 for messages from 1"
+        ),
         "{}",
         stderr(&output)
     );
     fs::write(folder.path().join("two.txt"), "0 fly\n").unwrap();
     let output = paceline(folder.path(), &["run", "ring.toml"]);
     assert!(output.status.code() == Some(2) && stderr(&output).contains("two.txt:1: the action `fly`"));
+}
+
+#[test]
+fn ends_of_ranks_and_what_stops_them_are_told() {
+    let folder = folder();
+    let scenario = "[model]\nkind = \"mpi-trace\"\ntrace = \"list\"\n[network]\nmodel = \"cm02\"\nplatform = \"two.xml\"\n";
+    let platform = "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/>\
+        <host id=\"b\" speed=\"1Gf\"/><link id=\"l\" bandwidth=\"100MBps\" latency=\"0\"/>\
+        <route src=\"a\" dst=\"b\"><link_ctn id=\"l\"/></route></zone></platform>";
+    fs::write(folder.path().join("ring.toml"), scenario).unwrap();
+    fs::write(folder.path().join("two.xml"), platform).unwrap();
+    // A list with a byte order mark, a comment in Latin-1, a rank that ends at 0, one wait for nothing.
+    fs::write(folder.path().join("list"), "\u{feff}p0\np1\n").unwrap();
+    fs::write(folder.path().join("p0"), b"# n\xb0 0\n0 init\n0 finalize\n").unwrap();
+    fs::write(folder.path().join("p1"), "1 compute 1e9\n1 wait 0 1 7\n").unwrap();
+    let results = &json(folder.path(), &["run.threads=1"])["results"];
+    assert_eq!((&results["ranks"], &results["ranks_at_their_end"]), (&2.into(), &2.into()));
+    assert_eq!((&results["last_end_s"], &results["waits_for_no_request"]), (&1.0.into(), &1.into()));
+    // At a horizon before any end there is no last end, not one at 0.
+    fs::write(folder.path().join("p0"), "0 compute 1e9\n").unwrap();
+    let results = &json(folder.path(), &["run.threads=1", "run.until=500ms"])["results"];
+    assert_eq!((&results["ranks_at_their_end"], results.get("last_end_s")), (&0.into(), None));
+    // A mistake is told with what is allowed, once.
+    fs::write(folder.path().join("p1"), "1 init\n1 bcast 5 0 60\n").unwrap();
+    let output = paceline(folder.path(), &["run", "ring.toml"]);
+    let told = stderr(&output);
+    assert!(told.contains("p1:2: data type 60; allowed: a data type of SimGrid from 0 to 59"), "{told}");
+    assert_eq!((output.status.code(), told.matches("allowed:").count()), (Some(2), 1), "{told}");
+    // What fails ends the run, and is named rather than the ranks that wait for it.
+    fs::write(folder.path().join("p0"), "0 isend 1 5 1e8\n0 wait 0 1 5\n0 barrier\n").unwrap();
+    fs::write(folder.path().join("p1"), "1 recv 0 5 1e8\n1 compute 1e9\n1 barrier\n").unwrap();
+    fs::write(
+        folder.path().join("two.xml"),
+        platform.replace("latency=\"0\"", "latency=\"0\" state_file=\"off\""),
+    )
+    .unwrap();
+    fs::write(folder.path().join("off"), "0.5 0\n").unwrap();
+    let output = paceline(folder.path(), &["run", "ring.toml"]);
+    let told = stderr(&output);
+    assert!(
+        told.contains("rank 0 cannot continue at 0.5s: `wait 0 1 5`: a link on the way is off"),
+        "{told}"
+    );
+    assert_eq!(output.status.code(), Some(1));
 }
 
 const MASTER: &str = r#"<platform version="4.1">

@@ -1,12 +1,18 @@
-//! Collective actions, by the algorithms of MPI libraries (Thakur, Rabenseifner and Gropp, 2005).
+//! Collective actions, by the algorithms that SimGrid 3.32 takes where none is chosen (`smpi/coll-selector:default`).
 //!
+//! All but broadcast, all-to-all and reduce-scatter are linear: every message is begun at once, and then all are waited for.
 //! Invariant: every message that a rank sends within a collective action is received in the same action, exactly once.
 
 use paceline_processes::Failure;
 
-use super::replay::Rank;
+use super::replay::{Collective, Rank};
 
 impl Rank<'_> {
+    fn others(&self) -> impl Iterator<Item = u32> + use<> {
+        let own = self.own;
+        (0..self.ranks).filter(move |other| *other != own)
+    }
+
     /// The rank that is `place` ahead of `root`.
     fn ahead_of(&self, root: u32, place: u32) -> u32 {
         (root + place) % self.ranks
@@ -17,73 +23,190 @@ impl Rank<'_> {
         (self.own + self.ranks - root) % self.ranks
     }
 
+    /// All ranks report to rank 0, which then releases all.
+    pub(super) async fn barrier(&self) -> Result<(), Failure> {
+        const KIND: Collective = Collective::Barrier;
+        if self.own > 0 {
+            self.tell(KIND, 0, 0.0).await?;
+            return self.hear(KIND, 0).await;
+        }
+        self.all(self.others().map(|other| self.start_to_hear(KIND, other)).collect()).await?;
+        self.all(self.others().filter_map(|other| self.start_to_tell(KIND, other, 0.0)).collect()).await
+    }
+
     /// Along a binomial tree from the root.
     pub(super) async fn broadcast(&self, bytes: f64, root: u32) -> Result<(), Failure> {
+        const KIND: Collective = Collective::Broadcast;
         let place = self.place(root);
         let mut bit = 1;
         while bit < self.ranks && place & bit == 0 {
             bit <<= 1;
         }
         if place > 0 {
-            self.hear(self.ahead_of(root, place - bit)).await?;
+            self.hear(KIND, self.ahead_of(root, place - bit)).await?;
         }
         bit >>= 1;
         while bit > 0 {
             if place + bit < self.ranks {
-                self.tell(self.ahead_of(root, place + bit), bytes).await?;
+                self.tell(KIND, self.ahead_of(root, place + bit), bytes).await?;
             }
             bit >>= 1;
         }
         Ok(())
     }
 
-    /// Along a binomial tree, to the root.
-    pub(super) async fn reduce(&self, bytes: f64, root: u32) -> Result<(), Failure> {
-        let place = self.place(root);
-        let mut bit = 1;
-        while bit < self.ranks {
-            if place & bit > 0 {
-                return self.tell(self.ahead_of(root, place - bit), bytes).await;
-            }
-            if place + bit < self.ranks {
-                self.hear(self.ahead_of(root, place + bit)).await?;
-            }
-            bit <<= 1;
-        }
-        Ok(())
+    /// Each rank sends so many bytes to the root: a reduction, too.
+    pub(super) async fn gather(&self, kind: Collective, bytes: f64, root: u32) -> Result<(), Failure> {
+        let begun = if self.own == root {
+            self.others().map(|other| self.start_to_hear(kind, other)).collect()
+        } else {
+            self.start_to_tell(kind, root, bytes).into_iter().collect()
+        };
+        self.all(begun).await
     }
 
-    /// By recursive doubling: a reduction whose result all ranks get; with zero bytes, a barrier. If the number of ranks is not a
-    /// power of two, the first ranks form pairs, and one rank of each pair acts for both.
-    pub(super) async fn double(&self, bytes: f64) -> Result<(), Failure> {
-        let power = 1 << self.ranks.ilog2();
-        let pairs = self.ranks - power;
-        let paired = self.own < 2 * pairs;
-        if paired && self.own.is_multiple_of(2) {
-            self.tell(self.own + 1, bytes).await?;
-            return self.hear(self.own + 1).await;
-        }
-        if paired {
-            self.hear(self.own - 1).await?;
-        }
-        let place = if paired { self.own / 2 } else { self.own - pairs };
-        let rank = |place: u32| if place < pairs { 2 * place + 1 } else { place + pairs };
-        let mut bit = 1;
-        while bit < power {
-            let other = rank(place ^ bit);
-            self.swap(other, other, bytes).await?;
-            bit <<= 1;
-        }
-        if paired { self.tell(self.own - 1, bytes).await } else { Ok(()) }
+    /// The root sends to each rank what `bytes` says.
+    pub(super) async fn scatter(
+        &self,
+        kind: Collective,
+        bytes: impl Fn(u32) -> f64,
+        root: u32,
+    ) -> Result<(), Failure> {
+        let begun = if self.own == root {
+            self.others().filter_map(|other| self.start_to_tell(kind, other, bytes(other))).collect()
+        } else {
+            vec![self.start_to_hear(kind, root)]
+        };
+        self.all(begun).await
     }
 
-    /// Pairwise exchange: one step for each other rank, and in each step different partners.
+    /// A reduction to rank 0, and a broadcast from there.
+    pub(super) async fn reduce_all(&self, bytes: f64) -> Result<(), Failure> {
+        self.gather(Collective::Reduce, bytes, 0).await?;
+        self.broadcast(bytes, 0).await
+    }
+
+    /// Each rank sends to each other what `bytes` says, all at once.
+    pub(super) async fn exchange_at_once(
+        &self,
+        kind: Collective,
+        bytes: impl Fn(u32) -> f64,
+    ) -> Result<(), Failure> {
+        let mut begun: Vec<_> = self.others().map(|other| self.start_to_hear(kind, other)).collect();
+        begun.extend(self.others().filter_map(|other| self.start_to_tell(kind, other, bytes(other))));
+        self.all(begun).await
+    }
+
+    /// Each rank sends to all of higher number.
+    pub(super) async fn scan(&self, bytes: f64) -> Result<(), Failure> {
+        const KIND: Collective = Collective::Scan;
+        let mut begun: Vec<_> = (0..self.own).map(|other| self.start_to_hear(KIND, other)).collect();
+        begun.extend((self.own + 1..self.ranks).filter_map(|other| self.start_to_tell(KIND, other, bytes)));
+        self.all(begun).await
+    }
+
+    /// All-to-all: at once, in pairs, or by the algorithm of Bruck, which sends fewer and larger messages.
     pub(super) async fn exchange(&self, bytes: f64) -> Result<(), Failure> {
-        for step in 1..self.ranks {
-            let to = (self.own + step) % self.ranks;
-            let from = (self.own + self.ranks - step) % self.ranks;
-            self.swap(to, from, bytes).await?;
+        const KIND: Collective = Collective::Exchange;
+        match Algorithm::of(self.ranks, bytes) {
+            Algorithm::AtOnce => self.exchange_at_once(KIND, |_| bytes).await,
+            Algorithm::Pairs => {
+                for step in 1..self.ranks {
+                    let (to, from) = if self.ranks.is_power_of_two() {
+                        (self.own ^ step, self.own ^ step)
+                    } else {
+                        // SimGrid's algorithm in pairs ends with an error here.
+                        (self.ahead_of(self.own, step), self.ahead_of(self.own, self.ranks - step))
+                    };
+                    self.swap(KIND, to, from, bytes).await?;
+                }
+                Ok(())
+            }
+            Algorithm::Bruck => {
+                let mut bit = 1;
+                while bit < self.ranks {
+                    let blocks = (1..self.ranks).filter(|block| block & bit > 0).count();
+                    let (to, from) =
+                        (self.ahead_of(self.own, bit), self.ahead_of(self.own, self.ranks - bit));
+                    self.swap(KIND, to, from, blocks as f64 * bytes).await?;
+                    bit <<= 1;
+                }
+                Ok(())
+            }
         }
-        Ok(())
+    }
+}
+
+/// Ways of an all-to-all exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Algorithm {
+    /// All messages are begun, and then waited for.
+    AtOnce,
+    /// One partner after the other.
+    Pairs,
+    /// Bruck et al.: one step for each bit of the number of ranks.
+    Bruck,
+}
+
+/// By the number of ranks, below which a row counts: from how many bytes on a message is not sent by the algorithm of Bruck, and
+/// from and up to how many in pairs. SimGrid 3.32 has it in `smpi_openmpi_selector.cpp` (`alltoall__ompi`), after Open MPI.
+/// For two ranks all ways are the same.
+const EXCHANGES: [(u32, f64, f64, f64); 10] = [
+    (3, 0.0, f64::INFINITY, f64::INFINITY),
+    (8, 0.0, 524_288.0, 1_048_576.0),
+    (16, 0.0, f64::INFINITY, f64::INFINITY),
+    (64, 512.0, f64::INFINITY, f64::INFINITY),
+    (256, 1024.0, 262_144.0, f64::INFINITY),
+    (512, 1024.0, 32_768.0, f64::INFINITY),
+    (1024, 512.0, 262_144.0, f64::INFINITY),
+    (2048, 512.0, f64::INFINITY, f64::INFINITY),
+    (4096, 1024.0, f64::INFINITY, f64::INFINITY),
+    (u32::MAX, 2048.0, f64::INFINITY, f64::INFINITY),
+];
+
+impl Algorithm {
+    fn of(ranks: u32, bytes: f64) -> Self {
+        let row = EXCHANGES.iter().find(|(below, ..)| ranks < *below);
+        let (_, bruck, from, to) = row.expect("there are fewer ranks than a `u32` holds");
+        // The table says so of few ranks with next to nothing to send.
+        let is_tiny = ranks < 32 && bytes < 4.0;
+        match bytes {
+            _ if bytes < *bruck && !is_tiny => Self::Bruck,
+            _ if (*from..*to).contains(&bytes) => Self::Pairs,
+            _ => Self::AtOnce,
+        }
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::Algorithm::{AtOnce, Bruck, Pairs};
+    use super::*;
+
+    #[test]
+    fn the_way_of_an_exchange_is_the_one_of_the_table() {
+        for (ranks, bytes, way) in [
+            (2, 1.0, AtOnce),
+            (2, 1e7, AtOnce),
+            (4, 524_287.0, AtOnce),
+            (4, 524_288.0, Pairs),
+            (7, 1_048_576.0, AtOnce),
+            (15, 1.0, AtOnce),
+            (16, 3.0, AtOnce),
+            (16, 4.0, Bruck),
+            (31, 511.0, Bruck),
+            (31, 512.0, AtOnce),
+            (63, 1.0, Bruck),
+            (64, 1023.0, Bruck),
+            (255, 262_144.0, Pairs),
+            (511, 32_768.0, Pairs),
+            (1023, 512.0, AtOnce),
+            (1023, 262_144.0, Pairs),
+            (1024, 1e9, AtOnce),
+            (4096, 2047.0, Bruck),
+            (65_536, 2048.0, AtOnce),
+        ] {
+            assert_eq!(Algorithm::of(ranks, bytes), way, "{ranks} ranks, {bytes} bytes");
+        }
     }
 }

@@ -1,16 +1,16 @@
 //! Reads time-independent traces.
 //!
-//! A file holds lines `RANK ACTION ARGUMENTS`, or the names of such files, one per line. Anything unknown is refused with file and
-//! line. Invariant: no text makes the reader panic, and every rank that an action names exists.
+//! A file holds lines `RANK ACTION ARGUMENTS`, or the names of such files, one per line. Anything unknown is refused with
+//! file and line. Invariant: no text makes the reader panic, every rank that an action names exists, and there are ranks from
+//! 0 without gaps.
+
+use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-use super::{Action, Message, MpiTrace};
-
-/// The most ranks.
-const MOST_RANKS: usize = 1 << 16;
-/// The known actions, for messages.
-const KNOWN: &str = "init, finalize, comm_size, compute, send, recv, isend, irecv, wait, waitall, barrier, bcast, reduce, allreduce, alltoall";
+use super::line::{self, KNOWN, Line, MOST_RANKS, Said};
+use super::requests::Requests;
+use super::{ANY, Action, Ends, MpiTrace};
 
 /// A mistake in a trace.
 #[derive(Clone, PartialEq, Eq, Error)]
@@ -28,133 +28,62 @@ pub struct TraceError {
 
 paceline_kernel::debug_tells!(TraceError);
 
-/// A line of a trace, word by word.
-struct Line<'t> {
-    file: &'t str,
-    number: usize,
-    words: Vec<&'t str>,
+/// The text of a file of a trace: comments may be in any encoding, all else is ASCII. A reason why it is no text.
+pub fn text_of(bytes: &[u8]) -> Result<String, String> {
+    match bytes {
+        [0x1f, 0x8b, ..] => Err("it is compressed (gzip); decompress it first".into()),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err("it is in UTF-16; UTF-8 can be read".into()),
+        _ => Ok(String::from_utf8_lossy(bytes).into_owned()),
+    }
 }
 
-impl Line<'_> {
-    fn refuse(&self, problem: impl Into<String>, allowed: impl Into<String>) -> TraceError {
-        let (file, line) = (self.file.to_owned(), self.number);
-        TraceError { file, line, problem: problem.into(), allowed: allowed.into() }
-    }
-
-    /// The argument at `place`, counted from 0; it is required.
-    fn number(&self, place: usize, what: &str) -> Result<f64, TraceError> {
-        let Some(word) = self.words.get(2 + place) else {
-            return Err(
-                self.refuse(format!("`{}` without {what}", self.words[1]), format!("{what} after it"))
-            );
-        };
-        match word.parse::<f64>() {
-            Ok(number) if number.is_finite() && number >= 0.0 => Ok(number + 0.0),
-            _ => Err(self.refuse(format!("`{word}` as {what}"), "a finite number from 0")),
-        }
-    }
-
-    fn whole(&self, place: usize, what: &str) -> Result<u32, TraceError> {
-        let number = self.number(place, what)?;
-        // The greatest `u32` is the tag of collective actions.
-        if number.fract() == 0.0 && number < f64::from(u32::MAX) {
-            return Ok(number as u32);
-        }
-        Err(self.refuse(format!("`{}` as {what}", self.words[2 + place]), "a whole number below 4294967295"))
-    }
-
-    fn optional(&self, place: usize, what: &str) -> Result<Option<u32>, TraceError> {
-        if self.words.len() > 2 + place { self.whole(place, what).map(Some) } else { Ok(None) }
-    }
-
-    /// Bytes of an element of the data type at `place`; `default` if there is no argument.
-    fn element(&self, place: usize, default: f64) -> Result<f64, TraceError> {
-        Ok(match self.optional(place, "a data type")? {
-            None => default,
-            Some(0 | 4) => 8.0,
-            Some(1 | 5) => 4.0,
-            Some(2 | 6) => 1.0,
-            Some(3) => 2.0,
-            Some(other) => return Err(self.refuse(format!("data type {other}"), "a data type from 0 to 6")),
-        })
-    }
-
-    fn message(&self, default: f64) -> Result<Message, TraceError> {
-        let bytes = self.number(2, "a size")? * self.element(3, default)?;
-        Ok(Message { other: self.whole(0, "a rank")?, tag: self.whole(1, "a tag")?, bytes })
-    }
-
-    /// The action; `None` for an action that takes no time. `element` is the element size where the line names no type.
-    fn action(&self, element: &mut f64) -> Result<Option<Action>, TraceError> {
-        let name = self.words[1].to_ascii_lowercase();
-        Ok(Some(match name.as_str() {
-            "init" => {
-                // SimGrid: sizes are in doubles if `init` has any argument.
-                *element = if self.words.len() > 2 { 8.0 } else { 1.0 };
-                return Ok(None);
-            }
-            "finalize" | "comm_size" => return Ok(None),
-            "compute" => Action::Compute(self.number(0, "a number of flops")?),
-            "send" => Action::Send(self.message(*element)?),
-            "recv" => Action::Receive(self.message(*element)?),
-            "isend" => Action::StartSend(self.message(*element)?),
-            "irecv" => Action::StartReceive(self.message(*element)?),
-            "wait" if self.words.len() == 2 => Action::Wait(None),
-            "wait" => {
-                let (from, to) = (self.whole(0, "a sender")?, self.whole(1, "a receiver")?);
-                Action::Wait(Some((from, to, self.whole(2, "a tag")?)))
-            }
-            "waitall" => Action::WaitAll,
-            "barrier" => Action::Barrier,
-            "bcast" => {
-                let bytes = self.number(0, "a size")? * self.element(2, *element)?;
-                Action::Broadcast { bytes, root: self.optional(1, "a root")?.unwrap_or(0) }
-            }
-            "reduce" => {
-                let bytes = self.number(0, "a size")? * self.element(3, *element)?;
-                let flops = self.number(1, "a number of flops")?;
-                Action::Reduce { bytes, flops, root: self.optional(2, "a root")?.unwrap_or(0) }
-            }
-            "allreduce" => {
-                let bytes = self.number(0, "a size")? * self.element(2, *element)?;
-                Action::ReduceAll { bytes, flops: self.number(1, "a number of flops")? }
-            }
-            "alltoall" => Action::Exchange { bytes: self.number(0, "a size")? * self.element(2, *element)? },
-            _ => return Err(self.refuse(format!("the action `{}`", self.words[1]), KNOWN)),
-        }))
-    }
+/// A text without a byte order mark.
+fn unmarked(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// The ranks that an action names besides its own.
 fn named(action: &Action) -> [Option<u32>; 2] {
+    let some = |rank: u32| Some(rank).filter(|rank| *rank != ANY);
     match action {
         Action::Send(message)
         | Action::Receive(message)
         | Action::StartSend(message)
-        | Action::StartReceive(message) => [Some(message.other), None],
-        Action::Wait(Some((from, to, _))) => [Some(*from), Some(*to)],
-        Action::Broadcast { root, .. } | Action::Reduce { root, .. } => [Some(*root), None],
+        | Action::StartReceive(message) => [some(message.other), None],
+        Action::SendReceive { to, from, .. } => [*to, some(*from)],
+        Action::Wait((from, to, _)) | Action::Test((from, to, _)) => [some(*from), Some(*to)],
+        Action::Broadcast { root, .. }
+        | Action::Reduce { root, .. }
+        | Action::Gather { root, .. }
+        | Action::Scatter { root, .. }
+        | Action::ScatterEach { root, .. } => [Some(*root), None],
         _ => [None, None],
     }
 }
 
 impl MpiTrace {
-    /// Reads a trace. `name` is its name in messages; `others` returns the text of a file that the trace names.
+    /// Reads a trace. `name` is its name in messages; `others` returns the text of a file that the trace names. A file that is
+    /// named twice is read once: a list may name one for each rank.
     pub fn read(
         name: &str,
         text: &str,
         others: &mut dyn FnMut(&str) -> Result<String, String>,
     ) -> Result<Self, TraceError> {
         let mut reading = Reading::default();
-        let mut words = text.lines().filter_map(|line| line.split_whitespace().next());
-        let first = words.find(|word| !word.starts_with('#'));
-        if first.is_none_or(|word| word.parse::<u32>().is_ok()) {
+        let text = unmarked(text);
+        let mut lines = text.lines().map(|line| Line::new(name, 1, line).words);
+        let first = lines.find(|words| !words.is_empty()).unwrap_or_default();
+        // A file may be called `p0`.
+        let is_trace = first.first().is_none_or(|word| word.parse::<u32>().is_ok())
+            || (first.len() > 1 && line::rank(first[0]).is_some());
+        if is_trace {
             reading.file(name, text)?;
             return reading.finish(name);
         }
+        let mut read = BTreeSet::new();
         for (number, line) in (1..).zip(text.lines()) {
             let file = line.trim();
-            if file.is_empty() || file.starts_with('#') {
+            if file.is_empty() || file.starts_with('#') || !read.insert(file) {
                 continue;
             }
             let refuse = |reason: String| TraceError {
@@ -164,10 +93,31 @@ impl MpiTrace {
                 allowed: "the name of a trace, or lines `RANK ACTION ARGUMENTS`".into(),
             };
             let text = others(file).map_err(refuse)?;
-            reading.file(file, &text)?;
+            reading.file(file, unmarked(&text))?;
         }
         reading.finish(name)
     }
+}
+
+/// What was read of a rank.
+struct RankRead {
+    actions: Vec<Action>,
+    /// Bytes of an element where a line names no type.
+    element: f64,
+    /// The place among the files read of the one with its lines; `None` where no line is of this rank.
+    file: Option<usize>,
+    requests: Requests<()>,
+}
+
+/// A line that is read once the number of ranks is known.
+struct Later {
+    rank: usize,
+    /// Among the actions of its rank.
+    place: usize,
+    element: f64,
+    file: String,
+    line: usize,
+    words: Vec<String>,
 }
 
 /// A rank that an action names, and the place of that action.
@@ -175,54 +125,137 @@ type Named = (u32, String, usize);
 
 #[derive(Default)]
 struct Reading {
-    ranks: Vec<Vec<Action>>,
-    /// By rank: the element size where a line names no type.
-    elements: Vec<f64>,
+    files: usize,
+    ranks: Vec<RankRead>,
+    later: Vec<Later>,
     named: Option<Named>,
+    idle_waits: u64,
 }
 
 impl Reading {
     fn file(&mut self, file: &str, text: &str) -> Result<(), TraceError> {
-        for (number, words) in (1..).zip(text.lines()) {
-            let words: Vec<&str> = words.split_whitespace().collect();
-            if words.first().is_none_or(|word| word.starts_with('#')) {
-                continue;
+        for (number, text) in (1..).zip(text.lines()) {
+            let line = Line::new(file, number, text);
+            if !line.words.is_empty() {
+                self.line(&line)?;
             }
-            let line = Line { file, number, words };
-            let rank = line.words[0].parse::<usize>().ok().filter(|rank| *rank < MOST_RANKS);
-            let Some(rank) = rank else {
-                return Err(line.refuse(format!("rank `{}`", line.words[0]), "a whole number below 65536"));
-            };
-            if line.words.len() < 2 {
-                return Err(line.refuse("a rank without an action", KNOWN));
-            }
-            if rank >= self.ranks.len() {
-                self.ranks.resize(rank + 1, Vec::new());
-                self.elements.resize(rank + 1, 1.0);
-            }
-            let Some(action) = line.action(&mut self.elements[rank])? else { continue };
-            for other in named(&action).into_iter().flatten() {
-                if self.named.as_ref().is_none_or(|(greatest, ..)| other > *greatest) {
-                    self.named = Some((other, file.to_owned(), number));
-                }
-            }
-            self.ranks[rank].push(action);
         }
+        self.files += 1;
         Ok(())
     }
 
-    fn finish(self, name: &str) -> Result<MpiTrace, TraceError> {
-        let ranks = self.ranks.len();
-        match self.named {
-            Some((other, file, line)) if other as usize >= ranks => {
-                let allowed = format!("a rank below {ranks}, the number of ranks with actions");
-                Err(TraceError { file, line, problem: format!("there is no rank {other}"), allowed })
+    fn line(&mut self, line: &Line) -> Result<(), TraceError> {
+        let rank = line::rank(line.words[0]).filter(|rank| *rank < MOST_RANKS);
+        let Some(rank) = rank else {
+            return Err(line.refuse(format!("rank `{}`", line.words[0]), "a whole number below 65536"));
+        };
+        if line.words.len() < 2 {
+            return Err(line.refuse("a rank without an action", KNOWN));
+        }
+        let none =
+            || RankRead { actions: Vec::new(), element: 1.0, file: None, requests: Requests::default() };
+        self.ranks.resize_with(self.ranks.len().max(rank + 1), none);
+        let read = &mut self.ranks[rank];
+        // Else a file that was listed twice under two names would be replayed twice.
+        if *read.file.get_or_insert(self.files) != self.files {
+            let problem = format!("lines of rank {rank}, of which there are some in a file before");
+            return Err(line.refuse(problem, "all lines of a rank in one file"));
+        }
+        if line.depends_on_ranks() {
+            self.later.push(Later {
+                rank,
+                place: read.actions.len(),
+                element: read.element,
+                file: line.file.to_owned(),
+                line: line.number,
+                words: line.words.iter().map(|word| (*word).to_owned()).collect(),
+            });
+            // It is replaced at the end.
+            read.actions.push(Action::Barrier);
+            return Ok(());
+        }
+        let action = match line.said(read.element)? {
+            Said::Nothing => return Ok(()),
+            Said::Init(element) => {
+                read.element = element;
+                return Ok(());
             }
-            _ if ranks == 0 => {
-                let (file, problem) = (name.to_owned(), "a trace without ranks".to_owned());
-                Err(TraceError { file, line: 1, problem, allowed: "lines `RANK ACTION ARGUMENTS`".into() })
+            Said::BareWait => Action::Wait(only_request(line, read)?),
+            Said::Act(action) => action,
+        };
+        let own = rank as u32;
+        self.idle_waits += u64::from(follow(&mut read.requests, own, &action, line)?);
+        read.actions.push(action);
+        let action = read.actions.last().expect("it was just added");
+        Self::note_named(&mut self.named, action, line);
+        Ok(())
+    }
+
+    fn note_named(noted: &mut Option<Named>, action: &Action, line: &Line) {
+        for other in named(action).into_iter().flatten() {
+            if noted.as_ref().is_none_or(|(greatest, ..)| other > *greatest) {
+                *noted = Some((other, line.file.to_owned(), line.number));
             }
-            _ => Ok(MpiTrace::new(self.ranks)),
         }
     }
+
+    fn finish(mut self, name: &str) -> Result<MpiTrace, TraceError> {
+        let ranks = self.ranks.len();
+        let of_all = |problem: String, allowed: &str| TraceError {
+            file: name.to_owned(),
+            line: 1,
+            problem,
+            allowed: allowed.to_owned(),
+        };
+        if ranks == 0 {
+            return Err(of_all("a trace without ranks".into(), "lines `RANK ACTION ARGUMENTS`"));
+        }
+        if let Some(gap) = self.ranks.iter().position(|rank| rank.file.is_none()) {
+            let problem = format!("there are {ranks} ranks, and no line of rank {gap}");
+            return Err(of_all(problem, "at least one line of each rank, if only `init`"));
+        }
+        for Later { rank, place, element, file, line, words } in self.later {
+            let line = Line { file: &file, number: line, words: words.iter().map(String::as_str).collect() };
+            let action = line.action_of(ranks, element)?;
+            Self::note_named(&mut self.named, &action, &line);
+            self.ranks[rank].actions[place] = action;
+        }
+        if let Some((other, file, line)) = self.named.filter(|(other, ..)| *other as usize >= ranks) {
+            let allowed = format!("a rank below {ranks}, the number of ranks with actions");
+            return Err(TraceError { file, line, problem: format!("there is no rank {other}"), allowed });
+        }
+        let trace = MpiTrace::new(self.ranks.into_iter().map(|rank| rank.actions).collect());
+        Ok(MpiTrace { idle_waits: self.idle_waits, ..trace })
+    }
+}
+
+/// The request of a `wait` that names none: which of several it was cannot be known.
+fn only_request(line: &Line, read: &RankRead) -> Result<Ends, TraceError> {
+    read.requests.only().map_err(|open| {
+        let problem = format!("`wait` that does not say for what, with {open} requests open");
+        line.refuse(problem, "`wait SENDER RECEIVER TAG`, `waitall`, or one open request")
+    })
+}
+
+/// Keeps account of open requests. Says whether the action waits for one that is not there; refuses one of other ranks.
+fn follow(requests: &mut Requests<()>, own: u32, action: &Action, line: &Line) -> Result<bool, TraceError> {
+    match action {
+        Action::StartSend(message) => requests.begin((own, message.other, message.tag), ()),
+        Action::StartReceive(message) => requests.begin((message.other, own, message.tag), ()),
+        Action::WaitAll => drop(requests.take_all()),
+        Action::Wait(ends) | Action::Test(ends) => {
+            if ends.0 != own && ends.1 != own {
+                let problem = format!("a request from rank {} to rank {}, of rank {own}", ends.0, ends.1);
+                return Err(line.refuse(problem, "a rank's own requests: it sends, or it receives"));
+            }
+            let is_there = match action {
+                // A test that fails leaves its request open.
+                Action::Test(_) => requests.get(*ends).is_some(),
+                _ => requests.take(*ends).is_some(),
+            };
+            return Ok(!is_there);
+        }
+        _ => {}
+    }
+    Ok(false)
 }

@@ -13,9 +13,14 @@ const RANKS_MAX: u32 = 64;
 const SEED: &str = "0 init\n1 init\n2 init 0\n# a remark\n0 compute 2e9\n0 send 1 0 1e6\n1 recv 0 0 1e6\n1 isend 2 3 100 1\n\
     2 irecv 1 3 100 1\n2 wait 1 2 3\n1 waitall\n0 barrier\n1 barrier\n2 barrier\n0 bcast 5e5 1 0\n1 bcast 5e5 1 0\n\
     2 bcast 5e5 1 0\n0 reduce 10 1e6 2\n1 reduce 10 1e6 2\n2 reduce 10 1e6 2\n0 allreduce 8 0\n1 allreduce 8 0\n\
-    2 allreduce 8 0\n0 alltoall 100 100\n1 alltoall 100 100\n2 alltoall 100 100\n0 finalize\n1 finalize\n2 finalize\n";
+    2 allreduce 8 0\n0 alltoall 100 100\n1 alltoall 100 100\n2 alltoall 100 100\n0 sleep 0.1\n1 irecv any 5 8\n\
+    1 test any 1 5\n0 isend 1 5 8 26\n0 wait 0 1 5\n0 gatherv 1 1 2 3 0 1 1\n1 gatherv 2 1 2 3 0 1 1\n2 gatherv 3 1 2 3 0 1 1\n\
+    0 allgatherv 1 1 2 3\n1 allgatherv 2 1 2 3\n2 allgatherv 3 1 2 3\n0 scatterv 1 2 3 1 1\n1 scatterv 1 2 3 2 1\n\
+    2 scatterv 1 2 3 3 1\n0 reducescatter 1 2 3 9\n1 reducescatter 1 2 3 9\n2 reducescatter 1 2 3 9\n\
+    0 alltoallv 9 1 2 3 9 1 2 3\n1 alltoallv 9 1 2 3 9 1 2 3\n2 alltoallv 9 1 2 3 9 1 2 3\n0 scan 5 7\n1 scan 5 7\n2 scan 5 7\n\
+    0 sendRecv 8 1 8 2\n1 sendRecv 8 2 8 0\n2 sendRecv 8 0 8 1\n0 finalize\n1 finalize\n2 finalize\n";
 
-const WORDS: [&str; 20] = [
+const WORDS: [&str; 25] = [
     "0",
     "2",
     "3",
@@ -36,6 +41,11 @@ const WORDS: [&str; 20] = [
     "bcast",
     "\n",
     "#",
+    "any",
+    "-555",
+    "59",
+    "test",
+    "gatherv",
 ];
 
 const PLATFORM: &str = "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/>\
