@@ -165,3 +165,12 @@ impl Entries {
         Err(cut)
     }
 }
+
+impl Drop for Entries {
+    fn drop(&mut self) {
+        // Of a run that has failed, what has happened until then is worth having.
+        if self.failure.is_none() {
+            self.flush();
+        }
+    }
+}
