@@ -11,6 +11,7 @@
 //! Invariants: one thread at a time receives (a lock taken with `try_lock`), one at a time writes to a peer (a lock per peer). Data
 //! written by other processes is copied first, then checked, then used.
 
+pub(crate) mod abandoned;
 mod bell;
 mod group;
 #[cfg(paceline_shuttle)]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::host::{self, Host};
 use super::message::Run;
+use crate::shm::abandoned;
 use crate::{Group, SharedMemory};
 
 /// The ranks that share memory with each rank, including itself; empty for ranks that share with no other. `hosts` are by rank.
@@ -47,6 +48,9 @@ pub(super) fn share(
     let path = host::path(name).ok_or_else(|| format!("{name:?} is no name"))?;
     let members = Group::all(ranks).only(group.iter().copied());
     if group.first() == Some(&rank) {
+        if let Some(folder) = path.parent() {
+            abandoned::remove(folder);
+        }
         let named = Named(path.clone());
         let shared = SharedMemory::create(&path, rank, &members).map_err(|error| error.to_string())?;
         Ok((shared, Some(named)))

@@ -33,7 +33,7 @@ use crate::shm::ring::{Control, Ring};
 use crate::sync::{AtomicU32, Ordering};
 
 /// Identifies the file type and its version.
-const MAGIC: u64 = u64::from_le_bytes(*b"PACESHM\x01");
+pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"PACESHM\x01");
 const PAGE_BYTES: usize = 4_096;
 /// The offset of the count of joined members in the header.
 const JOINED: usize = 64;
@@ -212,4 +212,13 @@ fn hold(file: &File, member: usize) -> io::Result<()> {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// Whether any member holds its lock.
+pub(super) fn is_locked(file: &File) -> bool {
+    let mut lock = libc::flock { l_len: 0, ..lock_of(0) };
+    // SAFETY: the kernel reads and writes one `flock`, which lives until the call returns.
+    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) };
+    // Where it cannot be known, somebody may.
+    asked != 0 || i32::from(lock.l_type) != libc::F_UNLCK
 }
