@@ -7,7 +7,7 @@
 //!
 //! Packets are written as they come, so memory stays bounded. Many threads may write at once: each encodes for itself, and
 //! only the bytes go through a lock. Nothing that goes wrong while writing disturbs the run: the first failure is kept,
-//! writing stops, and [`PerfettoTrace::finish`] tells.
+//! writing stops after the last packets that are whole, and [`PerfettoTrace::finish`] tells.
 //!
 //! Invariants: within what one worker writes, time stamps never fall; slices of one track never overlap if those given do
 //! not.
@@ -19,11 +19,11 @@ mod machine;
 pub mod packet;
 mod processes;
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use paceline_files::{Cut, Entries};
 use paceline_kernel::Time;
 use thiserror::Error;
 
@@ -141,34 +141,37 @@ pub struct PerfettoTrace {
 
 #[derive(Debug)]
 struct Output {
-    file: BufWriter<File>,
-    failure: Option<io::Error>,
+    file: Entries,
     /// How many of them have tracks.
     workers: u32,
     federates: u32,
 }
 
-impl Output {
-    fn write(&mut self, bytes: &[u8]) {
-        if self.failure.is_none() {
-            self.failure = self.file.write_all(bytes).err();
-        }
-    }
+/// The failure of a trace, whose name is `path`.
+fn failed(path: PathBuf, cut: Cut) -> TraceError {
+    let Cut { reason, kept, entries, .. } = cut;
+    let told = match kept {
+        0 => format!("{reason}; nothing of the trace is there"),
+        _ => format!(
+            "{reason}; the trace is cut short after {kept} of {entries} writes, and holds the first part of the run"
+        ),
+    };
+    TraceError { path, reason: io::Error::new(reason.kind(), told) }
 }
 
 impl PerfettoTrace {
     /// Makes the file, in place of one that may be there, for the trace of a run named `run`.
     pub fn create(path: &Path, run: &str) -> Result<Self, TraceError> {
         let failed = |reason| TraceError { path: path.to_owned(), reason };
-        let file = BufWriter::new(File::create(path).map_err(failed)?);
-        let output = Output { file, failure: None, workers: 0, federates: 0 };
+        let file = Entries::create(path).map_err(failed)?;
+        let output = Output { file, workers: 0, federates: 0 };
         let trace = Self { path: path.to_owned(), run: run.to_owned(), file: Mutex::new(output) };
         let mut bytes = Vec::new();
         for track in [Track::Process, Track::Run, Track::Gvt] {
             encode::packet(&mut bytes, &track.packet(run));
         }
         encode::value(&mut bytes, Track::Gvt, None, 0, Time::ZERO);
-        trace.output().write(&bytes);
+        trace.output().file.write(&bytes);
         Ok(trace)
     }
 
@@ -183,7 +186,7 @@ impl PerfettoTrace {
         for track in new_workers.chain(tracks) {
             bytes.clear();
             encode::packet(&mut bytes, &track.packet(&self.run));
-            output.write(&bytes);
+            output.file.write(&bytes);
         }
         output.workers = output.workers.max(workers);
         output.federates = output.federates.max(federates);
@@ -202,14 +205,12 @@ impl PerfettoTrace {
                 }
             }
         }
-        self.output().write(&bytes);
+        self.output().file.write(&bytes);
     }
 
     /// Writes what is left. The error is the first one that there was since the file was made.
     pub fn finish(&self) -> Result<(), TraceError> {
-        let mut output = self.output();
-        let reason = output.failure.take().map_or_else(|| output.file.flush(), Err);
-        reason.map_err(|reason| TraceError { path: self.path.clone(), reason })
+        self.output().file.finish().map_err(|cut| failed(self.path.clone(), cut))
     }
 
     fn output(&self) -> MutexGuard<'_, Output> {

@@ -2,16 +2,16 @@
 //!
 //! Invariants: all packets are of one sequence; after a failure nothing is written, and [`PacketFile::finish`] returns the first.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::TraceError;
+use paceline_files::Entries;
+
 use super::encode::packet;
 use super::packet::{
     EXPLICIT_ORDERING, EventType, INCREMENTAL_STATE_CLEARED, InternedData, NEEDS_INCREMENTAL_STATE,
     ProcessDescriptor, TracePacket, TrackDescriptor, TrackEvent,
 };
+use super::{TraceError, failed};
 
 /// The only sequence of packets.
 const SEQUENCE: u32 = 1;
@@ -20,8 +20,7 @@ const SEQUENCE: u32 = 1;
 #[derive(Debug)]
 pub(super) struct PacketFile {
     path: PathBuf,
-    file: BufWriter<File>,
-    failure: Option<io::Error>,
+    file: Entries,
     bytes: Vec<u8>,
 }
 
@@ -29,8 +28,8 @@ impl PacketFile {
     /// Makes the file, in place of one that may be there.
     pub(super) fn create(path: &Path) -> Result<Self, TraceError> {
         let path = path.to_owned();
-        match File::create(&path) {
-            Ok(file) => Ok(Self { path, file: BufWriter::new(file), failure: None, bytes: Vec::new() }),
+        match Entries::create(&path) {
+            Ok(file) => Ok(Self { path, file, bytes: Vec::new() }),
             Err(reason) => Err(TraceError { path, reason }),
         }
     }
@@ -71,15 +70,12 @@ impl PacketFile {
     fn write(&mut self, entry: TracePacket) {
         self.bytes.clear();
         packet(&mut self.bytes, &TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..entry });
-        if self.failure.is_none() {
-            self.failure = self.file.write_all(&self.bytes).err();
-        }
+        self.file.write(&self.bytes);
     }
 
     /// Writes what is left. The error is the first one that there was since the file was made.
     pub(super) fn finish(mut self) -> Result<(), TraceError> {
-        let reason = self.failure.take().map_or_else(|| self.file.flush(), Err);
-        reason.map_err(|reason| TraceError { path: self.path, reason })
+        self.file.finish().map_err(|cut| failed(self.path, cut))
     }
 }
 
