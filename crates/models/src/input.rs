@@ -8,12 +8,11 @@
 //! Invariants: no content makes this panic; no more than `most` bytes are kept, before and after inflating; a text has no byte
 //! order mark and no NUL, and its lines end with `\n`.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
-use paceline_scenario::ScenarioError;
+use paceline_scenario::{ScenarioError, inputs};
 
 /// How files begin that are no plain text, and what they are.
 const BEGINNINGS: [(&[u8], &str); 22] = [
@@ -69,9 +68,8 @@ pub(crate) struct Input {
 impl Input {
     /// Reads a file of at most `most` bytes, compressed or not.
     pub fn load(path: &Path, most: u64) -> Result<Self, ScenarioError> {
-        let unreadable = |reason: io::Error| ScenarioError::unreadable(path, &reason);
-        let mut bytes = Vec::new();
-        File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)).map_err(unreadable)?;
+        let bytes =
+            inputs::read_at_most(path, most).map_err(|reason| ScenarioError::unreadable(path, &reason))?;
         let text = text_of(bytes, most)
             .map_err(|(problem, allowed)| ScenarioError::whole_file(path, problem, allowed))?;
         Ok(Self { name: path.display().to_string(), text })

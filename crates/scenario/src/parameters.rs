@@ -14,14 +14,14 @@ use std::fmt::Debug;
 use serde::de::DeserializeOwned;
 
 use crate::section::{Entries, Entry};
-use crate::{ScenarioError, Section};
+use crate::{ScenarioError, Section, inputs};
 
 use misfit::{Misfit, Step, What};
 use table::{Reading, Table};
 
 impl Section {
     /// Reads all keys that have not been requested yet into a struct. Durations of simulated time are read with `#[serde(with =
-    /// "paceline_scenario::time")]`.
+    /// "paceline_scenario::time")]`, files with the type [`InputFile`](crate::InputFile).
     ///
     /// Errors: a value that its type does not take, a key that is missing, and a key that nothing reads. Serde does not say which keys
     /// of enums with a tag inside, of untagged enums and of flattened fields it passes over. So, where there are any, `T` is read once
@@ -63,12 +63,15 @@ impl Section {
     pub fn parameters<T: DeserializeOwned + Debug>(mut self) -> Result<T, ScenarioError> {
         let asked = std::mem::take(&mut self.asked);
         self.entries.retain(|key, _| !asked.contains(key));
-        let reading = Reading::default();
-        let read = T::deserialize(Table::new(&self.entries, &reading)).map_err(|misfit| self.told(misfit))?;
-        match unread::find(&self.entries, reading, &read) {
-            Some(entry) => Err(self.unread(entry)),
-            None => Ok(read),
-        }
+        // Keys that nothing reads are found by reading again: input files are seen from the same folder then.
+        inputs::seen_from(&self.folder, || {
+            let reading = Reading::default();
+            let read = T::deserialize(Table::new(&self.entries, &reading)).map_err(|misfit| self.told(misfit))?;
+            match unread::find(&self.entries, reading, &read) {
+                Some(entry) => Err(self.unread(entry)),
+                None => Ok(read),
+            }
+        })
     }
 
     /// The mistake of a key that nothing reads.

@@ -1,6 +1,7 @@
 //! What the reader of scenarios accepts and refuses.
 
 mod fuzz;
+mod inputs;
 mod messages;
 mod parameters;
 mod shapes;
