@@ -4,7 +4,7 @@
 //! body (an [`Origin`](paceline_kernel::Origin), which says what run it is of, and a [`World`](paceline_kernel::World), both in the
 //! postcard format), and a checksum over all of it. Invariant: under its own name a checkpoint is
 //! complete or not there. It is written beside its place first, synchronized, and then renamed, so that a process or a
-//! machine that stops at any moment leaves the last complete one.
+//! machine that stops at any moment leaves the last complete one. A symbolic link is followed, and the file keeps its permissions and owner.
 
 mod read;
 mod write;
@@ -24,7 +24,10 @@ const VERSION: u32 = 4;
 const OPENING_BYTES: usize = 8 + 4 + 8 + 8;
 const CHECKSUM_BYTES: usize = 8;
 
-/// Where a run writes its checkpoints, and how often.
+/// Where a run writes its checkpoints, and how often. While it goes on, no other run can write there.
+///
+/// A limit on the size of files (`ulimit -f`) is passed over like a full disk by a program that handles or ignores SIGXFSZ, as those of
+/// `paceline::app!` do; others are ended by that signal.
 ///
 /// ```
 /// # use paceline_kernel::{Context, LpId, Model, Time};
@@ -63,7 +66,7 @@ const CHECKSUM_BYTES: usize = 8;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
-    /// The file. Each checkpoint takes the place of the one before.
+    /// The file, a regular one or a symbolic link to one. Each checkpoint takes the place of the one before.
     pub path: PathBuf,
     /// Real time from one to the next. With zero there is one whenever the run pauses for another reason.
     pub every: Duration,
@@ -141,7 +144,7 @@ pub enum CheckpointError {
 paceline_kernel::debug_tells!(CheckpointError);
 
 impl CheckpointError {
-    fn write(path: &Path, reason: impl ToString) -> Self {
+    fn write(path: &Path, reason: std::io::Error) -> Self {
         Self::Write { path: path.to_owned(), reason: reason.to_string() }
     }
 }

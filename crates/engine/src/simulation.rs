@@ -48,6 +48,8 @@ pub struct Simulation<M: Model> {
     pub(crate) publishing: Publishing,
     pub(crate) joining: Option<Joining<M>>,
     pub(crate) silence: Option<Duration>,
+    /// What else all processes have alike: names and values.
+    pub(crate) equal: Vec<(String, String)>,
     pub(crate) marshalling: Marshalling,
     pub(crate) checkpoints: Option<(Checkpoints, Codec<M>)>,
     /// Who hears of checkpoints that cannot be written, where these do not end the run.
@@ -119,6 +121,7 @@ impl<M: Model> Simulation<M> {
             publishing: Publishing::default(),
             joining: None,
             silence: None,
+            equal: Vec::new(),
             marshalling: Marshalling::default(),
         }
     }

@@ -1,6 +1,7 @@
 //! Reading a checkpoint: what is wrong with the file is found before anything of it is used.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use paceline_kernel::{Model, Origin, World};
@@ -22,26 +23,9 @@ impl CheckpointFile {
     pub fn open(path: &Path) -> Result<Self, CheckpointError> {
         let content = fs::read(path)
             .map_err(|reason| CheckpointError::Read { path: path.to_owned(), reason: reason.to_string() })?;
+        let (header_bytes, expected) = read_opening(path, &content, content.len() as u64)?;
         let path = path.to_owned();
-        let begun = content.len().min(MAGIC.len());
-        if content[..begun] != MAGIC[..begun] {
-            return Err(CheckpointError::Foreign { path });
-        }
-        let found = content.len() as u64;
-        let truncated = |path, expected| Err(CheckpointError::Truncated { path, found, expected });
-        if content.len() < OPENING_BYTES {
-            return truncated(path, (OPENING_BYTES + CHECKSUM_BYTES) as u64);
-        }
-        let version = u32::from_le_bytes(piece(&content, 8));
-        if version != VERSION {
-            return Err(CheckpointError::Version { path, found: version });
-        }
-        let lengths: [u64; 2] = [12, 20].map(|place| u64::from_le_bytes(piece(&content, place)));
-        let expected = lengths.into_iter().fold((OPENING_BYTES + CHECKSUM_BYTES) as u64, u64::saturating_add);
-        if found < expected {
-            return truncated(path, expected);
-        }
-        if found > expected {
+        if content.len() as u64 > expected {
             return Err(CheckpointError::Damaged { path, what: "bytes stand behind its end" });
         }
         let (opening, rest) = content.split_at(OPENING_BYTES);
@@ -52,8 +36,26 @@ impl CheckpointFile {
         if u64::from_le_bytes(piece(checksum, 0)) != hasher.digest() {
             return Err(CheckpointError::Damaged { path, what: "its checksum does not match" });
         }
-        let header_bytes = lengths[0] as usize;
-        Ok(Self { path, content, header_bytes })
+        Ok(Self { path, content, header_bytes: header_bytes as usize })
+    }
+
+    /// What the caller put in front of the checkpoint at `path`. Whether the rest is complete and undamaged is not looked at.
+    pub fn header_of(path: &Path) -> Result<Vec<u8>, CheckpointError> {
+        let failed =
+            |reason: io::Error| CheckpointError::Read { path: path.to_owned(), reason: reason.to_string() };
+        let mut opening = Vec::with_capacity(OPENING_BYTES);
+        let mut file = File::open(path).map_err(failed)?;
+        file.by_ref().take(OPENING_BYTES as u64).read_to_end(&mut opening).map_err(failed)?;
+        let found = file.metadata().map_err(failed)?.len();
+        let (header_bytes, _) = read_opening(path, &opening, found)?;
+        let mut header = Vec::new();
+        file.take(header_bytes).read_to_end(&mut header).map_err(failed)?;
+        Ok(header)
+    }
+
+    /// The checksum of the file.
+    pub fn checksum(&self) -> u64 {
+        u64::from_le_bytes(piece(&self.content, self.content.len() - CHECKSUM_BYTES))
     }
 
     /// Whether the content of a file begins as that of a checkpoint, whether or not it is a whole one.
@@ -104,6 +106,30 @@ impl CheckpointFile {
         }
         Ok(world.with_origin(origin))
     }
+}
+
+/// Reads the opening of the checkpoint at `path`, which is `found` bytes long: the length of its header and that of the whole file, which has
+/// at least that.
+fn read_opening(path: &Path, content: &[u8], found: u64) -> Result<(u64, u64), CheckpointError> {
+    let path = || path.to_owned();
+    let begun = content.len().min(MAGIC.len());
+    if content[..begun] != MAGIC[..begun] {
+        return Err(CheckpointError::Foreign { path: path() });
+    }
+    if content.len() < OPENING_BYTES {
+        let expected = (OPENING_BYTES + CHECKSUM_BYTES) as u64;
+        return Err(CheckpointError::Truncated { path: path(), found, expected });
+    }
+    let version = u32::from_le_bytes(piece(content, 8));
+    if version != VERSION {
+        return Err(CheckpointError::Version { path: path(), found: version });
+    }
+    let lengths: [u64; 2] = [12, 20].map(|place| u64::from_le_bytes(piece(content, place)));
+    let expected = lengths.into_iter().fold((OPENING_BYTES + CHECKSUM_BYTES) as u64, u64::saturating_add);
+    if found < expected {
+        return Err(CheckpointError::Truncated { path: path(), found, expected });
+    }
+    Ok((lengths[0], expected))
 }
 
 /// The `N` bytes from `place` on, which are there.

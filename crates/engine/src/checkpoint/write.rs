@@ -1,12 +1,15 @@
 //! Writing a checkpoint: a file under another name first, then synchronized and renamed.
 //!
-//! The two halves are apart because the run stands still during the first only. Invariant: the writer holds the lock on
-//! the unfinished file, so that two runs never write into the same one.
+//! The two halves are apart because the run stands still during the first only. Invariants: while a run goes on it holds a lock, on the
+//! checkpoint that it has written last or on the unfinished file of the first, so that two runs never write the same one; a checkpoint is
+//! never written in place.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, Write};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use paceline_files::{Lock, NewFile, irregular};
 use paceline_kernel::{Model, Origin, World};
 use serde::Serialize;
 use xxhash_rust::xxh3::Xxh3;
@@ -17,7 +20,10 @@ use super::{CheckpointError, Checkpoints, MAGIC, OPENING_BYTES, VERSION};
 const BLOCK_BYTES: usize = 1 << 18;
 
 /// How a model's worlds are written: a plain function, so that only runs with checkpoints need a model that can be serialized.
-pub(crate) struct Codec<M: Model>(fn(&Origin, &World<M>, &mut Sink<'_>) -> Result<(), postcard::Error>);
+pub(crate) struct Codec<M: Model> {
+    write: fn(&Origin, &World<M>, &mut Sink<'_>) -> Result<(), postcard::Error>,
+    claim: Claim,
+}
 
 impl<M: Model> Codec<M>
 where
@@ -26,10 +32,11 @@ where
     M::Output: Serialize,
 {
     pub(crate) fn new() -> Self {
-        Self(|origin, world, sink| {
+        let write = |origin: &Origin, world: &World<M>, sink: &mut Sink<'_>| {
             postcard::to_io(origin, &mut *sink)?;
             postcard::to_io(world, sink).map(drop)
-        })
+        };
+        Self { write, claim: Claim::default() }
     }
 }
 
@@ -41,10 +48,21 @@ impl<M: Model> Codec<M> {
         world: &World<M>,
         checkpoints: &Checkpoints,
     ) -> Result<Unpublished, CheckpointError> {
-        let unpublished = checkpoints.open()?;
-        self.fill(origin, world, checkpoints, &unpublished.file)
-            .map_err(|reason| CheckpointError::write(&checkpoints.path, reason))?;
-        Ok(unpublished)
+        let Checkpoints { path, .. } = checkpoints;
+        let failed = |reason: io::Error| CheckpointError::write(path, reason);
+        let mut new = self.claim.next(path).map_err(failed)?;
+        let filled = new.content().and_then(|file| self.fill(origin, world, checkpoints, file));
+        if let Err(reason) = filled {
+            self.claim.keep(new);
+            return Err(failed(reason));
+        }
+        Ok(Unpublished { new, path: path.clone(), claim: self.claim.clone() })
+    }
+
+    /// Tries whether checkpoints can be written: before a long run, and not after its first part. From now on no other run writes there.
+    pub(crate) fn check(&self, checkpoints: &Checkpoints) -> Result<(), CheckpointError> {
+        let path = &checkpoints.path;
+        self.claim.stake(path).map_err(|reason| CheckpointError::write(path, reason))
     }
 
     fn fill(
@@ -60,7 +78,7 @@ impl<M: Model> Codec<M> {
         let block = Vec::with_capacity(BLOCK_BYTES);
         let mut sink = Sink { file, block, hasher: Xxh3::new(), bytes: 0, failed: None };
         sink.write_all(&checkpoints.header)?;
-        if let Err(error) = (self.0)(origin, world, &mut sink) {
+        if let Err(error) = (self.write)(origin, world, &mut sink) {
             return Err(sink.failed.unwrap_or_else(|| io::Error::other(error)));
         }
         sink.flush()?;
@@ -78,34 +96,69 @@ impl<M: Model> Codec<M> {
     }
 }
 
-impl Checkpoints {
-    /// Tries whether files can be made where the checkpoints are to go: before a long run, and not after its first part.
-    pub(crate) fn check(&self) -> Result<(), CheckpointError> {
-        if self.path.is_dir() {
-            return Err(CheckpointError::write(&self.path, "it is a folder"));
-        }
-        self.open().map(drop)
-    }
+/// Keeps other runs from writing the checkpoints of this one. Clones share it.
+#[derive(Clone, Debug, Default)]
+struct Claim(Arc<Mutex<Claimed>>);
 
-    /// A checkpoint with nothing in it yet.
-    fn open(&self) -> Result<Unpublished, CheckpointError> {
-        let path = &self.path;
-        let name = path.file_name().ok_or_else(|| CheckpointError::write(path, "it has no file name"))?;
-        let beside = path.with_file_name(format!(".{}.unfinished", name.to_string_lossy()));
-        let file = open(&beside).map_err(|reason| CheckpointError::write(path, reason))?;
-        Ok(Unpublished { file, beside, path: path.clone(), published: false })
-    }
+#[derive(Debug, Default)]
+struct Claimed {
+    /// The unfinished file of the first checkpoint, until it is written.
+    first: Option<NewFile>,
+    /// On the file that is there.
+    held: Option<Lock>,
 }
 
-/// Opens the unfinished file, empty and for us alone.
-fn open(beside: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(beside)?;
-    file.try_lock().map_err(|error| match error {
-        fs::TryLockError::WouldBlock => io::Error::other("another run is writing there"),
-        fs::TryLockError::Error(reason) => reason,
-    })?;
-    file.set_len(0)?;
-    Ok(file)
+impl Claim {
+    fn claimed(&self) -> MutexGuard<'_, Claimed> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stake(&self, path: &Path) -> io::Result<()> {
+        if let Some(kind) = irregular(path) {
+            return Err(io::Error::other(format!("it is {kind}, which cannot be replaced as a whole")));
+        }
+        let held = Lock::take(path)?;
+        let first = NewFile::begin(path)?;
+        if !first.is_beside() {
+            return Err(io::Error::other(
+                "no file can be made beside it, where each is complete before it takes its place",
+            ));
+        }
+        // One that had begun before may have got its name meanwhile.
+        let held = match held {
+            None => Lock::take(path)?,
+            held => held,
+        };
+        *self.claimed() = Claimed { first: Some(first), held };
+        Ok(())
+    }
+
+    /// The file for the next checkpoint.
+    fn next(&self, path: &Path) -> io::Result<NewFile> {
+        let mut claimed = self.claimed();
+        if let Some(first) = claimed.first.take() {
+            return Ok(first);
+        }
+        if !claimed.held.as_ref().is_some_and(|held| held.is_at(path)) {
+            // Somebody has removed ours, or put another in its place.
+            claimed.held = Lock::take(path)?;
+        }
+        match NewFile::begin(path) {
+            Err(reason) if reason.kind() == ErrorKind::NotFound => {
+                // The folder was removed since the run began.
+                fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
+                NewFile::begin(path)
+            }
+            begun => begun,
+        }
+    }
+
+    /// Keeps the file of a checkpoint that could not be written, without what is in it, for the next one.
+    fn keep(&self, mut new: NewFile) {
+        // What is still in it goes when the next one is written.
+        let _ = new.content();
+        self.claimed().first = Some(new);
+    }
 }
 
 /// Counts, hashes and writes a block at a time: models are written a few bytes after the other.
@@ -143,32 +196,17 @@ impl Write for Sink<'_> {
 /// A checkpoint that is written, but not yet under its name; removed if it never gets there.
 #[derive(Debug)]
 pub(crate) struct Unpublished {
-    file: File,
-    beside: PathBuf,
+    new: NewFile,
     path: PathBuf,
-    published: bool,
+    claim: Claim,
 }
 
 impl Unpublished {
     /// Makes sure that the file is on the disk, and gives it its name.
-    pub(crate) fn publish(mut self) -> Result<(), CheckpointError> {
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let publish = || {
-            self.file.sync_all()?;
-            fs::rename(&self.beside, &self.path)?;
-            File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
-        };
-        let published = publish();
-        self.published = published.is_ok();
-        published.map_err(|reason| CheckpointError::write(&self.path, reason))
-    }
-}
-
-impl Drop for Unpublished {
-    fn drop(&mut self) {
-        if !self.published {
-            // The first failure is the one to report.
-            let _ = fs::remove_file(&self.beside);
-        }
+    pub(crate) fn publish(self) -> Result<(), CheckpointError> {
+        let Self { new, path, claim } = self;
+        let held = new.publish_locked().map_err(|reason| CheckpointError::write(&path, reason))?;
+        claim.claimed().held = held;
+        Ok(())
     }
 }

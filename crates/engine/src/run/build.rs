@@ -101,8 +101,8 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
 ) -> Result<Course<M, Q>, RunError> {
     let start = Instant::now();
     let (count, threads) = check(simulation)?;
-    if let Some((checkpoints, _)) = &simulation.checkpoints {
-        checkpoints.check()?;
+    if let Some((checkpoints, codec)) = &simulation.checkpoints {
+        codec.check(checkpoints)?;
     }
     let mut peers = together::meet(simulation, threads)?;
     let all_threads = peers.as_ref().map_or(threads, |(_, threads)| threads.iter().sum());

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use paceline_kernel::{Digest, EventQueue, Model, Part, Rollbacks, Time, World};
 use paceline_transport::Transport;
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::course::Course;
 use crate::peers::{Codec, Joined, Misfit, Peers, PeersError, PeersErrorKind, Pulse, Terms};
@@ -56,7 +57,8 @@ pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(), RunError
 
 /// What all processes have to set alike, and the threads of this one.
 pub(crate) fn terms<M: Model>(simulation: &Simulation<M>, threads: u32) -> Terms {
-    let Simulation { model, federates, groups, until, step, seed, ties, balance, shuffle, .. } = simulation;
+    let Simulation { model, federates, groups, until, step, seed, ties, balance, shuffle, equal, .. } =
+        simulation;
     let pairs = [
         ("number of LPs", model.lps().to_string()),
         ("lookahead", model.lookahead().to_string()),
@@ -69,8 +71,24 @@ pub(crate) fn terms<M: Model>(simulation: &Simulation<M>, threads: u32) -> Terms
         ("order of ties", format!("{ties:?}")),
         ("balance", format!("{balance:?}")),
         ("random moves", format!("{shuffle:?}")),
+        // The texts may be long, and which of them is wrong only their owners can know.
+        (
+            "parameters of the model, with the checksum",
+            format!("{:016x}", xxh3_64(model.parameters().as_bytes())),
+        ),
     ];
-    Terms { threads, equal: pairs.map(|(name, value)| (name.to_owned(), value)).to_vec() }
+    let pairs = pairs.map(|(name, value)| (name.to_owned(), value));
+    Terms { threads, equal: pairs.into_iter().chain(equal.iter().cloned()).collect() }
+}
+
+impl<M: Model> Simulation<M> {
+    /// Says what all processes of a run must have alike besides settings and parameters, such as the content of a file that the model was
+    /// read from: a name and a value. A run whose processes differ is refused before its first event
+    /// ([`PeersErrorKind::Differs`]). All processes say the same names in the same order.
+    pub fn must_equal(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.equal.push((name.into(), value.into()));
+        self
+    }
 }
 
 /// The processes of a run, and the number of threads of each.
@@ -83,9 +101,12 @@ pub(super) fn meet<M: Model>(simulation: &Simulation<M>, threads: u32) -> Result
     let own = terms(simulation, threads);
     let all = peers.exchange(&own)?;
     for (rank, other) in (0..).zip(&all) {
-        let differs = own.equal.iter().zip(&other.equal).find(|(ours, theirs)| ours != theirs);
-        if let Some(((what, ours), (_, theirs))) = differs {
-            let (what, ours, theirs) = (what.clone(), ours.clone(), theirs.clone());
+        // Lists of other lengths differ in the first that only one of them has.
+        let none = ("end of the list of what is to be alike".to_owned(), "none".to_owned());
+        let longest = own.equal.len().max(other.equal.len());
+        let part = |list: &'_ [(String, String)], place: usize| list.get(place).unwrap_or(&none).clone();
+        let parts = (0..longest).map(|place| (part(&own.equal, place), part(&other.equal, place)));
+        if let Some(((what, ours), (_, theirs))) = parts.into_iter().find(|(ours, theirs)| ours != theirs) {
             // The others find the same.
             transport.close();
             return Err(PeersError::new(rank, PeersErrorKind::Differs { what, theirs, ours }).into());

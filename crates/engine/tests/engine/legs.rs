@@ -199,16 +199,24 @@ fn a_checkpoint_that_cannot_be_written_ends_the_run_and_leaves_the_last_one() {
         matches!(&error, Some(RunError::Checkpoint(CheckpointError::Write { path: named, .. })) if *named == path),
         "{error:?}"
     );
-    // Something stands where the unfinished file is to be, when one checkpoint is written already.
+    // Another process writes there too, when one checkpoint is written already.
     let checkpoints = at_every_pause(&folder);
     let (run, _) = case.run(Protocol::NullMessage);
     let mut run = run.checkpoint(checkpoints.clone()).start().expect("it can be written");
     assert_eq!(run.checkpoint(), Ok(true));
     let last = published(&checkpoints);
-    std::fs::create_dir(folder.path().join(".run.checkpoint.unfinished")).expect("it can be made");
+    let _other = locked(&folder);
     let error = run.checkpoint().err();
     assert!(matches!(error, Some(RunError::Checkpoint(_))), "{error:?}");
     assert_eq!(std::fs::read(&checkpoints.path).expect("it is there"), last);
+}
+
+/// The unfinished checkpoint of another process.
+fn locked(folder: &tempfile::TempDir) -> std::fs::File {
+    let file =
+        std::fs::File::create(folder.path().join(".run.checkpoint.unfinished")).expect("it can be made");
+    file.lock().expect("it can be locked");
+    file
 }
 
 /// The checkpoint that was handed over, once it is on the disk.
@@ -259,7 +267,7 @@ fn a_run_goes_on_without_checkpoints_where_its_owner_wants_that() {
             let mut run = run.start().expect("it can be written");
             assert_eq!(run.checkpoint(), Ok(true), "{what}");
             let last = published(&checkpoints);
-            std::fs::create_dir(folder.path().join(".run.checkpoint.unfinished")).expect("it can be made");
+            let _other = locked(&folder);
             assert_eq!(run.checkpoint(), Ok(false), "{what}");
             run.run_until(Time::MAX).unwrap_or_else(|error| panic!("{what}: {error}"));
             let report = run.finish().unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -312,4 +320,71 @@ impl Model for Beat {
         *beats += 1;
         cx.schedule(Time::secs(1), ());
     }
+}
+
+#[test]
+fn a_checkpoint_has_one_writer_at_a_time() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let checkpoints = Checkpoints { every: Duration::MAX, ..at_every_pause(&folder) };
+    let start = || Simulation::new(Beat).checkpoint(checkpoints.clone()).until(Time::secs(1_000)).start();
+    let refused = |when: &str| match start().err() {
+        Some(RunError::Checkpoint(error)) => {
+            assert!(error.to_string().ends_with("another run is writing there"), "{when}: {error}");
+        }
+        other => panic!("{when}: {other:?}"),
+    };
+    let mut first = start().expect("nobody else is there");
+    refused("before the first checkpoint");
+    assert_eq!(first.checkpoint(), Ok(true));
+    let _ = published(&checkpoints);
+    refused("after the first");
+    first.run_until(Time::secs(10)).expect("the model keeps the rules");
+    assert_eq!(first.checkpoint(), Ok(true));
+    first.run_until(Time::secs(20)).expect("the model keeps the rules");
+    refused("after the second");
+    // Where the folder is removed meanwhile, it is made again.
+    std::fs::remove_dir_all(folder.path()).expect("it can be removed");
+    assert_eq!(first.checkpoint(), Ok(true));
+    let _ = published(&checkpoints);
+    drop(first);
+    let second = start().expect("the first has ended");
+    drop(second);
+    let names: Vec<_> = std::fs::read_dir(folder.path()).expect("it is a folder").flatten().collect();
+    assert_eq!(names.len(), 1, "nothing but the checkpoint is left: {names:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_checkpoint_is_written_to_the_end_of_a_link_and_to_no_device() {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let write = |name: &str| {
+        let checkpoints = Checkpoints { path: folder.path().join(name), ..at_every_pause(&folder) };
+        let mut run = Simulation::new(Beat).until(Time::secs(1_000)).checkpoint(checkpoints).start()?;
+        run.checkpoint().map(drop)
+    };
+    std::fs::create_dir(folder.path().join("elsewhere")).expect("it can be made");
+    symlink("elsewhere/real", folder.path().join("link")).expect("it can be made");
+    let real = folder.path().join("elsewhere/real");
+    for mode in [None, Some(0o600), Some(0o664)] {
+        if let Some(mode) = mode {
+            std::fs::set_permissions(&real, std::fs::Permissions::from_mode(mode)).expect("it is there");
+        }
+        write("link").expect("it can be written");
+        let data = real.metadata().expect("it is there");
+        assert!(mode.is_none_or(|mode| data.permissions().mode() & 0o7777 == mode));
+        assert!(CheckpointFile::open(&folder.path().join("link")).is_ok());
+        assert!(folder.path().join("link").symlink_metadata().expect("it is there").is_symlink());
+    }
+    let made = std::process::Command::new("mkfifo").arg(folder.path().join("pipe")).status();
+    assert!(made.expect("there is a mkfifo").success());
+    symlink("/dev/full", folder.path().join("full")).expect("it can be made");
+    for (name, kind) in
+        [("pipe", "it is a FIFO"), ("full", "it is a device"), ("elsewhere", "it is a folder")]
+    {
+        let error = write(name).expect_err("it cannot be replaced").to_string();
+        assert!(error.contains(kind), "{error}");
+    }
+    let pipe = folder.path().join("pipe").symlink_metadata().expect("it is there");
+    assert!(pipe.file_type().is_fifo());
 }
