@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 
 use paceline::prelude::*;
 use paceline::results::{Results, RunFacts, Summary};
-use paceline::scenario::time;
+use paceline::scenario::{InputFile, time};
 use paceline::statistics::{Distribution, Join, Level, Tally, TimeSeries, joined, write_csv};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "Parameters")]
-struct Network(Parameters);
+struct Network(Parameters, Vec<f64>); // with how many times as many customers come to each station
 
 /// The section `[model]`.
 #[derive(Clone, Debug, Deserialize)]
@@ -36,6 +36,9 @@ struct Parameters {
     /// The intervals of the time series.
     #[serde(with = "time")]
     interval: Time,
+    /// How many times as many customers come to a station from outside: a line with a number for each. Without the file, 1.
+    #[serde(default)]
+    demand: Option<InputFile>,
 }
 
 impl TryFrom<Parameters> for Network {
@@ -49,7 +52,8 @@ impl TryFrom<Parameters> for Network {
         if !(leaving > 0.0 && leaving <= 1.0) {
             return Err(format!("`leaving` is {leaving}; it is a share above 0 and at most 1"));
         }
-        let network = Self(parameters);
+        let demand = parameters.demand.as_ref().map(|file| demand(file, stations)).transpose()?;
+        let network = Self(parameters, demand.unwrap_or_else(|| vec![1.0; stations as usize]));
         let busy = network.load() / f64::from(counters);
         if busy >= 1.0 {
             return Err(format!("counters would be busy {busy:.2} of the time: lines grow without end"));
@@ -58,7 +62,30 @@ impl TryFrom<Parameters> for Network {
     }
 }
 
+/// The numbers in a file, one for each station.
+fn demand(file: &InputFile, stations: u32) -> Result<Vec<f64>, String> {
+    let number = |(line, text): (usize, &str)| {
+        let number = text.trim().parse().ok().filter(|number| (1e-3..=1e3).contains(number));
+        let place = format!("{}:{}", file.path().display(), line + 1);
+        number.ok_or_else(|| format!("{place}: {text:?}; allowed: a number from 0.001 to 1000"))
+    };
+    let numbers = file.text()?.lines().enumerate().map(number).collect::<Result<Vec<_>, _>>()?;
+    match numbers.len() == stations as usize {
+        true => Ok(numbers),
+        false => Err(format!(
+            "{}: {} lines; allowed: one for each of {stations} stations",
+            file.path().display(),
+            numbers.len()
+        )),
+    }
+}
+
 impl Network {
+    /// The mean time from one customer from outside to the next, in seconds.
+    fn between_s(&self, station: LpId) -> f64 {
+        self.0.between_arrivals.as_secs_f64() / self.1[station.0 as usize]
+    }
+
     /// The mean number of busy counters at a station: customers a second, those who come again included, by seconds of service.
     fn load(&self) -> f64 {
         let Parameters { between_arrivals, service, leaving, .. } = self.0;
@@ -125,8 +152,8 @@ impl Model for Network {
     fn lookahead(&self) -> Time {
         self.0.way
     }
-    fn init(&self, _: LpId, cx: &mut Context<Self>) -> Station {
-        let first = cx.rng().exponential(self.0.between_arrivals.as_secs_f64());
+    fn init(&self, station: LpId, cx: &mut Context<Self>) -> Station {
+        let first = cx.rng().exponential(self.between_s(station));
         cx.schedule(Time::from_secs_f64(first), Customer::ComesFromOutside);
         Station::default()
     }
@@ -134,7 +161,7 @@ impl Model for Network {
         match customer {
             Customer::ComesFromOutside => {
                 station.line.push_back(cx.now());
-                let next = cx.rng().exponential(self.0.between_arrivals.as_secs_f64());
+                let next = cx.rng().exponential(self.between_s(cx.lp()));
                 cx.schedule(Time::from_secs_f64(next), Customer::ComesFromOutside);
             }
             Customer::ComesFromAnother => station.line.push_back(cx.now()),
@@ -175,7 +202,10 @@ impl Results for Network {
         let mut summary = Summary::default();
         summary.line("customers", measured.waits_s.count());
         summary.line("mean_wait_s", measured.waits_s.mean());
-        summary.line("mean_wait_by_theory_s", self.theory_s());
+        // Theory is of stations that are alike.
+        if self.0.demand.is_none() {
+            summary.line("mean_wait_by_theory_s", self.theory_s());
+        }
         summary.line("deviation_of_waits_s", measured.waits_s.deviation());
         summary.line("wait_of_nine_in_ten_s", measured.quantiles.quantile(0.9));
         summary.line("mean_present", measured.present.mean(self.0.warm_up, facts.end_time));

@@ -100,3 +100,99 @@ fn a_mistake_in_a_parameter_is_told_with_its_place_and_what_is_allowed() {
     let endless = refused("model.leaving=0.3");
     assert!(endless.contains("lines grow without end"), "{endless}");
 }
+
+/// A folder with a scenario whose parameter `demand` is a file in another folder, beside the scenario.
+fn with_demand() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    std::fs::create_dir_all(folder.path().join("town/data")).expect("it can be made");
+    let text = std::fs::read_to_string(SCENARIO).expect("it is there");
+    let text = text.replace("stations = 100", "stations = 4\ndemand = \"data/demand.txt\"");
+    std::fs::write(folder.path().join("town/queues.toml"), text).expect("it can be written");
+    std::fs::write(folder.path().join("town/data/demand.txt"), "1\n0.5\n2\n1\n").expect("it can be written");
+    folder
+}
+
+fn queues_in(folder: &std::path::Path, arguments: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_queues");
+    Command::new(program).current_dir(folder).args(arguments).output().expect("the program starts")
+}
+
+#[test]
+fn an_input_file_is_seen_from_the_scenario_and_part_of_the_results_provenance() {
+    let folder = with_demand();
+    let run = |from: &str, scenario: &str| {
+        let output = queues_in(&folder.path().join(from), &["run", scenario, "--json"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).expect("a summary is JSON")
+    };
+    // From wherever the program is started, and by a path from the root.
+    let here = run("town", "queues.toml");
+    let root = folder.path().join("town/queues.toml");
+    for (from, scenario) in
+        [(".", "town/queues.toml"), ("town/data", "../queues.toml"), (".", root.to_str().expect("UTF-8"))]
+    {
+        let there = run(from, scenario);
+        assert_eq!(
+            (&there["digest"], &there["inputs"]),
+            (&here["digest"], &here["inputs"]),
+            "{from}, {scenario}"
+        );
+    }
+    assert_eq!(
+        (&here["inputs"][0]["file"], &here["inputs"][0]["bytes"]),
+        (&"data/demand.txt".into(), &10.into())
+    );
+    // Mistakes have the place of the key, or that in the file.
+    for (content, told) in [
+        (None, "queues.toml:3:10: `demand` in [model]: there is no file "),
+        (Some("1\n2\n"), "demand.txt: 2 lines; allowed: one for each of 4 stations"),
+        (Some("1\n2\nx\n1\n"), "demand.txt:3: \"x\"; allowed: a number from 0.001 to 1000"),
+    ] {
+        let file = folder.path().join("town/data/demand.txt");
+        match content {
+            None => std::fs::remove_file(&file).expect("it is there"),
+            Some(content) => std::fs::write(&file, content).expect("it can be written"),
+        }
+        let refused = queues_in(folder.path(), &["check", "town/queues.toml"]);
+        let message = text(&refused.stderr);
+        assert_eq!((refused.status.code(), message.contains(told)), (Some(2), true), "{message}");
+    }
+}
+
+#[test]
+fn a_run_whose_input_file_has_changed_is_not_resumed() {
+    let folder = with_demand();
+    let arguments =
+        ["run", "town/queues.toml", "--quiet", "--set", "run.checkpoint=1ms", "--set", "run.until=60d"];
+    let ran = queues_in(folder.path(), &arguments);
+    assert!(
+        ran.status.success() && folder.path().join("queues.checkpoint").exists(),
+        "{}",
+        text(&ran.stderr)
+    );
+    let resume =
+        || queues_in(folder.path(), &["resume", "queues.checkpoint", "--set", "run.until=61d", "--json"]);
+    assert!(resume().status.success(), "{}", text(&resume().stderr));
+    let file = folder.path().join("town/data/demand.txt");
+    for (content, told) in [
+        ("1\n0.5\n2\n1.5\n", "has changed since the run began (10 bytes then, 12 now)"),
+        ("1\n0.5\n3\n1\n", "has changed since the run began (10 bytes, as before)"),
+    ] {
+        std::fs::write(&file, content).expect("it can be written");
+        let refused = resume();
+        let message = text(&refused.stderr);
+        assert_eq!((refused.status.code(), message.lines().count()), (Some(2), 1), "{message}");
+        assert!(message.contains("data/demand.txt") && message.contains(told), "{message}");
+    }
+    std::fs::remove_file(&file).expect("it is there");
+    let message = text(&resume().stderr);
+    assert!(message.contains("data/demand.txt cannot be read any more"), "{message}");
+    // Back as it was, wherever the checkpoint is.
+    std::fs::write(&file, "1\n0.5\n2\n1\n").expect("it can be written");
+    std::fs::create_dir(folder.path().join("elsewhere")).expect("it can be made");
+    std::fs::rename(folder.path().join("queues.checkpoint"), folder.path().join("elsewhere/c"))
+        .expect("it is there");
+    let again =
+        queues_in(&folder.path().join("elsewhere"), &["resume", "c", "--set", "run.until=61d", "--json"]);
+    assert!(again.status.success(), "{}", text(&again.stderr));
+}
