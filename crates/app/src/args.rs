@@ -135,7 +135,8 @@ pub struct ResultArguments {
     /// Writes summary.json and the model's own files into this folder, which is created if it does not exist
     ///
     /// The files hold results and what they come from, no speeds: on one host they are byte-identical under every protocol, number of
-    /// federates, number of threads and event queue. They are written after the summary is printed.
+    /// federates, number of threads and event queue. They are written after the summary is printed, summary.json first; a file for which there
+    /// is no room is left out. A warning says before the run where the folder holds results of another one, which are replaced.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
@@ -149,6 +150,13 @@ pub struct ResultArguments {
     /// The log of events
     #[command(flatten)]
     pub log: LogArguments,
+
+    /// Writes the checkpoints of run.checkpoint into this file
+    ///
+    /// Without it they go into NAME.checkpoint in the folder of --out or else the current one; a resumed run goes on with its file, unless its
+    /// horizon is another one: then it writes NAME.until-HORIZON.checkpoint beside it.
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
 
     /// Prints the summary as one JSON object, and shows no progress
     #[arg(long)]

@@ -14,7 +14,7 @@ use crate::program::Program;
 use crate::replicate::{ReplicateArguments, replicate};
 #[cfg(target_os = "linux")]
 use crate::together::{JoinArguments, join};
-use crate::{check, ctl, list, panics, resume, run, words};
+use crate::{check, ctl, list, panics, resume, run, signals, words};
 
 #[derive(Debug, Parser)]
 #[command(max_term_width = 100)]
@@ -88,6 +88,7 @@ pub fn misspelt(error: &clap::Error) -> ! {
 }
 
 fn carry_out(program: &Program, command: &Command) -> Result<(), Failure> {
+    signals::survive_file_size_limit();
     match command {
         Command::Run(arguments) => run::run(program, &Source::read(&arguments.scenario)?, arguments),
         Command::Check(arguments) => check::check(program, &Source::read(&arguments.scenario)?, arguments),

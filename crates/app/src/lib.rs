@@ -49,6 +49,9 @@
 //! until = "1h"
 //! ```
 //!
+//! A parameter that is a file has the type [`InputFile`](paceline_scenario::InputFile): its path is seen from the scenario's folder, and
+//! `resume` refuses a run of which it has changed.
+//!
 //! The program `paceline` is built of the same parts: it has more models, and more commands.
 //!
 //! Invariants: nothing here knows a model; what a run computes does not depend on how it is watched.
@@ -57,6 +60,7 @@
 
 pub mod args;
 pub mod check;
+pub mod checkpoints;
 pub mod ctl;
 mod determinism;
 pub mod duration;

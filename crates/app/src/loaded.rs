@@ -1,8 +1,13 @@
 //! A scenario, read to the last key, with its model built.
 
+pub(crate) mod paths;
+
+use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use paceline_engine::CheckpointFile;
+use paceline_scenario::inputs::{Input, recorded};
 use paceline_scenario::{Scenario, ScenarioError};
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +21,12 @@ use crate::settings::RunSettings;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Source {
     /// The file, as it was named.
+    #[serde(with = "paths")]
     pub file: PathBuf,
     /// What stands in it.
     pub text: String,
     /// Where the files are that it names.
+    #[serde(with = "paths")]
     pub folder: PathBuf,
     /// The values put in place of its own.
     pub overrides: Vec<String>,
@@ -38,6 +45,8 @@ pub struct Loaded {
     pub settings: RunSettings,
     /// What memory that needs.
     pub memory: Estimate,
+    /// The files that the scenario names, as they were read.
+    pub inputs: Vec<Input>,
     /// What its results come from.
     pub provenance: Provenance,
 }
@@ -62,7 +71,12 @@ impl Source {
 
     /// The scenario's name: its file name without the ending.
     pub fn name(&self) -> String {
-        self.file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+        self.stem().to_string_lossy().into_owned()
+    }
+
+    /// The same, of any bytes.
+    pub fn stem(&self) -> &OsStr {
+        self.file.file_stem().unwrap_or_default()
     }
 
     /// The same, for a process that has another current folder.
@@ -78,7 +92,10 @@ impl Source {
 
     /// Reads the scenario, builds the model out of those of `program`, and checks that the two fit.
     pub fn load(&self, program: &Program) -> Result<Loaded, ScenarioError> {
-        load(self.open()?, self.name(), program)
+        let scenario = self.open()?;
+        let (loaded, inputs) = recorded(&self.folder, || load(scenario, self.name(), program));
+        let loaded = loaded?;
+        Ok(Loaded { provenance: loaded.provenance.inputs(inputs.clone()), inputs, ..loaded })
     }
 }
 
@@ -109,5 +126,5 @@ fn load(mut scenario: Scenario, name: String, program: &Program) -> Result<Loade
     model.check(&settings, &run)?;
     run.finish()?;
     let provenance = provenance.until(settings.until);
-    Ok(Loaded { scenario: name, kind, model, settings, memory, provenance })
+    Ok(Loaded { scenario: name, kind, model, settings, memory, inputs: Vec::new(), provenance })
 }

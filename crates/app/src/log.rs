@@ -2,16 +2,16 @@
 //!
 //! Invariants: lines are in the order of time and LP, those of one LP in the order in which it handled them, and only events that are final are
 //! among them. So a log is the same, byte for byte, under every protocol, partition and number of threads. Under its own name it
-//! is complete or not there.
+//! is complete or not there, but where there is no room for all of it: then it has the first events, and its last line says so.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
 use paceline_engine::Observer;
+use paceline_files::{Cut, Entries, NewFile};
 use paceline_kernel::{LpId, Model, Time};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -30,7 +30,8 @@ pub const ONE_PROCESS: &str = "--log: a process knows its own events only; allow
 pub struct LogArguments {
     /// Writes the events that happened into this file, in the order of their times: a line of JSON each, with `time_ns` (`time_ps` in a program that counts picoseconds), `lp` and `event`
     ///
-    /// The file is the same under every protocol, number of federates and number of threads. It holds 4,000,000 events at most.
+    /// The file is the same under every protocol, number of federates and number of threads. It holds 4,000,000 events at most. FILE may be a
+    /// FIFO or /dev/stdout. Where there is no room for all of it, it holds the first events, and its last line says so.
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
 
@@ -67,8 +68,8 @@ fn lps(text: &str) -> Result<Lps, String> {
 #[derive(Debug)]
 pub struct EventLog {
     path: PathBuf,
-    /// Beside it, until it is complete.
-    unfinished: PathBuf,
+    /// There until it is finished. No other run writes it meanwhile.
+    file: Mutex<Option<NewFile>>,
     lps: Option<Lps>,
     from: Time,
     to: Time,
@@ -109,15 +110,11 @@ impl EventLog {
             let problem = format!("--log-from {from} --log-to {to}: an empty span; allowed: a later end");
             return Err(Failure::Option(problem));
         }
-        let wrong = |reason| Failure::Write(path.clone(), reason);
-        let name = path.file_name().ok_or_else(|| wrong(io::Error::other("it has no file name")))?;
-        if path.is_dir() {
-            return Err(wrong(io::Error::other("it is a folder")));
-        }
-        let unfinished = path.with_file_name(format!(".{}.unfinished", name.to_string_lossy()));
-        File::create(&unfinished).map_err(wrong)?;
+        let wait = || eprintln!("Waiting for somebody to read {}", path.display());
+        let file =
+            NewFile::begin_and_tell(path, wait).map_err(|reason| Failure::Write(path.clone(), reason))?;
         let (path, lps, kept) = (path.clone(), log_lps.clone(), Mutex::default());
-        Ok(Some(Self { path, unfinished, lps, from, to, kept }))
+        Ok(Some(Self { path, file: Mutex::new(Some(file)), lps, from, to, kept }))
     }
 
     /// Where it will be.
@@ -141,13 +138,30 @@ impl EventLog {
     }
 
     fn write(&self, lines: &[Line]) -> io::Result<()> {
-        let mut file = BufWriter::new(File::create(&self.unfinished)?);
+        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut new) = file else { return Ok(()) };
+        let is_stream = new.is_stream();
+        let mut entries = Entries::over(new.content()?.try_clone()?, !is_stream);
+        let mut bytes = Vec::new();
         for line in lines {
-            serde_json::to_writer(&mut file, line)?;
-            file.write_all(b"\n")?;
+            bytes.clear();
+            serde_json::to_writer(&mut bytes, line)?;
+            bytes.push(b'\n');
+            entries.write(&bytes);
         }
-        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-        fs::rename(&self.unfinished, &self.path)
+        let Err(Cut { reason, kept, entries: all, .. }) = entries.finish_or_mark(mark) else {
+            return new.publish();
+        };
+        let kept = match kept {
+            0 => "nothing of it is there".to_owned(),
+            _ if is_stream => format!("it is cut short after about {kept} of {all} events"),
+            _ => {
+                // What there is room for is better than nothing.
+                new.publish()?;
+                format!("it is cut short after {kept} of {all} events, as its last line says")
+            }
+        };
+        Err(io::Error::new(reason.kind(), format!("{reason}; {kept}")))
     }
 
     fn holds(&self, lp: LpId, at: Time) -> bool {
@@ -175,11 +189,11 @@ impl<M: Model> Observer<M> for EventLog {
     }
 }
 
-impl Drop for EventLog {
-    fn drop(&mut self) {
-        // There is none if the log is complete.
-        let _ = fs::remove_file(&self.unfinished);
-    }
+/// The last line of a log that is cut short.
+fn mark(cut: &Cut) -> Vec<u8> {
+    let Cut { reason, kept, entries, .. } = cut;
+    let line = serde_json::json!({ "cut_short": reason.to_string(), "kept": kept, "events": entries });
+    format!("{line}\n").into_bytes()
 }
 
 #[cfg(test)]

@@ -4,8 +4,10 @@
 
 use paceline_kernel::Time;
 use paceline_scenario::Scenario;
+use paceline_scenario::inputs::Input;
 use serde_json::{Value, json};
 
+use crate::output::Identity;
 use crate::program::Program;
 
 /// What the results of a scenario come from.
@@ -13,6 +15,8 @@ use crate::program::Program;
 pub struct Provenance {
     /// By section.
     parameters: Value,
+    /// The files that the scenario names.
+    inputs: Vec<Input>,
     horizon: Option<Time>,
     program: Program,
 }
@@ -24,7 +28,27 @@ impl Provenance {
         if let Some(sections) = parameters.as_object_mut() {
             sections.shift_remove("run");
         }
-        Self { parameters, horizon, program: *program }
+        Self { parameters, inputs: Vec::new(), horizon, program: *program }
+    }
+
+    /// The same of a scenario that names these files.
+    pub fn inputs(self, inputs: Vec<Input>) -> Self {
+        Self { inputs, ..self }
+    }
+
+    /// What tells results of a run with this seed from those of others.
+    pub fn identity(&self, seed: u64) -> Identity {
+        let mut summary = json!({});
+        self.add_to(&mut summary);
+        let part =
+            |(name, key, place): (&'static str, &str, &'static str)| (name, place, summary[key].clone());
+        let parts = [
+            ("program", "program", "/program"),
+            ("horizon in seconds", "horizon_s", "/horizon_s"),
+            ("parameters", "parameters", "/parameters"),
+            ("input files", "inputs", "/inputs"),
+        ];
+        Identity::new([("seed", "/seed", seed.into())].into_iter().chain(parts.map(part)))
     }
 
     /// The same with another horizon.
@@ -44,6 +68,9 @@ impl Provenance {
         });
         if let (Some(summary), Value::Object(own)) = (summary.as_object_mut(), own) {
             summary.extend(own);
+            if !self.inputs.is_empty() {
+                summary.insert("inputs".to_owned(), serde_json::to_value(&self.inputs).unwrap_or_default());
+            }
         }
     }
 }

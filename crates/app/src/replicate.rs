@@ -53,7 +53,7 @@ pub fn replicate(
         hanging::watch(move || stop.at_work());
     })?;
     let out = arguments.out.as_deref();
-    let output = out.map(Output::open).transpose()?;
+    let output = out.map(|out| Output::open(out, &plan.identity())).transpose()?;
     let options = arguments.output;
     let is_for_people = !options.json && !options.quiet;
     let progress = watched.show(&plan, is_for_people);
@@ -96,8 +96,9 @@ fn run_one(plan: &Plan, number: u32, replica: &dyn Replica, out: Option<&Path>) 
     let (outcome, files) = replica.run(&plan.source(number))?;
     let folder = out.map(|out| out.join(format!("seed-{}", plan.seed(number))));
     let unwritten = folder.and_then(|folder| {
-        let written = Output::open(&folder).and_then(|output| write(output, &outcome.results, files));
-        written.err()
+        // That results of other runs are replaced has been said for all together.
+        let output = Output::open_silently(&folder, &plan.provenance.identity(plan.seed(number)));
+        output.and_then(|output| write(output, &outcome.results, files, None)).err()
     });
     Ok(Fate::Ended(outcome.into(), unwritten))
 }

@@ -1,18 +1,20 @@
 //! `paceline run`: a scenario from the first key to the last file.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
-use paceline_engine::{CheckpointError, CheckpointFile, Checkpoints, Monitor, Protocol, Report, RunError};
+use paceline_engine::{CheckpointFile, Checkpoints, Monitor, Protocol, Report, RunError};
 use paceline_kernel::ask;
 use paceline_results::{ResultFile, Results, RunFacts, Summary};
+use paceline_scenario::inputs::Input;
 use paceline_transport::Transport;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::args::{ResultArguments, RunArguments};
+use crate::checkpoints::{self, Header, Written};
 use crate::ctl::Control;
 use crate::failure::Failure;
 use crate::hanging;
@@ -27,6 +29,7 @@ use crate::summary::{Finished, Subject};
 #[cfg(target_os = "linux")]
 use crate::together::{self, Together, TogetherArguments};
 use crate::trace::Trace;
+use crate::{panics, stdout};
 
 /// Runs a scenario.
 pub fn run(program: &Program, source: &Source, arguments: &RunArguments) -> Result<(), Failure> {
@@ -34,7 +37,7 @@ pub fn run(program: &Program, source: &Source, arguments: &RunArguments) -> Resu
     #[cfg(target_os = "linux")]
     return in_processes(program, source, loaded, None, &arguments.results, &arguments.together);
     #[cfg(not(target_os = "linux"))]
-    carry_out(source, loaded, None, &arguments.results, None, watched()?)
+    carry_out(program, source, loaded, None, &arguments.results, None, watched()?)
 }
 
 /// Runs what was loaded out of `source`, from the start or from a checkpoint, in as many processes as the arguments say. A run that
@@ -64,7 +67,7 @@ pub fn in_processes(
             Some(joined) if !joined.leads() => return take_part(loaded, resumed, joined, monitor),
             joined => joined,
         };
-        let ran = carry_out(source, loaded, resumed, results, joined, monitor.clone());
+        let ran = carry_out(program, source, loaded, resumed, results, joined, monitor.clone());
         match ran {
             Err(Failure::Run(error, Some(path))) if left > 0 && is_lost(&error) && !monitor.stopped() => {
                 left -= 1;
@@ -85,9 +88,10 @@ pub fn take_part(
     joined: Together,
     monitor: Monitor,
 ) -> Result<(), Failure> {
-    let Loaded { model, settings, .. } = loaded;
+    let Loaded { model, settings, inputs, .. } = loaded;
     let transport = Some(joined.link());
-    let how = How { settings, checkpoints: None, resumed, monitor, transport, trace: None, log: None };
+    let how =
+        How { settings, checkpoints: None, resumed, monitor, transport, trace: None, log: None, inputs };
     let ran = model.take_part(how);
     joined.dismiss();
     match ran {
@@ -111,6 +115,7 @@ pub type Together = std::convert::Infallible;
 
 /// Runs what was loaded out of `source`, from the start or from a checkpoint.
 pub fn carry_out(
+    program: &Program,
     source: &Source,
     loaded: Loaded,
     resumed: Option<CheckpointFile>,
@@ -118,9 +123,12 @@ pub fn carry_out(
     joined: Option<Together>,
     monitor: Monitor,
 ) -> Result<(), Failure> {
-    let Loaded { scenario, kind, model, settings, provenance, .. } = loaded;
-    let checkpoints = checkpoints(source, &settings, resumed.as_ref(), results)?;
-    let output = results.out.as_deref().map(Output::open).transpose()?;
+    let header = Header::new(program, source, &loaded)
+        .map_err(|reason| Failure::Resume(format!("the current folder cannot be found: {reason}")))?;
+    let Loaded { scenario, kind, model, settings, inputs, provenance, .. } = loaded;
+    let checkpoints = checkpoints::place(&header, settings.checkpoint, resumed.as_ref(), results)?;
+    let identity = provenance.identity(settings.seed);
+    let output = results.out.as_deref().map(|folder| Output::open(folder, &identity)).transpose()?;
     let trace = results.trace.as_deref().map(|path| Trace::open(path, &scenario)).transpose()?;
     if joined.is_some() && results.log.log.is_some() {
         return Err(Failure::Option(ONE_PROCESS.into()));
@@ -141,55 +149,47 @@ pub fn carry_out(
     #[cfg(not(target_os = "linux"))]
     let transport = None;
     let trace_of_run = trace.as_ref();
-    let how =
-        How { settings, checkpoints, resumed, monitor, transport, trace: trace_of_run, log: log.clone() };
+    let how = How {
+        settings,
+        checkpoints,
+        resumed,
+        monitor,
+        transport,
+        trace: trace_of_run,
+        log: log.clone(),
+        inputs,
+    };
     let ran = model.execute(subject, how, progress);
     #[cfg(target_os = "linux")]
     joined.into_iter().for_each(Together::dismiss);
     #[cfg(not(target_os = "linux"))]
     drop(joined);
-    // The log of a failed run is the most useful one.
-    if ran.is_err()
-        && let Some(Err(failure)) = log.as_ref().map(|log| log.finish())
-    {
-        progress::warn(&failure.problem());
+    let traced = trace.map_or(Ok(()), |trace| trace.finish().map_err(Failure::from));
+    if ran.is_err() {
+        // The log and the trace of a failed run are the most useful ones.
+        let logged = log.as_ref().map_or(Ok(()), |log| log.finish());
+        [&logged, &traced].into_iter().filter_map(|done| done.as_ref().err()).for_each(|failure| {
+            progress::warn(&failure.problem());
+        });
     }
     let (finished, files) = ran?;
     drop(control);
-    let traced = trace.map_or(Ok(()), |trace| trace.finish());
     let summary = match (results.json, results.quiet) {
         (true, _) => format!("{:#}\n", finished.everything()),
         (false, true) => finished.line(),
         (false, false) => finished.page(),
     };
+    let page = || finished.page();
+    let page = results.quiet.then_some(&page as &dyn Fn() -> String);
     deliver(&summary, wanted, || {
-        let written = output.map(|output| write(output, &finished.results(), files)).transpose()?;
+        let written = output.map(|output| write(output, &finished.results(), files, page)).transpose();
+        // Where results find no room, the log may.
+        let logged = log.map(|log| log.finish().map(|()| log.path().to_owned())).transpose();
         let trace = results.trace.clone().filter(|_| traced.is_ok());
-        let logged = log.map(|log| log.finish().map(|()| log.path().to_owned())).transpose()?;
-        Ok(written.into_iter().flatten().chain(trace).chain(logged).collect())
+        Ok(written?.into_iter().flatten().chain(trace).chain(logged?).collect())
     })?;
     traced?;
     if finished.is_interrupted() { Err(Failure::Interrupted) } else { Ok(()) }
-}
-
-/// Where checkpoints go, if there are to be any: into the output folder, else where the run was resumed from, else here.
-fn checkpoints(
-    source: &Source,
-    settings: &RunSettings,
-    resumed: Option<&CheckpointFile>,
-    results: &ResultArguments,
-) -> Result<Option<Checkpoints>, Failure> {
-    let Some(every) = settings.checkpoint else { return Ok(None) };
-    let name = PathBuf::from(format!("{}.checkpoint", source.name()));
-    let path = match (&results.out, resumed) {
-        (Some(folder), _) => folder.join(name),
-        (None, Some(file)) => file.path().to_owned(),
-        (None, None) => name,
-    };
-    // The run may be resumed from another folder.
-    let source = source.for_elsewhere().map_err(|reason| Failure::Write(path.clone(), reason))?;
-    let header = serde_json::to_vec(&source).map_err(|error| Failure::Write(path.clone(), error.into()))?;
-    Ok(Some(Checkpoints { path, every, header }))
 }
 
 /// How a model is run.
@@ -202,14 +202,24 @@ pub struct How<'t> {
     transport: Option<(Arc<dyn Transport>, Duration)>,
     trace: Option<&'t Trace>,
     log: Option<Arc<EventLog>>,
+    /// The files that the scenario names.
+    inputs: Vec<Input>,
 }
 
 /// Runs what was loaded as one of several runs of this process, and gives back what the model says of it.
 pub fn beside_others(loaded: Loaded, monitor: Monitor) -> Result<(Finished, Vec<ResultFile>), Failure> {
     let Loaded { scenario, kind, model, settings, provenance, .. } = loaded;
     let subject = Subject { model: kind.name, scenario, provenance };
-    let how =
-        How { settings, checkpoints: None, resumed: None, monitor, transport: None, trace: None, log: None };
+    let how = How {
+        settings,
+        checkpoints: None,
+        resumed: None,
+        monitor,
+        transport: None,
+        trace: None,
+        log: None,
+        inputs: Vec::new(),
+    };
     model.execute(subject, how, Progress::none())
 }
 
@@ -247,16 +257,17 @@ where
     M::Event: Serialize + DeserializeOwned,
     M::Output: Serialize + DeserializeOwned,
 {
-    let How { settings, checkpoints, resumed, monitor, transport, trace, log } = how;
+    let How { settings, checkpoints, resumed, monitor, transport, trace, log, inputs } = how;
     let written = checkpoints.as_ref().map(|checkpoints| Written::new(checkpoints.path.clone()));
     let from = resumed.as_ref().map(|file| file.path().to_owned());
+    let checksum = resumed.as_ref().map(|file| format!("{:016x}", file.checksum()));
     // The file is closed before the run.
     let world = resumed.map(|file| file.world(&model)).transpose();
     let world = world.map_err(|error| Failure::Resume(error.to_string()))?;
     let mut simulation = settings.simulation(model, &monitor);
     if let (Some(checkpoints), Some(written)) = (checkpoints, &written) {
         let kept = from.clone().filter(|from| *from == checkpoints.path);
-        let tell = warn_of_checkpoints(written.clone(), kept);
+        let tell = checkpoints::warn(written.clone(), kept);
         simulation = simulation.checkpoint(checkpoints).on_checkpoint_failure(tell);
     }
     if let Some(trace) = trace {
@@ -270,59 +281,32 @@ where
     }
     if let Some((transport, silence)) = transport {
         simulation = simulation.join(transport).silence_limit(silence);
+        for Input { file, bytes, xxh3 } in inputs {
+            simulation = simulation
+                .must_equal(format!("input file {file}"), format!("{bytes} bytes, checksum {xxh3}"));
+        }
+        simulation =
+            simulation.must_equal("checkpoint to resume from", checksum.unwrap_or("none".to_owned()));
     }
     let ran = simulation.run_keeping_model();
     let checkpoint = || written.and_then(Written::file).or(from);
     ran.map_err(|error| Failure::Run(error.into(), checkpoint()))
 }
 
-/// Warns that a checkpoint could not be written and which one is there instead; not again until there is another reason. `kept` is
-/// the checkpoint that the run began from, if it would be replaced.
-fn warn_of_checkpoints(written: Written, kept: Option<PathBuf>) -> impl Fn(&CheckpointError) + Send + Sync {
-    let last = Mutex::new(None);
-    move |error| {
-        let before = last.lock().unwrap_or_else(PoisonError::into_inner).replace(error.clone());
-        if before.as_ref() == Some(error) {
-            return;
-        }
-        let there = match written.clone().file().or_else(|| kept.clone()) {
-            Some(_) => "the last complete one stays, and the run goes on",
-            None => "there is none of this run yet, and it goes on",
-        };
-        progress::warn(&format!("{error}; {there}"));
-    }
-}
-
-/// Watches whether a run writes a checkpoint.
-#[derive(Clone)]
-struct Written {
-    path: PathBuf,
-    before: Option<SystemTime>,
-}
-
-impl Written {
-    fn new(path: PathBuf) -> Self {
-        let before = modified(&path);
-        Self { path, before }
-    }
-
-    /// The checkpoint, if there is a new one.
-    fn file(self) -> Option<PathBuf> {
-        let now = modified(&self.path);
-        Some(self.path).filter(|_| now.is_some() && now != self.before)
-    }
-}
-
-/// When a file was last written; `None` where there is none.
-fn modified(path: &Path) -> Option<SystemTime> {
-    path.metadata().and_then(|data| data.modified()).ok()
-}
-
-/// Writes all files, with these results as the summary, and gives back which they are.
-pub fn write(mut output: Output, results: &Value, files: Vec<ResultFile>) -> Result<Vec<PathBuf>, Failure> {
-    output.write("summary.json", |file| file.write_all(format!("{results:#}\n").as_bytes()))?;
+/// Writes all files, with these results as the summary, and gives back which they are. `page`, where it is given, is printed if there is
+/// no room for the summary: the results would be lost otherwise.
+pub fn write(
+    mut output: Output,
+    results: &Value,
+    files: Vec<ResultFile>,
+    page: Option<&dyn Fn() -> String>,
+) -> Result<Vec<PathBuf>, Failure> {
+    output.write_summary(results, files.iter().map(|file| file.name.to_owned()));
     for file in files {
-        output.write(file.name, |to| file.write(to))?;
+        output.write(file.name, |to| file.write(to));
+    }
+    if let Some(page) = page.filter(|_| output.lacks_summary()) {
+        stdout::print(&page())?;
     }
     output.finish()
 }

@@ -28,7 +28,11 @@ pub fn on_first(stop: impl Fn() + Send + 'static) -> Result<(), Failure> {
             stop();
         }
         Some(first) if first.elapsed() < TOGETHER => {}
-        Some(_) => std::process::exit(i32::from(status_of(signal))),
+        Some(_) => {
+            // Nothing else would remove them: no destructor runs.
+            paceline_files::discard_unfinished();
+            std::process::exit(i32::from(status_of(signal)));
+        }
     })
 }
 
@@ -45,6 +49,17 @@ pub fn status() -> u8 {
 
 fn status_of(signal: i32) -> u8 {
     128 + u8::try_from(signal).ok().filter(|signal| (1..128).contains(signal)).unwrap_or(INTERRUPT as u8)
+}
+
+/// Lets the program go on where a file may not grow (`ulimit -f`): writing fails, as on a full disk. Otherwise SIGXFSZ would end it. The
+/// signal is handled and not ignored, so that programs that this one starts have it as usual.
+pub fn survive_file_size_limit() {
+    #[cfg(unix)]
+    {
+        let seen = std::sync::Arc::default();
+        // Where it cannot be handled, the program ends as it would have.
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen);
+    }
 }
 
 #[cfg(unix)]

@@ -19,7 +19,7 @@ use paceline_transport::{Coordinator, Prefer, Secret, Security, Settings, Transp
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::loaded::Source;
+use crate::loaded::{Source, paths};
 use crate::program::{self, Program};
 use crate::run;
 pub use arguments::{JoinArguments, Reach, TogetherArguments};
@@ -30,8 +30,12 @@ use workers::Workers;
 struct Charge {
     source: Source,
     /// The checkpoint from which the run is resumed.
-    resumed: Option<PathBuf>,
+    resumed: Option<Checkpoint>,
 }
+
+/// The path of a checkpoint.
+#[derive(Debug, Serialize, Deserialize)]
+struct Checkpoint(#[serde(with = "paths")] PathBuf);
 
 /// How this process joins the others of a run; nothing where it runs alone.
 pub struct Together {
@@ -98,7 +102,7 @@ pub fn begin(
     let resumed = resumed.map(|file| std::path::absolute(file.path())).transpose();
     let charge = Charge {
         source: source.for_elsewhere().map_err(|error| failed(&error))?,
-        resumed: resumed.map_err(|error| failed(&error))?,
+        resumed: resumed.map_err(|error| failed(&error))?.map(Checkpoint),
     };
     let charge = serde_json::to_vec(&charge).map_err(|error| failed(&error))?;
     let words = arguments.secret_words()?;
@@ -156,7 +160,7 @@ pub fn join(program: &Program, arguments: &JoinArguments) -> Result<(), Failure>
     if let Some(threads) = arguments.threads {
         source.overrides.push(format!("run.threads={threads}"));
     }
-    let resumed = resumed.map(|path| CheckpointFile::open(&path)).transpose();
+    let resumed = resumed.map(|Checkpoint(path)| CheckpointFile::open(&path)).transpose();
     let resumed = resumed.map_err(|error| failed(&error))?;
     let together = Together { transport: Arc::new(mesh), silence: arguments.reach.silence, workers: None };
     run::take_part(source.load(program)?, resumed, together, run::watched()?)

@@ -112,8 +112,10 @@ Examples:
 const RESUME_EXAMPLES: &str = "\
 A run whose scenario says run.checkpoint = \"10s\" writes NAME.checkpoint every ten seconds,
 into the folder of --out or else the current one. The file holds the scenario; files that
-the scenario names must still be where they were. The result is that of an uninterrupted
-run. Further checkpoints replace the same file, or are written into the folder of --out.
+the scenario names must still be where they were, with the same content. The result is that
+of an uninterrupted run. Further checkpoints replace the same file, or are written into the
+folder of --out. With another run.until it is another run: that writes its checkpoints into
+NAME.until-HORIZON.checkpoint beside the file, which stays. --checkpoint FILE names another.
 
 Examples:
   paceline resume phold.checkpoint

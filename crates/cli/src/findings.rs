@@ -10,8 +10,14 @@ use std::time::Duration;
 use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, Table as Grid};
 use paceline_app::failure::Failure;
+use paceline_app::output::{Identity, Output};
+use paceline_app::progress::warn;
 use paceline_app::{stdout, text};
 use paceline_report::{Appendix, Finding, Table, json, page};
+use serde_json::Value;
+
+/// The file with the findings for programs.
+const REPORT: &str = "report.json";
 
 /// How findings are printed.
 #[derive(Clone, Copy, Debug)]
@@ -52,20 +58,37 @@ pub fn print(findings: &[Finding], form: Form, before: &str) -> Result<(), Failu
     stdout::print(&text)
 }
 
+/// The folder for findings of the experiments of these names, before they run. Says so where it holds others.
+pub fn open(folder: &Path, names: &[&str]) -> Result<Output, Failure> {
+    let output = Output::open(folder, &Identity::default())?;
+    let path = folder.join(REPORT);
+    let there = path.is_file().then(|| fs::read(&path).ok()).flatten();
+    let there = there.map(|content| serde_json::from_slice::<Vec<Value>>(&content).unwrap_or_default());
+    let there = there.map(|all| {
+        all.iter().filter_map(|one| Some(one.get("name")?.as_str()?.to_owned())).collect::<Vec<_>>()
+    });
+    if there.is_some_and(|there| there != names) {
+        let (folder, path) = (folder.display(), path.display());
+        warn(&format!(
+            "{folder} holds another report, {path}; this one replaces it when the experiments end"
+        ));
+    }
+    Ok(output)
+}
+
 /// Writes findings into the folder, as a page for people and as JSON; the page begins with `form`, and with program, day and machine.
 pub fn write(
-    folder: &Path,
+    mut output: Output,
     title: &str,
     form: &str,
     findings: &[Finding],
     appendix: Option<&Appendix>,
 ) -> Result<(), Failure> {
     let html = page(title, &[form.into(), made()], findings, appendix);
-    for (name, text) in [("report.html", html), ("report.json", format!("{}\n", json(findings)))] {
-        let path = folder.join(name);
-        fs::write(&path, text).map_err(|reason| Failure::Write(path, reason))?;
+    for (name, text) in [(REPORT, format!("{}\n", json(findings))), ("report.html", html)] {
+        output.write(name, |file| file.write_all(text.as_bytes()));
     }
-    Ok(())
+    output.finish().map(drop)
 }
 
 /// Which program made a page, when and where.

@@ -9,11 +9,13 @@ use std::time::Instant;
 use paceline_app::failure::Failure;
 use paceline_app::loaded::Source;
 use paceline_app::output::{Output, deliver};
+use paceline_app::progress::warn;
 use paceline_app::provenance::Provenance;
 use paceline_app::stdout;
 use paceline_app::text;
 use paceline_experiments::scenario::{MachineScenario, Outcome};
 use paceline_kernel::Time;
+use paceline_scenario::inputs::recorded;
 use paceline_scenario::{Scenario, ScenarioError};
 
 use crate::args::MachineArguments;
@@ -42,10 +44,14 @@ pub fn read(source: &Source) -> Result<MachineScenario, ScenarioError> {
 /// Runs a machine.
 pub fn run(arguments: &MachineArguments) -> Result<(), Failure> {
     let source = Source::read(&arguments.scenario)?;
-    let scenario = read(&source)?;
+    let (scenario, inputs) = recorded(&source.folder, || read(&source));
+    let scenario = scenario?;
     let kind = scenario.policy();
     let spec = scenario.spec(kind)?;
-    let output = arguments.out.as_deref().map(Output::open).transpose()?;
+    let until = scenario.until_ns().map(Time::nanos);
+    let provenance = Provenance::new(&PROGRAM, &source.open()?, until).inputs(inputs);
+    let identity = provenance.identity(scenario.seed()).and("policy", "/policy", kind.into());
+    let output = arguments.out.as_deref().map(|folder| Output::open(folder, &identity)).transpose()?;
     let mut watched = Watched::default();
     let mut watch = watched.watch(kind);
     if let Some(path) = &arguments.trace {
@@ -60,16 +66,19 @@ pub fn run(arguments: &MachineArguments) -> Result<(), Failure> {
     let wall = start.elapsed();
     // The trace of a failed run is the most useful one.
     let traced = watch.finish();
-    let provenance = Provenance::new(&PROGRAM, &source.open()?, scenario.until_ns().map(Time::nanos));
+    if let (Err(_), Err(failure)) = (&ran, &traced) {
+        warn(&failure.problem());
+    }
     let outcome = ran.map_err(|error| Special::Machine(kind, error))?;
     let mut finished = Finished::new(&scenario, outcome, wall, provenance);
+    let page = options.quiet.then(|| finished.page());
     let summary = match (options.json, options.quiet) {
         (true, _) => format!("{:#}\n", finished.everything()),
         (false, true) => finished.line(),
         (false, false) => finished.page(),
     };
     deliver(&summary, is_for_people, || {
-        let written = output.map(|output| write(output, &mut finished)).transpose()?;
+        let written = output.map(|output| write(output, &mut finished, page)).transpose()?;
         let trace = arguments.trace.clone().filter(|_| traced.is_ok());
         Ok(written.into_iter().flatten().chain(trace).collect())
     })?;
@@ -102,16 +111,30 @@ pub fn check(source: &Source) -> Result<(), Failure> {
     stdout::print(&text::groups(&[(&title, rows)]))
 }
 
-/// Writes all files, and gives back which they are.
-fn write(mut output: Output, finished: &mut Finished<'_>) -> Result<Vec<PathBuf>, Failure> {
-    output.write("summary.json", |file| file.write_all(format!("{:#}\n", finished.results()).as_bytes()))?;
+/// Writes all files, and gives back which they are; prints `page` where there is no room for the summary.
+fn write(
+    mut output: Output,
+    finished: &mut Finished<'_>,
+    page: Option<String>,
+) -> Result<Vec<PathBuf>, Failure> {
+    let results = finished.results();
     let several = finished.outcome.workloads.len() > 1;
-    for workload in &mut finished.outcome.workloads {
-        for file in std::mem::take(&mut workload.summary.files) {
-            let name =
-                if several { format!("{}-{}", workload.name, file.name) } else { file.name.to_owned() };
-            output.write(&name, |to| file.write(to))?;
-        }
+    let workloads = finished.outcome.workloads.iter_mut();
+    let files: Vec<_> = workloads
+        .flat_map(|workload| {
+            let files = std::mem::take(&mut workload.summary.files).into_iter();
+            let name = workload.name.clone();
+            files.map(move |file| {
+                (if several { format!("{name}-{}", file.name) } else { file.name.to_owned() }, file)
+            })
+        })
+        .collect();
+    output.write_summary(&results, files.iter().map(|(name, _)| name.clone()));
+    for (name, file) in files {
+        output.write(&name, |to| file.write(to));
+    }
+    if let Some(page) = page.filter(|_| output.lacks_summary()) {
+        stdout::print(&page)?;
     }
     output.finish()
 }

@@ -30,7 +30,7 @@ use paceline_app::args::{CheckArguments, RunArguments};
 use paceline_app::failure::Failure;
 use paceline_app::loaded::Source;
 use paceline_app::replicate::{ReplicateArguments, replicate};
-use paceline_app::{check, ctl, misspelt, panics, resume, run};
+use paceline_app::{check, ctl, misspelt, panics, resume, run, signals};
 
 use crate::args::{Arguments, Command};
 use crate::models::{PROGRAM, is_of_processes};
@@ -41,6 +41,14 @@ fn main() -> ExitCode {
 }
 
 fn carry_out(command: Command) -> Result<ExitCode, Failure> {
+    // A paced command, and the lab's, have their signals for themselves.
+    #[cfg(target_os = "linux")]
+    let is_for_others = matches!(command, Command::Pace(_) | Command::Xen(_));
+    #[cfg(not(target_os = "linux"))]
+    let is_for_others = false;
+    if !is_for_others {
+        signals::survive_file_size_limit();
+    }
     let done = match command {
         Command::Run(arguments) => run_any(&arguments),
         Command::Replicate(arguments) => replicate_any(&arguments),

@@ -11,7 +11,7 @@ use paceline_app::args::ResultArguments;
 use paceline_app::failure::Failure;
 use paceline_app::loaded::Source;
 use paceline_app::output::{Output, deliver};
-use paceline_app::progress::Progress;
+use paceline_app::progress::{Progress, warn};
 use paceline_app::provenance::Provenance;
 use paceline_app::replicate::{Outcome, Replica, Replicas, Series};
 use paceline_app::run::write;
@@ -58,7 +58,10 @@ pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
     if results.trace.is_some() && settings.federates.is_some() {
         return Err(Special::Processes(RunError::Observed.into()).into());
     }
-    let output = results.out.as_deref().map(Output::open).transpose()?;
+    let provenance =
+        Provenance::new(&PROGRAM, &source.open()?, settings.until).inputs(settings.inputs.clone());
+    let identity = provenance.identity(settings.seed);
+    let output = results.out.as_deref().map(|folder| Output::open(folder, &identity)).transpose()?;
     let trace = results.trace.as_deref().map(|path| Trace::open(path, &source.name())).transpose()?;
     let control = Control::default();
     let stop = control.clone();
@@ -73,8 +76,11 @@ pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
     let traced = watch
         .trace
         .map_or(Ok(()), |trace| trace.finish(ran.as_ref().ok().map(|(report, _)| report.end_time)));
+    if let (Err(_), Err(failure)) = (&ran, &traced) {
+        // The trace of a failed run is the most useful one.
+        warn(&failure.problem());
+    }
     let (report, lines) = ran?;
-    let provenance = Provenance::new(&PROGRAM, &source.open()?, settings.until);
     let finished = Finished::new(source.name(), program.name(), &settings, &report, lines, provenance);
     let summary = match (results.json, results.quiet) {
         (true, _) => format!("{:#}\n", finished.everything()),
@@ -82,7 +88,10 @@ pub fn run(source: &Source, results: &ResultArguments) -> Result<(), Failure> {
         (false, false) => finished.page(),
     };
     deliver(&summary, wanted, || {
-        let written = output.map(|output| write(output, &finished.results(), Vec::new())).transpose()?;
+        let page = || finished.page();
+        let page = results.quiet.then_some(&page as &dyn Fn() -> String);
+        let written =
+            output.map(|output| write(output, &finished.results(), Vec::new(), page)).transpose()?;
         let trace = results.trace.clone().filter(|_| traced.is_ok());
         Ok(written.into_iter().flatten().chain(trace).collect())
     })?;
@@ -101,6 +110,7 @@ impl Replicas for OfProcesses {
             model: program.name(),
             first_seed: settings.seed,
             until: settings.until,
+            provenance: Provenance::new(&PROGRAM, &source.open()?, settings.until).inputs(settings.inputs),
             is_sequential: false,
             units: ["messages", "messages/s"],
         })
@@ -120,7 +130,8 @@ impl Replica for OneOf {
         let (program, settings) = settings::read(source)?;
         let watch = Watch { control: self.0.clone(), trace: None };
         let (report, lines) = execute_any(&program, &settings, &watch)?;
-        let provenance = Provenance::new(&PROGRAM, &source.open()?, settings.until);
+        let provenance =
+            Provenance::new(&PROGRAM, &source.open()?, settings.until).inputs(settings.inputs.clone());
         let finished = Finished::new(source.name(), program.name(), &settings, &report, lines, provenance);
         Ok((finished.outcome(), Vec::new()))
     }

@@ -39,9 +39,8 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let (chosen, setup) = set_up(&all, arguments)?;
     // A mistake in parameters is told before anything is written or run.
     chosen.iter().try_for_each(|experiment| experiment.plan(&setup).map(drop))?;
-    if let Some(folder) = &arguments.out {
-        fs::create_dir_all(folder).map_err(|reason| Failure::Write(folder.clone(), reason))?;
-    }
+    let names: Vec<_> = chosen.iter().map(|experiment| experiment.name).collect();
+    let output = arguments.out.as_deref().map(|folder| findings::open(folder, &names)).transpose()?;
     let shown = !arguments.json && io::stderr().is_terminal();
     let bar = if shown { bar() } else { ProgressBar::hidden() };
     let mut progress = |now: Progress| {
@@ -57,18 +56,18 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     };
     bar.finish_and_clear();
     let appendix = constants.map(|Sensitivity { table, notes }| Appendix { about: notes, table });
-    if let Some(folder) = &arguments.out {
+    // Whoever has nowhere to write them wants to see them all the same.
+    let written = output.map_or(Ok(()), |output| {
         let form = findings::form(arguments.quick);
-        findings::write(folder, "Published experiments", form, &found, appendix.as_ref())?;
+        findings::write(output, "Published experiments", form, &found, appendix.as_ref())
+    });
+    match appendix {
+        Some(Appendix { about, table }) => {
+            stdout::print(&format!("{}\n\n{}\n", findings::grid(&table), about.join("\n")))?;
+        }
+        None => findings::print(&found, Form::new(arguments.json, arguments.all), "")?,
     }
-    if let Some(appendix) = appendix {
-        return stdout::print(&format!(
-            "{}\n\n{}\n",
-            findings::grid(&appendix.table),
-            appendix.about.join("\n")
-        ));
-    }
-    findings::print(&found, Form::new(arguments.json, arguments.all), "")
+    written
 }
 
 /// Runs the lab's experiments, and shows beside each number what the simulated machine predicts.
@@ -87,9 +86,8 @@ fn in_xen(arguments: &ReproduceArguments) -> Result<(), Failure> {
     if let Some((option, _)) = refused.iter().find(|(_, given)| *given) {
         return Err(Failure::Option(format!("{option} is for simulated machines, not for --on xen")));
     }
-    if let Some(folder) = &arguments.out {
-        fs::create_dir_all(folder).map_err(|reason| Failure::Write(folder.clone(), reason))?;
-    }
+    let names: Vec<_> = arguments.names.iter().map(String::as_str).collect();
+    let output = arguments.out.as_deref().map(|folder| findings::open(folder, &names)).transpose()?;
     let found = xen::findings(&RunArguments {
         names: arguments.names.clone(),
         all: arguments.all,
@@ -101,15 +99,16 @@ fn in_xen(arguments: &ReproduceArguments) -> Result<(), Failure> {
         json: arguments.json,
         sources: arguments.sources.clone(),
     })?;
-    if let Some(folder) = &arguments.out {
+    let written = output.map_or(Ok(()), |output| {
         let form = findings::form(arguments.quick);
-        findings::write(folder, "Schedulers in Xen beside the simulated machine", form, &found, None)?;
-    }
+        findings::write(output, "Schedulers in Xen beside the simulated machine", form, &found, None)
+    });
     let mut side_by_side = String::new();
     for table in found.iter().flat_map(|finding| &finding.tables) {
         side_by_side += &format!("{}\n{}\n\n", table.title(), findings::grid(table));
     }
-    findings::print(&found, Form::new(arguments.json, arguments.all), &side_by_side)
+    findings::print(&found, Form::new(arguments.json, arguments.all), &side_by_side)?;
+    written
 }
 
 /// The experiments that the arguments name, and how they are run.

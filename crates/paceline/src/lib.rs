@@ -65,7 +65,8 @@
 //! With the feature `app`, `paceline::app!(MyModel);` is the whole `main` of a program that has for this model what `paceline run` has for
 //! others: scenarios, `--set`, progress, checkpoints, `check --determinism`, traces, logs, replications, several processes. The model
 //! derives `Debug` and serde's `Deserialize`, which reads its parameters, and implements [`Results`](results::Results); its state, event and
-//! output are serialized with serde. `examples/program.rs` is one, and `examples/` in the repository has three more.
+//! output are serialized with serde. A parameter that is a file has the type `paceline::scenario::InputFile`. `examples/program.rs` is
+//! such a program, and `examples/` in the repository has three more.
 //!
 //! # Shorter than a nanosecond
 //!

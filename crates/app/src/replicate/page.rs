@@ -123,8 +123,9 @@ impl<'p> Replicated<'p> {
 
     /// Writes what all say together into the output folder, and gives back which files that are.
     pub fn write(&self, mut output: Output) -> Result<Vec<PathBuf>, Failure> {
-        output.write("summary.json", |file| file.write_all(format!("{:#}\n", self.results()).as_bytes()))?;
-        output.write("replications.csv", |file| self.write_rows(file))?;
+        const ROWS: &str = "replications.csv";
+        output.write_summary(&self.results(), [ROWS.to_owned()]);
+        output.write(ROWS, |file| self.write_rows(file));
         output.finish()
     }
 

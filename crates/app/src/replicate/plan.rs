@@ -10,6 +10,8 @@ use paceline_scenario::ScenarioError;
 use super::{Replicas, ReplicateArguments, Series};
 use crate::failure::Failure;
 use crate::loaded::Source;
+use crate::output::Identity;
+use crate::provenance::Provenance;
 
 /// The greatest seed that a scenario can hold: TOML's integers have 64 bits with a sign.
 const LAST_SEED: u64 = i64::MAX as u64;
@@ -37,6 +39,8 @@ pub struct Plan {
     pub threads: u32,
     /// The horizon.
     pub until: Option<Time>,
+    /// What the results come from.
+    pub provenance: Provenance,
 }
 
 impl Plan {
@@ -47,7 +51,8 @@ impl Plan {
         arguments: &ReplicateArguments,
     ) -> Result<Self, Failure> {
         let replications = arguments.replications;
-        let Series { model, first_seed, until, is_sequential, units } = replicas.subject(&source)?;
+        let Series { model, first_seed, until, provenance, is_sequential, units } =
+            replicas.subject(&source)?;
         let keys = Keys::read(&source)?;
         if first_seed > LAST_SEED - u64::from(replications - 1) {
             return Err(Failure::Option(format!(
@@ -67,7 +72,13 @@ impl Plan {
             eprintln!("warning: replications write no checkpoints: run.checkpoint has no effect");
         }
         source.overrides.push(format!("run.threads={threads}"));
-        Ok(Self { source, model, units, first_seed, replications, at_once, threads, until })
+        Ok(Self { source, model, units, first_seed, replications, at_once, threads, until, provenance })
+    }
+
+    /// What tells the results of all together from those of other replications.
+    pub fn identity(&self) -> Identity {
+        let first = self.provenance.identity(self.first_seed).under("/runs/0");
+        first.and("replications", "/replications", self.replications.into())
     }
 
     /// The name of the scenario.

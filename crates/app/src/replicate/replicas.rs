@@ -10,6 +10,7 @@ use super::Outcome;
 use crate::failure::Failure;
 use crate::loaded::Source;
 use crate::program::Program;
+use crate::provenance::Provenance;
 use crate::run::beside_others;
 
 /// What is known of all replications of a scenario before they run.
@@ -23,6 +24,8 @@ pub struct Series {
     pub until: Option<Time>,
     /// Whether each has one thread, whatever the scenario says.
     pub is_sequential: bool,
+    /// What their results come from.
+    pub provenance: Provenance,
     /// What the work of a run is counted in: a name, and that of the speed.
     pub units: [&'static str; 2],
 }
@@ -64,6 +67,7 @@ impl Replicas for Program {
             model: loaded.kind.name,
             first_seed: settings.seed,
             until: settings.until,
+            provenance: loaded.provenance,
             is_sequential: settings.protocol == Protocol::Sequential,
             units: ["events", "events/s"],
         })

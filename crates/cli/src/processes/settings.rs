@@ -13,7 +13,8 @@ use paceline_models::master_workers::MasterWorkers;
 use paceline_models::mpi_trace::{MpiTrace, TraceError, text_of};
 use paceline_network::{FlowModel, Platform};
 use paceline_processes::{ContextKind, Coordination, Rounds, Waiting};
-use paceline_scenario::{Raw, ScenarioError, Section, Unfit, Value};
+use paceline_scenario::inputs::{Input, recorded};
+use paceline_scenario::{Raw, ScenarioError, Section, Unfit, Value, inputs};
 
 use crate::models::PROCESSES;
 use crate::network::read_platform;
@@ -124,10 +125,18 @@ pub struct ProcessSettings {
     pub model: Model,
     /// The network as the scenario names it.
     pub network: &'static str,
+    /// The files that the scenario names, as they were read.
+    pub inputs: Vec<Input>,
 }
 
 /// Reads a scenario to its last key.
 pub fn read(source: &Source) -> Result<(Program, ProcessSettings), ScenarioError> {
+    let (read, inputs) = recorded(&source.folder, || read_sections(source));
+    let (program, settings) = read?;
+    Ok((program, ProcessSettings { inputs, ..settings }))
+}
+
+fn read_sections(source: &Source) -> Result<(Program, ProcessSettings), ScenarioError> {
     let mut scenario = source.open()?;
     let (mut model, mut run) = (scenario.section("model")?, scenario.section("run")?);
     let mut network = scenario.section("network")?;
@@ -181,6 +190,7 @@ pub fn read(source: &Source) -> Result<(Program, ProcessSettings), ScenarioError
         pin: run.or("pin", false)?,
         model: found,
         network: name,
+        inputs: Vec::new(),
     };
     run.finish()?;
     Ok((program, settings))
@@ -246,7 +256,9 @@ fn read_network(network: &mut Section, hosts: u32) -> Result<(&'static str, Mode
 }
 
 fn read_file(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|reason| format!("{}: {reason}", path.display()))
+    let told = |reason: std::io::Error| format!("{}: {reason}", path.display());
+    let content = inputs::read(path).map_err(told)?;
+    String::from_utf8(content).map_err(|error| told(std::io::Error::other(error.utf8_error())))
 }
 
 /// When a round runs on many threads, as a scenario says it.

@@ -1,9 +1,11 @@
 //! The program as its users meet it: arguments and files in, text, files and an exit status out.
 
 mod bad_input;
+mod checkpoints;
 mod control;
 mod determinism;
 mod faults;
+mod files;
 mod full_disk;
 mod golden;
 mod hosts;

@@ -22,7 +22,7 @@ until = "2h"
 checkpoint = "2ms"
 "#;
 
-const PHOLD: &str = r#"# Enough to be killed at
+pub const PHOLD: &str = r#"# Enough to be killed at
 [model]
 kind = "phold"
 lps = 64
@@ -126,7 +126,7 @@ fn killed_traffic_goes_on() {
 }
 
 /// A folder with a checkpoint of a run that was interrupted.
-fn interrupted() -> tempfile::TempDir {
+pub fn interrupted() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("phold.toml"), PHOLD).unwrap();
     let arguments = ["run", "phold.toml", "--quiet", "--set", "run.until=300d"].map(str::to_owned);
@@ -179,21 +179,4 @@ fn files_that_are_no_checkpoint_are_refused() {
     let output = paceline(folder.path(), &["resume", "nowhere", "--out", "out"]);
     assert!(output.status.code() == Some(2) && stderr(&output).contains("nowhere: cannot be read"));
     assert!(!folder.path().join("out").exists() && stdout(&output).is_empty(), "nothing is written");
-}
-
-#[test]
-fn a_resumed_run_finds_the_scenario_s_files_and_goes_on_with_its_own() {
-    let folder = interrupted();
-    // From elsewhere, without the scenario.
-    fs::remove_file(folder.path().join("phold.toml")).unwrap();
-    let elsewhere = tempfile::tempdir().unwrap();
-    let file = folder.path().join("phold.checkpoint");
-    let before = fs::read(&file).unwrap();
-    let arguments = ["resume", file.to_str().unwrap(), "--json", "--set", "run.until=20000s"];
-    let output = paceline(elsewhere.path(), &arguments);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(summary["events_resumed"].as_u64() > Some(0), "{summary}");
-    assert!(summary["checkpoints"].as_u64() > Some(0) && fs::read(&file).unwrap() != before, "{summary}");
-    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0, "it goes on into the same file");
 }
