@@ -200,6 +200,44 @@ fn writes_as_it_is_told() {
     std::thread::sleep(std::time::Duration::from_secs(60));
 }
 
+/// Runs a script with mounts of its own, in which `$WRITE` writes the file that `PACELINE_WRITES` names; says whether that is allowed here.
+fn with_mounts(script: &str) -> bool {
+    let may = Command::new("unshare").args(["-m", "true"]).status().is_ok_and(|status| status.success());
+    if !may {
+        eprintln!("skipped: nothing can be mounted here");
+        return false;
+    }
+    let program = std::env::current_exe().unwrap();
+    let write = format!("{} --exact writes_as_it_is_told --nocapture", program.display());
+    let output = Command::new("unshare").args(["-m", "sh", "-ec", script]).env("WRITE", write).output().unwrap();
+    assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+    true
+}
+
+#[test]
+fn a_file_that_is_a_mount_point_is_written_in_place() {
+    // As in containers that are given a single file. It cannot be renamed to.
+    let folder = tempfile::tempdir().unwrap();
+    let (real, mounted) = (folder.path().join("real"), folder.path().join("mounted"));
+    fs::write(&real, "old and long").unwrap();
+    fs::write(&mounted, "").unwrap();
+    let (real_name, name) = (real.display(), mounted.display());
+    if with_mounts(&format!("mount --bind {real_name} {name}; PACELINE_WRITES={name} $WRITE")) {
+        assert_eq!((&*fs::read_to_string(&real).unwrap(), names(folder.path()).len()), ("by another", 2));
+    }
+}
+
+#[test]
+fn a_file_system_that_is_read_only_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = folder.path().display();
+    let script = format!(
+        "mount -t tmpfs none {name}; echo old > {name}/old; mount -o remount,ro {name}; for file in old new; do \
+         ! PACELINE_WRITES={name}/$file $WRITE 2> /dev/null; done; [ \"$(cat {name}/old)$(ls -A {name})\" = oldold ]"
+    );
+    with_mounts(&script);
+}
+
 #[test]
 fn what_a_killed_process_leaves_is_removed_by_the_next() {
     let folder = tempfile::tempdir().unwrap();
