@@ -227,9 +227,9 @@ pub trait Model: Send + Sync + Sized {
         let _ = (lp, at, event, output);
     }
 
-    /// Whether `lp` can be in `state`: asked of states that were read from a checkpoint, before anything else is done with them. A
-    /// checkpoint may have been damaged in a way that no checksum shows; a model that uses a number of its state as an index checks
-    /// it here, so that such a checkpoint is refused instead of ending the run with a panic.
+    /// Whether `lp` can be in `state`: asked of states that were read from a checkpoint, before anything else is done with them.
+    /// A checkpoint may have been damaged in a way that no checksum shows; a model that uses a number of its state as an index
+    /// checks it here, so that such a checkpoint is refused instead of ending the run with a panic.
     fn admits_state(&self, lp: LpId, state: &Self::State) -> bool {
         let _ = (lp, state);
         true

@@ -195,8 +195,8 @@ impl<M: Model> World<M> {
             && (self.past.outputs.len() as u64) < COUNT_MAX
     }
 
-    /// What in here a run of `model` cannot have come to, if anything ([`Model::admits_state`] and the like): never anything, unless it
-    /// was read from somewhere. The world is to be [sound](World::is_sound).
+    /// What in here a run of `model` cannot have come to, if anything ([`Model::admits_state`] and the like): never anything,
+    /// unless it was read from somewhere. The world is to be [sound](World::is_sound).
     pub fn refused_by(&self, model: &M) -> Option<String> {
         let mut lps = (0..).map(LpId).zip(&self.lps);
         if let Some((lp, _)) = lps.find(|(lp, content)| !model.admits_state(*lp, &content.state)) {

@@ -23,11 +23,11 @@
 //! | `cycle`, `green`, `red` | "8s", "4s", "4s" | of the first group; the second has green while the first has red |
 //! | `offset` | "0s" | by how much the cycle starts later for each column and row of the grid, or for each node number of a city |
 //! | `headway` | "1s" | between two vehicles that leave a lane under a light |
-//! | `storage` | false | roads hold length x lanes / `spacing` vehicles; vehicles wait to enter a full road. A road shorter than `spacing` is a connector: it holds any number |
+//! | `storage` | false | roads hold length x lanes / `spacing` vehicles (any number if shorter than one); vehicles wait for room |
 //! | `spacing` | 7.5 | length of road that a standing vehicle takes, in metres |
 //!
-//! In results, nodes of TNTP files keep their numbers; nodes of the grid are numbered from 0, as described in `grid.rs`. What is read of
-//! TNTP files, and what results say of the rest, is in `docs/files.md`.
+//! In results, nodes of TNTP files keep their numbers; nodes of the grid are numbered from 0, as described in `grid.rs`. What is
+//! read of TNTP files, and what results say of the rest, is in `docs/files.md`.
 //!
 //! A vehicle is *generated* when it departs before the end of the run. Each generated vehicle has arrived or is on the road:
 //! driving or crossing, at a stop line, or at its origin, waiting for room on its first road.
@@ -35,8 +35,9 @@
 //! # Where things are
 //!
 //! Input: `grid` or `tntp` make a `network` and trips; `routes` and `demand` make tables that are read-only during the run;
-//! `settings` reads the scenario; `admit` checks what comes from a checkpoint. Event handling: `event`, `node`, `lights`, `partition`; `scene` is a node's interface to the
-//! simulation; `undo` undoes events in optimistic runs, by reverse computation. Results: `output`, `results`.
+//! `settings` reads the scenario; `admit` checks what comes from a checkpoint. Event handling: `event`, `node`, `lights`,
+//! `partition`; `scene` is a node's interface to the simulation; `undo` undoes events in optimistic runs, by reverse computation.
+//! Results: `output`, `results`.
 
 mod admit;
 mod demand;

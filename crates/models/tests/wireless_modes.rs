@@ -118,6 +118,7 @@ fn traced(text: &[u8], name: &str, format: &str, keys: &str) -> Result<Wireless,
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join(name);
     std::fs::write(&file, text).expect("a file");
+    let file = file.display().to_string();
     read(&format!("[model]\ntrace = {file:?}\nformat = \"{format}\"\nrounds = 1\n{keys}\n"))
 }
 

@@ -93,8 +93,8 @@ impl ScenarioError {
         Self(Box::new(Mistake { file, place: Some(place.clone()), problem, allowed }))
     }
 
-    /// A mistake in a file of another format: `span` is the range of bytes of `text` to point at. Of the text the error keeps only what
-    /// it shows: lines that are cut where they are long, without control characters.
+    /// A mistake in a file of another format: `span` is the range of bytes of `text` to point at. Of the text the error keeps
+    /// only what it shows: lines that are cut where they are long, without control characters.
     pub fn in_file(
         name: &str,
         text: &str,

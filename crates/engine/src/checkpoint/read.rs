@@ -75,7 +75,8 @@ impl CheckpointFile {
 
     /// The run, which must be one of `model`: of the same type, with the same number of LPs, lookahead and parameters
     /// ([`Model::parameters`]), whose LPs start in the same way and do the same in the first events. Where it is not, the
-    /// error says what differs, as it does where the file holds what no run of the model can come to ([`World::refused_by`]). The seed is that of the checkpoint; a run with another one cannot resume it
+    /// error says what differs, as it does where the file holds what no run of the model can come to ([`World::refused_by`]). The
+    /// seed is that of the checkpoint; a run with another one cannot resume it
     /// ([`Simulation::resume`](crate::Simulation::resume)).
     pub fn world<M: Model>(&self, model: &M) -> Result<World<M>, CheckpointError>
     where

@@ -57,7 +57,8 @@ impl Routes {
         (target as usize) < self.targets.len()
     }
 
-    /// Whether there is a target with this number, and an exit of `node` towards it: always, except for what was read from somewhere.
+    /// Whether there is a target with this number, and an exit of `node` towards it: always, except for what was read from
+    /// somewhere.
     pub fn lead(&self, node: u32, target: u32) -> bool {
         self.is_target(target) && self.exits[node as usize * self.targets.len() + target as usize] != NOWHERE
     }

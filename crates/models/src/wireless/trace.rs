@@ -1,9 +1,9 @@
 //! Movements of hosts, read from files of other tools.
 //!
 //! Two formats: the movement commands of ns-2 as written by its tool `setdest`, by BonnMotion and by SUMO ([`Format::Setdest`]),
-//! and BonnMotion's own format ([`Format::BonnMotion`]), each compressed by gzip or not. Both become a list of *waypoints* per host:
-//! its place at certain times. Between two waypoints a host moves in a straight line at constant speed; before the first and after
-//! the last it stands still.
+//! and BonnMotion's own format ([`Format::BonnMotion`]), each compressed by gzip or not. Both become a list of *waypoints* per
+//! host: its place at certain times. Between two waypoints a host moves in a straight line at constant speed; before the first
+//! and after the last it stands still.
 //!
 //! Hosts keep the numbers that the file gives them, which may have gaps; places are given out in the file's coordinates.
 //!

@@ -1,5 +1,5 @@
-//! Checkpoints of all models, damaged and with a checksum that fits: each is refused, or resumed to an end or to a typed error. Nothing in
-//! them makes a model panic, whatever the protocol.
+//! Checkpoints of all models, damaged and with a checksum that fits: each is refused, or resumed to an end or to a typed error.
+//! Nothing in them makes a model panic, whatever the protocol.
 //!
 //! `PACELINE_CASES` sets the number of damaged versions of each model (default [`CASES`]), `PACELINE_SEED` the first.
 
@@ -20,7 +20,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::Xxh3;
 
-/// Damaged versions of each model; and of PHOLD, which leaves no outputs behind, so that a damaged length of their list is counted up to.
+/// Damaged versions of each model; and of PHOLD, which leaves no outputs behind, so that a damaged length of their list is
+/// counted up to.
 const CASES: u64 = 150;
 const CASES_OF_PHOLD: u64 = 40;
 /// Magic word and version, then the lengths of header and body.

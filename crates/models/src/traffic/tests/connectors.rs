@@ -9,8 +9,8 @@ use crate::traffic::lights::Lights;
 use crate::traffic::network::{Network, RoadSpec};
 use crate::traffic::{ANY_ROOM, Layout, Rules, Traffic};
 
-/// A chain of roads from node 0 on, each with its length in millimetres, its time in seconds and its lanes; `number` vehicles drive along
-/// it within an hour.
+/// A chain of roads from node 0 on, each with its length in millimetres, its time in seconds and its lanes; `number` vehicles
+/// drive along it within an hour.
 fn chain(roads: &[(u64, u64, u32)], number: f64, crossing: Time, lights: Option<Lights>) -> Traffic {
     let road = |(place, (length_mm, seconds, lanes)): (usize, &(u64, u64, u32))| {
         let (from, to) = (place as u32, place as u32 + 1);
@@ -35,8 +35,9 @@ fn mean_delay_s(model: &Traffic) -> f64 {
     sum / output.arrivals.len() as f64
 }
 
-/// By hand: vehicles on a long road of 10 minutes with connectors at both ends take 600 s and a crossing at each of two nodes, as no road
-/// is anywhere near full. With room for one vehicle, a connector would let 1 in 2 s pass, 1,800 an hour, and 3,000 would wait.
+/// By hand: vehicles on a long road of 10 minutes with connectors at both ends take 600 s and a crossing at each of two nodes, as
+/// no road is anywhere near full. With room for one vehicle, a connector would let 1 in 2 s pass, 1,800 an hour, and 3,000 would
+/// wait.
 #[test]
 fn connectors_of_any_small_length_hold_nobody_back() {
     for (length_mm, lanes) in [(0, 1), (0, 556), (1, 1), (5000, 1), (7499, 1), (7499, 4)] {

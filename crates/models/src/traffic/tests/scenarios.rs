@@ -155,7 +155,8 @@ fn results_have_the_numbers_of_the_files_and_say_what_was_done_to_them() {
     let own = |text: &str| {
         text.replace(" 1 3 ", " 700 900 ").replace(" 3 2 ", " 900 800 ").replace("NODE> 3", "NODE> 850")
     };
-    let trips = "\u{feff}<TOTAL OD FLOW> 12\n<DEMAND MULTIPLIER> 0.5\n<END OF METADATA>\nOrigin 700\n 800 : 7;\nOrigin 700\n 800 : 5;\n";
+    let trips = "\u{feff}<TOTAL OD FLOW> 12\n<DEMAND MULTIPLIER> 0.5\n<END OF METADATA>\n\
+        Origin 700\n 800 : 7;\nOrigin 700\n 800 : 5;\n";
     let folder = folder("numbers", &format!("\u{feff}{}", own(ROADS)), trips);
     let model = read_in(&folder, FILES).expect("good files");
     std::fs::remove_dir_all(folder).expect("it was there");

@@ -1,8 +1,8 @@
 //! The columns of a network file, as a comment in front of its records names them: `~ init_node term_node capacity length ...`.
 //!
-//! The first five columns are the same in all files; a file that names them in another order is refused. Of the others, the number of
-//! lanes is read where there is one. What else the file has (the congestion function's B and power, speeds, tolls, types) changes
-//! nothing here, and is named in the results.
+//! The first five columns are the same in all files; a file that names them in another order is refused. Of the others, the
+//! number of lanes is read where there is one. What else the file has (the congestion function's B and power, speeds, tolls,
+//! types) changes nothing here, and is named in the results.
 
 use super::Flaw;
 
@@ -35,8 +35,8 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Reads the names in the comments of a file up to byte `end`, which is that of its first record: the last line that begins with
-    /// tail and head counts.
+    /// Reads the names in the comments of a file up to byte `end`, which is that of its first record: the last line that begins
+    /// with tail and head counts.
     pub fn find(text: &str, end: usize) -> Result<Self, Flaw> {
         let mut found = Self::default();
         let mut start = 0;

@@ -1,9 +1,10 @@
 //! Reads `*_trips.tntp`: after each `Origin`, pairs of a destination and a number of trips.
 //!
-//! `<DEMAND MULTIPLIER>` multiplies all numbers, as in the program tap-b, which brought it; `<TOTAL OD FLOW>` is that of the numbers
-//! before. A pair of origin and destination that comes again can mean two things: the numbers are to be added, or the last one counts,
-//! as in tap-b and the scripts of TransportationNetworks. They are added where the origin comes again, too, and the file's total is that
-//! of all numbers; otherwise the file is refused. Twice after one `Origin`, more likely a line is missing.
+//! `<DEMAND MULTIPLIER>` multiplies all numbers, as in the program tap-b, which brought it; `<TOTAL OD FLOW>` is that of the
+//! numbers before. A pair of origin and destination that comes again can mean two things: the numbers are to be added, or the
+//! last one counts, as in tap-b and the scripts of TransportationNetworks. They are added where the origin comes again, too, and
+//! the file's total is that of all numbers; otherwise the file is refused. Twice after one `Origin`, more likely a line is
+//! missing.
 
 use std::collections::BTreeSet;
 use std::iter::Peekable;

@@ -85,7 +85,7 @@ impl Reader {
         }
         let numbers = words.iter().map(Word::finite).collect::<Result<Vec<f64>, Flaw>>()?;
         let width = self.width.values();
-        if words.len() % width != 0 {
+        if !words.len().is_multiple_of(width) {
             let problem = format!("the line has {} values", words.len());
             return Err(words[0].refuse(problem, self.allowed(&numbers)));
         }
@@ -185,10 +185,10 @@ impl Reader {
     }
 }
 
-/// What is last of each waypoint if the numbers come by `width`; `None` if they do not: if they cannot be divided so, or times do not
-/// increase, or there is only one.
+/// What is last of each waypoint if the numbers come by `width`; `None` if they do not: if they cannot be divided so, or times do
+/// not increase, or there is only one.
 fn last_of_each(numbers: &[f64], width: usize) -> Option<Last> {
-    let whole = numbers.len() % width == 0 && numbers.len() > width;
+    let whole = numbers.len().is_multiple_of(width) && numbers.len() > width;
     let increase =
         || numbers.chunks(width).zip(numbers[width..].chunks(width)).all(|(one, next)| one[0] < next[0]);
     if !whole || numbers[0] < 0.0 || !increase() {

@@ -1,8 +1,8 @@
 //! The path of a host that follows commands of ns-2: it walks to a destination, turns on the way, stops, or is put elsewhere.
 //!
-//! As in ns-2, a host that gets a new destination on its way turns at its current place; a speed of zero stops it there. A host that
-//! is put elsewhere on its way keeps its velocity, and each of its coordinates stops at that of the destination (`update_position`
-//! in ns-2's `mobilenode.cc`).
+//! As in ns-2, a host that gets a new destination on its way turns at its current place; a speed of zero stops it there. A host
+//! that is put elsewhere on its way keeps its velocity, and each of its coordinates stops at that of the destination
+//! (`update_position` in ns-2's `mobilenode.cc`).
 
 use super::{Waypoint, nanoseconds};
 

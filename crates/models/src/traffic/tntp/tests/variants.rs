@@ -135,7 +135,8 @@ fn lanes_are_those_of_their_column_and_other_columns_are_named() {
     };
     // Names as in the files of Gold Coast and Sydney, of other tools, and without any.
     let coast = "~ \tinit_node\tterm_node\tcapacity\tlength\tfree_flow_time\tb\tpower\tspeed \tcritical_speed\tlanes\t;";
-    let original = "<ORIGINAL HEADER>~\tfrom\tto\tcapacity (per lane)\tlength (km)\tfftt (min)\talpha\tbeta\tff speed (km/h)\tlanes\n";
+    let original = "<ORIGINAL HEADER>~\tfrom\tto\tcapacity (per lane)\tlength (km)\tfftt (min)\t\
+        alpha\tbeta\tff speed (km/h)\tlanes\n";
     for (text, lanes, unused) in [
         (roads("", "", five), [2, 1], vec![]),
         (roads("", "", PLAIN), [2, 2], vec!["6", "7", "8", "9", "10"]),

@@ -1,5 +1,5 @@
-//! Variants of the two formats, as other tools write them: read as they are meant, or refused for what tells them apart. None is read in
-//! another way than it was written.
+//! Variants of the two formats, as other tools write them: read as they are meant, or refused for what tells them apart. None is
+//! read in another way than it was written.
 
 use super::super::*;
 
@@ -112,24 +112,30 @@ fn commands_of_ns_2_in_all_their_forms() {
         ("$ns_ at 1.0 \"$node_(0) setdest 25 0 5\"".into(), vec![(1.0, (0.0, 0.0)), (3.0, (10.0, 0.0)), (6.0, (25.0, 0.0))]),
         ("$node_(0) set Y_ 4 # and no X_\n".into(), vec![(0.0, (0.0, 4.0))]),
         // Comments behind commands, line ends of Windows, blanks within quotes.
-        ("# x\n\n$node_(0) set X_ 1.0 # comment \r\n$node_(0) set Y_ 2.0 ### \r\n$ns_ at 1 \"$node_(0) setdest 2 2 1   \"# ok".into(),
+        ("# x\n\n$node_(0) set X_ 1.0 # comment \r\n$node_(0) set Y_ 2.0 ### \r\n\
+            $ns_ at 1 \"$node_(0) setdest 2 2 1   \"# ok".into(),
             vec![(0.0, (1.0, 2.0)), (1.5, (1.5, 2.0)), (2.0, (2.0, 2.0))]),
         // A speed of zero stops; a destination at the current place does as well.
         ("$ns_ at 1.0 \"$node_(0) setdest 25 0 5\"\n$ns_ at 2.0 \"$node_(0) setdest 11 22 0\"\n".into(), vec![(9.0, (5.0, 0.0))]),
         ("$ns_ at 1.0 \"$node_(0) setdest 25 0 5\"\n$ns_ at 3.0 \"$node_(0) setdest 10 0 7\"\n".into(), vec![(9.0, (10.0, 0.0))]),
         // Two commands at one time: the later line counts. Scientific numbers.
-        ("$ns_ at 1.0e0 \"$node_(0) setdest 1.0e+2 0 1.0E1\"\n$ns_ at 1 \"$node_(0) setdest 0 1e1 1e-0\"\n".into(), vec![(3.0, (0.0, 2.0))]),
+        ("$ns_ at 1.0e0 \"$node_(0) setdest 1.0e+2 0 1.0E1\"\n$ns_ at 1 \"$node_(0) setdest 0 1e1 1e-0\"\n".into(),
+            vec![(3.0, (0.0, 2.0))]),
         // Braces for quotes, no quotes, several commands in one pair of quotes.
         ("$ns_ at 1 {$node_(0) setdest 8 0 2}\n".into(), vec![(2.0, (2.0, 0.0)), (5.0, (8.0, 0.0))]),
         ("$ns_ at 1 $node_(0) setdest 8 0 2\n".into(), vec![(2.0, (2.0, 0.0))]),
         ("$ns_ at 5 \"$node_(0) set X_ 10; $node_(0) set Y_ 20\"\n".into(), vec![(4.9, (0.0, 0.0)), (5.0, (10.0, 20.0))]),
         // A new destination on the way (ns-3's bug 1219): the host turns at (0, 5).
-        ("$ns_ at 1.0 \"$node_(0) setdest 0 10 1\"\n$ns_ at 6.0 \"$node_(0) setdest 0 -10 1\"\n".into(), vec![(6.0, (0.0, 5.0)), (16.0, (0.0, -5.0)), (21.0, (0.0, -10.0)), (30.0, (0.0, -10.0))]),
+        ("$ns_ at 1.0 \"$node_(0) setdest 0 10 1\"\n$ns_ at 6.0 \"$node_(0) setdest 0 -10 1\"\n".into(),
+            vec![(6.0, (0.0, 5.0)), (16.0, (0.0, -5.0)),
+                (21.0, (0.0, -10.0)), (30.0, (0.0, -10.0))]),
         // A jump on the way: the velocity stays (3, 4), and each coordinate stops at that of the destination (30, 40).
         ("$ns_ at 0 \"$node_(0) setdest 30 40 5\"\n$ns_ at 5 \"$node_(0) set X_ 24\"\n".into(),
-            vec![(4.0, (12.0, 16.0)), (5.0, (24.0, 20.0)), (6.0, (27.0, 24.0)), (7.0, (30.0, 28.0)), (10.0, (30.0, 40.0)), (11.0, (30.0, 40.0))]),
+            vec![(4.0, (12.0, 16.0)), (5.0, (24.0, 20.0)), (6.0, (27.0, 24.0)),
+                (7.0, (30.0, 28.0)), (10.0, (30.0, 40.0)), (11.0, (30.0, 40.0))]),
         // A jump beyond the destination: back to it at once.
-        ("$ns_ at 0 \"$node_(0) setdest 30 40 5\"\n$ns_ at 5 \"$node_(0) set X_ 99\"\n".into(), vec![(5.0, (30.0, 20.0)), (6.0, (30.0, 24.0))]),
+        ("$ns_ at 0 \"$node_(0) setdest 30 40 5\"\n$ns_ at 5 \"$node_(0) set X_ 99\"\n".into(),
+            vec![(5.0, (30.0, 20.0)), (6.0, (30.0, 24.0))]),
     ] {
         let trace = setdest(&text).expect(&text);
         for (seconds, place) in places {
