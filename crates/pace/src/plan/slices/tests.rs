@@ -75,7 +75,7 @@ proptest! {
     #[test]
     fn a_second_is_nearly_as_good_as_with_the_best_length(first in 100u64..2000, second in 100u64..2000) {
         // Rates rise to the best length and fall behind it, or are monotonous.
-        for rates in [[first, (first + second) / 2, second], [first.min(second) / 2, first, second.min(first)]] {
+        for rates in [[first, u64::midpoint(first, second), second], [first.min(second) / 2, first, second.min(first)]] {
             let (progress, _) = play(rates, 0, 0, SECOND_NS);
             let best = rates.iter().max().expect("there are three") * (SECOND_NS / TICK_NS);
             prop_assert!(progress * 100 >= best * 86, "{} of {} with {:?}", progress, best, rates);
