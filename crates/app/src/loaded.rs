@@ -3,7 +3,6 @@
 pub(crate) mod paths;
 
 use std::ffi::OsStr;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use paceline_engine::CheckpointFile;
