@@ -209,7 +209,8 @@ fn with_mounts(script: &str) -> bool {
     }
     let program = std::env::current_exe().unwrap();
     let write = format!("{} --exact writes_as_it_is_told --nocapture", program.display());
-    let output = Command::new("unshare").args(["-m", "sh", "-ec", script]).env("WRITE", write).output().unwrap();
+    let output =
+        Command::new("unshare").args(["-m", "sh", "-ec", script]).env("WRITE", write).output().unwrap();
     assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
     true
 }

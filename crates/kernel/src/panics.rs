@@ -90,7 +90,8 @@ pub struct Caught {
     payload: Box<dyn Any + Send>,
     /// What it said, and where.
     pub note: PanicNote,
-    pub(crate) asked: Option<Asked>,
+    /// Boxed, as results of calls that mostly succeed hold this.
+    pub(crate) asked: Option<Box<Asked>>,
 }
 
 impl Caught {
@@ -98,7 +99,7 @@ impl Caught {
     pub fn resume(self) -> ! {
         let Self { payload, note, asked } = self;
         PLACE.set(note.place.map(|place| (place, note.backtrace)));
-        ASKED.set(asked);
+        ASKED.set(asked.map(|asked| *asked));
         std::panic::resume_unwind(payload)
     }
 }
@@ -107,7 +108,7 @@ impl Caught {
     /// What came of it: trouble with an event, or a panic outside of any.
     pub fn told(self) -> Result<Trouble, ModelPanic> {
         let Self { note, asked, .. } = self;
-        match asked {
+        match asked.map(|asked| *asked) {
             Some(Asked::Event { lp, at, event }) => {
                 Ok(Trouble { kind: TroubleKind::Panic(note), lp, at, event })
             }
@@ -139,7 +140,7 @@ pub fn catch<R>(work: impl FnOnce() -> R) -> Result<R, Caught> {
         let message = text.or_else(|| payload.downcast_ref::<String>().cloned());
         let message = message.unwrap_or_else(|| "without a message".to_owned());
         let (place, backtrace) = PLACE.take().map_or((None, None), |(place, trace)| (Some(place), trace));
-        Caught { payload, note: PanicNote { message, place, backtrace }, asked: ASKED.take() }
+        Caught { payload, note: PanicNote { message, place, backtrace }, asked: ASKED.take().map(Box::new) }
     })
 }
 

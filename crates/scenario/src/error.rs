@@ -48,7 +48,11 @@ impl Text {
 
     /// The part of the text at `span`.
     pub(crate) fn excerpt(&self, span: &Range<usize>) -> &str {
-        self.source().inner().get(span.clone()).unwrap_or_default()
+        match self {
+            Self::File(source) | Self::Override(source) => source.inner().get(span.clone()).unwrap_or_default(),
+            // Keys stand in scenarios, which are never excerpts.
+            Self::Excerpt(_) => "",
+        }
     }
 
     /// "file:line:column", or the override.

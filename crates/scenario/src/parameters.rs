@@ -66,7 +66,8 @@ impl Section {
         // Keys that nothing reads are found by reading again: input files are seen from the same folder then.
         inputs::seen_from(&self.folder, || {
             let reading = Reading::default();
-            let read = T::deserialize(Table::new(&self.entries, &reading)).map_err(|misfit| self.told(misfit))?;
+            let read =
+                T::deserialize(Table::new(&self.entries, &reading)).map_err(|misfit| self.told(misfit))?;
             match unread::find(&self.entries, reading, &read) {
                 Some(entry) => Err(self.unread(entry)),
                 None => Ok(read),

@@ -22,7 +22,8 @@ fn a_sound_model_is_told_how_far_it_was_compared() {
     let check = paceline(folder.path(), &["check", "--determinism", "small.toml"]);
     let said = stdout(&check);
     assert!(check.status.success() && check.stderr.is_empty(), "{}", stderr(&check));
-    for word in ["small.toml do not differ", &format!("events compared  {events}\n"), "at the horizon, 20 s"] {
+    for word in ["small.toml do not differ", &format!("events compared  {events}\n"), "at the horizon, 20 s"]
+    {
         assert!(said.contains(word), "{said} says {word}");
     }
     let limited = ["check", "--determinism", "small.toml", "--events", "100"];

@@ -172,7 +172,7 @@ impl Rtds {
                     }
                 }
                 None => {
-                    if !self.waiting.turn(*id).is_some() {
+                    if self.waiting.turn(*id).is_none() {
                         self.enqueue(*id);
                     }
                     self.tickle(*id, orders);

@@ -71,18 +71,28 @@ fn a_file_is_found_from_the_scenario_s_folder_wherever_it_stands() {
     let (read_now, files) = recorded(folder.path(), || read(folder.path(), &keys).expect("it is sound"));
     assert_eq!(read_now.plain.text(), Ok("content of a"));
     assert_eq!(read_now.maybe.expect("it is there").bytes(), b"content of data/d");
-    assert_eq!(read_now.list.iter().map(|file| file.text().expect("UTF-8")).collect::<Vec<_>>(), ["content of a", "content of b"]);
+    assert_eq!(
+        read_now.list.iter().map(|file| file.text().expect("UTF-8")).collect::<Vec<_>>(),
+        ["content of a", "content of b"]
+    );
     assert_eq!(read_now.table["x"].path(), folder.path().join("b"));
-    assert!(matches!(read_now.choice, Some(Choice::Pair { first, second }) if first.bytes() != second.bytes()));
+    assert!(
+        matches!(read_now.choice, Some(Choice::Pair { first, second }) if first.bytes() != second.bytes())
+    );
     assert!(matches!(read_now.either, Some(Either::File(file)) if file.text() == Ok("content of b")));
     assert_eq!(read_now.inner.expect("it is there").file.text(), Ok("content of c"));
     let names: Vec<_> = files.iter().map(|input| input.file.as_str()).collect();
     // Each once, by the path that the scenario gives.
     assert_eq!(names.len(), 5, "{names:?}");
     assert!(["a", "b", "c", "data/d", "data/../b"].iter().all(|name| names.contains(name)), "{names:?}");
-    let (read_now, _) = recorded(folder.path(), || read(folder.path(), "plain = \"a\"\nchoice = { File = \"b\" }\neither = 3"));
+    let (read_now, _) = recorded(folder.path(), || {
+        read(folder.path(), "plain = \"a\"\nchoice = { File = \"b\" }\neither = 3")
+    });
     let read_now = read_now.expect("it is sound");
-    assert!(matches!(read_now.either, Some(Either::Number(3))) && matches!(read_now.choice, Some(Choice::File(file)) if file.text() == Ok("content of b")));
+    assert!(
+        matches!(read_now.either, Some(Either::Number(3)))
+            && matches!(read_now.choice, Some(Choice::File(file)) if file.text() == Ok("content of b"))
+    );
 }
 
 #[test]
@@ -117,11 +127,23 @@ fn mistakes_in_files_have_the_place_of_their_key() {
     let allowed = "; allowed: the path of a file, seen from the scenario's folder";
     for (keys, place, problem) in [
         ("plain = \"no\"", "demo.toml:2:9: `plain` in [model]: there is no file ", allowed),
-        ("plain = \"data\"", "demo.toml:2:9: `plain` in [model]: ", "is no file; allowed: the path of a file"),
+        (
+            "plain = \"data\"",
+            "demo.toml:2:9: `plain` in [model]: ",
+            "is no file; allowed: the path of a file",
+        ),
         ("plain = \"\"", "demo.toml:2:9: `plain` in [model]: ", "is no file"),
         ("plain = 3", "demo.toml:2:9: `plain` in [model] cannot be the integer 3", "allowed: a string"),
-        ("plain = \"a\"\nlist = [\"a\", \"no\"]", "demo.toml:3:8: `list` in [model]: there is no file ", allowed),
-        ("plain = \"a\"\ninner = { file = \"no\" }", "demo.toml:3:18: `inner.file` in [model]: there is no file ", allowed),
+        (
+            "plain = \"a\"\nlist = [\"a\", \"no\"]",
+            "demo.toml:3:8: `list` in [model]: there is no file ",
+            allowed,
+        ),
+        (
+            "plain = \"a\"\ninner = { file = \"no\" }",
+            "demo.toml:3:18: `inner.file` in [model]: there is no file ",
+            allowed,
+        ),
         ("plain = \"a/b\"", "demo.toml:2:9: `plain` in [model]: ", "cannot be read: "),
         ("", "demo.toml:1:", "missing key `plain` in [model]"),
     ] {
