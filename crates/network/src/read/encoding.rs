@@ -1,7 +1,7 @@
 //! The bytes of an XML file as text: byte order marks and declared encodings.
 //!
-//! UTF-8 with or without a byte order mark, ASCII and Latin-1 are read. Every other encoding is refused by its name: no byte is ever
-//! guessed. Invariant: the text has as many lines as the file.
+//! UTF-8 with or without a byte order mark, ASCII and Latin-1 are read. Every other encoding is refused by its name: no byte is
+//! ever guessed. Invariant: the text has as many lines as the file.
 
 use crate::error::{Flaw, ReadError};
 
@@ -20,8 +20,8 @@ const WIDE: [(&[u8], &str); 7] = [
     (&[0, b'<'], "UTF-16"),
 ];
 
-/// The text of a platform file or deployment, by its byte order mark and the encoding that it declares. `name` is the file's name in
-/// messages.
+/// The text of a platform file or deployment, by its byte order mark and the encoding that it declares. `name` is the file's
+/// name in messages.
 ///
 /// ```
 /// let bytes = b"<?xml version='1.0' encoding='ISO-8859-1'?><!-- caf\xe9 -->";
