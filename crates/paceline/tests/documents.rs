@@ -68,6 +68,18 @@ fn prose_files(folder: &str) -> Vec<PathBuf> {
     found
 }
 
+/// The comments of a source that are documentation.
+fn comments(text: &str) -> String {
+    let mut found = String::new();
+    for line in text.lines().map(str::trim_start) {
+        if let Some(line) = line.strip_prefix("//!").or_else(|| line.strip_prefix("///")) {
+            found += line.strip_prefix(' ').unwrap_or(line);
+            found.push('\n');
+        }
+    }
+    found
+}
+
 /// A block of Rust is an example, word for word, or stands in the documentation of a crate, or its whole page is one of a crate's doctests.
 #[test]
 fn every_rust_example_of_a_page_is_compiled() {
@@ -76,14 +88,6 @@ fn every_rust_example_of_a_page_is_compiled() {
         (path.rsplit('/').next().map_or(String::new(), |name| format!("docs/{name}")), text)
     });
     let readme = ("README.md".to_owned(), read("README.md"));
-    let comments = |text: &str| -> String {
-        let comment = |line: &'_ str| {
-            let line = line.trim_start();
-            line.strip_prefix("//!").or_else(|| line.strip_prefix("///")).map(str::to_owned)
-        };
-        let lines = text.lines().filter_map(comment);
-        lines.map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line))).collect()
-    };
     let documentation: Vec<String> = sources.iter().map(|(_, text)| comments(text)).collect();
     let mut seen = 0;
     for (page, text) in pages.chain([readme]) {

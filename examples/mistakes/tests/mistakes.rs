@@ -188,3 +188,17 @@ fn no_lps_and_too_many_are_refused_before_anything_runs() {
     let found = mistakes(&forced, "none");
     assert!(found.status.success() && text(&found.stdout).contains("GiB at the start; "), "{found:?}");
 }
+
+#[test]
+fn a_check_that_takes_long_is_announced_where_it_is_done() {
+    for (protocol, warns) in [("optimistic", true), ("mixed", true), ("auto", true), ("sequential", false)] {
+        let protocol = format!("run.protocol={protocol}");
+        let settings = ["--set", "run.check_rollback=true", "--set", &protocol, "--set", "run.until=10ms"];
+        let ran = mistakes(&[&["run"], &settings[..]].concat(), "none");
+        let checked = mistakes(&[&["check"], &settings[..]].concat(), "none");
+        assert!(ran.status.success() && checked.status.success(), "{protocol}: {ran:?}");
+        let words = "check_rollback = true handles every event twice";
+        assert_eq!(text(&ran.stderr).contains(words), warns, "{protocol}: {ran:?}");
+        assert_eq!(text(&checked.stdout).contains(words), warns, "{protocol}: {checked:?}");
+    }
+}

@@ -304,3 +304,46 @@ fn what_is_given_holds_lists_of_tables() {
     let json = serde_json::to_string(&scenario.given()).expect("it is JSON");
     assert_eq!(json, r#"{"model":{"x":[{"mean":1},{"mean":2}]}}"#);
 }
+
+/// Types of two reports: <https://github.com/serde-rs/serde/issues/2123>, where a key beside a variant without fields is accepted even
+/// where unknown ones are denied, and <https://github.com/serde-rs/serde/issues/2984>, where a flattened enum with a tag inside cannot
+/// be read at all if they are denied; without that, nothing is.
+#[test]
+fn what_others_report_of_enums_with_a_tag_inside_does_not_happen_here() {
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(tag = "rule", deny_unknown_fields)]
+    enum Settings {
+        MustRunAs(User),
+        RunAsAny,
+    }
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct User {
+        user: String,
+    }
+    stranger::<Settings>("{ rule = \"RunAsAny\", another_key = 1 }", ".another_key");
+    stranger::<Settings>("{ rule = \"MustRunAs\", user = \"a\", another_key = 1 }", ".another_key");
+    let user = User { user: "a".to_owned() };
+    assert_eq!(
+        read::<Settings>("{ rule = \"MustRunAs\", user = \"a\" }").unwrap(),
+        Settings::MustRunAs(user)
+    );
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Package {
+        #[serde(flatten)]
+        kind: PackageType,
+        #[serde(default)]
+        var: String,
+    }
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(tag = "kind", rename_all = "kebab-case")]
+    enum PackageType {
+        Local {},
+        Git { url: String },
+    }
+    let local = Package { kind: PackageType::Local {}, var: "a".to_owned() };
+    assert_eq!(read::<Package>("{ kind = \"local\", var = \"a\" }").unwrap(), local);
+    assert!(read::<Package>("{ kind = \"git\", url = \"b\" }").is_ok());
+    stranger::<Package>("{ kind = \"local\", var = \"a\", url = \"b\" }", ".url");
+    stranger::<Package>("{ kind = \"git\", url = \"b\", vra = \"a\" }", ".vra");
+}
