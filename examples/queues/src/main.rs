@@ -161,7 +161,8 @@ impl Model for Network {
         match customer {
             Customer::ComesFromOutside => {
                 station.line.push_back(cx.now());
-                let next = cx.rng().exponential(self.between_s(cx.lp()));
+                let between_s = self.between_s(cx.lp());
+                let next = cx.rng().exponential(between_s);
                 cx.schedule(Time::from_secs_f64(next), Customer::ComesFromOutside);
             }
             Customer::ComesFromAnother => station.line.push_back(cx.now()),
