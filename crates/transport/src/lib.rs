@@ -102,7 +102,8 @@ pub trait Transport: Send + Sync + Debug {
     /// before the error, and the other peers remain connected.
     fn receive(&self, take: &mut dyn FnMut(u32, &[u8])) -> Result<bool, PeerError>;
 
-    /// Whether [`Transport::receive`] could have something to receive; a cheap test without system calls.
+    /// Whether [`Transport::receive`] could have something to receive; a cheap test, which asks the system every few microseconds at most.
+    /// Without an arrival the answer never becomes `true`, so that a thread that finds nothing to do comes to [`Transport::wait`].
     fn is_pending(&self) -> bool;
 
     /// Lets the calling thread sleep until something has arrived, there is room again after [`Handed::Full`], [`Transport::wake`]

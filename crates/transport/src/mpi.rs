@@ -45,7 +45,7 @@ const TAG: Tag = 17;
 /// The longest pause between two polls.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// The time after the last poll from which on [`Transport::is_pending`] assumes that something could have arrived.
+/// The time after the last poll from which on [`Transport::is_pending`] polls again.
 const LOOK_EVERY: Duration = Duration::from_micros(2);
 
 /// How long an ending process waits for its frames to be received.
@@ -240,7 +240,16 @@ impl Transport for Mpi {
 
     fn is_pending(&self) -> bool {
         let looked = Duration::from_nanos(self.looked_ns.load(Ordering::Relaxed));
-        self.start.elapsed().saturating_sub(looked) > LOOK_EVERY
+        if self.start.elapsed().saturating_sub(looked) <= LOOK_EVERY {
+            return false;
+        }
+        // Whoever makes a call of MPI now is about to receive or to send, and looks again itself.
+        let Some(calls) = try_lock(&self.calls) else { return false };
+        let has_arrived = calls.world.any_process().immediate_probe_with_tag(TAG).is_some();
+        if !has_arrived {
+            self.looked_ns.store(self.start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        }
+        has_arrived
     }
 
     fn wait(&self, most: Duration) {

@@ -41,7 +41,9 @@ pub(crate) const FRAME_LIMIT: usize = (64 << 10) - HEADER_BYTES;
 /// The plausible range of a path's MTU in bytes.
 const UNITS: RangeInclusive<usize> = 1_000..=9_000;
 
-/// The time after the last poll of the sockets from which on [`Transport::is_pending`] assumes that something could have arrived.
+/// The time after the last poll of the sockets from which on [`Transport::is_pending`] polls them again. Whoever waits asks that
+/// many times a microsecond; it must get a definite answer, because a thread that is told "perhaps" looks, finds nothing, asks
+/// again, and never sleeps.
 const LOOK_EVERY: Duration = Duration::from_micros(20);
 
 /// The connections of one process to the others, or to some of them. [`crate::Coordinator`] and [`crate::join`] create them.
@@ -140,6 +142,13 @@ impl Core {
         link.unwrap_or_else(|| panic!("a frame goes to another process of the run, not to {to}"))
     }
 
+    /// The sleep of the thread that wake-ups are for: looks, and takes the wake-ups so far.
+    fn sleep(&self, most: Duration) -> bool {
+        let worth = self.look(most);
+        self.poller.hush();
+        worth
+    }
+
     /// Polls the sockets, sleeping up to `most`, and records their events. Returns whether a waiting thread has to return.
     fn look(&self, most: Duration) -> bool {
         let mut worth = false;
@@ -181,7 +190,7 @@ impl Core {
     /// Tells the thread that sleeps on something else.
     fn pass_on(&self) {
         if let Some(action) = self.on_arrival.get() {
-            self.look(Duration::ZERO);
+            self.sleep(Duration::ZERO);
             action();
         }
     }
@@ -239,8 +248,16 @@ impl Transport for Tcp {
     }
 
     fn is_pending(&self) -> bool {
-        let looked = Duration::from_nanos(self.core.looked_ns.load(Ordering::Relaxed));
-        self.core.is_ready() || self.core.start.elapsed().saturating_sub(looked) > LOOK_EVERY
+        let core = &*self.core;
+        if core.is_ready() {
+            return true;
+        }
+        let looked = Duration::from_nanos(core.looked_ns.load(Ordering::Relaxed));
+        if core.start.elapsed().saturating_sub(looked) <= LOOK_EVERY {
+            return false;
+        }
+        core.look(Duration::ZERO);
+        core.is_ready()
     }
 
     fn wait(&self, most: Duration) {
@@ -251,7 +268,7 @@ impl Transport for Tcp {
                 return;
             }
             let left = most.saturating_sub(start.elapsed());
-            if left.is_zero() || core.look(left) {
+            if left.is_zero() || core.sleep(left) {
                 return core.awake.store(false, Ordering::Release);
             }
         }

@@ -2,7 +2,8 @@
 //! second set that contains the first one.
 //!
 //! All sockets are edge-triggered: an event says that something has changed, and the link remembers it until the data has been
-//! read. The first set is watched by the second one for one event at a time (EPOLLONESHOT), when [`Poller::arm`] asks for it. So an
+//! read. The eventfd is not: several threads look at the set, and only the one that was to be woken may take the wake-up
+//! ([`Poller::hush`]). An edge would go to whoever looks first, and leave the sleeper asleep. The first set is watched by the second one for one event at a time (EPOLLONESHOT), when [`Poller::arm`] asks for it. So an
 //! arrival wakes the helper thread only while another thread sleeps on something else.
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,7 +12,7 @@ use std::time::Duration;
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
-use rustix::io::{Errno, Result, write};
+use rustix::io::{Errno, Result, read, write};
 use rustix::time::Timespec;
 
 /// The data of events that do not belong to a peer.
@@ -45,7 +46,7 @@ impl Poller {
         let bell = || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let (wake, stop) = (bell()?, bell()?);
         let data = EventData::new_u64(WAKE);
-        epoll::add(&sockets, &wake, data, EventFlags::IN | EventFlags::ET)?;
+        epoll::add(&sockets, &wake, data, EventFlags::IN)?;
         epoll::add(&outer, &stop, data, EventFlags::IN)?;
         epoll::add(&outer, &sockets, data, EventFlags::empty() | EventFlags::ONESHOT)?;
         Ok(Self { sockets, wake, outer, stop })
@@ -78,9 +79,15 @@ impl Poller {
         }
     }
 
-    /// Ends a call of [`Poller::wait`]: the current one, or else the next one.
+    /// Ends all calls of [`Poller::wait`], the current ones and later ones, until [`Poller::hush`].
     pub(super) fn wake(&self) {
         ring(&self.wake);
+    }
+
+    /// Takes the wake-ups so far: called by the thread that they are for, before it checks why it was woken.
+    pub(super) fn hush(&self) {
+        // If there was none, there is nothing to read.
+        let _ = read(&self.wake, &mut [0_u8; 8]);
     }
 
     /// Lets the next arrival, or one that [`Poller::wait`] has not seen yet, end the sleep of the helper thread, once.
