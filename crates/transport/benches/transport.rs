@@ -29,6 +29,7 @@ const BATCH: u64 = 64;
 const SPINS: u32 = 100_000;
 /// The environment variable that tells the other process where the links are.
 const FOLDER: &str = "PACELINE_BENCH_FOLDER";
+const LINKS: &str = "PACELINE_BENCH_LINKS";
 
 /// The measurement of a round.
 #[derive(Clone, Copy)]
@@ -227,7 +228,8 @@ fn main() {
     if let Some(folder) = std::env::var_os(FOLDER) {
         let folder = std::path::Path::new(&folder);
         pin(1);
-        let links = SharedMemory::open(&folder.join("links"), 1, &group).expect("the links are there");
+        let links = std::env::var_os(LINKS).expect("a child is told its links");
+        let links = SharedMemory::open(links.as_ref(), 1, &group).expect("the links are there");
         let socket = UnixStream::connect(folder.join("socket")).expect("the socket is there");
         let end = End { links, socket };
         for _ in 0..=rounds {
@@ -237,12 +239,13 @@ fn main() {
         }
         return end.links.close();
     }
-    let folder =
-        tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("there is room for files");
-    let links = SharedMemory::create(&folder.path().join("links"), 0, &group).expect("a file can be made");
+    let folder = tempfile::tempdir().expect("there is room for files");
+    let links = SharedMemory::create(0, &group).expect("there is memory");
     let listener = UnixListener::bind(folder.path().join("socket")).expect("a socket can be made");
     let program = std::env::current_exe().expect("this program has a path");
-    let mut other = Command::new(program).env(FOLDER, folder.path()).spawn().expect("it can be started");
+    let mut other = Command::new(program);
+    other.env(FOLDER, folder.path()).env(LINKS, links.path());
+    let mut other = other.spawn().expect("it can be started");
     let (socket, _) = listener.accept().expect("the other process connects");
     let end = End { links, socket };
     pin(0);

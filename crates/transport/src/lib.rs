@@ -23,6 +23,8 @@ mod rendezvous;
 mod secret;
 #[cfg(target_os = "linux")]
 mod shm;
+#[cfg(all(target_os = "linux", not(paceline_shuttle)))]
+mod silence;
 mod sync;
 #[cfg(all(target_os = "linux", not(paceline_shuttle)))]
 mod tcp;
@@ -35,7 +37,7 @@ pub use memory::{Fault, Memory};
 #[cfg(all(feature = "mpi", not(paceline_shuttle)))]
 pub use mpi::{Mpi, MpiError, is_started_by_mpi};
 #[cfg(all(target_os = "linux", not(paceline_shuttle)))]
-pub use rendezvous::{Coordinator, Mesh, Prefer, Refusal, RendezvousError, Settings, join};
+pub use rendezvous::{Coordinator, Mesh, Prefer, Refusal, Refusals, RendezvousError, Settings, join};
 #[cfg(all(target_os = "linux", not(paceline_shuttle)))]
 pub use secret::{Secret, SecretError};
 #[cfg(target_os = "linux")]

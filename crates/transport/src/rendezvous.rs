@@ -30,12 +30,12 @@ mod host;
 mod joining;
 mod mesh;
 mod message;
+mod refusal;
 mod sharing;
 #[cfg(test)]
 mod test;
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -47,6 +47,7 @@ use crate::{Secret, SharedMemoryError};
 pub use coordinator::Coordinator;
 pub use joining::join;
 pub use mesh::Mesh;
+pub use refusal::{Refusal, Refusals};
 
 /// The most bytes of a charge.
 const CHARGE_LIMIT: usize = 64 << 20;
@@ -139,15 +140,6 @@ impl Settings {
     }
 }
 
-/// A connection that was ended because it does not belong to the run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// Where it came from.
-    pub address: SocketAddr,
-    /// What was wrong.
-    pub error: HandshakeError,
-}
-
 /// Why the processes of a run did not find each other.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -169,7 +161,7 @@ pub enum RendezvousError {
         error: HandshakeError,
     },
     /// Not all processes came in time.
-    #[error("{present} of {ranks} processes are there after {limit:?}{}", refused(refusals))]
+    #[error("{present} of {ranks} processes are there after {limit:?}{refusals}")]
     Missing {
         /// The number of processes that came, including this one.
         present: u32,
@@ -178,7 +170,7 @@ pub enum RendezvousError {
         /// How long was waited.
         limit: Duration,
         /// The connections that were refused.
-        refusals: Vec<Refusal>,
+        refusals: Refusals,
     },
     /// A process that was watched ([`Coordinator::watch`]) ended before all had joined.
     #[error("{0} ended before it had joined the run")]
@@ -215,8 +207,4 @@ impl From<SharedMemoryError> for RendezvousError {
     fn from(error: SharedMemoryError) -> Self {
         Self::NoSharedMemory(error.to_string())
     }
-}
-
-fn refused(refusals: &[Refusal]) -> String {
-    refusals.iter().map(|refusal| format!("; refused {}: {}", refusal.address, refusal.error)).collect()
 }

@@ -6,12 +6,12 @@
 //! transport reaches the others; it uses [`Transport::wake`] to end a wait here.
 //!
 //! A process that ends without announcing it is found by checking its lock, at most every 40 ms, mostly when there is nothing else
-//! to do. Frames that it has sent completely are still received first.
+//! to do. Frames that it has sent completely are still received first. One that is stopped is found by missing signs of life
+//! ([`signs`]), where a [`crate::Mesh`] gives them.
 //!
 //! Invariants: one thread at a time receives (a lock taken with `try_lock`), one at a time writes to a peer (a lock per peer). Data
 //! written by other processes is copied first, then checked, then used.
 
-pub(crate) mod abandoned;
 mod bell;
 mod group;
 #[cfg(paceline_shuttle)]
@@ -20,11 +20,13 @@ mod link;
 #[cfg(not(paceline_shuttle))]
 mod region;
 mod ring;
+#[cfg(not(paceline_shuttle))]
+pub(crate) mod signs;
 #[cfg(all(test, not(paceline_shuttle)))]
 mod test;
 
 #[cfg(not(paceline_shuttle))]
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::frame::HEADER_BYTES;
@@ -62,6 +64,8 @@ const CLOSED: u32 = 2;
 struct Post {
     state: AtomicU32,
     bell: Bell,
+    /// Its signs of life, counted.
+    signs: AtomicU32,
 }
 
 /// The links of one process to the other members of its [`Group`]. Dropping it ends them; see [`Transport::close`].
@@ -69,10 +73,9 @@ struct Post {
 /// ```
 /// use paceline_transport::{Group, Handed, SharedMemory, Transport};
 ///
-/// let folder = tempfile::tempdir()?;
-/// let (path, group) = (folder.path().join("links"), Group::all(2));
-/// let first = SharedMemory::create(&path, 0, &group)?;
-/// let second = SharedMemory::open(&path, 1, &group)?; // in another process, as a rule
+/// let group = Group::all(2);
+/// let first = SharedMemory::create(0, &group)?;
+/// let second = SharedMemory::open(&first.path(), 1, &group)?; // in another process, as a rule
 /// assert_eq!(first.send(1, b"hello")?, Handed::Over);
 /// second.receive(&mut |from, frame| assert_eq!((from, frame), (0, &b"hello"[..])))?;
 /// first.close();
@@ -103,20 +106,28 @@ struct Receiving {
 }
 
 impl SharedMemory {
-    /// Creates the file and joins its group as process `rank`. One process of each group does this before the others call
-    /// [`SharedMemory::open`]. `path` should be on a file system in memory, such as `/dev/shm`. The file loses its name when all
-    /// processes have joined.
+    /// Creates a file in memory and joins its group as process `rank`. One process of each group does this before the others call
+    /// [`SharedMemory::open`]. The file has no name in any folder, and its size is sealed.
     #[cfg(not(paceline_shuttle))]
-    pub fn create(path: &Path, rank: u32, group: &Group) -> Result<Self, SharedMemoryError> {
+    pub fn create(rank: u32, group: &Group) -> Result<Self, SharedMemoryError> {
         let member = group.member(rank)?;
-        Self::join(Region::create(path, group, member)?, rank, member, group, path)
+        let region = Region::create(group, member)?;
+        let path = region.path();
+        Self::join(region, rank, member, group, &path)
     }
 
-    /// Opens the file that another process has created with [`SharedMemory::create`], and joins its group as process `rank`.
+    /// Opens the file that another process has created with [`SharedMemory::create`], at its [`SharedMemory::path`], and joins its
+    /// group as process `rank`.
     #[cfg(not(paceline_shuttle))]
     pub fn open(path: &Path, rank: u32, group: &Group) -> Result<Self, SharedMemoryError> {
         let member = group.member(rank)?;
         Self::join(Region::open(path, group, member)?, rank, member, group, path)
+    }
+
+    /// Where other processes of the same user on this host open the file, as long as this process has it.
+    #[cfg(not(paceline_shuttle))]
+    pub fn path(&self) -> PathBuf {
+        self.region.path()
     }
 
     #[cfg(not(paceline_shuttle))]
@@ -131,7 +142,6 @@ impl SharedMemory {
         if state.compare_exchange(ABSENT, JOINED, Ordering::AcqRel, Ordering::Relaxed).is_err() {
             return Err(SharedMemoryError::Taken { path: path.into(), rank });
         }
-        region.joined();
         Ok(Self::new(Arc::new(region), rank, member, group))
     }
 
@@ -158,6 +168,12 @@ impl SharedMemory {
             watch: Watch::default(),
             awake: AtomicBool::new(false),
         }
+    }
+
+    /// The number of the file's descriptor in this process.
+    #[cfg(not(paceline_shuttle))]
+    pub(crate) fn descriptor(&self) -> u32 {
+        self.region.descriptor()
     }
 
     /// Whether all processes of the group have joined.

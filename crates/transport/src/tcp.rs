@@ -30,6 +30,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::frame::HEADER_BYTES;
+use crate::silence::Limits;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering, lock, try_lock};
 use crate::{Handed, Path, PeerError, Transport};
 use link::Link;
@@ -67,7 +68,7 @@ pub(crate) struct Core {
     start: Instant,
     /// Nanoseconds from `start` to the last poll of the sockets.
     looked_ns: AtomicU64,
-    time_limit: Duration,
+    limits: Limits,
     unit: Option<usize>,
     stopping: AtomicBool,
     closed: AtomicBool,
@@ -75,12 +76,12 @@ pub(crate) struct Core {
 }
 
 impl Tcp {
-    /// Takes over connections, each with the rank of the peer. Peers have to give signs of life within `time_limit`.
+    /// Takes over connections, each with the rank of the peer. Peers have to give signs of life within `limits`.
     pub(crate) fn new(
         rank: u32,
         ranks: u32,
         connected: Vec<(u32, Link)>,
-        time_limit: Duration,
+        limits: Limits,
         unit: Option<usize>,
     ) -> io::Result<Self> {
         let poller = Poller::new()?;
@@ -99,7 +100,7 @@ impl Tcp {
             receiving: Mutex::new(0),
             start: Instant::now(),
             looked_ns: AtomicU64::new(0),
-            time_limit,
+            limits,
             unit: unit.map(|unit| unit.clamp(*UNITS.start(), *UNITS.end())),
             stopping: AtomicBool::new(false),
             closed: AtomicBool::new(false),
@@ -302,14 +303,16 @@ impl Drop for Tcp {
         if !self.core.closed.load(Ordering::Acquire) {
             return;
         }
-        let by = Instant::now() + helper::linger(self.core.time_limit);
+        let by = Instant::now() + helper::LINGER;
         let _receiving = lock(&self.core.receiving);
-        for (_, link) in self.core.links() {
+        // Who gives no sign of life takes nothing in either.
+        let there = || self.core.links().map(|(_, link)| link).filter(|link| !link.is_late(self.core.limits));
+        for link in there() {
             while !link.is_over() && !link.flush() && link.stream().wait(true, by).is_ok() {}
             link.stream().finish();
         }
-        for (_, link) in self.core.links() {
-            while !link.is_over() && !link.is_done() {
+        for link in there() {
+            while !link.is_over() && !link.is_done() && !link.is_late(self.core.limits) {
                 link.set_ready();
                 if matches!(link.pull(&mut |_| {}), Ok(false)) && link.stream().wait(false, by).is_err() {
                     break;

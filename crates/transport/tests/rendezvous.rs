@@ -171,7 +171,7 @@ fn a_process_that_is_killed_is_gone() {
 
 #[test]
 fn a_process_that_is_stopped_is_silent() {
-    for prefer in ["tls", "tcp"] {
+    for prefer in ["tls", "tcp", "shm"] {
         assert_eq!(lost_by(Signal::STOP, prefer), PeerErrorKind::Silent(SILENCE), "{prefer}");
     }
 }

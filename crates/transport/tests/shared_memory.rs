@@ -126,9 +126,8 @@ fn exchange(end: &SharedMemory) {
 #[test]
 fn processes_exchange_frames() {
     for ranks in [2, 4] {
-        let folder = tempfile::tempdir().expect("there is room for temporary files");
-        let file = folder.path().join("links");
-        let end = SharedMemory::create(&file, 0, &group(ranks)).expect("a file can be made");
+        let end = SharedMemory::create(0, &group(ranks)).expect("there is memory");
+        let file = end.path();
         let task = format!("exchange {ranks}");
         let children: Vec<_> = (1..ranks).map(|rank| start(rank, &task, &file)).collect();
         exchange(&end);
@@ -136,15 +135,14 @@ fn processes_exchange_frames() {
         for mut child in children {
             assert!(child.wait().expect("a child ends").success());
         }
-        assert!(end.is_complete() && !file.exists());
+        assert!(end.is_complete());
     }
 }
 
 #[test]
 fn a_killed_process_is_found_by_all() {
-    let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let file = folder.path().join("links");
-    let end = SharedMemory::create(&file, 0, &group(3)).expect("a file can be made");
+    let end = SharedMemory::create(0, &group(3)).expect("there is memory");
+    let file = end.path();
     let mut victim = start(1, "die 3", &file);
     let mut other = start(2, "survive 3", &file);
     // The other process may find the loss before this one does.
@@ -179,9 +177,8 @@ fn a_killed_process_is_found_by_all() {
 #[test]
 fn what_a_process_has_sent_when_it_is_killed_is_whole() {
     for round in 0..10 {
-        let folder = tempfile::tempdir().expect("there is room for temporary files");
-        let file = folder.path().join("links");
-        let end = SharedMemory::create(&file, 0, &group(2)).expect("a file can be made");
+        let end = SharedMemory::create(0, &group(2)).expect("there is memory");
+        let file = end.path();
         let mut victim = start(1, "flood 2", &file);
         let mut next = 0;
         let lost = take(&end, |from, bytes| {

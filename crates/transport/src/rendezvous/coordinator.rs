@@ -6,9 +6,9 @@ use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use super::gate::Gate;
-use super::host::Host;
+use super::host::{Host, Location};
 use super::message::{self, Message, Run};
-use super::sharing::{groups, name, share};
+use super::sharing::{groups, location, share};
 use super::{CHARGE_LIMIT, Mesh, Prefer, RANKS_LIMIT, RendezvousError, Settings};
 use crate::secret::random;
 use crate::tcp::FRAME_LIMIT;
@@ -51,7 +51,7 @@ impl Coordinator {
             return Err(RendezvousError::Connect { address: address.to_string(), error });
         }
         let listen = |source| RendezvousError::Listen { address: address.to_string(), source };
-        let gate = Gate::new(address, settings.credentials()?).map_err(listen)?;
+        let gate = Gate::new(address, settings.credentials()?, ranks).map_err(listen)?;
         let address = gate.address()?;
         Ok(Self { gate, address, ranks, settings: settings.clone() })
     }
@@ -84,8 +84,9 @@ impl Coordinator {
         let shared = begun?;
         let peer_links = joined.into_iter().zip(1..).filter(|(_, rank)| !shared.1.contains(rank));
         let links = peer_links.map(|(joined, rank)| (rank, joined.link)).collect();
+        self.gate.close();
         let refusals = self.gate.take_refusals();
-        Ok(Mesh::new(0, self.ranks, shared.0, links, &self.settings, refusals)?)
+        Ok(Mesh::new(0, self.ranks, shared.0, links, &self.settings, by, refusals)?)
     }
 
     /// Waits until all have joined.
@@ -145,12 +146,8 @@ impl Coordinator {
 
         for (other, rank) in others() {
             let group = groups[rank as usize].clone();
-            let name = name(&run, &group);
-            let charge_bytes = charge.len() as u64;
-            send(
-                rank,
-                &Message::Place { run, rank, addresses: addresses.clone(), group, name, charge_bytes },
-            )?;
+            let (addresses, charge_bytes) = (addresses.clone(), charge.len() as u64);
+            send(rank, &Message::Place { run, rank, addresses, group, charge_bytes })?;
             for part in charge.chunks(FRAME_LIMIT) {
                 let sent = other.link.send_by(part, by).map_err(crate::tcp::handshake::io_error);
                 sent.map_err(|error| RendezvousError::Peer { rank, error })?;
@@ -161,22 +158,22 @@ impl Coordinator {
         let leads = |rank: &u32| groups[*rank as usize].first() == Some(rank);
         for leader in (0..self.ranks).filter(leads) {
             let group = &groups[leader as usize];
-            let mut trouble = match leader {
-                0 => match share(0, self.ranks, group, &name(&run, group)) {
-                    Ok(made) => {
-                        shared = Some(made);
-                        None
-                    }
-                    Err(error) => Some(error),
-                },
+            let made = match leader {
+                0 => share(0, self.ranks, group, None).map(|made| {
+                    let at = location(&made);
+                    shared = Some(made);
+                    Some(at)
+                }),
                 _ => shared_by(receive(leader)?, leader)?,
             };
-            if trouble.is_none() {
+            let mut trouble = made.as_ref().err().cloned();
+            if let Ok(made) = made {
+                let made = made.ok_or_else(|| unexpected(leader))?;
                 for member in &group[1..] {
-                    send(*member, &Message::Open)?;
+                    send(*member, &Message::Open(made))?;
                 }
                 for member in &group[1..] {
-                    trouble = shared_by(receive(*member)?, *member)?.or(trouble);
+                    trouble = shared_by(receive(*member)?, *member)?.err().or(trouble);
                 }
             }
             if let Some(trouble) = &trouble {
@@ -202,7 +199,7 @@ impl Coordinator {
             send(rank, &Message::Go)?;
         }
         let with = if shared.is_some() { groups[0].clone() } else { Vec::new() };
-        Ok((shared.map(|(shared, _)| shared), with))
+        Ok((shared, with))
     }
 }
 
@@ -210,9 +207,9 @@ fn receive(link: &Link, rank: u32, by: Instant) -> Result<Message, RendezvousErr
     message::receive(link, by).map_err(|error| RendezvousError::Peer { rank, error })
 }
 
-fn shared_by(message: Message, rank: u32) -> Result<Option<String>, RendezvousError> {
+fn shared_by(message: Message, rank: u32) -> Result<Result<Option<Location>, String>, RendezvousError> {
     match message {
-        Message::Shared(trouble) => Ok(trouble),
+        Message::Shared(shared) => Ok(shared),
         _ => Err(unexpected(rank)),
     }
 }

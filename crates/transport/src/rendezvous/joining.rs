@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::gate::Gate;
 use super::host::Host;
 use super::message::{self, Message, Run};
-use super::sharing::{Named, share};
+use super::sharing::{location, share};
 use super::{CHARGE_LIMIT, Mesh, Prefer, RANKS_LIMIT, RendezvousError, Settings};
 use crate::SharedMemory;
 use crate::tcp::handshake::{Credentials, HandshakeError, connect, io_error};
@@ -43,20 +43,19 @@ struct Place {
     rank: u32,
     addresses: Vec<SocketAddr>,
     group: Vec<u32>,
-    name: String,
 }
 
 impl Joining<'_> {
     fn join(self) -> Result<(Mesh, Vec<u8>), RendezvousError> {
         let here = SocketAddr::new(self.coordinator.stream().local().ip(), 0);
         let listen = |source| RendezvousError::Listen { address: here.to_string(), source };
-        let mut gate = Gate::new(here, self.credentials.clone()).map_err(listen)?;
+        let mut gate = Gate::new(here, self.credentials.clone(), 0).map_err(listen)?;
         let host = if self.settings.prefer == Prefer::Tcp { None } else { Host::here() };
         self.send(&Message::Join { address: gate.address()?, host })?;
 
         let (place, charge) = self.place()?;
         let ranks = place.addresses.len() as u32;
-        let (shared, _named) = self.shared(&place)?;
+        let shared = self.shared(&place)?;
         let shares = |rank: &u32| shared.is_some() && place.group.contains(rank);
         if self.settings.prefer == Prefer::SharedMemory && !(0..ranks).all(|rank| shares(&rank)) {
             return Err(RendezvousError::NoSharedMemory("not all processes share it".to_owned()));
@@ -88,15 +87,17 @@ impl Joining<'_> {
             links.insert(0, self.coordinator);
         }
         let links = links.into_iter().collect();
-        let mesh = Mesh::new(place.rank, ranks, shared, links, self.settings, gate.take_refusals())?;
+        gate.close();
+        let refusals = gate.take_refusals();
+        let mesh = Mesh::new(place.rank, ranks, shared, links, self.settings, self.by, refusals)?;
         Ok((mesh, charge))
     }
 
     /// Waits for the place of this process, and the charge.
     fn place(&self) -> Result<(Place, Vec<u8>), RendezvousError> {
         let place = self.expect(|message| match message {
-            Message::Place { run, rank, addresses, group, name, charge_bytes } => {
-                Some((Place { run, rank, addresses, group, name }, charge_bytes))
+            Message::Place { run, rank, addresses, group, charge_bytes } => {
+                Some((Place { run, rank, addresses, group }, charge_bytes))
             }
             _ => None,
         });
@@ -115,30 +116,30 @@ impl Joining<'_> {
     }
 
     /// Creates or opens the shared memory, if there is to be any, and finds out whether all processes could.
-    fn shared(&self, place: &Place) -> Result<(Option<SharedMemory>, Option<Named>), RendezvousError> {
+    fn shared(&self, place: &Place) -> Result<Option<SharedMemory>, RendezvousError> {
         if place.group.is_empty() {
-            return Ok((None, None));
+            return Ok(None);
         }
         let leads = place.group.first() == Some(&place.rank);
-        let open = leads
-            || self.expect(|message| match message {
-                Message::Open => Some(true),
-                Message::Agreed(false) => Some(false),
+        let mut made = None;
+        if !leads {
+            made = self.expect(|message| match message {
+                Message::Open(made) => Some(Some(made)),
+                Message::Agreed(false) => Some(None),
                 _ => None,
             })?;
-        if !open {
-            return Ok((None, None));
+            if made.is_none() {
+                return Ok(None);
+            }
         }
-        let shared = share(place.rank, place.addresses.len() as u32, &place.group, &place.name);
-        self.send(&Message::Shared(shared.as_ref().err().cloned()))?;
+        let shared = share(place.rank, place.addresses.len() as u32, &place.group, made);
+        let ours = shared.as_ref().map(|shared| leads.then(|| location(shared)));
+        self.send(&Message::Shared(ours.map_err(Clone::clone)))?;
         let agreed = self.expect(|message| match message {
             Message::Agreed(agreed) => Some(agreed),
             _ => None,
         })?;
-        Ok(match shared {
-            Ok((shared, named)) if agreed => (Some(shared), named),
-            _ => (None, None),
-        })
+        Ok(shared.ok().filter(|_| agreed))
     }
 
     /// Connects to another process of the run.

@@ -7,9 +7,11 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::{Refusal, Settings};
+use super::{Refusals, Settings};
+use crate::shm::signs::Signs;
+use crate::silence::Limits;
 use crate::tcp::Tcp;
 use crate::tcp::link::Link;
 use crate::{Handed, Path, PeerError, SharedMemory, Transport};
@@ -20,33 +22,41 @@ pub struct Mesh {
     rank: u32,
     ranks: u32,
     tcp: Option<Tcp>,
+    /// Ends before the memory that it uses is left.
+    _signs: Option<Signs>,
     shared: Option<Arc<SharedMemory>>,
-    refusals: Vec<Refusal>,
+    refusals: Refusals,
 }
 
 impl Mesh {
+    /// What the others have not said by `by`, until which they may take to find each other, they will not say: whoever is silent from the
+    /// start is lost then.
     pub(super) fn new(
         rank: u32,
         ranks: u32,
         shared: Option<SharedMemory>,
         links: Vec<(u32, Link)>,
         settings: &Settings,
-        refusals: Vec<Refusal>,
+        by: Instant,
+        refusals: Refusals,
     ) -> io::Result<Self> {
+        let left = by.saturating_duration_since(Instant::now()).max(settings.time_limit / 4);
+        let limits = Limits::new(settings.silence_limit, left);
         let shared = shared.map(Arc::new);
         // A run of one process has no links, but its waiting thread must still be woken.
         let needs_tcp = !links.is_empty() || shared.is_none();
-        let tcp = || Tcp::new(rank, ranks, links, settings.silence_limit, settings.unit);
+        let tcp = || Tcp::new(rank, ranks, links, limits, settings.unit);
         let tcp = needs_tcp.then(tcp).transpose()?;
         if let (Some(tcp), Some(shared)) = (&tcp, &shared) {
             let shared = shared.clone();
             tcp.on_arrival(Box::new(move || shared.wake()));
         }
-        Ok(Self { rank, ranks, tcp, shared, refusals })
+        let signs = shared.as_ref().map(|shared| Signs::start(shared, limits)).transpose()?;
+        Ok(Self { rank, ranks, tcp, _signs: signs, shared, refusals })
     }
 
-    /// The connections that were refused while the processes were gathered (the first few), and why.
-    pub fn refusals(&self) -> &[Refusal] {
+    /// The connections that were refused while the processes were gathered, and why.
+    pub fn refusals(&self) -> &Refusals {
         &self.refusals
     }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::host::Host;
+use super::host::{Host, Location};
 use crate::tcp::handshake::{HandshakeError, io_error};
 use crate::tcp::link::Link;
 
@@ -34,15 +34,14 @@ pub(super) enum Message {
         addresses: Vec<SocketAddr>,
         /// The processes that share memory with it, including itself; empty if there are none.
         group: Vec<u32>,
-        /// The name of the shared memory.
-        name: String,
         /// Bytes of the charge, which follows in frames of its own.
         charge_bytes: u64,
     },
-    /// To the coordinator: the error if the shared memory could not be created or opened.
-    Shared(Option<String>),
-    /// From the coordinator: open the shared memory.
-    Open,
+    /// To the coordinator: where the shared memory is that this process has made, nothing if it has opened it; the error if it could
+    /// not.
+    Shared(Result<Option<Location>, String>),
+    /// From the coordinator: open the shared memory that is there.
+    Open(Location),
     /// From the coordinator: whether all of the group could open it, and so use it.
     Agreed(bool),
     /// Between two processes of a run, in both directions: the sender's identity.

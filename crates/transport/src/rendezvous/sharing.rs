@@ -1,11 +1,8 @@
-//! The groups of processes that share memory, and the file that they share while it has a name.
+//! The groups of processes that share memory, and how each gets at it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-use super::host::{self, Host};
-use super::message::Run;
-use crate::shm::abandoned;
+use super::host::{Host, Location};
 use crate::{Group, SharedMemory};
 
 /// The ranks that share memory with each rank, including itself; empty for ranks that share with no other. `hosts` are by rank.
@@ -20,43 +17,22 @@ pub(super) fn groups(hosts: &[Option<Host>]) -> Vec<Vec<u32>> {
     hosts.iter().map(|host| group(host).unwrap_or_default()).collect()
 }
 
-/// The name of a group's shared memory.
-pub(super) fn name(run: &Run, group: &[u32]) -> String {
-    let run: String = run.iter().map(|byte| format!("{byte:02x}")).collect();
-    let leader = group.first().copied().unwrap_or_default();
-    format!("paceline-{run}-{leader}")
-}
-
-/// A file that is removed when this is dropped: once all processes have opened it, it needs no name.
-#[derive(Debug)]
-pub(super) struct Named(PathBuf);
-
-impl Drop for Named {
-    fn drop(&mut self) {
-        // If all went well, the last process that opened the file has removed it.
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-/// Creates the memory of a group if this is its first member, else opens it.
+/// Creates the memory of a group, or opens it where its first member has made it.
 pub(super) fn share(
     rank: u32,
     ranks: u32,
     group: &[u32],
-    name: &str,
-) -> Result<(SharedMemory, Option<Named>), String> {
-    let path = host::path(name).ok_or_else(|| format!("{name:?} is no name"))?;
+    made: Option<Location>,
+) -> Result<SharedMemory, String> {
     let members = Group::all(ranks).only(group.iter().copied());
-    if group.first() == Some(&rank) {
-        if let Some(folder) = path.parent() {
-            abandoned::remove(folder);
-        }
-        let named = Named(path.clone());
-        let shared = SharedMemory::create(&path, rank, &members).map_err(|error| error.to_string())?;
-        Ok((shared, Some(named)))
-    } else {
-        SharedMemory::open(&path, rank, &members)
-            .map(|shared| (shared, None))
-            .map_err(|error| error.to_string())
-    }
+    let shared = match made {
+        None => SharedMemory::create(rank, &members),
+        Some(made) => SharedMemory::open(&made.path(), rank, &members),
+    };
+    shared.map_err(|error| error.to_string())
+}
+
+/// Where others find memory that this process has made.
+pub(super) fn location(shared: &SharedMemory) -> Location {
+    Location { process: std::process::id(), descriptor: shared.descriptor() }
 }

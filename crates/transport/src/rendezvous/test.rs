@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::{
-    Coordinator, Handed, HandshakeError, Mesh, PeerErrorKind, Prefer, RendezvousError, Secret, Security,
-    Settings, Transport, join,
+    Coordinator, Handed, HandshakeError, Mesh, PeerErrorKind, Prefer, Refusal, RendezvousError, Secret,
+    Security, Settings, Transport, join,
 };
 
 /// Longer than any test takes.
@@ -236,7 +236,8 @@ fn visited(settings: &Settings, visit: impl FnOnce(SocketAddr)) -> Vec<Handshake
         visit(address);
         join(address, settings).expect("the coordinator still waits");
         let mesh = gathered.join().expect("no panic").expect("two of two");
-        let mut refusals: Vec<_> = mesh.refusals().iter().map(|refusal| refusal.error.clone()).collect();
+        let errors = |refusal: &Refusal| vec![refusal.error.clone(); refusal.times as usize];
+        let mut refusals: Vec<_> = mesh.refusals().list().iter().flat_map(errors).collect();
         // Each handshake has its own thread.
         refusals.sort_by_key(|error| format!("{error:?}"));
         refusals

@@ -9,6 +9,12 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SharedMemoryError {
+    /// The operating system does not make a file in memory.
+    #[error("a file in memory: {source}")]
+    Create {
+        /// The system's error.
+        source: io::Error,
+    },
     /// The operating system refuses.
     #[error("{}: {source}", path.display())]
     Io {
@@ -23,6 +29,12 @@ pub enum SharedMemoryError {
     /// Other users can open the file, or it is not a regular file.
     #[error("{}: not a file that only this user can open", path.display())]
     NotPrivate {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file could be truncated, which would end every process that maps it.
+    #[error("{}: its size is not sealed", path.display())]
+    NotSealed {
         /// The file.
         path: PathBuf,
     },

@@ -59,6 +59,12 @@ impl Link {
         }
     }
 
+    /// Whether a frame has come from the other process.
+    #[cfg(not(paceline_shuttle))]
+    pub(super) fn has_spoken(&self) -> bool {
+        self.incoming.frames.load(Ordering::Relaxed) > 0
+    }
+
     /// Whether the loss of the other process has been reported: nothing more will come from it.
     #[inline]
     pub(super) fn is_over(&self) -> bool {

@@ -2,41 +2,47 @@
 //!
 //! | what | bytes |
 //! |---|---|
-//! | header: magic and version, members, capacity of a ring, checksum of the group, members that have joined | 4096 |
+//! | header: magic and version, members, capacity of a ring, checksum of the group | 4096 |
 //! | a [`Post`] for each member | 128 each |
 //! | a [`Control`] for each ordered pair, by sender, then receiver | 384 each |
 //! | from the next multiple of 4096: the bytes of each ring, in the same order | capacity each |
+//!
+//! The file has no name (memfd_create(2)): the other members open it as a descriptor of its creator (`/proc/PID/fd/N`). Its size is
+//! sealed before anybody else can reach it. A file that can be truncated would kill every member by SIGBUS at the next access, and
+//! nothing would say why.
 //!
 //! Each member locks the byte with its number in the file, through its own open file description. The kernel releases the lock when
 //! the process ends, however it ends, and other processes can ask whether it is held. So no process number is used, which another
 //! process could get, and the process need not do anything when it ends. A forked child of a member that does not run another
 //! program keeps the member's lock.
 //!
-//! Invariants: a file gets its name only once it is complete and locked by its creator, and loses it when the last member has
-//! joined. All its blocks are allocated when it is created, so that a full file system causes an error and not a signal. Other
-//! users cannot open it.
+//! Invariants: the header is complete and the creator's lock held before the path is known to others. All blocks are allocated when
+//! the file is created, so that a lack of memory causes an error and not a signal, and neither its size nor that changes later.
+//! Other users cannot open it. Nothing of it is left when the last member has ended.
 #![allow(unsafe_code)] // shared memory comes from `mmap`, and rustix has no locks of open file descriptions
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::ptr::{NonNull, null_mut};
 
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{
+    FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, fcntl_get_seals, memfd_create,
+};
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Group, Post, SharedMemoryError};
 use crate::shm::ring::{Control, Ring};
-use crate::sync::{AtomicU32, Ordering};
 
 /// Identifies the file type and its version.
-pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"PACESHM\x01");
+const MAGIC: u64 = u64::from_le_bytes(*b"PACESHM\x02");
 const PAGE_BYTES: usize = 4_096;
-/// The offset of the count of joined members in the header.
-const JOINED: usize = 64;
+/// What nobody may do to the file: change its size, or lift this.
+const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
 /// The mapped file.
 #[derive(Debug)]
@@ -47,7 +53,6 @@ pub(super) struct Region {
     capacity: u64,
     /// Holds the lock of this member.
     file: File,
-    path: PathBuf,
 }
 
 // SAFETY: what is shared through it are atomics and the bytes of rings, whose rules `ring` states; it is unmapped once, by its owner.
@@ -57,45 +62,45 @@ unsafe impl Sync for Region {}
 
 impl Region {
     /// Creates the file, as the member with this number.
-    pub(super) fn create(path: &Path, group: &Group, member: usize) -> Result<Self, SharedMemoryError> {
-        let failed = |source| SharedMemoryError::Io { path: path.into(), source };
-        let mut unnamed = path.as_os_str().to_owned();
-        unnamed.push(".new");
-        let unnamed = Path::new(&unnamed);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(unnamed)
-            .map_err(|source| SharedMemoryError::Io { path: unnamed.into(), source })?;
-        let named = (|| {
-            let bytes = bytes(group.members.len(), group.ring_bytes as u64) as u64;
-            fallocate(&file, FallocateFlags::empty(), 0, bytes)?;
+    pub(super) fn create(group: &Group, member: usize) -> Result<Self, SharedMemoryError> {
+        let failed = |source| SharedMemoryError::Create { source };
+        let file = unnamed().map_err(|error| failed(error.into()))?;
+        let prepared = (|| {
+            file.set_permissions(Permissions::from_mode(0o600))?;
+            fallocate(&file, FallocateFlags::empty(), 0, size(group))?;
+            fcntl_add_seals(&file, SEALS)?;
             file.write_all_at(&header(group), 0)?;
             hold(&file, member)?;
-            std::fs::hard_link(unnamed, path)
+            Self::map(group, file)
         })();
-        // The temporary name is no longer needed; failing to remove it is harmless.
-        let _ = std::fs::remove_file(unnamed);
-        named.map_err(failed)?;
-        Self::map(path, group, file).map_err(failed)
+        prepared.map_err(failed)
+    }
+
+    /// Where other processes of this host open the file, as long as this process has it.
+    pub(super) fn path(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", std::process::id(), self.descriptor()).into()
+    }
+
+    /// The number of its descriptor in this process.
+    pub(super) fn descriptor(&self) -> u32 {
+        self.file.as_raw_fd().cast_unsigned()
     }
 
     /// Opens the file that another member has created, as the member with this number.
     pub(super) fn open(path: &Path, group: &Group, member: usize) -> Result<Self, SharedMemoryError> {
         let failed = |source| SharedMemoryError::Io { path: path.into(), source };
-        let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
-        let file =
-            OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).map_err(failed)?;
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
         let meta = file.metadata().map_err(failed)?;
         if !meta.is_file() || meta.uid() != rustix::process::geteuid().as_raw() || meta.mode() & 0o077 != 0 {
             return Err(SharedMemoryError::NotPrivate { path: path.into() });
         }
+        // Of a file that knows no seals there is no answer.
+        if !fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK)) {
+            return Err(SharedMemoryError::NotSealed { path: path.into() });
+        }
         let mut found = [0; 32];
         file.read_exact_at(&mut found, 0).map_err(failed)?;
-        let size = bytes(group.members.len(), group.ring_bytes as u64) as u64;
-        if found != header(group) || meta.len() != size {
+        if found != header(group) || meta.len() != size(group) {
             return Err(SharedMemoryError::Differs { path: path.into() });
         }
         match hold(&file, member) {
@@ -104,10 +109,10 @@ impl Region {
             }
             held => held.map_err(failed)?,
         }
-        Self::map(path, group, file).map_err(failed)
+        Self::map(group, file).map_err(failed)
     }
 
-    fn map(path: &Path, group: &Group, file: File) -> io::Result<Self> {
+    fn map(group: &Group, file: File) -> io::Result<Self> {
         let (members, capacity) = (group.members.len(), group.ring_bytes as u64);
         let bytes = bytes(members, capacity);
         // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory.
@@ -115,17 +120,7 @@ impl Region {
             mmap(null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, &file, 0)?
         };
         let start = NonNull::new(start.cast()).expect("a mapping is not at address 0");
-        Ok(Self { start, bytes, members, capacity, file, path: path.into() })
-    }
-
-    /// Counts one more member as joined; the last one removes the file's name. To be called once for each member.
-    pub(super) fn joined(&self) {
-        // SAFETY: the header is mapped, aligned, and this place in it only ever used as an atomic.
-        let joined: &AtomicU32 = unsafe { self.start.add(JOINED).cast().as_ref() };
-        if joined.fetch_add(1, Ordering::AcqRel) + 1 == self.members as u32 {
-            // A remaining name does no harm: no process can join any more.
-            let _ = std::fs::remove_file(&self.path);
-        }
+        Ok(Self { start, bytes, members, capacity, file })
     }
 
     /// The state that a member publishes.
@@ -180,6 +175,22 @@ fn bytes(members: usize, capacity: u64) -> usize {
     data_offset(members) + members * (members - 1) * capacity as usize
 }
 
+/// The size of the file of a group in bytes.
+fn size(group: &Group) -> u64 {
+    bytes(group.members.len(), group.ring_bytes as u64) as u64
+}
+
+/// A file in memory without a name, whose size can be sealed and which nobody can execute. Kernels before Linux 6.3 do not know the
+/// last, and some machines refuse a file without it (sysctl vm.memfd_noexec).
+fn unnamed() -> rustix::io::Result<File> {
+    let (name, flags) = ("paceline", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING);
+    let file = match memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL) {
+        Err(Errno::INVAL) => memfd_create(name, flags),
+        made => made,
+    };
+    file.map(File::from)
+}
+
 /// The first bytes of the file of a group.
 fn header(group: &Group) -> [u8; 32] {
     let members: Vec<u8> =
@@ -212,13 +223,4 @@ fn hold(file: &File, member: usize) -> io::Result<()> {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
-}
-
-/// Whether any member holds its lock.
-pub(super) fn is_locked(file: &File) -> bool {
-    let mut lock = libc::flock { l_len: 0, ..lock_of(0) };
-    // SAFETY: the kernel reads and writes one `flock`, which lives until the call returns.
-    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) };
-    // Where it cannot be known, somebody may.
-    asked != 0 || i32::from(lock.l_type) != libc::F_UNLCK
 }

@@ -17,11 +17,15 @@ use std::time::{Duration, Instant};
 use super::buffer::{Incoming, Outgoing};
 use super::stream::Stream;
 use crate::frame::FrameError;
+use crate::silence::{Limits, Verdict};
 use crate::sync::{Apart, AtomicBool, AtomicU32, AtomicU64, Mutex, Ordering, lock, try_lock};
 use crate::{Handed, Path, PeerErrorKind};
 
 /// Frames received from one sender before the next one's turn.
 const TURN: usize = 64;
+
+/// When to look again at a link that another thread is reading from.
+const BUSY: Duration = Duration::from_millis(10);
 
 /// States of a loss.
 const NONE: u32 = 0;
@@ -52,6 +56,8 @@ pub(crate) struct Link {
     left: AtomicBool,
     /// The stream has ended after the announcement.
     ended: AtomicBool,
+    /// A frame has come from the peer.
+    spoken: AtomicBool,
     /// Milliseconds from `start` to the last sign of life.
     heard_ms: AtomicU64,
     start: Instant,
@@ -73,6 +79,7 @@ impl Link {
             ending: AtomicBool::new(false),
             left: AtomicBool::new(false),
             ended: AtomicBool::new(false),
+            spoken: AtomicBool::new(false),
             heard_ms: AtomicU64::new(0),
             start: Instant::now(),
             loss: AtomicU32::new(NONE),
@@ -226,6 +233,9 @@ impl Link {
             }
         }
         drop(incoming);
+        if frames > 0 {
+            self.spoken.store(true, Ordering::Relaxed);
+        }
         if frames > 0 || loss == NONE && self.loss.load(Ordering::Acquire) == NONE {
             return Ok(frames > 0);
         }
@@ -260,40 +270,55 @@ impl Link {
         false
     }
 
-    /// Periodic work: sends what waits and a sign of life, and checks the peer's signs of life. Returns whether there may be
-    /// something to receive or report now.
-    pub(super) fn tend(&self, limit: Duration) -> bool {
-        if self.is_over() || self.loss.load(Ordering::Acquire) != NONE {
-            return false;
+    /// Periodic work: sends what waits and a sign of life.
+    pub(super) fn give_sign(&self) {
+        if !self.is_over() && self.loss.load(Ordering::Acquire) == NONE {
+            self.notify(ALIVE);
         }
-        self.notify(ALIVE);
-        let silent = self.silent();
-        if silent < limit / 2 {
-            return false;
+    }
+
+    /// Checks the peer's signs of life. Returns whether there may be something to receive or report now, and after which time to check
+    /// again.
+    pub(super) fn look_for_signs(&self, limits: Limits) -> (bool, Duration) {
+        if self.is_over() || self.is_done() {
+            return (false, Duration::MAX);
         }
-        // If the receiving thread holds the lock, it will do the rest.
+        let (lost, left) = match self.verdict(limits) {
+            Verdict::Alive(left) => return (false, left),
+            Verdict::Late(left) => (None, left),
+            Verdict::Lost(limit) => (Some(limit), Duration::MAX),
+        };
+        // If the receiving thread holds the lock, it does the rest: whatever it reads is a sign of life.
         let Some(mut incoming) = try_lock(&self.incoming) else {
-            return false;
+            return (false, left.min(BUSY));
         };
         if incoming.free().is_empty() {
             // The buffer is full: data has arrived that has not been received yet.
             self.heard();
-            return false;
+            return (false, Duration::MAX);
         }
         self.set_ready();
-        if !self.read_some(&mut incoming) && silent > limit && !self.left.load(Ordering::Acquire) {
+        if !self.read_some(&mut incoming)
+            && let Some(limit) = lost
+        {
             self.lose(PeerErrorKind::Silent(limit));
         }
-        true
+        (true, left)
+    }
+
+    /// Whether a sign of life of the peer is missing.
+    pub(super) fn is_late(&self, limits: Limits) -> bool {
+        !matches!(self.verdict(limits), Verdict::Alive(_))
+    }
+
+    fn verdict(&self, limits: Limits) -> Verdict {
+        let heard = Duration::from_millis(self.heard_ms.load(Ordering::Relaxed));
+        limits.judge(self.start.elapsed().saturating_sub(heard), self.spoken.load(Ordering::Relaxed))
     }
 
     /// Records a sign of life, or restarts the time of silence if the peer could not be heard for other reasons.
     pub(super) fn heard(&self) {
         self.heard_ms.store(self.start.elapsed().as_millis() as u64, Ordering::Relaxed);
-    }
-
-    fn silent(&self) -> Duration {
-        self.start.elapsed().saturating_sub(Duration::from_millis(self.heard_ms.load(Ordering::Relaxed)))
     }
 
     /// Sends a message of the handshake, and waits until it has left.
@@ -355,6 +380,7 @@ impl Link {
     pub(super) fn count_anew(&self) {
         lock(&self.outgoing).count_anew();
         lock(&self.incoming).count_anew();
+        self.spoken.store(false, Ordering::Relaxed);
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::link::Link;
 use super::stream::Stream;
 use super::{FRAME_LIMIT, Tcp};
+use crate::silence::Limits;
 use crate::{Handed, PeerError, PeerErrorKind, Transport, frame};
 
 /// Rank 0 of two with this time limit, and the raw socket of rank 1.
@@ -15,7 +16,11 @@ fn peer(time_limit: Duration) -> (Tcp, TcpStream) {
     let socket = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
     let (accepted, _) = listener.accept().expect("somebody has connected");
     let link = Link::new(Stream::new(accepted).expect("connected"), FRAME_LIMIT);
-    (Tcp::new(0, 2, vec![(1, link)], time_limit, None).expect("the system has room"), socket)
+    (
+        Tcp::new(0, 2, vec![(1, link)], Limits::new(time_limit, time_limit), None)
+            .expect("the system has room"),
+        socket,
+    )
 }
 
 /// The frames that arrive until the peer is lost, and the loss.
@@ -90,7 +95,7 @@ fn who_computes_for_long_is_not_lost_and_loses_nobody() {
     let (accepted, _) = listener.accept().expect("somebody has connected");
     let [first, second] = [(0, 1, accepted), (1, 0, socket)].map(|(rank, other, socket)| {
         let link = Link::new(Stream::new(socket).expect("connected"), FRAME_LIMIT);
-        Tcp::new(rank, 2, vec![(other, link)], limit, None).expect("the system has room")
+        Tcp::new(rank, 2, vec![(other, link)], Limits::new(limit, limit), None).expect("the system has room")
     });
     // Nothing is received, and the frames to be received fill all buffers.
     let (large, mut sent, mut found) = (vec![0; FRAME_LIMIT], 0, 0);
@@ -109,6 +114,7 @@ fn a_packet_has_the_size_that_was_set_or_a_sensible_one() {
     let (tcp, socket) = peer(PATIENCE);
     assert!((900..=9_000).contains(&tcp.unit(1)), "{}", tcp.unit(1));
     let link = Link::new(Stream::new(socket).expect("connected"), FRAME_LIMIT);
-    let tcp = Tcp::new(0, 2, vec![(1, link)], PATIENCE, Some(1_500)).expect("the system has room");
+    let tcp = Tcp::new(0, 2, vec![(1, link)], Limits::new(PATIENCE, PATIENCE), Some(1_500))
+        .expect("the system has room");
     assert_eq!(tcp.unit(1), 1_500 - frame::HEADER_BYTES);
 }
