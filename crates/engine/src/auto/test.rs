@@ -32,11 +32,11 @@ impl Played<'_> {
         let mut before = auto.way();
         loop {
             let way = auto.present;
-            let pause = auto.pause(run).max(Duration::from_micros(1));
             let dealing = if auto.way() == before { Duration::ZERO } else { self.dealing };
             if auto.way() != before {
                 auto.dealt(dealing);
             }
+            let pause = auto.pause(run + dealing).max(Duration::from_micros(1));
             before = auto.way();
             let leg = pause.min(whole.saturating_sub(run));
             let done = self.rates[way] * leg.as_secs_f64();
@@ -79,6 +79,24 @@ fn little_is_lost_beside_the_fastest_way() {
     assert!(open > 0.9, "{open} of what the fastest way commits in 4 s");
     let long = least_share(&OPEN, FIRST, Duration::from_secs(40));
     assert!(long > 0.94, "{long} in 40 s");
+}
+
+/// Without lookahead there are two ways. One that is somewhat faster is found, though LPs have to be dealt anew for it.
+#[test]
+fn a_faster_way_is_found_however_long_dealing_takes() {
+    let ways = [(Protocol::Sequential, None), (Protocol::Optimistic, Some(1))];
+    let whole = Duration::from_secs(3);
+    for faster in [1.1, 1.27, 1.5, 2.0] {
+        for dealing_ms in [0, 1, 5, 10, 20] {
+            for rates in [[1e6, faster * 1e6], [faster * 1e6, 1e6]] {
+                let played = Played { rates: &rates, dealing: Duration::from_millis(dealing_ms), window: 1 };
+                let mut auto = Auto::among(&ways, 2, Duration::from_millis(1), FIRST, None);
+                let (events, _) = played.run(&mut auto, whole);
+                let share = events / (faster * 1e6 * whole.as_secs_f64());
+                assert!(share > 0.9, "{share} where {rates:?} with {dealing_ms} ms");
+            }
+        }
+    }
 }
 
 #[test]

@@ -287,8 +287,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
         (self.partition, self.settings.window) = (next, window);
         self.distances = None;
         self.deal(simulation, world);
+        let run = self.worked();
         if let Some(auto) = &mut self.auto {
             auto.dealt(start.elapsed());
+            self.steward.decide_in(auto.pause(run));
         }
     }
 
