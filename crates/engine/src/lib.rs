@@ -47,7 +47,7 @@ pub use outside::{
     Permit, Standing, ThreadFederate,
 };
 pub use panics::tell_panics_once;
-pub use peers::{PeersError, PeersErrorKind};
+pub use peers::{PeersError, PeersErrorKind, Silence};
 pub use report::{EndedBy, Link, Report, RunError};
 pub use run::{Lateness, Reached, Run, SendError, Sender, Sent, Stepped, default_federates};
 pub use simulation::Simulation;

@@ -39,7 +39,8 @@ pub(crate) use contribution::{Contribution, Counts};
 pub use error::{PeersError, PeersErrorKind};
 use outgoing::Outgoing;
 use owners::owners;
-pub(crate) use pulse::Pulse;
+pub use pulse::Silence;
+pub(crate) use pulse::{Pulse, SilenceListener};
 use rounds::Rounds;
 
 use crate::sync::{Apart, AtomicU32, AtomicU64, Mutex, Ordering, lock};

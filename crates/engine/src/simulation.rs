@@ -50,6 +50,7 @@ pub struct Simulation<M: Model> {
     pub(crate) silence: Option<Duration>,
     /// What else all processes have alike: names and values.
     pub(crate) equal: Vec<(String, String)>,
+    pub(crate) silence_told: Option<peers::SilenceListener>,
     pub(crate) marshalling: Marshalling,
     pub(crate) checkpoints: Option<(Checkpoints, Codec<M>)>,
     /// Who hears of checkpoints that cannot be written, where these do not end the run.
@@ -122,6 +123,7 @@ impl<M: Model> Simulation<M> {
             joining: None,
             silence: None,
             equal: Vec::new(),
+            silence_told: None,
             marshalling: Marshalling::default(),
         }
     }

@@ -16,10 +16,34 @@ use paceline_kernel::Model;
 use paceline_transport::PeerErrorKind;
 
 use super::{Peers, PeersError, PeersErrorKind};
-use crate::RunError;
+use crate::{RunError, Simulation};
 
 /// Signs of life in the time after which a silent process is lost.
 const SIGNS: u32 = 4;
+
+/// Another process of the run gives no sign of life, or does again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silence {
+    /// Its rank.
+    pub rank: u32,
+    /// How long nothing has come from it; none if something has again.
+    pub silent: Option<Duration>,
+    /// After how long in all it is lost, and ends the run.
+    pub limit: Duration,
+}
+
+/// Who hears of processes that give no sign of life.
+pub(crate) type SilenceListener = Arc<dyn Fn(Silence) + Send + Sync>;
+
+impl<M: Model> Simulation<M> {
+    /// With other processes and a limit for their silence: calls `tell` when two signs of life of one are missing in a row, which is half
+    /// the limit before it is lost, and when it gives one again. It is called by a thread of the run that does nothing else, and must
+    /// return soon.
+    pub fn on_silence(mut self, tell: impl Fn(Silence) + Send + Sync + 'static) -> Self {
+        self.silence_told = Some(Arc::new(tell));
+        self
+    }
+}
 
 /// The handle on the thread.
 #[derive(Debug)]
@@ -29,14 +53,16 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    /// Starts the thread. A process that is silent for `limit` is lost.
+    /// Starts the thread. A process that is silent for `limit` is lost; `tell` hears of it before.
     pub(crate) fn start<M: Model + 'static>(
         peers: &Arc<Peers<M>>,
         limit: Duration,
+        tell: Option<SilenceListener>,
     ) -> Result<Self, RunError> {
         let over = Arc::new((Mutex::new(false), Condvar::new()));
         let (peers, shared) = (Arc::clone(peers), Arc::clone(&over));
-        let thread = Builder::new().name("paceline-pulse".into()).spawn(move || beat(&peers, &shared, limit));
+        let beat = move || beat(&peers, &shared, limit, tell.as_deref());
+        let thread = Builder::new().name("paceline-pulse".into()).spawn(beat);
         let failed = |error| RunError::Threads(format!("the thread that gives signs of life: {error}"));
         Ok(Self { over, thread: Some(thread.map_err(failed)?) })
     }
@@ -51,9 +77,24 @@ impl Drop for Pulse {
     }
 }
 
+/// What has been heard of a process.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    frames: u64,
+    since: Instant,
+    /// Whether its silence has been told.
+    is_told: bool,
+}
+
 /// The thread.
-fn beat<M: Model>(peers: &Peers<M>, (over, changed): &(Mutex<bool>, Condvar), limit: Duration) {
-    let mut heard: Vec<(u64, Instant)> = vec![(0, Instant::now()); peers.transport().ranks() as usize];
+fn beat<M: Model>(
+    peers: &Peers<M>,
+    (over, changed): &(Mutex<bool>, Condvar),
+    limit: Duration,
+    tell: Option<&(dyn Fn(Silence) + Send + Sync)>,
+) {
+    let nothing = Heard { frames: 0, since: Instant::now(), is_told: false };
+    let mut heard = vec![nothing; peers.transport().ranks() as usize];
     let mut is_over = over.lock().unwrap_or_else(PoisonError::into_inner);
     while !*is_over {
         drop(is_over);
@@ -66,26 +107,49 @@ fn beat<M: Model>(peers: &Peers<M>, (over, changed): &(Mutex<bool>, Condvar), li
             // Whoever sleeps may have missed what was taken in here.
             peers.transport().wake();
         }
-        let now = Instant::now();
+        let mut nap = limit / SIGNS;
         for rank in peers.others_of(peers.rank()) {
-            let (frames, since) = &mut heard[rank as usize];
-            let known = peers.frames_from(rank);
-            if known != *frames {
-                (*frames, *since) = (known, now);
-            } else if now.duration_since(*since) > limit {
-                peers.note(PeersError::new(rank, PeersErrorKind::Lost(PeerErrorKind::Silent(limit))));
-                peers.transport().wake();
-            }
+            let left = peers.look_at_silence(rank, &mut heard[rank as usize], limit, tell);
+            // Whoever is silent is lost at the limit, and not at the sign of this process after it.
+            nap = nap.min(left);
         }
         is_over = over.lock().unwrap_or_else(PoisonError::into_inner);
         if !*is_over {
-            let waited = changed.wait_timeout(is_over, limit / SIGNS);
+            let waited = changed.wait_timeout(is_over, nap);
             is_over = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
 
 impl<M: Model> Peers<M> {
+    /// Looks whether frames have come from the process `rank` since the last look. Gives the time after which it is lost if none comes.
+    fn look_at_silence(
+        &self,
+        rank: u32,
+        heard: &mut Heard,
+        limit: Duration,
+        tell: Option<&(dyn Fn(Silence) + Send + Sync)>,
+    ) -> Duration {
+        let (now, frames) = (Instant::now(), self.frames_from(rank));
+        if frames != heard.frames {
+            if heard.is_told {
+                tell.iter().for_each(|tell| tell(Silence { rank, silent: None, limit }));
+            }
+            *heard = Heard { frames, since: now, is_told: false };
+            return limit;
+        }
+        let silent = now.duration_since(heard.since);
+        if silent >= limit {
+            self.note(PeersError::new(rank, PeersErrorKind::Lost(PeerErrorKind::Silent(limit))));
+            self.transport.wake();
+            return limit;
+        }
+        if silent >= limit / 2 && !std::mem::replace(&mut heard.is_told, true) {
+            tell.iter().for_each(|tell| tell(Silence { rank, silent: Some(silent), limit }));
+        }
+        limit - silent
+    }
+
     /// Lets the others know that this process is there, unless it is sending them something anyway.
     fn give_sign(&self) {
         for rank in self.others_of(self.rank()) {

@@ -140,7 +140,9 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
     }
     let peers = peers.map(|(peers, _)| Arc::new(peers));
     let pulse = match (&peers, &simulation.joining) {
-        (Some(peers), Some(Joining { limit: Some(limit), pulse, .. })) => Some(pulse(peers, *limit)?),
+        (Some(peers), Some(Joining { limit: Some(limit), pulse, .. })) => {
+            Some(pulse(peers, *limit, simulation.silence_told.clone())?)
+        }
         _ => None,
     };
     let is_present = |federate| peers.as_ref().is_none_or(|peers| peers.owns(federate));

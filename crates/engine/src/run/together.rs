@@ -13,8 +13,11 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::course::Course;
-use crate::peers::{Codec, Joined, Misfit, Peers, PeersError, PeersErrorKind, Pulse, Terms};
+use crate::peers::{Codec, Joined, Misfit, Peers, PeersError, PeersErrorKind, Pulse, SilenceListener, Terms};
 use crate::{Protocol, RunError, Simulation};
+
+/// [`Pulse::start`], of a model that can be sent to threads.
+type StartPulse<M> = fn(&Arc<Peers<M>>, Duration, Option<SilenceListener>) -> Result<Pulse, RunError>;
 
 /// How a run joins other processes, from its settings until it starts.
 pub(crate) struct Joining<M: Model> {
@@ -22,7 +25,7 @@ pub(crate) struct Joining<M: Model> {
     pub(crate) codec: fn() -> Codec<M>,
     /// How long a process may be silent.
     pub(crate) limit: Option<Duration>,
-    pub(crate) pulse: fn(&Arc<Peers<M>>, Duration) -> Result<Pulse, RunError>,
+    pub(crate) pulse: StartPulse<M>,
 }
 
 impl<M: Model> fmt::Debug for Joining<M> {
