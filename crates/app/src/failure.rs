@@ -34,6 +34,9 @@ pub enum Failure {
     /// The processes of a run do not find each other.
     #[cfg(target_os = "linux")]
     Together(String),
+    /// One was lost before the run began, or did not come; with the checkpoint from which it was to be resumed, if there is one.
+    #[cfg(target_os = "linux")]
+    LostAtStart(String, Option<PathBuf>),
     /// A run in progress cannot be reached.
     Ctl(String),
     /// The model's results do not add up.
@@ -120,7 +123,9 @@ impl Failure {
             #[cfg(target_os = "linux")]
             Self::Silent => "another process says what".to_owned(),
             #[cfg(target_os = "linux")]
-            Self::Together(problem) => problem.clone(),
+            Self::Together(problem) | Self::LostAtStart(problem, None) => problem.clone(),
+            #[cfg(target_os = "linux")]
+            Self::LostAtStart(problem, Some(path)) => after_loss(problem, path),
             Self::Results(problem) => format!("the results do not add up: {problem}"),
             Self::Different(path, different) => {
                 let (path, before) = (path.display(), text::count(different.events));
@@ -154,7 +159,7 @@ impl Failure {
             Self::Other(failure) => failure.status(),
             Self::Different(..) | Self::Changed(_) => ExitCode::from(1),
             #[cfg(target_os = "linux")]
-            Self::Silent | Self::Together(_) => ExitCode::from(1),
+            Self::Silent | Self::Together(_) | Self::LostAtStart(..) => ExitCode::from(1),
             Self::Replications(failures) => {
                 failures.first().map_or(ExitCode::from(1), |(_, failure)| failure.status())
             }
@@ -177,12 +182,7 @@ fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
     };
     let program = program::name();
     match (error, checkpoint) {
-        (RunError::Peers(error), Some(path)) if error.is_lost() => {
-            let path = path.display();
-            format!(
-                "{told}\nThe checkpoint {path} is complete; `{program} resume {path}` continues from it, with any number of processes"
-            )
-        }
+        (RunError::Peers(error), Some(path)) if error.is_lost() => after_loss(&told, path),
         (RunError::Fault(_) | RunError::Trouble(_) | RunError::Panic(_), Some(path)) => {
             let path = path.display();
             format!(
@@ -202,6 +202,14 @@ fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
 /// A backtrace below what it belongs to, where there is one.
 fn backtrace(trace: Option<&str>) -> String {
     trace.map_or(String::new(), |trace| format!("\n{}", trace.trim_end()))
+}
+
+/// How a run is resumed that has lost a process.
+fn after_loss(problem: &str, checkpoint: &Path) -> String {
+    let (path, program) = (checkpoint.display(), program::name());
+    format!(
+        "{problem}\nThe checkpoint {path} is complete; `{program} resume {path}` continues from it, with any number of processes"
+    )
 }
 
 /// The mistake in an excerpt of its file.

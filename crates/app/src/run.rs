@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use paceline_engine::{CheckpointFile, Checkpoints, Monitor, Protocol, Report, RunError};
+use paceline_engine::{CheckpointFile, Checkpoints, Monitor, Protocol, Report, RunError, Silence};
 use paceline_kernel::ask;
 use paceline_results::{ResultFile, Results, RunFacts, Summary};
 use paceline_scenario::inputs::Input;
@@ -58,7 +58,15 @@ pub fn in_processes(
     // A program can watch for signals only once; those that come before the first run begins end it at once.
     let mut monitor = None;
     loop {
-        let joined = together::begin(arguments, source, resumed.as_ref())?;
+        let joined = match together::begin(arguments, source, resumed.as_ref()) {
+            // The checkpoint is still there, and the processes are new ones each time.
+            Err(Failure::LostAtStart(problem, Some(path))) if left > 0 && !is_stopped(&monitor) => {
+                left -= 1;
+                tell_restart(&problem, &path, left);
+                continue;
+            }
+            joined => joined?,
+        };
         let monitor = match &monitor {
             Some(monitor) => Monitor::clone(monitor),
             None => monitor.insert(watched()?).clone(),
@@ -71,13 +79,24 @@ pub fn in_processes(
         match ran {
             Err(Failure::Run(error, Some(path))) if left > 0 && is_lost(&error) && !monitor.stopped() => {
                 left -= 1;
-                eprintln!("{error}\nResuming from {}; restarts left: {left}", path.display());
+                tell_restart(&error, &path, left);
                 let file = CheckpointFile::open(&path).map_err(|error| Failure::Resume(error.to_string()))?;
                 (loaded, resumed) = (source.load(program)?, Some(file));
             }
             ran => return ran,
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn tell_restart(problem: &dyn std::fmt::Display, from: &Path, left: u32) {
+    eprintln!("{problem}\nResuming from {}; restarts left: {left}", from.display());
+}
+
+/// Whether a signal has asked the program to end.
+#[cfg(target_os = "linux")]
+fn is_stopped(monitor: &Option<Monitor>) -> bool {
+    monitor.as_ref().is_some_and(Monitor::stopped)
 }
 
 /// Takes part in a run of which another process shows the progress and the results.
@@ -93,7 +112,7 @@ pub fn take_part(
     let how =
         How { settings, checkpoints: None, resumed, monitor, transport, trace: None, log: None, inputs };
     let ran = model.take_part(how);
-    joined.dismiss();
+    joined.dismiss(false);
     match ran {
         // Rank 0 says it, unless it is rank 0 that is lost.
         Err(Failure::Run(error, _)) if matches!(&*error, RunError::Peers(error) if error.rank != 0 || !error.is_lost()) => {
@@ -101,6 +120,12 @@ pub fn take_part(
         }
         ran => ran,
     }
+}
+
+/// Whether this has ended a run because a process of it cannot be reached any more.
+#[cfg(target_os = "linux")]
+fn has_lost(failure: &Failure) -> bool {
+    matches!(failure, Failure::Run(error, _) if is_lost(error))
 }
 
 /// Whether a run has ended because a process of it cannot be reached any more.
@@ -161,7 +186,7 @@ pub fn carry_out(
     };
     let ran = model.execute(subject, how, progress);
     #[cfg(target_os = "linux")]
-    joined.into_iter().for_each(Together::dismiss);
+    joined.into_iter().for_each(|joined| joined.dismiss(ran.as_ref().is_err_and(has_lost)));
     #[cfg(not(target_os = "linux"))]
     drop(joined);
     let traced = trace.map_or(Ok(()), |trace| trace.finish().map_err(Failure::from));
@@ -280,6 +305,7 @@ where
         simulation = simulation.resume(world);
     }
     if let Some((transport, silence)) = transport {
+        let leads = transport.rank() == 0;
         simulation = simulation.join(transport).silence_limit(silence);
         for Input { file, bytes, xxh3 } in inputs {
             simulation = simulation
@@ -287,6 +313,9 @@ where
         }
         simulation =
             simulation.must_equal("checkpoint to resume from", checksum.unwrap_or("none".to_owned()));
+        if leads {
+            simulation = simulation.on_silence(tell_silence);
+        }
     }
     let ran = simulation.run_keeping_model();
     let checkpoint = || written.and_then(Written::file).or(from);
@@ -302,6 +331,64 @@ pub fn write(
     page: Option<&dyn Fn() -> String>,
 ) -> Result<Vec<PathBuf>, Failure> {
     output.write_summary(results, files.iter().map(|file| file.name.to_owned()));
+/// Warns that a process gives no sign of life, before it is lost; and says where it does again.
+fn tell_silence(silence: Silence) {
+    let Silence { rank, silent, limit } = silence;
+    progress::warn(&match silent {
+        Some(silent) => {
+            format!(
+                "no sign of life from process {rank} for {silent:.1?}; after {limit:?} it is lost, and the run ends"
+            )
+        }
+        None => format!("process {rank} gives signs of life again"),
+    });
+}
+
+/// Warns that a checkpoint could not be written and which one is there instead; not again until there is another reason. `kept` is
+/// the checkpoint that the run began from, if it would be replaced.
+fn warn_of_checkpoints(written: Written, kept: Option<PathBuf>) -> impl Fn(&CheckpointError) + Send + Sync {
+    let last = Mutex::new(None);
+    move |error| {
+        let before = last.lock().unwrap_or_else(PoisonError::into_inner).replace(error.clone());
+        if before.as_ref() == Some(error) {
+            return;
+        }
+        let there = match written.clone().file().or_else(|| kept.clone()) {
+            Some(_) => "the last complete one stays, and the run goes on",
+            None => "there is none of this run yet, and it goes on",
+        };
+        progress::warn(&format!("{error}; {there}"));
+    }
+}
+
+/// Watches whether a run writes a checkpoint.
+#[derive(Clone)]
+struct Written {
+    path: PathBuf,
+    before: Option<SystemTime>,
+}
+
+impl Written {
+    fn new(path: PathBuf) -> Self {
+        let before = modified(&path);
+        Self { path, before }
+    }
+
+    /// The checkpoint, if there is a new one.
+    fn file(self) -> Option<PathBuf> {
+        let now = modified(&self.path);
+        Some(self.path).filter(|_| now.is_some() && now != self.before)
+    }
+}
+
+/// When a file was last written; `None` where there is none.
+fn modified(path: &Path) -> Option<SystemTime> {
+    path.metadata().and_then(|data| data.modified()).ok()
+}
+
+/// Writes all files, with these results as the summary, and gives back which they are.
+pub fn write(mut output: Output, results: &Value, files: Vec<ResultFile>) -> Result<Vec<PathBuf>, Failure> {
+    output.write("summary.json", |file| file.write_all(format!("{results:#}\n").as_bytes()))?;
     for file in files {
         output.write(file.name, |to| file.write(to));
     }

@@ -4,10 +4,11 @@
 //! that is told by rank 0 what to run. Rank 0 alone shows progress, writes files and prints the summary.
 //! `docs/clusters.md` is the chapter for users.
 //!
-//! Invariants: a secret never stands on a command line or in the environment; whatever ends rank 0, the processes that it has started end
-//! too, since they lose it.
+//! Invariants: a secret never stands on a command line or in the environment; whatever ends rank 0, at whatever moment, the processes
+//! that it has started end too ([`lifeline`]).
 
 mod arguments;
+mod lifeline;
 mod workers;
 
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use paceline_engine::CheckpointFile;
-use paceline_transport::{Coordinator, Prefer, Secret, Security, Settings, Transport};
+use paceline_transport::{Coordinator, Prefer, RendezvousError, Secret, Security, Settings, Transport};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -23,6 +24,7 @@ use crate::loaded::{Source, paths};
 use crate::program::{self, Program};
 use crate::run;
 pub use arguments::{JoinArguments, Reach, TogetherArguments};
+use lifeline::Lifeline;
 use workers::Workers;
 
 /// What rank 0 tells the others to run.
@@ -57,10 +59,14 @@ impl Together {
         (Arc::clone(&self.transport), self.silence)
     }
 
-    /// Leaves the run, and waits for the processes that this one has started.
-    pub fn dismiss(self) {
-        let Self { transport, workers, .. } = self;
+    /// Leaves the run, and waits for the processes that this one has started; where one of the run `is_lost`, which may be stopped,
+    /// ends them.
+    pub fn dismiss(self, is_lost: bool) {
+        let Self { transport, mut workers, .. } = self;
         transport.close();
+        if is_lost {
+            workers.iter_mut().for_each(Workers::kill);
+        }
         drop((transport, workers));
     }
 }
@@ -99,7 +105,8 @@ pub fn begin(
         return Ok(None);
     }
     let failed = |error: &dyn std::fmt::Display| Failure::Together(error.to_string());
-    let resumed = resumed.map(|file| std::path::absolute(file.path())).transpose();
+    let from = resumed.map(|file| file.path().to_owned());
+    let resumed = from.as_ref().map(std::path::absolute).transpose();
     let charge = Charge {
         source: source.for_elsewhere().map_err(|error| failed(&error))?,
         resumed: resumed.map_err(|error| failed(&error))?.map(Checkpoint),
@@ -110,7 +117,7 @@ pub fn begin(
     let mut coordinator = Coordinator::listen(arguments.listen.as_str(), processes, &settings)
         .map_err(|error| failed(&error))?;
     let here = arguments.started_here();
-    let workers = Workers::start(coordinator.address(), here, &hosts, &words, arguments)?;
+    let mut workers = Workers::start(coordinator.address(), here, &hosts, &words, arguments)?;
     for (end, what) in workers.ends() {
         coordinator.watch(end, what);
     }
@@ -119,7 +126,16 @@ pub fn begin(
         let (more, program) = (processes - 1 - workers.len(), program::name());
         eprintln!("Waiting for {more} more: {program} join {address}");
     }
-    let mesh = coordinator.gather(&charge).map_err(|error| failed(&error))?;
+    let mesh = coordinator.gather(&charge).map_err(|error| {
+        // Those that have not come may be stopped; nobody waits for them.
+        workers.kill();
+        match error {
+            RendezvousError::Ended(_) | RendezvousError::Peer { .. } | RendezvousError::Missing { .. } => {
+                Failure::LostAtStart(error.to_string(), from)
+            }
+            other => failed(&other),
+        }
+    })?;
     let (transport, silence) = (Arc::new(mesh), arguments.reach.silence);
     Ok(Some(Together { transport, silence, workers: Some(workers) }))
 }
@@ -151,10 +167,16 @@ fn settings(words: &[u8], reach: &Reach) -> Result<Settings, Failure> {
 /// `paceline join`: takes part in a run as rank 0 tells.
 pub fn join(program: &Program, arguments: &JoinArguments) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::Together(error.to_string());
-    let words = arguments.secret_words()?;
+    let (lifeline, words) = match arguments.lifeline.map(Lifeline::open).transpose()? {
+        Some((lifeline, words)) => (Some(lifeline), words),
+        None => (None, arguments.secret_words()?),
+    };
     let settings = settings(&words, &arguments.reach)?;
-    let (mesh, charge) =
-        paceline_transport::join(arguments.address.as_str(), &settings).map_err(|error| failed(&error))?;
+    let joined = paceline_transport::join(arguments.address.as_str(), &settings);
+    let (mesh, charge) = joined.map_err(|error| match &lifeline {
+        Some(lifeline) => lifeline.of_meeting(&error),
+        None => failed(&error),
+    })?;
     let charge: Charge = serde_json::from_slice(&charge).map_err(|error| failed(&error))?;
     let Charge { mut source, resumed } = charge;
     if let Some(threads) = arguments.threads {
@@ -163,5 +185,9 @@ pub fn join(program: &Program, arguments: &JoinArguments) -> Result<(), Failure>
     let resumed = resumed.map(|Checkpoint(path)| CheckpointFile::open(&path)).transpose();
     let resumed = resumed.map_err(|error| failed(&error))?;
     let together = Together { transport: Arc::new(mesh), silence: arguments.reach.silence, workers: None };
-    run::take_part(source.load(program)?, resumed, together, run::watched()?)
+    let ran = run::take_part(source.load(program)?, resumed, together, run::watched()?);
+    match &lifeline {
+        Some(lifeline) => lifeline.of_run(ran),
+        None => ran,
+    }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use paceline_engine::MOST_THREADS;
 
+use super::lifeline::Role;
 use crate::duration;
 use crate::failure::Failure;
 use crate::log::ONE_PROCESS;
@@ -171,6 +172,10 @@ pub struct JoinArguments {
     /// The file with the secret by which the processes know each other; - reads it from standard input
     #[arg(long, value_name = "FILE")]
     pub secret: PathBuf,
+
+    /// How long it lives where rank 0 has started it: as long as standard input is open, from which it reads the secret
+    #[arg(long, hide = true, value_enum, value_name = "ROLE")]
+    pub lifeline: Option<Role>,
 
     /// Worker threads of this process, instead of what the scenario says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]

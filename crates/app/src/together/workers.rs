@@ -1,11 +1,12 @@
 //! The processes that rank 0 starts: more of this program here, and by ssh on other hosts.
 //!
-//! Invariant: each that was started is waited for; one that does not end by itself within the limit is killed.
+//! Invariants: each that was started is waited for; one that does not end by itself within the limit is killed. None outlives this
+//! process, whatever ends that ([`lifeline`]).
 
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,13 +14,21 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::TogetherArguments;
 use super::arguments::Host;
+use super::lifeline::{self, Role};
 use crate::failure::Failure;
 use crate::program;
 
+/// A process that was started.
+struct Worker {
+    child: Child,
+    what: String,
+    /// Its standard input, by whose end it knows that this process has ended.
+    _lifeline: Option<ChildStdin>,
+}
+
 /// See the module.
 pub struct Workers {
-    /// Each with what it is.
-    children: Vec<(Child, String)>,
+    started: Vec<Worker>,
     /// How long they may take to end after the run has: as long as they may take to notice that.
     linger: Duration,
 }
@@ -33,7 +42,7 @@ impl Workers {
         words: &[u8],
         arguments: &TogetherArguments,
     ) -> Result<Self, Failure> {
-        let mut workers = Self { children: Vec::new(), linger: arguments.reach.silence };
+        let mut workers = Self { started: Vec::new(), linger: arguments.reach.silence };
         let program = std::env::current_exe()
             .map_err(|error| Failure::Together(format!("the path of this program: {error}")))?;
         let link = clap::ValueEnum::to_possible_value(&arguments.reach.link)
@@ -44,25 +53,29 @@ impl Workers {
         for _ in 0..here {
             let mut command = Command::new(&program);
             command.arg("join").arg(address.to_string()).args(["--secret", "-"]).args(options);
-            workers.spawn(command, Some(words), "a process of this program")?;
+            workers.spawn(command, words, "a process of this program")?;
         }
         for host in hosts {
             for _ in 0..host.processes {
                 let mut command = Command::new("ssh");
                 command.args(["-o", "BatchMode=yes", "--", &host.name, &program::name(), "join"]);
                 command.arg(address.to_string()).args(["--secret", "-"]).args(options);
-                workers.spawn(command, Some(words), &format!("ssh to {}", host.name))?;
+                workers.spawn(command, words, &format!("ssh to {}", host.name))?;
             }
         }
         Ok(workers)
     }
 
-    fn spawn(&mut self, mut command: Command, words: Option<&[u8]>, what: &str) -> Result<(), Failure> {
+    fn spawn(&mut self, mut command: Command, words: &[u8], what: &str) -> Result<(), Failure> {
         let failed = |error: std::io::Error| Failure::Together(format!("cannot start {what}: {error}"));
-        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        // The first speaks of what all see.
+        let role = if self.started.is_empty() { Role::Speaks } else { Role::Silent };
+        let role = clap::ValueEnum::to_possible_value(&role).expect("none of them is skipped");
+        command.args(["--lifeline", role.get_name()]).stdin(Stdio::piped()).stdout(Stdio::null());
         let mut child = command.spawn().map_err(failed)?;
-        let written = child.stdin.take().zip(words).map(|(mut input, words)| input.write_all(words));
-        self.children.push((child, what.to_owned()));
+        let mut input = child.stdin.take();
+        let written = input.as_mut().map(|input| lifeline::write_secret(input, words));
+        self.started.push(Worker { child, what: what.to_owned(), _lifeline: input });
         match written {
             // It has ended already: whoever waits for it to join finds that.
             Some(Err(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -72,21 +85,28 @@ impl Workers {
 
     /// For each of them, what becomes readable when it ends, and what it is.
     pub fn ends(&self) -> impl Iterator<Item = (OwnedFd, String)> {
-        self.children.iter().filter_map(|(child, what)| Some((end_of(child)?, what.clone())))
+        self.started.iter().filter_map(|worker| Some((end_of(&worker.child)?, worker.what.clone())))
     }
 
     /// How many there are.
     pub fn len(&self) -> u32 {
-        self.children.len() as u32
+        self.started.len() as u32
+    }
+
+    /// Ends all of them at once: one that is stopped would not notice that the run is over, and hold up this process.
+    pub fn kill(&mut self) {
+        for Worker { child, .. } in &mut self.started {
+            // One that has ended is not there any more.
+            let _ = child.kill();
+        }
     }
 }
 
 impl Drop for Workers {
     fn drop(&mut self) {
         let by = Instant::now() + self.linger;
-        for (child, _) in &mut self.children {
+        for Worker { child, .. } in &mut self.started {
             wait_until(child, by);
-            // One that has ended is not there any more.
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -1,8 +1,11 @@
 //! Runs that lose a process: the others end by themselves and say who and why, and the run goes on from its last checkpoint.
 #![cfg(target_os = "linux")]
 
+mod start;
+
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -20,8 +23,7 @@ fn folder() -> tempfile::TempDir {
 
 /// Starts three processes, and waits until they have written a checkpoint: the first, and the ids of the others.
 fn start(folder: &Path, options: &[&str]) -> (Started, Vec<Pid>) {
-    let arguments =
-        [&["run", "long.toml", "--json", "--processes", "3", "--silence", "1s"], options].concat();
+    let arguments = [&["run", "long.toml", "--json", "--processes", "3"], options].concat();
     let mut first = Started::new(folder, "first", &arguments);
     until("there is a checkpoint", || {
         assert!(first.child.try_wait().unwrap().is_none(), "it goes on: {}", first.stderr());
@@ -80,7 +82,8 @@ fn digest(folder: &Path, end: &str) -> Value {
 fn assert_lost(first: &mut Started, others: &[Pid], reason: &str) {
     assert_eq!(first.status(), Some(1));
     let told = first.stderr();
-    let lines: Vec<_> = told.lines().collect();
+    // That one is silent is told before it is lost.
+    let lines: Vec<_> = told.lines().filter(|line| !line.starts_with("warning: no sign of life")).collect();
     assert_eq!(lines.len(), 2, "{told}");
     assert!(lines[0].starts_with("error: process ") && lines[0].ends_with(reason), "{told}");
     assert!(lines[1].contains("`paceline resume long.checkpoint`"), "{told}");
@@ -102,9 +105,35 @@ fn a_killed_process_ends_the_run_which_can_be_resumed() {
 fn a_stopped_process_ends_the_run() {
     for link in ["shared-memory", "tcp"] {
         let folder = folder();
-        let (mut first, others) = start(folder.path(), &["--link", link]);
+        let (mut first, others) = start(folder.path(), &["--link", link, "--silence", "3s"]);
         kill_process(others[0], Signal::STOP).unwrap();
-        assert_lost(&mut first, &others, "of the run is lost: no sign of life for 1s");
+        let stopped = Instant::now();
+        until("it is told before", || {
+            first.stderr().contains("warning: no sign of life from process").then_some(())
+        });
+        assert!(first.child.try_wait().unwrap().is_none(), "it is not lost yet");
+        assert_lost(&mut first, &others, "of the run is lost: no sign of life for 3s");
+        let took = stopped.elapsed();
+        assert!(took < Duration::from_secs(5), "{link}: once the limit, and not twice: {took:?}");
+        let told = first.stderr();
+        assert_eq!(told.lines().filter(|line| line.starts_with("warning: ")).count(), 1, "{told}");
+    }
+}
+
+#[test]
+fn a_process_that_is_stopped_for_a_while_is_told_and_not_lost() {
+    for link in ["shared-memory", "tcp"] {
+        let folder = folder();
+        let (mut first, others) = start(folder.path(), &["--link", link, "--silence", "4s"]);
+        kill_process(others[0], Signal::STOP).unwrap();
+        until("it is told", || {
+            first.stderr().contains("warning: no sign of life from process").then_some(())
+        });
+        kill_process(others[0], Signal::CONT).unwrap();
+        until("that it is back", || first.stderr().contains("gives signs of life again").then_some(()));
+        kill_process(first_pid(&first), Signal::INT).unwrap();
+        assert_eq!(first.status(), Some(130), "{}", first.stderr());
+        assert_eq!(first.stderr().lines().count(), 2, "{}", first.stderr());
     }
 }
 
@@ -117,7 +146,7 @@ fn without_the_first_process_the_others_end() {
         assert_eq!(first.status(), None);
         until("the others end", || (!others.iter().any(|pid| runs(*pid))).then_some(()));
         let told = first.stderr();
-        assert!(told.lines().all(|line| line == "error: process 0 of the run is lost: it is gone"), "{told}");
+        assert_eq!(told, "error: process 0 of the run is lost: it is gone\n", "once, though two see it");
     }
 }
 

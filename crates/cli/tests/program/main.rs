@@ -24,6 +24,7 @@ mod reproduce;
 mod resume;
 mod run;
 mod scripts;
+mod strangers;
 mod together;
 mod trace;
 

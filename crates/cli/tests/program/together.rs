@@ -63,9 +63,13 @@ pub struct Started {
 
 impl Started {
     pub fn new(folder: &Path, name: &str, arguments: &[&str]) -> Self {
+        Self::of(folder, name, Command::new(env!("CARGO_BIN_EXE_paceline")).args(arguments))
+    }
+
+    /// Another command that becomes the program.
+    pub fn of(folder: &Path, name: &str, command: &mut Command) -> Self {
         let file = |end: &str| fs::File::create(folder.join(format!("{name}.{end}"))).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
-        command.current_dir(folder).args(arguments).env("XDG_RUNTIME_DIR", folder).stdin(Stdio::null());
+        command.current_dir(folder).env("XDG_RUNTIME_DIR", folder).stdin(Stdio::null());
         let child = command.stdout(file("out")).stderr(file("err")).spawn().unwrap();
         Self { child, name: name.to_owned(), folder: folder.to_owned() }
     }
