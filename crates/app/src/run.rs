@@ -322,15 +322,6 @@ where
     ran.map_err(|error| Failure::Run(error.into(), checkpoint()))
 }
 
-/// Writes all files, with these results as the summary, and gives back which they are. `page`, where it is given, is printed if there is
-/// no room for the summary: the results would be lost otherwise.
-pub fn write(
-    mut output: Output,
-    results: &Value,
-    files: Vec<ResultFile>,
-    page: Option<&dyn Fn() -> String>,
-) -> Result<Vec<PathBuf>, Failure> {
-    output.write_summary(results, files.iter().map(|file| file.name.to_owned()));
 /// Warns that a process gives no sign of life, before it is lost; and says where it does again.
 fn tell_silence(silence: Silence) {
     let Silence { rank, silent, limit } = silence;
@@ -344,51 +335,15 @@ fn tell_silence(silence: Silence) {
     });
 }
 
-/// Warns that a checkpoint could not be written and which one is there instead; not again until there is another reason. `kept` is
-/// the checkpoint that the run began from, if it would be replaced.
-fn warn_of_checkpoints(written: Written, kept: Option<PathBuf>) -> impl Fn(&CheckpointError) + Send + Sync {
-    let last = Mutex::new(None);
-    move |error| {
-        let before = last.lock().unwrap_or_else(PoisonError::into_inner).replace(error.clone());
-        if before.as_ref() == Some(error) {
-            return;
-        }
-        let there = match written.clone().file().or_else(|| kept.clone()) {
-            Some(_) => "the last complete one stays, and the run goes on",
-            None => "there is none of this run yet, and it goes on",
-        };
-        progress::warn(&format!("{error}; {there}"));
-    }
-}
-
-/// Watches whether a run writes a checkpoint.
-#[derive(Clone)]
-struct Written {
-    path: PathBuf,
-    before: Option<SystemTime>,
-}
-
-impl Written {
-    fn new(path: PathBuf) -> Self {
-        let before = modified(&path);
-        Self { path, before }
-    }
-
-    /// The checkpoint, if there is a new one.
-    fn file(self) -> Option<PathBuf> {
-        let now = modified(&self.path);
-        Some(self.path).filter(|_| now.is_some() && now != self.before)
-    }
-}
-
-/// When a file was last written; `None` where there is none.
-fn modified(path: &Path) -> Option<SystemTime> {
-    path.metadata().and_then(|data| data.modified()).ok()
-}
-
-/// Writes all files, with these results as the summary, and gives back which they are.
-pub fn write(mut output: Output, results: &Value, files: Vec<ResultFile>) -> Result<Vec<PathBuf>, Failure> {
-    output.write("summary.json", |file| file.write_all(format!("{results:#}\n").as_bytes()))?;
+/// Writes all files, with these results as the summary, and gives back which they are. `page`, where it is given, is printed if there is
+/// no room for the summary: the results would be lost otherwise.
+pub fn write(
+    mut output: Output,
+    results: &Value,
+    files: Vec<ResultFile>,
+    page: Option<&dyn Fn() -> String>,
+) -> Result<Vec<PathBuf>, Failure> {
+    output.write_summary(results, files.iter().map(|file| file.name.to_owned()));
     for file in files {
         output.write(file.name, |to| file.write(to));
     }

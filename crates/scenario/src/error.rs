@@ -49,7 +49,9 @@ impl Text {
     /// The part of the text at `span`.
     pub(crate) fn excerpt(&self, span: &Range<usize>) -> &str {
         match self {
-            Self::File(source) | Self::Override(source) => source.inner().get(span.clone()).unwrap_or_default(),
+            Self::File(source) | Self::Override(source) => {
+                source.inner().get(span.clone()).unwrap_or_default()
+            }
             // Keys stand in scenarios, which are never excerpts.
             Self::Excerpt(_) => "",
         }
