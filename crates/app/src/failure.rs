@@ -177,6 +177,8 @@ fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
         RunError::Trouble(Trouble { kind, lp, at, event }) => {
             format!("{lp} at {at}, handling {event}: {kind}{}", backtrace(kind.backtrace()))
         }
+        // What another process says of its model, in one line.
+        RunError::Peers(error) => error.to_string().replace("\nin LP ", "; in LP "),
         RunError::Panic(panic) => format!("{panic}{}", backtrace(panic.note.backtrace.as_deref())),
         other => other.to_string(),
     };

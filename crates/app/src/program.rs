@@ -140,7 +140,7 @@ where
     }
 
     fn take_part(self: Box<Self>, how: How<'_>) -> Result<(), Failure> {
-        report(*self, how).map(drop)
+        report(*self, how).map(|(_, model)| ask(|| "`Drop` of the model".into(), || drop(model)))
     }
 
     fn compare(&self, other: &dyn AnyModel, how: &Comparison) -> Option<Result<Same, Box<Different>>> {

@@ -1,6 +1,6 @@
 //! `paceline run`: a scenario from the first key to the last file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,11 +25,11 @@ use crate::program::{self, Program};
 use crate::progress::{self, Progress};
 use crate::settings::RunSettings;
 use crate::signals;
+use crate::stdout;
 use crate::summary::{Finished, Subject};
 #[cfg(target_os = "linux")]
 use crate::together::{self, Together, TogetherArguments};
 use crate::trace::Trace;
-use crate::{panics, stdout};
 
 /// Runs a scenario.
 pub fn run(program: &Program, source: &Source, arguments: &RunArguments) -> Result<(), Failure> {
@@ -118,6 +118,7 @@ pub fn take_part(
         Err(Failure::Run(error, _)) if matches!(&*error, RunError::Peers(error) if error.rank != 0 || !error.is_lost()) => {
             Err(Failure::Silent)
         }
+        Err(Failure::Run(error, _)) if is_told(&error) => Err(Failure::Silent),
         ran => ran,
     }
 }
@@ -126,6 +127,19 @@ pub fn take_part(
 #[cfg(target_os = "linux")]
 fn has_lost(failure: &Failure) -> bool {
     matches!(failure, Failure::Run(error, _) if is_lost(error))
+}
+
+/// Whether rank 0 has been told of this failure of the model, and says it. What keeps a process from beginning it says itself.
+#[cfg(target_os = "linux")]
+fn is_told(error: &RunError) -> bool {
+    let at_the_end = |asked: &str| {
+        ["`finish`", "`left_over`", "`Hash`", "`Drop`"].iter().any(|call| asked.starts_with(call))
+    };
+    match error {
+        RunError::Fault(_) | RunError::Trouble(_) => true,
+        RunError::Panic(panic) => panic.asked.as_deref().is_some_and(at_the_end),
+        _ => false,
+    }
 }
 
 /// Whether a run has ended because a process of it cannot be reached any more.

@@ -31,10 +31,13 @@ fn a_host_reaches_itself_over_the_loopback() {
         let platform = platform(&BASE.replace("Full", routing));
         let two = [("a", "a", 1e6), ("a", "a", 1e6), ("b", "b", 1e5)];
         close(&ends(&platform, FlowModel::CM02, &two), &[0.0001, 0.0001, 0.00001]);
-        close(&ends(&platform, FlowModel::LV08, &two), &[0.000103092784, 0.000103092784, 0.0000103092784]);
+        close(
+            &ends(&platform, FlowModel::LV08, &two),
+            &[0.000_103_092_784, 0.000_103_092_784, 0.000_010_309_278_4],
+        );
         let a = host(&platform, "a");
         let alone = Flows::new(&platform, FlowModel::LV08).alone(a, a, 1e6);
-        close(&[alone.expect("it shares nothing")], &[0.000103092784]);
+        close(&[alone.expect("it shares nothing")], &[0.000_103_092_784]);
     }
     // A route of the host to itself replaces it: 1 ms and 1 s.
     let own = BASE.replace("<route ", "<route src=\"a\" dst=\"a\"><link_ctn id=\"wire\"/></route><route ");

@@ -25,19 +25,35 @@ const CROSSING: [(&str, &str, f64); 3] = [("a", "b", 1e7), ("b", "a", 5e6), ("a"
 fn settings_of_the_network_are_applied() {
     // All times: SimGrid 3.32 on this file. The model is LV08 unless the file names CM02.
     for (settings, model, times) in [
-        (&[][..], FlowModel::LV08, [0.292471134, 0.238347423, 0.000103092784]),
-        (&[("network/latency-factor", "2")], FlowModel::LV08, [0.182371134, 0.128247423, 0.000103092784]),
+        (&[][..], FlowModel::LV08, [0.292_471_134, 0.238_347_423, 0.000_103_092_784]),
+        (
+            &[("network/latency-factor", "2")],
+            FlowModel::LV08,
+            [0.182_371_134, 0.128_247_423, 0.000_103_092_784],
+        ),
         (&[("network/latency-factor", "3")], FlowModel::CM02, [0.1875, 0.135, 0.0001]),
         (&[("network/bandwidth-factor", "0.5")], FlowModel::LV08, [0.4451, 0.3401, 0.0002]),
-        (&[("network/weight-S", "0")], FlowModel::LV08, [0.292471134, 0.238347423, 0.000103092784]),
-        (&[("network/TCP-gamma", "100000")], FlowModel::LV08, [2.19195567, 1.16102784, 0.000103092784]),
-        (&[("network/crosstraffic", "0")], FlowModel::LV08, [0.284739175, 0.233192784, 0.000103092784]),
-        (&[("network/crosstraffic", "no")], FlowModel::LV08, [0.284739175, 0.233192784, 0.000103092784]),
+        (&[("network/weight-S", "0")], FlowModel::LV08, [0.292_471_134, 0.238_347_423, 0.000_103_092_784]),
+        (
+            &[("network/TCP-gamma", "100000")],
+            FlowModel::LV08,
+            [2.191_955_67, 1.161_027_84, 0.000_103_092_784],
+        ),
+        (
+            &[("network/crosstraffic", "0")],
+            FlowModel::LV08,
+            [0.284_739_175, 0.233_192_784, 0.000_103_092_784],
+        ),
+        (
+            &[("network/crosstraffic", "no")],
+            FlowModel::LV08,
+            [0.284_739_175, 0.233_192_784, 0.000_103_092_784],
+        ),
         (&[("network/crosstraffic", "True")], FlowModel::CM02, [0.1675, 0.115, 0.0001]),
         (
             &[("network/loopback-bw", "1e6"), ("network/loopback-lat", "0.5")],
             FlowModel::LV08,
-            [0.292471134, 0.238347423, 7.53592784],
+            [0.292_471_134, 0.238_347_423, 7.535_927_84],
         ),
     ] {
         let platform = platform(&with(settings));

@@ -24,10 +24,13 @@ fn alone(platform: &Platform, model: FlowModel, transfers: &[(&str, &str, f64)])
 fn peers_have_a_link_each_way_and_the_latency_of_their_distance() {
     let peers = platform(PEERS);
     let transfers = [("p1", "p2", 1e6), ("p2", "p1", 1e6), ("p1", "p1", 1e6), ("p1", "p2", 0.0)];
-    close(&alone(&peers, FlowModel::LV08, &transfers), &[0.882705567, 0.779612784, 0.147277423, 0.67652]);
+    close(
+        &alone(&peers, FlowModel::LV08, &transfers),
+        &[0.882_705_567, 0.779_612_784, 0.147_277_423, 0.67652],
+    );
     close(&alone(&peers, FlowModel::CM02, &transfers), &[0.252, 0.152, 0.108, 0.052]);
     let together = ends(&peers, FlowModel::LV08, &transfers);
-    close(&together, &[0.893014845, 0.885603471, 0.147277423, 0.67652]);
+    close(&together, &[0.893_014_845, 0.885_603_471, 0.147_277_423, 0.67652]);
     let (p1, p2) = (host(&peers, "p1"), host(&peers, "p2"));
     assert_eq!(links(&peers, p1, p2), ["link_p1_UP", "link_p2_DOWN"]);
     assert!((peers.route(p1, p2).unwrap().latency - 0.052).abs() < 1e-12);

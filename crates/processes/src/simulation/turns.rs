@@ -85,7 +85,8 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         let panics = if task.has_hooks() { turns.call_hooks(&mut task, now) } else { Vec::new() };
         // Nobody hears a process that has ended.
         let Parts { requests, spawned, .. } = turns.parts();
-        (requests.clear(), spawned.clear());
+        requests.clear();
+        spawned.clear();
         self.ending = Some(turns);
         panics.into_iter().try_for_each(|panic| self.panicked(id, &*panic))
     }
