@@ -60,7 +60,7 @@ pub fn in_processes(
     loop {
         let joined = match together::begin(arguments, source, resumed.as_ref()) {
             // The checkpoint is still there, and the processes are new ones each time.
-            Err(Failure::LostAtStart(problem, Some(path))) if left > 0 && !is_stopped(&monitor) => {
+            Err(Failure::LostAtStart(problem, Some(path))) if left > 0 && !is_stopped(monitor.as_ref()) => {
                 left -= 1;
                 tell_restart(&problem, &path, left);
                 continue;
@@ -95,8 +95,8 @@ fn tell_restart(problem: &dyn std::fmt::Display, from: &Path, left: u32) {
 
 /// Whether a signal has asked the program to end.
 #[cfg(target_os = "linux")]
-fn is_stopped(monitor: &Option<Monitor>) -> bool {
-    monitor.as_ref().is_some_and(Monitor::stopped)
+fn is_stopped(monitor: Option<&Monitor>) -> bool {
+    monitor.is_some_and(Monitor::stopped)
 }
 
 /// Takes part in a run of which another process shows the progress and the results.

@@ -117,7 +117,7 @@ pub fn time(time: Time) -> String {
     let whole = |unit: &(&str, u64)| {
         let ticks = unit.1 * Time::TICKS_PER_SECOND;
         let is_whole =
-            time.as_ticks() > 0 && time.as_ticks() % ticks == 0 && time.as_ticks() / ticks < 100_000;
+            time.as_ticks() > 0 && time.as_ticks().is_multiple_of(ticks) && time.as_ticks() / ticks < 100_000;
         is_whole.then(|| format!("{} {}", count(time.as_ticks() / ticks), unit.0))
     };
     let exact = || [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)].iter().find_map(whole);

@@ -3,6 +3,7 @@
 //! Invariant: the keys are those that are read from the section [run]; nobody keeps a second list of them.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -62,7 +63,9 @@ fn value_of(word: &str, mut arguments: impl Iterator<Item = OsString>) -> Option
         }
         if text == option {
             let next = arguments.next()?.into_string().ok()?;
-            return Some(next).filter(|next| !next.starts_with('-') && !next.ends_with(".toml"));
+            // What follows may be the scenario, or another option.
+            let is_scenario = Path::new(&next).extension().is_some_and(|extension| extension == "toml");
+            return Some(next).filter(|next| !next.starts_with('-') && !is_scenario);
         }
     }
     None

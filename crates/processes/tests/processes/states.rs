@@ -55,11 +55,14 @@ struct State {
     right: [&'static str; 7],
 }
 
+/// One of each kind that processes can wait at.
+type Objects = (Semaphore, Lock, Condition, Barrier, Queue);
+
 /// What all of a world share.
 #[derive(Clone, Default)]
 struct World {
     log: Arc<Mutex<Vec<(Time, String)>>>,
-    objects: Arc<OnceLock<(Semaphore, Lock, Condition, Barrier, Queue)>>,
+    objects: Arc<OnceLock<Objects>>,
     peer: Arc<OnceLock<ProcessId>>,
 }
 
