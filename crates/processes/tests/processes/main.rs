@@ -6,6 +6,7 @@ mod dropped;
 mod exact;
 mod federates;
 mod profiles;
+mod rounding;
 mod rounds;
 mod states;
 mod threads;
