@@ -79,7 +79,6 @@ fn unreadable(error: &CheckpointError, path: &Path) -> String {
                 "{shown}: is not a checkpoint of Paceline; allowed: a checkpoint, or `{program} run {shown}` for a scenario"
             );
         }
-        [] => ", it is empty",
         [0x1f, 0x8b, ..] => ": it seems to be compressed by gzip",
         [0x28, 0xb5, 0x2f, 0xfd, ..] => ": it seems to be compressed by zstd",
         [0xfd, b'7', b'z', b'X', b'Z', ..] => ": it seems to be compressed by xz",

@@ -144,7 +144,7 @@ fn an_input_file_is_seen_from_the_scenario_and_part_of_the_results_provenance() 
     );
     // Mistakes have the place of the key, or that in the file.
     for (content, told) in [
-        (None, "queues.toml:3:10: `demand` in [model]: there is no file "),
+        (None, "queues.toml:4:10: `demand` in [model]: there is no file "),
         (Some("1\n2\n"), "demand.txt: 2 lines; allowed: one for each of 4 stations"),
         (Some("1\n2\nx\n1\n"), "demand.txt:3: \"x\"; allowed: a number from 0.001 to 1000"),
     ] {

@@ -44,7 +44,7 @@ fn what_is_no_checkpoint_of_this_program_is_told_as_what_it_is() {
         (with_header(&whole, b"mine"), &["without a scenario", "uses the engine directly"]),
         (with_header(&whole, b""), &["without a scenario"]),
         (older, &["format 1, of an older version"]),
-        (b"".to_vec(), &["is not a checkpoint of Paceline, it is empty"]),
+        (b"".to_vec(), &["is cut short: 0 bytes"]),
         (b"# comment\n[model]\n".to_vec(), &["`paceline run bad` for a scenario"]),
         (b"\x1f\x8b\x08\x00".to_vec(), &["it seems to be compressed by gzip"]),
         (b"{\"model\": \"phold\"}".to_vec(), &["it seems to be JSON"]),
