@@ -17,6 +17,8 @@ use paceline_network::{
     Constant, FlowModel, Flows, HostId, Network, Platform, Route, RouteError, Sharing, decode, read,
 };
 
+use paceline_scenario::inputs;
+
 use clap::ValueEnum;
 
 use arguments::{Mode, Model, NetworkArguments};
@@ -76,13 +78,13 @@ pub fn network(arguments: &NetworkArguments) -> Result<(), Failure> {
 pub fn read_platform(path: &Path) -> Result<Platform, String> {
     let name = path.display().to_string();
     let folder = path.parent().unwrap_or(Path::new(""));
-    let bytes = fs::read(path).map_err(|reason| {
+    let bytes = inputs::read(path).map_err(|reason| {
         format!("{name}: cannot be read: {reason}; allowed: a platform file in SimGrid's XML format")
     })?;
     let text = decode(&name, &bytes).map_err(|mistake| mistake.to_string())?;
     // Profiles are numbers; a comment in another encoding does not matter.
     let mut other = |file: &str| {
-        let bytes = fs::read(folder.join(file)).map_err(|reason| reason.to_string())?;
+        let bytes = inputs::read(&folder.join(file)).map_err(|reason| reason.to_string())?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
     read(&name, &text, &mut other).map_err(|mistake| mistake.to_string())

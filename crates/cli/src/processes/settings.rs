@@ -219,7 +219,7 @@ fn read_trace(model: &mut Section) -> Result<MpiTrace, ScenarioError> {
 /// Comments of a trace may be in any encoding.
 fn read_trace_file(path: &Path) -> Result<String, String> {
     let reason = |reason: String| format!("{}: {reason}", path.display());
-    let bytes = std::fs::read(path).map_err(|error| reason(error.to_string()))?;
+    let bytes = inputs::read(path).map_err(|error| reason(error.to_string()))?;
     text_of(&bytes).map_err(reason)
 }
 
@@ -253,12 +253,6 @@ fn read_network(network: &mut Section, hosts: u32) -> Result<(&'static str, Mode
         return Err(refuse(format!("{} has no hosts", path.display())));
     }
     Ok((name, Model::Flows { platform: Box::new(platform), model }))
-}
-
-fn read_file(path: &Path) -> Result<String, String> {
-    let told = |reason: std::io::Error| format!("{}: {reason}", path.display());
-    let content = inputs::read(path).map_err(told)?;
-    String::from_utf8(content).map_err(|error| told(std::io::Error::other(error.utf8_error())))
 }
 
 /// When a round runs on many threads, as a scenario says it.

@@ -23,7 +23,8 @@ pub fn read(model: &mut Section, network: &(&str, Model)) -> Result<MasterWorker
     };
     let refuse = |problem: String| model.refuse("deployment", problem, "a deployment that can be read");
     let name = path.display().to_string();
-    let bytes = std::fs::read(&path).map_err(|reason| refuse(format!("{name}: {reason}")))?;
+    let bytes =
+        paceline_scenario::inputs::read(&path).map_err(|reason| refuse(format!("{name}: {reason}")))?;
     let text = decode(&name, &bytes).map_err(|error| refuse(error.to_string()))?;
     MasterWorkers::read(&name, &text, platform).map_err(|error| refuse(error.to_string()))
 }
