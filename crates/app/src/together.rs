@@ -167,10 +167,11 @@ fn settings(words: &[u8], reach: &Reach) -> Result<Settings, Failure> {
 /// `paceline join`: takes part in a run as rank 0 tells.
 pub fn join(program: &Program, arguments: &JoinArguments) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::Together(error.to_string());
-    let (lifeline, words) = match arguments.lifeline.map(Lifeline::open).transpose()? {
-        Some((lifeline, words)) => (Some(lifeline), words),
-        None => (None, arguments.secret_words()?),
-    };
+    let (lifeline, words) =
+        match arguments.lifeline.map(|role| Lifeline::open(role, arguments.reach.within)).transpose()? {
+            Some((lifeline, words)) => (Some(lifeline), words),
+            None => (None, arguments.secret_words()?),
+        };
     let settings = settings(&words, &arguments.reach)?;
     let joined = paceline_transport::join(arguments.address.as_str(), &settings);
     let (mesh, charge) = joined.map_err(|error| match &lifeline {

@@ -10,11 +10,13 @@ use std::process::ChildStdin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::Builder;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use paceline_engine::{PeersErrorKind, RunError};
 use paceline_transport::{HandshakeError, PeerErrorKind, RendezvousError};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use crate::failure::Failure;
 
@@ -51,16 +53,21 @@ struct Shared {
 
 /// Hands the secret to a process that reads it by [`Lifeline::open`].
 pub fn write_secret(to: &mut ChildStdin, words: &[u8]) -> std::io::Result<()> {
-    to.write_all(format!("{}\n", words.len()).as_bytes())?;
-    to.write_all(words)
+    to.write_all(&[format!("{}\n", words.len()).as_bytes(), words].concat())
 }
 
 impl Lifeline {
-    /// Reads the secret from standard input, and watches for the end of that. Nothing follows the secret there.
-    pub fn open(role: Role) -> Result<(Self, Vec<u8>), Failure> {
+    /// Reads the secret from standard input, for which it waits `within` this time, and watches for the end of that. Nothing follows the
+    /// secret there.
+    pub fn open(role: Role, within: Duration) -> Result<(Self, Vec<u8>), Failure> {
         // Rank 0 may be killed while this process is stopped: being continued, it notices.
         let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::CONT));
         let lifeline = Self { role, shared: Arc::default() };
+        // Rank 0 may be stopped before it has written anything.
+        if !has_come(within) {
+            let problem = format!("process 0 of the run has said nothing within {within:?}");
+            return Err(lifeline.only_one(Failure::Together(problem)));
+        }
         let Some(words) = read_secret(&mut std::io::stdin().lock()) else {
             lifeline.shared.end(role);
         };
@@ -142,6 +149,20 @@ fn gone(failure: &Failure) -> Option<bool> {
     match &error.kind {
         PeersErrorKind::Lost(kind) if error.rank == 0 => Some(*kind == PeerErrorKind::Gone),
         _ => None,
+    }
+}
+
+/// Whether something comes by standard input, or that ends, within this time.
+fn has_come(within: Duration) -> bool {
+    let by = Instant::now() + within;
+    loop {
+        let left = by.saturating_duration_since(Instant::now());
+        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        match poll(&mut [PollFd::new(&std::io::stdin(), PollFlags::IN)], Some(&timeout)) {
+            Err(Errno::INTR) => {}
+            // What cannot be asked is read.
+            found => return found != Ok(0),
+        }
     }
 }
 
