@@ -205,6 +205,12 @@ fn read_files(roads: &Path, trips: &Path, units: Units) -> Result<Input, Scenari
     if !unused.is_empty() {
         notes.push(("columns_not_used", unused.join(", ").into()));
     }
+    // A length of zero makes a connector; a length that takes no time is more likely a time that the file lacks.
+    let in_no_time =
+        network.roads().iter().filter(|road| road.length_mm > 0 && road.free_flow == Time::ZERO).count();
+    if in_no_time > 0 {
+        notes.push(("roads_in_no_time", in_no_time.into()));
+    }
     if let Some(multiplier) = table.multiplier {
         notes.push(("demand_multiplier", multiplier.into()));
     }
