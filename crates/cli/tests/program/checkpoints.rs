@@ -255,13 +255,13 @@ fn a_changed_input_file_is_refused_by_its_name() {
         for (name, content) in [("net.tntp", NET), ("trips.tntp", TRIPS), ("moves.txt", MOVEMENTS)] {
             fs::write(folder.path().join("data").join(name), content).unwrap();
         }
-        // The first signal to end leaves a checkpoint, if it comes before the end.
+        // The first signal to end leaves a checkpoint, if it is not sent before the program watches for it.
         let checkpoint = scenario.replace(".toml", ".checkpoint");
-        let found = (0..20).any(|_| {
+        let found = (1..20).any(|patience| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
             command.current_dir(folder.path()).args(["run", scenario, "--quiet"]).stdout(Stdio::null());
             let mut child = command.stderr(Stdio::null()).spawn().unwrap();
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(20 * patience));
             crate::send(&child, rustix::process::Signal::INT);
             child.wait().unwrap();
             folder.path().join(&checkpoint).exists()

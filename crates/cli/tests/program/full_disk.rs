@@ -203,7 +203,7 @@ fn what_fits_is_kept_with_the_summary_first() {
     let length = |name: &str| folder.path().join("out").join(name).metadata().unwrap().len();
     let [summary, links, trips] = ["summary.json", "links.csv", "trips.csv"].map(length);
     assert!(
-        summary < 4_000 && links < 30_000 && links > 8_000 && trips > 40_000,
+        summary < 2_000 && links < 7_000 && links > 3_000 && trips > 10_000,
         "{summary}, {links}, {trips}"
     );
     let whole = |name: &str| fs::read(folder.path().join("out").join(name)).unwrap();
@@ -299,7 +299,7 @@ fn a_limit_on_file_sizes_does_not_end_a_run_that_writes_checkpoints() {
             let until = format!("run.until={}s", 20 << (2 * power));
             let run = ["run", "small.toml", "--json", "--set", "run.checkpoint=1ms", "--set", &until];
             // Enough for a ring in shared memory, which is a file too, and for no checkpoint of that many LPs.
-            let more = ["--set", "model.lps=20000"];
+            let more = ["--set", "model.lps=60000"];
             let full = on_a_full_disk(folder.path(), 1_000, &[&run[..], &more, processes].concat());
             let message = stderr(&full);
             assert_eq!(full.status.code(), Some(0), "{message}");
