@@ -203,7 +203,7 @@ fn the_files_config_chooses_the_model_unless_an_option_does() {
     // SimGrid 3.32 has these times for LV08 and CM02.
     let (lv08, cm02) = (["0.103092784", "0.000103092784"], ["0.1", "0.0001"]);
     for (settings, arguments, seconds, note) in [
-        ("".to_owned(), &[][..], lv08, String::new()),
+        (String::new(), &[][..], lv08, String::new()),
         (model("CM02"), &[], cm02, String::new()),
         (model("cm02"), &["--model", "CM02"], cm02, String::new()),
         (model("Constant"), &[], ["1", "1"], String::new()),
