@@ -324,34 +324,3 @@ fn a_folder_removed_while_the_run_goes_on_is_made_again() {
     assert_eq!(names(&folder.path().join("logs")), ["log"], "{told}");
     std::io::stdout().flush().unwrap();
 }
-
-#[cfg(target_os = "linux")]
-#[test]
-fn shared_memory_that_nobody_uses_is_removed_by_the_next_run_of_several_processes() {
-    use std::time::{Duration, SystemTime};
-    let folder = folder();
-    let name = |what: &str| PathBuf::from(format!("/dev/shm/paceline-test-{}-{what}", std::process::id()));
-    let (zeros, text) = ([0; 64].as_slice(), b"somebody's notes".as_slice());
-    let all = [
-        ("empty", &b""[..], true),
-        ("zeros", zeros, true),
-        ("used", zeros, true),
-        ("text", text, true),
-        ("young", zeros, false),
-    ];
-    let files = all.map(|(what, content, is_old)| {
-        let mut file = File::options().create_new(true).write(true).open(name(what)).unwrap();
-        file.write_all(content).unwrap();
-        if is_old {
-            file.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
-        }
-        file
-    });
-    rustix::fs::fcntl_lock(&files[2], rustix::fs::FlockOperation::LockExclusive).unwrap();
-    let arguments = ["--processes", "2", "--link", "shared-memory", "--set", "run.threads=1"];
-    let output = run(folder.path(), &arguments);
-    let there = all.map(|(what, ..)| name(what).exists());
-    all.iter().for_each(|(what, ..)| drop(fs::remove_file(name(what))));
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert_eq!(there, [false, false, true, true, true]);
-}

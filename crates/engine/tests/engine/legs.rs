@@ -342,8 +342,8 @@ fn a_checkpoint_has_one_writer_at_a_time() {
     assert_eq!(first.checkpoint(), Ok(true));
     first.run_until(Time::secs(20)).expect("the model keeps the rules");
     refused("after the second");
-    // Where the folder is removed meanwhile, it is made again.
-    std::fs::remove_dir_all(folder.path()).expect("it can be removed");
+    // Where the folder is removed meanwhile, it is made again. The second checkpoint may still be coming to the disk.
+    assert!((0..10_000).any(|_| std::fs::remove_dir_all(folder.path()).is_ok()), "it can be removed");
     assert_eq!(first.checkpoint(), Ok(true));
     let _ = published(&checkpoints);
     drop(first);

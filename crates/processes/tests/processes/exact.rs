@@ -284,7 +284,7 @@ fn a_speed_that_changes_changes_only_what_is_left() {
     // A third of the speed in the second half of each microsecond: 1500 + 500 flops.
     let text = r#"<platform version="4.1"><zone id="z" routing="Full"><host id="a" speed="3Gf"/></zone>
         <trace id="t" periodicity="0.000001">0.0 1.0
-            0.000_000_5 0.333_333_333_333_333_333</trace>
+            0.0000005 0.333333333333333333</trace>
         <trace_connect kind="SPEED" trace="t" element="a"/></platform>"#;
     let platform = read("one.xml", text, &mut |_| Err("there are no other files".into())).unwrap();
     let mut world: Simulation<u32, _> = Simulation::with_hosts_of(&platform, Constant::new(0.0));

@@ -136,7 +136,7 @@ fn mistakes_in_files_have_the_place_of_their_key() {
         ("plain = 3", "demo.toml:2:9: `plain` in [model] cannot be the integer 3", "allowed: a string"),
         (
             "plain = \"a\"\nlist = [\"a\", \"no\"]",
-            "demo.toml:3:8: `list` in [model]: there is no file ",
+            "demo.toml:3:14: `list[1]` in [model]: there is no file ",
             allowed,
         ),
         (
