@@ -14,13 +14,13 @@ use crate::{paceline, stderr};
 use serde_json::Value;
 
 const DIGESTS: &[(&str, &str)] = &[
-    ("bittorrent", "0c718cd50b331c7a"),
+    ("bittorrent", "643b5c2fa624d9ab"),
     ("blb", "b41070a1d6699cc8"),
     ("chord", "82bf306d4326600c"),
-    ("farm", "8ede05befeadb755"),
+    ("farm", "99b6931b743883e9"),
     ("hlb", "1165c6090837cf52"),
-    ("master-workers", "696526e08c2f4f95"),
-    ("mpi-trace", "c29154f5fcfb887e"),
+    ("master-workers", "ea8d55b19da3bdc6"),
+    ("mpi-trace", "bcafbc4b2a7114f6"),
     ("phold", "d769e567f9c80b07"),
     ("phold-mixed", "c81be0f6434addc6"),
     ("phold-optimistic", "636549bb9ab71d8e"),
