@@ -36,7 +36,10 @@ fn run(folder: &Path, settings: &[&str]) -> Value {
         .chain(settings)
         .collect();
     let output = paceline(folder, &arguments.iter().map(String::as_str).collect::<Vec<_>>());
-    assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {}", stderr(&output));
+    let told = stderr(&output);
+    // A check of rollbacks takes long, and says so.
+    let is_as_it_should = told.lines().all(|line| line.starts_with("warning: check_rollback"));
+    assert!(output.status.success() && is_as_it_should, "{arguments:?}: {told}");
     serde_json::from_slice(&output.stdout).expect("exactly one JSON object")
 }
 

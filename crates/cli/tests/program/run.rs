@@ -244,7 +244,7 @@ fn check_and_list_say_what_there_is() {
     fs::create_dir(folder.path().join("scenarios")).unwrap();
     fs::copy(folder.path().join("small.toml"), folder.path().join("scenarios/small.toml")).unwrap();
     let check = stdout(&paceline(folder.path(), &["check", "small.toml"]));
-    for word in ["small.toml is sound", "phold", "32", "20s", "auto", "bucket"] {
+    for word in ["small.toml is sound", "phold", "32", "20 s", "auto", "bucket"] {
         assert!(check.contains(word), "{check} says {word}");
     }
     let list = stdout(&paceline(folder.path(), &["list"]));
