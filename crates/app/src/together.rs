@@ -5,7 +5,7 @@
 //! `docs/clusters.md` is the chapter for users.
 //!
 //! Invariants: a secret never stands on a command line or in the environment; whatever ends rank 0, at whatever moment, the processes
-//! that it has started end too ([`lifeline`]).
+//! that it has started end too (`lifeline.rs`).
 
 mod arguments;
 mod lifeline;

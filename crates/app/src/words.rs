@@ -1,6 +1,6 @@
 //! What is said of an option that does not exist: a setting of a run is a key, and no option.
 //!
-//! Invariant: the keys are those that are read from the section [run]; nobody keeps a second list of them.
+//! Invariant: the keys are those that are read from the section `[run]`; nobody keeps a second list of them.
 
 use std::ffi::OsString;
 use std::path::Path;

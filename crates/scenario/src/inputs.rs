@@ -61,7 +61,7 @@ impl Drop for Entered {
     }
 }
 
-/// Calls `read`, which reads a scenario in `folder`, and says which files it has read by [`read`](self::read), each once.
+/// Calls `read`, which reads a scenario in `folder`, and says which files it has read by [`read`], each once.
 pub fn recorded<R>(folder: &Path, read: impl FnOnce() -> R) -> (R, Vec<Input>) {
     READING.with_borrow_mut(|reading| reading.records.push((folder.to_owned(), Vec::new())));
     let entered = Entered(|reading| drop(reading.records.pop()));
