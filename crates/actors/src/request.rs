@@ -31,11 +31,11 @@ pub enum Mailbox {
     /// ([`Mailbox::ANY`]): it gets the message that was sent first among those that fit, and a message goes to the receiver that came
     /// first among those that it fits, as MPI matches messages.
     Matched {
-        /// The receiver.
+        /// The number of the one that receives, among those that match by sender and tag (a rank, for MPI); never open.
         to: u32,
-        /// The sender.
+        /// The number of the one that sends; `Mailbox::ANY` in a receive that takes from anybody.
         from: u32,
-        /// The tag.
+        /// The tag of the message; `Mailbox::ANY` in a receive that takes any tag that is not of a collective action.
         tag: u32,
     },
 }
