@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::resume::{PHOLD, interrupted};
-use crate::{paceline, stderr};
+use crate::{Running, paceline, stderr};
 
 #[test]
 fn what_is_no_checkpoint_of_this_program_is_told_as_what_it_is() {
@@ -165,7 +165,7 @@ fn a_run_that_is_continued_unchanged_goes_on_with_its_checkpoint() {
         "--set",
         "run.threads=1",
     ]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
     while fs::read(&file).unwrap() == before {
         assert!(child.try_wait().unwrap().is_none(), "it goes on until it is killed");
         std::thread::yield_now();
@@ -260,7 +260,7 @@ fn a_changed_input_file_is_refused_by_its_name() {
         let found = (1..20).any(|patience| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
             command.current_dir(folder.path()).args(["run", scenario, "--quiet"]).stdout(Stdio::null());
-            let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+            let mut child = Running::start(command.stderr(Stdio::null()));
             std::thread::sleep(Duration::from_millis(20 * patience));
             crate::send(&child, rustix::process::Signal::INT);
             child.wait().unwrap();

@@ -3,12 +3,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::{send, stderr, stdout};
+use crate::{Running, send, stderr, stdout};
 
 const PHOLD: &str = r#"# Long enough to be looked at
 [model]
@@ -40,14 +40,25 @@ fn ctl(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 /// Starts a run and waits until it listens.
-fn start(folder: &Path, options: &[&str]) -> Child {
+fn start(folder: &Path, options: &[&str]) -> Running {
     let arguments = [&["run", "long.toml", "--json"], options].concat();
-    let mut child = command(folder, &arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Running::start(command(folder, &arguments).stdout(Stdio::piped()));
     let pid = child.id().to_string();
     while !ctl(folder, &["status", "--pid", &pid]).status.success() {
         assert!(child.try_wait().unwrap().is_none(), "it goes on until it is looked at");
     }
     child
+}
+
+/// Waits until every thread has stopped: the signal reaches one after the other.
+fn until_stopped(child: &Running) {
+    let stopped = |task: fs::DirEntry| {
+        fs::read_to_string(task.path().join("status")).unwrap().contains("State:\tT")
+    };
+    let tasks = format!("/proc/{}/task", child.id());
+    while !fs::read_dir(&tasks).unwrap().all(|task| stopped(task.unwrap())) {
+        std::thread::yield_now();
+    }
 }
 
 fn summary(output: &Output) -> Value {
@@ -71,7 +82,7 @@ fn threads_change_and_the_digest_stays() {
                 "{status}"
             );
         }
-        let changed_run = summary(&child.wait_with_output().unwrap());
+        let changed_run = summary(&child.wait_with_output());
         assert_eq!(changed_run["digest"], reference["digest"], "{protocol}");
         assert_eq!(changed_run["events_committed"], reference["events_committed"], "{protocol}");
         assert!(changed > 0 && changed_run["legs"].as_u64() > Some(1), "{changed}: {changed_run}");
@@ -141,6 +152,7 @@ fn one_message_says_which_run_there_is() {
     assert!(ctl(folder.path(), &["threads", "2", "--pid", &pids[0]]).status.success());
     // One that is stopped still counts as one of several.
     send(&second, Signal::STOP);
+    until_stopped(&second);
     let several = ctl(folder.path(), &["threads", "1"]);
     let message = stderr(&several);
     assert!(several.status.code() == Some(1) && message.contains("none of them was changed"), "{message}");

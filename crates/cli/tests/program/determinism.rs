@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::{paceline, stderr, stdout};
+use crate::{Running, paceline, stderr, stdout};
 
 const PHOLD: &str = "[model]\nkind = \"phold\"\nlps = 32\n\n[run]\nuntil = \"20s\"\n";
 
@@ -63,7 +63,7 @@ fn an_interruption_ends_it_with_what_was_compared() {
     let endless =
         ["check", "--determinism", "small.toml", "--set", "run.until=200000d", "--events", "50000000"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
-    let mut child = command.args(endless).current_dir(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Running::start(command.args(endless).current_dir(folder.path()).stdout(Stdio::piped()));
     // Long enough to be interrupted, and short enough to end if it cannot be.
     // Once the handler is set, the interruption is among the signals caught.
     let status = format!("/proc/{}/status", child.id());
@@ -77,7 +77,7 @@ fn an_interruption_ends_it_with_what_was_compared() {
         std::thread::yield_now();
     }
     crate::send(&child, rustix::process::Signal::INT);
-    let output = child.wait_with_output().unwrap();
+    let output = child.wait_with_output();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     assert!(stdout(&output).contains("interrupted at"), "{}", stdout(&output));
 }

@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::{paceline, send, stderr, stdout};
+use crate::{Running, paceline, send, stderr, stdout};
 
 const SCENARIO: &str = "[model]\nkind = \"phold\"\nlps = 12\nmessages_per_lp = 2\n\n[run]\nuntil = \"20s\"\n";
 const GRID: &str = "[model]\nkind = \"traffic\"\ngrid = 3\nrate = 3\n\n[run]\nuntil = \"10min\"\n";
@@ -236,7 +236,7 @@ fn two_runs_at_once_do_not_write_into_one_place() {
     let long = ["run", "small.toml", "--set", "run.until=300d", "--set", "run.checkpoint=5ms", "--quiet"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
     command.args(long).args(["--out", "out", "--log", "log", "--log-to", "1s", "--trace", "trace"]);
-    let mut first = command.current_dir(folder.path()).stdout(Stdio::null()).spawn().unwrap();
+    let mut first = Running::start(command.current_dir(folder.path()).stdout(Stdio::null()));
     crate::together::until("it has written a checkpoint", || {
         assert!(first.try_wait().unwrap().is_none());
         folder.path().join("out/small.checkpoint").exists().then_some(())
@@ -284,7 +284,7 @@ fn a_run_killed_while_it_writes_leaves_nothing_for_the_next() {
     for signal in [Signal::KILL, Signal::INT] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
         command.args(["run", "small.toml", "--quiet", "--log", "log", "--out", "out"]);
-        let mut child = command.current_dir(folder.path()).stdout(Stdio::null()).spawn().unwrap();
+        let mut child = Running::start(command.current_dir(folder.path()).stdout(Stdio::null()));
         std::thread::sleep(std::time::Duration::from_millis(150));
         send(&child, signal);
         if signal == Signal::INT {
@@ -308,7 +308,7 @@ fn a_folder_removed_while_the_run_goes_on_is_made_again() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
     command.args(long).args(["--out", "out/deep", "--log", "logs/log", "--log-to", "1s"]);
     let mut child =
-        command.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        Running::start(command.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::piped()));
     let checkpoint = folder.path().join("out/deep/small.checkpoint");
     let wait = || crate::together::until("a checkpoint", || checkpoint.exists().then_some(()));
     wait();

@@ -28,13 +28,50 @@ mod strangers;
 mod together;
 mod trace;
 
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 
 /// Runs `paceline` in `folder`.
 pub fn paceline(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
     command.current_dir(folder).args(arguments).output().expect("the program starts")
+}
+
+/// A program that is ended where its test fails: one that goes on would hold the test's output open for ever.
+pub struct Running(Option<Child>);
+
+impl Running {
+    pub fn start(command: &mut Command) -> Self {
+        Self(Some(command.spawn().expect("the program starts")))
+    }
+
+    pub fn wait_with_output(mut self) -> Output {
+        self.0.take().expect("it is taken once").wait_with_output().expect("it can be waited for")
+    }
+}
+
+impl Deref for Running {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().expect("it is taken last")
+    }
+}
+
+impl DerefMut for Running {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.0.as_mut().expect("it is taken last")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 /// Sends a signal to a program that was started.

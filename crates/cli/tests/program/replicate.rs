@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::{paceline, stderr, stdout};
+use crate::{Running, paceline, stderr, stdout};
 use serde_json::Value;
 
 const PHOLD: &str = r#"[model]
@@ -186,14 +186,14 @@ fn an_interrupt_ends_all_with_what_is_there() {
     let long = ["--replications", "5", "--at-once", "2", "--json", "--out", "out", "--set", "run.until=300d"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
     command.args(["replicate", "some.toml"]).args(long).current_dir(folder.path()).stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = Running::start(&mut command);
     // Signals are handled before the folder is made.
     while !folder.path().join("out").exists() {
         assert!(child.try_wait().unwrap().is_none(), "it goes on until it is interrupted");
         std::thread::yield_now();
     }
     send(&child, Signal::INT);
-    let output = child.wait_with_output().unwrap();
+    let output = child.wait_with_output();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     let runs = found["runs"].as_array().unwrap();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use paceline_kernel::Rng;
 
-use crate::{paceline, stderr, stdout};
+use crate::{Running, paceline, stderr, stdout};
 
 const TRAFFIC: &str = r#"# A small grid, full of vehicles
 [model]
@@ -49,7 +49,7 @@ pub fn results(out: &Path) -> Vec<(String, Vec<u8>)> {
 fn killed_after(folder: &Path, arguments: &[String], span: Duration) -> bool {
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
     command.current_dir(folder).args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
-    let (mut child, start) = (command.spawn().unwrap(), Instant::now());
+    let (mut child, start) = (Running::start(&mut command), Instant::now());
     while start.elapsed() < span {
         if let Some(status) = child.try_wait().unwrap() {
             assert!(status.success(), "{arguments:?} ends with {status}");
@@ -131,7 +131,7 @@ pub fn interrupted() -> tempfile::TempDir {
     fs::write(folder.path().join("phold.toml"), PHOLD).unwrap();
     let arguments = ["run", "phold.toml", "--quiet", "--set", "run.until=300d"].map(str::to_owned);
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
-    let mut child = command.current_dir(folder.path()).args(arguments).stdout(Stdio::null()).spawn().unwrap();
+    let mut child = Running::start(command.current_dir(folder.path()).args(arguments).stdout(Stdio::null()));
     while !folder.path().join("phold.checkpoint").exists() {
         assert!(child.try_wait().unwrap().is_none(), "it goes on until it is killed");
         std::thread::yield_now();

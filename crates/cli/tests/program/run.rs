@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 #[cfg(unix)]
 use crate::send;
-use crate::{paceline, stderr, stdout};
+use crate::{Running, paceline, stderr, stdout};
 #[cfg(unix)]
 use rustix::process::Signal;
 use serde_json::Value;
@@ -177,7 +177,7 @@ fn interrupt(signal: Signal, status: i32) {
     // Under nohup, as a test may be, SIGHUP is ignored.
     let mut command = Command::new("env");
     command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_paceline")]).args(long);
-    let mut child = command.current_dir(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Running::start(command.current_dir(folder.path()).stdout(Stdio::piped()));
     // Signals are handled before the folder is made.
     while !folder.path().join("out").exists() {
         assert!(child.try_wait().unwrap().is_none(), "it goes on until it is interrupted");
@@ -186,7 +186,7 @@ fn interrupt(signal: Signal, status: i32) {
     // Twice at once, as it comes from programs that signal a process and its group.
     send(&child, signal);
     send(&child, signal);
-    let output = child.wait_with_output().unwrap();
+    let output = child.wait_with_output();
     assert_eq!((output.status.code(), stderr(&output)), (Some(status), String::new()));
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(summary["ended_by"], "interrupted");
@@ -202,7 +202,7 @@ fn a_run_under_nohup_goes_on_when_its_terminal_goes_away() {
     let script = "trap '' HUP; exec \"$0\" run small.toml --json --out out --set run.until=300d";
     let mut command = Command::new("bash");
     command.args(["-c", script, env!("CARGO_BIN_EXE_paceline")]).current_dir(folder.path());
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Running::start(command.stdout(Stdio::piped()));
     while !folder.path().join("out").exists() {
         assert!(child.try_wait().unwrap().is_none(), "it goes on until it is interrupted");
         std::thread::yield_now();
@@ -210,7 +210,7 @@ fn a_run_under_nohup_goes_on_when_its_terminal_goes_away() {
     // Where both are handled, the first decides the status.
     send(&child, Signal::HUP);
     send(&child, Signal::INT);
-    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    assert_eq!(child.wait_with_output().status.code(), Some(130));
 }
 
 #[test]
