@@ -12,7 +12,7 @@ use paceline_fuzz::{Ring, folder};
 use paceline_kernel::Time;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The format of checkpoints that is written, as `crates/engine/src/checkpoint.rs` has it.
+/// The format of checkpoints that is written, as `simulation/engine/src/checkpoint.rs` has it.
 const VERSION: u32 = 4;
 
 static PATH: LazyLock<PathBuf> = LazyLock::new(|| folder().join("fuzz.checkpoint"));

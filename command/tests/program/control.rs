@@ -1,0 +1,172 @@
+//! `paceline ctl`: a run is asked how far it is, and its threads change while it runs.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::{Running, send, stderr, stdout};
+
+const PHOLD: &str = r#"# Long enough to be looked at
+[model]
+kind = "phold"
+lps = 512
+messages_per_lp = 4
+
+[run]
+until = "12000s"
+federates = 8
+threads = 1
+"#;
+
+/// A folder with a scenario, where runs have their sockets as well.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("long.toml"), PHOLD).unwrap();
+    folder
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
+    command.current_dir(folder).args(arguments).env("XDG_RUNTIME_DIR", folder);
+    command
+}
+
+fn ctl(folder: &Path, arguments: &[&str]) -> Output {
+    command(folder, &[&["ctl"], arguments].concat()).output().unwrap()
+}
+
+/// Starts a run and waits until it listens.
+fn start(folder: &Path, options: &[&str]) -> Running {
+    let arguments = [&["run", "long.toml", "--json"], options].concat();
+    let mut child = Running::start(command(folder, &arguments).stdout(Stdio::piped()));
+    let pid = child.id().to_string();
+    while !ctl(folder, &["status", "--pid", &pid]).status.success() {
+        assert!(child.try_wait().unwrap().is_none(), "it goes on until it is looked at");
+    }
+    child
+}
+
+/// Waits until every thread has stopped: the signal reaches one after the other.
+fn until_stopped(child: &Running) {
+    let stopped =
+        |task: fs::DirEntry| fs::read_to_string(task.path().join("status")).unwrap().contains("State:\tT");
+    let tasks = format!("/proc/{}/task", child.id());
+    while !fs::read_dir(&tasks).unwrap().all(|task| stopped(task.unwrap())) {
+        std::thread::yield_now();
+    }
+}
+
+fn summary(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", stderr(output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn threads_change_and_the_digest_stays() {
+    let folder = folder();
+    let reference = summary(&command(folder.path(), &["run", "long.toml", "--json"]).output().unwrap());
+    for protocol in ["run.protocol=window", "run.protocol=null-message"] {
+        let child = start(folder.path(), &["--set", protocol]);
+        let mut changed = 0;
+        for threads in ["8", "2", "1"] {
+            let answer = ctl(folder.path(), &["threads", threads]);
+            changed += u32::from(answer.status.success());
+            let status = stdout(&ctl(folder.path(), &["status"]));
+            assert!(
+                status.is_empty() || status.contains("long: at ") && status.contains(" events, threads "),
+                "{status}"
+            );
+        }
+        let changed_run = summary(&child.wait_with_output());
+        assert_eq!(changed_run["digest"], reference["digest"], "{protocol}");
+        assert_eq!(changed_run["events_committed"], reference["events_committed"], "{protocol}");
+        assert!(changed > 0 && changed_run["legs"].as_u64() > Some(1), "{changed}: {changed_run}");
+        assert!(changed_run["threads"].as_u64() > Some(1), "{changed_run}");
+    }
+    let sockets = fs::read_dir(folder.path().join("paceline")).unwrap().count();
+    assert_eq!(sockets, 0, "a run that has ended leaves no socket");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn threads_follow_the_cores_that_the_process_may_use() {
+    use rustix::process::Pid;
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let folder = folder();
+    let text = PHOLD.replace("threads = 1\n", "").replace("12000s", "400000s");
+    fs::write(folder.path().join("long.toml"), text).unwrap();
+    // Long enough for two looks at the cores, and short enough to end if there are none.
+    let mut child = start(folder.path(), &[]);
+    let pid = Pid::from_child(&child);
+    let all = sched_getaffinity(Some(pid)).unwrap();
+    let mut one = CpuSet::new();
+    one.set((0..CpuSet::MAX_CPU).find(|core| all.is_set(*core)).unwrap());
+    for cores in [one, all] {
+        sched_setaffinity(Some(pid), &cores).unwrap();
+        let expected = format!(" threads {}\n", cores.count());
+        while !stdout(&ctl(folder.path(), &["status"])).ends_with(&expected) {
+            assert!(child.try_wait().unwrap().is_none(), "it goes on until it is killed");
+        }
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn one_message_says_which_run_there_is() {
+    let folder = folder();
+    let refused = |arguments: &[&str], words: &[&str]| {
+        let output = ctl(folder.path(), arguments);
+        let message = stderr(&output);
+        assert!(output.status.code() == Some(1) && message.lines().count() == 1, "{message}");
+        words.iter().for_each(|word| assert!(message.contains(word), "{message:?} says {word:?}"));
+    };
+    refused(&["status"], &["no run of paceline is in progress"]);
+    let endless = ["--set", "run.until=300d"];
+    let mut first = start(folder.path(), &endless);
+    let mut second = start(folder.path(), &[&endless[..], &["--set", "run.protocol=sequential"]].concat());
+    let pids = [first.id().to_string(), second.id().to_string()];
+    let listed = |text: &str| {
+        for pid in &pids {
+            let line = text.lines().find(|line| line.trim_start().starts_with(pid)).unwrap_or_default();
+            assert!(line.contains("long: at ") && line.ends_with(" events, threads 1"), "{text}");
+        }
+    };
+    let all = ctl(folder.path(), &["status"]);
+    assert!(all.status.success() && stdout(&all).lines().count() == 2, "{}", stderr(&all));
+    listed(&stdout(&all));
+    let several = ctl(folder.path(), &["threads", "2"]);
+    let message = stderr(&several);
+    assert!(several.status.code() == Some(1) && message.lines().count() == 3, "{message}");
+    assert!(
+        message.contains("2 runs are in progress, and none of them was changed") && message.contains("--pid")
+    );
+    listed(&message);
+    refused(&["status", "--pid", "1"], &["process 1 is not a run", &pids[0]]);
+    refused(&["threads", "2", "--pid", &pids[1]], &["sequential", "one thread"]);
+    assert!(ctl(folder.path(), &["threads", "2", "--pid", &pids[0]]).status.success());
+    // One that is stopped still counts as one of several.
+    send(&second, Signal::STOP);
+    until_stopped(&second);
+    let several = ctl(folder.path(), &["threads", "1"]);
+    let message = stderr(&several);
+    assert!(several.status.code() == Some(1) && message.contains("none of them was changed"), "{message}");
+    assert!(message.contains(&format!("{}  scenario unknown: does not answer", pids[1])), "{message}");
+    send(&second, Signal::CONT);
+    for threads in ["0", "4097", "many"] {
+        assert_eq!(ctl(folder.path(), &["threads", threads]).status.code(), Some(2), "{threads}");
+    }
+    // A killed run cannot remove its socket; the next command that lists runs does.
+    for child in [&mut first, &mut second] {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let sockets = || fs::read_dir(folder.path().join("paceline")).unwrap().count();
+    assert_eq!(sockets(), 2);
+    refused(&["status"], &["no run of paceline is in progress"]);
+    assert_eq!(sockets(), 0);
+}
