@@ -42,10 +42,12 @@ pub fn paceline(folder: &Path, arguments: &[&str]) -> Output {
 pub struct Running(Option<Child>);
 
 impl Running {
+    /// Starts it; the test fails if that is not possible.
     pub fn start(command: &mut Command) -> Self {
         Self(Some(command.spawn().expect("the program starts")))
     }
 
+    /// What it prints until it ends by itself.
     pub fn wait_with_output(mut self) -> Output {
         self.0.take().expect("it is taken once").wait_with_output().expect("it can be waited for")
     }
