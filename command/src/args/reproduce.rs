@@ -70,7 +70,7 @@ pub struct ReproduceArguments {
 
     /// The folder with Paceline's sources for Xen, for --on xen
     #[cfg(target_os = "linux")]
-    #[arg(long, value_name = "DIR", default_value = "xen")]
+    #[arg(long, value_name = "DIR", default_value = "lab/xen")]
     pub sources: PathBuf,
 
     /// Writes report.html and report.json into this folder, which is created if it does not exist

@@ -33,7 +33,7 @@ pub enum XenCommand {
 #[derive(Args, Debug)]
 pub struct BuildArguments {
     /// The folder with Paceline's sources for the hypervisor
-    #[arg(long, value_name = "DIR", default_value = "xen")]
+    #[arg(long, value_name = "DIR", default_value = "lab/xen")]
     pub sources: PathBuf,
 
     /// Checks the invariants of the scheduler at every decision
@@ -108,6 +108,6 @@ pub struct RunArguments {
     pub json: bool,
 
     /// The folder with Paceline's sources for the hypervisor
-    #[arg(long, value_name = "DIR", default_value = "xen")]
+    #[arg(long, value_name = "DIR", default_value = "lab/xen")]
     pub sources: PathBuf,
 }

@@ -37,7 +37,9 @@ fn start(folder: &Path, options: &[&str]) -> (Started, Vec<Pid>) {
 /// The processes that one has started.
 fn others(first: &Started) -> Vec<Pid> {
     let threads = fs::read_dir(format!("/proc/{}/task", first.child.id())).unwrap();
-    let children = threads.map(|thread| fs::read_to_string(thread.unwrap().path().join("children")).unwrap());
+    // A thread that has ended meanwhile has left its children to others.
+    let children =
+        threads.map(|thread| fs::read_to_string(thread.unwrap().path().join("children")).unwrap_or_default());
     let children: String = children.collect();
     children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()).unwrap()).collect()
 }
