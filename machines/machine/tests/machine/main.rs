@@ -7,6 +7,7 @@ mod guests;
 mod hypervisor;
 mod lab;
 mod path;
+mod picture;
 mod plan;
 mod programs;
 mod random;
