@@ -90,7 +90,7 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(subcommand, after_help = XEN_EXAMPLES)]
     Xen(XenCommand),
-    /// Lists models, scenarios, protocols, event queues, options of optimistic runs and of frames, scheduling policies and guest programs
+    /// Lists models, scenarios, protocols, options of optimistic runs and of frames, scheduling policies and guest programs
     List,
 }
 

@@ -12,7 +12,6 @@ const GVTS: [&str; 2] = ["asynchronous", "synchronous"];
 const CANCELLATIONS: [&str; 2] = ["aggressive", "lazy"];
 const FEDERATES: [u64; 4] = [1, 2, 7, 64];
 const THREADS: [u64; 3] = [1, 2, 8];
-const QUEUES: [&str; 3] = ["heap", "enhanced-heap", "bucket"];
 
 /// Modes of the sample that run ahead, for each scenario.
 const AHEAD_SAMPLE: usize = 6;
@@ -25,7 +24,6 @@ pub struct Mode {
     pub protocol: &'static str,
     pub federates: u64,
     pub threads: u64,
-    pub queue: &'static str,
     /// How it runs ahead, if it does.
     pub ahead: Option<Ahead>,
 }
@@ -41,8 +39,8 @@ pub struct Ahead {
 
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { protocol, federates, threads, queue, ahead } = self;
-        write!(f, "protocol {protocol}, {federates} federates, {threads} threads, queue {queue}")?;
+        let Self { protocol, federates, threads, ahead } = self;
+        write!(f, "protocol {protocol}, {federates} federates, {threads} threads")?;
         let Some(Ahead { saving, gvt, cancellation, chaos }) = ahead else { return Ok(()) };
         write!(f, ", state saving {saving}, GVT {gvt}, cancellation {cancellation}")?;
         chaos.map_or(Ok(()), |seed| write!(f, ", chaos {seed}"))
@@ -60,27 +58,21 @@ impl Mode {
     }
 }
 
-fn sequential(queue: &'static str) -> Mode {
-    Mode { protocol: "sequential", federates: 1, threads: 1, queue, ahead: None }
-}
-
 /// What all others are compared with.
 pub fn reference() -> Mode {
-    sequential(QUEUES[0])
+    Mode { protocol: "sequential", federates: 1, threads: 1, ahead: None }
 }
 
-/// All modes but the reference. The sequential run knows neither federates nor threads. To those that run ahead queues
-/// are dealt out, and chaos is at random.
+/// All modes but the reference, which knows neither federates nor threads. Chaos is at random.
 pub fn every_mode() -> Vec<Mode> {
-    let mut modes = vec![sequential(QUEUES[1]), sequential(QUEUES[2])];
+    let mut modes = Vec::new();
     let mut rng = Rng::new(1, 1);
-    for (f, federates) in FEDERATES.into_iter().enumerate() {
-        for (t, threads) in THREADS.into_iter().enumerate() {
+    for federates in FEDERATES {
+        for threads in THREADS {
             for protocol in PROTOCOLS {
-                modes.extend(QUEUES.map(|queue| Mode { protocol, federates, threads, queue, ahead: None }));
+                modes.push(Mode { protocol, federates, threads, ahead: None });
             }
             for way in 0..AHEAD.len() * SAVINGS.len() * GVTS.len() * CANCELLATIONS.len() {
-                let queue = QUEUES[(f + t + way) % QUEUES.len()];
                 let chaos = rng.chance(CHAOS).then(|| rng.u64() >> 1);
                 let ahead = Ahead {
                     saving: SAVINGS[way / 2 % 3],
@@ -89,22 +81,21 @@ pub fn every_mode() -> Vec<Mode> {
                     chaos,
                 };
                 let protocol = AHEAD[way % 2];
-                modes.push(Mode { protocol, federates, threads, queue, ahead: Some(ahead) });
+                modes.push(Mode { protocol, federates, threads, ahead: Some(ahead) });
             }
         }
     }
     modes
 }
 
-/// Every number of federates with every number of threads; protocols and queues are dealt out to them, differently for
-/// each scenario. Then some that run ahead.
+/// Every number of federates with every number of threads; protocols are dealt out to them, differently for each
+/// scenario. Then some that run ahead.
 pub fn some_modes(scenario: usize) -> Vec<Mode> {
-    let mut modes = vec![sequential(QUEUES[1]), sequential(QUEUES[2])];
+    let mut modes = Vec::new();
     for (f, federates) in FEDERATES.into_iter().enumerate() {
         for (t, threads) in THREADS.into_iter().enumerate() {
             let protocol = PROTOCOLS[(f + t + scenario) % PROTOCOLS.len()];
-            let queue = QUEUES[(f + 2 * t + scenario) % QUEUES.len()];
-            modes.push(Mode { protocol, federates, threads, queue, ahead: None });
+            modes.push(Mode { protocol, federates, threads, ahead: None });
         }
     }
     modes.extend((0..AHEAD_SAMPLE).map(|number| some_mode_ahead(scenario, number)));
@@ -123,7 +114,6 @@ fn some_mode_ahead(scenario: usize, number: usize) -> Mode {
         protocol: AHEAD[number % 2],
         federates: FEDERATES[(number + scenario) % 4],
         threads: THREADS[(number / 2 + scenario) % 3],
-        queue: QUEUES[(number / 3 + scenario) % 3],
         ahead: Some(ahead),
     }
 }
@@ -134,7 +124,6 @@ fn settings(mode: &Mode) -> Vec<String> {
         format!("protocol {}", mode.protocol),
         format!("{} federates", mode.federates),
         format!("{} threads", mode.threads),
-        format!("queue {}", mode.queue),
     ];
     if let Some(Ahead { saving, gvt, cancellation, chaos }) = mode.ahead {
         all.extend([saving, gvt, cancellation].map(str::to_owned));
@@ -174,10 +163,8 @@ fn whatever_runs_ahead_does_so_in_every_way_on_every_number_of_federates_and_thr
         .iter()
         .filter(|mode| mode.ahead.is_some())
         .map(|mode| {
-            format!(
-                "{:?}",
-                Mode { queue: "", ahead: mode.ahead.map(|ahead| Ahead { chaos: None, ..ahead }), ..*mode }
-            )
+            let ahead = mode.ahead.map(|ahead| Ahead { chaos: None, ..ahead });
+            format!("{:?}", Mode { ahead, ..*mode })
         })
         .collect();
     assert_eq!(ways.len(), AHEAD.len() * SAVINGS.len() * GVTS.len() * CANCELLATIONS.len() * 4 * 3);

@@ -49,10 +49,10 @@ impl Outcome {
 /// Runs the program with `arguments` in a mode.
 pub fn run(arguments: &[String], mode: Mode) -> Outcome {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let Mode { protocol, federates, threads, queue, ahead } = mode;
+    let Mode { protocol, federates, threads, ahead } = mode;
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
     command.args(arguments).arg("--out").arg(folder.path());
-    command.args([format!("--set=run.protocol={protocol}"), format!("--set=run.queue={queue}")]);
+    command.arg(format!("--set=run.protocol={protocol}"));
     command.args([format!("--set=run.federates={federates}"), format!("--set=run.threads={threads}")]);
     if let Some(Ahead { saving, gvt, cancellation, chaos }) = ahead {
         command.args([format!("--set=run.state_saving={saving}"), format!("--set=run.gvt={gvt}")]);
@@ -61,8 +61,8 @@ pub fn run(arguments: &[String], mode: Mode) -> Outcome {
     }
     let printed = printed(command).unwrap_or_else(|problem| panic!("{mode}: {problem}"));
     let summary: Value = serde_json::from_slice(&printed).expect("one JSON object");
-    let ran = ["protocol", "federates", "threads", "queue"].map(|key| summary[key].clone());
-    let asked: [Value; 4] = [protocol.into(), federates.into(), threads.into(), queue.into()];
+    let ran = ["protocol", "federates", "threads"].map(|key| summary[key].clone());
+    let asked: [Value; 3] = [protocol.into(), federates.into(), threads.into()];
     assert_eq!(ran, asked);
     let ran = ["state_saving", "gvt", "cancellation", "chaos"].map(|key| summary["rollbacks"][key].clone());
     let asked: [Value; 4] = ahead.map_or(Default::default(), |Ahead { saving, gvt, cancellation, chaos }| {

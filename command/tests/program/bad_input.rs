@@ -92,8 +92,8 @@ fn mistakes_in_the_run() {
     mistake("threads = 2", "threads = 0", &["bad.toml:11:11:", "0 threads", "from 1"]);
     mistake(
         "threads = 2",
-        "queue = \"list\"",
-        &["bad.toml:11:9:", "`queue`", "\"heap\", \"enhanced-heap\", \"bucket\""],
+        "queue = \"heap\"",
+        &["bad.toml:11:1:", "the queue is no longer chosen", "every run has the bucket queue"],
     );
     mistake("threads = 2", "ties = \"any\"", &["bad.toml:11:8:", "`ties`", "\"fixed\", \"random\""]);
     mistake(

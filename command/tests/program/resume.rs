@@ -90,7 +90,6 @@ fn kill_and_resume(name: &str, text: &str) {
                 format!("run.protocol={}", protocols[rng.below(7) as usize]),
                 format!("run.threads={}", [1, 2, 8][rng.below(3) as usize]),
                 format!("run.federates={}", 1 + rng.below(7)),
-                format!("run.queue={}", ["heap", "enhanced-heap", "bucket"][rng.below(3) as usize]),
             ];
             let goes_on = folder.path().join(&checkpoint).exists();
             let opening = if goes_on { ["resume", &checkpoint] } else { ["run", name] };

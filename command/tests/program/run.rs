@@ -53,7 +53,7 @@ fn json_says_everything() {
     let number =
         |key: &str| summary[key].as_f64().unwrap_or_else(|| panic!("{key} is a number: {}", summary[key]));
     assert_eq!((&summary["model"], &summary["scenario"]), (&"phold".into(), &"small".into()));
-    assert_eq!((&summary["protocol"], &summary["queue"]), (&"auto".into(), &"bucket".into()));
+    assert_eq!(summary["protocol"], "auto");
     assert_eq!((number("lps"), number("federates"), number("threads")), (32.0, 3.0, 2.0));
     assert_eq!((number("end_time_s"), &summary["ended_by"]), (20.0, &"horizon".into()));
     let digest = summary["digest"].as_str().unwrap();
@@ -99,16 +99,16 @@ fn files_are_the_same_in_every_mode() {
     let folder = folder();
     let mut first = None;
     for protocol in PROTOCOLS {
-        for (federates, queue) in [("1", "heap"), ("3", "enhanced-heap"), ("32", "bucket")] {
+        for federates in ["1", "3", "32"] {
             let out = format!("{protocol}-{federates}/results");
-            let (protocol, queue) = (format!("run.protocol={protocol}"), format!("run.queue={queue}"));
+            let protocol = format!("run.protocol={protocol}");
             let federates = format!("run.federates={federates}");
-            json(folder.path(), &["--set", &protocol, "--set", &federates, "--set", &queue, "--out", &out]);
+            json(folder.path(), &["--set", &protocol, "--set", &federates, "--out", &out]);
             let names: Vec<_> =
                 fs::read_dir(folder.path().join(&out)).unwrap().map(|e| e.unwrap().file_name()).collect();
             assert_eq!(names, ["summary.json"], "nothing unfinished is left");
             let bytes = fs::read_to_string(folder.path().join(&out).join("summary.json")).unwrap();
-            assert_eq!(first.get_or_insert_with(|| bytes.clone()), &bytes, "{protocol} {federates} {queue}");
+            assert_eq!(first.get_or_insert_with(|| bytes.clone()), &bytes, "{protocol} {federates}");
         }
     }
     let reseeded = json(folder.path(), &["--set", "run.seed=2"]);

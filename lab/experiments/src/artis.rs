@@ -3,6 +3,8 @@
 //! Figures 1 to 3 and 4 to 5 are runs of simulated machines, whose hosts are the paper's PCs with two hyper-threaded CPUs.
 //! Figures 8 to 10 are measured in real time, one run at a time.
 
+mod drive;
+mod enhanced_heap;
 mod frames;
 mod heaps;
 mod lp;

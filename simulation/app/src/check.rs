@@ -24,7 +24,6 @@ pub fn check(program: &Program, source: &Source, arguments: &CheckArguments) -> 
         ("protocol", settings.protocol.name().to_owned()),
         ("federates", federates.map_or("as suits the threads".to_owned(), |federates| federates.to_string())),
         ("threads", threads),
-        ("queue", settings.queue.name().to_owned()),
         ("seed", settings.seed.to_string()),
         ("memory", loaded.memory.to_string()),
     ];

@@ -39,7 +39,7 @@ enum Command {
     /// Shows how far a run has come, or changes its number of threads
     #[command(subcommand)]
     Ctl(CtlCommand),
-    /// Lists models, protocols, event queues, and options of optimistic runs and of frames
+    /// Lists models, protocols, and options of optimistic runs and of frames
     List,
 }
 

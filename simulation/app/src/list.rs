@@ -1,6 +1,6 @@
 //! `list`: what there is to choose from.
 
-use paceline_engine::{Protocol, QueueKind};
+use paceline_engine::Protocol;
 
 use crate::failure::Failure;
 use crate::program::Program;
@@ -34,11 +34,10 @@ pub fn models(program: &Program) -> Group {
     ("Models (model.kind)", models)
 }
 
-/// Protocols, event queues, the ways to run ahead, and frames between processes.
+/// Protocols, the ways to run ahead, and frames between processes.
 pub fn settings() -> Vec<Group> {
     vec![
         ("Protocols (run.protocol)", Protocol::ALL.map(|(_, name, about)| row(name, about)).to_vec()),
-        ("Event queues (run.queue)", QueueKind::ALL.map(|(_, name, about)| row(name, about)).to_vec()),
         ("State saving (run.state_saving)", SAVINGS.map(|(_, name, about)| row(name, about)).to_vec()),
         ("Cancellation (run.cancellation)", CANCELLATIONS.map(|(_, name, about)| row(name, about)).to_vec()),
         ("GVT (run.gvt)", GVTS.map(|(_, name, about)| row(name, about)).to_vec()),

@@ -9,9 +9,7 @@ pub mod speculation;
 use std::path::Path;
 use std::time::Duration;
 
-use paceline_engine::{
-    MOST_THREADS, Monitor, Protocol, QueueKind, Simulation, Speculation, default_federates,
-};
+use paceline_engine::{MOST_THREADS, Monitor, Protocol, Simulation, Speculation, default_federates};
 use paceline_kernel::{Balance, Model, TieBreak, Time};
 use paceline_scenario::{Scenario, ScenarioError, Section};
 use paceline_transport::marshal::Marshalling;
@@ -31,8 +29,6 @@ pub struct RunSettings {
     pub trials: bool,
     /// Worker threads; as many as cores unless said.
     pub threads: Option<u32>,
-    /// The event queue.
-    pub queue: QueueKind,
     /// The seed of all random streams.
     pub seed: u64,
     /// The step of the time-step protocol; the lookahead unless said.
@@ -52,6 +48,9 @@ pub struct RunSettings {
     /// How messages to other processes are gathered in frames.
     pub marshalling: Marshalling,
 }
+
+/// What is said of the key `queue` and of the option `--queue`, which there were once.
+pub const NO_QUEUE: &str = "the queue is no longer chosen: every run has the bucket queue";
 
 /// The numbers of groups that are allowed.
 const GROUPS: &str = "a whole number from 1";
@@ -73,7 +72,9 @@ impl RunSettings {
     /// Reads the keys.
     pub fn read(run: &mut Section) -> Result<Self, ScenarioError> {
         let protocols = Protocol::ALL.map(|(protocol, name, _)| (name, protocol));
-        let queues = QueueKind::ALL.map(|(queue, name, _)| (name, queue));
+        if run.has("queue") {
+            return Err(run.unknown("queue", NO_QUEUE, &["[run] without `queue`"]));
+        }
         let settings = Self {
             until: run.optional("until")?,
             protocol: run.choice("protocol", &protocols, Some(Protocol::Auto))?,
@@ -81,7 +82,6 @@ impl RunSettings {
             groups: run.optional_within("groups", GROUPS)?,
             trials: run.or("trials", true)?,
             threads: run.optional_within("threads", &threads_allowed())?,
-            queue: run.choice("queue", &queues, Some(QueueKind::default()))?,
             seed: run.or("seed", 1)?,
             step: run.optional("step")?,
             random_ties: run.choice("ties", &[("fixed", false), ("random", true)], Some(false))?,
@@ -180,7 +180,6 @@ impl RunSettings {
     pub fn simulation<M: Model>(&self, model: M, monitor: &Monitor) -> Simulation<M> {
         let mut simulation = Simulation::new(model)
             .protocol(self.protocol)
-            .queue(self.queue)
             .seed(self.seed)
             .ties(self.ties())
             .pin(self.pin)

@@ -146,7 +146,6 @@ impl Finished {
             "model": self.model,
             "scenario": self.scenario,
             "protocol": self.settings.protocol.name(),
-            "queue": self.settings.queue.name(),
             "seed": self.settings.seed,
             "federates": self.federates,
             "groups": self.groups,
@@ -273,7 +272,6 @@ impl Finished {
             federates = format!("{federates}, run in {groups}");
         }
         rows.extend([
-            ("queue", self.settings.queue.name().to_owned()),
             ("LPs", text::count(self.lps.into())),
             ("federates", federates),
             ("threads", text::count(self.threads.into())),

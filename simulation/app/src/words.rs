@@ -7,7 +7,7 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::settings::RunSettings;
+use crate::settings::{NO_QUEUE, RunSettings};
 
 /// Words that other programs have for what is a key here, and what to type instead.
 const OTHER_WORDS: [(&str, &str); 12] = [
@@ -33,6 +33,9 @@ pub fn instead(error: &clap::Error, arguments: impl Iterator<Item = OsString>) -
         return None;
     };
     let word = option.strip_prefix("--")?.split('=').next()?;
+    if word == "queue" {
+        return Some(format!("error: there is no option --queue: {NO_QUEUE}"));
+    }
     let key = key_of(word)?;
     let value = value_of(word, arguments).unwrap_or_else(|| "VALUE".to_owned());
     Some(format!(

@@ -16,7 +16,7 @@ use std::process::Command;
 use busy::Busy;
 use comfy_table::{Table, presets};
 use common::{Candidate, Measured, interleave, rounds};
-use paceline_engine::{Protocol, QueueKind, Simulation};
+use paceline_engine::{Protocol, Simulation};
 use paceline_kernel::Time;
 use paceline_models::phold::{Destination, Phold};
 
@@ -62,14 +62,6 @@ impl Size {
         };
         Candidate { name: name.into(), run: Box::new(run) }
     }
-
-    fn with_queue(self, name: &str, queue: QueueKind) -> Candidate<'static> {
-        let run = move || {
-            let simulation = self.simulation(Protocol::Sequential, 1, 1).queue(queue);
-            simulation.run().expect("PHOLD keeps the rules").events
-        };
-        Candidate { name: name.into(), run: Box::new(run) }
-    }
 }
 
 fn table(title: &str, measured: &[Measured], reference: usize, per: &str) {
@@ -96,8 +88,7 @@ fn speed(size: Size) {
     };
     let candidates = vec![
         yardstick,
-        size.with_queue("sequential, bucket", QueueKind::Bucket),
-        size.with_queue("sequential, heap", QueueKind::Heap),
+        size.candidate("sequential", Protocol::Sequential, 1, 1),
         size.candidate("window, 1 federate on 1 thread", Protocol::Window, 1, 1),
         size.candidate("window, 2 federates on 2 threads", Protocol::Window, 2, 2),
         size.candidate("window, 64 federates on 2 threads", Protocol::Window, 64, 2),
@@ -108,9 +99,9 @@ fn speed(size: Size) {
     ];
     let measured = interleave(candidates, rounds());
     table(&format!("PHOLD, {lps} LPs x {messages} messages, 25 % to any LP"), &measured, 0, "of yardstick");
-    let (one, two) = (measured[3].median(), measured[4].median());
+    let (one, two) = (measured[2].median(), measured[3].median());
     println!("\n2 threads / 1 thread: {:.2}", two / one);
-    for row in &measured[5..7] {
+    for row in &measured[4..6] {
         println!("{} / 2 federates on 2 threads: {:.2}", row.name, row.median() / two);
     }
 }

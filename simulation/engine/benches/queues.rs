@@ -12,8 +12,8 @@ mod common;
 use comfy_table::{Table, presets};
 use common::{Candidate, interleave, rounds};
 use paceline_kernel::{
-    BucketQueue, Context, EnhancedHeap, Event, EventQueue, Federate, Heap, LpId, Model, Outbox, Partition,
-    Rng, Settings, TieBreak, Time,
+    BucketQueue, Context, Event, EventQueue, Federate, Heap, LpId, Model, Outbox, Partition, Rng, Settings,
+    TieBreak, Time,
 };
 
 const GROUP: u64 = 1_000;
@@ -48,9 +48,9 @@ impl Model for Source {
 fn events(times: Vec<Time>) -> Vec<Event<()>> {
     let model = Source { times };
     let partition = Partition::runs(2, 2);
-    let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::ZERO, ..Settings::default() };
+    let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::ZERO };
     let mut outbox = Outbox::new(2);
-    Federate::<_, Heap<()>>::start(&model, &partition, settings, 0, &mut outbox)
+    Federate::<Source>::start(&model, &partition, settings, 0, &mut outbox)
         .expect("first events go anywhere");
     outbox.take(1, Vec::new())
 }
@@ -113,11 +113,9 @@ fn main() {
         let mut candidates = Vec::new();
         for (manner, group) in [("burst", &burst), ("linear", &linear)] {
             candidates.push(candidate::<Heap<()>>(format!("heap, {manner}"), &fill, group));
-            candidates.push(candidate::<EnhancedHeap<()>>(format!("enhanced heap, {manner}"), &fill, group));
             candidates.push(candidate::<BucketQueue<()>>(format!("bucket, {manner}"), &fill, group));
         }
         candidates.push(hold::<Heap<()>>("heap, hold".into(), &fill));
-        candidates.push(hold::<EnhancedHeap<()>>("enhanced heap, hold".into(), &fill));
         candidates.push(hold::<BucketQueue<()>>("bucket, hold".into(), &fill));
         let measured = interleave(candidates, rounds());
         let names = measured.iter().map(|row| row.name.clone());

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use paceline_kernel::{
-    Activity, Balance, Clock, EventQueue, Federate, Model, Part, Partition, Rng, TieBreak, imbalance,
-    improve, remote, seat, sums,
+    Activity, Balance, Clock, Federate, Model, Part, Partition, Rng, TieBreak, imbalance, improve, remote,
+    seat, sums,
 };
 pub use report::Balancing;
 pub(crate) use standing::{Crews, Measured, Standing};
@@ -146,17 +146,17 @@ impl Balancer {
     }
 
     /// Events of each federate since the last move.
-    fn events<M: Model, Q: EventQueue<M::Event>>(&self, federates: &[Federate<M, Q>]) -> Vec<u64> {
+    fn events<M: Model>(&self, federates: &[Federate<M>]) -> Vec<u64> {
         self.banked.iter().zip(federates).map(|(banked, federate)| banked + federate.events()).collect()
     }
 
     /// Federates have been dealt: their LPs are timed from here on.
-    pub(crate) fn measure<M: Model, Q: EventQueue<M::Event>>(&self, federates: &mut [Federate<M, Q>]) {
+    pub(crate) fn measure<M: Model>(&self, federates: &mut [Federate<M>]) {
         federates.iter_mut().for_each(|federate| federate.measure(Arc::clone(&self.clock)));
     }
 
     /// Federates are about to be taken apart, and their counters with them.
-    pub(crate) fn bank<M: Model, Q: EventQueue<M::Event>>(&mut self, federates: &[Federate<M, Q>]) {
+    pub(crate) fn bank<M: Model>(&mut self, federates: &[Federate<M>]) {
         self.banked = self.events(federates);
         for (lp, cost) in federates.iter().flat_map(Federate::costs) {
             self.activity.timed(lp, cost);
@@ -173,11 +173,7 @@ impl Balancer {
     }
 
     /// How the federates of this process stand, which `threads` threads run.
-    pub(crate) fn stand<M: Model, Q: EventQueue<M::Event>>(
-        &mut self,
-        federates: &[Federate<M, Q>],
-        threads: u32,
-    ) -> Standing {
+    pub(crate) fn stand<M: Model>(&mut self, federates: &[Federate<M>], threads: u32) -> Standing {
         let events = self.events(federates);
         let fresh = events.iter().sum::<u64>().saturating_sub(self.resumed_at);
         let since_look = since(&events, &self.at_look);
@@ -331,11 +327,7 @@ impl Balancer {
     }
 
     /// The federates go on after the run has stood still this long for a look.
-    pub(crate) fn stood_still<M: Model, Q: EventQueue<M::Event>>(
-        &mut self,
-        wall: Duration,
-        federates: &[Federate<M, Q>],
-    ) {
+    pub(crate) fn stood_still<M: Model>(&mut self, wall: Duration, federates: &[Federate<M>]) {
         self.came_to.wall += wall;
         if self.trial.is_none() {
             self.pause = self.pause.max(wall.saturating_mul(REST_BY_LOOK));
@@ -345,7 +337,7 @@ impl Balancer {
     }
 
     /// The loads of the federates of this process since the last move.
-    pub(crate) fn loads<M: Model, Q: EventQueue<M::Event>>(&self, federates: &[Federate<M, Q>]) -> Vec<u64> {
+    pub(crate) fn loads<M: Model>(&self, federates: &[Federate<M>]) -> Vec<u64> {
         costed(&lately(&self.events(federates), federates))
     }
 

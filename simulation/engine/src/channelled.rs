@@ -13,7 +13,7 @@ mod outside;
 mod peers;
 mod state;
 
-use paceline_kernel::{EventQueue, Federate, Links, Model, Outbox, Partition, Progress, Promise, Time};
+use paceline_kernel::{Federate, Links, Model, Outbox, Partition, Progress, Promise, Time};
 
 use crate::monitor::Halt;
 use crate::outcome::Outcome;
@@ -37,17 +37,17 @@ struct Mail {
     requests: Vec<u32>,
 }
 
-struct Owner<M: Model, Q> {
-    occupant: Occupant<Federate<M, Q>, M, Q>,
+struct Owner<M: Model> {
+    occupant: Occupant<Federate<M>, M>,
     links: Links,
 }
 
-type Post<M, Q> = Seat<Owner<M, Q>, <M as Model>::Event, Mail>;
+type Post<M> = Seat<Owner<M>, <M as Model>::Event, Mail>;
 
 /// Federates joined by channels.
-pub(crate) struct Channelled<'a, M: Model, Q> {
+pub(crate) struct Channelled<'a, M: Model> {
     shared: Scaffold<'a, M, State>,
-    seats: Vec<Post<M, Q>>,
+    seats: Vec<Post<M>>,
     alive: Apart<AtomicI64>,
     on_demand: bool,
 }
@@ -74,18 +74,18 @@ pub(crate) struct Desk<E> {
     looked_ns: u64,
 }
 
-impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
+impl<'a, M: Model> Channelled<'a, M> {
     pub(crate) fn new(
         simulation: &'a Simulation<M>,
         partition: &'a Partition,
-        seated: Seated<'a, Federate<M, Q>, M, Q>,
+        seated: Seated<'a, Federate<M>, M>,
         links: Vec<Links>,
         until: Time,
     ) -> Self {
         let Seated { start, mut occupants, answers, idle } = seated;
         let Start { least, workers, peers, .. } = start;
         let count = occupants.len();
-        let pending = |occupant: &mut Occupant<Federate<M, Q>, M, Q>| match occupant {
+        let pending = |occupant: &mut Occupant<Federate<M>, M>| match occupant {
             Occupant::Inside(federate) => federate.pending(),
             Occupant::Outside(proxy) => proxy.pending(),
         };
@@ -283,7 +283,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
     }
 
     /// Takes the board apart after the leg.
-    pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M, Q> {
+    pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M> {
         let settled = self.settle();
         let Self { shared, seats, .. } = self;
         let (partition, answers) = (shared.partition, shared.answers.clone());
@@ -308,7 +308,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Channelled<'a, M, Q> {
     }
 }
 
-impl<'a, M: Model, Q: EventQueue<M::Event>> Board<'a> for Channelled<'a, M, Q> {
+impl<'a, M: Model> Board<'a> for Channelled<'a, M> {
     type Model = M;
     type State = State;
     type Desk = Desk<M::Event>;

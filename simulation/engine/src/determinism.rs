@@ -214,7 +214,7 @@ pub fn compare<M: Model>(first: &M, second: &M, how: &Comparison) -> Result<Same
     ask(second, 0)?;
     ask(first, 0)?;
     let partition = Partition::runs(first.lps(), 1);
-    let settings = Settings { seed: how.seed, ties: how.ties, window: Time::ZERO, ..Settings::default() };
+    let settings = Settings { seed: how.seed, ties: how.ties, window: Time::ZERO };
     let build = |model| Federate::<M, Watched<M::Event>>::build(model, &partition, settings);
     let (one, other) = match (build(first), build(second)) {
         (Ok(mut one), Ok(mut other)) => (one.swap_remove(0), other.swap_remove(0)),

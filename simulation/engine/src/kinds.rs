@@ -1,8 +1,6 @@
-//! The kinds of protocol and of event queue that a run can have, with their names.
+//! The synchronization protocols that a run can have, with their names.
 //!
-//! Invariant: every kind is in its list `ALL`, by which the program names, reads and lists it.
-
-use paceline_kernel::HeapKind;
+//! Invariant: every protocol is in the list `ALL`, by which the program names, reads and lists it.
 
 /// The synchronization protocol of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,45 +48,5 @@ impl Protocol {
     /// Whether federates may run ahead and roll back.
     pub(crate) fn speculates(self) -> bool {
         matches!(self, Self::Optimistic | Self::Mixed)
-    }
-}
-
-/// The event queue of a federate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum QueueKind {
-    /// Binary heap, the readable reference.
-    Heap,
-    /// Lists of simultaneous events, in runs of ascending times, in a heap (ARTIS paper, section 7).
-    EnhancedHeap,
-    /// Buckets of simulated time; the fastest for windows.
-    #[default]
-    Bucket,
-}
-
-impl QueueKind {
-    /// All of them, with the name used in scenario files and a line about each.
-    pub const ALL: [(Self, &'static str, &'static str); 3] = [
-        (Self::Heap, "heap", "binary heap: the reference"),
-        (
-            Self::EnhancedHeap,
-            "enhanced-heap",
-            "a heap of ascending times, with a list of the events of each: for time steps and constant delays",
-        ),
-        (Self::Bucket, "bucket", "buckets of simulated time: the fastest, and the default"),
-    ];
-
-    /// Which heap it is, if it is one.
-    pub(crate) fn heap(self) -> HeapKind {
-        match self {
-            Self::EnhancedHeap => HeapKind::Enhanced,
-            Self::Heap | Self::Bucket => HeapKind::Binary,
-        }
-    }
-
-    /// The name used in scenario files.
-    pub fn name(self) -> &'static str {
-        let found = Self::ALL.iter().find(|(kind, ..)| *kind == self);
-        found.expect("every queue is listed").1
     }
 }

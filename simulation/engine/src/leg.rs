@@ -6,8 +6,7 @@
 use std::sync::Arc;
 
 use paceline_kernel::{
-    DistanceWindows, Distances, EventQueue, Federate, Links, Model, Outbox, Partition, Progress, Time, Warp,
-    Windows,
+    DistanceWindows, Distances, Federate, Links, Model, Outbox, Partition, Progress, Time, Warp, Windows,
 };
 
 use crate::channelled::Channelled;
@@ -39,15 +38,15 @@ pub(crate) struct Plan {
 }
 
 /// Runs a leg, on the threads of `crew`.
-pub(crate) fn run<M: Model, Q: EventQueue<M::Event>>(
+pub(crate) fn run<M: Model>(
     simulation: &Simulation<M>,
     plan: Plan,
     partition: &Partition,
-    mut federates: Federates<M, Q>,
+    mut federates: Federates<M>,
     outsiders: &mut Outsiders<M>,
     crew: &mut Crew,
     peers: Option<&Peers<M>>,
-) -> Result<Outcome<M, Q>, RunError> {
+) -> Result<Outcome<M>, RunError> {
     let Simulation { model, .. } = simulation;
     let Plan { protocol, reached, until, width, distances, workers: threads } = plan;
     for (federate, own) in (0..).zip(&mut federates) {
@@ -125,12 +124,12 @@ fn work<'a, M: Model>(
 }
 
 /// One queue, one event after the other, on the calling thread.
-fn sequential<M: Model, Q: EventQueue<M::Event>>(
+fn sequential<M: Model>(
     simulation: &Simulation<M>,
     until: Time,
     partition: &Partition,
-    mut federates: Federates<M, Q>,
-) -> Outcome<M, Q> {
+    mut federates: Federates<M>,
+) -> Outcome<M> {
     let mut outbox = Outbox::new(1);
     let monitor = &simulation.monitor;
     let batch = simulation.leg_events.map_or(BATCH, |events| BATCH.min(events as usize));

@@ -37,7 +37,7 @@ mod windowed;
 pub use auto::Tried;
 pub use balance::Balancing;
 pub use checkpoint::{CheckpointError, CheckpointFile, Checkpoints};
-pub use kinds::{Protocol, QueueKind};
+pub use kinds::Protocol;
 pub use monitor::{MOST_THREADS, Monitor, ThreadsError};
 pub use observer::{Observer, Pause, WindowOpened};
 #[cfg(not(feature = "picoseconds"))]

@@ -13,9 +13,7 @@ mod outside;
 mod peers;
 mod state;
 
-use paceline_kernel::{
-    Bounds, EventQueue, Mail, Model, MovingWindow, Outbox, Partition, Time, Warp, WarpTurn,
-};
+use paceline_kernel::{Bounds, Mail, Model, MovingWindow, Outbox, Partition, Time, Warp, WarpTurn};
 
 use crate::chaos::Chaos;
 use crate::outside::{Occupant, Seated, Start};
@@ -37,18 +35,18 @@ const MOST_TOGETHER: usize = 32;
 /// Lists of mail that a worker keeps for reuse.
 const SPARE: usize = 64;
 
-type Member<M, Q> = Occupant<Warp<M, Q>, M, Q>;
+type Member<M> = Occupant<Warp<M>, M>;
 
-struct Seat<M: Model, Q> {
-    warp: Apart<Mutex<Member<M, Q>>>,
+struct Seat<M: Model> {
+    warp: Apart<Mutex<Member<M>>>,
     inbox: Apart<Mutex<Vec<Mail<M::Event>>>>,
 }
 
 /// Federates that run ahead.
-pub(crate) struct Optimistic<'a, M: Model, Q> {
+pub(crate) struct Optimistic<'a, M: Model> {
     shared: Scaffold<'a, M, State>,
     chaos: Option<u64>,
-    seats: Vec<Seat<M, Q>>,
+    seats: Vec<Seat<M>>,
     /// Changes with every report.
     reports: Apart<AtomicU32>,
     /// Whether a federate runs ahead outside, which may say something at any time.
@@ -70,18 +68,18 @@ pub(crate) struct Desk<E> {
     looked_ns: u64,
 }
 
-impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
+impl<'a, M: Model> Optimistic<'a, M> {
     pub(crate) fn new(
         simulation: &'a Simulation<M>,
         until: Time,
         width: Option<Time>,
         partition: &'a Partition,
-        seated: Seated<'a, Warp<M, Q>, M, Q>,
+        seated: Seated<'a, Warp<M>, M>,
     ) -> Self {
         let Simulation { model, speculation, .. } = simulation;
         let Seated { start, mut occupants, answers, idle } = seated;
         let Start { least, workers, peers, .. } = start;
-        let floor = |occupant: &mut Member<M, Q>| match occupant {
+        let floor = |occupant: &mut Member<M>| match occupant {
             Occupant::Inside(warp) => warp.floor(),
             Occupant::Outside(proxy) => proxy.lvt(),
         };
@@ -198,7 +196,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Optimistic<'a, M, Q> {
     }
 }
 
-impl<'a, M: Model, Q: EventQueue<M::Event>> Board<'a> for Optimistic<'a, M, Q> {
+impl<'a, M: Model> Board<'a> for Optimistic<'a, M> {
     type Model = M;
     type State = State;
     type Desk = Desk<M::Event>;

@@ -7,8 +7,8 @@ use crate::monitor::Halt;
 use crate::seat::Federates;
 
 /// How work on a board went.
-pub(crate) struct Outcome<M: Model, Q> {
-    pub(crate) federates: Federates<M, Q>,
+pub(crate) struct Outcome<M: Model> {
+    pub(crate) federates: Federates<M>,
     /// Why it ended before the run was over.
     pub(crate) halt: Option<Halt>,
     pub(crate) windows: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Outcome<M: Model, Q> {
     pub(crate) error: Option<RunError>,
 }
 
-impl<M: Model, Q> Default for Outcome<M, Q> {
+impl<M: Model> Default for Outcome<M> {
     fn default() -> Self {
         Self {
             federates: Vec::new(),

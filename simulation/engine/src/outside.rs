@@ -25,7 +25,7 @@ mod thread;
 use std::fmt;
 use std::time::Duration;
 
-use paceline_kernel::{Event, Federate, Heap, LpId, Model, Optimism, Partition, Rollbacks, Time};
+use paceline_kernel::{Event, Federate, LpId, Model, Optimism, Partition, Rollbacks, Time};
 
 use crate::lvt::Publishing;
 
@@ -43,7 +43,7 @@ pub use thread::ThreadFederate;
 /// The LPs of a federate, on their way out and back.
 pub struct OutsideLps<M: Model> {
     /// The LPs with their events. [`Federate::lvt`] is the earliest of them.
-    pub federate: Federate<M, Heap<M::Event>>,
+    pub federate: Federate<M>,
     /// Which LP is in which federate.
     pub partition: Partition,
     /// The time that the run has reached.

@@ -13,7 +13,7 @@ mod together;
 
 use std::sync::Arc;
 
-use paceline_kernel::{AnyHeap, BucketQueue, LpId, Model, Time};
+use paceline_kernel::{LpId, Model, Time};
 use thiserror::Error;
 
 pub use build::default_federates;
@@ -25,7 +25,7 @@ pub(crate) use together::Joining;
 
 use crate::outside::Outsiders;
 use crate::panics::guarded;
-use crate::{Monitor, QueueKind, Report, RunError, Simulation, ThreadsError};
+use crate::{Monitor, Report, RunError, Simulation, ThreadsError};
 
 /// How a call of a [`Run`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,22 +72,6 @@ pub enum SendError {
 
 paceline_kernel::debug_tells!(SendError);
 
-/// The legs of a run, with its kind of queue.
-enum Legs<M: Model> {
-    Heap(Course<M, AnyHeap<M::Event>>),
-    Bucket(Course<M, BucketQueue<M::Event>>),
-}
-
-/// Does the same to a course, whatever its queue.
-macro_rules! each {
-    ($legs:expr, $course:ident => $act:expr) => {
-        match $legs {
-            Legs::Heap($course) => $act,
-            Legs::Bucket($course) => $act,
-        }
-    };
-}
-
 /// A run that stands between two of its events, see [`Simulation::start`]. It may be dropped at any time.
 ///
 /// ```
@@ -131,7 +115,7 @@ macro_rules! each {
 /// ```
 pub struct Run<M: Model> {
     simulation: Simulation<M>,
-    legs: Legs<M>,
+    course: Course<M>,
     /// Where events from other threads wait.
     entrance: Arc<Entrance<M::Event>>,
     /// Whether an error has ended it.
@@ -157,39 +141,34 @@ impl<M: Model> Run<M> {
         let outsiders = Outsiders::new(std::mem::take(&mut simulation.outside));
         simulation.tracing.begin();
         simulation.publishing.begin();
-        let legs = match simulation.queue {
-            QueueKind::Heap | QueueKind::EnhancedHeap => {
-                Legs::Heap(build::build(&simulation, resumed, outsiders)?)
-            }
-            QueueKind::Bucket => Legs::Bucket(build::build(&simulation, resumed, outsiders)?),
-        };
-        Ok(Self { simulation, legs, entrance: Arc::default(), failed: false })
+        let course = build::build(&simulation, resumed, outsiders)?;
+        Ok(Self { simulation, course, entrance: Arc::default(), failed: false })
     }
 
     /// The simulated time reached: everything before it has happened. After [`Run::run_event`], the time of that event.
     pub fn time(&self) -> Time {
-        each!(&self.legs, course => course.time)
+        self.course.time
     }
 
     /// The earliest time for which [`Run::send`] takes events.
     pub fn earliest(&self) -> Time {
-        each!(&self.legs, course => course.earliest())
+        self.course.earliest()
     }
 
     /// The time of the next event; none without events before the horizon.
     pub fn next_time(&mut self) -> Option<Time> {
-        let next = each!(&mut self.legs, course => course.lvt());
+        let next = self.course.lvt();
         Some(next).filter(|next| *next < self.simulation.until)
     }
 
     /// Events waiting in this process, those at or after the horizon among them.
     pub fn pending(&self) -> usize {
-        each!(&self.legs, course => course.pending())
+        self.course.pending()
     }
 
     /// Events that have happened in this process.
     pub fn events(&self) -> u64 {
-        each!(&self.legs, course => course.events())
+        self.course.events()
     }
 
     /// The model.
@@ -200,7 +179,7 @@ impl<M: Model> Run<M> {
     /// Whether this process has the LP now: always, unless the run has several processes ([`Simulation::join`]). While a call executes, LPs
     /// may move to another process ([`Simulation::balance`]).
     pub fn holds(&self, lp: LpId) -> bool {
-        each!(&self.legs, course => course.holds(lp))
+        self.course.holds(lp)
     }
 
     /// The state of an LP. Panics if there is no such LP in this process.
@@ -208,7 +187,7 @@ impl<M: Model> Run<M> {
         let lps = self.simulation.model.lps();
         assert!(lp.0 < lps, "the state of {lp}; allowed: LPs below {lps}");
         assert!(self.holds(lp), "the state of {lp}; allowed: LPs of this process");
-        each!(&self.legs, course => course.state(lp))
+        self.course.state(lp)
     }
 
     /// The states of all LPs of this process, in the order of their numbers.
@@ -219,7 +198,7 @@ impl<M: Model> Run<M> {
 
     /// Lists the pending events, in any order: receiver, time, event. Takes time for each of them.
     pub fn look_at_pending(&mut self, mut look: impl FnMut(LpId, Time, &M::Event)) {
-        each!(&mut self.legs, course => course.look_at_pending(&mut look));
+        self.course.look_at_pending(&mut look);
     }
 
     /// Runs until everything before `until` has happened, or everything before the horizon of the run if that is earlier.
@@ -230,16 +209,15 @@ impl<M: Model> Run<M> {
         let until = until.min(horizon);
         let simulation = &self.simulation;
         let ran = guarded(|| {
-            each!(&mut self.legs, course => {
-                let halt = match simulation.pace {
-                    Some(factor) => course.run_in_real_time(simulation, until, factor, &self.entrance),
-                    None => {
-                        course.admit(&self.entrance);
-                        course.run(simulation, until)
-                    }
-                };
-                Ok((halt?, course.lvt()))
-            })
+            let course = &mut self.course;
+            let halt = match simulation.pace {
+                Some(factor) => course.run_in_real_time(simulation, until, factor, &self.entrance),
+                None => {
+                    course.admit(&self.entrance);
+                    course.run(simulation, until)
+                }
+            };
+            Ok((halt?, course.lvt()))
         });
         self.failed = ran.is_err();
         Ok(match ran? {
@@ -262,10 +240,8 @@ impl<M: Model> Run<M> {
         self.live()?;
         let simulation = &self.simulation;
         let stepped = guarded(|| {
-            each!(&mut self.legs, course => {
-                course.admit(&self.entrance);
-                course.step(simulation)
-            })
+            self.course.admit(&self.entrance);
+            self.course.step(simulation)
         });
         self.failed = stepped.is_err();
         stepped
@@ -284,7 +260,7 @@ impl<M: Model> Run<M> {
         if at < earliest {
             return Err(SendError::TooEarly { lp, at, earliest });
         }
-        each!(&mut self.legs, course => course.send(lp, at, event));
+        self.course.send(lp, at, event);
         Ok(())
     }
 
@@ -296,14 +272,14 @@ impl<M: Model> Run<M> {
 
     /// How the run has kept up with real time so far, where it is tied to it.
     pub fn lateness(&self) -> Lateness {
-        each!(&self.legs, course => course.lateness)
+        self.course.lateness
     }
 
     /// Writes a checkpoint now, where [`Simulation::checkpoint`] has said where to; else does nothing. Says whether it did.
     pub fn checkpoint(&mut self) -> Result<bool, RunError> {
         self.live()?;
         let simulation = &self.simulation;
-        let written = guarded(|| each!(&mut self.legs, course => course.checkpoint(simulation)));
+        let written = guarded(|| self.course.checkpoint(simulation));
         self.failed = written.is_err();
         written
     }
@@ -326,15 +302,13 @@ impl<M: Model> Run<M> {
     /// Ends the run where it is, and hands the model back too.
     pub fn finish_keeping_model(self) -> Result<(Report<M::Output>, M), RunError> {
         self.live()?;
-        let Self { simulation, legs, .. } = self;
-        let mut report = each!(legs, course => {
-            let peers = course.peers.clone();
-            let finished = guarded(|| course.finish(&simulation));
-            if let (Some(peers), Err(error @ (RunError::Trouble(_) | RunError::Panic(_)))) = (peers, &finished) {
-                peers.tell_failure(&error.to_string());
-            }
-            finished
-        })?;
+        let Self { simulation, course, .. } = self;
+        let peers = course.peers.clone();
+        let finished = guarded(|| course.finish(&simulation));
+        if let (Some(peers), Err(error @ (RunError::Trouble(_) | RunError::Panic(_)))) = (peers, &finished) {
+            peers.tell_failure(&error.to_string());
+        }
+        let mut report = finished?;
         report.unpaced = simulation.publishing.into_trouble();
         Ok((report, simulation.model))
     }

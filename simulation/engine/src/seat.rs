@@ -3,7 +3,7 @@
 //! Lock order: a board's state is never held while a seat's federate is taken; the inbox lock is a leaf, held only to
 //! append or to swap. No worker waits for a federate: the board hands it to one worker at a time.
 
-use paceline_kernel::{Event, EventQueue, Federate, Model};
+use paceline_kernel::{Event, Federate, Model};
 
 use crate::sync::{Apart, Mutex, lock};
 
@@ -44,18 +44,15 @@ impl<F, E, X> Seat<F, E, X> {
 }
 
 /// The federates of a run, with the messages that had not reached them yet.
-pub(crate) type Federates<M, Q> = Vec<Federate<M, Q>>;
+pub(crate) type Federates<M> = Vec<Federate<M>>;
 
 /// Delivers the batches in `arrived`; their memory goes to `spare`, up to `most` lists.
-pub(crate) fn deliver<M, Q>(
-    federate: &mut Federate<M, Q>,
+pub(crate) fn deliver<M: Model>(
+    federate: &mut Federate<M>,
     arrived: &mut Vec<Batch<M::Event>>,
     spare: &mut Vec<Batch<M::Event>>,
     most: usize,
-) where
-    M: Model,
-    Q: EventQueue<M::Event>,
-{
+) {
     for mut batch in arrived.drain(..) {
         federate.receive(batch.drain(..));
         if spare.len() < most {

@@ -17,8 +17,8 @@ use crate::peers;
 use crate::run::Joining;
 use crate::trace::Tracing;
 use crate::{
-    CheckpointError, Checkpoints, Monitor, Observer, Outside, Protocol, QueueKind, Report, Run, RunError,
-    Speculation, TraceSink,
+    CheckpointError, Checkpoints, Monitor, Observer, Outside, Protocol, Report, Run, RunError, Speculation,
+    TraceSink,
 };
 
 /// Who hears why a checkpoint could not be written.
@@ -32,7 +32,6 @@ pub struct Simulation<M: Model> {
     pub(crate) groups: Option<u32>,
     pub(crate) trials: bool,
     pub(crate) threads: Option<u32>,
-    pub(crate) queue: QueueKind,
     pub(crate) until: Time,
     pub(crate) step: Option<Time>,
     pub(crate) pace: Option<f64>,
@@ -75,7 +74,6 @@ impl<M: Model + fmt::Debug> fmt::Debug for Simulation<M> {
             .field("groups", &self.groups)
             .field("trials", &self.trials)
             .field("threads", &self.threads)
-            .field("queue", &self.queue)
             .field("until", &self.until)
             .field("step", &self.step)
             .field("pace", &self.pace)
@@ -100,7 +98,6 @@ impl<M: Model> Simulation<M> {
             groups: None,
             trials: true,
             threads: None,
-            queue: QueueKind::Bucket,
             until: Time::MAX,
             step: None,
             pace: None,
@@ -160,12 +157,6 @@ impl<M: Model> Simulation<M> {
     /// How many worker threads; the cores that affinity and cgroup quota leave the process unless said.
     pub fn threads(mut self, threads: u32) -> Self {
         self.threads = Some(threads);
-        self
-    }
-
-    /// The event queue.
-    pub fn queue(mut self, queue: QueueKind) -> Self {
-        self.queue = queue;
         self
     }
 

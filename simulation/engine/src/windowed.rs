@@ -14,7 +14,7 @@
 mod peers;
 
 use paceline_kernel::{
-    DistanceWindows, EventQueue, Federate, Model, Outbox, Partition, Progress, Time, Trouble, Windows,
+    DistanceWindows, Federate, Model, Outbox, Partition, Progress, Time, Trouble, Windows,
 };
 
 use crate::monitor::Halt;
@@ -90,13 +90,13 @@ impl Ends for State {
     }
 }
 
-type Post<M, Q> = Seat<Occupant<Federate<M, Q>, M, Q>, <M as Model>::Event, ()>;
+type Post<M> = Seat<Occupant<Federate<M>, M>, <M as Model>::Event, ()>;
 
 /// Federates in windows.
-pub(crate) struct Windowed<'a, M: Model, Q> {
+pub(crate) struct Windowed<'a, M: Model> {
     shared: Scaffold<'a, M, State>,
     observer: Option<&'a dyn Observer<M>>,
-    seats: Vec<Post<M, Q>>,
+    seats: Vec<Post<M>>,
 }
 
 /// What a worker gathers.
@@ -124,17 +124,17 @@ impl<E> Desk<E> {
     }
 }
 
-impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
+impl<'a, M: Model> Windowed<'a, M> {
     pub(crate) fn new(
         simulation: &'a Simulation<M>,
         partition: &'a Partition,
-        seated: Seated<'a, Federate<M, Q>, M, Q>,
+        seated: Seated<'a, Federate<M>, M>,
         bounds: Bounds,
         until: Time,
     ) -> Self {
         let Seated { start, mut occupants, answers, idle } = seated;
         let workers = start.workers;
-        let lvt = |occupant: &mut Occupant<Federate<M, Q>, M, Q>| match occupant {
+        let lvt = |occupant: &mut Occupant<Federate<M>, M>| match occupant {
             Occupant::Inside(federate) => federate.lvt(),
             Occupant::Outside(proxy) => proxy.lvt(),
         };
@@ -304,7 +304,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
     }
 
     /// Takes the board apart after the leg.
-    pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M, Q> {
+    pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M> {
         let Self { shared, seats, .. } = self;
         let (partition, answers) = (shared.partition, shared.answers.clone());
         let state = shared.into_state();
@@ -323,7 +323,7 @@ impl<'a, M: Model, Q: EventQueue<M::Event>> Windowed<'a, M, Q> {
     }
 }
 
-impl<'a, M: Model, Q: EventQueue<M::Event>> Board<'a> for Windowed<'a, M, Q> {
+impl<'a, M: Model> Board<'a> for Windowed<'a, M> {
     type Model = M;
     type State = State;
     type Desk = Desk<M::Event>;

@@ -45,8 +45,8 @@ use crate::waiting::Waiting;
 use crate::withdrawn::Sets;
 use crate::world::Lp;
 use crate::{
-    AtWork, ChannelTable, Digest, Event, EventQueue, Fault, FaultKind, LpId, Model, Outbox, Partition, Past,
-    Time, ask, catch,
+    AtWork, BucketQueue, ChannelTable, Digest, Event, EventQueue, Fault, FaultKind, LpId, Model, Outbox,
+    Partition, Past, Time, ask, catch,
 };
 
 /// What [`Federate::advance`] or [`Federate::step`] did.
@@ -60,9 +60,9 @@ pub enum Progress {
     Faulty,
 }
 
-/// A group of LPs with one local virtual time.
+/// A group of LPs with one local virtual time. Runs have the bucket queue; what looks into a queue, or compares queues, brings its own.
 #[derive(Debug)]
-pub struct Federate<M: Model, Q> {
+pub struct Federate<M: Model, Q = BucketQueue<<M as Model>::Event>> {
     id: u32,
     rules: Rules,
     place: Place,

@@ -60,7 +60,7 @@ pub use protocol::{
     ChannelTable, DistanceWindows, Distances, Effort, Gvt, GvtKind, LinkError, Links, MovingWindow, Promise,
     Windows,
 };
-pub use queue::{AnyHeap, BucketQueue, EnhancedHeap, EventQueue, Heap, HeapKind};
+pub use queue::{BucketQueue, EventQueue, Heap};
 pub use readable::tell_error;
 pub use rng::Rng;
 pub use shown::same_lines;

@@ -89,7 +89,7 @@ impl<M: Model> Migrants<M> {
             dealt[partition.place(lp).0 as usize].push(content);
         }
         let deal = |(id, lps)| {
-            let queue = Q::with_settings(settings);
+            let queue = Q::with_window(settings.window);
             if owns(id) {
                 Federate::with_lps(model, partition, settings, id, lps, queue)
             } else {

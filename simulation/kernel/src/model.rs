@@ -198,9 +198,9 @@ pub trait Model: Send + Sync + Sized {
     ///     }
     /// }
     ///
-    /// # use paceline_kernel::{Federate, Heap, Outbox, Partition, Settings};
+    /// # use paceline_kernel::{Federate, Outbox, Partition, Settings};
     /// # let one = Partition::runs(1, 1);
-    /// # let mut all = Federate::<_, Heap<_>>::build(&Office, &one, Settings::default()).unwrap();
+    /// # let mut all = Federate::<Office>::build(&Office, &one, Settings::default()).unwrap();
     /// # all[0].step_on(&Office, &one, Time::MAX, usize::MAX, &mut Outbox::new(1));
     /// # let output = all.remove(0).finish(&Office).output;
     /// let over_time: Vec<u32> = output.iter().map(|(_, there)| *there).collect();

@@ -78,7 +78,7 @@ impl<M: Model> Part<M> {
         let mut federates: Vec<Federate<M, Q>> =
             (0..partition.federates()).map(|id| Federate::absent(model, settings, id)).collect();
         for (id, lps) in self.federates {
-            let queue = Q::with_settings(settings);
+            let queue = Q::with_window(settings.window);
             federates[id as usize] = Federate::with_lps(model, partition, settings, id, lps, queue);
         }
         for event in self.pending.events {
@@ -132,7 +132,7 @@ impl<O> Past<O> {
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     /// Federate `id` of the partition, where its LPs are in another process.
     pub fn absent(model: &M, settings: Settings, id: u32) -> Self {
-        Self::with_members(model, settings, id, &[], Vec::new(), Q::with_settings(settings))
+        Self::with_members(model, settings, id, &[], Vec::new(), Q::with_window(settings.window))
     }
 
     /// All federates of `partition`, those present here with the messages that LPs of any process send at the start delivered. Every

@@ -1,23 +1,19 @@
 //! Event queues behind one trait.
 //!
-//! [`Heap`] is the readable reference and the oracle of the others; [`EnhancedHeap`] keeps lists of simultaneous events
-//! in runs of ascending times (ARTIS paper, section 7); [`BucketQueue`] hands out whole windows at the cost of an append and a read per event.
-//! All give the same events in the same total order; they differ in cost only.
+//! [`BucketQueue`] is the queue of every run: it gives out whole windows at the cost of an append and a read per event. [`Heap`]
+//! is the readable reference and the oracle of the tests. Both give the same events in the same total order; they differ in
+//! cost only. A host may give a federate another queue, for example one that records what goes through it.
 
-mod any_heap;
 mod bucket;
 mod chunks;
-mod enhanced_heap;
 mod heap;
 #[cfg(test)]
 mod test;
 
-pub use any_heap::{AnyHeap, HeapKind};
 pub use bucket::BucketQueue;
-pub use enhanced_heap::EnhancedHeap;
 pub use heap::Heap;
 
-use crate::{Event, Settings, Time};
+use crate::{Event, Time};
 
 /// A set of pending events.
 ///
@@ -30,14 +26,6 @@ use crate::{Event, Settings, Time};
 pub trait EventQueue<E>: Send {
     /// An empty queue for a federate whose windows are about `window` wide ([`Time::ZERO`] where there are none).
     fn with_window(window: Time) -> Self;
-
-    /// An empty queue for a federate of a run with these settings.
-    fn with_settings(settings: Settings) -> Self
-    where
-        Self: Sized,
-    {
-        Self::with_window(settings.window)
-    }
 
     /// Takes in an event. Any time is allowed, also before events already given out.
     fn push(&mut self, event: Event<E>);

@@ -157,7 +157,7 @@ impl<M: Model> World<M> {
             parts[partition.place(LpId(lp as u32)).0 as usize].push(content);
         }
         let deal = |(id, lps)| {
-            let queue = Q::with_settings(settings);
+            let queue = Q::with_window(settings.window);
             if is_present(id as u32) {
                 Federate::with_lps(model, partition, settings, id as u32, lps, queue)
             } else {

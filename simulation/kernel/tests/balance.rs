@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use paceline_kernel::{
-    Activity, Balance, BucketQueue, Context, Edge, Federate, LOAD_SLACK, LpId, Model, Outbox, Part,
-    Partition, Past, Rng, Settings, TALK_SLACK, TieBreak, Time, imbalance, improve, remote, span, sums,
+    Activity, Balance, Context, Edge, Federate, LOAD_SLACK, LpId, Model, Outbox, Part, Partition, Past, Rng,
+    Settings, TALK_SLACK, TieBreak, Time, imbalance, improve, remote, span, sums,
 };
 
 /// LPs with loads and messages, dealt to federates in any way that leaves none empty.
@@ -230,9 +230,8 @@ fn loads_are_the_time_that_events_take_not_their_number() {
     let ticks = Arc::new(AtomicU64::new(0));
     let model = Ticking(Arc::clone(&ticks));
     let partition = model.partition(4);
-    let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::secs(1), ..Settings::default() };
-    let mut federates =
-        Federate::<Ticking, BucketQueue<()>>::build(&model, &partition, settings).expect("no rule is broken");
+    let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::secs(1) };
+    let mut federates = Federate::<Ticking>::build(&model, &partition, settings).expect("no rule is broken");
     for federate in &mut federates {
         let ticks = Arc::clone(&ticks);
         federate.measure(Arc::new(move || ticks.load(Ordering::Relaxed)));

@@ -8,9 +8,8 @@ mod mesh;
 
 use mesh::{Hop, Mesh};
 use paceline_kernel::{
-    Bounds, BucketQueue, Cancellation, Digest, EnhancedHeap, EventQueue, Federate, Gvt, GvtKind, Heap, LpId,
-    Mail, Model, Optimism, Outbox, Partition, Rng, Rollbacks, Saving, Settings, TieBreak, Time, Warp,
-    WarpTurn,
+    Bounds, Cancellation, Digest, EventQueue, Federate, Gvt, GvtKind, Heap, LpId, Mail, Model, Optimism,
+    Outbox, Partition, Rng, Rollbacks, Saving, Settings, TieBreak, Time, Warp, WarpTurn,
 };
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -65,7 +64,7 @@ fn bounds_at_zero(floor: Time) -> Bounds {
     Bounds { floor, gvt: Time::ZERO, until: Time::MAX, width, ahead: Time::nanos(256) }
 }
 
-fn warped<Q: EventQueue<Hop>>(
+fn warped(
     mesh: &Mesh,
     settings: Settings,
     until: Time,
@@ -74,7 +73,7 @@ fn warped<Q: EventQueue<Hop>>(
     rng: &mut Rng,
 ) -> (Facts, Rollbacks) {
     let partition = mesh.partition(1 + rng.below(u64::from(mesh.lps())) as u32);
-    let federates = Federate::<Mesh, Q>::build(mesh, &partition, settings).expect("keeps the rules");
+    let federates = Federate::<Mesh>::build(mesh, &partition, settings).expect("keeps the rules");
     let count = federates.len();
     let mut warps: Vec<_> = federates.into_iter().map(|federate| Warp::new(federate, optimism)).collect();
     let mut gvt = Gvt::new(kind, warps.iter_mut().map(Warp::floor).collect());
@@ -170,7 +169,7 @@ fn cases(zero: bool) -> Rollbacks {
         let mesh = Mesh::draw(case, zero);
         let mut rng = Rng::new(case, 0x7761_7270);
         let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(case) };
-        let settings = Settings { seed: case, ties, window: mesh.lookahead(), ..Settings::default() };
+        let settings = Settings { seed: case, ties, window: mesh.lookahead() };
         let until = mesh.until();
         let reference = sequential(&mesh, settings, until);
         for saving in [Saving::Copy, Saving::Periodic, Saving::Undo] {
@@ -186,11 +185,7 @@ fn cases(zero: bool) -> Rollbacks {
                     eager: rng.chance(0.5),
                 };
                 let kind = if rng.chance(0.5) { GvtKind::Synchronous } else { GvtKind::Asynchronous };
-                let (facts, stats) = match rng.below(3) {
-                    0 => warped::<Heap<Hop>>(&mesh, settings, until, &optimism, kind, &mut rng),
-                    1 => warped::<EnhancedHeap<Hop>>(&mesh, settings, until, &optimism, kind, &mut rng),
-                    _ => warped::<BucketQueue<Hop>>(&mesh, settings, until, &optimism, kind, &mut rng),
-                };
+                let (facts, stats) = warped(&mesh, settings, until, &optimism, kind, &mut rng);
                 let what = format!("case {case}: {optimism:?}, {kind:?}, {ties:?}");
                 let first =
                     facts.committed.iter().zip(&reference.committed).find(|(own, other)| own != other);
@@ -229,11 +224,9 @@ fn nobody_runs_away_while_gvt_stands_still_and_the_budget_holds() {
         if mesh.lps() < 2 {
             continue;
         }
-        let settings =
-            Settings { seed: case, ties: TieBreak::Fixed, window: mesh.lookahead(), ..Settings::default() };
+        let settings = Settings { seed: case, ties: TieBreak::Fixed, window: mesh.lookahead() };
         let partition = mesh.partition(2);
-        let mut federates =
-            Federate::<Mesh, Heap<Hop>>::build(&mesh, &partition, settings).expect("keeps the rules");
+        let mut federates = Federate::<Mesh>::build(&mesh, &partition, settings).expect("keeps the rules");
         let most = (case % 2 == 0).then_some(600);
         let optimism = Optimism { memory_bytes: most, eager: true, ..Optimism::default() };
         let mut warp = Warp::new(federates.swap_remove(0), &optimism);
@@ -268,11 +261,9 @@ fn the_times_of_a_federate_are_the_least_of_its_lps() {
     for case in 0..100 {
         let mesh = Mesh::draw(case, false);
         let mut rng = Rng::new(case, 0x7469_6d65);
-        let settings =
-            Settings { seed: case, ties: TieBreak::Fixed, window: mesh.lookahead(), ..Settings::default() };
+        let settings = Settings { seed: case, ties: TieBreak::Fixed, window: mesh.lookahead() };
         let partition = mesh.partition(1 + rng.below(u64::from(mesh.lps())) as u32);
-        let mut federates =
-            Federate::<Mesh, Heap<Hop>>::build(&mesh, &partition, settings).expect("keeps the rules");
+        let mut federates = Federate::<Mesh>::build(&mesh, &partition, settings).expect("keeps the rules");
         let optimism = Optimism { eager: true, ..Optimism::default() };
         let mut warp = Warp::new(federates.swap_remove(0), &optimism);
         let mut outbox = Outbox::new(partition.federates());

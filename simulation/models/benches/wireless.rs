@@ -3,7 +3,6 @@
 //!
 //! - `loop`: on one thread, sequentially and in windows, compared with the loop of `wireless/by_hand.rs`: 3000, 6000 and 9000
 //!   hosts, standard and light computation. All three must count the same pings and compute the same sum.
-//! - `queues`: the same network, sequentially, with each event queue, pings delivered together and singly.
 //! - `migration`: two threads and two federates, hosts dealt by number. Balanced in three ways: not at all, by load, by load and
 //!   messages.
 //!
@@ -15,7 +14,7 @@
 mod by_hand;
 
 use by_hand::ByHand;
-use paceline_engine::{Protocol, QueueKind, Report, Simulation};
+use paceline_engine::{Protocol, Report, Simulation};
 use paceline_kernel::Balance;
 use paceline_models::wireless::{Computation, Deal, Deliveries, Output, Wireless};
 
@@ -71,8 +70,8 @@ fn cpu_s() -> f64 {
     f64::from(ticks.sum::<u32>()) / 100.0
 }
 
-fn engine(network: &Wireless, protocol: Protocol, queue: QueueKind) -> (f64, Counted) {
-    let simulation = Simulation::new(network.clone()).protocol(protocol).queue(queue).threads(1);
+fn engine(network: &Wireless, protocol: Protocol) -> (f64, Counted) {
+    let simulation = Simulation::new(network.clone()).protocol(protocol).threads(1);
     let start = cpu_s();
     let report = simulation.run().expect("the model keeps the rules");
     (cpu_s() - start, counted(&report))
@@ -115,8 +114,8 @@ fn table_loop(options: &Options) {
                     let which = (round + nth) % 3;
                     let (cpu, found) = match which {
                         0 => by_hand(&network, options.steps, computation.rounds()),
-                        1 => engine(&network, Protocol::Sequential, QueueKind::Bucket),
-                        _ => engine(&network, Protocol::Window, QueueKind::Bucket),
+                        1 => engine(&network, Protocol::Sequential),
+                        _ => engine(&network, Protocol::Window),
                     };
                     assert_eq!(found, *expected.get_or_insert(found), "both sides compute the same");
                     deliveries = found.deliveries;
@@ -132,35 +131,6 @@ fn table_loop(options: &Options) {
                 ratio(sequential, hand),
                 ratio(windows, hand)
             );
-        }
-    }
-}
-
-fn table_queues(options: &Options) {
-    println!("\n{} steps, sequential, medians of {} rounds", options.steps, options.rounds);
-    println!("| hosts | computation | pings | heap s | enhanced heap s | bucket s | enhanced / heap |");
-    println!("|---|---|---|---|---|---|---|");
-    for (ways, deliveries) in [("together", Deliveries::Together), ("singly", Deliveries::Singly)] {
-        for hosts in HOSTS {
-            for (name, computation) in COMPUTATIONS {
-                let network = Wireless::ad_hoc(hosts, options.steps, computation).deliver(deliveries);
-                let mut seconds = [const { Vec::new() }; 3];
-                for round in 0..options.rounds {
-                    for nth in 0..3 {
-                        let which = (round + nth) % 3;
-                        let (cpu, _) = engine(&network, Protocol::Sequential, QueueKind::ALL[which].0);
-                        seconds[which].push(cpu);
-                    }
-                }
-                let [heap, enhanced, bucket] = &seconds;
-                println!(
-                    "| {hosts} | {name} | {ways} | {:.2} | {:.2} | {:.2} | {} |",
-                    median(heap.clone()),
-                    median(enhanced.clone()),
-                    median(bucket.clone()),
-                    ratio(enhanced, heap)
-                );
-            }
         }
     }
 }
@@ -218,9 +188,6 @@ fn main() {
     let wanted = |table: &str| options.tables.is_empty() || options.tables.iter().any(|name| name == table);
     if wanted("loop") {
         table_loop(&options);
-    }
-    if wanted("queues") {
-        table_queues(&options);
     }
     if wanted("migration") {
         table_migration(&options);

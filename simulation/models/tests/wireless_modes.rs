@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use paceline_engine::{Protocol, QueueKind, Simulation};
+use paceline_engine::{Protocol, Simulation};
 use paceline_kernel::{Balance, Model, TieBreak, Time};
 use paceline_models::wireless::{Computation, Deal, Deliveries, Wireless};
 use paceline_models::wireless_csma::Csma;
@@ -27,27 +27,22 @@ fn network() -> Wireless {
 }
 
 fn all_agree<M: Model + Results>(model: impl Fn() -> M, until: Time) {
-    let base = |protocol, queue, federates, threads| {
-        let simulation = Simulation::new(model()).protocol(protocol).queue(queue).until(until);
+    let base = |protocol, federates, threads| {
+        let simulation = Simulation::new(model()).protocol(protocol).until(until);
         simulation.federates(federates).threads(threads)
     };
-    let reference = outcome(base(Protocol::Sequential, QueueKind::Heap, 1, 1));
-    for (queue, ..) in QueueKind::ALL {
-        for (protocol, ..) in Protocol::ALL.into_iter().skip(1) {
-            for (federates, threads) in [(1, 1), (7, 2), (40, 3)] {
-                let found = outcome(base(protocol, queue, federates, threads));
-                assert_eq!(
-                    found, reference,
-                    "{protocol:?}, {queue:?}, {federates} federates, {threads} threads"
-                );
-            }
+    let reference = outcome(base(Protocol::Sequential, 1, 1));
+    for (protocol, ..) in Protocol::ALL.into_iter().skip(1) {
+        for (federates, threads) in [(1, 1), (7, 2), (40, 3)] {
+            let found = outcome(base(protocol, federates, threads));
+            assert_eq!(found, reference, "{protocol:?}, {federates} federates, {threads} threads");
         }
     }
     for (seed, protocol) in [(1, Protocol::Window), (2, Protocol::NullMessage), (3, Protocol::Optimistic)] {
-        let moving = base(protocol, QueueKind::Bucket, 5, 2).leg_events(997).shuffle_lps(seed);
+        let moving = base(protocol, 5, 2).leg_events(997).shuffle_lps(seed);
         assert_eq!(outcome(moving), reference, "{protocol:?} with LPs that move at random");
     }
-    let moving = base(Protocol::Window, QueueKind::Bucket, 4, 2).balance(Balance::LoadAndCommunication);
+    let moving = base(Protocol::Window, 4, 2).balance(Balance::LoadAndCommunication);
     assert_eq!(outcome(moving.leg_events(2000)), reference, "with LPs that move by messages");
 }
 

@@ -17,7 +17,7 @@
 //! - What an LP has scheduled for itself it may cancel ([`Context::cancel`]), under every protocol: a timeout, when the answer comes.
 //! - Randomness comes from [`Context::rng`], or [`Context::draw`] within the arguments of a send, and belongs to the LP. Clocks, globals and hash-ordered maps do not belong
 //!   into a model: they would make its result depend on who runs it when.
-//! - The same model gives the same [`Report::digest`] under every [`Protocol`], partition, queue and number of threads.
+//! - The same model gives the same [`Report::digest`] under every [`Protocol`], partition and number of threads.
 //!   Where two runs differ, the model looked at something it should not: [`determinism::compare`] says where.
 //! - A run can be written down while it goes on ([`Simulation::checkpoint`]) and resumed later
 //!   ([`Simulation::resume`]), if the model's state, event and output can be serialized with serde.
@@ -169,14 +169,14 @@ pub use paceline_engine::JsonFederate;
 pub use paceline_engine::{
     Balancing, CheckpointError, CheckpointFile, Checkpoints, Door, EndedBy, Failure, HandOver, IfLate,
     Lateness, MOST_THREADS, Monitor, Observer, Optimistic, Outside, OutsideError, OutsideErrorKind,
-    OutsideFederate, OutsideLps, Pause, Permit, Protocol, QueueKind, Reached, Record, RecordKind, Report,
-    Run, RunError, SendError, Sender, Sent, Simulation, Speculation, Standing, Stepped, ThreadFederate,
-    ThreadsError, TraceSink, Tried, WindowOpened, default_federates, determinism, tell_panics_once,
+    OutsideFederate, OutsideLps, Pause, Permit, Protocol, Reached, Record, RecordKind, Report, Run, RunError,
+    SendError, Sender, Sent, Simulation, Speculation, Standing, Stepped, ThreadFederate, ThreadsError,
+    TraceSink, Tried, WindowOpened, default_federates, determinism, tell_panics_once,
 };
 #[doc(inline)]
 pub use paceline_kernel::{
-    Balance, Bits, Bounds, Cancellation, Channels, Context, Depths, Digest, Draw, Effort, Event, EventId,
-    Fault, FaultKind, Federate, GvtKind, Heap, Kept, LinkError, LpId, Mail, Model, ModelPanic, Optimism,
+    Balance, Bits, Bounds, BucketQueue, Cancellation, Channels, Context, Depths, Digest, Draw, Effort, Event,
+    EventId, Fault, FaultKind, Federate, GvtKind, Kept, LinkError, LpId, Mail, Model, ModelPanic, Optimism,
     Origin, Outbox, PanicNote, Partition, PartitionError, Rng, Rollbacks, Saving, TieBreak, Time, TimeError,
     Trouble, TroubleKind, Undo, UndoFn, Warp, WarpTurn, World,
 };
@@ -187,7 +187,7 @@ pub use paceline_kernel::{
 pub mod prelude {
     pub use crate::{
         Bits, Channels, CheckpointFile, Checkpoints, Context, Digest, EndedBy, EventId, Fault, FaultKind,
-        Kept, LpId, Model, Monitor, Observer, Partition, Protocol, QueueKind, Reached, Report, Rng, Run,
-        RunError, Saving, Simulation, Speculation, TieBreak, Time, Undo, UndoFn,
+        Kept, LpId, Model, Monitor, Observer, Partition, Protocol, Reached, Report, Rng, Run, RunError,
+        Saving, Simulation, Speculation, TieBreak, Time, Undo, UndoFn,
     };
 }

@@ -6,10 +6,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use paceline_kernel::{BucketQueue, EnhancedHeap, Event, EventQueue, Heap, LpId, TieBreak, Time};
+use paceline_kernel::{BucketQueue, Event, EventQueue, Heap, LpId, TieBreak, Time};
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
 use paceline_scenario::ScenarioError;
 
+use super::enhanced_heap::EnhancedHeap;
 use super::turns::{Times, order};
 use crate::claims::{Claims, several};
 use crate::parameters::Parameters;

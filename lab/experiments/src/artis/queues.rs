@@ -1,12 +1,14 @@
 //! Figures 9 and 10: the wireless model, standard and light, with the base heap and the Enhanced Heap, over its hosts.
+//!
+//! The engine has one queue for all runs, so the model is driven here, in one federate with the queue in question.
 
-use std::num::NonZero;
-
-use paceline_engine::{Protocol, QueueKind, Simulation};
-use paceline_models::wireless::{Computation, Deliveries, Wireless};
+use paceline_kernel::{BucketQueue, Heap};
+use paceline_models::wireless::{Computation, Deliveries, Wireless, WirelessEvent};
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Sweep, Table, Wanted};
 use paceline_scenario::ScenarioError;
 
+use super::drive::{Driven, Gear, drive};
+use super::enhanced_heap::EnhancedHeap;
 use super::turns::{Times, order};
 use crate::claims::{Claims, several};
 use crate::parameters::Parameters;
@@ -15,13 +17,14 @@ use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
 use crate::sweep::Over;
 
 const MODELS: [(&str, Computation); 2] = [("standard", Computation::Standard), ("light", Computation::Light)];
-const QUEUES: [(&str, QueueKind); 3] = [
-    ("base heap", QueueKind::Heap),
-    ("Enhanced Heap", QueueKind::EnhancedHeap),
-    ("buckets", QueueKind::Bucket),
+/// Drives the model to its end in a gear.
+type Driver = fn(&Wireless, Gear) -> Result<Driven, String>;
+const QUEUES: [(&str, Driver); 3] = [
+    ("base heap", drive::<Wireless, Heap<WirelessEvent>>),
+    ("Enhanced Heap", drive::<Wireless, EnhancedHeap<WirelessEvent>>),
+    ("buckets", drive::<Wireless, BucketQueue<WirelessEvent>>),
 ];
-/// How the engine runs: one event after the other, or windows on many threads.
-const GEARS: [&str; 2] = ["sequential", "windows"];
+const GEARS: [(&str, Gear); 2] = [("sequential", Gear::OneByOne), ("windows", Gear::Windows)];
 /// A gain below this is marginal, one above it clear.
 const MARGINAL: f64 = 0.10;
 /// What the check of the standard model is called.
@@ -64,10 +67,6 @@ pub fn fig10(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioErr
     let runs = Runs::read(parameters)?;
     let cells = runs.cells();
     Ok(Plan { cells, judge: Box::new(move |results| runs.judge(results, 1)) })
-}
-
-fn threads() -> u32 {
-    std::thread::available_parallelism().map_or(1, NonZero::get) as u32
 }
 
 impl Rounds {
@@ -126,19 +125,15 @@ fn measure(
     let mut first = None;
     for turn in 0..=turns {
         for way in order(turn, ways) {
-            let simulation = Simulation::new(network.clone()).queue(QUEUES[way % QUEUES.len()].1);
-            let simulation = match way / QUEUES.len() {
-                0 => simulation.protocol(Protocol::Sequential),
-                _ => simulation.protocol(Protocol::Window).threads(threads()),
-            };
-            let report = simulation.run().map_err(|error| CellError::Guests(error.to_string()))?;
-            let digest = *first.get_or_insert(report.digest);
-            if report.digest != digest {
-                let differ = format!("digests differ: {digest} and {}", report.digest);
+            let (queue, gear) = (way % QUEUES.len(), way / QUEUES.len());
+            let driven = (QUEUES[queue].1)(&network, GEARS[gear].1).map_err(CellError::Guests)?;
+            let digest = *first.get_or_insert(driven.digest);
+            if driven.digest != digest {
+                let differ = format!("digests differ: {digest} and {}", driven.digest);
                 return Err(CellError::Guests(differ));
             }
             if turn > 0 {
-                let seconds = report.wall.as_secs_f64() * 1_000.0 / f64::from(steps);
+                let seconds = driven.wall.as_secs_f64() * 1_000.0 / f64::from(steps);
                 series[way].push((turn as f64, seconds));
             }
         }
@@ -272,7 +267,7 @@ impl Runs {
         let columns = ["hosts", "run", "queue", "1000 steps (s)", "of base heap"];
         let mut table = Table::new(format!("Run times of the {name} model"), columns);
         let mut series = Vec::new();
-        for (gear, how) in GEARS.iter().enumerate() {
+        for (gear, (how, _)) in GEARS.iter().enumerate() {
             for (queue, (title, _)) in QUEUES.iter().enumerate() {
                 let mut points = Vec::new();
                 for hosts in self.hosts.iter().copied() {
@@ -287,12 +282,10 @@ impl Runs {
                 series.push(Series::ours(format!("{title}, {how}"), Kind::Lines, points));
             }
         }
-        let about = format!(
-            "The wireless model in the engine, in real time: each ping that is heard is an event. \"Sequential\": one event after the other, \
-             the queue gives out the least; \"windows\": {} threads, the queue gives out all of a window at once. All queues take \
-             turns and give one digest; medians with the least and the most in brackets, scaled to 1000 steps.",
-            threads()
-        );
+        let about = "The wireless model in one federate on one thread, in real time: each ping that is heard is an event. \"Sequential\": one \
+                     event after the other, the queue gives out the least; \"windows\": the queue gives out all of a window at once. All \
+                     queues take turns and give one digest; medians with the least and the most in brackets, scaled to 1000 steps."
+            .to_owned();
         let figure = Figure {
             title: format!("Figure {}: the {name} wireless model over its hosts", model + 9),
             caption: "The paper's curves are plots, of which its text gives no numbers.".into(),

@@ -27,7 +27,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use paceline_kernel::{
-    BucketQueue, Channels, Federate, LpId, Model, Optimism, Partition, Saving, Settings, Time, Trouble, Warp,
+    Channels, Federate, LpId, Model, Optimism, Partition, Saving, Settings, Time, Trouble, Warp,
 };
 
 use conservative::Conservative;
@@ -89,7 +89,7 @@ enum Driver<M: Model> {
 ///
 /// let model = Arc::new(Pair);
 /// let partition = Arc::new(model.partition(2));
-/// let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: model.lookahead(), ..Settings::default() };
+/// let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: model.lookahead() };
 /// let guests = GuestSettings {
 ///     until: Time::secs(100),
 ///     reduction: Reduction::Butterfly,
@@ -107,7 +107,7 @@ pub fn federates<M: Model + 'static>(
     first: ProcessId,
 ) -> Result<Vec<Box<dyn Program>>, FederatesError> {
     check(&*model, &partition, &guests)?;
-    let federates = Federate::<M, BucketQueue<M::Event>>::build(&model, &partition, settings)?;
+    let federates = Federate::<M>::build(&model, &partition, settings)?;
     let guests = Arc::new(guests);
     let reached = reached(&*model, &partition);
     let alone = !reached.contains(&true);

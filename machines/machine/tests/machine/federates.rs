@@ -28,7 +28,7 @@ fn phold(lps: u32, groups: u32, locality: f64) -> Phold {
 }
 
 fn settings() -> Settings {
-    Settings { seed: SEED, ties: TieBreak::Fixed, window: Time::secs(1), ..Settings::default() }
+    Settings { seed: SEED, ties: TieBreak::Fixed, window: Time::secs(1) }
 }
 
 /// Federates of `model`, dealt to domains of `together` each, on hosts of these policies.

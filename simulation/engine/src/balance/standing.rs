@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is decided depends only on what all have said, in the order of ranks, so all processes decide alike.
 
-use paceline_kernel::{Cost, EventQueue, Federate, Model, Partition, Sample, span};
+use paceline_kernel::{Cost, Federate, Model, Partition, Sample, span};
 use serde::{Deserialize, Serialize};
 
 /// What counts as the cost of an event where none was timed.
@@ -102,12 +102,9 @@ impl Crews {
 }
 
 /// The events of each federate that is present, and what was timed of them.
-pub(super) fn lately<M: Model, Q: EventQueue<M::Event>>(
-    events: &[u64],
-    federates: &[Federate<M, Q>],
-) -> Vec<Lately> {
+pub(super) fn lately<M: Model>(events: &[u64], federates: &[Federate<M>]) -> Vec<Lately> {
     let present = federates.iter().zip(events).filter(|(federate, _)| federate.members().next().is_some());
-    let of = |(federate, events): (&Federate<M, Q>, &u64)| Lately {
+    let of = |(federate, events): (&Federate<M>, &u64)| Lately {
         id: federate.id(),
         events: *events,
         cost: federate.cost(),

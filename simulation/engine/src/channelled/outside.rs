@@ -3,18 +3,18 @@
 //! Invariant: a federate that was asked stays `Running` until its answer is heard, and is counted in `outside`, so that a leg with nobody else
 //! ready waits for it and no worker does.
 
-use paceline_kernel::{EventQueue, Links, Model, Time};
+use paceline_kernel::{Links, Model, Time};
 
 use super::{Channelled, Desk, Owner, Ran};
 use crate::RunError;
 use crate::outside::{Answer, Asked, Heard, Proxy};
 use crate::sync::lock;
 
-impl<M: Model, Q: EventQueue<M::Event>> Channelled<'_, M, Q> {
+impl<M: Model> Channelled<'_, M> {
     /// Asks an outside federate to go on up to `bound`.
     pub(super) fn ask(
         &self,
-        proxy: &mut Proxy<M, Q>,
+        proxy: &mut Proxy<M>,
         links: &mut Links,
         bound: Time,
         desk: &mut Desk<M::Event>,

@@ -11,7 +11,7 @@
 
 use std::sync::atomic::Ordering;
 
-use paceline_kernel::{EventQueue, Model, Time};
+use paceline_kernel::{Model, Time};
 
 use super::state::{Standing, State};
 use super::{Channelled, Desk};
@@ -19,7 +19,7 @@ use crate::RunError;
 use crate::peers::{Contribution, Counts, Delivery, Misfit, Peers};
 use crate::sync::lock;
 
-impl<M: Model, Q: EventQueue<M::Event>> Channelled<'_, M, Q> {
+impl<M: Model> Channelled<'_, M> {
     /// Takes in what other processes have sent. Says whether there was anything.
     pub(super) fn hear_peers(&self, desk: &mut Desk<M::Event>) -> bool {
         let Some(peers) = self.shared.peers else { return false };

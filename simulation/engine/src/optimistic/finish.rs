@@ -1,7 +1,7 @@
 //! The end of an optimistic leg: whatever is not final is rolled back, until every federate is as plain as under any other
 //! protocol.
 
-use paceline_kernel::{EventQueue, Federate, Mail, Model, Outbox, Partition, Rollbacks, Warp};
+use paceline_kernel::{Federate, Mail, Model, Outbox, Partition, Rollbacks, Warp};
 
 use super::state::State;
 use super::{Optimistic, Seat};
@@ -9,9 +9,9 @@ use crate::RunError;
 use crate::outcome::Outcome;
 use crate::outside::{Answers, Occupant, Outsiders, call_back, recall, settle};
 
-impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
+impl<M: Model> Optimistic<'_, M> {
     /// Takes the board apart after the leg: whatever is not final is rolled back.
-    pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M, Q> {
+    pub(crate) fn finish(self, outsiders: &mut Outsiders<M>) -> Outcome<M> {
         let Self { shared, seats, .. } = self;
         let (model, partition, until) = (shared.model, shared.partition, shared.until);
         let (answers, peers) = (shared.answers.clone(), shared.peers);
@@ -85,7 +85,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
         }
         let mut rollbacks = Rollbacks::default();
         for occupant in occupants {
-            let federate: Federate<M, Q> = match occupant {
+            let federate: Federate<M> = match occupant {
                 Occupant::Inside(warp) => {
                     let (federate, own) = warp.settle();
                     rollbacks.join(&own);
@@ -107,10 +107,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
 }
 
 /// Hears the outside federates that have still to answer, and reports them.
-fn last_answers<M: Model, Q: EventQueue<M::Event>>(
+fn last_answers<M: Model>(
     answers: Option<&Answers<M>>,
     partition: &Partition,
-    occupants: &mut [Occupant<Warp<M, Q>, M, Q>],
+    occupants: &mut [Occupant<Warp<M>, M>],
     inboxes: &mut [Vec<Mail<M::Event>>],
     state: &mut State,
 ) -> Result<(), RunError> {

@@ -5,18 +5,18 @@
 //! runs ahead is never held for longer than a worker needs to take in what it has said and hand over what is new; only
 //! the worker that holds it does that, so that its standings are taken in, and reported, in the order in which it said them.
 
-use paceline_kernel::{Bounds, Effort, EventQueue, Model, Time, Wants, WarpTurn};
+use paceline_kernel::{Bounds, Effort, Model, Time, Wants, WarpTurn};
 
 use super::state::Stand;
 use super::{Desk, Optimistic, SPARE};
 use crate::outside::{Answer, Asked, Heard, Proxy};
 use crate::sync::lock;
 
-impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
+impl<M: Model> Optimistic<'_, M> {
     /// Asks an outside federate to run as far as is safe. If there is something for it to do, it stands nowhere until it answers.
     pub(super) fn ask(
         &self,
-        proxy: &mut Proxy<M, Q>,
+        proxy: &mut Proxy<M>,
         bounds: Bounds,
         desk: &mut Desk<M::Event>,
     ) -> Option<Stand> {
@@ -41,7 +41,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
     }
 
     /// Takes in what a federate that runs ahead has said, and hands over what is new for it.
-    fn exchange(&self, proxy: &mut Proxy<M, Q>, bounds: Bounds, desk: &mut Desk<M::Event>) -> Stand {
+    fn exchange(&self, proxy: &mut Proxy<M>, bounds: Bounds, desk: &mut Desk<M::Event>) -> Stand {
         let said = proxy.take_in_said(self.shared.partition, &mut desk.outbox);
         let effort = said.unwrap_or_else(|error| {
             self.shared.fail(error);

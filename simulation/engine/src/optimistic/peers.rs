@@ -9,7 +9,7 @@
 //! Invariants: what has been sent is appended to its process's frames before it is reported, and reported before the contribution
 //! that counts it; what arrives is in an inbox before its time lowers a floor.
 
-use paceline_kernel::{EventQueue, Mail, Model, Time};
+use paceline_kernel::{Mail, Model, Time};
 
 use super::state::State;
 use super::{Desk, Optimistic};
@@ -34,7 +34,7 @@ impl Default for Shared {
     }
 }
 
-impl<M: Model, Q: EventQueue<M::Event>> Optimistic<'_, M, Q> {
+impl<M: Model> Optimistic<'_, M> {
     /// Takes in what other processes have sent. Says whether there was anything.
     pub(super) fn hear_peers(&self, desk: &mut Desk<M::Event>) -> bool {
         let Some(peers) = self.shared.peers else { return false };

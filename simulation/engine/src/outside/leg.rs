@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use paceline_kernel::{Balance, EventQueue, Federate, Model, Optimism, Outbox, Partition, Time};
+use paceline_kernel::{Balance, Federate, Model, Optimism, Outbox, Partition, Time};
 
 use super::{Answers, Occupant, Outside, OutsideError, OutsideErrorKind, Proxy};
 use crate::idle::Idle;
@@ -123,9 +123,9 @@ impl<M: Model> Clone for Start<'_, M> {
 impl<M: Model> Copy for Start<'_, M> {}
 
 /// Who has the seats of a board.
-pub(crate) struct Seated<'a, F, M: Model, Q> {
+pub(crate) struct Seated<'a, F, M: Model> {
     pub(crate) start: Start<'a, M>,
-    pub(crate) occupants: Vec<Occupant<F, M, Q>>,
+    pub(crate) occupants: Vec<Occupant<F, M>>,
     /// Where the answers come in, if any federate is outside.
     pub(crate) answers: Option<Arc<Answers<M>>>,
     /// Where workers wait.
@@ -133,14 +133,14 @@ pub(crate) struct Seated<'a, F, M: Model, Q> {
 }
 
 /// All seats of a leg that begins like this.
-pub(crate) fn seat<'a, M: Model, Q: EventQueue<M::Event>, F>(
+pub(crate) fn seat<'a, M: Model, F>(
     simulation: &Simulation<M>,
     partition: &Partition,
-    federates: Federates<M, Q>,
+    federates: Federates<M>,
     outsiders: &mut Outsiders<M>,
     start: Start<'a, M>,
-    mut inside: impl FnMut(Federate<M, Q>) -> F,
-) -> Seated<'a, F, M, Q> {
+    mut inside: impl FnMut(Federate<M>) -> F,
+) -> Seated<'a, F, M> {
     let Start { reached, workers, peers, .. } = start;
     let transport = peers.map(|peers| Arc::clone(peers.transport()));
     let idle = Arc::new(Idle::new(workers, transport));
@@ -165,8 +165,8 @@ pub(crate) fn seat<'a, M: Model, Q: EventQueue<M::Event>, F>(
 }
 
 /// Has all proxies hear what is still to be answered; what they send goes to `outbox`.
-pub(crate) fn settle<M: Model, Q: EventQueue<M::Event>>(
-    proxies: &mut [&mut Proxy<M, Q>],
+pub(crate) fn settle<M: Model>(
+    proxies: &mut [&mut Proxy<M>],
     answers: &Answers<M>,
     partition: &Partition,
     outbox: &mut Outbox<M::Event>,
@@ -180,10 +180,7 @@ pub(crate) fn settle<M: Model, Q: EventQueue<M::Event>>(
 }
 
 /// Asks for all LPs and takes them back; none of the proxies is to answer anything else.
-pub(crate) fn recall<M: Model, Q: EventQueue<M::Event>>(
-    proxies: &mut [&mut Proxy<M, Q>],
-    answers: &Answers<M>,
-) -> Result<(), RunError> {
+pub(crate) fn recall<M: Model>(proxies: &mut [&mut Proxy<M>], answers: &Answers<M>) -> Result<(), RunError> {
     let mut awaited: Vec<u32> = Vec::new();
     for proxy in proxies.iter_mut() {
         if proxy.end() {
@@ -204,7 +201,7 @@ pub(crate) fn recall<M: Model, Q: EventQueue<M::Event>>(
 
 impl<M: Model> Outsiders<M> {
     /// Takes a proxy apart; who ran it is kept for the next leg.
-    pub(crate) fn vacate<Q: EventQueue<M::Event>>(&mut self, proxy: Proxy<M, Q>) -> Federate<M, Q> {
+    pub(crate) fn vacate(&mut self, proxy: Proxy<M>) -> Federate<M> {
         let (federate, outside) = proxy.vacate();
         self.all.push((federate.id(), outside));
         federate
@@ -220,18 +217,18 @@ impl<M: Model> Outsiders<M> {
 }
 
 /// Who had a seat during a leg, with what was in the inbox when it ended.
-pub(crate) type Left<F, M, Q> = (Occupant<F, M, Q>, Vec<Batch<<M as Model>::Event>>);
+pub(crate) type Left<F, M> = (Occupant<F, M>, Vec<Batch<<M as Model>::Event>>);
 
 /// Takes everybody out of their seats after a leg; who is `inside` needs nothing but to be delivered what is left. Where the leg has
 /// `failed`, nobody is asked for anything any more: the federates are as they were when they were handed out.
-pub(crate) fn unseat<M: Model, Q: EventQueue<M::Event>, F>(
-    left: impl Iterator<Item = Left<F, M, Q>>,
+pub(crate) fn unseat<M: Model, F>(
+    left: impl Iterator<Item = Left<F, M>>,
     answers: Option<&Answers<M>>,
     partition: &Partition,
     outsiders: &mut Outsiders<M>,
     failed: bool,
-    inside: impl Fn(F) -> Federate<M, Q>,
-) -> (Federates<M, Q>, Option<RunError>) {
+    inside: impl Fn(F) -> Federate<M>,
+) -> (Federates<M>, Option<RunError>) {
     let mut occupants = Vec::new();
     for (mut occupant, batches) in left {
         let late = match &mut occupant {
@@ -251,7 +248,7 @@ pub(crate) fn unseat<M: Model, Q: EventQueue<M::Event>, F>(
         let settled = settle(&mut proxies, answers, partition, &mut outbox);
         error = settled.and_then(|()| recall(&mut proxies, answers)).err();
     }
-    let vacate = |(occupant, late): Left<F, M, Q>| match occupant {
+    let vacate = |(occupant, late): Left<F, M>| match occupant {
         Occupant::Inside(own) => {
             let mut federate = inside(own);
             federate.receive(late.into_iter().flatten());
@@ -259,7 +256,7 @@ pub(crate) fn unseat<M: Model, Q: EventQueue<M::Event>, F>(
         }
         Occupant::Outside(proxy) => outsiders.vacate(*proxy),
     };
-    let mut federates: Federates<M, Q> = occupants.into_iter().map(vacate).collect();
+    let mut federates: Federates<M> = occupants.into_iter().map(vacate).collect();
     outbox.flush(|to, events, _| federates[to as usize].receive(events.drain(..)));
     (federates, error)
 }

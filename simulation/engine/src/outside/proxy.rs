@@ -18,14 +18,14 @@ use crate::{RunError, Simulation};
 
 /// Who has a seat on a board: something that workers run, or the proxy of an outside federate.
 #[derive(Debug)]
-pub(crate) enum Occupant<F, M: Model, Q> {
+pub(crate) enum Occupant<F, M: Model> {
     Inside(F),
-    Outside(Box<Proxy<M, Q>>),
+    Outside(Box<Proxy<M>>),
 }
 
-impl<F, M: Model, Q> Occupant<F, M, Q> {
+impl<F, M: Model> Occupant<F, M> {
     /// The proxy, if it is one.
-    pub(crate) fn proxy(&mut self) -> Option<&mut Proxy<M, Q>> {
+    pub(crate) fn proxy(&mut self) -> Option<&mut Proxy<M>> {
         match self {
             Self::Inside(_) => None,
             Self::Outside(proxy) => Some(proxy),
@@ -52,9 +52,9 @@ pub(crate) enum Heard {
 }
 
 /// See the module.
-pub(crate) struct Proxy<M: Model, Q> {
+pub(crate) struct Proxy<M: Model> {
     /// It has the LPs as they were when they were handed out, and what they have committed before.
-    pub(super) stand_in: Federate<M, Q>,
+    pub(super) stand_in: Federate<M>,
     pub(super) outside: Outside<M>,
     pub(super) answers: Arc<Answers<M>>,
     pub(super) lookahead: Time,
@@ -79,19 +79,19 @@ pub(crate) struct Proxy<M: Model, Q> {
     handed_over: u64,
 }
 
-impl<M: Model, Q> std::fmt::Debug for Proxy<M, Q> {
+impl<M: Model> std::fmt::Debug for Proxy<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Proxy").field("next", &self.next).field("bound", &self.bound).finish_non_exhaustive()
     }
 }
 
-impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
+impl<M: Model> Proxy<M> {
     /// Hands the LPs of `stand_in` over to `outside`. `reached` is how far the run has come; `speculates` says how federates run
     /// ahead, where they do.
     pub(crate) fn begin(
         simulation: &Simulation<M>,
         partition: &Partition,
-        mut stand_in: Federate<M, Q>,
+        mut stand_in: Federate<M>,
         mut outside: Outside<M>,
         answers: &Arc<Answers<M>>,
         reached: Time,
@@ -358,7 +358,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
     }
 
     /// Takes the proxy apart: the federate with all that waits for it, and who ran it.
-    pub(crate) fn vacate(mut self) -> (Federate<M, Q>, Outside<M>) {
+    pub(crate) fn vacate(mut self) -> (Federate<M>, Outside<M>) {
         let events: Vec<_> = std::iter::from_fn(|| self.pop(Time::MAX)).collect();
         if !self.outside.dropped {
             self.stand_in.receive(events);

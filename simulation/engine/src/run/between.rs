@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use paceline_kernel::{EventQueue, Federate, Migrants, Model, Part, Partition, World};
+use paceline_kernel::{Federate, Migrants, Model, Part, Partition, World};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -16,7 +16,7 @@ use crate::balance::{Balancer, Crews, Glance, Measured, Standing};
 use crate::observer::Observing;
 use crate::{RunError, Simulation};
 
-impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
+impl<M: Model> Course<M> {
     /// Takes the federates apart.
     pub(super) fn gather(&mut self) -> World<M> {
         let (federates, past) = (std::mem::take(&mut self.federates), std::mem::take(&mut self.past));

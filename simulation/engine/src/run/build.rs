@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use paceline_kernel::{
-    Activity, Balance, ChannelTable, Distances, EventQueue, Federate, Model, Origin, Partition, Past,
-    Settings, Time, World, ask,
+    Activity, Balance, ChannelTable, Distances, Federate, Model, Origin, Partition, Past, Settings, Time,
+    World, ask,
 };
 
 use super::course::Course;
@@ -94,11 +94,11 @@ fn federates<M: Model>(simulation: &Simulation<M>, threads: u32) -> u32 {
 }
 
 /// A run of the simulation from its beginning, or from where the world to be resumed stands.
-pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
+pub(super) fn build<M: Model>(
     simulation: &Simulation<M>,
     resumed: Option<World<M>>,
     outsiders: Outsiders<M>,
-) -> Result<Course<M, Q>, RunError> {
+) -> Result<Course<M>, RunError> {
     let start = Instant::now();
     let (count, threads) = check(simulation)?;
     if let Some((checkpoints, codec)) = &simulation.checkpoints {
@@ -146,8 +146,7 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
         _ => None,
     };
     let is_present = |federate| peers.as_ref().is_none_or(|peers| peers.owns(federate));
-    let settings =
-        Settings { seed: *seed, ties: *ties, window: way.window(model), heap: simulation.queue.heap() };
+    let settings = Settings { seed: *seed, ties: *ties, window: way.window(model) };
     let origin = resumed.as_ref().and_then(World::origin).cloned().map(Box::new);
     let resumed_events = resumed.as_ref().map_or(0, World::events);
     if protocol.speculates() || *protocol == Protocol::Auto {
@@ -159,8 +158,8 @@ pub(super) fn build<M: Model, Q: EventQueue<M::Event>>(
         Balancer::new(*balance, *ties, simulation.shuffle, activity, partition.federates())
     });
     let (federates, past) = match resumed {
-        None if peers.is_none() => (Federate::<M, Q>::build(model, &partition, settings)?, Past::default()),
-        None => (Federate::<M, Q>::build_part(model, &partition, settings, is_present)?, Past::default()),
+        None if peers.is_none() => (Federate::<M>::build(model, &partition, settings)?, Past::default()),
+        None => (Federate::<M>::build_part(model, &partition, settings, is_present)?, Past::default()),
         Some(world) => {
             let (federates, past) = world.deal_part(model, &partition, settings, is_present);
             // One process keeps what was committed.

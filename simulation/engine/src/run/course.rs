@@ -10,9 +10,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use paceline_kernel::{
-    ChannelTable, Distances, EventQueue, Federate, Model, Origin, Partition, Past, Settings, Time,
-};
+use paceline_kernel::{ChannelTable, Distances, Federate, Model, Origin, Partition, Past, Settings, Time};
 
 use super::build::grouped;
 use super::end::Sums;
@@ -30,7 +28,7 @@ use crate::steward::Steward;
 use crate::{CheckpointError, Pause, Protocol, RecordKind, RunError, Simulation, cores, leg};
 
 /// See the module.
-pub(super) struct Course<M: Model, Q> {
+pub(super) struct Course<M: Model> {
     /// The simulated time reached.
     pub(super) time: Time,
     /// Lets the other processes know that this one is there.
@@ -59,7 +57,7 @@ pub(super) struct Course<M: Model, Q> {
     pub(super) crew: Crew,
     pub(super) steward: Steward,
     pub(super) balancer: Option<Balancer>,
-    pub(super) federates: Federates<M, Q>,
+    pub(super) federates: Federates<M>,
     pub(super) outsiders: Outsiders<M>,
     /// The sum over all legs.
     pub(super) reached: Time,
@@ -79,7 +77,7 @@ pub(super) struct Course<M: Model, Q> {
     pub(super) sums: Sums,
 }
 
-impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
+impl<M: Model> Course<M> {
     /// Runs leg after leg until everything before `until` has happened; says so, or that it was stopped.
     pub(super) fn run(&mut self, simulation: &Simulation<M>, until: Time) -> Result<Option<Halt>, RunError> {
         if self.sums.legs > 0 && self.lvt() >= until {
@@ -216,7 +214,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
 
     /// No event that waits in this process happens before this.
     pub(super) fn own_lvt(&mut self) -> Time {
-        let next = |federate: &mut Federate<M, Q>| federate.next_time(&self.partition);
+        let next = |federate: &mut Federate<M>| federate.next_time(&self.partition);
         let least = self.federates.iter_mut().map(next).min().unwrap_or(Time::MAX);
         least.min(self.outsiders.next())
     }

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use paceline_kernel::{EventQueue, Model, Past, Rollbacks, Time};
+use paceline_kernel::{Model, Past, Rollbacks, Time};
 
 use super::course::Course;
 use super::together::{self, Results};
@@ -79,7 +79,7 @@ impl Sums {
     }
 }
 
-impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
+impl<M: Model> Course<M> {
     /// Ends the run where it is.
     pub(super) fn finish(mut self, simulation: &Simulation<M>) -> Result<Report<M::Output>, RunError> {
         let Simulation { model, protocol, until, .. } = simulation;

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use paceline_kernel::{EventQueue, LpId, Model, Time};
+use paceline_kernel::{LpId, Model, Time};
 
 use super::course::Course;
 use crate::monitor::Halt;
@@ -129,7 +129,7 @@ impl Tie {
     }
 }
 
-impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
+impl<M: Model> Course<M> {
     /// Takes in what has come from other threads.
     pub(super) fn admit(&mut self, entrance: &Entrance<M::Event>) {
         for (lp, at, event) in entrance.take() {

@@ -3,7 +3,7 @@
 //! Invariant: an event from outside is for a time at which nothing has happened yet, so that it finds its place in the total order
 //! wherever the run was cut.
 
-use paceline_kernel::{Event, EventQueue, LpId, Model, Outbox, Progress, Time};
+use paceline_kernel::{Event, LpId, Model, Outbox, Progress, Time};
 
 use super::course::Course;
 use crate::{RunError, Simulation};
@@ -34,7 +34,7 @@ pub struct Sent<E> {
     pub event: E,
 }
 
-impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
+impl<M: Model> Course<M> {
     /// Whether it has not been run yet.
     pub(super) fn is_new(&self) -> bool {
         self.events() == self.resumed_events

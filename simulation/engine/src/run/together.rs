@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use paceline_kernel::{Digest, EventQueue, Model, Part, Rollbacks, Time, World};
+use paceline_kernel::{Digest, Model, Part, Rollbacks, Time, World};
 use paceline_transport::Transport;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -150,7 +150,7 @@ pub(super) fn add_up(all: Vec<Results>) -> Results {
     sum
 }
 
-impl<M: Model, Q: EventQueue<M::Event>> Course<M, Q> {
+impl<M: Model> Course<M> {
     /// The least time of all processes, of which `own` is that of this one.
     pub(super) fn least_of_all(&self, own: Time) -> Result<Time, RunError> {
         match &self.peers {

@@ -7,13 +7,13 @@
 //! Invariants: a process contributes after it has sent all messages of the window; a window opens when all of them have arrived; what
 //! arrives from a process that has opened the next window already is for after that window here.
 
-use paceline_kernel::{EventQueue, Model, Time};
+use paceline_kernel::{Model, Time};
 
 use super::{Bounds, Desk, State, Windowed};
 use crate::peers::{Contribution, Delivery, Misfit, Peers};
 use crate::sync::lock;
 
-impl<M: Model, Q: EventQueue<M::Event>> Windowed<'_, M, Q> {
+impl<M: Model> Windowed<'_, M> {
     /// All federates here are through with the window: tells the other processes so, and opens the next window if they have said so
     /// too. Says for how many workers there is work.
     pub(super) fn close_together(&self, state: &mut State) -> u32 {

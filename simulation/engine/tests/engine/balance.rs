@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::facts::{Facts, assert_same, facts, setting};
 use crate::mesh::{Mesh, STATE_BYTES};
 use paceline_engine::{
-    Balancing, CheckpointFile, Checkpoints, Monitor, Optimistic, Protocol, QueueKind, Simulation, Speculation,
+    Balancing, CheckpointFile, Checkpoints, Monitor, Optimistic, Protocol, Simulation, Speculation,
 };
 use paceline_kernel::{
     Balance, Cancellation, Context, GvtKind, LpId, Model, Partition, Rng, Saving, TieBreak, Time,
@@ -29,7 +29,7 @@ impl Case {
         let (mesh, mut rng) = (Mesh::draw(seed, false), Rng::new(seed, 0x6d69_6772));
         let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(seed) };
         let run = Simulation::new(mesh.clone()).until(mesh.until()).seed(seed).ties(ties);
-        let reference = run.protocol(Protocol::Sequential).queue(QueueKind::Heap).run();
+        let reference = run.protocol(Protocol::Sequential).run();
         let reference = facts(reference.expect("the model keeps the rules"));
         (mesh.lps() > 1).then_some(Self { seed, mesh, ties, rng, reference })
     }
@@ -37,16 +37,15 @@ impl Case {
     /// A run under `protocol` and otherwise any settings that pauses often, with a description.
     fn run(&mut self, protocol: Protocol) -> (Simulation<Mesh>, String) {
         let rng = &mut self.rng;
-        let queue = QueueKind::ALL[rng.below(QueueKind::ALL.len() as u64) as usize].0;
         let federates = 2 + rng.below(u64::from(self.mesh.lps()) - 1) as u32;
         let (threads, events) = ([1, 2, 8][rng.below(3) as usize], 1 + rng.below(20));
         let speculation = speculation(rng, self.mesh.lps());
         let what = format!(
-            "case {}: {protocol:?}, {queue:?}, {federates} federates, {threads} threads, {speculation:?}, legs of {events} events",
+            "case {}: {protocol:?}, {federates} federates, {threads} threads, {speculation:?}, legs of {events} events",
             self.seed
         );
         let run = Simulation::new(self.mesh.clone()).until(self.mesh.until()).seed(self.seed).ties(self.ties);
-        let run = run.protocol(protocol).queue(queue).federates(federates).groups(u32::MAX).threads(threads);
+        let run = run.protocol(protocol).federates(federates).groups(u32::MAX).threads(threads);
         let run = run.speculation(speculation).draw_protocols(self.seed);
         (run.leg_events(events), what)
     }

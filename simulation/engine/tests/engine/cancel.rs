@@ -9,12 +9,11 @@ mod timers;
 use crate::facts::setting;
 use paceline_engine::determinism::{self, Comparison, Difference};
 use paceline_engine::{
-    CheckpointFile, Checkpoints, Outside, Protocol, QueueKind, Report, Simulation, Speculation,
-    ThreadFederate,
+    CheckpointFile, Checkpoints, Outside, Protocol, Report, Simulation, Speculation, ThreadFederate,
 };
 use paceline_kernel::{
-    Cancellation, Context, EventId, Federate, Finished, GvtKind, Heap, LpId, Model, Outbox, Partition,
-    Progress, Rng, Saving, Settings, TieBreak, Time,
+    Cancellation, Context, EventId, Federate, Finished, GvtKind, LpId, Model, Outbox, Partition, Progress,
+    Rng, Saving, Settings, TieBreak, Time,
 };
 use timers::{Cancels, Ignores, Memory, Output, Timers, Told};
 
@@ -73,7 +72,7 @@ impl Case {
         let (model, mut rng) = (Timers::draw(seed), Rng::new(seed, 0x6361_6e63));
         let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(seed) };
         let mut case = Self { model, ties, rng, reference: Facts::default(), events: 0 };
-        let run = case.simulation().protocol(Protocol::Sequential).queue(QueueKind::Heap).run();
+        let run = case.simulation().protocol(Protocol::Sequential).run();
         let report = run.expect("the model keeps the rules");
         case.events = report.events;
         case.reference = facts(report);
@@ -96,7 +95,6 @@ impl Case {
     /// A run under `protocol` and otherwise any settings, with a description.
     fn run(&mut self, protocol: Protocol) -> (Simulation<Timers<Cancels>>, String) {
         let rng = &mut self.rng;
-        let queue = QueueKind::ALL[rng.below(3) as usize].0;
         let federates = 1 + rng.below(u64::from(self.model.lps.min(16))) as u32;
         let threads = [1, 2, 2, 8][rng.below(4) as usize];
         let speculation = Speculation {
@@ -114,11 +112,11 @@ impl Case {
         let groups = if rng.chance(0.7) { u32::MAX } else { 1 + rng.below(4) as u32 };
         let seed = self.model.seed;
         let what = format!(
-            "case {seed}: {protocol:?}, {queue:?}, {federates} federates in at most {groups} groups, {threads} threads, \
+            "case {seed}: {protocol:?}, {federates} federates in at most {groups} groups, {threads} threads, \
              {:?}, {speculation:?}",
             self.ties
         );
-        let run = self.simulation().protocol(protocol).queue(queue).federates(federates).groups(groups);
+        let run = self.simulation().protocol(protocol).federates(federates).groups(groups);
         (run.threads(threads).speculation(speculation).draw_protocols(seed), what)
     }
 }
@@ -154,7 +152,7 @@ fn what_happens_is_what_a_model_wants_that_ignores_stale_timers() {
     for case in cases() {
         let (ignores, one) = (case.model.other::<Ignores>(), Partition::runs(case.model.lps, 1));
         let settings = Settings { seed: ignores.seed, ties: case.ties, ..Settings::default() };
-        let built = Federate::<_, Heap<Told>>::build(&ignores, &one, settings);
+        let built = Federate::<Timers<Ignores>>::build(&ignores, &one, settings);
         let mut federate = built.expect("the model keeps the rules").remove(0);
         let progress = federate.step_on(&ignores, &one, ignores.until(), usize::MAX, &mut Outbox::new(1));
         assert_eq!(progress, Progress::Idle, "the model keeps the rules");

@@ -1,21 +1,17 @@
 //! A federate driven by hand: whole windows or one event at a time, stopped and continued anywhere, in any order among
 //! federates, always gives the result of the sequential reference.
 
+use crate::facts::one_by_one;
 use crate::mesh::Mesh;
-use paceline_engine::{Protocol, Simulation};
-use paceline_kernel::{
-    BucketQueue, Digest, EnhancedHeap, EventQueue, Federate, Heap, Model, Outbox, Progress, Rng, Settings,
-    TieBreak, Time, Windows,
-};
+use paceline_kernel::{Digest, Federate, Model, Outbox, Progress, Rng, Settings, TieBreak, Time, Windows};
 
-fn drive<Q: EventQueue<<Mesh as Model>::Event>>(case: u64) -> (Digest, u64) {
+fn drive(case: u64) -> (Digest, u64) {
     let mesh = Mesh::draw(case, false);
     let mut rng = Rng::new(case, 0x6765_6172);
     let partition = mesh.partition(1 + rng.below(u64::from(mesh.lps())) as u32);
-    let settings =
-        Settings { seed: case, ties: TieBreak::Fixed, window: mesh.lookahead(), ..Settings::default() };
+    let settings = Settings { seed: case, ties: TieBreak::Fixed, window: mesh.lookahead() };
     let mut federates =
-        Federate::<Mesh, Q>::build(&mesh, &partition, settings).expect("the model keeps the rules");
+        Federate::<Mesh>::build(&mesh, &partition, settings).expect("the model keeps the rules");
     let mut outbox = Outbox::new(partition.federates());
     let mut windows = Windows::lookahead(mesh.lookahead());
     loop {
@@ -61,12 +57,7 @@ fn drive<Q: EventQueue<<Mesh as Model>::Event>>(case: u64) -> (Digest, u64) {
 fn stopping_and_going_on_anywhere_changes_nothing() {
     for case in 0..500 {
         let mesh = Mesh::draw(case, false);
-        let reference =
-            Simulation::new(mesh.clone()).until(mesh.until()).seed(case).protocol(Protocol::Sequential);
-        let report = reference.run().expect("the model keeps the rules");
-        let expected = (report.digest, report.events);
-        assert_eq!(drive::<Heap<_>>(case), expected, "case {case}, heap");
-        assert_eq!(drive::<EnhancedHeap<_>>(case), expected, "case {case}, enhanced heap");
-        assert_eq!(drive::<BucketQueue<_>>(case), expected, "case {case}, bucket");
+        let (reference, _) = one_by_one(&mesh, mesh.until(), case, TieBreak::Fixed);
+        assert_eq!(drive(case), (reference.digest, reference.events), "case {case}");
     }
 }

@@ -1,5 +1,5 @@
 //! A run in legs: paused at any moment, with any number of threads in each leg, written down and resumed under another
-//! protocol, partition and queue, it gives the result of the run that nothing disturbed.
+//! protocol and partition, it gives the result of the run that nothing disturbed.
 //!
 //! `PACELINE_CASES` sets the number of random models (default 60 in each test), `PACELINE_SEED` the first.
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::facts::{Facts, assert_same, facts, setting};
 use crate::mesh::Mesh;
 use paceline_engine::{
-    CheckpointError, CheckpointFile, Checkpoints, Monitor, Protocol, QueueKind, RunError, Simulation,
+    CheckpointError, CheckpointFile, Checkpoints, Monitor, Protocol, RunError, Simulation,
 };
 use paceline_kernel::{Context, LpId, Model, Rng, TieBreak, Time};
 
@@ -29,26 +29,21 @@ impl Case {
         let (mesh, mut rng) = (Mesh::draw(seed, false), Rng::new(seed, 0x6c65_6773));
         let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(seed) };
         let run = Simulation::new(mesh.clone()).until(mesh.until()).seed(seed).ties(ties);
-        let report = run
-            .protocol(Protocol::Sequential)
-            .queue(QueueKind::Heap)
-            .run()
-            .expect("the model keeps the rules");
+        let report = run.protocol(Protocol::Sequential).run().expect("the model keeps the rules");
         let events = report.events;
         Self { seed, mesh, ties, rng, reference: facts(report), events }
     }
 
     /// A run under `protocol` and otherwise any settings, with a description.
     fn run(&mut self, protocol: Protocol) -> (Simulation<Mesh>, String) {
-        let queue = QueueKind::ALL[self.rng.below(3) as usize].0;
         let federates = 1 + self.rng.below(u64::from(self.mesh.lps())) as u32;
         let threads = [1, 2, 8][self.rng.below(3) as usize];
         let run = Simulation::new(self.mesh.clone()).until(self.mesh.until()).seed(self.seed).ties(self.ties);
         let groups = if self.rng.chance(0.5) { u32::MAX } else { 1 + self.rng.below(4) as u32 };
-        let run = run.protocol(protocol).queue(queue).federates(federates).groups(groups).threads(threads);
+        let run = run.protocol(protocol).federates(federates).groups(groups).threads(threads);
         let run = run.draw_protocols(self.seed);
         let what = format!("{federates} federates in at most {groups} groups, {threads} threads");
-        (run, format!("case {}: {protocol:?}, {queue:?}, {what}", self.seed))
+        (run, format!("case {}: {protocol:?}, {what}", self.seed))
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::facts::{assert_same, facts, setting};
 use crate::mesh::{Mesh, STATE_BYTES};
-use paceline_engine::{Optimistic, Protocol, QueueKind, Simulation, Speculation};
+use paceline_engine::{Optimistic, Protocol, Simulation, Speculation};
 use paceline_kernel::{Cancellation, GvtKind, Model, Rng, Rollbacks, Saving, TieBreak};
 
 /// One of every kind of settings, drawn.
@@ -34,21 +34,20 @@ fn cases(zero: bool) -> Rollbacks {
         let mut rng = Rng::new(case, 0x6f70_7469);
         let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(case) };
         let base = || Simulation::new(mesh.clone()).until(mesh.until()).seed(case).ties(ties);
-        let reference = base().protocol(Protocol::Sequential).queue(QueueKind::Heap).run();
+        let reference = base().protocol(Protocol::Sequential).run();
         let reference = facts(reference.expect("the model keeps the rules"));
         for protocol in [Protocol::Optimistic, Protocol::Optimistic, Protocol::Mixed] {
             if zero && protocol == Protocol::Mixed {
                 continue;
             }
-            let queue = QueueKind::ALL[rng.below(QueueKind::ALL.len() as u64) as usize].0;
             let federates = 1 + rng.below(u64::from(mesh.lps())) as u32;
             let threads = [1, 2, 2, 3, 8][rng.below(5) as usize];
             let speculation = speculation(&mut rng, mesh.lps());
-            let run = base().protocol(protocol).queue(queue).federates(federates).threads(threads);
+            let run = base().protocol(protocol).federates(federates).threads(threads);
             let groups = if rng.chance(0.7) { u32::MAX } else { 1 + rng.below(4) as u32 };
             let run = run.groups(groups).speculation(speculation.clone()).run();
             let what = format!(
-                "case {case}: {protocol:?}, {queue:?}, {federates} federates, {groups} groups, {threads} threads, {ties:?}, {speculation:?}"
+                "case {case}: {protocol:?}, {federates} federates, {groups} groups, {threads} threads, {ties:?}, {speculation:?}"
             );
             let mut run = run.unwrap_or_else(|error| panic!("{what}: {error}"));
             let rollbacks = run.rollbacks.take().expect("optimistic runs count their rollbacks");

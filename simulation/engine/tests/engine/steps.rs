@@ -6,8 +6,8 @@
 use crate::facts::{Facts, assert_same, facts, setting};
 use crate::mesh::{Hop, Mesh};
 use paceline_engine::{
-    CheckpointFile, Checkpoints, EndedBy, Outside, Protocol, QueueKind, Reached, Run, RunError, SendError,
-    Simulation, ThreadFederate,
+    CheckpointFile, Checkpoints, EndedBy, Outside, Protocol, Reached, Run, RunError, SendError, Simulation,
+    ThreadFederate,
 };
 use paceline_kernel::{Context, LpId, Model, Rng, TieBreak, Time};
 
@@ -57,12 +57,7 @@ impl Case {
         });
         let places = places.filter(|place| place.when < mesh.until()).collect();
         let mut case = Self { seed, mesh, ties, places, rng, reference: Facts::default() };
-        let mut run = case
-            .simulation()
-            .protocol(Protocol::Sequential)
-            .queue(QueueKind::Heap)
-            .start()
-            .expect("as before");
+        let mut run = case.simulation().protocol(Protocol::Sequential).start().expect("as before");
         for place in &case.places {
             run.run_until(place.when).expect("as before");
             inject(&mut run, place);
@@ -78,10 +73,9 @@ impl Case {
 
     /// A run under `protocol` and otherwise any settings, with a description.
     fn run(&mut self, protocol: Protocol) -> (Simulation<Mesh>, String) {
-        let queue = QueueKind::ALL[self.rng.below(3) as usize].0;
         let federates = 1 + self.rng.below(u64::from(self.mesh.lps())) as u32;
         let threads = [1, 2, 8][self.rng.below(3) as usize];
-        let run = self.simulation().protocol(protocol).queue(queue).federates(federates).threads(threads);
+        let run = self.simulation().protocol(protocol).federates(federates).threads(threads);
         let run = match self.rng.below(6) {
             0 | 1 => run.shuffle_lps(self.seed),
             2..=4 if protocol != Protocol::Sequential && self.mesh.lookahead() > Time::ZERO => {
@@ -90,7 +84,7 @@ impl Case {
             _ => run,
         };
         let run = if self.rng.chance(0.3) { run.leg_events(1 + self.rng.below(20)) } else { run };
-        let what = format!("{queue:?}, {federates} federates, {threads} threads");
+        let what = format!("{federates} federates, {threads} threads");
         (run.draw_protocols(self.seed), format!("case {}: {protocol:?}, {what}", self.seed))
     }
 

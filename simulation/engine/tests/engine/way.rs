@@ -1,7 +1,7 @@
 //! How a random run of several processes is executed: drawn, and none of it may matter.
 
 use crate::mesh::Mesh;
-use paceline_engine::{Protocol, QueueKind, Simulation};
+use paceline_engine::{Protocol, Simulation};
 use paceline_kernel::{Model, Rng, Time};
 use paceline_transport::Memory;
 use paceline_transport::marshal::{Marshalling, SizeLimit, TimeLimit};
@@ -14,7 +14,6 @@ pub struct Way {
     /// Federates are merged as usual, rather than left as they are.
     pub merges: bool,
     pub threads: Vec<u32>,
-    pub queue: QueueKind,
     pub leg_events: Option<u64>,
     pub cuts: Vec<Time>,
     pub network: Option<u64>,
@@ -33,7 +32,6 @@ impl Way {
             processes,
             federates: processes + rng.below(1 + most) as u32,
             threads: (0..processes).map(|_| 1 + rng.below(3) as u32).collect(),
-            queue: QueueKind::ALL[rng.below(QueueKind::ALL.len() as u64) as usize].0,
             leg_events: rng.chance(0.3).then(|| 1 + rng.below(30)),
             cuts,
             network: rng.chance(0.7).then(|| rng.u64()),
@@ -54,7 +52,6 @@ impl Way {
             .protocol(self.protocol)
             .federates(self.federates)
             .threads(self.threads[rank as usize])
-            .queue(self.queue)
             .marshalling(self.marshalling);
         let run = if self.merges { run } else { run.groups(self.federates) };
         match self.leg_events {
@@ -65,9 +62,9 @@ impl Way {
 
     pub fn what(&self, seed: u64) -> String {
         let Self { protocol, processes, federates, merges, threads, .. } = self;
-        let Self { queue, leg_events, cuts, network, marshalling, .. } = self;
+        let Self { leg_events, cuts, network, marshalling, .. } = self;
         format!(
-            "case {seed}: {protocol:?}, {processes} processes, {federates} federates, merged {merges}, {threads:?} threads, {queue:?}, \
+            "case {seed}: {protocol:?}, {processes} processes, {federates} federates, merged {merges}, {threads:?} threads, \
              legs {leg_events:?}, cuts {cuts:?}, network {network:?}, {marshalling:?}"
         )
     }

@@ -1,7 +1,9 @@
 //! Everything that a run of a random model computes, to compare two runs by.
 
-use paceline_engine::Report;
-use paceline_kernel::{LpId, Model, Time};
+use paceline_engine::{EndedBy, Report};
+use paceline_kernel::{
+    Digest, Federate, Finished, Heap, LpId, Model, Outbox, Partition, Settings, TieBreak, Time,
+};
 
 use crate::mesh::{Hop, Mesh};
 
@@ -20,10 +22,31 @@ pub struct Facts {
 /// The facts of a run.
 pub fn facts(report: Report<<Mesh as Model>::Output>) -> Facts {
     let Report { digest, events, ended_by, end_time, outputs, .. } = report;
-    let mut committed: Vec<_> = outputs.into_iter().flatten().collect();
-    // What an LP has committed is in order from part to part: sorting keeps that within an instant, in which its run may have paused.
-    committed.sort_by_key(|(lp, at, _)| (*lp, *at));
-    Facts { ended: format!("{events} events, digest {digest}, {ended_by:?} at {end_time}"), committed }
+    Facts::new(events, digest, ended_by, end_time, outputs)
+}
+
+/// The sequential reference, which is independent of the engine and of its event queue: one federate whose events a heap gives
+/// out one after the other. Says also whether no events are left.
+pub fn one_by_one(
+    mesh: &Mesh,
+    until: Time,
+    seed: u64,
+    ties: TieBreak,
+) -> (Finished<<Mesh as Model>::Output>, bool) {
+    let (one, settings) = (Partition::runs(mesh.lps(), 1), Settings { seed, ties, window: Time::ZERO });
+    let built = Federate::<Mesh, Heap<Hop>>::build(mesh, &one, settings);
+    let mut federate = built.expect("the model keeps the rules").remove(0);
+    federate.step_on(mesh, &one, until, usize::MAX, &mut Outbox::new(1));
+    let is_over = federate.next_time(&one) == Time::MAX;
+    (federate.finish(mesh), is_over)
+}
+
+/// The facts of that reference.
+pub fn reference(mesh: &Mesh, until: Time, seed: u64, ties: TieBreak) -> Facts {
+    let (end, is_over) = one_by_one(mesh, until, seed, ties);
+    let (ended_by, end_time) =
+        if is_over { (EndedBy::NoEvents, end.last) } else { (EndedBy::Horizon, until) };
+    Facts::new(end.events, end.digest, ended_by, end_time, vec![end.output])
 }
 
 /// Compares a run with the reference; `what` says which run it is.
@@ -35,6 +58,19 @@ pub fn assert_same(run: &Facts, reference: &Facts, what: &str) {
 }
 
 impl Facts {
+    fn new(
+        events: u64,
+        digest: Digest,
+        ended_by: EndedBy,
+        end_time: Time,
+        outputs: Vec<<Mesh as Model>::Output>,
+    ) -> Self {
+        let mut committed: Vec<_> = outputs.into_iter().flatten().collect();
+        // What an LP has committed is in order from part to part: sorting keeps that within an instant, in which its run may have paused.
+        committed.sort_by_key(|(lp, at, _)| (*lp, *at));
+        Self { ended: format!("{events} events, digest {digest}, {ended_by:?} at {end_time}"), committed }
+    }
+
     /// Whether these are the facts of one of the processes of a run: the same end, and some of what was committed.
     #[allow(dead_code, reason = "not all tests that share this module run several processes")]
     pub fn is_part_of(&self, whole: &Self) -> bool {

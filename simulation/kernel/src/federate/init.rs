@@ -7,7 +7,7 @@ use super::{Batch, Cancelled, Federate, Place};
 use crate::context::Rules;
 use crate::withdrawn::Sets;
 use crate::world::Lp;
-use crate::{Digest, EventQueue, Fault, HeapKind, LpId, Model, Outbox, Partition, TieBreak, Time};
+use crate::{Digest, EventQueue, Fault, LpId, Model, Outbox, Partition, TieBreak, Time};
 
 /// What all federates of a run have in common besides the model.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,8 +18,6 @@ pub struct Settings {
     pub ties: TieBreak,
     /// How wide the windows will be; zero for one event at a time. Only a hint to the queue.
     pub window: Time,
-    /// Which heap, where the queue is an [`AnyHeap`](crate::AnyHeap).
-    pub heap: HeapKind,
 }
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
@@ -46,7 +44,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let rules = rules(model, settings);
         let (mut sent, mut fault) = (Vec::new(), None);
         let mut withdrawn = Sets::new::<M>(members.len());
-        let (mut lps, mut queue) = (Vec::with_capacity(members.len()), Q::with_settings(settings));
+        let (mut lps, mut queue) = (Vec::with_capacity(members.len()), Q::with_window(settings.window));
         for &lp in &members {
             let set = withdrawn.of::<M>(lps.len());
             lps.push(Lp::start(model, &rules, lp, set, &mut sent, &mut fault));

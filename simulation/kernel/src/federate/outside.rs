@@ -11,15 +11,15 @@ use std::sync::Arc;
 use super::{Batch, Cancelled, Federate};
 use crate::panics::Asking;
 use crate::world::Lp;
-use crate::{Digest, Event, EventQueue, Heap, LpId, Model, Partition, Time};
+use crate::{Digest, Event, EventQueue, LpId, Model, Partition, Time};
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     /// Hands out the LPs and events of this federate, to be run elsewhere until they come back ([`Federate::take_back`]).
-    pub fn hand_out(&mut self) -> Federate<M, Heap<M::Event>> {
+    pub fn hand_out(&mut self) -> Self {
         self.put_back();
-        let mut queue = Heap::with_window(Time::ZERO);
+        let mut queue = Q::with_window(Time::ZERO);
         self.queue.drain(Time::MAX, |event| queue.push(event));
-        Federate {
+        Self {
             id: self.id,
             rules: self.rules.clone(),
             place: self.place.clone(),
@@ -46,7 +46,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     }
 
     /// Takes back what was handed out, with all that has been committed since.
-    pub fn take_back<R: EventQueue<M::Event>>(&mut self, mut other: Federate<M, R>) {
+    pub fn take_back(&mut self, mut other: Self) {
         assert!(self.id == other.id, "federate {} is not federate {}", other.id, self.id);
         other.put_back();
         other.queue.drain(Time::MAX, |event| self.queue.push(event));

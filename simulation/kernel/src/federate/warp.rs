@@ -41,7 +41,7 @@ pub use stuck::{Trouble, TroubleKind};
 
 use super::Federate;
 use crate::outbox::{Mail, Receipt};
-use crate::{Effort, Event, EventQueue, LpId, Model, Outbox, Partition, Time, catch};
+use crate::{BucketQueue, Effort, Event, EventQueue, LpId, Model, Outbox, Partition, Time, catch};
 
 /// How states are brought back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -128,7 +128,7 @@ pub enum Turn {
 }
 
 /// A federate that may run ahead.
-pub struct Warp<M: Model, Q> {
+pub struct Warp<M: Model, Q = BucketQueue<<M as Model>::Event>> {
     base: Federate<M, Q>,
     settings: Optimism,
     /// By local number: whether the LP never runs ahead. Empty if none is.

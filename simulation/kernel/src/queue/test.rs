@@ -1,6 +1,6 @@
-//! Every queue gives what the reference heap gives, whatever is done to it in whatever order.
+//! The bucket queue gives what the reference heap gives, whatever is done to it in whatever order.
 
-use super::{BucketQueue, EnhancedHeap, EventQueue, Heap};
+use super::{BucketQueue, EventQueue, Heap};
 use crate::{Event, LpId, Rng, TieBreak, Time};
 
 /// Draws times in one of several manners: spread, bunched, simultaneous, far apart, creeping on, by constant delays.
@@ -16,10 +16,10 @@ fn time(rng: &mut Rng, manner: u64, now: u64) -> u64 {
     }
 }
 
-fn same<Q: EventQueue<u64>>(case: u64) {
+fn same(case: u64) {
     let mut rng = Rng::new(case, 0);
     let window = Time::ticks([0, 1, 1_000, 1_000_000_000][rng.below(4) as usize]);
-    let (mut queue, mut heap) = (Q::with_window(window), Heap::<u64>::with_window(window));
+    let (mut queue, mut heap) = (BucketQueue::with_window(window), Heap::with_window(window));
     let (mut now, mut manner, mut sequence) = (0, 0, 0);
     for _ in 0..400 {
         if rng.chance(0.05) {
@@ -68,11 +68,6 @@ fn same<Q: EventQueue<u64>>(case: u64) {
 }
 
 #[test]
-fn the_enhanced_heap_gives_what_the_heap_gives() {
-    (0..1500).for_each(same::<EnhancedHeap<u64>>);
-}
-
-#[test]
 fn the_bucket_queue_gives_what_the_heap_gives() {
-    (0..1500).for_each(same::<BucketQueue<u64>>);
+    (0..1500).for_each(same);
 }

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use paceline_kernel::{
-    BucketQueue, Digest, Federate, Heap, Kept, LpId, Model, Outbox, Partition, Past, Progress, Rng, Settings,
-    TieBreak, Time, Undo, Windows, World,
+    Digest, Federate, Kept, LpId, Model, Outbox, Partition, Past, Progress, Rng, Settings, TieBreak, Time,
+    Undo, Windows, World,
 };
 use paceline_models::phold::{Destination, Phold};
 use paceline_models::traffic::Traffic;
@@ -14,10 +14,10 @@ use paceline_scenario::Scenario;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-type Federates<M> = Vec<Federate<M, BucketQueue<<M as Model>::Event>>>;
+type Federates<M> = Vec<Federate<M>>;
 
 fn settings<M: Model>(model: &M) -> Settings {
-    Settings { seed: 5, ties: TieBreak::Fixed, window: model.lookahead(), ..Settings::default() }
+    Settings { seed: 5, ties: TieBreak::Fixed, window: model.lookahead() }
 }
 
 /// Runs all events before `until`.
@@ -124,7 +124,7 @@ fn traffic_goes_on_as_if_it_had_not_been_stopped() {
 /// The state of the only LP of `model` after `events` events.
 fn after(model: &Phold, events: u64) -> u64 {
     let partition = Partition::runs(1, 1);
-    let built = Federate::<_, Heap<()>>::build(model, &partition, settings(model));
+    let built = Federate::<Phold>::build(model, &partition, settings(model));
     let mut federate = built.expect("PHOLD keeps the rules").remove(0);
     let mut outbox = Outbox::new(1);
     for _ in 0..events {

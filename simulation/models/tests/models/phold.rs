@@ -1,15 +1,13 @@
 //! PHOLD keeps its population, and its destinations follow the chosen law.
 
-use paceline_kernel::{BucketQueue, Federate, Model, Outbox, Partition, Settings, TieBreak, Time, Windows};
+use paceline_kernel::{Federate, Model, Outbox, Partition, Settings, TieBreak, Time, Windows};
 use paceline_models::phold::{Destination, Phold};
 
 /// Drives one federate per part. Returns (events run, events sent to other parts).
 fn drive(phold: &Phold, parts: u32, until: Time) -> (u64, u64) {
     let partition = Partition::runs(phold.lps, parts);
-    let settings =
-        Settings { seed: 5, ties: TieBreak::Fixed, window: phold.lookahead, ..Settings::default() };
-    let mut federates =
-        Federate::<_, BucketQueue<()>>::build(phold, &partition, settings).expect("PHOLD keeps the rules");
+    let settings = Settings { seed: 5, ties: TieBreak::Fixed, window: phold.lookahead };
+    let mut federates = Federate::<Phold>::build(phold, &partition, settings).expect("PHOLD keeps the rules");
     let population: u64 = (0..phold.lps).map(|lp| phold.messages(lp)).sum();
     let mut outbox = Outbox::new(parts);
     let mut windows = Windows::lookahead(phold.lookahead());

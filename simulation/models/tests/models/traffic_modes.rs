@@ -2,20 +2,17 @@
 
 use std::path::Path;
 
-use paceline_engine::{Protocol, QueueKind, Simulation};
+use paceline_engine::{Protocol, Simulation};
 use paceline_kernel::{Model, Time};
 use paceline_models::traffic::Traffic;
 use paceline_results::{Results, RunFacts};
 use paceline_scenario::Scenario;
 
 /// The modes that a scenario is run in, the reference first.
-fn modes() -> Vec<(Protocol, QueueKind, u32, u32)> {
-    let mut modes = Vec::new();
-    for (queue, ..) in QueueKind::ALL {
-        modes.push((Protocol::Sequential, queue, 1, 1));
-        for (sync, ..) in Protocol::ALL.into_iter().skip(1) {
-            modes.extend([(sync, queue, 1, 1), (sync, queue, 7, 2), (sync, queue, 23, 3)]);
-        }
+fn modes() -> Vec<(Protocol, u32, u32)> {
+    let mut modes = vec![(Protocol::Sequential, 1, 1)];
+    for (sync, ..) in Protocol::ALL.into_iter().skip(1) {
+        modes.extend([(sync, 1, 1), (sync, 7, 2), (sync, 23, 3)]);
     }
     modes
 }
@@ -30,12 +27,8 @@ fn model(text: &str) -> Traffic {
 }
 
 /// Digest, events, and all results including the files.
-fn outcome(
-    text: &str,
-    until: Time,
-    (sync, queue, federates, threads): (Protocol, QueueKind, u32, u32),
-) -> String {
-    let simulation = Simulation::new(model(text)).protocol(sync).queue(queue).until(until);
+fn outcome(text: &str, until: Time, (sync, federates, threads): (Protocol, u32, u32)) -> String {
+    let simulation = Simulation::new(model(text)).protocol(sync).until(until);
     let run = simulation.federates(federates).threads(threads).run_keeping_model();
     let (report, model) = run.expect("the model keeps the rules");
     let facts = RunFacts { events: report.events, end_time: report.end_time };

@@ -8,14 +8,14 @@
 //!
 //! Invariant: no event arrives before the bound.
 
-use paceline_kernel::{BucketQueue, Federate, Model, Progress, Time};
+use paceline_kernel::{Federate, Model, Progress, Time};
 
 use super::desk::{Desk, Pass};
 use crate::Guest;
 
 /// The federate, and how far it may go.
 pub(super) struct Conservative<M: Model> {
-    pub federate: Federate<M, BucketQueue<M::Event>>,
+    pub federate: Federate<M>,
     bound: Time,
     /// Events since the last contribution to a reduction.
     since: u64,
@@ -27,7 +27,7 @@ pub(super) struct Conservative<M: Model> {
 
 impl<M: Model + 'static> Conservative<M> {
     /// A federate that may go as far as `bound` before it hears from others.
-    pub fn new(federate: Federate<M, BucketQueue<M::Event>>, bound: Time) -> Self {
+    pub fn new(federate: Federate<M>, bound: Time) -> Self {
         Self { federate, bound, since: 0, idle: false, again: false }
     }
 

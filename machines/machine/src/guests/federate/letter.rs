@@ -87,9 +87,7 @@ fn in_order<E>(mail: &mut Mail<E>, mut each: impl FnMut(Item<E>)) {
 
 #[cfg(test)]
 mod test {
-    use paceline_kernel::{
-        Context, Federate, Heap, LpId, Model, Outbox, Partition, Rng, Settings, TieBreak, Time,
-    };
+    use paceline_kernel::{Context, Federate, LpId, Model, Outbox, Partition, Rng, Settings, TieBreak, Time};
 
     use super::*;
 
@@ -120,10 +118,9 @@ mod test {
 
     #[test]
     fn packets_hold_what_was_sent_in_its_order() {
-        let settings =
-            Settings { seed: 1, ties: TieBreak::Fixed, window: Time::secs(1), ..Settings::default() };
+        let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::secs(1) };
         let mut outbox = Outbox::new(2);
-        Federate::<_, Heap<u64>>::start(&Counts, &Partition::runs(2, 2), settings, 0, &mut outbox)
+        Federate::<Counts>::start(&Counts, &Partition::runs(2, 2), settings, 0, &mut outbox)
             .expect("it keeps the rules");
         let numbered = outbox.take(1, Vec::new());
         let mut rng = Rng::new(1, 1);

@@ -8,7 +8,7 @@
 //! Invariant: when GVT is handed to the [`Warp`], no message that arrives later is for before GVT plus lookahead
 //! ([`Desk::contribute`] counts messages so).
 
-use paceline_kernel::{Bounds, BucketQueue, Model, MovingWindow, Rollbacks, Time, Trouble, Warp, WarpTurn};
+use paceline_kernel::{Bounds, Model, MovingWindow, Rollbacks, Time, Trouble, Warp, WarpTurn};
 
 use super::Reported;
 use super::desk::{Desk, Pass};
@@ -16,7 +16,7 @@ use crate::Guest;
 
 /// The federate, and how far all have come.
 pub(super) struct Optimistic<M: Model> {
-    pub warp: Warp<M, BucketQueue<M::Event>>,
+    pub warp: Warp<M>,
     pub trouble: Option<Box<Trouble>>,
     gvt: Time,
     /// Events since the last round.
@@ -50,7 +50,7 @@ struct Charged {
 }
 
 impl<M: Model + 'static> Optimistic<M> {
-    pub fn new(warp: Warp<M, BucketQueue<M::Event>>, lookahead: Time) -> Self {
+    pub fn new(warp: Warp<M>, lookahead: Time) -> Self {
         Self {
             warp,
             trouble: None,

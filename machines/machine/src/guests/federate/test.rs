@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use mesh::{Hop, Mesh};
 use paceline_kernel::{
-    Cancellation, Digest, Federate, Heap, LpId, Model, Optimism, Outbox, Partition, Rng, Saving, Settings,
+    Cancellation, Digest, Federate, LpId, Model, Optimism, Outbox, Partition, Rng, Saving, Settings,
     TieBreak, Time,
 };
 
@@ -29,8 +29,7 @@ struct Facts {
 
 fn sequential(mesh: &Mesh, settings: Settings, until: Time) -> Facts {
     let partition = Partition::runs(mesh.lps(), 1);
-    let mut federates =
-        Federate::<Mesh, Heap<Hop>>::build(mesh, &partition, settings).expect("keeps the rules");
+    let mut federates = Federate::<Mesh>::build(mesh, &partition, settings).expect("keeps the rules");
     federates[0].step_on(mesh, &partition, until, usize::MAX, &mut Outbox::new(1));
     let finished = federates.remove(0).finish(mesh);
     let (digest, events, last) = (finished.digest, finished.events, finished.last);
@@ -155,7 +154,7 @@ fn case(
 ) -> (Outcome<<Mesh as Model>::Output>, Vec<Seen>) {
     let mesh = Arc::new(Mesh::draw(number, zero));
     let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(number) };
-    let settings = Settings { seed: number, ties, window: mesh.lookahead(), ..Settings::default() };
+    let settings = Settings { seed: number, ties, window: mesh.lookahead() };
     let partition = Arc::new(mesh.partition(1 + rng.below(u64::from(mesh.lps())) as u32));
     let guests = draw(rng, &mesh, sync);
     let what = format!("case {number}: {guests:?}, {} federates", partition.federates());

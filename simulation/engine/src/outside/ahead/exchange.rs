@@ -3,13 +3,13 @@
 //! Invariants: hand-overs are numbered without gaps and made in this order; nothing of a standing goes anywhere before all of it is
 //! found right; a standing is taken in before the floor that it gives is reported.
 
-use paceline_kernel::{Bounds, Effort, Event, EventQueue, Model, Outbox, Partition, Time};
+use paceline_kernel::{Bounds, Effort, Event, Model, Outbox, Partition, Time};
 
 use super::{MOST_UNDER_WAY, Permit, Standing, in_order};
 use crate::RunError;
 use crate::outside::{Answer, Answers, OutsideError, OutsideErrorKind, Proxy};
 
-impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
+impl<M: Model> Proxy<M> {
     /// Whether it stands for a federate that runs ahead.
     pub(crate) fn is_ahead(&self) -> bool {
         self.ahead.is_some()
@@ -145,8 +145,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Proxy<M, Q> {
 
 /// Has all federates that run ahead take back what is not final, and waits until they have; what they cancel by that, and have sent
 /// before, goes to `outbox`.
-pub(crate) fn call_back<M: Model, Q: EventQueue<M::Event>>(
-    proxies: &mut [&mut Proxy<M, Q>],
+pub(crate) fn call_back<M: Model>(
+    proxies: &mut [&mut Proxy<M>],
     answers: &Answers<M>,
     partition: &Partition,
     gvt: Time,

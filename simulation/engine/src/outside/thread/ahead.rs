@@ -5,7 +5,7 @@
 //! Invariants: everything handed over is taken in before the next turn, unless it dawdles; while it has nothing to run before it is
 //! handed something, it waits, and has said where it stands; once it has retreated it only takes in mail.
 
-use paceline_kernel::{Bounds, Heap, Mail, Model, Outbox, Partition, Time, Warp, WarpTurn};
+use paceline_kernel::{Bounds, Mail, Model, Outbox, Partition, Time, Warp, WarpTurn};
 
 use super::{Order, Worker};
 use crate::lvt::{Publisher, publish};
@@ -15,7 +15,7 @@ use crate::sync::thread;
 
 /// The federate, and what it knows of the run.
 struct Runner<'a, M: Model> {
-    warp: Warp<M, Heap<M::Event>>,
+    warp: Warp<M>,
     partition: &'a Partition,
     door: &'a Door<M>,
     outbox: Outbox<M::Event>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_kernel::{Context, Federate, Heap, LpId, Model, Partition, Progress, Settings, TieBreak, Time};
+use paceline_kernel::{Context, Federate, LpId, Model, Partition, Progress, Settings, TieBreak, Time};
 
 use crate::traffic::event::NO_ROAD;
 use crate::traffic::network::Road;
@@ -71,8 +71,8 @@ pub fn drive(model: &Traffic, until: Time) -> (Output, Vec<Stop>) {
 /// Runs `model` up to `until`, one event after the other.
 pub fn run<M: Model>(model: &M, until: Time) -> M::Output {
     let partition = Partition::runs(model.lps(), 1);
-    let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::ZERO, ..Settings::default() };
-    let built = Federate::<M, Heap<M::Event>>::build(model, &partition, settings);
+    let settings = Settings { seed: 1, ties: TieBreak::Fixed, window: Time::ZERO };
+    let built = Federate::<M>::build(model, &partition, settings);
     let mut federate = built.expect("the start breaks no rule").remove(0);
     let mut outbox = paceline_kernel::Outbox::new(1);
     while federate.step(model, &partition, until, &mut outbox) == Progress::More {}

@@ -24,10 +24,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::VecDeque;
 
+use paceline_kernel::{Event, EventQueue, Time};
+
 use self::lists::{Instant, Lists, NEVER, NONE, instant};
 use self::recent::Recent;
 use self::tails::Tails;
-use crate::{Event, EventQueue, Time};
 
 /// A heap of runs of instants, each with the list of its simultaneous events.
 #[derive(Debug)]

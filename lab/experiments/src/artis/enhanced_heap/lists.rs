@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use crate::Event;
+use paceline_kernel::Event;
 
 /// No list, no queue.
 pub(super) const NONE: u32 = u32::MAX;
