@@ -20,6 +20,10 @@ mod optimistic;
 mod outcome;
 mod outside;
 mod panics;
+#[cfg_attr(
+    not(feature = "net"),
+    allow(dead_code, reason = "without other processes, nothing that they say is ever made or read")
+)]
 mod peers;
 mod pool;
 mod ready;
@@ -40,15 +44,16 @@ pub use checkpoint::{CheckpointError, CheckpointFile, Checkpoints};
 pub use kinds::Protocol;
 pub use monitor::{MOST_THREADS, Monitor, ThreadsError};
 pub use observer::{Observer, Pause, WindowOpened};
-#[cfg(not(feature = "picoseconds"))]
+#[cfg(all(feature = "json", not(feature = "picoseconds")))]
 pub use outside::JsonFederate;
 pub use outside::{
     Door, Failure, HandOver, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideFederate, OutsideLps,
     Permit, Standing, ThreadFederate,
 };
 pub use panics::tell_panics_once;
-pub use peers::{PeersError, PeersErrorKind, Silence};
-pub use report::{EndedBy, Link, Report, RunError};
+#[cfg(feature = "net")]
+pub use peers::{Link, PeersError, PeersErrorKind, Silence};
+pub use report::{EndedBy, Report, RunError};
 pub use run::{Lateness, Reached, Run, SendError, Sender, Sent, Stepped, default_federates};
 pub use simulation::Simulation;
 pub use speculation::{Optimistic, Speculation};

@@ -7,24 +7,24 @@
 //! Invariants: nothing here changes what a run computes; a run that cannot publish runs on, and [`crate::Report::unpaced`]
 //! says why; without a page, a worker pays a branch or two a turn.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "lvt"))]
 pub(crate) use paceline_lvt::Publisher;
 
 use paceline_kernel::Time;
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", feature = "lvt")))]
 pub(crate) use elsewhere::Publisher;
 
 /// The page of a run, if there is one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Publishing {
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "lvt"))]
     page: Option<std::sync::Arc<paceline_lvt::Page>>,
     /// The first thing that kept anybody from publishing.
     trouble: std::sync::Arc<std::sync::OnceLock<String>>,
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "lvt"))]
 impl Publishing {
     /// On this page.
     pub(crate) fn on(page: std::sync::Arc<paceline_lvt::Page>) -> Self {
@@ -55,7 +55,17 @@ impl Publishing {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(all(target_os = "linux", feature = "lvt"))]
+impl<M: paceline_kernel::Model> crate::Simulation<M> {
+    /// Publishes the LVT of its threads on `page`, instead of on the one that the environment variable `PACELINE_LVT`
+    /// names.
+    pub fn publish(mut self, page: std::sync::Arc<paceline_lvt::Page>) -> Self {
+        self.publishing = Publishing::on(page);
+        self
+    }
+}
+
+#[cfg(not(all(target_os = "linux", feature = "lvt")))]
 impl Publishing {
     pub(crate) fn begin(&mut self) {}
 
@@ -89,8 +99,8 @@ pub(crate) fn publish(publisher: &mut Publisher, lvt: Time) {
     }
 }
 
-/// There is no page on other systems.
-#[cfg(not(target_os = "linux"))]
+/// There is no page on other systems, and none without the feature `lvt`.
+#[cfg(not(all(target_os = "linux", feature = "lvt")))]
 mod elsewhere {
     #[derive(Debug)]
     pub(crate) struct Publisher;

@@ -16,7 +16,7 @@
 mod ahead;
 mod answers;
 mod error;
-#[cfg(not(feature = "picoseconds"))]
+#[cfg(all(feature = "json", not(feature = "picoseconds")))]
 mod json;
 mod leg;
 mod proxy;
@@ -34,7 +34,7 @@ pub use ahead::{HandOver, Permit, Standing};
 pub(crate) use answers::{Answer, Answers};
 pub use answers::{Door, Failure};
 pub use error::{OutsideError, OutsideErrorKind};
-#[cfg(not(feature = "picoseconds"))]
+#[cfg(all(feature = "json", not(feature = "picoseconds")))]
 pub use json::JsonFederate;
 pub(crate) use leg::{Outsiders, Seated, Start, recall, seat, settle, timed, unseat};
 pub(crate) use proxy::{Asked, Heard, Occupant, Proxy};

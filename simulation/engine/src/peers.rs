@@ -1,103 +1,50 @@
 //! The other processes of a run: each runs some of the federates with an engine of its own, and all of them are one run.
 //!
-//! To the board of a protocol a federate of another process is a seat that nobody here sits in: what is sent to it goes to its process
-//! ([`send`](self::send)), and what comes from there is delivered into the inboxes of the seats here. What all processes have to
-//! know to go on - the least time of all, whether one of them wants to pause, whether anything is left - they tell each other in
-//! *rounds*: each contributes once ([`Contribution`]), and a round is complete where all have contributed and all that was sent before has
-//! arrived ([`rounds`](self::rounds)). No process waits in a round: whoever is free takes in what arrives.
+//! What all processes have to know to go on - the least time of all, whether one of them wants to pause, whether anything is left -
+//! they tell each other in *rounds*: each contributes once ([`Contribution`]), and a round is complete where all have contributed
+//! and all that was sent before has arrived.
 //!
-//! Invariants: from one process to another everything arrives in the order in which it was sent; messages are handled by one thread at a
-//! time, in their order; between two legs nothing is under way.
+//! With the feature `net` there are such processes ([`net`](self::net)). Without it there are none, and no code for them: the types
+//! have no values ([`alone`](self::alone)), and no method of [`Simulation`](crate::Simulation) asks for any. Nothing outside this
+//! module depends on the feature.
 
-mod agree;
-mod codec;
-mod collect;
+#[cfg(not(feature = "net"))]
+mod alone;
 mod contribution;
-mod error;
-mod migrate;
-mod outgoing;
-mod owners;
-mod pulse;
-mod rounds;
-mod send;
-#[cfg(all(test, not(paceline_shuttle)))]
-mod test;
+#[cfg(feature = "net")]
+mod net;
 
-use std::collections::VecDeque;
-use std::fmt;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use paceline_kernel::{Event, Mail, Model, Part, Time, World};
 
-use paceline_kernel::{Event, Mail, Model, Partition, Time};
-use paceline_transport::marshal::Marshalling;
-use paceline_transport::{Path, PeerErrorKind, Transport};
-
-pub(crate) use codec::Codec;
-use codec::Message;
-pub(crate) use collect::{Joined, Terms};
+#[cfg(not(feature = "net"))]
+pub use alone::{Link, PeersError};
+#[cfg(not(feature = "net"))]
+pub(crate) use alone::{Peers, Processes, Pulse, Transport, check, meet, start_pulse};
 pub(crate) use contribution::{Contribution, Counts};
-pub use error::{PeersError, PeersErrorKind};
-use outgoing::Outgoing;
-use owners::owners;
-pub use pulse::Silence;
-pub(crate) use pulse::{Pulse, SilenceListener};
-use rounds::Rounds;
+#[cfg(feature = "net")]
+pub use net::{Link, PeersError, PeersErrorKind, Silence};
+#[cfg(feature = "net")]
+pub(crate) use net::{Peers, Processes, Pulse, Transport, check, meet, start_pulse};
 
-use crate::sync::{Apart, AtomicU32, AtomicU64, Mutex, Ordering, lock};
-use crate::{Link, RunError};
+use crate::monitor::Halt;
 
-/// How long the owner of a run sleeps at most before it looks again for what has arrived.
-const NAP: Duration = Duration::from_millis(100);
+/// The processes of a run, and the number of threads of each.
+pub(crate) type Met<M> = (Peers<M>, Vec<u32>);
 
-/// What has arrived from a process.
-#[derive(Debug)]
-struct Arrived<M: Model> {
-    messages: VecDeque<(u32, Message<M>)>,
-    /// By process: the beginning of a message whose rest has not arrived.
-    partial: Vec<Vec<u8>>,
-    /// By process: frames that have arrived.
-    frames: Vec<u64>,
-    /// By process: all its messages of the rounds before this one have arrived, by its last sign of life.
-    rounds: Vec<u64>,
-    error: Option<PeersError>,
-    /// Whether workers know of the error.
-    is_told: bool,
+/// What all processes have come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Settled {
+    /// The least time of all.
+    pub(crate) least: Time,
+    pub(crate) halt: Option<Halt>,
 }
 
-/// Messages of a kind, since the run began.
-#[derive(Debug, Default)]
-struct Tally {
-    sent: AtomicU64,
-    received: AtomicU64,
-}
-
-/// See the module.
-pub(crate) struct Peers<M: Model> {
-    transport: Arc<dyn Transport>,
-    codec: Codec<M>,
-    /// Who has each LP: it changes only while the run stands still.
-    partition: Mutex<Partition>,
-    /// Which process has each federate.
-    owners: Vec<u32>,
-    /// Threads of the processes of lower ranks.
-    threads_before: u32,
-    outgoing: Vec<Apart<Mutex<Outgoing>>>,
-    /// By process: 1 if its last frame said that it waits.
-    waits: Vec<AtomicU32>,
-    /// Times of what waits to be sent count from here.
-    origin: Instant,
-    arrived: Apart<Mutex<Arrived<M>>>,
-    /// Whoever has it handles what has arrived.
-    handling: Mutex<()>,
-    rounds: Mutex<Rounds>,
-    events: Tally,
-    others: Tally,
-}
-
-impl<M: Model> fmt::Debug for Peers<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Peers").field("transport", &self.transport).finish_non_exhaustive()
-    }
+/// What a process has after the parts of all have been brought together.
+pub(crate) enum Joined<M: Model> {
+    /// The whole run: in the process of rank 0.
+    Whole(World<M>),
+    /// Its own part: in the others.
+    Own(Part<M>),
 }
 
 /// Why a delivery cannot be handled: whoever sent it cannot have been right.
@@ -141,203 +88,4 @@ pub(crate) enum Delivery<M: Model> {
         from: u32,
         bytes: Vec<u8>,
     },
-}
-
-impl<M: Model> Peers<M> {
-    /// The processes that `transport` joins, before they have federates.
-    pub(crate) fn new(transport: Arc<dyn Transport>, codec: Codec<M>, marshalling: Marshalling) -> Self {
-        let ranks = transport.ranks() as usize;
-        let outgoing = |rank| {
-            let (unit, limit) = match rank == transport.rank() {
-                true => (0, 0),
-                false => (transport.unit(rank), transport.frame_limit(rank)),
-            };
-            Apart(Mutex::new(Outgoing::new(marshalling, unit, limit)))
-        };
-        let (messages, partial) = (VecDeque::new(), vec![Vec::new(); ranks]);
-        let (frames, rounds) = (vec![0; ranks], vec![0; ranks]);
-        let arrived = Arrived { messages, partial, frames, rounds, error: None, is_told: false };
-        Self {
-            outgoing: (0..transport.ranks()).map(outgoing).collect(),
-            waits: (0..ranks).map(|_| AtomicU32::new(0)).collect(),
-            origin: Instant::now(),
-            rounds: Mutex::new(Rounds::new(transport.rank(), transport.ranks())),
-            arrived: Apart(Mutex::new(arrived)),
-            handling: Mutex::new(()),
-            events: Tally::default(),
-            others: Tally::default(),
-            transport,
-            codec,
-            partition: Mutex::new(Partition::runs(0, 1)),
-            owners: Vec::new(),
-            threads_before: 0,
-        }
-    }
-
-    /// Gives each process its part of the federates, in proportion to its `threads`.
-    pub(crate) fn assign(&mut self, partition: &Partition, threads: &[u32]) -> Result<(), PeersError> {
-        let (federates, ranks) = (partition.federates(), self.transport.ranks());
-        if federates < ranks {
-            // The others find the same.
-            self.transport.close();
-            return Err(PeersError::new(federates, PeersErrorKind::Idle { federates, ranks }));
-        }
-        (self.partition, self.owners) = (Mutex::new(partition.clone()), owners(federates, threads));
-        self.threads_before = threads.iter().take(self.rank() as usize).sum();
-        Ok(())
-    }
-
-    /// The error of a request of `what`.
-    pub(crate) fn cannot(&self, what: &'static str) -> PeersError {
-        PeersError::new(self.rank(), PeersErrorKind::Unsupported(what))
-    }
-
-    /// Threads of the processes of lower ranks: where threads are pinned, those of this process come after them.
-    pub(crate) fn threads_before(&self) -> u32 {
-        self.threads_before
-    }
-
-    /// The rank of this process.
-    pub(crate) fn rank(&self) -> u32 {
-        self.transport.rank()
-    }
-
-    pub(crate) fn transport(&self) -> &Arc<dyn Transport> {
-        &self.transport
-    }
-
-    /// Whether `federate` is run by this process.
-    pub(crate) fn owns(&self, federate: u32) -> bool {
-        self.owners[federate as usize] == self.transport.rank()
-    }
-
-    /// How the other processes were reached, and what was sent to them.
-    pub(crate) fn links(&self) -> Vec<Link> {
-        let link = |path: Path| Link { sent: lock(&self.outgoing[path.peer as usize]).statistics(), path };
-        self.transport.paths().into_iter().map(link).collect()
-    }
-
-    /// What has passed between processes, events and other messages.
-    pub(crate) fn counts(&self) -> Counts {
-        let of = |tally: &Tally| (tally.sent.load(Ordering::SeqCst), tally.received.load(Ordering::SeqCst));
-        Counts { events: of(&self.events), others: of(&self.others) }
-    }
-
-    fn others_of(&self, own: u32) -> impl Iterator<Item = u32> + use<M> {
-        (0..self.transport.ranks()).filter(move |rank| *rank != own)
-    }
-
-    /// Notes what has gone wrong, to be told by the next call of [`Peers::hear`]. The first error counts.
-    fn note(&self, error: PeersError) {
-        let mut arrived = lock(&self.arrived);
-        arrived.error.get_or_insert(error);
-    }
-
-    /// Takes in what has arrived, to be handled later.
-    fn drain(&self) {
-        let mut arrived = lock(&self.arrived);
-        let Arrived { messages, partial, frames, rounds, error, .. } = &mut *arrived;
-        if error.is_some() {
-            return;
-        }
-        let (partition, mut damaged) = (lock(&self.partition), None);
-        let received = self.transport.receive(&mut |from, frame| {
-            frames[from as usize] += 1;
-            let partial = &mut partial[from as usize];
-            let read = codec::read_frame(partial, frame, |record| {
-                if let Some(round) = codec::sign_of_life(record) {
-                    rounds[from as usize] = round;
-                    return Ok(());
-                }
-                let last = messages.back_mut().filter(|(last, _)| *last == from).map(|(_, message)| message);
-                let rank = self.transport.rank();
-                let next = self.codec.read(record, &partition, rank, &self.owners, last)?;
-                messages.extend(next.map(|next| (from, next)));
-                Ok(())
-            });
-            match read {
-                Ok(waits) => self.waits[from as usize].store(u32::from(waits), Ordering::Relaxed),
-                Err(what) => {
-                    damaged.get_or_insert((from, what));
-                }
-            }
-        });
-        if let Some((rank, what)) = damaged {
-            error.get_or_insert(PeersError::new(rank, PeersErrorKind::Lost(PeerErrorKind::Damaged(what))));
-        }
-        if let Err(lost) = received {
-            error.get_or_insert(lost.into());
-        }
-    }
-
-    /// How many frames have come from the process `rank`.
-    fn frames_from(&self, rank: u32) -> u64 {
-        lock(&self.arrived).frames[rank as usize]
-    }
-
-    /// Whether something may have arrived, or gone wrong.
-    pub(crate) fn is_pending(&self) -> bool {
-        let arrived = lock(&self.arrived);
-        self.transport.is_pending() || !arrived.messages.is_empty() || arrived.error.is_some()
-    }
-
-    /// Handles what has arrived, unless another thread does so now: contributions by itself, all else by `handle`. Says whether there
-    /// was anything. Errors, once all else is handled, and told once, so that workers come to an end: a process is lost; or it has said
-    /// that it could not continue.
-    pub(crate) fn hear(
-        &self,
-        mut handle: impl FnMut(Delivery<M>) -> Result<(), Misfit>,
-    ) -> Result<bool, RunError> {
-        let Ok(_handling) = self.handling.try_lock() else { return Ok(false) };
-        self.drain();
-        let mut any = false;
-        loop {
-            match self.next() {
-                Ok(Some((from, message))) => self.handle(from, message, &mut handle)?,
-                Ok(None) => return Ok(any),
-                Err(_) if std::mem::replace(&mut lock(&self.arrived).is_told, true) => return Ok(any),
-                Err(error) => return Err(error),
-            }
-            any = true;
-        }
-    }
-
-    /// The next message, and who has sent it.
-    fn next(&self) -> Result<Option<(u32, Message<M>)>, RunError> {
-        let mut arrived = lock(&self.arrived);
-        let next = arrived.messages.pop_front();
-        let error = arrived.error.clone().filter(|_| next.is_none());
-        drop(arrived);
-        error.map_or(Ok(next), |error| Err(error.into()))
-    }
-
-    fn handle(
-        &self,
-        from: u32,
-        message: Message<M>,
-        handle: &mut impl FnMut(Delivery<M>) -> Result<(), Misfit>,
-    ) -> Result<(), RunError> {
-        let (delivery, round, count) = match message {
-            Message::Round(saying) => return self.heard(from, saying),
-            Message::Failed(what) => return Err(PeersError::new(from, PeersErrorKind::Failed(what)).into()),
-            Message::Delivery(delivery, of, count) => (delivery, of, count),
-            Message::Bundle(bytes, of) => (Delivery::Bundle { from, bytes }, of, 1),
-        };
-        let (events, others) = match &delivery {
-            Delivery::Events { events, .. } => (events.len() as u64, 0),
-            Delivery::Promise { events, .. } => (events.len() as u64, 1),
-            Delivery::Request { .. } => (0, 1),
-            Delivery::Mail { .. } | Delivery::Bundle { .. } => (0, 0),
-        };
-        handle(delivery).map_err(|Misfit(what)| self.damaged(from, what))?;
-        lock(&self.rounds).received(round, count);
-        self.events.received.fetch_add(events, Ordering::SeqCst);
-        self.others.received.fetch_add(others, Ordering::SeqCst);
-        Ok(())
-    }
-
-    /// The error of the process `rank`, which has sent what it cannot have sent.
-    pub(crate) fn damaged(&self, rank: u32, what: impl fmt::Display) -> RunError {
-        PeersError::new(rank, PeersErrorKind::Lost(PeerErrorKind::Damaged(what.to_string()))).into()
-    }
 }

@@ -5,11 +5,10 @@ use std::time::Duration;
 use paceline_kernel::{
     Digest, Fault, LinkError, ModelPanic, PartitionError, Rollbacks, Time, Trouble, TroubleKind,
 };
-use paceline_transport::Path;
-use paceline_transport::marshal::Statistics;
 use thiserror::Error;
 
-use crate::{Balancing, CheckpointError, Lateness, OutsideError, PeersError, Protocol, ThreadsError, Tried};
+use crate::peers::{Link, PeersError};
+use crate::{Balancing, CheckpointError, Lateness, OutsideError, Protocol, ThreadsError, Tried};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,17 +31,6 @@ impl EndedBy {
             Self::Interrupted => "interrupted",
         }
     }
-}
-
-/// How a process reached another one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Link {
-    /// The path, with all frames and bytes both ways.
-    pub path: Path,
-    /// What this process sent: messages, the frames that they were gathered in, and the messages that their anti-messages cancelled before
-    /// they had left.
-    pub sent: Statistics,
 }
 
 /// The result of a run.

@@ -21,7 +21,8 @@ use course::Course;
 use real_time::Entrance;
 pub use real_time::{Lateness, Sender};
 pub use step::{Sent, Stepped};
-pub(crate) use together::Joining;
+#[cfg(feature = "net")]
+pub(crate) use together::protocol;
 
 use crate::outside::Outsiders;
 use crate::panics::guarded;

@@ -2,19 +2,14 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use paceline_kernel::{Balance, Model, TieBreak, Time, World};
-use paceline_transport::Transport;
-use paceline_transport::marshal::Marshalling;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::checkpoint::Codec;
 use crate::lvt::Publishing;
 use crate::observer::Observing;
-use crate::peers;
-use crate::run::Joining;
+use crate::peers::Processes;
 use crate::trace::Tracing;
 use crate::{
     CheckpointError, Checkpoints, Monitor, Observer, Outside, Protocol, Report, Run, RunError, Speculation,
@@ -45,12 +40,8 @@ pub struct Simulation<M: Model> {
     /// Federates that are run outside, until the run starts.
     pub(crate) outside: Vec<(u32, Outside<M>)>,
     pub(crate) publishing: Publishing,
-    pub(crate) joining: Option<Joining<M>>,
-    pub(crate) silence: Option<Duration>,
-    /// What else all processes have alike: names and values.
-    pub(crate) equal: Vec<(String, String)>,
-    pub(crate) silence_told: Option<peers::SilenceListener>,
-    pub(crate) marshalling: Marshalling,
+    /// The other processes that it is to join.
+    pub(crate) processes: Processes<M>,
     pub(crate) checkpoints: Option<(Checkpoints, Codec<M>)>,
     /// Who hears of checkpoints that cannot be written, where these do not end the run.
     pub(crate) checkpoint_failed: Option<FailureListener>,
@@ -117,11 +108,7 @@ impl<M: Model> Simulation<M> {
             observer: None,
             outside: Vec::new(),
             publishing: Publishing::default(),
-            joining: None,
-            silence: None,
-            equal: Vec::new(),
-            silence_told: None,
-            marshalling: Marshalling::default(),
+            processes: Processes::default(),
         }
     }
 
@@ -286,79 +273,6 @@ impl<M: Model> Simulation<M> {
         M: 'static,
     {
         self.outside.push((federate, outside));
-        self
-    }
-
-    /// Runs it together with the other processes that `transport` joins: each has a part of the federates, and all get to the same result as
-    /// one process alone. Every process is given the same model and settings; the number of threads may differ. They make the
-    /// same calls of the [`Run`]. The report of the process of rank 0 is that of the whole run; those of the others have
-    /// the outputs of their own federates only. Checkpoints are written by the process of rank 0, and a run is resumed from
-    /// one by all.
-    ///
-    /// ```
-    /// # use paceline_kernel::{Context, LpId, Model, Time};
-    /// use paceline_engine::{Protocol, Simulation};
-    /// use paceline_transport::Memory;
-    /// # #[derive(Clone)]
-    /// # struct Ring;
-    /// # impl Model for Ring {
-    /// #     type State = u64;
-    /// #     type Event = u64;
-    /// #     type Output = ();
-    /// #     fn lps(&self) -> u32 { 4 }
-    /// #     fn lookahead(&self) -> Time { Time::secs(1) }
-    /// #     fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u64 { cx.schedule(Time::secs(1), 1); lp.0.into() }
-    /// #     fn handle(&self, sum: &mut u64, told: &u64, cx: &mut Context<Self>) {
-    /// #         *sum += told;
-    /// #         cx.send(LpId((cx.lp().0 + 1) % 4), Time::secs(1), *sum % 7);
-    /// #     }
-    /// # }
-    /// let ring = || Simulation::new(Ring).until(Time::secs(50)).federates(4).threads(1);
-    /// let alone = ring().protocol(Protocol::Sequential).run()?;
-    /// // Two processes, which here are threads.
-    /// let ends = Memory::mesh(2).into_iter().map(std::sync::Arc::new);
-    /// let runs = ends.map(|end| std::thread::spawn(move || ring().join(end).run()));
-    /// for run in runs.collect::<Vec<_>>() {
-    ///     let report = run.join().expect("it does not panic")?;
-    ///     assert_eq!((report.digest, report.events), (alone.digest, alone.events));
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn join(mut self, transport: Arc<dyn Transport>) -> Self
-    where
-        M: 'static,
-        M::State: Serialize + DeserializeOwned,
-        M::Event: Serialize + DeserializeOwned,
-        M::Output: Serialize + DeserializeOwned,
-    {
-        let (codec, pulse) = (peers::Codec::new, peers::Pulse::start);
-        self.joining = Some(Joining { transport, codec, limit: self.silence, pulse });
-        self
-    }
-
-    /// With other processes: one from which nothing has come for `limit` is lost, and ends the run of all
-    /// ([`crate::PeersErrorKind::Lost`]). Each gives a sign of life every quarter of it. Unless said, only the transport decides
-    /// who is lost.
-    pub fn silence_limit(mut self, limit: Duration) -> Self {
-        self.silence = Some(limit);
-        if let Some(joining) = &mut self.joining {
-            joining.limit = Some(limit);
-        }
-        self
-    }
-
-    /// With other processes: how messages are gathered in frames. Unless said, size and time follow what is measured. The result does
-    /// not depend on it, and processes may differ in it.
-    pub fn marshalling(mut self, marshalling: Marshalling) -> Self {
-        self.marshalling = marshalling;
-        self
-    }
-
-    /// Publishes the LVT of its threads on `page`, instead of on the one that the environment variable `PACELINE_LVT`
-    /// names.
-    #[cfg(target_os = "linux")]
-    pub fn publish(mut self, page: Arc<paceline_lvt::Page>) -> Self {
-        self.publishing = Publishing::on(page);
         self
     }
 

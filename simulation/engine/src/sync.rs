@@ -3,17 +3,23 @@
 
 #[cfg(not(paceline_shuttle))]
 pub(crate) use std::{
-    sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering},
+    sync::atomic::{AtomicI64, AtomicU32, Ordering},
     sync::{Condvar, Mutex, MutexGuard, mpsc},
     thread,
 };
 
 #[cfg(paceline_shuttle)]
 pub(crate) use shuttle::{
-    sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering},
+    sync::atomic::{AtomicI64, AtomicU32, Ordering},
     sync::{Condvar, Mutex, MutexGuard, mpsc},
     thread,
 };
+
+// Only what several processes share counts so far.
+#[cfg(all(feature = "net", paceline_shuttle))]
+pub(crate) use shuttle::sync::atomic::AtomicU64;
+#[cfg(all(feature = "net", not(paceline_shuttle)))]
+pub(crate) use std::sync::atomic::AtomicU64;
 
 /// Locks; a lock is only ever poisoned while a panic of the model is on its way out, and then everybody leaves.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

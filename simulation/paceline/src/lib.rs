@@ -60,6 +60,13 @@
 //! - **Payloads** are moved, and copied for a rollback only. Put large ones behind an `Arc`; what does not change may be shared.
 //! - **Observers**, traces and [`Model::commit`] are paid where they are used, and nowhere else.
 //!
+//! # What is compiled
+//!
+//! Everything beyond a model and its runs is a feature of this crate, and those marked * are on unless `default-features = false` is
+//! said: `json`* ([`JsonFederate`]), `lvt`* (threads publish how far they are, for `paceline pace`), `results`* and `statistics`*
+//! (the modules of these names), `net` (runs of several processes), `app` (a program of one's own, with `net`), `processes` (models
+//! written as processes), `picoseconds`.
+//!
 //! # A program of one's own
 //!
 //! With the feature `app`, `paceline::app!(MyModel);` is the whole `main` of a program that has for this model what `paceline run` has for
@@ -92,7 +99,7 @@
 //! and under an optimistic protocol it may run ahead and roll back ([`ThreadFederate::optimistic`]).
 //!
 //! ```
-#![doc = include_str!("../examples/outside.rs")]
+#![cfg_attr(feature = "json", doc = include_str!("../examples/outside.rs"))]
 //! ```
 //!
 //! # Running ahead
@@ -132,7 +139,7 @@
 //! last bit however a run is divided.
 //!
 //! ```
-#![doc = include_str!("../examples/statistics.rs")]
+#![cfg_attr(feature = "statistics", doc = include_str!("../examples/statistics.rs"))]
 //! ```
 
 #![forbid(unsafe_code)]
@@ -141,6 +148,7 @@
 #[doc(inline)]
 pub use paceline_app::{app, trace};
 /// The results of a finished run: lines for the summary, and files for users that ask for them.
+#[cfg(feature = "results")]
 pub mod results {
     #[doc(inline)]
     pub use paceline_results::*;
@@ -157,12 +165,29 @@ pub mod scenario {
 
 /// What models measure: exact sums, tallies, levels over time, quantiles, time series and means of repeated runs; the same to the last bit
 /// in whatever parts they are gathered.
+#[cfg(feature = "statistics")]
 pub mod statistics {
     #[doc(inline)]
     pub use paceline_statistics::*;
 }
 
-#[cfg(not(feature = "picoseconds"))]
+/// Runs of several processes: the transports that join them ([`Simulation::join`]), and what can go wrong between them.
+#[cfg(feature = "net")]
+pub mod net {
+    #[doc(inline)]
+    pub use paceline_engine::{Link, PeersError, PeersErrorKind, Silence};
+    #[doc(inline)]
+    pub use paceline_transport::*;
+}
+
+/// Models written as processes that wait for each other, on the hosts of a network.
+#[cfg(feature = "processes")]
+pub mod processes {
+    #[doc(inline)]
+    pub use paceline_processes::*;
+}
+
+#[cfg(all(feature = "json", not(feature = "picoseconds")))]
 #[doc(inline)]
 pub use paceline_engine::JsonFederate;
 #[doc(inline)]

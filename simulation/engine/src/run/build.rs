@@ -11,7 +11,7 @@ use paceline_kernel::{
 use super::course::Course;
 use super::end::Sums;
 use super::real_time::Lateness;
-use super::together::{self, Joining};
+use super::together;
 use crate::auto::{Auto, Groups, Way};
 use crate::balance::Balancer;
 use crate::monitor::MOST_THREADS;
@@ -19,7 +19,7 @@ use crate::outside::Outsiders;
 use crate::panics::facts;
 use crate::pool::Crew;
 use crate::steward::Steward;
-use crate::{Protocol, RunError, Simulation, ThreadsError, cores};
+use crate::{Protocol, RunError, Simulation, ThreadsError, cores, peers};
 
 /// Federates per thread where the number of federates is left to us: enough that one slow thread's share can be taken
 /// over by the others.
@@ -60,7 +60,7 @@ pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), 
     if let Some(factor) = simulation.pace.filter(|factor| !(factor.is_finite() && *factor > 0.0)) {
         return Err(RunError::Pace { factor: factor.to_string() });
     }
-    together::check(simulation)?;
+    peers::check(simulation)?;
     if simulation.protocol == Protocol::Sequential {
         return Ok((1, 1));
     }
@@ -104,7 +104,7 @@ pub(super) fn build<M: Model>(
     if let Some((checkpoints, codec)) = &simulation.checkpoints {
         codec.check(checkpoints)?;
     }
-    let mut peers = together::meet(simulation, threads)?;
+    let mut peers = peers::meet(simulation, threads)?;
     let all_threads = peers.as_ref().map_or(threads, |(_, threads)| threads.iter().sum());
     let count = if peers.is_some() { federates(simulation, all_threads) } else { count };
     outsiders.check(simulation, count)?;
@@ -139,12 +139,7 @@ pub(super) fn build<M: Model>(
         peers.assign(&partition, threads)?;
     }
     let peers = peers.map(|(peers, _)| Arc::new(peers));
-    let pulse = match (&peers, &simulation.joining) {
-        (Some(peers), Some(Joining { limit: Some(limit), pulse, .. })) => {
-            Some(pulse(peers, *limit, simulation.silence_told.clone())?)
-        }
-        _ => None,
-    };
+    let pulse = peers::start_pulse(simulation, peers.as_ref())?;
     let is_present = |federate| peers.as_ref().is_none_or(|peers| peers.owns(federate));
     let settings = Settings { seed: *seed, ties: *ties, window: way.window(model) };
     let origin = resumed.as_ref().and_then(World::origin).cloned().map(Box::new);

@@ -16,7 +16,7 @@ use paceline_kernel::Model;
 use paceline_transport::PeerErrorKind;
 
 use super::{Peers, PeersError, PeersErrorKind};
-use crate::{RunError, Simulation};
+use crate::RunError;
 
 /// Signs of life in the time after which a silent process is lost.
 const SIGNS: u32 = 4;
@@ -33,17 +33,7 @@ pub struct Silence {
 }
 
 /// Who hears of processes that give no sign of life.
-pub(crate) type SilenceListener = Arc<dyn Fn(Silence) + Send + Sync>;
-
-impl<M: Model> Simulation<M> {
-    /// With other processes and a limit for their silence: calls `tell` when two signs of life of one are missing in a row, which is half
-    /// the limit before it is lost, and when it gives one again. It is called by a thread of the run that does nothing else, and must
-    /// return soon.
-    pub fn on_silence(mut self, tell: impl Fn(Silence) + Send + Sync + 'static) -> Self {
-        self.silence_told = Some(Arc::new(tell));
-        self
-    }
-}
+pub(super) type SilenceListener = Arc<dyn Fn(Silence) + Send + Sync>;
 
 /// The handle on the thread.
 #[derive(Debug)]

@@ -7,25 +7,9 @@ use paceline_kernel::{Model, Outputs, Part, Partition, Time, World};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Contribution, Delivery, Misfit, Peers};
+use super::{Contribution, Delivery, Joined, Misfit, Peers, Settled};
 use crate::RunError;
 use crate::monitor::Halt;
-
-/// What all processes have come to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Settled {
-    /// The least time of all.
-    pub(crate) least: Time,
-    pub(crate) halt: Option<Halt>,
-}
-
-/// What a process has after the parts of all have been brought together.
-pub(crate) enum Joined<M: Model> {
-    /// The whole run: in the process of rank 0.
-    Whole(World<M>),
-    /// Its own part: in the others.
-    Own(Part<M>),
-}
 
 impl<M: Model> Peers<M> {
     /// Finds the least of all `least`, and whether any process wants to halt; what is under way arrives before that.

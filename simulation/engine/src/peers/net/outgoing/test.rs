@@ -6,8 +6,8 @@ use paceline_transport::Handed;
 use paceline_transport::marshal::{Marshalling, Reason, SizeLimit, TimeLimit};
 
 use super::Outgoing;
-use crate::peers::codec::read_frame;
-use crate::peers::rounds::COLOURS;
+use crate::peers::net::codec::read_frame;
+use crate::peers::net::rounds::COLOURS;
 
 /// A message: the round, a number that tells the time of its event, and as many bytes as there are room for in one frame, or more.
 fn encode(out: &mut Vec<u8>, round: u8, (number, length): (u8, usize)) {
