@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::facts::{assert_same, facts, setting};
 use crate::mesh::{Hop, Mesh};
+use crate::script::{Play, Script, run_of, script};
 use paceline_engine::{
     Door, HandOver, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideFederate, OutsideLps, Permit,
     Protocol, RunError, Simulation, Speculation, Standing, ThreadFederate,
@@ -262,35 +263,33 @@ fn one_that_says_nothing_ends_the_run_or_is_dropped() {
 /// LP 0 counts what the others send it in each round. It may panic where something is missing, or in a given round.
 #[derive(Clone)]
 struct Office {
-    fails_at: Option<u32>,
+    fails_at: Option<u64>,
     fails_out_of_order: bool,
     /// Failures, those that were rolled back included.
     seen: Arc<AtomicU64>,
 }
 
-const SOURCES: u32 = 3;
-const ROUNDS: u32 = 60;
+const SOURCES: u64 = 3;
+const ROUNDS: u64 = 60;
+/// What is sent to LP 0; anything else is the number of a round.
+const TICKET: u64 = u64::MAX;
 
-impl Model for Office {
-    type State = u32;
-    type Event = Option<u32>;
-    type Output = ();
-
+impl Play for Office {
     fn lps(&self) -> u32 {
-        1 + SOURCES
+        1 + SOURCES as u32
     }
     fn lookahead(&self) -> Time {
         Time::millis(1)
     }
-    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u32 {
-        cx.schedule(if lp == LpId(0) { Time::millis(5) } else { Time::ZERO }, Some(0));
+    fn init(&self, lp: LpId, cx: &mut Context<Script>) -> u64 {
+        cx.schedule(if lp == LpId(0) { Time::millis(5) } else { Time::ZERO }, 0);
         0
     }
-    fn handle(&self, tickets: &mut u32, round: &Option<u32>, cx: &mut Context<Self>) {
-        let Some(round) = *round else {
+    fn handle(&self, tickets: &mut u64, round: u64, cx: &mut Context<Script>) {
+        if round == TICKET {
             *tickets += 1;
             return;
-        };
+        }
         if cx.lp() == LpId(0) {
             let missing = *tickets != SOURCES * (round + 1);
             if self.fails_out_of_order && missing || self.fails_at == Some(round) {
@@ -298,10 +297,10 @@ impl Model for Office {
                 panic!("{tickets} tickets in round {round}");
             }
         } else {
-            cx.send(LpId(0), Time::millis(1), None);
+            cx.send(LpId(0), Time::millis(1), TICKET);
         }
         if round < ROUNDS {
-            cx.schedule(Time::millis(10), Some(round + 1));
+            cx.schedule(Time::millis(10), round + 1);
         }
     }
 }
@@ -313,22 +312,22 @@ fn a_failure_outside_counts_once_it_is_final() {
         fails_out_of_order,
         seen: Arc::new(AtomicU64::new(0)),
     };
-    let sound = Simulation::new(office(None, true)).protocol(Protocol::Sequential).run();
+    let sound = run_of(office(None, true)).protocol(Protocol::Sequential).run();
     let digest = sound.expect("in the order of simulated time nothing is missing").digest;
     let mut rolled_back = 0;
     for seed in 0..40 {
         let model = office(None, true);
-        let run = all_outside(&model, seed, 4).protocol(Protocol::Optimistic).run();
+        let run = all_outside(&script(model.clone()), seed, 4).protocol(Protocol::Optimistic).run();
         assert_eq!(run.expect("what is rolled back has not happened").digest, digest, "case {seed}");
         rolled_back += model.seen.load(Ordering::Relaxed);
         let model = office(Some(7), false);
-        let error = all_outside(&model, seed, 4).protocol(Protocol::Optimistic).run();
+        let error = all_outside(&script(model.clone()), seed, 4).protocol(Protocol::Optimistic).run();
         let message = format!("{} tickets in round 7", SOURCES * 8);
         let expected = Trouble {
             kind: TroubleKind::Panic(PanicNote::saying(message)),
             lp: LpId(0),
             at: Time::millis(75),
-            event: "Some(7)".into(),
+            event: "7".into(),
         };
         assert_eq!(error.expect_err("it is final"), RunError::Trouble(expected), "case {seed}");
     }

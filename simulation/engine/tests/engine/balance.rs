@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::facts::{Facts, assert_same, facts, setting};
 use crate::mesh::{Mesh, STATE_BYTES};
+use crate::script::{Play, Script, run_of};
 use paceline_engine::{
     Balancing, CheckpointFile, Checkpoints, Monitor, Optimistic, Protocol, Simulation, Speculation,
 };
@@ -182,7 +183,7 @@ fn checkpoints_of_runs_whose_lps_have_moved_resume() {
 #[test]
 fn looks_by_the_clock_even_out_a_skewed_load() {
     let run = |until_s, balance| {
-        let run = Simulation::new(Skewed).protocol(Protocol::Window).federates(2).threads(2).balance(balance);
+        let run = run_of(Skewed).protocol(Protocol::Window).federates(2).threads(2).balance(balance);
         let run = run.until(Time::secs(until_s));
         run.run().expect("the model keeps the rules")
     };
@@ -202,11 +203,7 @@ fn looks_by_the_clock_even_out_a_skewed_load() {
 /// The first eight of 64 LPs have some microseconds of work every second, the others just as often none.
 struct Skewed;
 
-impl Model for Skewed {
-    type State = u64;
-    type Event = ();
-    type Output = ();
-
+impl Play for Skewed {
     fn lps(&self) -> u32 {
         64
     }
@@ -216,16 +213,16 @@ impl Model for Skewed {
     fn partition(&self, federates: u32) -> Partition {
         Partition::runs(self.lps(), federates)
     }
-    fn init(&self, _: LpId, cx: &mut Context<Self>) -> u64 {
-        cx.schedule(Time::ZERO, ());
+    fn init(&self, _: LpId, cx: &mut Context<Script>) -> u64 {
+        cx.schedule(Time::ZERO, 0);
         0
     }
-    fn handle(&self, beats: &mut u64, (): &(), cx: &mut Context<Self>) {
+    fn handle(&self, beats: &mut u64, _: u64, cx: &mut Context<Script>) {
         *beats += 1;
         let mut chain = *beats;
         for _ in 0..if cx.lp().0 < 8 { 20_000 } else { 0 } {
             chain = std::hint::black_box(chain.wrapping_mul(3));
         }
-        cx.schedule(Time::secs(1), ());
+        cx.schedule(Time::secs(1), 0);
     }
 }

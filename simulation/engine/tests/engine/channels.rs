@@ -2,7 +2,9 @@
 //! names the sender, the receiver, and the time at which the sender stood.
 
 use paceline_engine::{Protocol, RunError, Simulation};
-use paceline_kernel::{Channels, Context, Fault, FaultKind, LpId, Model, Partition, Time};
+use paceline_kernel::{Channels, Context, Fault, FaultKind, LpId, Partition, Time};
+
+use crate::script::{Play, Script, run_of};
 
 const LPS: u32 = 16;
 /// What a channel takes at least; the model's lookahead is far less.
@@ -18,11 +20,7 @@ struct Ring {
     scatter: bool,
 }
 
-impl Model for Ring {
-    type State = u32;
-    type Event = u32;
-    type Output = ();
-
+impl Play for Ring {
     fn lps(&self) -> u32 {
         LPS
     }
@@ -43,19 +41,19 @@ impl Model for Ring {
             false => Partition::runs(LPS, federates),
         }
     }
-    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u32 {
+    fn init(&self, lp: LpId, cx: &mut Context<Script>) -> u64 {
         cx.schedule(Time::millis(37 * u64::from(lp.0)), 0);
         // What is sent at the start needs no channel.
         cx.send(LpId((lp.0 + 7) % LPS), Time::ZERO, 100);
         0
     }
-    fn handle(&self, seen: &mut u32, told: &u32, cx: &mut Context<Self>) {
-        if *told >= 100 {
+    fn handle(&self, seen: &mut u64, told: u64, cx: &mut Context<Script>) {
+        if told >= 100 {
             return;
         }
         *seen += 1;
         match self.stray {
-            Some((to, delay)) if cx.lp() == LpId(5) && *seen == 4 => cx.send(to, delay, *told),
+            Some((to, delay)) if cx.lp() == LpId(5) && *seen == 4 => cx.send(to, delay, told),
             _ => cx.send(LpId((cx.lp().0 + 1) % LPS), HOP, told + 1),
         }
         // To oneself no channel is needed.
@@ -77,14 +75,11 @@ pub const PROTOCOLS: [Protocol; 7] = [
 ];
 
 /// Runs the ring in every way.
-fn ways(ring: Ring) -> impl Iterator<Item = (String, Simulation<Ring>)> {
+fn ways(ring: Ring) -> impl Iterator<Item = (String, Simulation<Script>)> {
     PROTOCOLS.into_iter().flat_map(move |protocol| {
         [1, 2, 4, 16].into_iter().flat_map(move |federates| {
             [false, true].map(|scatter| {
-                let run = Simulation::new(Ring { scatter, ..ring })
-                    .until(Time::secs(10))
-                    .threads(2)
-                    .groups(u32::MAX);
+                let run = run_of(Ring { scatter, ..ring }).until(Time::secs(10)).threads(2).groups(u32::MAX);
                 let what = format!("{protocol:?}, {federates} federates, scatter {scatter}");
                 (what, run.protocol(protocol).federates(federates))
             })
@@ -120,7 +115,7 @@ fn what_the_channels_allow_gives_one_digest() {
         Ring { stray: Some((LpId(12), Time::millis(1))), open: true, scatter: false },
         Ring { stray: Some((LpId(6), HOP)), open: false, scatter: false },
     ] {
-        let reference = Simulation::new(ring).until(Time::secs(10)).protocol(Protocol::Sequential).run();
+        let reference = run_of(ring).until(Time::secs(10)).protocol(Protocol::Sequential).run();
         let reference = reference.expect("it keeps to its channels");
         assert!(reference.events > 150);
         for (what, run) in ways(ring) {

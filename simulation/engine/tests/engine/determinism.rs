@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crate::mesh::Mesh;
+use crate::script::{Play, Script, script};
 use paceline_engine::determinism::{Comparison, Difference, Different, Ended, Moment, Same, compare};
 use paceline_engine::{Monitor, Protocol, Simulation};
 use paceline_kernel::{Channels, Context, FaultKind, LpId, Model, Partition, TieBreak, Time};
@@ -192,33 +193,30 @@ fn a_start_that_differs_is_caught() {
 /// A model that only starts: LP 2 sends itself one message, or two.
 struct Starts(u64);
 
-impl Model for Starts {
-    type State = ();
-    type Event = u64;
-    type Output = ();
-
+impl Play for Starts {
     fn lps(&self) -> u32 {
         4
     }
     fn lookahead(&self) -> Time {
         Time::secs(1)
     }
-    fn init(&self, lp: LpId, cx: &mut Context<Self>) {
+    fn init(&self, lp: LpId, cx: &mut Context<Script>) -> u64 {
         let messages = if lp == LpId(2) { self.0 } else { 1 };
         for number in 0..messages {
             cx.schedule(Time::secs(number), number);
         }
+        0
     }
-    fn handle(&self, (): &mut (), _: &u64, _: &mut Context<Self>) {}
+    fn handle(&self, _: &mut u64, _: u64, _: &mut Context<Script>) {}
 }
 
 #[test]
 fn first_messages_are_compared() {
-    let different = compare(&Starts(1), &Starts(2), &how()).expect_err("one sends more");
+    let different = compare(&script(Starts(1)), &script(Starts(2)), &how()).expect_err("one sends more");
     assert_eq!((different.lp, &different.moment), (LpId(2), &Moment::Init));
     let (first, second) = ("none".to_owned(), "1 to LP 2 for 1s".to_owned());
     assert_eq!(different.difference, Difference::Message { number: 2, first, second });
-    assert!(compare(&Starts(2), &Starts(2), &how()).is_ok());
+    assert!(compare(&script(Starts(2)), &script(Starts(2)), &how()).is_ok());
 }
 
 /// LPs 1 and 2 have one counter, which counts the events of both.
@@ -268,8 +266,8 @@ struct Fickle {
 }
 
 impl Fickle {
-    fn new(kind: &'static str, by_event: bool) -> Self {
-        Self { kind, by_event, changed: AtomicBool::new(false) }
+    fn script(kind: &'static str, by_event: bool) -> Script {
+        script(Self { kind, by_event, changed: AtomicBool::new(false) })
     }
 
     fn otherwise(&self, kind: &str) -> bool {
@@ -281,11 +279,7 @@ impl Fickle {
     }
 }
 
-impl Model for Fickle {
-    type State = ();
-    type Event = ();
-    type Output = ();
-
+impl Play for Fickle {
     fn lps(&self) -> u32 {
         if self.otherwise("lps") { 5 } else { 4 }
     }
@@ -303,10 +297,11 @@ impl Model for Fickle {
         }
         Partition::table(&owner)
     }
-    fn init(&self, _: LpId, cx: &mut Context<Self>) {
-        cx.schedule(Time::secs(1), ());
+    fn init(&self, _: LpId, cx: &mut Context<Script>) -> u64 {
+        cx.schedule(Time::secs(1), 0);
+        0
     }
-    fn handle(&self, (): &mut (), (): &(), _: &mut Context<Self>) {
+    fn handle(&self, _: &mut u64, _: u64, _: &mut Context<Script>) {
         self.changed.store(true, Ordering::Relaxed);
     }
 }
@@ -314,7 +309,7 @@ impl Model for Fickle {
 #[test]
 fn answers_that_change_are_caught() {
     let compared =
-        |kind, by_event| compare(&Fickle::new(kind, by_event), &Fickle::new(kind, by_event), &how());
+        |kind, by_event| compare(&Fickle::script(kind, by_event), &Fickle::script(kind, by_event), &how());
     for (kind, words) in
         [("lps", "LPs"), ("lookahead", "lookahead"), ("channels", "channels"), ("partition", "dealt to")]
     {
@@ -355,7 +350,8 @@ fn a_comparison_ends_and_says_why() {
     let monitor = Monitor::new();
     monitor.stop();
     assert_eq!(ended(Comparison { monitor, ..endless() }), (0, Ended::Interrupted));
-    let Same { events, ended, .. } = compare(&Starts(2), &Starts(2), &endless()).expect("nothing differs");
+    let Same { events, ended, .. } =
+        compare(&script(Starts(2)), &script(Starts(2)), &endless()).expect("nothing differs");
     assert_eq!((events, ended), (5, Ended::NoEvents));
     let Ok(Same { events: 39, ended: Ended::Fault(fault), .. }) = check(Wrong::Rule, false) else {
         panic!("both break the same rule")

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use crate::processes::together;
+use crate::script::{Play, Script, run_of};
 use paceline_engine::{Protocol, RunError, Simulation};
-use paceline_kernel::{Channels, Context, FaultKind, LinkError, LpId, Model, Time};
+use paceline_kernel::{Channels, Context, FaultKind, LinkError, LpId, Time};
 use paceline_transport::Memory;
 
 const SHORT: Time = Time::millis(1);
@@ -27,11 +28,7 @@ impl Ring {
     }
 }
 
-impl Model for Ring {
-    type State = u32;
-    type Event = ();
-    type Output = ();
-
+impl Play for Ring {
     fn lps(&self) -> u32 {
         6
     }
@@ -44,21 +41,21 @@ impl Model for Ring {
         }
         Channels::Only(vec![(LpId((lp.0 + 1) % 6), Self::delay(lp))])
     }
-    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u32 {
-        cx.schedule(Time::millis(7 * u64::from(lp.0)), ());
+    fn init(&self, lp: LpId, cx: &mut Context<Script>) -> u64 {
+        cx.schedule(Time::millis(7 * u64::from(lp.0)), 0);
         0
     }
-    fn handle(&self, seen: &mut u32, _message: &(), cx: &mut Context<Self>) {
+    fn handle(&self, seen: &mut u64, _message: u64, cx: &mut Context<Script>) {
         *seen += 1;
         let delay = Self::delay(cx.lp());
         let hastes = self.hasty == Some(cx.lp()) && *seen >= 10;
         let delay = if hastes { SHORT } else { delay };
-        cx.send(LpId((cx.lp().0 + 1) % 6), delay, ());
+        cx.send(LpId((cx.lp().0 + 1) % 6), delay, 0);
     }
 }
 
-fn ring(ring: Ring) -> Simulation<Ring> {
-    Simulation::new(ring).until(Time::secs(300)).threads(2).groups(u32::MAX)
+fn ring(ring: Ring) -> Simulation<Script> {
+    run_of(ring).until(Time::secs(300)).threads(2).groups(u32::MAX)
 }
 
 #[test]
@@ -83,8 +80,7 @@ fn one_short_channel_does_not_narrow_the_windows_of_all() {
 fn processes_of_one_thread_have_a_group_each_where_windows_are_common() {
     let groups = |declares, protocol, threads: [u32; 3]| {
         let run = |rank: u32, end: Arc<Memory>| {
-            let run =
-                Simulation::new(Ring { declares, hasty: None }).until(Time::secs(30)).protocol(protocol);
+            let run = run_of(Ring { declares, hasty: None }).until(Time::secs(30)).protocol(protocol);
             run.federates(6).threads(threads[rank as usize]).join(end).run()
         };
         let mut reports = together(Memory::mesh(3), run).into_iter();
@@ -111,10 +107,7 @@ fn whoever_sends_nearer_than_declared_is_named() {
 #[test]
 fn a_channel_below_the_models_lookahead_is_refused() {
     struct Wrong;
-    impl Model for Wrong {
-        type State = ();
-        type Event = ();
-        type Output = ();
+    impl Play for Wrong {
         fn lps(&self) -> u32 {
             2
         }
@@ -124,10 +117,12 @@ fn a_channel_below_the_models_lookahead_is_refused() {
         fn channels(&self, lp: LpId) -> Channels {
             Channels::Only(vec![(LpId(1 - lp.0), Time::millis(1))])
         }
-        fn init(&self, _lp: LpId, _cx: &mut Context<Self>) {}
-        fn handle(&self, _state: &mut (), _event: &(), _cx: &mut Context<Self>) {}
+        fn init(&self, _lp: LpId, _cx: &mut Context<Script>) -> u64 {
+            0
+        }
+        fn handle(&self, _state: &mut u64, _event: u64, _cx: &mut Context<Script>) {}
     }
-    let run = Simulation::new(Wrong).federates(2).threads(2).protocol(Protocol::Window).run();
+    let run = run_of(Wrong).federates(2).threads(2).protocol(Protocol::Window).run();
     let (from, to) = (LpId(0), LpId(1));
     let error = LinkError::Lookahead { from, to, lookahead: Time::millis(1), least: Time::secs(1) };
     assert_eq!(run.err(), Some(RunError::Link(error)));

@@ -1,8 +1,10 @@
 //! How a model deals its LPs to federates, and which channels it declares: what cannot be is told by the LP, before anything
 //! runs.
 
-use paceline_engine::{Protocol, RunError, Simulation};
-use paceline_kernel::{Channels, Context, LinkError, LpId, Model, Partition, PartitionError, Time};
+use paceline_engine::{Protocol, RunError};
+use paceline_kernel::{Channels, Context, LinkError, LpId, Partition, PartitionError, Time};
+
+use crate::script::{Play, Script, run_of};
 
 /// Deals LPs to so many federates.
 type Deal = fn(u32) -> Partition;
@@ -16,11 +18,7 @@ struct Row {
 
 const LPS: u32 = 16;
 
-impl Model for Row {
-    type State = ();
-    type Event = ();
-    type Output = ();
-
+impl Play for Row {
     fn lps(&self) -> u32 {
         LPS
     }
@@ -35,11 +33,12 @@ impl Model for Row {
         let to = if lp.0 + 1 < LPS { LpId(lp.0 + 1) } else { last };
         Channels::Only(vec![(to, Time::secs(1))])
     }
-    fn init(&self, _lp: LpId, cx: &mut Context<Self>) {
-        cx.schedule(Time::ZERO, ());
+    fn init(&self, _lp: LpId, cx: &mut Context<Script>) -> u64 {
+        cx.schedule(Time::ZERO, 0);
+        0
     }
-    fn handle(&self, _state: &mut (), _event: &(), cx: &mut Context<Self>) {
-        cx.send(LpId((cx.lp().0 + 1) % LPS), Time::secs(1), ());
+    fn handle(&self, _state: &mut u64, _event: u64, cx: &mut Context<Script>) {
+        cx.send(LpId((cx.lp().0 + 1) % LPS), Time::secs(1), 0);
     }
 }
 
@@ -52,7 +51,7 @@ const PROTOCOLS: [Protocol; 5] = [
 ];
 
 fn refused(row: Row, protocol: Protocol) -> RunError {
-    let run = Simulation::new(row).until(Time::secs(20)).threads(2).protocol(protocol);
+    let run = run_of(row).until(Time::secs(20)).threads(2).protocol(protocol);
     let run = if protocol == Protocol::Sequential { run } else { run.federates(4) };
     run.run().expect_err("it cannot be run")
 }

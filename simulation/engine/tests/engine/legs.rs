@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::facts::{Facts, assert_same, facts, setting};
 use crate::mesh::Mesh;
+use crate::script::{Play, Script, run_of};
 use paceline_engine::{
     CheckpointError, CheckpointFile, Checkpoints, Monitor, Protocol, RunError, Simulation,
 };
@@ -231,14 +232,14 @@ fn a_checkpoint_that_has_no_place_ends_the_run_before_its_first_event() {
     let is_folder = folder.path().to_owned();
     for path in [nowhere, is_folder] {
         let checkpoints = Checkpoints { path: path.clone(), every: Duration::MAX, header: Vec::new() };
-        let error = Simulation::new(Beat).checkpoint(checkpoints).start().err();
+        let error = run_of(Beat).checkpoint(checkpoints).start().err();
         assert!(
             matches!(&error, Some(RunError::Checkpoint(CheckpointError::Write { path: named, .. })) if *named == path),
             "{error:?}"
         );
         // Whoever goes on without checkpoints is told so at once as well.
         let checkpoints = Checkpoints { path, every: Duration::MAX, header: Vec::new() };
-        let run = Simulation::new(Beat).checkpoint(checkpoints).on_checkpoint_failure(|_| ());
+        let run = run_of(Beat).checkpoint(checkpoints).on_checkpoint_failure(|_| ());
         assert!(matches!(run.start().err(), Some(RunError::Checkpoint(_))));
     }
     let left = std::fs::read_dir(folder.path()).expect("it is a folder").count();
@@ -285,7 +286,7 @@ fn checkpoints_come_by_the_clock() {
     // Runs take longer and longer until one is long enough.
     let written = (0..24).map(|power| {
         let checkpoints = Checkpoints { every, ..at_every_pause(&folder) };
-        let run = Simulation::new(Beat).threads(2).until(Time::secs(1 << power)).checkpoint(checkpoints);
+        let run = run_of(Beat).threads(2).until(Time::secs(1 << power)).checkpoint(checkpoints);
         let report = run.run().expect("the model keeps the rules");
         assert!(u128::from(report.checkpoints) <= 1 + report.wall.as_millis() / every.as_millis());
         report.checkpoints
@@ -296,24 +297,20 @@ fn checkpoints_come_by_the_clock() {
 /// An LP that does something every second.
 struct Beat;
 
-impl Model for Beat {
-    type State = u64;
-    type Event = ();
-    type Output = ();
-
+impl Play for Beat {
     fn lps(&self) -> u32 {
         1
     }
     fn lookahead(&self) -> Time {
         Time::secs(1)
     }
-    fn init(&self, _: LpId, cx: &mut Context<Self>) -> u64 {
-        cx.schedule(Time::ZERO, ());
+    fn init(&self, _: LpId, cx: &mut Context<Script>) -> u64 {
+        cx.schedule(Time::ZERO, 0);
         0
     }
-    fn handle(&self, beats: &mut u64, (): &(), cx: &mut Context<Self>) {
+    fn handle(&self, beats: &mut u64, _: u64, cx: &mut Context<Script>) {
         *beats += 1;
-        cx.schedule(Time::secs(1), ());
+        cx.schedule(Time::secs(1), 0);
     }
 }
 
@@ -321,7 +318,7 @@ impl Model for Beat {
 fn a_checkpoint_has_one_writer_at_a_time() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let checkpoints = Checkpoints { every: Duration::MAX, ..at_every_pause(&folder) };
-    let start = || Simulation::new(Beat).checkpoint(checkpoints.clone()).until(Time::secs(1_000)).start();
+    let start = || run_of(Beat).checkpoint(checkpoints.clone()).until(Time::secs(1_000)).start();
     let refused = |when: &str| match start().err() {
         Some(RunError::Checkpoint(error)) => {
             assert!(error.to_string().ends_with("another run is writing there"), "{when}: {error}");
@@ -355,7 +352,7 @@ fn a_checkpoint_is_written_to_the_end_of_a_link_and_to_no_device() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let write = |name: &str| {
         let checkpoints = Checkpoints { path: folder.path().join(name), ..at_every_pause(&folder) };
-        let mut run = Simulation::new(Beat).until(Time::secs(1_000)).checkpoint(checkpoints).start()?;
+        let mut run = run_of(Beat).until(Time::secs(1_000)).checkpoint(checkpoints).start()?;
         run.checkpoint().map(drop)
     };
     std::fs::create_dir(folder.path().join("elsewhere")).expect("it can be made");

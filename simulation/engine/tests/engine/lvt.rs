@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use paceline_engine::{Outside, Protocol, Simulation, ThreadFederate};
-use paceline_kernel::{Context, Digest, LpId, Model, Time};
+use paceline_engine::{Outside, Protocol, ThreadFederate};
+use paceline_kernel::{Context, Digest, LpId, Time};
 use paceline_lvt::{Page, SlotView};
+
+use crate::script::{Play, Script, run_of, script};
 
 const LPS: u32 = 12;
 const LOOKAHEAD: Time = Time::nanos(1_000);
@@ -29,11 +31,7 @@ impl Looking {
     }
 }
 
-impl Model for Looking {
-    type State = u64;
-    type Event = u32;
-    type Output = ();
-
+impl Play for Looking {
     fn lps(&self) -> u32 {
         LPS
     }
@@ -42,19 +40,19 @@ impl Model for Looking {
         LOOKAHEAD
     }
 
-    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u64 {
+    fn init(&self, lp: LpId, cx: &mut Context<Script>) -> u64 {
         cx.schedule(Time::nanos(u64::from(lp.0) * 100), 60);
         0
     }
 
-    fn handle(&self, state: &mut u64, event: &u32, cx: &mut Context<Self>) {
+    fn handle(&self, state: &mut u64, event: u64, cx: &mut Context<Script>) {
         if let Some(slot) = self.slot() {
             let now_ns = cx.now().as_nanos();
             assert!(self.rolls_back || slot.lvt_ns <= now_ns, "{slot:?} handles an event at {now_ns} ns");
             assert!(slot.is_simulating() && !slot.is_waiting(), "{slot:?}");
             self.seen.fetch_add(1, Ordering::Relaxed);
         }
-        *state = state.wrapping_mul(31).wrapping_add(u64::from(*event));
+        *state = state.wrapping_mul(31).wrapping_add(event);
         if let Some(left) = event.checked_sub(1) {
             let to = LpId(cx.rng().below(u64::from(LPS)) as u32);
             let delay = LOOKAHEAD + Time::nanos(cx.rng().below(3_000));
@@ -69,7 +67,7 @@ fn run(protocol: Protocol, page: Option<Arc<Page>>) -> (Digest, u64, u64, Option
     // Where the protocol is left open, a slow machine soon finds the optimistic one the faster.
     let rolls_back = matches!(protocol, Protocol::Optimistic | Protocol::Mixed | Protocol::Auto);
     let model = Looking { page: page.clone(), rolls_back, seen: seen.clone() };
-    let mut simulation = Simulation::new(model).protocol(protocol).seed(5);
+    let mut simulation = run_of(model).protocol(protocol).seed(5);
     if protocol != Protocol::Sequential {
         simulation = simulation.federates(5).threads(3);
     }
@@ -100,8 +98,8 @@ fn a_thread_that_runs_an_outside_federate_publishes_as_well() {
         let seen = Arc::new(AtomicU64::new(0));
         let rolls_back = protocol == Protocol::Optimistic;
         let model = Looking { page: Some(page.clone()), rolls_back, seen: seen.clone() };
-        let outside = || Outside::new(ThreadFederate::new(model.clone()));
-        let run = Simulation::new(model.clone()).protocol(protocol).seed(5).federates(5).threads(2);
+        let outside = || Outside::new(ThreadFederate::new(script(model.clone())));
+        let run = run_of(model.clone()).protocol(protocol).seed(5).federates(5).threads(2);
         let run = run.outside(1, outside()).outside(3, outside()).publish(page.clone()).run();
         let report = run.expect("the model keeps the rules");
         assert_eq!(report.digest, self::run(Protocol::Sequential, None).0, "{protocol:?}");

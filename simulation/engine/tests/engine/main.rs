@@ -29,6 +29,7 @@ mod outside;
 mod panics;
 mod processes;
 mod rules;
+mod script;
 mod steps;
 mod trace;
 mod trouble;

@@ -7,6 +7,8 @@ use std::time::Duration;
 use paceline_engine::{CheckpointError, CheckpointFile, Checkpoints, Protocol, RunError, Simulation};
 use paceline_kernel::{Context, LpId, Model, TieBreak, Time};
 
+use crate::script::{Play, Script, run_of, script};
+
 /// Shops in a row. A customer walks from one to the next.
 #[derive(Clone, Debug)]
 struct Row {
@@ -18,18 +20,14 @@ struct Row {
     greedy: u64,
     /// From when on shops close. No shop knows before.
     closes: Time,
-    /// Whether [`Model::parameters`] says all that.
+    /// Whether [`Play::parameters`] says all that.
     says: bool,
 }
 
 const ROW: Row =
     Row { shops: 6, walk: Time::secs(1), stock: 1_000, greedy: 7, closes: Time::secs(4_000), says: false };
 
-impl Model for Row {
-    type State = u64;
-    type Event = u64;
-    type Output = ();
-
+impl Play for Row {
     fn parameters(&self) -> String {
         if self.says { format!("{self:?}") } else { String::new() }
     }
@@ -39,11 +37,11 @@ impl Model for Row {
     fn lookahead(&self) -> Time {
         self.walk
     }
-    fn init(&self, shop: LpId, cx: &mut Context<Self>) -> u64 {
+    fn init(&self, shop: LpId, cx: &mut Context<Script>) -> u64 {
         cx.schedule(Time::millis(shop.0.into()), shop.0.into());
         self.stock
     }
-    fn handle(&self, goods: &mut u64, customer: &u64, cx: &mut Context<Self>) {
+    fn handle(&self, goods: &mut u64, customer: u64, cx: &mut Context<Script>) {
         if cx.now() < self.closes {
             *goods = goods.saturating_sub(if customer.is_multiple_of(self.greedy) { 2 } else { 1 });
         }
@@ -75,8 +73,8 @@ impl Model for Street {
     fn handle(&self, _goods: &mut u64, _customer: &u64, _cx: &mut Context<Self>) {}
 }
 
-fn simulation(row: Row) -> Simulation<Row> {
-    Simulation::new(row).until(Time::secs(200)).seed(3).protocol(Protocol::Window).threads(1).federates(2)
+fn simulation(row: Row) -> Simulation<Script> {
+    run_of(row).until(Time::secs(200)).seed(3).protocol(Protocol::Window).threads(1).federates(2)
 }
 
 /// A checkpoint of a run of `row` half-way.
@@ -91,13 +89,10 @@ fn checkpoint(row: &Row, path: &Path) -> CheckpointFile {
 }
 
 /// What a checkpoint says to another model.
-fn refusal<M: Model<State = u64, Event = u64, Output = ()> + std::fmt::Debug>(
-    file: &CheckpointFile,
-    model: &M,
-) -> String {
-    match file.world(model).expect_err("it is another model") {
-        CheckpointError::Model { what, .. } => what,
-        other => panic!("{other}"),
+fn refusal<M: Model<State = u64, Event = u64, Output = ()>>(file: &CheckpointFile, model: &M) -> String {
+    match file.world(model).err() {
+        Some(CheckpointError::Model { what, .. }) => what,
+        other => panic!("it is another model, and not {other:?}"),
     }
 }
 
@@ -113,11 +108,11 @@ fn a_checkpoint_is_refused_by_any_other_model() {
         (Row { greedy: 5, ..ROW }, "did something else in the first 599 events"),
         (Row { closes: Time::secs(3), ..ROW }, "did something else in the first 599 events"),
     ] {
-        let told = refusal(&file, &other);
+        let told = refusal(&file, &script(other.clone()));
         assert!(told.contains(what), "{other:?}: {told}");
     }
-    assert_eq!(refusal(&file, &Street(ROW)), "it is of the model `Row`, not of `Street`");
-    assert!(file.world(&ROW).is_ok());
+    assert_eq!(refusal(&file, &Street(ROW)), "it is of the model `Script`, not of `Street`");
+    assert!(file.world(&script(ROW)).is_ok());
 }
 
 #[test]
@@ -125,17 +120,17 @@ fn parameters_that_matter_later_are_told_by_the_model() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let row = Row { says: true, ..ROW };
     let file = checkpoint(&row, &folder.path().join("row.checkpoint"));
-    let told = refusal(&file, &Row { closes: Time::secs(150), ..row.clone() });
+    let told = refusal(&file, &script(Row { closes: Time::secs(150), ..row.clone() }));
     assert!(told.contains("closes: 4000s, says") && told.contains("closes: 150s, says"), "{told}");
-    assert!(file.world(&row).is_ok());
+    assert!(file.world(&script(row)).is_ok());
 }
 
 #[test]
 fn a_run_with_another_seed_model_or_order_of_ties_does_not_resume_it() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let file = checkpoint(&ROW, &folder.path().join("row.checkpoint"));
-    let resumed = |simulation: Simulation<Row>| {
-        let world = file.world(&ROW).expect("it is this model's");
+    let resumed = |simulation: Simulation<Script>| {
+        let world = file.world(&script(ROW)).expect("it is this model's");
         simulation.protocol(Protocol::Optimistic).resume(world).run()
     };
     let whole = simulation(ROW).run().expect("the rules are kept").digest;
@@ -164,7 +159,8 @@ fn every_checkpoint_of_a_run_is_resumed_to_its_end() {
         run.run_until(until).expect("the rules are kept");
         run.checkpoint().expect("it can be written");
         drop(run);
-        let world = CheckpointFile::open(&path).and_then(|file| file.world(&ROW)).expect("it is its own");
+        let world =
+            CheckpointFile::open(&path).and_then(|file| file.world(&script(ROW))).expect("it is its own");
         run = simulation(ROW).checkpoint(checkpoints()).resume(world).start().expect("it is its own");
     }
     run.run_until(Time::MAX).expect("the rules are kept");

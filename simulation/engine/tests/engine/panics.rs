@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use crate::channels::PROTOCOLS;
+use crate::script::{Play, Script, run_of, script};
 use paceline_engine::{Observer, Outside, Protocol, RunError, Simulation, ThreadFederate};
-use paceline_kernel::{Channels, Context, LpId, Model, PanicNote, Partition, Time, Trouble, TroubleKind};
+use paceline_kernel::{Channels, Context, LpId, PanicNote, Partition, Time, Trouble, TroubleKind};
 
 /// Where LP 3 panics.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,41 +23,33 @@ enum Where {
 #[derive(Clone, Copy)]
 struct Ring(Where);
 
-#[derive(Clone, Debug, Hash, PartialEq)]
-enum Told {
-    Round(u32),
-    Late(u32),
-}
+/// A round is told as its number, what is due at once as that plus this.
+const LATE: u64 = 100;
 
-impl Model for Ring {
-    type State = u32;
-    type Event = Told;
-    type Output = ();
-
+impl Play for Ring {
     fn lps(&self) -> u32 {
         8
     }
     fn lookahead(&self) -> Time {
         Time::secs(1)
     }
-    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u32 {
-        cx.schedule(Time::millis(10 * u64::from(lp.0)), Told::Round(0));
+    fn init(&self, lp: LpId, cx: &mut Context<Script>) -> u64 {
+        cx.schedule(Time::millis(10 * u64::from(lp.0)), 0);
         0
     }
-    fn handle(&self, seen: &mut u32, told: &Told, cx: &mut Context<Self>) {
-        let strikes = |place, round: u32| self.0 == place && cx.lp() == LpId(3) && round == 5;
+    fn handle(&self, seen: &mut u64, told: u64, cx: &mut Context<Script>) {
+        let strikes = |place, round: u64| self.0 == place && cx.lp() == LpId(3) && round == 5;
         *seen += 1;
-        match *told {
-            Told::Round(round) => {
-                assert!(!strikes(Where::Message, round), "no more of {round}");
-                cx.schedule(Time::ZERO, Told::Late(round));
-                cx.send(LpId((cx.lp().0 + 1) % 8), Time::secs(1), Told::Round(round + 1));
-            }
-            Told::Late(round) => assert!(!strikes(Where::Late, round), "no more of {round}"),
+        if let Some(round) = told.checked_sub(LATE) {
+            assert!(!strikes(Where::Late, round), "no more of {round}");
+        } else {
+            assert!(!strikes(Where::Message, told), "no more of {told}");
+            cx.schedule(Time::ZERO, LATE + told);
+            cx.send(LpId((cx.lp().0 + 1) % 8), Time::secs(1), told + 1);
         }
     }
-    fn commit(&self, lp: LpId, _at: Time, told: &Told, _output: &mut ()) {
-        let strikes = self.0 == Where::Commit && lp == LpId(3) && *told == Told::Round(5);
+    fn commit(&self, lp: LpId, told: u64) {
+        let strikes = self.0 == Where::Commit && lp == LpId(3) && told == 5;
         assert!(!strikes, "no more of 5");
     }
 }
@@ -64,20 +57,20 @@ impl Model for Ring {
 impl Where {
     /// What the run is to end with. The fifth round of LP 3 was begun by LP 6.
     fn trouble(self) -> Trouble {
-        let event = if self == Self::Late { "Late(5)" } else { "Round(5)" };
+        let event = if self == Self::Late { "105" } else { "5" };
         let kind = TroubleKind::Panic(PanicNote::saying("no more of 5"));
         Trouble { kind, lp: LpId(3), at: Time::millis(5_060), event: event.into() }
     }
 }
 
-fn ring(place: Where, protocol: Protocol) -> Simulation<Ring> {
-    Simulation::new(Ring(place)).until(Time::secs(20)).protocol(protocol).threads(2)
+fn ring(place: Where, protocol: Protocol) -> Simulation<Script> {
+    run_of(Ring(place)).until(Time::secs(20)).protocol(protocol).threads(2)
 }
 
 #[test]
 fn a_panic_ends_the_run_with_one_error_under_every_protocol() {
     struct Silent;
-    impl Observer<Ring> for Silent {}
+    impl Observer<Script> for Silent {}
     for protocol in PROTOCOLS {
         for place in [Where::Message, Where::Late, Where::Commit] {
             for federates in [1, 3, 8] {
@@ -114,7 +107,7 @@ fn a_panic_ends_a_run_that_is_driven_step_by_step() {
 fn a_panic_on_a_thread_of_its_own_is_told_alike() {
     for protocol in [Protocol::Window, Protocol::NullMessage, Protocol::Optimistic] {
         let place = Where::Message;
-        let outside = Outside::new(ThreadFederate::new(Ring(place)));
+        let outside = Outside::new(ThreadFederate::new(script(Ring(place))));
         let run = ring(place, protocol).federates(2).outside(0, outside).run();
         assert_eq!(run.err(), Some(RunError::Trouble(place.trouble())), "{protocol:?}");
     }
@@ -124,7 +117,7 @@ fn a_panic_on_a_thread_of_its_own_is_told_alike() {
 fn the_error_reads_as_a_sentence() {
     let run = ring(Where::Message, Protocol::Sequential).run();
     let told = run.expect_err("it panics").to_string();
-    assert_eq!(told, "the model panicked: no more of 5\nin LP 3 at 5.06s, handling Round(5)");
+    assert_eq!(told, "the model panicked: no more of 5\nin LP 3 at 5.06s, handling 5");
 }
 
 /// What a model is asked for besides events, where it panics.
@@ -148,11 +141,7 @@ impl Asked {
     }
 }
 
-impl Model for Asked {
-    type State = u32;
-    type Event = u32;
-    type Output = ();
-
+impl Play for Asked {
     fn lps(&self) -> u32 {
         self.strike(Question::Lps);
         8
@@ -171,23 +160,23 @@ impl Model for Asked {
         }
         Channels::Only(vec![(LpId((lp.0 + 1) % 8), Time::secs(1))])
     }
-    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u32 {
+    fn init(&self, lp: LpId, cx: &mut Context<Script>) -> u64 {
         if lp == LpId(3) {
             self.strike(Question::Init);
         }
         cx.schedule(Time::ZERO, 0);
         0
     }
-    fn handle(&self, seen: &mut u32, told: &u32, cx: &mut Context<Self>) {
+    fn handle(&self, seen: &mut u64, told: u64, cx: &mut Context<Script>) {
         *seen += told;
         cx.send(LpId((cx.lp().0 + 1) % 8), Time::secs(1), told + 1);
     }
-    fn finish(&self, lp: LpId, _: &u32, (): &mut ()) {
+    fn finish(&self, lp: LpId) {
         if lp == LpId(3) {
             self.strike(Question::Finish);
         }
     }
-    fn left_over(&self, lp: LpId, _: Time, _: &u32, (): &mut ()) {
+    fn left_over(&self, lp: LpId) {
         if lp == LpId(3) {
             self.strike(Question::LeftOver);
         }
@@ -207,7 +196,7 @@ fn a_panic_outside_of_events_ends_the_run_with_what_was_asked() {
     ];
     for protocol in PROTOCOLS {
         for (question, asked) in questions {
-            let simulation = Simulation::new(Asked(question)).protocol(protocol).threads(2).federates(2);
+            let simulation = run_of(Asked(question)).protocol(protocol).threads(2).federates(2);
             let error = simulation.until(Time::secs(5)).run().err();
             let told = error.map(|error| error.to_string()).unwrap_or_default();
             assert_eq!(told, format!("the model panicked in {asked}: not {question:?}"), "{protocol:?}");
@@ -219,27 +208,25 @@ fn a_panic_outside_of_events_ends_the_run_with_what_was_asked() {
 fn many_panics_at_once_end_the_run_with_the_earliest_of_a_sequential_one() {
     /// Every LP panics in its fifth second.
     struct All;
-    impl Model for All {
-        type State = ();
-        type Event = ();
-        type Output = ();
+    impl Play for All {
         fn lps(&self) -> u32 {
             8
         }
         fn lookahead(&self) -> Time {
             Time::secs(1)
         }
-        fn init(&self, _: LpId, cx: &mut Context<Self>) {
-            cx.schedule(Time::ZERO, ());
+        fn init(&self, _: LpId, cx: &mut Context<Script>) -> u64 {
+            cx.schedule(Time::ZERO, 0);
+            0
         }
-        fn handle(&self, (): &mut (), (): &(), cx: &mut Context<Self>) {
+        fn handle(&self, _: &mut u64, _: u64, cx: &mut Context<Script>) {
             assert!(cx.now() < Time::secs(5), "over");
-            cx.schedule(Time::secs(1), ());
+            cx.schedule(Time::secs(1), 0);
         }
     }
     for protocol in PROTOCOLS {
-        let run = Simulation::new(All).protocol(protocol).threads(2).federates(4).until(Time::secs(20)).run();
+        let run = run_of(All).protocol(protocol).threads(2).federates(4).until(Time::secs(20)).run();
         let Err(RunError::Trouble(trouble)) = run else { panic!("{protocol:?} is not ended by trouble") };
-        assert_eq!((trouble.at, trouble.event.as_str()), (Time::secs(5), "()"), "{protocol:?}");
+        assert_eq!((trouble.at, trouble.event.as_str()), (Time::secs(5), "0"), "{protocol:?}");
     }
 }

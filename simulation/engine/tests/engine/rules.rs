@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use paceline_engine::{CheckpointFile, Checkpoints, EndedBy, Monitor, Protocol, RunError, Simulation};
-use paceline_kernel::{Context, FaultKind, LpId, Model, Time};
+use paceline_kernel::{Context, FaultKind, LpId, Time};
+
+use crate::script::{Play, Script, run_of, script};
 
 /// Two LPs that toss a ball; LP 0 breaks a rule at the fifth catch if told to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,41 +24,37 @@ struct Toss {
     lookahead: Time,
 }
 
-impl Model for Toss {
-    type State = u32;
-    type Event = u8;
-    type Output = ();
-
+impl Play for Toss {
     fn lps(&self) -> u32 {
         2
     }
     fn lookahead(&self) -> Time {
         self.lookahead
     }
-    fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u32 {
+    fn init(&self, lp: LpId, cx: &mut Context<Script>) -> u64 {
         if lp == LpId(0) {
             cx.schedule(Time::secs(1), 7);
         }
         0
     }
-    fn handle(&self, caught: &mut u32, ball: &u8, cx: &mut Context<Self>) {
+    fn handle(&self, caught: &mut u64, ball: u64, cx: &mut Context<Script>) {
         *caught += 1;
         let other = LpId(1 - cx.lp().0);
         let breaks = cx.lp() == LpId(0) && *caught >= 5;
         match self.rule {
-            Rule::Past if breaks => cx.send_at(other, Time::millis(10), *ball),
-            Rule::Lookahead if breaks => cx.send(other, Time::millis(999), *ball),
-            Rule::Unknown if breaks => cx.send(LpId(9), Time::secs(1), *ball),
-            Rule::Beyond if breaks => cx.send(other, Time::MAX, *ball),
-            Rule::Endless if breaks => cx.send(cx.lp(), Time::ZERO, *ball),
+            Rule::Past if breaks => cx.send_at(other, Time::millis(10), ball),
+            Rule::Lookahead if breaks => cx.send(other, Time::millis(999), ball),
+            Rule::Unknown if breaks => cx.send(LpId(9), Time::secs(1), ball),
+            Rule::Beyond if breaks => cx.send(other, Time::MAX, ball),
+            Rule::Endless if breaks => cx.send(cx.lp(), Time::ZERO, ball),
             Rule::Panic if breaks => panic!("the model gave up"),
-            _ => cx.send(other, Time::secs(1), *ball),
+            _ => cx.send(other, Time::secs(1), ball),
         }
     }
 }
 
-fn toss(rule: Rule) -> Simulation<Toss> {
-    Simulation::new(Toss { rule, lookahead: Time::secs(1) }).federates(2).threads(2).until(Time::secs(100))
+fn toss(rule: Rule) -> Simulation<Script> {
+    run_of(Toss { rule, lookahead: Time::secs(1) }).federates(2).threads(2).until(Time::secs(100))
 }
 
 const PROTOCOLS: [Protocol; 5] = [
@@ -105,7 +103,7 @@ fn a_panic_or_a_broken_rule_leaves_the_last_checkpoint() {
                 "{protocol:?}, {rule:?}: {error}"
             );
             let file = CheckpointFile::open(&path).expect("the last checkpoint stays");
-            let kept = Toss { rule: Rule::Keep, lookahead: Time::secs(1) };
+            let kept = script(Toss { rule: Rule::Keep, lookahead: Time::secs(1) });
             let world = file.world(&kept).expect("it is this model's");
             // The ninth catch is the one that fails. A leg is of one event a thread at most: each may have begun its
             // turn before it could see that another has reached the pause.
@@ -129,7 +127,8 @@ fn null_messages_of_a_resumed_run_start_where_it_is() {
     // 99 events; the one pause is behind the ninetieth.
     toss(Rule::Keep).leg_events(90).checkpoint(checkpoints).run().expect("the rule is kept");
     let file = CheckpointFile::open(&path).expect("it is complete");
-    let world = file.world(&Toss { rule: Rule::Keep, lookahead: Time::secs(1) }).expect("it is this model's");
+    let world =
+        file.world(&script(Toss { rule: Rule::Keep, lookahead: Time::secs(1) })).expect("it is this model's");
     let run = toss(Rule::Keep).protocol(Protocol::NullMessage).threads(1).resume(world);
     let messages = run.run().expect("the rule is kept").null_messages;
     assert!(messages < 10, "{messages} null messages, while nearly every promise goes with the ball");
@@ -137,7 +136,7 @@ fn null_messages_of_a_resumed_run_start_where_it_is() {
 
 #[test]
 fn settings_that_cannot_work_are_refused() {
-    let none = || Simulation::new(Toss { rule: Rule::Keep, lookahead: Time::ZERO });
+    let none = || run_of(Toss { rule: Rule::Keep, lookahead: Time::ZERO });
     for protocol in &PROTOCOLS[1..] {
         assert_eq!(
             none().protocol(*protocol).run().err(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use crate::mesh::Mesh;
+use crate::script::{Play, Script, run_of};
 use paceline_engine::{Protocol, Record, RecordKind, Simulation, Speculation, TraceSink};
 use paceline_kernel::{Context, LpId, Model, Rng, Time};
 
@@ -154,11 +155,8 @@ fn workers_without_work_are_seen_to_wait() {
     // start before the end is up to the system, so they get some chances.
     let waits = (0..100).map(|_| {
         let kept = Arc::new(Kept::default());
-        let toss = Simulation::new(Toss { balls: 500 })
-            .federates(1)
-            .threads(4)
-            .until(Time::secs(500))
-            .trace(kept.clone());
+        let toss =
+            run_of(Toss { balls: 500 }).federates(1).threads(4).until(Time::secs(500)).trace(kept.clone());
         toss.run().expect("the model keeps the rules");
         let records = kept.bunches.lock().unwrap().concat();
         records.into_iter().filter(|record| record.kind == RecordKind::Wait).collect::<Vec<_>>()
@@ -172,11 +170,7 @@ fn gvt_is_the_time_of_the_least_event() {
     // All events are at whole seconds; windows and steps end in between.
     for protocol in [Protocol::Sequential, Protocol::TimeStep, Protocol::Window] {
         let kept = Arc::new(Kept::default());
-        let toss = Simulation::new(Toss { balls: 3 })
-            .protocol(protocol)
-            .federates(2)
-            .threads(2)
-            .until(Time::secs(50));
+        let toss = run_of(Toss { balls: 3 }).protocol(protocol).federates(2).threads(2).until(Time::secs(50));
         toss.trace(kept.clone()).run().expect("the model keeps the rules");
         let records = kept.bunches.lock().unwrap().concat();
         let mut gvts: Vec<_> = records.iter().filter(|record| record.kind == RecordKind::Gvt).collect();
@@ -196,23 +190,20 @@ struct Toss {
     balls: u32,
 }
 
-impl Model for Toss {
-    type State = ();
-    type Event = ();
-    type Output = ();
-
+impl Play for Toss {
     fn lps(&self) -> u32 {
         2
     }
     fn lookahead(&self) -> Time {
         Time::millis(700)
     }
-    fn init(&self, _: LpId, cx: &mut Context<Self>) {
+    fn init(&self, _: LpId, cx: &mut Context<Script>) -> u64 {
         for _ in 0..self.balls {
-            cx.schedule(Time::ZERO, ());
+            cx.schedule(Time::ZERO, 0);
         }
+        0
     }
-    fn handle(&self, (): &mut (), (): &(), cx: &mut Context<Self>) {
-        cx.send(LpId(1 - cx.lp().0), Time::secs(1), ());
+    fn handle(&self, _: &mut u64, _: u64, cx: &mut Context<Script>) {
+        cx.send(LpId(1 - cx.lp().0), Time::secs(1), 0);
     }
 }
