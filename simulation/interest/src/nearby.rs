@@ -1,8 +1,9 @@
 //! Points that are near each other: a disc around each of many points, matched with all points in one pass.
 //!
-//! Matchers work on boxes that are inserted, moved and asked about one by one. Where all points move in every step and everything in
-//! a disc is wanted, it is faster to sort the points into cells anew and to compare distances while pairs are found. Coordinates are
-//! whole ticks on a torus with 2^32 of them on each ring, so that they wrap around like 32-bit integers.
+//! [`RegionMatcher`](crate::RegionMatcher) works on boxes that are inserted, moved and asked about one by one. Where all points
+//! move in every step and everything in a disc is wanted, it is faster to sort the points into cells anew and to compare
+//! distances while pairs are found. Coordinates are whole ticks on a torus with 2^32 of them on each ring, so that they wrap
+//! around like 32-bit integers.
 //!
 //! Invariants: cells are at least as wide as the radius, so everything within the radius of a point is in its cell or in one of the
 //! eight around it; what is reported, and its order, depends on the points and their order alone.

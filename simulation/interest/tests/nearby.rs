@@ -19,7 +19,8 @@ fn cases() -> impl Strategy<Value = (Window, u32, Vec<Numbered>)> {
         let points = proptest::collection::vec([coordinate.clone(), coordinate], 0..60);
         (radius, points).prop_map(move |(radius, points)| {
             let at = |[x, y]: [u32; 2]| [low[0].wrapping_add(x), low[1].wrapping_add(y)];
-            let points = points.into_iter().zip(100..).map(|(own, number)| Numbered { number, at: at(own) });
+            let points =
+                points.into_iter().zip(100..).map(|(place, number)| Numbered { number, at: at(place) });
             (Window { low, width }, radius, points.collect())
         })
     })
@@ -79,7 +80,7 @@ fn a_window_has_a_place_and_no_more_than_a_ring() {
 }
 
 #[test]
-fn extremes_of_radius_and_width_are_no_trouble() {
+fn the_extremes_of_radius_and_width_are_allowed() {
     let ends = [[0, 0], [u32::MAX, u32::MAX], [1 << 31, 1 << 31], [0, 1]];
     let points = ends.into_iter().zip(0..).map(|(at, number)| Numbered { number, at });
     for radius in [0, 1, 1 << 31, u32::MAX] {

@@ -1,33 +1,32 @@
 //! An interval tree whose leaves are blocks of intervals, for regions that move.
 //!
-//! Pieces are in sorted blocks; a binary tree over the blocks holds the greatest high end on the first axis below each node (an
+//! Regions are in sorted blocks; a binary tree over the blocks holds the greatest high end on the first axis below each node (an
 //! augmented search tree, as in interval tree matching: Marzolla, D'Angelo and Mandrioli, 2013). A query opens the blocks that
-//! begin before its high end and in which a piece ends after its low end: on the first axis, each of them except the last contains
+//! begin before its high end and in which an entry ends after its low end: on the first axis, each of them except the last contains
 //! a result. So a query takes O(log n + results) steps of one block each. A change affects one block and the nodes above it. When a
-//! block is added or removed the tree is rebuilt, which happens once for many changes; the tree has one node for tens of pieces.
+//! block is added or removed the tree is rebuilt, which happens once for many changes; the tree has one node for tens of entries.
 //!
-//! Invariants: no block is empty or longer than [`LENGTH_MAX`]; all pieces are in the order of [`Piece::order`]; the length of
+//! Invariants: no block is empty or longer than [`LENGTH_MAX`]; all entries are in the order of [`Entry::order`]; the length of
 //! `tops` is twice the least power of two that is not below the number of blocks; leaves without a block hold `i64::MIN`.
 
-use crate::keys::Piece;
-use crate::tiled::List;
+use super::stripes::Entry;
 
-/// The most pieces in a block. Moving this many in memory is as fast as following one or two pointers.
+/// The most entries in a block. Moving this many in memory is as fast as following one or two pointers.
 const LENGTH_MAX: usize = 64;
 
-/// Blocks of pieces, and the tree over them.
+/// Blocks of entries, and the tree over them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Blocks<const D: usize> {
-    blocks: Vec<Vec<Piece<D>>>,
-    /// The order of the first piece of each block: searched instead of the blocks, which are scattered in memory.
-    firsts: Vec<(i64, u32, u16)>,
+pub(super) struct Blocks<const D: usize> {
+    blocks: Vec<Vec<Entry<D>>>,
+    /// The order of the first entry of each block: searched instead of the blocks, which are scattered in memory.
+    firsts: Vec<(i64, u32)>,
     /// The greatest high end below each node. The root is node 1, the children of node n are 2n and 2n + 1, and the second half are
     /// the blocks.
     tops: Vec<i64>,
 }
 
-fn top<const D: usize>(block: &[Piece<D>]) -> i64 {
-    block.iter().map(|piece| piece.high[0]).max().unwrap_or(i64::MIN)
+fn top<const D: usize>(block: &[Entry<D>]) -> i64 {
+    block.iter().map(|entry| entry.region.high[0]).max().unwrap_or(i64::MIN)
 }
 
 impl<const D: usize> Blocks<D> {
@@ -44,7 +43,7 @@ impl<const D: usize> Blocks<D> {
         }
     }
 
-    /// Updates what is stored about a block, after a piece was added or removed.
+    /// Updates what is stored about a block, after an entry was added or removed.
     fn climb(&mut self, block: usize) {
         self.firsts[block] = self.blocks[block][0].order();
         let mut node = self.tops.len() / 2 + block;
@@ -59,27 +58,29 @@ impl<const D: usize> Blocks<D> {
         }
     }
 
-    /// The block that contains a piece, or where it should be inserted.
-    fn block_of(&self, piece: &Piece<D>) -> usize {
-        self.firsts.partition_point(|first| *first <= piece.order()).saturating_sub(1)
+    /// The block that contains an entry, or where it should be inserted.
+    fn block_of(&self, entry: &Entry<D>) -> usize {
+        self.firsts.partition_point(|first| *first <= entry.order()).saturating_sub(1)
     }
-}
 
-impl<const D: usize> List<D> for Blocks<D> {
-    fn fill(&mut self, pieces: &[Piece<D>]) {
+    /// Blocks of entries that are sorted.
+    pub fn new(sorted: &[Entry<D>]) -> Self {
         // Half full, to leave room for insertions.
-        self.blocks = pieces.chunks(LENGTH_MAX / 2).map(<[Piece<D>]>::to_vec).collect();
-        self.grow_tree();
+        let blocks = sorted.chunks(LENGTH_MAX / 2).map(<[Entry<D>]>::to_vec).collect();
+        let mut blocks = Self { blocks, ..Self::default() };
+        blocks.grow_tree();
+        blocks
     }
 
-    fn insert(&mut self, piece: Piece<D>) {
+    pub fn insert(&mut self, entry: Entry<D>) {
         if self.blocks.is_empty() {
-            return self.fill(&[piece]);
+            *self = Self::new(&[entry]);
+            return;
         }
-        let at = self.block_of(&piece);
+        let at = self.block_of(&entry);
         let block = &mut self.blocks[at];
-        let place = block.partition_point(|other| other.order() < piece.order());
-        block.insert(place, piece);
+        let place = block.partition_point(|other| other.order() < entry.order());
+        block.insert(place, entry);
         if block.len() > LENGTH_MAX {
             let later = block.split_off(LENGTH_MAX / 2);
             self.blocks.insert(at + 1, later);
@@ -89,11 +90,12 @@ impl<const D: usize> List<D> for Blocks<D> {
         }
     }
 
-    fn remove(&mut self, piece: &Piece<D>) {
-        let at = self.block_of(piece);
+    /// Removes an entry that is in the blocks.
+    pub fn remove(&mut self, entry: &Entry<D>) {
+        let at = self.block_of(entry);
         let block = &mut self.blocks[at];
-        let place = block.partition_point(|other| other.order() < piece.order());
-        assert_eq!(block[place].order(), piece.order(), "a piece stands in each of its tiles");
+        let place = block.partition_point(|other| other.order() < entry.order());
+        assert_eq!(block[place].order(), entry.order(), "an entry is in each of its stripes");
         block.remove(place);
         if block.is_empty() {
             self.blocks.remove(at);
@@ -103,30 +105,26 @@ impl<const D: usize> List<D> for Blocks<D> {
         }
     }
 
-    fn overlapping(&self, query: &Piece<D>, mut each: impl FnMut(&Piece<D>)) {
-        let end = self.firsts.partition_point(|first| first.0 < query.high[0]);
+    /// Calls `each` with every entry that overlaps `query`.
+    pub fn overlapping(&self, query: &Entry<D>, mut each: impl FnMut(&Entry<D>)) {
+        let end = self.firsts.partition_point(|first| first.0 < query.region.high[0]);
         let mut block = 0;
-        while let Some(next) = self.next_above(block, end, query.low[0]) {
-            let begins = |piece: &&Piece<D>| piece.low[0] < query.high[0];
-            self.blocks[next]
-                .iter()
-                .take_while(begins)
-                .filter(|piece| query.overlaps(piece))
-                .for_each(&mut each);
+        while let Some(next) = self.next_above(block, end, query.region.low[0]) {
+            let begins = |entry: &&Entry<D>| entry.region.low[0] < query.region.high[0];
+            let meets = |entry: &&Entry<D>| (0..D).all(|axis| query.region.meets(&entry.region, axis));
+            self.blocks[next].iter().take_while(begins).filter(meets).for_each(&mut each);
             block = next + 1;
         }
     }
-}
 
-impl<const D: usize> Blocks<D> {
-    /// The first block from `from` on and before `end` in which a piece ends above `low`.
+    /// The first block from `from` on and before `end` in which an entry ends above `low`.
     fn next_above(&self, from: usize, end: usize, low: i64) -> Option<usize> {
         if from >= end {
             return None;
         }
         let leaves = self.tops.len() / 2;
         let mut node = if from == 0 { 1 } else { leaves + from };
-        // Go up to a subtree that begins here or later and contains such a piece.
+        // Go up to a subtree that begins here or later and contains such an entry.
         while self.tops[node] <= low {
             while node & 1 == 1 {
                 node /= 2;
