@@ -41,7 +41,7 @@ mod affinity;
 mod coscheduling;
 mod deadline;
 pub mod null;
-mod per_vcpu;
+mod per_id;
 mod policy;
 mod proportional;
 mod queues;

@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 
 use crate::affinity::Affinity;
-use crate::per_vcpu::PerVcpu;
+use crate::per_id::PerVcpu;
 use crate::settings::Settings;
 use crate::{DomId, Host, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing, VcpuId};
 
@@ -80,8 +80,8 @@ impl Null {
 
     /// Gives a VCPU a free PCPU, or a place at the end of the queue.
     fn settle(&mut self, id: VcpuId, orders: &mut Orders) {
-        let own = &self.vcpus[id];
-        match self.free_for(&own.affinity, own.home, &[]) {
+        let vcpu = &self.vcpus[id];
+        match self.free_for(&vcpu.affinity, vcpu.home, &[]) {
             Some(pcpu) => {
                 self.assign(id, pcpu);
                 orders.reschedule(pcpu);
@@ -105,30 +105,28 @@ impl Policy for Null {
     ) -> Result<(), PolicyError> {
         let soft = Affinity::soft(settings, self.pcpus())?;
         settings.finish(domain.dom.to_string())?;
-        let pcpus = self.pcpus();
-        let home = |id: &VcpuId, pin: &Option<PcpuId>| pin.unwrap_or(PcpuId(id.0 % pcpus));
-        let newcomers: Vec<_> = domain.vcpus.iter().zip(&domain.pins).collect();
         if !self.may_wait {
+            // Tried before anything changes: a domain that is refused leaves no trace.
             let mut taken = Vec::new();
-            for (id, pin) in &newcomers {
-                taken.extend(self.free_for(&soft.pinned(**pin), home(id, pin), &taken));
+            for (_, pin, home) in domain.homes(self.pcpus()) {
+                taken.extend(self.free_for(&soft.pinned(pin), home, &taken));
             }
-            if taken.len() < newcomers.len() {
-                let (vcpus, pcpus) = (newcomers.len() as u32, taken.len() as u32);
+            if taken.len() < domain.vcpus.len() {
+                let (vcpus, pcpus) = (domain.vcpus.len() as u32, taken.len() as u32);
                 return Err(PolicyError::TooManyVcpus { policy: "null", dom: domain.dom, vcpus, pcpus });
             }
         }
-        for (id, pin) in newcomers {
-            let (affinity, home) = (soft.pinned(*pin), home(id, pin));
+        for (id, pin, home) in domain.homes(self.pcpus()) {
+            let affinity = soft.pinned(pin);
             let vcpu = Vcpu { dom: domain.dom, affinity, home, awake: false, assigned: None, runs: false };
-            self.vcpus.insert(*id, vcpu);
-            self.settle(*id, orders);
+            self.vcpus.insert(id, vcpu);
+            self.settle(id, orders);
         }
         Ok(())
     }
 
     fn remove(&mut self, _now_ns: u64, dom: DomId, orders: &mut Orders) {
-        let ids: Vec<_> = self.vcpus.iter().filter(|(_, vcpu)| vcpu.dom == dom).map(|(id, _)| id).collect();
+        let ids = self.vcpus.ids(|vcpu| vcpu.dom == dom);
         // All leave before anybody gets one of their PCPUs.
         self.waiting.retain(|id| !ids.contains(id));
         let freed: Vec<_> = ids.iter().filter_map(|id| self.vcpus.remove(*id)?.assigned).collect();
@@ -154,10 +152,10 @@ impl Policy for Null {
         Ok(())
     }
 
-    fn wake(&mut self, _now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
-        let own = &mut self.vcpus[vcpu];
-        own.awake = true;
-        if let Some(pcpu) = own.assigned.filter(|_| !own.runs) {
+    fn wake(&mut self, _now_ns: u64, id: VcpuId, orders: &mut Orders) {
+        let vcpu = &mut self.vcpus[id];
+        vcpu.awake = true;
+        if let Some(pcpu) = vcpu.assigned.filter(|_| !vcpu.runs) {
             orders.reschedule(pcpu);
         }
     }
@@ -171,32 +169,32 @@ impl Policy for Null {
 
     fn pick(&mut self, _now_ns: u64, pcpu: PcpuId, _orders: &mut Orders) -> Pick {
         let Some(id) = self.assigned[pcpu.index()] else { return Pick::default() };
-        let own = &mut self.vcpus[id];
-        own.runs = own.awake;
-        Pick { vcpu: own.runs.then_some(id), slice_ns: None, examined: 0 }
+        let vcpu = &mut self.vcpus[id];
+        vcpu.runs = vcpu.awake;
+        Pick { vcpu: vcpu.runs.then_some(id), slice_ns: None, examined: 0 }
     }
 
     /// It takes `pcpu` if that is free, or else waits for it; who waits gets the PCPU that it leaves (`null_unit_migrate`).
-    fn migrate(&mut self, _now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
-        self.waiting.retain(|id| *id != vcpu);
-        let own = &mut self.vcpus[vcpu];
-        own.home = pcpu;
-        own.affinity = own.affinity.pinned(pin.then_some(pcpu));
-        let left = own.assigned.take();
-        own.runs = false;
+    fn migrate(&mut self, _now_ns: u64, id: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+        self.waiting.retain(|other| *other != id);
+        let vcpu = &mut self.vcpus[id];
+        vcpu.home = pcpu;
+        vcpu.affinity = vcpu.affinity.pinned(pin.then_some(pcpu));
+        let left = vcpu.assigned.take();
+        vcpu.runs = false;
         if let Some(left) = left {
             self.assigned[left.index()] = None;
         }
-        self.settle(vcpu, orders);
+        self.settle(id, orders);
         if let Some(left) = left.filter(|left| self.assigned[left.index()].is_none()) {
             self.release(left, orders);
         }
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let row = |(vcpu, own): (VcpuId, &Vcpu)| {
-            let keys = vec![("pcpu", own.assigned.map_or(-1, |pcpu| i64::from(pcpu.0)))];
-            Standing { vcpu, runs_on: own.assigned.filter(|_| own.runs), awake: own.awake, keys }
+        let row = |(id, vcpu): (VcpuId, &Vcpu)| {
+            let keys = vec![("pcpu", vcpu.assigned.map_or(-1, |pcpu| i64::from(pcpu.0)))];
+            Standing { vcpu: id, runs_on: vcpu.assigned.filter(|_| vcpu.runs), awake: vcpu.awake, keys }
         };
         self.vcpus.iter().map(row).collect()
     }

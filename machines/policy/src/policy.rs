@@ -80,6 +80,19 @@ pub struct NewDomain {
     pub pins: Vec<Option<PcpuId>>,
 }
 
+impl NewDomain {
+    /// Its VCPUs, each with its pin.
+    pub(crate) fn members(&self) -> impl Iterator<Item = (VcpuId, Option<PcpuId>)> {
+        self.vcpus.iter().copied().zip(self.pins.iter().copied())
+    }
+
+    /// Its VCPUs, each with its pin and the PCPU that it is for at first: its pin, or else the one that its number suggests, so
+    /// that the VCPUs of a host are spread evenly.
+    pub(crate) fn homes(&self, pcpus: u32) -> impl Iterator<Item = (VcpuId, Option<PcpuId>, PcpuId)> {
+        self.members().map(move |(id, pin)| (id, pin, pin.unwrap_or(PcpuId(id.0 % pcpus))))
+    }
+}
+
 /// A decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Pick {

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use crate::per_id::PerVcpu;
 use crate::settings::Settings;
 use crate::{
     DomId, Host, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing, VcpuId,
@@ -16,7 +17,7 @@ use crate::{
 pub struct RoundRobin {
     slice_ns: u64,
     queue: VecDeque<VcpuId>,
-    vcpus: Vec<Option<Vcpu>>,
+    vcpus: PerVcpu<Vcpu>,
     running: Vec<Option<VcpuId>>,
 }
 
@@ -34,17 +35,9 @@ impl RoundRobin {
         Ok(Self {
             slice_ns,
             queue: VecDeque::new(),
-            vcpus: Vec::new(),
+            vcpus: PerVcpu::default(),
             running: vec![None; host.pcpus as usize],
         })
-    }
-
-    fn vcpu(&mut self, id: VcpuId) -> &mut Vcpu {
-        self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added")
-    }
-
-    fn pin(&self, id: VcpuId) -> Option<PcpuId> {
-        self.vcpus[id.index()].as_ref().and_then(|vcpu| vcpu.pin)
     }
 
     /// Asks for a decision on an idle PCPU that may run a VCPU with this `pin`.
@@ -75,31 +68,28 @@ impl Policy for RoundRobin {
         _orders: &mut Orders,
     ) -> Result<(), PolicyError> {
         settings.finish(domain.dom.to_string())?;
-        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
-            if self.vcpus.len() <= id.index() {
-                self.vcpus.resize(id.index() + 1, None);
-            }
-            self.vcpus[id.index()] = Some(Vcpu { dom: domain.dom, pin: *pin, awake: false });
+        for (id, pin) in domain.members() {
+            self.vcpus.insert(id, Vcpu { dom: domain.dom, pin, awake: false });
         }
         Ok(())
     }
 
     fn remove(&mut self, _now_ns: u64, dom: DomId, _orders: &mut Orders) {
-        for slot in &mut self.vcpus {
-            slot.take_if(|vcpu| vcpu.dom == dom);
+        for id in self.vcpus.ids(|vcpu| vcpu.dom == dom) {
+            self.vcpus.remove(id);
         }
     }
 
-    fn wake(&mut self, _now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
-        let own = self.vcpu(vcpu);
-        own.awake = true;
-        let pin = own.pin;
-        self.queue.push_back(vcpu);
+    fn wake(&mut self, _now_ns: u64, id: VcpuId, orders: &mut Orders) {
+        let vcpu = &mut self.vcpus[id];
+        vcpu.awake = true;
+        let pin = vcpu.pin;
+        self.queue.push_back(id);
         self.ask_idle(pin, orders);
     }
 
     fn sleep(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
-        self.vcpu(vcpu).awake = false;
+        self.vcpus[vcpu].awake = false;
         self.queue.retain(|other| *other != vcpu);
     }
 
@@ -107,36 +97,35 @@ impl Policy for RoundRobin {
 
     fn pick(&mut self, _now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
         if let Some(last) = self.running[pcpu.index()].take()
-            && self.vcpus[last.index()].as_ref().is_some_and(|vcpu| vcpu.awake)
+            && self.vcpus.get(last).is_some_and(|vcpu| vcpu.awake)
         {
             self.queue.push_back(last);
         }
-        let may = |id: &VcpuId| self.pin(*id).is_none_or(|pin| pin == pcpu);
+        let may = |id: &VcpuId| self.vcpus[*id].pin.is_none_or(|pin| pin == pcpu);
         let position = self.queue.iter().position(may);
         let vcpu = position.and_then(|position| self.queue.remove(position));
         self.running[pcpu.index()] = vcpu;
         // Several VCPUs that woke at this instant may have asked this PCPU only.
         if let Some(waiting) = self.queue.front().copied() {
-            self.ask_idle(self.pin(waiting), orders);
+            self.ask_idle(self.vcpus[waiting].pin, orders);
         }
         Pick { vcpu, slice_ns: vcpu.map(|_| self.slice_ns), examined: 0 }
     }
 
     fn migrate(&mut self, _now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
-        self.vcpu(vcpu).pin = pin.then_some(pcpu);
+        self.vcpus[vcpu].pin = pin.then_some(pcpu);
         if self.running[pcpu.index()].is_none() {
             orders.reschedule(pcpu);
         }
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let vcpus =
-            self.vcpus.iter().enumerate().filter_map(|(id, vcpu)| Some((VcpuId(id as u32), vcpu.as_ref()?)));
-        vcpus
-            .map(|(vcpu, own)| {
-                let place = self.queue.iter().position(|other| *other == vcpu);
+        self.vcpus
+            .iter()
+            .map(|(id, vcpu)| {
+                let place = self.queue.iter().position(|other| *other == id);
                 let keys = place.map(|place| ("place", place as i64)).into_iter().collect();
-                Standing { vcpu, runs_on: self.runs_on(vcpu), awake: own.awake, keys }
+                Standing { vcpu: id, runs_on: self.runs_on(id), awake: vcpu.awake, keys }
             })
             .collect()
     }

@@ -172,7 +172,7 @@ impl Settings {
             None => return Ok(choices[0].1),
             Some(value) => value,
         };
-        let found = choices.iter().find(|(word, _)| matches!(&value, Setting::Word(own) if own == word));
+        let found = choices.iter().find(|(word, _)| matches!(&value, Setting::Word(vcpu) if vcpu == word));
         found.map(|(_, choice)| *choice).ok_or_else(|| {
             let words: Vec<_> = choices.iter().map(|(word, _)| format!("{word:?}")).collect();
             bad(key, &value, words.join(", "))

@@ -20,6 +20,7 @@ mod moves;
 use std::collections::BTreeMap;
 
 use super::flexible::{Bounds, Class, Seen};
+use crate::per_id::{PerDomain, PerVcpu};
 use crate::queues::RunQueue;
 use crate::{
     DomId, Host, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Settings, Standing,
@@ -59,8 +60,8 @@ pub struct Gang {
     /// By row, the number of VCPUs that are awake; rows with none are not listed.
     awake: BTreeMap<u32, u32>,
     columns: Vec<Column>,
-    vcpus: Vec<Option<Vcpu>>,
-    doms: Vec<Option<Domain>>,
+    vcpus: PerVcpu<Vcpu>,
+    doms: PerDomain<Domain>,
     gangs: BTreeMap<Name, Vec<VcpuId>>,
     stints: u64,
     /// The VCPUs set aside since this list was last emptied.
@@ -119,8 +120,8 @@ impl Gang {
             row: 0,
             awake: BTreeMap::new(),
             columns: (0..host.pcpus).map(|_| Column::default()).collect(),
-            vcpus: Vec::new(),
-            doms: Vec::new(),
+            vcpus: PerVcpu::default(),
+            doms: PerDomain::default(),
             gangs: BTreeMap::new(),
             stints: 0,
             asides: Vec::new(),
@@ -162,27 +163,25 @@ impl Policy for Gang {
     ) -> Result<(), PolicyError> {
         let gang = Self::read(domain.dom, Name::Domain(domain.dom), settings)?;
         self.admit(domain.dom, gang, &domain.vcpus, &domain.pins)?;
-        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
-            let length = self.vcpus.len().max(id.index() + 1);
-            self.vcpus.resize(length, None);
-            self.vcpus[id.index()] = Some(Vcpu::new(domain.dom, *pin));
+        for (id, pin) in domain.members() {
+            self.vcpus.insert(id, Vcpu::new(domain.dom, pin));
         }
-        let length = self.doms.len().max(domain.dom.index() + 1);
-        self.doms.resize_with(length, || None);
         let vcpus = domain.vcpus.clone();
-        self.doms[domain.dom.index()] = Some(Domain { gang, vcpus, pending: 0, messages: 0 });
+        self.doms.insert(domain.dom, Domain { gang, vcpus, pending: 0, messages: 0 });
         self.join(now_ns, gang, &domain.vcpus, orders);
         Ok(())
     }
 
     fn remove(&mut self, now_ns: u64, dom: DomId, orders: &mut Orders) {
-        let vcpus = self.dom(dom).vcpus.clone();
+        let vcpus = self.doms[dom].vcpus.clone();
         for id in &vcpus {
             self.sleep(now_ns, *id, orders);
         }
         self.part(dom, &vcpus);
-        vcpus.iter().for_each(|id| self.vcpus[id.index()] = None);
-        self.doms[dom.index()] = None;
+        for id in vcpus {
+            self.vcpus.remove(id);
+        }
+        self.doms.remove(dom);
     }
 
     fn adjust(
@@ -192,39 +191,39 @@ impl Policy for Gang {
         settings: &mut Settings,
         orders: &mut Orders,
     ) -> Result<(), PolicyError> {
-        let gang = Self::read(dom, self.dom(dom).gang, settings)?;
-        if gang != self.dom(dom).gang {
-            let vcpus = self.dom(dom).vcpus.clone();
-            let pins: Vec<_> = vcpus.iter().map(|id| self.vcpu(*id).pin).collect();
+        let gang = Self::read(dom, self.doms[dom].gang, settings)?;
+        if gang != self.doms[dom].gang {
+            let vcpus = self.doms[dom].vcpus.clone();
+            let pins: Vec<_> = vcpus.iter().map(|id| self.vcpus[*id].pin).collect();
             self.admit(dom, gang, &vcpus, &pins)?;
             self.part(dom, &vcpus);
-            self.doms[dom.index()].as_mut().expect("it was there just now").gang = gang;
+            self.doms[dom].gang = gang;
             self.join(now_ns, gang, &vcpus, orders);
         }
         Ok(())
     }
 
-    fn wake(&mut self, _now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+    fn wake(&mut self, _now_ns: u64, id: VcpuId, orders: &mut Orders) {
         self.stints += 1;
         let stint = self.stints;
-        let own = self.vcpu_mut(vcpu);
-        own.awake = true;
-        own.stint = stint;
-        let row = own.row;
+        let vcpu = &mut self.vcpus[id];
+        vcpu.awake = true;
+        vcpu.stint = stint;
+        let row = vcpu.row;
         *self.awake.entry(row).or_default() += 1;
-        self.stand(vcpu);
-        self.ask_if_better(vcpu, orders);
+        self.stand(id);
+        self.ask_if_better(id, orders);
     }
 
-    fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
-        if !self.vcpu(vcpu).awake {
+    fn sleep(&mut self, now_ns: u64, id: VcpuId, _orders: &mut Orders) {
+        if !self.vcpus[id].awake {
             return;
         }
-        self.charge(now_ns, vcpu);
-        self.leave(vcpu);
-        let own = self.vcpu_mut(vcpu);
-        own.awake = false;
-        let row = own.row;
+        self.charge(now_ns, id);
+        self.leave(id);
+        let vcpu = &mut self.vcpus[id];
+        vcpu.awake = false;
+        let row = vcpu.row;
         self.count_asleep(row);
     }
 
@@ -237,7 +236,7 @@ impl Policy for Gang {
             self.charge(now_ns, last);
             self.leave(last);
             self.stand(last);
-            if self.vcpu(last).column != pcpu {
+            if self.vcpus[last].column != pcpu {
                 self.ask_if_better(last, orders);
             }
         }
@@ -245,9 +244,9 @@ impl Policy for Gang {
         if let Some(vcpu) = vcpu {
             self.leave(vcpu);
             self.columns[pcpu.index()].running = Some(vcpu);
-            let own = self.vcpu_mut(vcpu);
-            own.runs_on = Some(pcpu);
-            own.charged_ns = now_ns;
+            let chosen = &mut self.vcpus[vcpu];
+            chosen.runs_on = Some(pcpu);
+            chosen.charged_ns = now_ns;
         }
         Pick { vcpu, slice_ns: None, examined: 0 }
     }
@@ -259,24 +258,24 @@ impl Policy for Gang {
     }
 
     fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
-        let gang = self.dom(self.vcpu(vcpu).dom).gang;
-        let old = self.vcpu_mut(vcpu).pin.replace(pcpu);
+        let gang = self.doms[self.vcpus[vcpu].dom].gang;
+        let old = self.vcpus[vcpu].pin.replace(pcpu);
         // A gang never has two VCPUs on one PCPU: if the migration would need that, the VCPU stays where it is.
         if self.could_seat(gang) {
             self.join(now_ns, gang, &[], orders);
-            self.vcpu_mut(vcpu).pin = pin.then_some(pcpu);
+            self.vcpus[vcpu].pin = pin.then_some(pcpu);
         } else {
-            self.vcpu_mut(vcpu).pin = old;
+            self.vcpus[vcpu].pin = old;
         }
     }
 
     fn pending(&mut self, _now_ns: u64, dom: DomId, messages: u32, orders: &mut Orders) {
-        let domain = self.doms[dom.index()].as_mut().expect("the host names only domains that it added");
+        let domain = &mut self.doms[dom];
         let new = messages.saturating_sub(domain.pending);
         domain.pending = messages;
         domain.messages += u64::from(new);
         if new > 0 && self.bounds.is_some() {
-            for id in self.dom(dom).vcpus.clone() {
+            for id in self.doms[dom].vcpus.clone() {
                 self.bring_back(id, orders);
             }
         }
@@ -284,19 +283,17 @@ impl Policy for Gang {
 
     fn waiting(&mut self, now_ns: u64, vcpu: VcpuId, waits: bool, orders: &mut Orders) {
         self.charge(now_ns, vcpu);
-        self.vcpu_mut(vcpu).waits = waits;
+        self.vcpus[vcpu].waits = waits;
         if !waits {
             self.bring_back(vcpu, orders);
         } else if self.set_aside(vcpu)
-            && let Some(pcpu) = self.vcpu(vcpu).runs_on
+            && let Some(pcpu) = self.vcpus[vcpu].runs_on
         {
             orders.reschedule(pcpu);
         }
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let vcpus = self.vcpus.iter().enumerate();
-        let vcpus = vcpus.filter_map(|(id, vcpu)| Some((VcpuId(id as u32), vcpu.as_ref()?)));
-        vcpus.map(|(id, own)| own.standing(id, self.bounds.is_some())).collect()
+        self.vcpus.iter().map(|(id, vcpu)| vcpu.standing(id, self.bounds.is_some())).collect()
     }
 }

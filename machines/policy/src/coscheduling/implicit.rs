@@ -27,6 +27,7 @@ mod queue;
 
 use std::collections::BTreeSet;
 
+use crate::per_id::{PerDomain, PerVcpu};
 use crate::queues::RunQueue;
 use crate::{
     DomId, Host, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Settings, Standing,
@@ -74,8 +75,8 @@ pub struct Implicit {
     idle: BTreeSet<PcpuId>,
     /// Waiting VCPUs without a pin, in the order in which they began to wait.
     free: RunQueue<i64>,
-    vcpus: Vec<Option<Vcpu>>,
-    doms: Vec<Option<Domain>>,
+    vcpus: PerVcpu<Vcpu>,
+    doms: PerDomain<Domain>,
     numbers: i64,
 }
 
@@ -123,8 +124,8 @@ impl Implicit {
             queues: (0..host.pcpus).map(|_| Queue::default()).collect(),
             idle: (0..host.pcpus).map(PcpuId).collect(),
             free: RunQueue::default(),
-            vcpus: Vec::new(),
-            doms: Vec::new(),
+            vcpus: PerVcpu::default(),
+            doms: PerDomain::default(),
             numbers: 0,
         })
     }
@@ -149,13 +150,11 @@ impl Policy for Implicit {
         _orders: &mut Orders,
     ) -> Result<(), PolicyError> {
         settings.finish(domain.dom.to_string())?;
-        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
+        for (id, pin) in domain.members() {
             let fewest = self.queues.iter().enumerate().min_by_key(|(_, queue)| queue.vcpus);
             let home = pin.unwrap_or(PcpuId(fewest.expect("a host has a PCPU").0 as u32));
             self.queues[home.index()].vcpus += 1;
-            let length = self.vcpus.len().max(id.index() + 1);
-            self.vcpus.resize(length, None);
-            self.vcpus[id.index()] = Some(Vcpu {
+            let vcpu = Vcpu {
                 dom: domain.dom,
                 home,
                 pinned: pin.is_some(),
@@ -164,51 +163,50 @@ impl Policy for Implicit {
                 since: 0,
                 used_ns: 0,
                 charged_ns: 0,
-            });
+            };
+            self.vcpus.insert(id, vcpu);
         }
-        let length = self.doms.len().max(domain.dom.index() + 1);
-        self.doms.resize_with(length, || None);
-        self.doms[domain.dom.index()] = Some(Domain { vcpus: domain.vcpus.clone(), messages: 0 });
+        self.doms.insert(domain.dom, Domain { vcpus: domain.vcpus.clone(), messages: 0 });
         Ok(())
     }
 
     fn remove(&mut self, _now_ns: u64, dom: DomId, _orders: &mut Orders) {
-        for id in std::mem::take(&mut self.dom_mut(dom).vcpus) {
+        for id in std::mem::take(&mut self.doms[dom].vcpus) {
             self.stop_waiting(id);
-            let vcpu = self.vcpus[id.index()].take().expect("a domain's VCPUs are there as long as it is");
+            let vcpu = self.vcpus.remove(id).expect("a domain's VCPUs are there as long as it is");
             let queue = &mut self.queues[vcpu.home.index()];
             queue.vcpus -= 1;
             queue.running.take_if(|running| *running == id);
         }
-        self.doms[dom.index()] = None;
+        self.doms.remove(dom);
     }
 
-    fn wake(&mut self, _now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
-        let own = self.vcpu_mut(vcpu);
-        own.awake = true;
-        own.used_ns = 0;
-        let home = own.home;
+    fn wake(&mut self, _now_ns: u64, id: VcpuId, orders: &mut Orders) {
+        let vcpu = &mut self.vcpus[id];
+        vcpu.awake = true;
+        vcpu.used_ns = 0;
+        let home = vcpu.home;
         let place = self.queues[home.index()].last();
-        self.wait(vcpu, place);
-        if !self.offer(vcpu, orders) && self.reaction == Reaction::Immediate && self.has_messages(vcpu) {
-            self.boost(vcpu, orders);
+        self.wait(id, place);
+        if !self.offer(id, orders) && self.reaction == Reaction::Immediate && self.has_messages(id) {
+            self.boost(id, orders);
         }
     }
 
     fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
         self.stop_waiting(vcpu);
-        let home = self.vcpu(vcpu).home;
+        let home = self.vcpus[vcpu].home;
         if self.queues[home.index()].running == Some(vcpu) {
             self.take_off(now_ns, home);
         }
-        self.vcpu_mut(vcpu).awake = false;
+        self.vcpus[vcpu].awake = false;
     }
 
-    fn yields(&mut self, _now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+    fn yields(&mut self, _now_ns: u64, id: VcpuId, orders: &mut Orders) {
         let slice_ns = self.slice_ns;
-        let own = self.vcpu_mut(vcpu);
-        own.used_ns = slice_ns;
-        let home = own.home;
+        let vcpu = &mut self.vcpus[id];
+        vcpu.used_ns = slice_ns;
+        let home = vcpu.home;
         self.boost_first(home, orders);
     }
 
@@ -217,12 +215,12 @@ impl Policy for Implicit {
         let last = self.take_off(now_ns, pcpu);
         let boosted = self.queues[pcpu.index()].first().is_some_and(|(place, _)| place.is_boosted());
         if let Some(last) = last {
-            let left = self.vcpu(last).used_ns < self.slice_ns;
+            let left = self.vcpus[last].used_ns < self.slice_ns;
             let place = match (left, boosted) {
                 (true, false) => return self.run(now_ns, pcpu, last),
                 (true, true) => self.queues[pcpu.index()].preempted(),
                 (false, _) => {
-                    self.vcpu_mut(last).used_ns = 0;
+                    self.vcpus[last].used_ns = 0;
                     self.queues[pcpu.index()].last()
                 }
             };
@@ -243,45 +241,44 @@ impl Policy for Implicit {
         (0..self.queues.len() as u32).for_each(|pcpu| self.boost_first(PcpuId(pcpu), orders));
     }
 
-    fn migrate(&mut self, _now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
-        self.stop_waiting(vcpu);
-        self.move_home(vcpu, pcpu);
-        let own = self.vcpu_mut(vcpu);
-        own.pinned = pin;
-        if own.awake {
+    fn migrate(&mut self, _now_ns: u64, id: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+        self.stop_waiting(id);
+        self.move_home(id, pcpu);
+        let vcpu = &mut self.vcpus[id];
+        vcpu.pinned = pin;
+        if vcpu.awake {
             let place = self.queues[pcpu.index()].last();
-            self.wait(vcpu, place);
-            self.offer(vcpu, orders);
+            self.wait(id, place);
+            self.offer(id, orders);
         }
     }
 
     fn pending(&mut self, _now_ns: u64, dom: DomId, messages: u32, orders: &mut Orders) {
-        let domain = self.dom_mut(dom);
+        let domain = &mut self.doms[dom];
         let before = std::mem::replace(&mut domain.messages, messages);
         let vcpus = std::mem::take(&mut domain.vcpus);
         for id in &vcpus {
-            let own = self.vcpu(*id);
-            if own.waits.is_none() {
+            let vcpu = &self.vcpus[*id];
+            if vcpu.waits.is_none() {
                 continue;
             }
-            let (since, home) = (own.since, own.home);
+            let (since, home) = (vcpu.since, vcpu.home);
             self.queues[home.index()].mark(since, *id, messages > 0);
             if messages > before && self.reaction == Reaction::Immediate {
                 self.boost(*id, orders);
             }
         }
-        self.dom_mut(dom).vcpus = vcpus;
+        self.doms[dom].vcpus = vcpus;
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let vcpus = self.vcpus.iter().enumerate();
-        let vcpus = vcpus.filter_map(|(id, vcpu)| Some((VcpuId(id as u32), vcpu.as_ref()?)));
-        vcpus
-            .map(|(vcpu, own)| {
-                let runs = self.queues[own.home.index()].running == Some(vcpu);
-                let mut keys = vec![("used_ns", own.used_ns as i64)];
-                keys.extend(own.waits.map(|place| ("boosted", i64::from(place.is_boosted()))));
-                Standing { vcpu, runs_on: runs.then_some(own.home), awake: own.awake, keys }
+        self.vcpus
+            .iter()
+            .map(|(id, vcpu)| {
+                let runs = self.queues[vcpu.home.index()].running == Some(id);
+                let mut keys = vec![("used_ns", vcpu.used_ns as i64)];
+                keys.extend(vcpu.waits.map(|place| ("boosted", i64::from(place.is_boosted()))));
+                Standing { vcpu: id, runs_on: runs.then_some(vcpu.home), awake: vcpu.awake, keys }
             })
             .collect()
     }

@@ -31,6 +31,7 @@ mod queues;
 mod share;
 
 use crate::deadline::choice::{PREFERENCES, Page, Rule};
+use crate::per_id::{PerDomain, PerVcpu};
 use crate::queues::RunQueue;
 use crate::{
     DomId, Host, MICROSECOND, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Settings,
@@ -66,8 +67,8 @@ pub struct Sedf {
     scans: bool,
     quantum_ns: u64,
     pcpus: Vec<Pcpu>,
-    vcpus: Vec<Option<Vcpu>>,
-    doms: Vec<Option<Domain>>,
+    vcpus: PerVcpu<Vcpu>,
+    doms: PerDomain<Domain>,
     loads: Loads,
     arrivals: u64,
 }
@@ -153,7 +154,16 @@ impl Sedf {
         let quantum_ns = settings.nanos("quantum", 500 * MICROSECOND, 1_000, 1_000 * MILLISECOND)?;
         let pcpus = (0..host.pcpus).map(|_| Pcpu::default()).collect();
         let loads = Loads::new(host.pcpus);
-        Ok(Self { rule, scans, quantum_ns, pcpus, vcpus: Vec::new(), doms: Vec::new(), loads, arrivals: 0 })
+        Ok(Self {
+            rule,
+            scans,
+            quantum_ns,
+            pcpus,
+            vcpus: PerVcpu::default(),
+            doms: PerDomain::default(),
+            loads,
+            arrivals: 0,
+        })
     }
 
     /// The timer of the windows; those with smaller numbers belong to the PCPUs.
@@ -185,24 +195,20 @@ impl Policy for Sedf {
         let homes = loads.place(domain, share)?;
         self.loads = loads;
         for (id, home) in domain.vcpus.iter().zip(homes) {
-            let length = self.vcpus.len().max(id.index() + 1);
-            self.vcpus.resize(length, None);
-            self.vcpus[id.index()] = Some(Vcpu::new(domain.dom, home));
+            self.vcpus.insert(*id, Vcpu::new(domain.dom, home));
         }
-        let length = self.doms.len().max(domain.dom.index() + 1);
-        self.doms.resize_with(length, || None);
         let page = Page { privileged: domain.privileged, ..Page::default() };
-        self.doms[domain.dom.index()] = Some(Domain { share, page, vcpus: domain.vcpus.clone() });
+        self.doms.insert(domain.dom, Domain { share, page, vcpus: domain.vcpus.clone() });
         Ok(())
     }
 
     fn remove(&mut self, now_ns: u64, dom: DomId, orders: &mut Orders) {
-        for id in self.dom(dom).vcpus.clone() {
+        for id in self.doms[dom].vcpus.clone() {
             self.sleep(now_ns, id, orders);
-            let vcpu = self.vcpus[id.index()].take().expect("a domain's VCPUs are there as long as it is");
-            self.loads.take(vcpu.home, self.dom(dom).share);
+            let vcpu = self.vcpus.remove(id).expect("a domain's VCPUs are there as long as it is");
+            self.loads.take(vcpu.home, self.doms[dom].share);
         }
-        self.doms[dom.index()] = None;
+        self.doms.remove(dom);
     }
 
     fn adjust(
@@ -212,26 +218,26 @@ impl Policy for Sedf {
         settings: &mut Settings,
         orders: &mut Orders,
     ) -> Result<(), PolicyError> {
-        let (old, vcpus) = (self.dom(dom).share, self.dom(dom).vcpus.clone());
+        let (old, vcpus) = (self.doms[dom].share, self.doms[dom].vcpus.clone());
         let share = old.read(settings, dom)?;
         let mut loads = self.loads.clone();
-        vcpus.iter().for_each(|id| loads.take(self.vcpu(*id).home, old));
+        vcpus.iter().for_each(|id| loads.take(self.vcpus[*id].home, old));
         for id in &vcpus {
-            let home = self.vcpu(*id).home;
+            let home = self.vcpus[*id].home;
             loads.check(dom, home, share)?;
             loads.give(home, share);
         }
         self.loads = loads;
         let ran: Vec<_> = vcpus.iter().map(|id| self.leave(now_ns, *id)).collect();
-        self.doms[dom.index()].as_mut().expect("it was there just now").share = share;
+        self.doms[dom].share = share;
         for (id, ran) in vcpus.into_iter().zip(ran) {
             // A new period begins at once for those that are awake; the others begin one when they wake.
-            self.vcpu_mut(id).begin(now_ns);
-            if !self.vcpu(id).awake {
-                self.vcpu_mut(id).deadline_ns = 0;
+            self.vcpus[id].begin(now_ns);
+            if !self.vcpus[id].awake {
+                self.vcpus[id].deadline_ns = 0;
                 continue;
             }
-            self.vcpu_mut(id).deadline_ns = now_ns + share.period_ns;
+            self.vcpus[id].deadline_ns = now_ns + share.period_ns;
             self.enter(now_ns, id);
             self.ask_if_better(id, orders);
             ran.into_iter().for_each(|pcpu| orders.reschedule(pcpu));
@@ -239,42 +245,42 @@ impl Policy for Sedf {
         Ok(())
     }
 
-    fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
-        let share = self.share(vcpu);
-        let own = self.vcpu_mut(vcpu);
-        own.awake = true;
-        if own.deadline_ns <= now_ns {
-            own.begin(now_ns);
-            own.deadline_ns = now_ns + share.period_ns;
-        } else if own.deadline_ns - share.period_ns <= now_ns {
-            own.lost_ns = share.slice_ns.saturating_sub(own.used_ns);
-            own.used_ns = 0;
-            own.deadline_ns += share.period_ns;
+    fn wake(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
+        let share = self.share(id);
+        let vcpu = &mut self.vcpus[id];
+        vcpu.awake = true;
+        if vcpu.deadline_ns <= now_ns {
+            vcpu.begin(now_ns);
+            vcpu.deadline_ns = now_ns + share.period_ns;
+        } else if vcpu.deadline_ns - share.period_ns <= now_ns {
+            vcpu.lost_ns = share.slice_ns.saturating_sub(vcpu.used_ns);
+            vcpu.used_ns = 0;
+            vcpu.deadline_ns += share.period_ns;
         }
-        let least_ns = self.pcpus[self.vcpu(vcpu).home.index()].least_score_ns;
-        let own = self.vcpu_mut(vcpu);
-        own.score_ns = own.score_ns.max(least_ns);
-        self.enter(now_ns, vcpu);
-        self.ask_if_better(vcpu, orders);
+        let least_ns = self.pcpus[self.vcpus[id].home.index()].least_score_ns;
+        let vcpu = &mut self.vcpus[id];
+        vcpu.score_ns = vcpu.score_ns.max(least_ns);
+        self.enter(now_ns, id);
+        self.ask_if_better(id, orders);
     }
 
-    fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
-        let ran = self.leave(now_ns, vcpu);
-        let own = self.vcpu_mut(vcpu);
-        own.awake = false;
-        own.place = Place::Nowhere;
+    fn sleep(&mut self, now_ns: u64, id: VcpuId, _orders: &mut Orders) {
+        let ran = self.leave(now_ns, id);
+        let vcpu = &mut self.vcpus[id];
+        vcpu.awake = false;
+        vcpu.place = Place::Nowhere;
         if ran.is_some() {
-            self.note_sent(vcpu);
+            self.note_sent(id);
         }
     }
 
-    fn yields(&mut self, now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
+    fn yields(&mut self, now_ns: u64, id: VcpuId, _orders: &mut Orders) {
         // A turn of extra time counts in full when the VCPU gives up the rest of it. In its slice, as in Xen, the VCPU with
         // the earliest deadline continues although it has yielded.
         let quantum_ns = self.quantum_ns;
-        let own = self.vcpu_mut(vcpu);
-        if own.place == Place::Extra {
-            own.score_ns += quantum_ns.saturating_sub(now_ns - own.charged_ns);
+        let vcpu = &mut self.vcpus[id];
+        if vcpu.place == Place::Extra {
+            vcpu.score_ns += quantum_ns.saturating_sub(now_ns - vcpu.charged_ns);
         }
     }
 
@@ -313,24 +319,24 @@ impl Policy for Sedf {
         }
     }
 
-    fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, _pin: bool, orders: &mut Orders) {
-        let share = self.share(vcpu);
-        self.leave(now_ns, vcpu);
-        let own = self.vcpu_mut(vcpu);
-        let old = std::mem::replace(&mut own.home, pcpu);
+    fn migrate(&mut self, now_ns: u64, id: VcpuId, pcpu: PcpuId, _pin: bool, orders: &mut Orders) {
+        let share = self.share(id);
+        self.leave(now_ns, id);
+        let vcpu = &mut self.vcpus[id];
+        let old = std::mem::replace(&mut vcpu.home, pcpu);
         self.loads.take(old, share);
         self.loads.give(pcpu, share);
-        if self.vcpu(vcpu).awake {
+        if self.vcpus[id].awake {
             let least_ns = self.pcpus[pcpu.index()].least_score_ns;
-            let behind_ns = self.vcpu(vcpu).score_ns.saturating_sub(self.pcpus[old.index()].least_score_ns);
-            self.vcpu_mut(vcpu).score_ns = least_ns + behind_ns;
-            self.enter(now_ns, vcpu);
-            self.ask_if_better(vcpu, orders);
+            let behind_ns = self.vcpus[id].score_ns.saturating_sub(self.pcpus[old.index()].least_score_ns);
+            self.vcpus[id].score_ns = least_ns + behind_ns;
+            self.enter(now_ns, id);
+            self.ask_if_better(id, orders);
         }
     }
 
     fn pending(&mut self, now_ns: u64, dom: DomId, messages: u32, _orders: &mut Orders) {
-        let page = &mut self.doms[dom.index()].as_mut().expect("a domain is told of while it is there").page;
+        let page = &mut self.doms[dom].page;
         let new = page.tell(now_ns, messages);
         if page.privileged && new > 0 && self.rule.window_ns().is_some() {
             self.credit_senders(new);
@@ -339,9 +345,7 @@ impl Policy for Sedf {
     }
 
     fn dump(&self, now_ns: u64) -> Vec<Standing> {
-        let vcpus = self.vcpus.iter().enumerate();
-        let vcpus = vcpus.filter_map(|(id, vcpu)| Some((VcpuId(id as u32), vcpu.as_ref()?)));
-        vcpus.map(|(id, vcpu)| self.standing(now_ns, id, vcpu)).collect()
+        self.vcpus.iter().map(|(id, vcpu)| self.standing(now_ns, id, vcpu)).collect()
     }
 }
 

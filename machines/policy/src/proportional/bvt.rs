@@ -16,11 +16,11 @@
 
 mod vcpu;
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use self::vcpu::{Terms, Vcpu};
-use crate::queues::{Place, Seats, Waiting};
+use crate::per_id::PerVcpu;
+use crate::queues::{Alarms, Place, Seats, Waiting};
 use crate::settings::Settings;
 use crate::{
     DomId, Host, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing, VcpuId,
@@ -30,13 +30,13 @@ use crate::{
 #[derive(Debug)]
 pub struct Bvt {
     allowance_ns: u64,
-    vcpus: Vec<Option<Vcpu>>,
+    vcpus: PerVcpu<Vcpu>,
     /// Least EVT first.
     waiting: Waiting<i64>,
     /// The AVTs of the VCPUs that wait.
     actual: BTreeSet<(i64, VcpuId)>,
     /// When each VCPU that rests may be warped again.
-    unwarped: BTreeSet<(u64, VcpuId)>,
+    unwarped: Alarms<()>,
     seats: Seats,
     /// The greatest SVT so far.
     svt: i64,
@@ -48,21 +48,17 @@ impl Bvt {
         let allowance_ns = settings.nanos("ctx_allow", 5 * MILLISECOND, 1_000, 1_000 * MILLISECOND)?;
         Ok(Self {
             allowance_ns,
-            vcpus: Vec::new(),
+            vcpus: PerVcpu::default(),
             waiting: Waiting::new(host.pcpus),
             actual: BTreeSet::new(),
-            unwarped: BTreeSet::new(),
+            unwarped: Alarms::new(0),
             seats: Seats::new(host.pcpus),
             svt: 0,
         })
     }
 
-    fn vcpu(&mut self, id: VcpuId) -> &mut Vcpu {
-        self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added")
-    }
-
     fn enqueue(&mut self, id: VcpuId) {
-        let vcpu = self.vcpu(id);
+        let vcpu = &mut self.vcpus[id];
         let (avt, evt, place) = (vcpu.avt, vcpu.evt(), Place::of(vcpu.pin));
         self.actual.insert((avt, id));
         self.waiting.wait(id, evt, place);
@@ -71,7 +67,7 @@ impl Bvt {
     fn dequeue(&mut self, id: VcpuId) -> bool {
         let waited = self.waiting.leave(id).is_some();
         if waited {
-            let avt = self.vcpu(id).avt;
+            let avt = self.vcpus[id].avt;
             self.actual.remove(&(avt, id));
         }
         waited
@@ -79,15 +75,15 @@ impl Bvt {
 
     /// Charges a VCPU that runs.
     fn charge(&mut self, id: VcpuId, now_ns: u64, orders: &mut Orders) {
-        if let Some(until_ns) = self.vcpu(id).charge(now_ns) {
-            self.unwarped.insert((until_ns, id));
-            self.set_timer(orders);
+        if let Some(until_ns) = self.vcpus[id].charge(now_ns) {
+            self.unwarped.insert(until_ns, id, ());
+            self.unwarped.set_timer(now_ns, orders);
         }
     }
 
     /// The PCPUs that a VCPU with this pin may use, and the VCPU that runs on each.
     fn running(&self, pin: Option<PcpuId>) -> impl Iterator<Item = (PcpuId, &Vcpu)> {
-        let there = |(pcpu, id): (PcpuId, VcpuId)| Some((pcpu, self.vcpus[id.index()].as_ref()?));
+        let there = |(pcpu, id): (PcpuId, VcpuId)| Some((pcpu, self.vcpus.get(id)?));
         self.seats.running(pin).filter_map(there)
     }
 
@@ -101,39 +97,33 @@ impl Bvt {
     /// Asks an idle PCPU to run `id`, or else the PCPU that runs the greatest EVT to decide again: `id` preempts there, or
     /// shortens the slice.
     fn tickle(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
-        let vcpu = self.vcpu(id);
+        let vcpu = &mut self.vcpus[id];
         let (pin, home) = (vcpu.pin, vcpu.home);
-        if !self.seats.ask_idle(pin, home, orders) {
-            let evt = |vcpu: &Vcpu| vcpu.avt_at(now_ns) - vcpu.loan();
-            let last = self.running(pin).max_by_key(|(pcpu, vcpu)| (evt(vcpu), Reverse(*pcpu)));
-            let pcpu = last.map(|(pcpu, _)| pcpu);
-            pcpu.into_iter().for_each(|pcpu| orders.reschedule(pcpu));
+        if self.seats.ask_idle(pin, home, orders) {
+            return;
+        }
+        let evt = |_, other| self.vcpus.get(other).map(|vcpu| vcpu.avt_at(now_ns) - vcpu.loan());
+        if let Some((_, pcpu)) = self.seats.greatest(pin, evt) {
+            orders.reschedule(pcpu);
         }
     }
 
     /// Warps the VCPUs again whose time without warp is over.
     fn rewarp(&mut self, now_ns: u64, orders: &mut Orders) {
-        while let Some((until_ns, id)) = self.unwarped.first().copied().filter(|(at, _)| *at <= now_ns) {
-            self.unwarped.remove(&(until_ns, id));
-            let runs_on = self.vcpu(id).runs_on;
+        while let Some((_, id, ())) = self.unwarped.pop(now_ns) {
+            let runs_on = self.vcpus[id].runs_on;
             if let Some(pcpu) = runs_on {
                 // What it has run so far was without warp.
                 self.charge(id, now_ns, orders);
                 orders.reschedule(pcpu);
             }
             let waited = self.dequeue(id);
-            self.vcpu(id).rewarp();
+            self.vcpus[id].rewarp();
             if waited {
                 self.enqueue(id);
                 self.tickle(now_ns, id, orders);
             }
-            self.set_timer(orders);
-        }
-    }
-
-    fn set_timer(&self, orders: &mut Orders) {
-        if let Some((at_ns, _)) = self.unwarped.first() {
-            orders.set_timer(0, *at_ns);
+            self.unwarped.set_timer(now_ns, orders);
         }
     }
 
@@ -143,12 +133,6 @@ impl Bvt {
         let ahead = next.map_or(0, |next| (next - vcpu.evt()).max(0)) as u64;
         let fair_ns = self.allowance_ns + ahead / vcpu.terms.advance;
         vcpu.warp_left_ns().map_or(fair_ns, |left_ns| fair_ns.min(left_ns))
-    }
-
-    fn ids(&self, dom: DomId) -> Vec<VcpuId> {
-        let all = (0..).map(VcpuId).zip(&self.vcpus);
-        let own = all.filter(|(_, vcpu)| vcpu.as_ref().is_some_and(|vcpu| vcpu.dom == dom));
-        own.map(|(id, _)| id).collect()
     }
 }
 
@@ -165,22 +149,18 @@ impl Policy for Bvt {
         _orders: &mut Orders,
     ) -> Result<(), PolicyError> {
         let terms = Terms::from_settings(domain.dom, settings, Terms::default())?;
-        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
-            if self.vcpus.len() <= id.index() {
-                self.vcpus.resize(id.index() + 1, None);
-            }
-            let home = pin.unwrap_or(PcpuId(id.0 % self.seats.len()));
-            self.vcpus[id.index()] = Some(Vcpu::new(domain.dom, terms, *pin, home, self.svt, now_ns));
+        for (id, pin, home) in domain.homes(self.seats.len()) {
+            self.vcpus.insert(id, Vcpu::new(domain.dom, terms, pin, home, self.svt, now_ns));
         }
         Ok(())
     }
 
     fn remove(&mut self, _now_ns: u64, dom: DomId, _orders: &mut Orders) {
-        for id in self.ids(dom) {
+        for id in self.vcpus.ids(|vcpu| vcpu.dom == dom) {
             self.dequeue(id);
-            self.vcpus[id.index()] = None;
+            self.vcpus.remove(id);
         }
-        self.unwarped.retain(|(_, id)| self.vcpus[id.index()].is_some());
+        self.unwarped.retain(|id| self.vcpus.contains(id));
     }
 
     fn adjust(
@@ -190,19 +170,19 @@ impl Policy for Bvt {
         settings: &mut Settings,
         orders: &mut Orders,
     ) -> Result<(), PolicyError> {
-        let ids = self.ids(dom);
-        let old = ids.first().map_or(Terms::default(), |id| self.vcpu(*id).terms);
+        let ids = self.vcpus.ids(|vcpu| vcpu.dom == dom);
+        let old = ids.first().map_or(Terms::default(), |id| self.vcpus[*id].terms);
         let terms = Terms::from_settings(dom, settings, old)?;
         self.rewarp(now_ns, orders);
         for id in ids {
-            let runs_on = self.vcpu(id).runs_on;
+            let runs_on = self.vcpus[id].runs_on;
             if let Some(pcpu) = runs_on {
                 self.charge(id, now_ns, orders);
                 orders.reschedule(pcpu);
             }
             let waited = self.dequeue(id);
-            self.unwarped.retain(|(_, other)| *other != id);
-            self.vcpu(id).adjust(terms);
+            self.unwarped.retain(|other| other != id);
+            self.vcpus[id].adjust(terms);
             if waited {
                 self.enqueue(id);
                 self.tickle(now_ns, id, orders);
@@ -211,22 +191,22 @@ impl Policy for Bvt {
         Ok(())
     }
 
-    fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+    fn wake(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
         self.rewarp(now_ns, orders);
         self.advance_svt(now_ns);
         let svt = self.svt;
-        let own = self.vcpu(vcpu);
-        own.wake(svt);
-        if own.runs_on.is_none() {
-            self.enqueue(vcpu);
-            self.tickle(now_ns, vcpu, orders);
+        let vcpu = &mut self.vcpus[id];
+        vcpu.wake(svt);
+        if vcpu.runs_on.is_none() {
+            self.enqueue(id);
+            self.tickle(now_ns, id, orders);
         }
     }
 
     fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
         self.rewarp(now_ns, orders);
         self.advance_svt(now_ns);
-        self.vcpu(vcpu).awake = false;
+        self.vcpus[vcpu].awake = false;
         self.dequeue(vcpu);
     }
 
@@ -234,11 +214,11 @@ impl Policy for Bvt {
 
     fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
         self.rewarp(now_ns, orders);
-        let last = self.seats.on(pcpu).filter(|id| self.vcpus[id.index()].is_some());
+        let last = self.seats.on(pcpu).filter(|id| self.vcpus.contains(*id));
         if let Some(last) = last {
             self.charge(last, now_ns, orders);
-            self.vcpu(last).runs_on = None;
-            if self.vcpu(last).awake {
+            self.vcpus[last].runs_on = None;
+            if self.vcpus[last].awake {
                 self.enqueue(last);
             }
         }
@@ -248,38 +228,38 @@ impl Policy for Bvt {
             return Pick::default();
         };
         self.dequeue(next);
-        self.vcpu(next).starts(pcpu, now_ns);
+        self.vcpus[next].starts(pcpu, now_ns);
         if self.waiting.first_anywhere().is_some() {
             self.seats.ask_idle(None, pcpu, orders);
         }
         let after = self.waiting.first(pcpu).map(|(evt, _)| evt);
-        let vcpu = self.vcpus[next.index()].as_ref().expect("who runs is there");
-        Pick { vcpu: Some(next), slice_ns: Some(self.slice_ns(vcpu, after)), examined: 0 }
+        let slice_ns = self.slice_ns(&self.vcpus[next], after);
+        Pick { vcpu: Some(next), slice_ns: Some(slice_ns), examined: 0 }
     }
 
     fn timer(&mut self, now_ns: u64, _timer: u32, orders: &mut Orders) {
         self.rewarp(now_ns, orders);
         // The VCPU for which the timer was set may have been removed.
-        self.set_timer(orders);
+        self.unwarped.set_timer(now_ns, orders);
     }
 
-    fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+    fn migrate(&mut self, now_ns: u64, id: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
         self.rewarp(now_ns, orders);
-        let waited = self.dequeue(vcpu);
-        let own = self.vcpu(vcpu);
-        (own.pin, own.home) = (pin.then_some(pcpu), pcpu);
+        let waited = self.dequeue(id);
+        let vcpu = &mut self.vcpus[id];
+        (vcpu.pin, vcpu.home) = (pin.then_some(pcpu), pcpu);
         if waited {
-            self.enqueue(vcpu);
-            self.tickle(now_ns, vcpu, orders);
+            self.enqueue(id);
+            self.tickle(now_ns, id, orders);
         }
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let vcpus = (0..).map(VcpuId).zip(&self.vcpus).filter_map(|(id, vcpu)| Some((id, vcpu.as_ref()?)));
-        vcpus
-            .map(|(vcpu, own)| {
-                let keys = vec![("avt", own.avt), ("evt", own.evt()), ("warped", i64::from(own.warped()))];
-                Standing { vcpu, runs_on: own.runs_on, awake: own.awake, keys }
+        self.vcpus
+            .iter()
+            .map(|(id, vcpu)| {
+                let keys = vec![("avt", vcpu.avt), ("evt", vcpu.evt()), ("warped", i64::from(vcpu.warped()))];
+                Standing { vcpu: id, runs_on: vcpu.runs_on, awake: vcpu.awake, keys }
             })
             .collect()
     }

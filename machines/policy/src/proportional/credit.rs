@@ -27,6 +27,7 @@ use std::collections::{BTreeSet, VecDeque};
 use self::accounting::TICKS_PER_ACCOUNTING;
 use self::queues::{Class, Place, Queues};
 use crate::affinity::Affinity;
+use crate::per_id::{PerDomain, PerVcpu};
 use crate::queues::next_round;
 use crate::settings::{Setting, Settings, bad};
 use crate::{
@@ -91,8 +92,8 @@ struct Pcpu {
 #[derive(Debug)]
 pub struct Credit {
     rules: Rules,
-    vcpus: Vec<Option<Vcpu>>,
-    domains: Vec<Option<Domain>>,
+    vcpus: PerVcpu<Vcpu>,
+    domains: PerDomain<Domain>,
     active: VecDeque<DomId>,
     /// The sum of all active VCPUs' credits at the last accounting.
     balance_ns: i64,
@@ -133,8 +134,8 @@ impl Credit {
         let most_credit_ns = (saved_slices * slice_ns.max(TICKS_PER_ACCOUNTING * tick_ns)) as i64;
         Ok(Self {
             rules: Rules { slice_ns, tick_ns, ratelimit_ns, accounting, boost, load_balance, most_credit_ns },
-            vcpus: Vec::new(),
-            domains: Vec::new(),
+            vcpus: PerVcpu::default(),
+            domains: PerDomain::default(),
             active: VecDeque::new(),
             balance_ns: 0,
             queues: Queues::new(host.pcpus),
@@ -145,24 +146,16 @@ impl Credit {
         })
     }
 
-    fn vcpu(&mut self, id: VcpuId) -> &mut Vcpu {
-        self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added")
-    }
-
-    fn domain(&mut self, dom: DomId) -> &mut Domain {
-        self.domains[dom.index()].as_mut().expect("the host names only domains that it added")
-    }
-
     /// Puts a VCPU at the end of its class in the queue of `pcpu`.
     fn push(&mut self, id: VcpuId, pcpu: PcpuId) {
-        let vcpu = self.vcpus[id.index()].as_mut().expect("only VCPUs that were added wait");
+        let vcpu = &mut self.vcpus[id];
         vcpu.home = pcpu;
         vcpu.place = Some(self.queues.push(pcpu, vcpu.class, id, vcpu.affinity.pin().is_some()));
     }
 
     /// Takes a VCPU out of the queue in which it waits, if it does.
     fn dequeue(&mut self, id: VcpuId) {
-        if let Some(place) = self.vcpu(id).place.take() {
+        if let Some(place) = self.vcpus[id].place.take() {
             self.queues.remove(place, id);
         }
     }
@@ -202,14 +195,10 @@ impl Policy for Credit {
         _orders: &mut Orders,
     ) -> Result<(), PolicyError> {
         let (weight, cap_percent, soft) = self.domain_settings(domain.dom, settings, (256, 0, None))?;
-        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
-            if self.vcpus.len() <= id.index() {
-                self.vcpus.resize(id.index() + 1, None);
-            }
-            let home = pin.unwrap_or(PcpuId(id.0 % self.pcpus.len() as u32));
-            self.vcpus[id.index()] = Some(Vcpu {
+        for (id, pin, home) in domain.homes(self.pcpus.len() as u32) {
+            let vcpu = Vcpu {
                 dom: domain.dom,
-                affinity: soft.pinned(*pin),
+                affinity: soft.pinned(pin),
                 awake: false,
                 active: false,
                 parked: false,
@@ -218,23 +207,21 @@ impl Policy for Credit {
                 home,
                 runs_on: None,
                 place: None,
-            });
+            };
+            self.vcpus.insert(id, vcpu);
         }
         self.preferences |= soft.has_preference();
         let vcpus = domain.vcpus.clone();
-        if self.domains.len() <= domain.dom.index() {
-            self.domains.resize(domain.dom.index() + 1, None);
-        }
-        self.domains[domain.dom.index()] = Some(Domain { weight, cap_percent, vcpus, active: 0 });
+        self.domains.insert(domain.dom, Domain { weight, cap_percent, vcpus, active: 0 });
         Ok(())
     }
 
     fn remove(&mut self, _now_ns: u64, dom: DomId, _orders: &mut Orders) {
-        let domain = self.domains[dom.index()].take().expect("a domain that goes is there");
+        let domain = self.domains.remove(dom).expect("a domain that goes is there");
         self.active.retain(|other| *other != dom);
         for id in domain.vcpus {
             self.dequeue(id);
-            self.vcpus[id.index()] = None;
+            self.vcpus.remove(id);
         }
     }
 
@@ -245,60 +232,60 @@ impl Policy for Credit {
         settings: &mut Settings,
         _orders: &mut Orders,
     ) -> Result<(), PolicyError> {
-        let domain = self.domain(dom);
+        let domain = &mut self.domains[dom];
         let (weight, cap, vcpus) = (domain.weight, domain.cap_percent, domain.vcpus.clone());
-        let soft = vcpus.first().map(|id| self.vcpu(*id).affinity.clone());
+        let soft = vcpus.first().map(|id| self.vcpus[*id].affinity.clone());
         let (weight, cap, soft) = self.domain_settings(dom, settings, (weight, cap, soft))?;
         self.preferences |= soft.has_preference();
-        let domain = self.domain(dom);
+        let domain = &mut self.domains[dom];
         (domain.weight, domain.cap_percent) = (weight, cap);
         for id in vcpus {
-            let vcpu = self.vcpu(id);
+            let vcpu = &mut self.vcpus[id];
             vcpu.affinity = soft.pinned(vcpu.affinity.pin());
         }
         Ok(())
     }
 
-    fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+    fn wake(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
         self.advance(now_ns, orders);
         let boost = self.rules.boost;
-        let own = self.vcpu(vcpu);
-        own.awake = true;
-        if own.parked || own.runs_on.is_some() {
+        let vcpu = &mut self.vcpus[id];
+        vcpu.awake = true;
+        if vcpu.parked || vcpu.runs_on.is_some() {
             return;
         }
-        if boost && own.class == Class::Under {
-            own.class = Class::Boost;
+        if boost && vcpu.class == Class::Under {
+            vcpu.class = Class::Boost;
         }
-        self.enqueue(vcpu, orders);
+        self.enqueue(id, orders);
     }
 
     fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
         self.advance(now_ns, orders);
-        self.vcpu(vcpu).awake = false;
+        self.vcpus[vcpu].awake = false;
         self.dequeue(vcpu);
     }
 
     fn yields(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
         self.advance(now_ns, orders);
-        if let Some(pcpu) = self.vcpu(vcpu).runs_on {
+        if let Some(pcpu) = self.vcpus[vcpu].runs_on {
             self.pcpus[pcpu.index()].yielded = true;
         }
     }
 
     fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
         self.advance(now_ns, orders);
-        let last = self.pcpus[pcpu.index()].running.filter(|id| self.vcpus[id.index()].is_some());
+        let last = self.pcpus[pcpu.index()].running.filter(|id| self.vcpus.contains(*id));
         if let Some(last) = last {
             if self.rules.accounting == Accounting::Exact {
                 self.burn(pcpu, now_ns);
             }
-            let vcpu = self.vcpu(last);
+            let vcpu = &mut self.vcpus[last];
             let runnable = vcpu.awake && !vcpu.parked;
             if runnable && let Some(left_ns) = self.ratelimited(now_ns, pcpu) {
                 return Pick { vcpu: Some(last), slice_ns: Some(left_ns), examined: 0 };
             }
-            self.vcpu(last).runs_on = None;
+            self.vcpus[last].runs_on = None;
             if runnable {
                 self.push(last, pcpu);
             }
@@ -313,7 +300,7 @@ impl Policy for Credit {
             Some(next) => {
                 self.idle.remove(&pcpu);
                 self.dequeue(next);
-                let vcpu = self.vcpu(next);
+                let vcpu = &mut self.vcpus[next];
                 (vcpu.home, vcpu.runs_on) = (pcpu, Some(pcpu));
                 self.keep_ticking(now_ns, orders);
                 // A VCPU that may run elsewhere is still waiting.
@@ -333,30 +320,30 @@ impl Policy for Credit {
         self.advance(now_ns, orders);
     }
 
-    fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+    fn migrate(&mut self, now_ns: u64, id: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
         self.advance(now_ns, orders);
-        let waited = self.vcpu(vcpu).place.is_some();
-        self.dequeue(vcpu);
-        let own = self.vcpu(vcpu);
-        own.affinity = own.affinity.pinned(pin.then_some(pcpu));
-        own.home = pcpu;
+        let waited = self.vcpus[id].place.is_some();
+        self.dequeue(id);
+        let vcpu = &mut self.vcpus[id];
+        vcpu.affinity = vcpu.affinity.pinned(pin.then_some(pcpu));
+        vcpu.home = pcpu;
         if waited {
-            self.enqueue(vcpu, orders);
+            self.enqueue(id, orders);
         }
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let vcpus = (0..).map(VcpuId).zip(&self.vcpus).filter_map(|(id, vcpu)| Some((id, vcpu.as_ref()?)));
-        vcpus
-            .map(|(vcpu, own)| {
-                let credit = own.credit_ns * 100 / self.rules.tick_ns as i64;
+        self.vcpus
+            .iter()
+            .map(|(id, vcpu)| {
+                let credit = vcpu.credit_ns * 100 / self.rules.tick_ns as i64;
                 let keys = vec![
                     ("credit", credit),
-                    ("class", own.class as i64),
-                    ("active", i64::from(own.active)),
-                    ("parked", i64::from(own.parked)),
+                    ("class", vcpu.class as i64),
+                    ("active", i64::from(vcpu.active)),
+                    ("parked", i64::from(vcpu.parked)),
                 ];
-                Standing { vcpu, runs_on: own.runs_on, awake: own.awake, keys }
+                Standing { vcpu: id, runs_on: vcpu.runs_on, awake: vcpu.awake, keys }
             })
             .collect()
     }

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 use self::budget::Cap;
 use crate::affinity::Affinity;
-use crate::per_vcpu::PerVcpu;
+use crate::per_id::PerVcpu;
 use crate::queues::{Place, Seats, Turn, Waiting};
 use crate::settings::{Setting, Settings, bad};
 use crate::{
@@ -180,15 +180,11 @@ impl Credit2 {
         }
     }
 
-    fn ids(&self, dom: DomId) -> Vec<VcpuId> {
-        self.vcpus.iter().filter(|(_, vcpu)| vcpu.dom == dom).map(|(id, _)| id).collect()
-    }
-
     /// Charges all that run.
     fn burn_all(&mut self, now_ns: u64) {
         let running: Vec<_> = self.seats.running(None).map(|(_, id)| id).collect();
         for id in running {
-            if self.vcpus.get(id).is_some() {
+            if self.vcpus.contains(id) {
                 self.burn(id, now_ns);
             }
         }
@@ -216,22 +212,22 @@ impl Policy for Credit2 {
         let cap = settings.count("cap", 0, 0, Self::most_cap(domain.vcpus.len()))?;
         let soft = Affinity::soft(settings, self.seats.len())?;
         settings.finish(domain.dom.to_string())?;
-        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
+        for (id, pin, home) in domain.homes(self.seats.len()) {
             let vcpu = Vcpu {
                 dom: domain.dom,
                 weight,
-                affinity: soft.pinned(*pin),
+                affinity: soft.pinned(pin),
                 awake: false,
                 credit: INITIAL,
                 budget_ns: None,
                 parked: false,
                 residue: 0,
-                home: pin.unwrap_or(PcpuId(id.0 % self.seats.len())),
+                home,
                 runs_on: None,
                 since_ns: now_ns,
                 charged_ns: now_ns,
             };
-            self.vcpus.insert(*id, vcpu);
+            self.vcpus.insert(id, vcpu);
         }
         self.count_weight(weight, domain.vcpus.len());
         self.set_cap(now_ns, domain.dom, cap, orders);
@@ -240,7 +236,7 @@ impl Policy for Credit2 {
 
     fn remove(&mut self, _now_ns: u64, dom: DomId, _orders: &mut Orders) {
         self.caps.remove(&dom);
-        for id in self.ids(dom) {
+        for id in self.vcpus.ids(|vcpu| vcpu.dom == dom) {
             self.dequeue(id);
             let weight = self.vcpus[id].weight;
             self.uncount_weight(weight);
@@ -255,7 +251,7 @@ impl Policy for Credit2 {
         settings: &mut Settings,
         orders: &mut Orders,
     ) -> Result<(), PolicyError> {
-        let ids = self.ids(dom);
+        let ids = self.vcpus.ids(|vcpu| vcpu.dom == dom);
         let first = ids.first().map(|id| &self.vcpus[*id]);
         let (old, old_soft) =
             (first.map_or(256, |vcpu| vcpu.weight), first.map(|vcpu| vcpu.affinity.clone()));
@@ -277,12 +273,12 @@ impl Policy for Credit2 {
         Ok(())
     }
 
-    fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
-        let own = &mut self.vcpus[vcpu];
-        own.awake = true;
-        if own.runs_on.is_none() && !own.parked {
-            self.enqueue(vcpu);
-            self.tickle(now_ns, vcpu, orders);
+    fn wake(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
+        let vcpu = &mut self.vcpus[id];
+        vcpu.awake = true;
+        if vcpu.runs_on.is_none() && !vcpu.parked {
+            self.enqueue(id);
+            self.tickle(now_ns, id, orders);
         }
     }
 
@@ -296,7 +292,7 @@ impl Policy for Credit2 {
     }
 
     fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
-        let last = self.seats.on(pcpu).filter(|id| self.vcpus.get(*id).is_some());
+        let last = self.seats.on(pcpu).filter(|id| self.vcpus.contains(*id));
         if let Some(last) = last {
             self.burn(last, now_ns);
             self.vcpus[last].runs_on = None;
@@ -348,24 +344,24 @@ impl Policy for Credit2 {
         self.replenish(now_ns, DomId(timer), orders);
     }
 
-    fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
-        let waited = self.dequeue(vcpu);
-        let own = &mut self.vcpus[vcpu];
-        (own.affinity, own.home) = (own.affinity.pinned(pin.then_some(pcpu)), pcpu);
+    fn migrate(&mut self, now_ns: u64, id: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+        let waited = self.dequeue(id);
+        let vcpu = &mut self.vcpus[id];
+        (vcpu.affinity, vcpu.home) = (vcpu.affinity.pinned(pin.then_some(pcpu)), pcpu);
         if waited {
-            self.enqueue(vcpu);
-            self.tickle(now_ns, vcpu, orders);
+            self.enqueue(id);
+            self.tickle(now_ns, id, orders);
         }
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let row = |(vcpu, own): (VcpuId, &Vcpu)| {
+        let row = |(id, vcpu): (VcpuId, &Vcpu)| {
             let keys = vec![
-                ("credit", own.credit),
-                ("weight", own.weight as i64),
-                ("parked", i64::from(own.parked)),
+                ("credit", vcpu.credit),
+                ("weight", vcpu.weight as i64),
+                ("parked", i64::from(vcpu.parked)),
             ];
-            Standing { vcpu, runs_on: own.runs_on, awake: own.awake, keys }
+            Standing { vcpu: id, runs_on: vcpu.runs_on, awake: vcpu.awake, keys }
         };
         self.vcpus.iter().map(row).collect()
     }

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::{Place, Waiting};
+use crate::per_id::PerVcpu;
 use crate::{Orders, PcpuId, VcpuId};
 
 /// The VCPUs that wait and that run on a host.
@@ -16,7 +17,7 @@ pub(crate) struct HostQueues<K> {
     waiting: Waiting<K>,
     running: Vec<Option<(VcpuId, K)>>,
     /// By VCPU: where it runs.
-    runs_on: Vec<Option<PcpuId>>,
+    runs_on: PerVcpu<PcpuId>,
     idle: BTreeSet<PcpuId>,
     busy: BTreeSet<(K, PcpuId)>,
 }
@@ -26,16 +27,9 @@ impl<K: Copy + Ord> HostQueues<K> {
         Self {
             waiting: Waiting::new(pcpus),
             running: vec![None; pcpus as usize],
-            runs_on: Vec::new(),
+            runs_on: PerVcpu::default(),
             idle: (0..pcpus).map(PcpuId).collect(),
             busy: BTreeSet::new(),
-        }
-    }
-
-    /// Makes room for `vcpu`.
-    pub(crate) fn admit(&mut self, vcpu: VcpuId) {
-        if self.runs_on.len() <= vcpu.index() {
-            self.runs_on.resize(vcpu.index() + 1, None);
         }
     }
 
@@ -69,7 +63,7 @@ impl<K: Copy + Ord> HostQueues<K> {
         self.waiting.first(pcpu)
     }
 
-    /// The same, but among equal keys those of the PCPU's own queue come first.
+    /// The same, but among equal keys those of the PCPU's local queue come first.
     pub(crate) fn least_near(&self, pcpu: PcpuId) -> Option<(K, VcpuId)> {
         self.waiting.first_near(pcpu)
     }
@@ -81,7 +75,7 @@ impl<K: Copy + Ord> HostQueues<K> {
 
     /// Where `vcpu` runs.
     pub(crate) fn runs_on(&self, vcpu: VcpuId) -> Option<PcpuId> {
-        self.runs_on[vcpu.index()]
+        self.runs_on.get(vcpu).copied()
     }
 
     /// `pcpu` decides: the VCPU that ran there runs no more.
@@ -90,7 +84,7 @@ impl<K: Copy + Ord> HostQueues<K> {
         self.idle.remove(&pcpu);
         if let Some((vcpu, key)) = before {
             self.busy.remove(&(key, pcpu));
-            self.runs_on[vcpu.index()] = None;
+            self.runs_on.remove(vcpu);
         }
         before
     }
@@ -106,7 +100,7 @@ impl<K: Copy + Ord> HostQueues<K> {
             Some((vcpu, key)) => {
                 self.waiting.leave(vcpu);
                 self.busy.insert((key, pcpu));
-                self.runs_on[vcpu.index()] = Some(pcpu);
+                self.runs_on.insert(vcpu, pcpu);
             }
         }
     }
@@ -134,9 +128,9 @@ impl<K: Copy + Ord> HostQueues<K> {
     pub(crate) fn idle_for(&self, place: Place) -> Option<PcpuId> {
         match place {
             Place::Anywhere => self.idle.first().copied(),
-            Place::Near(own) if self.idle.contains(&own) => Some(own),
+            Place::Near(home) if self.idle.contains(&home) => Some(home),
             Place::Near(_) => self.idle.first().copied(),
-            Place::Only(own) => self.idle.get(&own).copied(),
+            Place::Only(pin) => self.idle.get(&pin).copied(),
         }
     }
 
@@ -144,9 +138,10 @@ impl<K: Copy + Ord> HostQueues<K> {
     pub(crate) fn greatest_for(&self, place: Place) -> Option<(K, PcpuId)> {
         match place {
             Place::Anywhere | Place::Near(_) => self.busy.last().copied(),
-            Place::Only(own) => {
-                let (_, key) = self.running[own.index()]?;
-                self.busy.get(&(key, own)).copied()
+            Place::Only(pin) => {
+                let (_, key) = self.running[pin.index()]?;
+                // A PCPU that has been asked already is not in the set.
+                self.busy.get(&(key, pin)).copied()
             }
         }
     }

@@ -3,6 +3,7 @@
 //! Invariant: a PCPU is in the set of idle ones when its last pick found no VCPU and it has not been asked to decide again
 //! since. So two VCPUs that wake at the same instant claim two PCPUs.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::affinity::Affinity;
@@ -48,9 +49,7 @@ impl Seats {
             None if self.idle.contains(&home) => Some(home),
             None => next_round(&self.idle, home, |_| true),
         };
-        let asked = found.filter(|pcpu| self.idle.remove(pcpu));
-        asked.into_iter().for_each(|pcpu| orders.reschedule(pcpu));
-        asked.is_some()
+        self.ask_if_idle(found, orders)
     }
 
     /// Asks an idle PCPU that a VCPU prefers: `home`, or the next after it, in a circle. Returns whether there was one.
@@ -65,14 +64,34 @@ impl Seats {
         } else {
             next_round(&self.idle, home, |pcpu| affinity.prefers(pcpu))
         };
+        self.ask_if_idle(found, orders)
+    }
+
+    /// Asks a PCPU to decide again if it idles. It idles no longer for those that look after this, so that two VCPUs that wake at
+    /// the same instant ask two PCPUs.
+    fn ask_if_idle(&mut self, found: Option<PcpuId>, orders: &mut Orders) -> bool {
         let asked = found.filter(|pcpu| self.idle.remove(pcpu));
-        asked.into_iter().for_each(|pcpu| orders.reschedule(pcpu));
+        if let Some(pcpu) = asked {
+            orders.reschedule(pcpu);
+        }
         asked.is_some()
     }
 
     /// Whether a PCPU that a VCPU prefers idles and has not been asked.
     pub(crate) fn idles_for(&self, affinity: &Affinity) -> bool {
         self.idle.iter().any(|pcpu| affinity.prefers(*pcpu))
+    }
+
+    /// Among the PCPUs that a VCPU with this pin may use, the one that runs the greatest key, with that key. Of equals it is the
+    /// one with the least number, so that the answer does not depend on the order of the search. A PCPU without a key is
+    /// passed over.
+    pub(crate) fn greatest<K: Ord>(
+        &self,
+        pin: Option<PcpuId>,
+        key: impl Fn(PcpuId, VcpuId) -> Option<K>,
+    ) -> Option<(K, PcpuId)> {
+        let keys = self.running(pin).filter_map(|(pcpu, vcpu)| Some((key(pcpu, vcpu)?, Reverse(pcpu))));
+        keys.max().map(|(key, Reverse(pcpu))| (key, pcpu))
     }
 
     /// The PCPUs that a VCPU with this pin may use, and the VCPU that runs on each.

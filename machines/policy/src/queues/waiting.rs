@@ -6,6 +6,7 @@
 //! Invariants: a VCPU waits once; it is in the queues that its [`Place`] names, under the key and arrival noted for it.
 
 use super::RunQueue;
+use crate::per_id::PerVcpu;
 use crate::{PcpuId, VcpuId};
 
 /// Which PCPUs may take a VCPU from its queue.
@@ -30,8 +31,8 @@ impl Place {
         pin.map_or(Self::Near(home), Self::Only)
     }
 
-    /// The PCPU whose own queue it is in.
-    fn own(self) -> Option<PcpuId> {
+    /// The PCPU in whose local queue it is.
+    fn pcpu(self) -> Option<PcpuId> {
         match self {
             Self::Anywhere => None,
             Self::Near(pcpu) | Self::Only(pcpu) => Some(pcpu),
@@ -60,9 +61,10 @@ const MIDDLE: u64 = 1 << 63;
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting<K> {
     shared: RunQueue<Turn<K>>,
-    own: Vec<RunQueue<Turn<K>>>,
-    /// By VCPU, while it waits.
-    noted: Vec<Option<(Turn<K>, Place)>>,
+    /// By PCPU: those that may run only there or prefer it.
+    local: Vec<RunQueue<Turn<K>>>,
+    /// Under what each VCPU waits.
+    noted: PerVcpu<(Turn<K>, Place)>,
     arrivals: u64,
     /// The arrival number of the VCPU that was put back last; these numbers count down.
     returns: u64,
@@ -73,8 +75,8 @@ impl<K: Copy + Ord> Waiting<K> {
     pub(crate) fn new(pcpus: u32) -> Self {
         Self {
             shared: RunQueue::default(),
-            own: (0..pcpus).map(|_| RunQueue::default()).collect(),
-            noted: Vec::new(),
+            local: (0..pcpus).map(|_| RunQueue::default()).collect(),
+            noted: PerVcpu::default(),
             arrivals: MIDDLE,
             returns: MIDDLE,
         }
@@ -93,13 +95,10 @@ impl<K: Copy + Ord> Waiting<K> {
     }
 
     fn insert(&mut self, vcpu: VcpuId, turn: Turn<K>, place: Place) {
-        if self.noted.len() <= vcpu.index() {
-            self.noted.resize(vcpu.index() + 1, None);
-        }
-        let before = self.noted[vcpu.index()].replace((turn, place));
-        assert!(before.is_none(), "a VCPU waits once");
-        if let Some(pcpu) = place.own() {
-            self.own[pcpu.index()].insert(turn, vcpu);
+        assert!(!self.noted.contains(vcpu), "a VCPU waits once");
+        self.noted.insert(vcpu, (turn, place));
+        if let Some(pcpu) = place.pcpu() {
+            self.local[pcpu.index()].insert(turn, vcpu);
         }
         if place.is_shared() {
             self.shared.insert(turn, vcpu);
@@ -112,10 +111,10 @@ impl<K: Copy + Ord> Waiting<K> {
     }
 
     fn take(&mut self, vcpu: VcpuId) -> Option<(Turn<K>, Place)> {
-        let (turn, place) = self.noted.get_mut(vcpu.index())?.take()?;
-        let was_own = place.own().is_none_or(|pcpu| self.own[pcpu.index()].remove(turn, vcpu));
+        let (turn, place) = self.noted.remove(vcpu)?;
+        let was_local = place.pcpu().is_none_or(|pcpu| self.local[pcpu.index()].remove(turn, vcpu));
         let was_shared = !place.is_shared() || self.shared.remove(turn, vcpu);
-        assert!(was_own && was_shared, "who is taken out of a queue is in it");
+        assert!(was_local && was_shared, "a VCPU that waits is in the queues of its place");
         Some((turn, place))
     }
 
@@ -128,7 +127,7 @@ impl<K: Copy + Ord> Waiting<K> {
 
     /// When the turn of `vcpu` comes, if it waits.
     pub(crate) fn turn(&self, vcpu: VcpuId) -> Option<Turn<K>> {
-        self.noted.get(vcpu.index()).copied().flatten().map(|(turn, _)| turn)
+        self.noted.get(vcpu).map(|(turn, _)| *turn)
     }
 
     /// The first of those that may run anywhere.
@@ -136,9 +135,9 @@ impl<K: Copy + Ord> Waiting<K> {
         self.shared.first()
     }
 
-    /// The first in the own queue of `pcpu`.
+    /// The first in the local queue of `pcpu`.
     pub(crate) fn first_at(&self, pcpu: PcpuId) -> Option<(Turn<K>, VcpuId)> {
-        self.own[pcpu.index()].first()
+        self.local[pcpu.index()].first()
     }
 
     /// The first that may run on `pcpu`: the least key, then the earliest arrival.
@@ -147,7 +146,7 @@ impl<K: Copy + Ord> Waiting<K> {
         heads.into_iter().flatten().min().map(|(turn, vcpu)| (turn.key, vcpu))
     }
 
-    /// The same, but among equal keys those of the PCPU's own queue come first.
+    /// The same, but among equal keys those of the PCPU's local queue come first.
     pub(crate) fn first_near(&self, pcpu: PcpuId) -> Option<(K, VcpuId)> {
         let heads = [self.first_at(pcpu), self.first_anywhere()];
         heads.into_iter().flatten().min_by_key(|(turn, _)| turn.key).map(|(turn, vcpu)| (turn.key, vcpu))

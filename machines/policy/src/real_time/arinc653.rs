@@ -11,6 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::per_id::PerVcpu;
 use crate::settings::{Setting, Settings, bad};
 use crate::{
     DomId, Host, MICROSECOND, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing,
@@ -52,7 +53,7 @@ pub struct Arinc653 {
     domains: BTreeMap<DomId, Domain>,
     /// By offset; windows of length zero are left out.
     windows: BTreeMap<u64, DomId>,
-    vcpus: Vec<Option<Vcpu>>,
+    vcpus: PerVcpu<Vcpu>,
     running: Vec<Option<VcpuId>>,
 }
 
@@ -65,13 +66,9 @@ impl Arinc653 {
             frame_ns,
             domains: BTreeMap::new(),
             windows: BTreeMap::new(),
-            vcpus: Vec::new(),
+            vcpus: PerVcpu::default(),
             running: vec![None; host.pcpus as usize],
         })
-    }
-
-    fn vcpu(&mut self, id: VcpuId) -> &mut Vcpu {
-        self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added")
     }
 
     /// The window that is open now, and for how much longer.
@@ -96,7 +93,7 @@ impl Arinc653 {
     fn look_again(&self, now_ns: u64, orders: &mut Orders) {
         let open = self.open(now_ns).map(|(dom, _)| dom);
         let vcpus = open.into_iter().flat_map(|dom| &self.domains[&dom].vcpus);
-        for vcpu in vcpus.filter_map(|id| self.vcpus[id.index()].as_ref()) {
+        for vcpu in vcpus.map(|id| &self.vcpus[*id]) {
             if vcpu.awake && !vcpu.runs {
                 orders.reschedule(vcpu.pcpu);
             }
@@ -166,12 +163,9 @@ impl Policy for Arinc653 {
     ) -> Result<(), PolicyError> {
         let places = self.places(domain)?;
         let window = self.window(domain.dom, settings, Window { offset_ns: 0, runtime_ns: 0 })?;
-        for ((id, pin), pcpu) in domain.vcpus.iter().zip(&domain.pins).zip(places) {
-            if self.vcpus.len() <= id.index() {
-                self.vcpus.resize(id.index() + 1, None);
-            }
+        for ((id, pin), pcpu) in domain.members().zip(places) {
             let pinned = pin.is_some();
-            self.vcpus[id.index()] = Some(Vcpu { dom: domain.dom, pinned, awake: false, pcpu, runs: false });
+            self.vcpus.insert(id, Vcpu { dom: domain.dom, pinned, awake: false, pcpu, runs: false });
         }
         self.domains.insert(domain.dom, Domain { window, vcpus: domain.vcpus.clone() });
         self.put(domain.dom, window);
@@ -182,7 +176,9 @@ impl Policy for Arinc653 {
     fn remove(&mut self, _now_ns: u64, dom: DomId, _orders: &mut Orders) {
         let domain = self.domains.remove(&dom).expect("a domain that goes is there");
         self.windows.retain(|_, other| *other != dom);
-        domain.vcpus.iter().for_each(|id| self.vcpus[id.index()] = None);
+        for id in domain.vcpus {
+            self.vcpus.remove(id);
+        }
     }
 
     fn adjust(
@@ -201,24 +197,24 @@ impl Policy for Arinc653 {
         Ok(())
     }
 
-    fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
-        let own = self.vcpu(vcpu);
-        own.awake = true;
-        let (dom, pcpu) = (own.dom, own.pcpu);
+    fn wake(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
+        let vcpu = &mut self.vcpus[id];
+        vcpu.awake = true;
+        let (dom, pcpu) = (vcpu.dom, vcpu.pcpu);
         if self.open(now_ns).is_some_and(|(open, _)| open == dom) {
             orders.reschedule(pcpu);
         }
     }
 
     fn sleep(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
-        self.vcpu(vcpu).awake = false;
+        self.vcpus[vcpu].awake = false;
     }
 
     fn yields(&mut self, _now_ns: u64, _vcpu: VcpuId, _orders: &mut Orders) {}
 
     fn pick(&mut self, now_ns: u64, pcpu: PcpuId, _orders: &mut Orders) -> Pick {
         if let Some(last) = self.running[pcpu.index()].take()
-            && let Some(vcpu) = &mut self.vcpus[last.index()]
+            && let Some(vcpu) = self.vcpus.get_mut(last)
         {
             vcpu.runs = false;
         }
@@ -226,13 +222,13 @@ impl Policy for Arinc653 {
             return Pick::default();
         };
         let is_here = |id: &&VcpuId| {
-            let vcpu = self.vcpus[id.index()].as_ref();
-            vcpu.is_some_and(|vcpu| vcpu.awake && vcpu.pcpu == pcpu && !vcpu.runs)
+            let vcpu = &self.vcpus[**id];
+            vcpu.awake && vcpu.pcpu == pcpu && !vcpu.runs
         };
         let Some(next) = self.domains[&dom].vcpus.iter().find(is_here).copied() else {
             return Pick::default();
         };
-        self.vcpu(next).runs = true;
+        self.vcpus[next].runs = true;
         self.running[pcpu.index()] = Some(next);
         Pick { vcpu: Some(next), slice_ns: Some(left_ns), examined: 0 }
     }
@@ -243,35 +239,35 @@ impl Policy for Arinc653 {
     }
 
     /// The VCPU of the domain that had that PCPU changes places with this one, unless it is pinned: then nothing changes.
-    fn migrate(&mut self, _now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
-        let own = self.vcpu(vcpu);
-        let (dom, left) = (own.dom, own.pcpu);
+    fn migrate(&mut self, _now_ns: u64, id: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+        let vcpu = &mut self.vcpus[id];
+        let (dom, left) = (vcpu.dom, vcpu.pcpu);
         let siblings = self.domains[&dom].vcpus.clone();
-        let there = |id: &VcpuId| self.vcpus[id.index()].as_ref().is_some_and(|other| other.pcpu == pcpu);
-        if let Some(other) = siblings.into_iter().find(there).filter(|other| *other != vcpu) {
-            if self.vcpu(other).pinned {
+        let there = |other: &VcpuId| self.vcpus[*other].pcpu == pcpu;
+        if let Some(other) = siblings.into_iter().find(there).filter(|other| *other != id) {
+            if self.vcpus[other].pinned {
                 return;
             }
-            self.vcpu(other).pcpu = left;
+            self.vcpus[other].pcpu = left;
         }
-        let own = self.vcpu(vcpu);
-        (own.pcpu, own.pinned) = (pcpu, pin);
+        let vcpu = &mut self.vcpus[id];
+        (vcpu.pcpu, vcpu.pinned) = (pcpu, pin);
         // A VCPU that runs there stops before it runs on the other PCPU.
         [pcpu, left].into_iter().for_each(|pcpu| orders.reschedule(pcpu));
     }
 
     fn dump(&self, now_ns: u64) -> Vec<Standing> {
-        let vcpus = (0..).map(VcpuId).zip(&self.vcpus).filter_map(|(id, vcpu)| Some((id, vcpu.as_ref()?)));
         let open = self.open(now_ns).map(|(dom, _)| dom);
-        vcpus
-            .map(|(vcpu, own)| {
-                let window = self.domains[&own.dom].window;
+        self.vcpus
+            .iter()
+            .map(|(id, vcpu)| {
+                let window = self.domains[&vcpu.dom].window;
                 let keys = vec![
                     ("offset", window.offset_ns as i64),
                     ("runtime", window.runtime_ns as i64),
-                    ("open", i64::from(open == Some(own.dom))),
+                    ("open", i64::from(open == Some(vcpu.dom))),
                 ];
-                Standing { vcpu, runs_on: own.runs.then_some(own.pcpu), awake: own.awake, keys }
+                Standing { vcpu: id, runs_on: vcpu.runs.then_some(vcpu.pcpu), awake: vcpu.awake, keys }
             })
             .collect()
     }

@@ -20,7 +20,6 @@ mod polling;
 mod server;
 mod sporadic;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -29,7 +28,8 @@ pub use self::periodic::Periodic;
 pub use self::polling::Polling;
 use self::server::{Server, Terms};
 pub use self::sporadic::Sporadic;
-use crate::queues::{Place, Seats, Waiting};
+use crate::per_id::PerVcpu;
+use crate::queues::{Alarms, Place, Seats, Waiting};
 use crate::settings::Settings;
 use crate::{DomId, Host, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing, VcpuId};
 
@@ -61,11 +61,11 @@ const REPLENISH: u32 = 0;
 /// A policy of servers with the rule `R`.
 #[derive(Debug)]
 pub struct RtServers<R> {
-    servers: Vec<Option<Server>>,
+    servers: PerVcpu<Server>,
     /// RunQ.
     waiting: Waiting<Key>,
-    /// RepQ: when, for which server, how much.
-    replenishments: BTreeMap<(u64, VcpuId), u64>,
+    /// RepQ: how much is replenished.
+    replenishments: Alarms<u64>,
     seats: Seats,
     arrivals: u64,
     rule: PhantomData<R>,
@@ -75,21 +75,17 @@ impl<R: Rule> RtServers<R> {
     /// For `host`. It has no settings; domains have `priority` (1; the least goes first), `budget` (4 ms) and `period` (10 ms).
     pub fn new(host: Host) -> Self {
         Self {
-            servers: Vec::new(),
+            servers: PerVcpu::default(),
             waiting: Waiting::new(host.pcpus),
-            replenishments: BTreeMap::new(),
+            replenishments: Alarms::new(REPLENISH),
             seats: Seats::new(host.pcpus),
             arrivals: 0,
             rule: PhantomData,
         }
     }
 
-    fn server(&mut self, id: VcpuId) -> &mut Server {
-        self.servers[id.index()].as_mut().expect("the host names only VCPUs that it added")
-    }
-
     fn enqueue(&mut self, id: VcpuId) {
-        let server = self.server(id);
+        let server = &mut self.servers[id];
         let (key, place) = ((server.terms.priority, server.arrival), Place::of(server.pin));
         self.waiting.wait(id, key, place);
     }
@@ -103,7 +99,7 @@ impl<R: Rule> RtServers<R> {
     fn changed(&mut self, id: VcpuId, orders: &mut Orders) {
         let waits = self.waiting.turn(id).is_some();
         let number = self.arrivals + 1;
-        let server = self.server(id);
+        let server = &mut self.servers[id];
         let competes = Self::competes(server);
         if let Some(pcpu) = server.holds {
             orders.reschedule(pcpu);
@@ -119,28 +115,25 @@ impl<R: Rule> RtServers<R> {
 
     /// Finds a PCPU for a waiting server: an idle one, or the one that runs the lowest priority, if that is lower than its own.
     fn tickle(&mut self, id: VcpuId, orders: &mut Orders) {
-        let server = self.server(id);
+        let server = &mut self.servers[id];
         let (pin, home, priority) = (server.pin, server.home, server.terms.priority);
-        if !self.seats.ask_idle(pin, home, orders) {
-            let running = self.seats.running(pin);
-            let there = running.filter_map(|(pcpu, other)| {
-                Some((self.servers[other.index()].as_ref()?.terms.priority, std::cmp::Reverse(pcpu)))
-            });
-            let lowest = there.max().filter(|(other, _)| *other > priority);
-            lowest.into_iter().for_each(|(_, pcpu)| orders.reschedule(pcpu.0));
+        if self.seats.ask_idle(pin, home, orders) {
+            return;
+        }
+        // A server whose domain has gone is passed over: its PCPU is about to decide anyway.
+        let priority_of = |_, other| Some(self.servers.get(other)?.terms.priority);
+        let lowest = self.seats.greatest(pin, priority_of);
+        if let Some((_, pcpu)) = lowest.filter(|(other, _)| *other > priority) {
+            orders.reschedule(pcpu);
         }
     }
 
     /// Does the replenishments that are due.
     fn replenish(&mut self, now_ns: u64, orders: &mut Orders) {
         let mut some = false;
-        while let Some(((at_ns, id), amount_ns)) =
-            self.replenishments.first_key_value().map(|(key, own)| (*key, *own))
-            && at_ns <= now_ns
-        {
+        while let Some((at_ns, id, amount_ns)) = self.replenishments.pop(now_ns) {
             some = true;
-            self.replenishments.pop_first();
-            let server = self.server(id);
+            let server = &mut self.servers[id];
             if server.holds.is_some() {
                 server.charge(now_ns);
             }
@@ -148,35 +141,23 @@ impl<R: Rule> RtServers<R> {
             server.left_ns = R::refilled_ns(server.left_ns, amount_ns, full_ns, server.awake);
             let next_ns = at_ns + server.terms.period_ns;
             if R::HAS_PERIODS {
-                self.replenishments.insert((next_ns, id), full_ns);
+                self.replenishments.insert(next_ns, id, full_ns);
             }
             self.changed(id, orders);
         }
         if some {
-            self.set_timer(now_ns, orders);
-        }
-    }
-
-    fn set_timer(&self, now_ns: u64, orders: &mut Orders) {
-        if let Some(((at_ns, _), _)) = self.replenishments.first_key_value() {
-            orders.set_timer(REPLENISH, (*at_ns).max(now_ns));
+            self.replenishments.set_timer(now_ns, orders);
         }
     }
 
     /// A server that held a PCPU until now no longer does.
     fn stops(&mut self, id: VcpuId, now_ns: u64, orders: &mut Orders) {
-        let given_back = self.server(id).ends_stretch().filter(|_| !R::HAS_PERIODS);
+        let given_back = self.servers[id].ends_stretch().filter(|_| !R::HAS_PERIODS);
         if let Some((at_ns, amount_ns)) = given_back {
             // The time of a stretch longer than a period is replenished at once.
-            *self.replenishments.entry((at_ns.max(now_ns), id)).or_default() += amount_ns;
-            self.set_timer(now_ns, orders);
+            *self.replenishments.entry(at_ns.max(now_ns), id) += amount_ns;
+            self.replenishments.set_timer(now_ns, orders);
         }
-    }
-
-    fn ids(&self, dom: DomId) -> Vec<VcpuId> {
-        let all = (0..).map(VcpuId).zip(&self.servers);
-        let own = all.filter(|(_, server)| server.as_ref().is_some_and(|server| server.dom == dom));
-        own.map(|(id, _)| id).collect()
     }
 }
 
@@ -193,29 +174,25 @@ impl<R: Rule> Policy for RtServers<R> {
         orders: &mut Orders,
     ) -> Result<(), PolicyError> {
         let terms = Terms::from_settings(domain.dom, settings, Terms::default())?;
-        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
-            if self.servers.len() <= id.index() {
-                self.servers.resize(id.index() + 1, None);
-            }
-            let home = pin.unwrap_or(PcpuId(id.0 % self.seats.len()));
-            let mut server = Server::new(domain.dom, terms, *pin, home);
+        for (id, pin, home) in domain.homes(self.seats.len()) {
+            let mut server = Server::new(domain.dom, terms, pin, home);
             server.left_ns = R::asleep_ns(server.left_ns);
-            self.servers[id.index()] = Some(server);
+            self.servers.insert(id, server);
             if R::HAS_PERIODS {
-                self.replenishments.insert((now_ns + terms.period_ns, *id), terms.budget_ns);
+                self.replenishments.insert(now_ns + terms.period_ns, id, terms.budget_ns);
             }
-            self.changed(*id, orders);
+            self.changed(id, orders);
         }
-        self.set_timer(now_ns, orders);
+        self.replenishments.set_timer(now_ns, orders);
         Ok(())
     }
 
     fn remove(&mut self, _now_ns: u64, dom: DomId, _orders: &mut Orders) {
-        for id in self.ids(dom) {
+        for id in self.servers.ids(|server| server.dom == dom) {
             self.waiting.leave(id);
-            self.servers[id.index()] = None;
+            self.servers.remove(id);
         }
-        self.replenishments.retain(|(_, id), _| self.servers[id.index()].is_some());
+        self.replenishments.retain(|id| self.servers.contains(id));
     }
 
     fn adjust(
@@ -225,13 +202,13 @@ impl<R: Rule> Policy for RtServers<R> {
         settings: &mut Settings,
         orders: &mut Orders,
     ) -> Result<(), PolicyError> {
-        let ids = self.ids(dom);
-        let old = ids.first().map_or(Terms::default(), |id| self.server(*id).terms);
+        let ids = self.servers.ids(|server| server.dom == dom);
+        let old = ids.first().map_or(Terms::default(), |id| self.servers[*id].terms);
         let terms = Terms::from_settings(dom, settings, old)?;
         self.replenish(now_ns, orders);
         for id in ids {
             self.waiting.leave(id);
-            let server = self.server(id);
+            let server = &mut self.servers[id];
             if server.holds.is_some() {
                 server.charge(now_ns);
             }
@@ -246,13 +223,13 @@ impl<R: Rule> Policy for RtServers<R> {
 
     fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
         self.replenish(now_ns, orders);
-        self.server(vcpu).awake = true;
+        self.servers[vcpu].awake = true;
         self.changed(vcpu, orders);
     }
 
     fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
         self.replenish(now_ns, orders);
-        let server = self.server(vcpu);
+        let server = &mut self.servers[vcpu];
         if server.holds.is_some() {
             server.charge(now_ns);
         }
@@ -265,16 +242,16 @@ impl<R: Rule> Policy for RtServers<R> {
     fn yields(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
         self.arrivals += 1;
         let number = self.arrivals;
-        if self.server(vcpu).holds.is_some() {
-            self.server(vcpu).arrival = number;
+        if self.servers[vcpu].holds.is_some() {
+            self.servers[vcpu].arrival = number;
         }
     }
 
     fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
         self.replenish(now_ns, orders);
-        let last = self.seats.on(pcpu).filter(|id| self.servers[id.index()].is_some());
+        let last = self.seats.on(pcpu).filter(|id| self.servers.contains(*id));
         if let Some(last) = last {
-            let server = self.server(last);
+            let server = &mut self.servers[last];
             server.charge(now_ns);
             server.holds = None;
             if Self::competes(server) {
@@ -291,7 +268,7 @@ impl<R: Rule> Policy for RtServers<R> {
         };
         self.waiting.leave(next);
         let goes_on = last == Some(next);
-        let server = self.server(next);
+        let server = &mut self.servers[next];
         server.starts(pcpu, now_ns, goes_on);
         let (awake, left_ns) = (server.awake, server.left_ns);
         if !awake {
@@ -308,7 +285,7 @@ impl<R: Rule> Policy for RtServers<R> {
         self.replenish(now_ns, orders);
         if timer == REPLENISH {
             // The server for which the timer was set may have been removed.
-            self.set_timer(now_ns, orders);
+            self.replenishments.set_timer(now_ns, orders);
         } else {
             orders.reschedule(PcpuId(timer - REPLENISH - 1));
         }
@@ -317,22 +294,22 @@ impl<R: Rule> Policy for RtServers<R> {
     fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
         self.replenish(now_ns, orders);
         self.waiting.leave(vcpu);
-        let server = self.server(vcpu);
+        let server = &mut self.servers[vcpu];
         (server.pin, server.home) = (pin.then_some(pcpu), pcpu);
         self.changed(vcpu, orders);
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let servers = (0..).map(VcpuId).zip(&self.servers).filter_map(|(id, own)| Some((id, own.as_ref()?)));
-        servers
-            .map(|(vcpu, own)| {
-                let holds = own.holds.map_or(-1, |pcpu| i64::from(pcpu.0));
+        self.servers
+            .iter()
+            .map(|(id, vcpu)| {
+                let holds = vcpu.holds.map_or(-1, |pcpu| i64::from(pcpu.0));
                 let keys = vec![
-                    ("priority", own.terms.priority as i64),
-                    ("left", own.left_ns as i64),
+                    ("priority", vcpu.terms.priority as i64),
+                    ("left", vcpu.left_ns as i64),
                     ("holds", holds),
                 ];
-                Standing { vcpu, runs_on: own.holds.filter(|_| own.awake), awake: own.awake, keys }
+                Standing { vcpu: id, runs_on: vcpu.holds.filter(|_| vcpu.awake), awake: vcpu.awake, keys }
             })
             .collect()
     }

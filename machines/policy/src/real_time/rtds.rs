@@ -14,18 +14,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::per_vcpu::PerVcpu;
-use crate::queues::{Place, Seats, Waiting};
-use crate::settings::{Setting, Settings, bad};
+use super::{LEAST_NS, MOST_NS, check_budget};
+use crate::per_id::PerVcpu;
+use crate::queues::{Alarms, Place, Seats, Waiting};
+use crate::settings::Settings;
 use crate::{
-    DomId, Host, MICROSECOND, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing,
-    VcpuId,
+    DomId, Host, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing, VcpuId,
 };
 
-/// The least period and budget (`RTDS_MIN_PERIOD`, `RTDS_MIN_BUDGET`).
-const LEAST_NS: u64 = 10 * MICROSECOND;
-/// The longest period: an hour, so that no deadline overflows. Xen allows what its time type holds.
-const MOST_NS: u64 = 3_600_000 * MILLISECOND;
 /// The timer of replenishments.
 const REPLENISH: u32 = 0;
 
@@ -51,10 +47,7 @@ impl Terms {
             extra_time: settings.flag("extratime", old.extra_time)?,
         };
         settings.finish(dom.to_string())?;
-        if terms.budget_ns > terms.period_ns {
-            let allowed = format!("at most the period of {} ns", terms.period_ns);
-            return Err(bad("budget", &Setting::Nanos(terms.budget_ns), allowed));
-        }
+        check_budget(terms.budget_ns, terms.period_ns)?;
         Ok(terms)
     }
 }
@@ -105,7 +98,7 @@ pub struct Rtds {
     /// Those that are awake, do not run, and have budget.
     waiting: Waiting<Key>,
     /// Deadlines of those that are awake.
-    replenishments: BTreeSet<(u64, VcpuId)>,
+    replenishments: Alarms<()>,
     seats: Seats,
     /// PCPUs that run a VCPU and have been asked to decide again since.
     asked: BTreeSet<PcpuId>,
@@ -117,7 +110,7 @@ impl Rtds {
         Self {
             vcpus: PerVcpu::default(),
             waiting: Waiting::new(host.pcpus),
-            replenishments: BTreeSet::new(),
+            replenishments: Alarms::new(REPLENISH),
             seats: Seats::new(host.pcpus),
             asked: BTreeSet::new(),
         }
@@ -134,15 +127,15 @@ impl Rtds {
         if self.seats.ask_idle(pin, home, orders) {
             return;
         }
-        let there = self.seats.running(pin).filter(|(pcpu, _)| !self.asked.contains(pcpu));
-        // A VCPU whose domain has gone is not looked at: its PCPU is about to decide anyway. Of equals the PCPU with the least number is
-        // taken, so that the answer does not depend on the order of the search.
-        let keys =
-            there.filter_map(|(pcpu, other)| Some((self.vcpus.get(other)?.key(), std::cmp::Reverse(pcpu))));
-        let last = keys.max();
+        // A VCPU whose domain has gone is passed over: its PCPU is about to decide anyway.
+        let key_of = |pcpu, other| match self.asked.contains(&pcpu) {
+            true => None,
+            false => Some(self.vcpus.get(other)?.key()),
+        };
+        let last = self.seats.greatest(pin, key_of);
         if let Some((_, pcpu)) = last.filter(|(other, _)| *other > key) {
-            self.asked.insert(pcpu.0);
-            orders.reschedule(pcpu.0);
+            self.asked.insert(pcpu);
+            orders.reschedule(pcpu);
         }
     }
 
@@ -150,14 +143,13 @@ impl Rtds {
     /// at the same instant, and then the period comes first.
     fn replenish(&mut self, now_ns: u64, orders: &mut Orders) {
         let mut begun = Vec::new();
-        while let Some((_, id)) = self.replenishments.first().copied().filter(|(at_ns, _)| *at_ns <= now_ns) {
-            self.replenishments.pop_first();
+        while let Some((_, id, ())) = self.replenishments.pop(now_ns) {
             self.vcpus[id].begin_period(now_ns);
             begun.push(id);
         }
         for id in &begun {
             let (key, deadline_ns) = (self.vcpus[*id].key(), self.vcpus[*id].deadline_ns);
-            self.replenishments.insert((deadline_ns, *id));
+            self.replenishments.insert(deadline_ns, *id, ());
             if self.waiting.turn(*id).is_some() {
                 self.waiting.rekey(*id, key);
             }
@@ -180,18 +172,8 @@ impl Rtds {
             }
         }
         if !begun.is_empty() {
-            self.set_timer(orders);
+            self.replenishments.set_timer(now_ns, orders);
         }
-    }
-
-    fn set_timer(&self, orders: &mut Orders) {
-        if let Some((at_ns, _)) = self.replenishments.first() {
-            orders.set_timer(REPLENISH, *at_ns);
-        }
-    }
-
-    fn ids(&self, dom: DomId) -> Vec<VcpuId> {
-        self.vcpus.iter().filter(|(_, vcpu)| vcpu.dom == dom).map(|(id, _)| id).collect()
     }
 }
 
@@ -208,12 +190,11 @@ impl Policy for Rtds {
         _orders: &mut Orders,
     ) -> Result<(), PolicyError> {
         let terms = Terms::from_settings(domain.dom, settings, Terms::DEFAULT)?;
-        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
-            let home = pin.unwrap_or(PcpuId(id.0 % self.seats.len()));
+        for (id, pin, home) in domain.homes(self.seats.len()) {
             let vcpu = Vcpu {
                 dom: domain.dom,
                 terms,
-                pin: *pin,
+                pin,
                 home,
                 awake: false,
                 runs_on: None,
@@ -223,16 +204,16 @@ impl Policy for Rtds {
                 left_ns: 0,
                 charged_ns: 0,
             };
-            self.vcpus.insert(*id, vcpu);
+            self.vcpus.insert(id, vcpu);
         }
         Ok(())
     }
 
     fn remove(&mut self, _now_ns: u64, dom: DomId, _orders: &mut Orders) {
-        for id in self.ids(dom) {
+        for id in self.vcpus.ids(|vcpu| vcpu.dom == dom) {
             self.waiting.leave(id);
             let vcpu = self.vcpus.remove(id).expect("the domain has it");
-            self.replenishments.remove(&(vcpu.deadline_ns, id));
+            self.replenishments.remove(vcpu.deadline_ns, id);
         }
     }
 
@@ -244,7 +225,7 @@ impl Policy for Rtds {
         settings: &mut Settings,
         _orders: &mut Orders,
     ) -> Result<(), PolicyError> {
-        let ids = self.ids(dom);
+        let ids = self.vcpus.ids(|vcpu| vcpu.dom == dom);
         let old = ids.first().map_or(Terms::DEFAULT, |id| self.vcpus[*id].terms);
         let terms = Terms::from_settings(dom, settings, old)?;
         for id in ids {
@@ -253,28 +234,28 @@ impl Policy for Rtds {
         Ok(())
     }
 
-    fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+    fn wake(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
         self.replenish(now_ns, orders);
-        let own = &mut self.vcpus[vcpu];
-        own.awake = true;
-        if now_ns >= own.deadline_ns {
-            own.begin_period(now_ns);
+        let vcpu = &mut self.vcpus[id];
+        vcpu.awake = true;
+        if now_ns >= vcpu.deadline_ns {
+            vcpu.begin_period(now_ns);
         }
-        self.replenishments.insert((own.deadline_ns, vcpu));
-        if own.runs_on.is_none() && own.left_ns > 0 {
-            self.enqueue(vcpu);
-            self.tickle(vcpu, orders);
+        self.replenishments.insert(vcpu.deadline_ns, id, ());
+        if vcpu.runs_on.is_none() && vcpu.left_ns > 0 {
+            self.enqueue(id);
+            self.tickle(id, orders);
         }
-        self.set_timer(orders);
+        self.replenishments.set_timer(now_ns, orders);
     }
 
-    fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
+    fn sleep(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
         self.replenish(now_ns, orders);
-        let own = &mut self.vcpus[vcpu];
-        own.awake = false;
+        let vcpu = &mut self.vcpus[id];
+        vcpu.awake = false;
         // Who sleeps through the end of a period begins a new one when it wakes.
-        self.replenishments.remove(&(own.deadline_ns, vcpu));
-        self.waiting.leave(vcpu);
+        self.replenishments.remove(vcpu.deadline_ns, id);
+        self.waiting.leave(id);
     }
 
     /// RTDS knows no yielding: a VCPU that comes first goes on.
@@ -283,7 +264,7 @@ impl Policy for Rtds {
     fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
         self.replenish(now_ns, orders);
         self.asked.remove(&pcpu);
-        let last = self.seats.on(pcpu).filter(|id| self.vcpus.get(*id).is_some());
+        let last = self.seats.on(pcpu).filter(|id| self.vcpus.contains(*id));
         if let Some(last) = last {
             self.vcpus[last].burn(now_ns);
             self.vcpus[last].runs_on = None;
@@ -300,37 +281,37 @@ impl Policy for Rtds {
         }
         let Some(next) = next else { return Pick::default() };
         self.waiting.leave(next);
-        let own = &mut self.vcpus[next];
-        (own.home, own.runs_on, own.charged_ns) = (pcpu, Some(pcpu), now_ns);
-        Pick { vcpu: Some(next), slice_ns: Some(own.left_ns), examined: 0 }
+        let vcpu = &mut self.vcpus[next];
+        (vcpu.home, vcpu.runs_on, vcpu.charged_ns) = (pcpu, Some(pcpu), now_ns);
+        Pick { vcpu: Some(next), slice_ns: Some(vcpu.left_ns), examined: 0 }
     }
 
     fn timer(&mut self, now_ns: u64, _timer: u32, orders: &mut Orders) {
         self.replenish(now_ns, orders);
         // The VCPU for which the timer was set may have gone or fallen asleep.
-        self.set_timer(orders);
+        self.replenishments.set_timer(now_ns, orders);
     }
 
-    fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+    fn migrate(&mut self, now_ns: u64, id: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
         self.replenish(now_ns, orders);
-        let own = &mut self.vcpus[vcpu];
-        (own.pin, own.home) = (pin.then_some(pcpu), pcpu);
-        if self.waiting.leave(vcpu).is_some() {
-            self.enqueue(vcpu);
-            self.tickle(vcpu, orders);
+        let vcpu = &mut self.vcpus[id];
+        (vcpu.pin, vcpu.home) = (pin.then_some(pcpu), pcpu);
+        if self.waiting.leave(id).is_some() {
+            self.enqueue(id);
+            self.tickle(id, orders);
         }
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
         self.vcpus
             .iter()
-            .map(|(vcpu, own)| {
+            .map(|(id, vcpu)| {
                 let keys = vec![
-                    ("level", own.level as i64),
-                    ("deadline", own.deadline_ns as i64),
-                    ("left", own.left_ns as i64),
+                    ("level", vcpu.level as i64),
+                    ("deadline", vcpu.deadline_ns as i64),
+                    ("left", vcpu.left_ns as i64),
                 ];
-                Standing { vcpu, runs_on: own.runs_on, awake: own.awake, keys }
+                Standing { vcpu: id, runs_on: vcpu.runs_on, awake: vcpu.awake, keys }
             })
             .collect()
     }

@@ -25,7 +25,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::per_vcpu::PerVcpu;
+use crate::per_id::PerVcpu;
 use crate::queues::{HostQueues, Place};
 use crate::{
     DomId, Host, MICROSECOND, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Settings,
@@ -188,8 +188,8 @@ impl Nsx {
     }
 
     fn enqueue(&mut self, id: VcpuId) {
-        let own = &self.vcpus[id];
-        self.queues.wait(id, own.lvt_ns(self.tick_ns), own.place());
+        let vcpu = &self.vcpus[id];
+        self.queues.wait(id, vcpu.lvt_ns(self.tick_ns), vcpu.place());
     }
 
     fn wake_an_idler(&mut self, id: VcpuId, orders: &mut Orders) {
@@ -200,9 +200,9 @@ impl Nsx {
 
     /// `id` waits: asks its own PCPU if that idles or runs a greater LVT, and an idle one if that is busy.
     fn tickle(&mut self, id: VcpuId, orders: &mut Orders) {
-        let own = &self.vcpus[id];
-        let lvt_ns = own.lvt_ns(self.tick_ns);
-        let home = own.pin.unwrap_or(own.home);
+        let vcpu = &self.vcpus[id];
+        let lvt_ns = vcpu.lvt_ns(self.tick_ns);
+        let home = vcpu.pin.unwrap_or(vcpu.home);
         if let Some((standing_ns, pcpu)) = self.queues.greatest_for(Place::Only(home))
             && standing_ns > lvt_ns
         {
@@ -232,19 +232,17 @@ impl Policy for Nsx {
     ) -> Result<(), PolicyError> {
         settings.finish(domain.dom.to_string())?;
         let lvt_ns = self.sys_lvt_ns;
-        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
-            let home = pin.unwrap_or(PcpuId(id.0 % self.pcpus.len() as u32));
-            let own = Vcpu {
+        for (id, pin, home) in domain.homes(self.pcpus.len() as u32) {
+            let vcpu = Vcpu {
                 dom: domain.dom,
-                pin: *pin,
+                pin,
                 home,
                 awake: false,
                 yielded: false,
                 ref_time_ns: lvt_ns,
                 nticks: 0,
             };
-            self.vcpus.insert(*id, own);
-            self.queues.admit(*id);
+            self.vcpus.insert(id, vcpu);
         }
         let dom = Dom { privileged: domain.privileged, vcpus: domain.vcpus.clone(), lvt_ns };
         self.doms.insert(domain.dom, dom);
@@ -282,10 +280,10 @@ impl Policy for Nsx {
         let ticks = self.ticks(pcpu, now_ns);
         if let Some((last, standing_ns)) = last {
             let had = ticks - self.ticks(pcpu, decided_ns);
-            let own = &mut self.vcpus[last];
-            own.nticks += had;
-            let yielded = std::mem::take(&mut own.yielded);
-            if own.awake {
+            let stopped = &mut self.vcpus[last];
+            stopped.nticks += had;
+            let yielded = std::mem::take(&mut stopped.yielded);
+            if stopped.awake {
                 // Within its slice it is compared by the LVT with which it was picked.
                 let least = self.queues.least_near(pcpu);
                 let first = least.is_none_or(|(lvt_ns, _)| lvt_ns >= standing_ns);
@@ -294,24 +292,24 @@ impl Policy for Nsx {
                 } else if first {
                     stays = Some((last, standing_ns));
                 } else {
-                    let own = &self.vcpus[last];
-                    self.queues.put_back(last, own.lvt_ns(self.tick_ns), own.place());
+                    let stopped = &self.vcpus[last];
+                    self.queues.put_back(last, stopped.lvt_ns(self.tick_ns), stopped.place());
                 }
             }
         }
         let decision = stays.or_else(|| self.queues.least_near(pcpu).map(|(lvt_ns, id)| (id, lvt_ns)));
         self.queues.run(pcpu, decision);
         let lead_ns = self.lead_ns(pcpu);
-        let own = &mut self.pcpus[pcpu.index()];
-        own.decided_ns = now_ns;
+        let clock = &mut self.pcpus[pcpu.index()];
+        clock.decided_ns = now_ns;
         let slice_ns = decision.map(|(id, _)| {
             let vcpu = &mut self.vcpus[id];
             vcpu.home = pcpu;
             if stays.is_none() {
                 let slice = if self.doms[&vcpu.dom].privileged { self.dom0_ticks } else { 1 };
-                own.slice_end_ns = (ticks + slice) * self.tick_ns - lead_ns;
+                clock.slice_end_ns = (ticks + slice) * self.tick_ns - lead_ns;
             }
-            own.slice_end_ns - now_ns
+            clock.slice_end_ns - now_ns
         });
         if let Some((last, _)) = last.filter(|(last, _)| self.queues.waits(*last)) {
             self.wake_an_idler(last, orders);
@@ -337,28 +335,28 @@ impl Policy for Nsx {
         orders.set_timer(timer, now_ns + period_ns);
     }
 
-    fn migrate(&mut self, _now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
-        let own = &mut self.vcpus[vcpu];
-        own.home = pcpu;
-        own.pin = pin.then_some(pcpu);
-        if self.queues.leave(vcpu).is_some() {
-            self.enqueue(vcpu);
-            self.tickle(vcpu, orders);
+    fn migrate(&mut self, _now_ns: u64, id: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
+        let vcpu = &mut self.vcpus[id];
+        vcpu.home = pcpu;
+        vcpu.pin = pin.then_some(pcpu);
+        if self.queues.leave(id).is_some() {
+            self.enqueue(id);
+            self.tickle(id, orders);
         }
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let standing = |(vcpu, own): (VcpuId, &Vcpu)| {
-            let lvt_ns = own.lvt_ns(self.tick_ns);
-            let runs_on = self.queues.runs_on(vcpu);
+        let standing = |(id, vcpu): (VcpuId, &Vcpu)| {
+            let lvt_ns = vcpu.lvt_ns(self.tick_ns);
+            let runs_on = self.queues.runs_on(id);
             let slice_lvt_ns = runs_on.and_then(|pcpu| Some(self.queues.running(pcpu)?.1)).unwrap_or(lvt_ns);
             let keys = vec![
                 ("lvt", lvt_ns as i64),
                 ("lvt_of_slice", slice_lvt_ns as i64),
-                ("dom_lvt", self.doms[&own.dom].lvt_ns as i64),
+                ("dom_lvt", self.doms[&vcpu.dom].lvt_ns as i64),
                 ("sys_lvt", self.sys_lvt_ns as i64),
             ];
-            Standing { vcpu, runs_on, awake: own.awake, keys }
+            Standing { vcpu: id, runs_on, awake: vcpu.awake, keys }
         };
         self.vcpus.iter().map(standing).collect()
     }

@@ -37,12 +37,12 @@ mod clocks;
 mod sending;
 mod state;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use self::clocks::Clocks;
 use self::sending::Sending;
 use self::state::{Dom, Pcpu, Vcpu};
-use crate::per_vcpu::PerVcpu;
+use crate::per_id::{PerDomain, PerVcpu};
 use crate::queues::{HostQueues, Place};
 use crate::{
     DomId, Host, MICROSECOND, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Settings,
@@ -64,7 +64,7 @@ pub struct NsxPlus {
     sending: Sending,
     vcpus: PerVcpu<Vcpu>,
     pcpus: Vec<Pcpu>,
-    doms: BTreeMap<DomId, Dom>,
+    doms: PerDomain<Dom>,
     /// The PCPUs that run guests and have not been asked to decide, by the LVT that their VCPU may reach before they decide.
     limits: BTreeSet<(i64, PcpuId)>,
     /// The same PCPUs, by when their VCPU began to run.
@@ -84,7 +84,7 @@ impl NsxPlus {
             sending: Sending::new(tick_ns / 2),
             vcpus: PerVcpu::default(),
             pcpus: vec![Pcpu::default(); host.pcpus as usize],
-            doms: BTreeMap::new(),
+            doms: PerDomain::default(),
             limits: BTreeSet::new(),
             since: BTreeSet::new(),
         })
@@ -92,8 +92,8 @@ impl NsxPlus {
 
     /// The key that orders waiting VCPUs.
     fn key(&self, id: VcpuId) -> i64 {
-        let own = &self.vcpus[id];
-        own.lvt_ns - if own.early { self.lead_ns } else { 0 }
+        let vcpu = &self.vcpus[id];
+        vcpu.lvt_ns - if vcpu.early { self.lead_ns } else { 0 }
     }
 
     fn place(&self, id: VcpuId) -> Place {
@@ -105,19 +105,19 @@ impl NsxPlus {
         let charged_ns = std::mem::replace(&mut self.pcpus[pcpu.index()].charged_ns, now_ns);
         if let Some((id, _)) = self.queues.running(pcpu) {
             let ran_ns = (now_ns - charged_ns) as i64;
-            let own = &mut self.vcpus[id];
-            let pace = if own.privileged { self.dom0_ticks } else { 1 };
-            own.lvt_ns += (own.rest_ns + ran_ns) / pace;
-            own.rest_ns = (own.rest_ns + ran_ns) % pace;
+            let vcpu = &mut self.vcpus[id];
+            let pace = if vcpu.privileged { self.dom0_ticks } else { 1 };
+            vcpu.lvt_ns += (vcpu.rest_ns + ran_ns) / pace;
+            vcpu.rest_ns = (vcpu.rest_ns + ran_ns) % pace;
         }
     }
 
     /// Moves an LVT into its range: not before simulated time, and for DOM0 at most a tick after it.
     fn leap(&mut self, now_ns: u64, id: VcpuId) {
         let sys_lvt_ns = self.clocks.least_ns(now_ns);
-        let own = &mut self.vcpus[id];
-        let most_ns = if own.privileged { sys_lvt_ns + 2 * self.lead_ns } else { i64::MAX };
-        own.lvt_ns = own.lvt_ns.clamp(sys_lvt_ns, most_ns);
+        let vcpu = &mut self.vcpus[id];
+        let most_ns = if vcpu.privileged { sys_lvt_ns + 2 * self.lead_ns } else { i64::MAX };
+        vcpu.lvt_ns = vcpu.lvt_ns.clamp(sys_lvt_ns, most_ns);
     }
 
     fn enqueue(&mut self, id: VcpuId) {
@@ -129,8 +129,8 @@ impl NsxPlus {
 
     /// The standing of `id` if it runs from now on.
     fn standing(&self, now_ns: u64, id: VcpuId) -> i64 {
-        let own = &self.vcpus[id];
-        if own.privileged { NEVER_PREEMPTED } else { own.lvt_ns - now_ns as i64 }
+        let vcpu = &self.vcpus[id];
+        if vcpu.privileged { NEVER_PREEMPTED } else { vcpu.lvt_ns - now_ns as i64 }
     }
 
     fn run_clock(&mut self, now_ns: u64, id: VcpuId) -> i64 {
@@ -204,12 +204,12 @@ impl NsxPlus {
         let least = self.queues.least(pcpu);
         let ahead_ns = least.map(|least| self.ahead_ns(now_ns, id, pcpu, least));
         assert!(ahead_ns.is_none_or(|ahead_ns| ahead_ns > 0), "who is a lead ahead is not picked");
-        let own = &self.vcpus[id];
-        if own.privileged {
+        let vcpu = &self.vcpus[id];
+        if vcpu.privileged {
             let bound_ns = ahead_ns.unwrap_or(self.lead_ns).min(2 * self.lead_ns);
-            return Some((bound_ns * self.dom0_ticks - own.rest_ns) as u64);
+            return Some((bound_ns * self.dom0_ticks - vcpu.rest_ns) as u64);
         }
-        let limit_ns = ahead_ns.map_or(i64::MAX, |ahead_ns| own.lvt_ns + ahead_ns);
+        let limit_ns = ahead_ns.map_or(i64::MAX, |ahead_ns| vcpu.lvt_ns + ahead_ns);
         self.pcpus[pcpu.index()].limit_ns = limit_ns;
         self.limits.insert((limit_ns, pcpu));
         self.since.insert((self.pcpus[pcpu.index()].since_ns, pcpu));
@@ -218,8 +218,8 @@ impl NsxPlus {
 
     /// `id` does not run: it is early if it has a message now.
     fn settle_early(&mut self, id: VcpuId) {
-        let own = &mut self.vcpus[id];
-        own.early = own.privileged || self.doms[&own.dom].pending > 0;
+        let vcpu = &mut self.vcpus[id];
+        vcpu.early = vcpu.privileged || self.doms[vcpu.dom].pending > 0;
     }
 
     /// Removes the clock of `id`, so that it does not count for simulated time.
@@ -243,11 +243,11 @@ impl Policy for NsxPlus {
         _orders: &mut Orders,
     ) -> Result<(), PolicyError> {
         settings.finish(domain.dom.to_string())?;
-        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
-            let own = Vcpu {
+        for (id, pin) in domain.members() {
+            let vcpu = Vcpu {
                 dom: domain.dom,
                 privileged: domain.privileged,
-                pin: *pin,
+                pin,
                 awake: false,
                 yielded: false,
                 early: domain.privileged,
@@ -255,15 +255,14 @@ impl Policy for NsxPlus {
                 lvt_ns: 0,
                 rest_ns: 0,
             };
-            self.vcpus.insert(*id, own);
-            self.queues.admit(*id);
+            self.vcpus.insert(id, vcpu);
         }
         self.doms.insert(domain.dom, Dom { vcpus: domain.vcpus.clone(), pending: 0 });
         Ok(())
     }
 
     fn remove(&mut self, now_ns: u64, dom: DomId, orders: &mut Orders) {
-        for id in self.doms.remove(&dom).into_iter().flat_map(|dom| dom.vcpus) {
+        for id in self.doms.remove(dom).into_iter().flat_map(|dom| dom.vcpus) {
             self.stop_clock(now_ns, id);
             self.queues.forget(id, orders);
             self.vcpus.remove(id);
@@ -319,8 +318,8 @@ impl Policy for NsxPlus {
             if yielded || least.is_some_and(ahead) {
                 self.settle_early(last);
                 let dom0_comes = !yielded && least.is_some_and(|(_, id)| self.vcpus[id].privileged);
-                let own = &mut self.vcpus[last];
-                own.early |= dom0_comes && own.lvt_ns < self.pcpus[pcpu.index()].limit_ns;
+                let stopped = &mut self.vcpus[last];
+                stopped.early |= dom0_comes && stopped.lvt_ns < self.pcpus[pcpu.index()].limit_ns;
                 self.enqueue(last);
             } else {
                 stays = Some(last);
@@ -339,15 +338,15 @@ impl Policy for NsxPlus {
     }
 
     fn pending(&mut self, now_ns: u64, dom: DomId, messages: u32, orders: &mut Orders) {
-        let own = self.doms.get_mut(&dom).expect("the host names only domains it has now");
-        let before = std::mem::replace(&mut own.pending, messages);
-        if messages > before && own.vcpus.first().is_some_and(|id| self.vcpus[*id].privileged) {
+        let domain = &mut self.doms[dom];
+        let before = std::mem::replace(&mut domain.pending, messages);
+        if messages > before && domain.vcpus.first().is_some_and(|id| self.vcpus[*id].privileged) {
             self.sending.note(now_ns);
         }
         if (messages > 0) == (before > 0) {
             return;
         }
-        for id in own.vcpus.clone() {
+        for id in domain.vcpus.clone() {
             if self.queues.waits(id) {
                 self.settle_early(id);
                 self.queues.rekey(id, self.key(id));
@@ -369,14 +368,14 @@ impl Policy for NsxPlus {
     }
 
     fn dump(&self, now_ns: u64) -> Vec<Standing> {
-        let standing = |(vcpu, own): (VcpuId, &Vcpu)| {
-            let runs_on = self.queues.runs_on(vcpu);
+        let standing = |(id, vcpu): (VcpuId, &Vcpu)| {
+            let runs_on = self.queues.runs_on(id);
             let since = |pcpu: PcpuId| (now_ns - self.pcpus[pcpu.index()].charged_ns) as i64;
-            let pace = if own.privileged { self.dom0_ticks } else { 1 };
-            let lvt_ns = own.lvt_ns + (own.rest_ns + runs_on.map_or(0, since)) / pace;
-            let early_ns = if own.early { self.lead_ns } else { 0 };
+            let pace = if vcpu.privileged { self.dom0_ticks } else { 1 };
+            let lvt_ns = vcpu.lvt_ns + (vcpu.rest_ns + runs_on.map_or(0, since)) / pace;
+            let early_ns = if vcpu.early { self.lead_ns } else { 0 };
             let keys = vec![("lvt", lvt_ns), ("key", lvt_ns - early_ns)];
-            Standing { vcpu, runs_on, awake: own.awake, keys }
+            Standing { vcpu: id, runs_on, awake: vcpu.awake, keys }
         };
         self.vcpus.iter().map(standing).collect()
     }

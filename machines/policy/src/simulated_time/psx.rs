@@ -22,7 +22,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::per_vcpu::PerVcpu;
+use crate::per_id::PerVcpu;
 use crate::queues::{HostQueues, Place};
 use crate::{
     DomId, Host, MICROSECOND, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Settings,
@@ -170,12 +170,12 @@ impl Psx {
 
     /// Services a VCPU: reads its switch, and its LVT if `reads`.
     fn service(&mut self, now_ns: u64, id: VcpuId, reads: bool) {
-        let own = &mut self.vcpus[id];
-        if own.privileged {
+        let vcpu = &mut self.vcpus[id];
+        if vcpu.privileged {
             return;
         }
         self.looked += 1;
-        let switch = own.page.switch;
+        let switch = vcpu.page.switch;
         self.note_switch(id, switch);
         if reads && self.simulating > 0 {
             self.vcpus[id].read();
@@ -199,8 +199,8 @@ impl Psx {
 
     fn end_simulation(&mut self) {
         self.due.clear();
-        for (id, own) in self.vcpus.iter_mut().filter(|(_, own)| !own.privileged) {
-            own.back_to_normal();
+        for (id, vcpu) in self.vcpus.iter_mut().filter(|(_, vcpu)| !vcpu.privileged) {
+            vcpu.back_to_normal();
             self.queues.rekey(id, NORMAL_TIME);
             if let Some(pcpu) = self.queues.runs_on(id) {
                 self.queues.stand(pcpu, NORMAL_TIME);
@@ -209,13 +209,13 @@ impl Psx {
     }
 
     fn enqueue(&mut self, id: VcpuId) {
-        let own = &self.vcpus[id];
-        self.queues.wait(id, own.sim_time, Place::of(own.pin));
+        let vcpu = &self.vcpus[id];
+        self.queues.wait(id, vcpu.sim_time, Place::of(vcpu.pin));
     }
 
     fn offer(&mut self, id: VcpuId, orders: &mut Orders) {
-        let own = &self.vcpus[id];
-        self.queues.offer(own.sim_time, Place::of(own.pin), orders);
+        let vcpu = &self.vcpus[id];
+        self.queues.offer(vcpu.sim_time, Place::of(vcpu.pin), orders);
     }
 }
 
@@ -232,16 +232,14 @@ impl Policy for Psx {
         _orders: &mut Orders,
     ) -> Result<(), PolicyError> {
         settings.finish(domain.dom.to_string())?;
-        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
-            self.vcpus.insert(*id, Vcpu::new(domain, *pin));
-            self.queues.admit(*id);
+        for (id, pin) in domain.members() {
+            self.vcpus.insert(id, Vcpu::new(domain, pin));
         }
         Ok(())
     }
 
     fn remove(&mut self, _now_ns: u64, dom: DomId, orders: &mut Orders) {
-        let gone: Vec<_> = self.vcpus.iter().filter(|(_, own)| own.dom == dom).map(|(id, _)| id).collect();
-        for id in gone {
+        for id in self.vcpus.ids(|vcpu| vcpu.dom == dom) {
             self.note_switch(id, false);
             self.set_due(id, None);
             self.queues.forget(id, orders);
@@ -277,11 +275,11 @@ impl Policy for Psx {
         let mut stays = None;
         if let Some(last) = last {
             let ticks = now_ns / self.tick_ns - decided_ns / self.tick_ns;
-            let own = &mut self.vcpus[last];
-            own.vcpu_ticks += ticks;
-            own.ran |= now_ns > decided_ns;
-            let yielded = std::mem::take(&mut own.yielded);
-            let (awake, ran, sim_time) = (own.awake, own.ran, own.sim_time);
+            let stopped = &mut self.vcpus[last];
+            stopped.vcpu_ticks += ticks;
+            stopped.ran |= now_ns > decided_ns;
+            let yielded = std::mem::take(&mut stopped.yielded);
+            let (awake, ran, sim_time) = (stopped.awake, stopped.ran, stopped.sim_time);
             // Between ticks, the running VCPU is first among its equals: its tick is not over.
             let least = self.queues.least(pcpu);
             let goes_on = ticks == 0 && !yielded && least.is_none_or(|(key, _)| key >= sim_time);
@@ -319,14 +317,14 @@ impl Policy for Psx {
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let standing = |(vcpu, own): (VcpuId, &Vcpu)| {
+        let standing = |(id, vcpu): (VcpuId, &Vcpu)| {
             let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
             let keys = vec![
-                ("sim_time", signed(own.sim_time)),
-                ("prior_sim_time", signed(own.prior_sim_time)),
-                ("ticks", signed(own.vcpu_ticks)),
+                ("sim_time", signed(vcpu.sim_time)),
+                ("prior_sim_time", signed(vcpu.prior_sim_time)),
+                ("ticks", signed(vcpu.vcpu_ticks)),
             ];
-            Standing { vcpu, runs_on: self.queues.runs_on(vcpu), awake: own.awake, keys }
+            Standing { vcpu: id, runs_on: self.queues.runs_on(id), awake: vcpu.awake, keys }
         };
         self.vcpus.iter().map(standing).collect()
     }

@@ -33,11 +33,9 @@
 mod shares;
 mod vcpu;
 
-use std::collections::BTreeMap;
-
 use self::shares::Shares;
 use self::vcpu::{DUE, FEDERATE, Key, Vcpu};
-use crate::per_vcpu::PerVcpu;
+use crate::per_id::{PerDomain, PerVcpu};
 use crate::queues::HostQueues;
 use crate::{
     DomId, Host, MICROSECOND, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Settings,
@@ -55,7 +53,7 @@ pub struct PsxPlus {
     shares: Shares,
     queues: HostQueues<Key>,
     vcpus: PerVcpu<Vcpu>,
-    doms: BTreeMap<DomId, Dom>,
+    doms: PerDomain<Dom>,
     pcpus: Vec<Pcpu>,
 }
 
@@ -84,7 +82,7 @@ impl PsxPlus {
             shares: Shares::new(period_ns, percent),
             queues: HostQueues::new(host.pcpus),
             vcpus: PerVcpu::default(),
-            doms: BTreeMap::new(),
+            doms: PerDomain::default(),
             pcpus: vec![Pcpu::default(); host.pcpus as usize],
         })
     }
@@ -93,9 +91,9 @@ impl PsxPlus {
     fn charge(&mut self, now_ns: u64, pcpu: PcpuId) {
         let charged_ns = std::mem::replace(&mut self.pcpus[pcpu.index()].charged_ns, now_ns);
         if let Some((id, _)) = self.queues.running(pcpu) {
-            let own = &mut self.vcpus[id];
-            own.charge(now_ns - charged_ns, now_ns);
-            own.account.charge(now_ns - charged_ns, self.shares.share_ns);
+            let vcpu = &mut self.vcpus[id];
+            vcpu.charge(now_ns - charged_ns, now_ns);
+            vcpu.account.charge(now_ns - charged_ns, self.shares.share_ns);
         }
     }
 
@@ -113,8 +111,8 @@ impl PsxPlus {
 
     /// Updates the place of `id` after its key has changed; if it waits, it may preempt.
     fn reorder(&mut self, id: VcpuId, orders: &mut Orders) {
-        let own = &self.vcpus[id];
-        let (key, standing, place) = (own.key(), own.standing(), own.place());
+        let vcpu = &self.vcpus[id];
+        let (key, standing, place) = (vcpu.key(), vcpu.standing(), vcpu.place());
         if let Some(pcpu) = self.queues.runs_on(id) {
             self.queues.stand(pcpu, standing);
         } else if self.queues.waits(id) {
@@ -152,13 +150,13 @@ impl PsxPlus {
     }
 
     fn enqueue(&mut self, id: VcpuId) {
-        let own = &self.vcpus[id];
-        self.queues.wait(id, own.key(), own.place());
+        let vcpu = &self.vcpus[id];
+        self.queues.wait(id, vcpu.key(), vcpu.place());
     }
 
     fn offer(&mut self, id: VcpuId, orders: &mut Orders) {
-        let own = &self.vcpus[id];
-        self.queues.offer(own.key(), own.place(), orders);
+        let vcpu = &self.vcpus[id];
+        self.queues.offer(vcpu.key(), vcpu.place(), orders);
     }
 
     fn begin_period(&mut self, now_ns: u64, orders: &mut Orders) {
@@ -166,11 +164,11 @@ impl PsxPlus {
         let mut pinned = vec![0; self.pcpus.len()];
         let mut awake = 0;
         let mut late = Vec::new();
-        for (id, own) in self.vcpus.iter_mut() {
-            late.extend(own.account.due.then_some(id));
-            own.account.begin(own.awake);
-            awake += u64::from(own.awake);
-            if let Some(pin) = own.pin.filter(|_| own.awake) {
+        for (id, vcpu) in self.vcpus.iter_mut() {
+            late.extend(vcpu.account.due.then_some(id));
+            vcpu.account.begin(vcpu.awake);
+            awake += u64::from(vcpu.awake);
+            if let Some(pin) = vcpu.pin.filter(|_| vcpu.awake) {
                 pinned[pin.index()] += 1;
             }
         }
@@ -187,9 +185,9 @@ impl PsxPlus {
     fn claim_shares(&mut self, now_ns: u64, orders: &mut Orders) {
         self.charge_all(now_ns);
         let mut due = Vec::new();
-        for (id, own) in self.vcpus.iter_mut() {
-            own.account.claim(self.shares.share_ns);
-            due.extend(own.account.due.then_some(id));
+        for (id, vcpu) in self.vcpus.iter_mut() {
+            vcpu.account.claim(self.shares.share_ns);
+            due.extend(vcpu.account.due.then_some(id));
         }
         for id in &due {
             self.reorder(*id, orders);
@@ -203,8 +201,8 @@ impl PsxPlus {
     }
 
     /// How long a VCPU may run without progress before it is known to wait.
-    fn patience_ns(&self, own: &Vcpu) -> u64 {
-        match own.flag {
+    fn patience_ns(&self, vcpu: &Vcpu) -> u64 {
+        match vcpu.flag {
             Some(false) => self.patience_ns.max(self.shares.period_ns),
             Some(true) | None => self.patience_ns,
         }
@@ -212,11 +210,11 @@ impl PsxPlus {
 
     /// How long `id` may run before its standing changes, at most a tick.
     fn slice_ns(&self, id: VcpuId) -> u64 {
-        let own = &self.vcpus[id];
-        match own.key() {
-            (DUE, _) => self.shares.share_ns - own.account.got_ns,
-            (FEDERATE, _) if !own.simulates => self.tick_ns.min(own.grace_ns),
-            (FEDERATE, _) => self.tick_ns.min(self.patience_ns(own) - own.stalled_ns),
+        let vcpu = &self.vcpus[id];
+        match vcpu.key() {
+            (DUE, _) => self.shares.share_ns - vcpu.account.got_ns,
+            (FEDERATE, _) if !vcpu.simulates => self.tick_ns.min(vcpu.grace_ns),
+            (FEDERATE, _) => self.tick_ns.min(self.patience_ns(vcpu) - vcpu.stalled_ns),
             _ => self.tick_ns,
         }
     }
@@ -239,43 +237,42 @@ impl Policy for PsxPlus {
         _orders: &mut Orders,
     ) -> Result<(), PolicyError> {
         settings.finish(domain.dom.to_string())?;
-        for (id, pin) in domain.vcpus.iter().zip(&domain.pins) {
-            self.vcpus.insert(*id, Vcpu::new(domain, *pin, self.shares.period_ns));
-            self.queues.admit(*id);
+        for (id, pin) in domain.members() {
+            self.vcpus.insert(id, Vcpu::new(domain, pin, self.shares.period_ns));
         }
         self.doms.insert(domain.dom, Dom { vcpus: domain.vcpus.clone(), pending: 0 });
         Ok(())
     }
 
     fn remove(&mut self, _now_ns: u64, dom: DomId, orders: &mut Orders) {
-        for id in self.doms.remove(&dom).into_iter().flat_map(|dom| dom.vcpus) {
+        for id in self.doms.remove(dom).into_iter().flat_map(|dom| dom.vcpus) {
             self.queues.forget(id, orders);
             self.vcpus.remove(id);
         }
     }
 
-    fn wake(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders) {
-        self.charge_vcpu(now_ns, vcpu);
-        let own = &mut self.vcpus[vcpu];
-        own.awake = true;
-        own.restore();
-        if self.queues.runs_on(vcpu).is_none() {
-            self.enqueue(vcpu);
-            self.offer(vcpu, orders);
+    fn wake(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
+        self.charge_vcpu(now_ns, id);
+        let vcpu = &mut self.vcpus[id];
+        vcpu.awake = true;
+        vcpu.restore();
+        if self.queues.runs_on(id).is_none() {
+            self.enqueue(id);
+            self.offer(id, orders);
         }
     }
 
-    fn sleep(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
-        let own = &mut self.vcpus[vcpu];
-        own.awake = false;
-        own.account.sleep();
-        self.queues.leave(vcpu);
+    fn sleep(&mut self, _now_ns: u64, id: VcpuId, _orders: &mut Orders) {
+        let vcpu = &mut self.vcpus[id];
+        vcpu.awake = false;
+        vcpu.account.sleep();
+        self.queues.leave(id);
     }
 
-    fn yields(&mut self, _now_ns: u64, vcpu: VcpuId, _orders: &mut Orders) {
-        let own = &mut self.vcpus[vcpu];
-        own.yielded = true;
-        own.waits |= self.doms[&own.dom].pending == 0;
+    fn yields(&mut self, _now_ns: u64, id: VcpuId, _orders: &mut Orders) {
+        let vcpu = &mut self.vcpus[id];
+        vcpu.yielded = true;
+        vcpu.waits |= self.doms[vcpu.dom].pending == 0;
     }
 
     fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
@@ -284,11 +281,11 @@ impl Policy for PsxPlus {
         let mut stays = None;
         if let Some(last) = last {
             let patience_ns = self.patience_ns(&self.vcpus[last]);
-            let own = &mut self.vcpus[last];
-            own.waits |= own.federate() && own.stalled_ns >= patience_ns;
-            let yielded = std::mem::take(&mut own.yielded);
+            let stopped = &mut self.vcpus[last];
+            stopped.waits |= stopped.federate() && stopped.stalled_ns >= patience_ns;
+            let yielded = std::mem::take(&mut stopped.yielded);
             let least = self.queues.least(pcpu);
-            let first = least.is_none_or(|(key, _)| key >= own.standing());
+            let first = least.is_none_or(|(key, _)| key >= stopped.standing());
             if now_ns < self.pcpus[pcpu.index()].slice_end_ns && !yielded && first {
                 stays = Some(last);
             } else {
@@ -325,10 +322,10 @@ impl Policy for PsxPlus {
     }
 
     fn pending(&mut self, now_ns: u64, dom: DomId, messages: u32, orders: &mut Orders) {
-        let own = self.doms.get_mut(&dom).expect("the host names only domains it has now");
-        let before = std::mem::replace(&mut own.pending, messages);
+        let domain = &mut self.doms[dom];
+        let before = std::mem::replace(&mut domain.pending, messages);
         if messages > before {
-            for id in own.vcpus.clone() {
+            for id in domain.vcpus.clone() {
                 if self.vcpus[id].waits {
                     self.restore(now_ns, id, orders);
                 }
@@ -365,18 +362,18 @@ impl Policy for PsxPlus {
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let standing = |(vcpu, own): (VcpuId, &Vcpu)| {
-            let runs_on = self.queues.runs_on(vcpu);
-            let (class, order) = if runs_on.is_some() { own.standing() } else { own.key() };
+        let standing = |(id, vcpu): (VcpuId, &Vcpu)| {
+            let runs_on = self.queues.runs_on(id);
+            let (class, order) = if runs_on.is_some() { vcpu.standing() } else { vcpu.key() };
             let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
             let keys = vec![
                 ("class", i64::from(class)),
                 ("order", signed(order)),
-                ("lvt", signed(own.lvt)),
-                ("got", signed(own.account.got_ns)),
+                ("lvt", signed(vcpu.lvt)),
+                ("got", signed(vcpu.account.got_ns)),
                 ("share", signed(self.shares.share_ns)),
             ];
-            Standing { vcpu, runs_on, awake: own.awake, keys }
+            Standing { vcpu: id, runs_on, awake: vcpu.awake, keys }
         };
         self.vcpus.iter().map(standing).collect()
     }

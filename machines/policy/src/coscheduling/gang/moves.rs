@@ -4,7 +4,7 @@
 //! not change meanwhile; one that sleeps does neither; `awake` counts the VCPUs that are awake, by row.
 
 use super::matrix::Seat;
-use super::{Domain, Gang, Name, Vcpu};
+use super::{Gang, Name, Vcpu};
 use crate::coscheduling::flexible::{Class, Seen};
 use crate::{DomId, Orders, PcpuId, PolicyError, Standing, VcpuId};
 
@@ -47,22 +47,10 @@ impl Vcpu {
 }
 
 impl Gang {
-    pub(super) fn vcpu(&self, id: VcpuId) -> &Vcpu {
-        self.vcpus[id.index()].as_ref().expect("the host names only VCPUs that it added")
-    }
-
-    pub(super) fn vcpu_mut(&mut self, id: VcpuId) -> &mut Vcpu {
-        self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added")
-    }
-
-    pub(super) fn dom(&self, dom: DomId) -> &Domain {
-        self.doms[dom.index()].as_ref().expect("the host names only domains that it added")
-    }
-
     fn seats(&self, gang: Name) -> Vec<Seat> {
         let members = self.gangs.get(&gang).into_iter().flatten();
         let seat =
-            |id: &VcpuId| Seat { vcpu: *id, pin: self.vcpu(*id).pin, has: Some(self.vcpu(*id).column) };
+            |id: &VcpuId| Seat { vcpu: *id, pin: self.vcpus[*id].pin, has: Some(self.vcpus[*id].column) };
         members.map(seat).collect()
     }
 
@@ -99,10 +87,10 @@ impl Gang {
     pub(super) fn join(&mut self, now_ns: u64, gang: Name, vcpus: &[VcpuId], orders: &mut Orders) {
         let mut seats = self.seats(gang);
         for seat in &seats {
-            let (row, column) = (self.vcpu(seat.vcpu).row, self.vcpu(seat.vcpu).column);
+            let (row, column) = (self.vcpus[seat.vcpu].row, self.vcpus[seat.vcpu].column);
             self.matrix.free(row, column);
         }
-        seats.extend(vcpus.iter().map(|id| Seat { vcpu: *id, pin: self.vcpu(*id).pin, has: None }));
+        seats.extend(vcpus.iter().map(|id| Seat { vcpu: *id, pin: self.vcpus[*id].pin, has: None }));
         let (row, columns) = self.matrix.seat(&seats);
         for (seat, column) in seats.iter().zip(columns) {
             self.move_to(now_ns, seat.vcpu, row, column, orders);
@@ -112,9 +100,9 @@ impl Gang {
 
     /// Takes the VCPUs of a domain out of its gang.
     pub(super) fn part(&mut self, dom: DomId, vcpus: &[VcpuId]) {
-        let gang = self.dom(dom).gang;
+        let gang = self.doms[dom].gang;
         for id in vcpus {
-            let (row, column) = (self.vcpu(*id).row, self.vcpu(*id).column);
+            let (row, column) = (self.vcpus[*id].row, self.vcpus[*id].column);
             self.matrix.free(row, column);
         }
         let members = self.gangs.get_mut(&gang).expect("a domain is in its gang");
@@ -126,14 +114,14 @@ impl Gang {
 
     fn move_to(&mut self, now_ns: u64, id: VcpuId, row: u32, column: PcpuId, orders: &mut Orders) {
         self.charge(now_ns, id);
-        let runs_on = self.vcpu(id).runs_on;
-        let awake = self.vcpu(id).awake;
+        let runs_on = self.vcpus[id].runs_on;
+        let awake = self.vcpus[id].awake;
         if awake && runs_on.is_none() {
             self.leave(id);
         }
-        let own = self.vcpu_mut(id);
-        let old = std::mem::replace(&mut own.row, row);
-        own.column = column;
+        let vcpu = &mut self.vcpus[id];
+        let old = std::mem::replace(&mut vcpu.row, row);
+        vcpu.column = column;
         if !awake {
             return;
         }
@@ -160,18 +148,18 @@ impl Gang {
 
     /// Puts `id`, which is awake and does not run, into its column's queue.
     pub(super) fn stand(&mut self, id: VcpuId) {
-        let own = self.vcpu(id);
-        let (column, key) = (own.column.index(), own.key());
+        let vcpu = &self.vcpus[id];
+        let (column, key) = (vcpu.column.index(), vcpu.key());
         self.columns[column].line.insert(key, id);
     }
 
     /// Takes `id` off its PCPU or out of its queue.
     pub(super) fn leave(&mut self, id: VcpuId) {
-        let own = self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added");
-        match own.runs_on.take() {
+        let vcpu = &mut self.vcpus[id];
+        match vcpu.runs_on.take() {
             Some(pcpu) => self.columns[pcpu.index()].running = None,
             None => {
-                self.columns[own.column.index()].line.remove(own.key(), id);
+                self.columns[vcpu.column.index()].line.remove(vcpu.key(), id);
             }
         }
     }
@@ -179,25 +167,25 @@ impl Gang {
     /// The VCPU that has the slot on `pcpu`, unless it sleeps or is set aside.
     fn owner(&self, pcpu: PcpuId) -> Option<VcpuId> {
         let owner = self.matrix.at(self.row, pcpu)?;
-        (self.vcpu(owner).awake && !self.vcpu(owner).is_aside()).then_some(owner)
+        (self.vcpus[owner].awake && !self.vcpus[owner].is_aside()).then_some(owner)
     }
 
     /// The VCPU to run on `pcpu`, which runs none now: the owner of the slot, else the first in the queue.
     pub(super) fn choose(&self, pcpu: PcpuId) -> Option<VcpuId> {
-        let owner = self.owner(pcpu).filter(|owner| self.vcpu(*owner).runs_on.is_none());
+        let owner = self.owner(pcpu).filter(|owner| self.vcpus[*owner].runs_on.is_none());
         owner.or(self.columns[pcpu.index()].line.first().map(|(_, id)| id))
     }
 
     /// Asks for a decision if `id`, which has just been queued, comes before the VCPU that runs.
     pub(super) fn ask_if_better(&self, id: VcpuId, orders: &mut Orders) {
-        let pcpu = self.vcpu(id).column;
+        let pcpu = self.vcpus[id].column;
         let better = match self.columns[pcpu.index()].running {
             None => true,
             Some(running) => {
                 let owner = self.owner(pcpu);
                 owner == Some(id)
                     || owner != Some(running)
-                        && (self.vcpu(id).key(), id) < (self.vcpu(running).key(), running)
+                        && (self.vcpus[id].key(), id) < (self.vcpus[running].key(), running)
             }
         };
         if better {
@@ -208,11 +196,11 @@ impl Gang {
     /// Charges `id` for the time it has run so far.
     pub(super) fn charge(&mut self, now_ns: u64, id: VcpuId) {
         let row = self.row;
-        let own = self.vcpu_mut(id);
-        if own.runs_on.is_some() {
-            let ran_ns = now_ns - std::mem::replace(&mut own.charged_ns, now_ns);
-            if own.row == row && !own.waits {
-                own.seen.used_ns += ran_ns;
+        let vcpu = &mut self.vcpus[id];
+        if vcpu.runs_on.is_some() {
+            let ran_ns = now_ns - std::mem::replace(&mut vcpu.charged_ns, now_ns);
+            if vcpu.row == row && !vcpu.waits {
+                vcpu.seen.used_ns += ran_ns;
             }
         }
     }
@@ -222,23 +210,23 @@ impl Gang {
         if self.bounds.is_none() {
             return false;
         }
-        if !self.vcpu(id).aside {
+        if !self.vcpus[id].aside {
             self.asides.push(id);
         }
         self.stints += 1;
         let stint = self.stints;
-        self.with_key(id, |own| {
-            own.aside = true;
-            own.stint = stint;
+        self.with_key(id, |vcpu| {
+            vcpu.aside = true;
+            vcpu.stint = stint;
         });
-        self.vcpu(id).is_aside()
+        self.vcpus[id].is_aside()
     }
 
     /// Ends the setting aside of `id`.
     pub(super) fn bring_back(&mut self, id: VcpuId, orders: &mut Orders) {
-        if self.vcpu(id).aside {
-            self.with_key(id, |own| own.aside = false);
-            if self.vcpu(id).runs_on.is_none() {
+        if self.vcpus[id].aside {
+            self.with_key(id, |vcpu| vcpu.aside = false);
+            if self.vcpus[id].runs_on.is_none() {
                 self.ask_if_better(id, orders);
             }
         }
@@ -246,11 +234,11 @@ impl Gang {
 
     /// Applies a change that may move the VCPU in its queue.
     fn with_key(&mut self, id: VcpuId, change: impl FnOnce(&mut Vcpu)) {
-        let stands = self.vcpu(id).awake && self.vcpu(id).runs_on.is_none();
+        let stands = self.vcpus[id].awake && self.vcpus[id].runs_on.is_none();
         if stands {
             self.leave(id);
         }
-        change(self.vcpu_mut(id));
+        change(&mut self.vcpus[id]);
         if stands {
             self.stand(id);
         }
@@ -262,7 +250,7 @@ impl Gang {
             self.charge(now_ns, running);
             self.stints += 1;
             let stint = self.stints;
-            self.vcpu_mut(running).stint = stint;
+            self.vcpus[running].stint = stint;
         }
         for id in self.matrix.row(self.row) {
             self.classify(id);
@@ -271,9 +259,9 @@ impl Gang {
         self.row = next.map_or(self.row, |(row, _)| *row);
         for id in std::mem::take(&mut self.asides) {
             // A VCPU whose waiting flag is set stays aside; one that has only yielded comes back.
-            match self.vcpus[id.index()].as_ref() {
-                Some(own) if own.aside && own.waits => self.asides.push(id),
-                Some(_) => self.with_key(id, |own| own.aside = false),
+            match self.vcpus.get(id) {
+                Some(vcpu) if vcpu.aside && vcpu.waits => self.asides.push(id),
+                Some(_) => self.with_key(id, |vcpu| vcpu.aside = false),
                 None => {}
             }
         }
@@ -282,15 +270,15 @@ impl Gang {
     /// Counts a slot of `id`, and classifies it after enough of them.
     fn classify(&mut self, id: VcpuId) {
         let Some(bounds) = self.bounds else { return };
-        let domain = self.dom(self.vcpu(id).dom);
+        let domain = &self.doms[self.vcpus[id].dom];
         let (messages, vcpus) = (domain.messages, domain.vcpus.len() as u64);
         let slot_ns = self.slot_ns;
-        let own = self.vcpu_mut(id);
-        own.seen.slots += 1;
-        if own.seen.slots >= bounds.evaluate {
-            let class = bounds.class(&own.seen, messages, vcpus, slot_ns);
-            own.seen = Seen { slots: 0, used_ns: 0, messages_before: messages };
-            self.with_key(id, |own| own.class = class);
+        let vcpu = &mut self.vcpus[id];
+        vcpu.seen.slots += 1;
+        if vcpu.seen.slots >= bounds.evaluate {
+            let class = bounds.class(&vcpu.seen, messages, vcpus, slot_ns);
+            vcpu.seen = Seen { slots: 0, used_ns: 0, messages_before: messages };
+            self.with_key(id, |vcpu| vcpu.class = class);
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::line::Spot;
 use super::share::Share;
-use super::{Domain, Place, Sedf, Vcpu, ranks};
+use super::{Place, Sedf, Vcpu, ranks};
 use crate::{DomId, Orders, PcpuId, Standing, VcpuId};
 
 impl Vcpu {
@@ -35,29 +35,17 @@ impl Vcpu {
 }
 
 impl Sedf {
-    pub(super) fn vcpu(&self, id: VcpuId) -> &Vcpu {
-        self.vcpus[id.index()].as_ref().expect("the host names only VCPUs that it added")
-    }
-
-    pub(super) fn vcpu_mut(&mut self, id: VcpuId) -> &mut Vcpu {
-        self.vcpus[id.index()].as_mut().expect("the host names only VCPUs that it added")
-    }
-
-    pub(super) fn dom(&self, dom: DomId) -> &Domain {
-        self.doms[dom.index()].as_ref().expect("the host names only domains that it added")
-    }
-
     pub(super) fn share(&self, id: VcpuId) -> Share {
-        self.dom(self.vcpu(id).dom).share
+        self.doms[self.vcpus[id].dom].share
     }
 
     fn runs(&self, id: VcpuId) -> bool {
-        self.pcpus[self.vcpu(id).home.index()].running == Some(id)
+        self.pcpus[self.vcpus[id].home.index()].running == Some(id)
     }
 
     /// When the period of `id` began or will begin.
     fn period_ns(&self, id: VcpuId) -> u64 {
-        self.vcpu(id).deadline_ns - self.share(id).period_ns
+        self.vcpus[id].deadline_ns - self.share(id).period_ns
     }
 
     /// Puts an awake VCPU that is in no line into the line where it belongs.
@@ -66,28 +54,28 @@ impl Sedf {
         let begins_ns = self.period_ns(id);
         self.arrivals += 1;
         let arrival = self.arrivals;
-        let own = self.vcpu_mut(id);
-        let home = own.home.index();
+        let vcpu = &mut self.vcpus[id];
+        let home = vcpu.home.index();
         let (place, key) = if share.slice_ns > 0 && begins_ns <= now_ns {
-            if own.place != Place::Run {
-                own.arrival = arrival;
+            if vcpu.place != Place::Run {
+                vcpu.arrival = arrival;
             }
-            (Place::Run, (own.deadline_ns, own.arrival))
-        } else if own.lost_ns > 0 {
-            (Place::Penalty, (inverse(own.lost_ns, share.period_ns), arrival))
+            (Place::Run, (vcpu.deadline_ns, vcpu.arrival))
+        } else if vcpu.lost_ns > 0 {
+            (Place::Penalty, (inverse(vcpu.lost_ns, share.period_ns), arrival))
         } else if share.extra {
-            (Place::Extra, (own.score_ns, arrival))
+            (Place::Extra, (vcpu.score_ns, arrival))
         } else {
             (Place::Nowhere, (0, 0))
         };
-        own.place = place;
-        own.spot.key = key;
+        vcpu.place = place;
+        vcpu.spot.key = key;
         if !self.scans {
-            let own = self.vcpu(id);
-            let ranks = ranks(self.rule.as_ref(), &self.dom(own.dom).page, own.chosen_ns);
-            self.vcpu_mut(id).spot.ranks = ranks;
+            let vcpu = &self.vcpus[id];
+            let ranks = ranks(self.rule.as_ref(), &self.doms[vcpu.dom].page, vcpu.chosen_ns);
+            self.vcpus[id].spot.ranks = ranks;
         }
-        let spot = self.vcpu(id).spot;
+        let spot = self.vcpus[id].spot;
         let pcpu = &mut self.pcpus[home];
         if place != Place::Nowhere {
             pcpu.lines[place as usize].insert(id, &spot);
@@ -99,37 +87,37 @@ impl Sedf {
 
     /// Takes a VCPU out of its lines, or charges it and takes it off its PCPU, which is returned.
     pub(super) fn leave(&mut self, now_ns: u64, id: VcpuId) -> Option<PcpuId> {
-        let begins_ns = self.vcpu(id).awake.then(|| self.period_ns(id));
+        let begins_ns = self.vcpus[id].awake.then(|| self.period_ns(id));
         let runs = self.runs(id);
         let share = self.share(id);
-        let own = self.vcpus[id.index()].as_mut().expect("it was there just now");
-        let pcpu = &mut self.pcpus[own.home.index()];
+        let vcpu = &mut self.vcpus[id];
+        let pcpu = &mut self.pcpus[vcpu.home.index()];
         if let Some(begins_ns) = begins_ns {
             pcpu.waiting.remove(begins_ns, id);
         }
         if !runs {
-            if own.place != Place::Nowhere {
-                pcpu.lines[own.place as usize].remove(id, &own.spot);
+            if vcpu.place != Place::Nowhere {
+                pcpu.lines[vcpu.place as usize].remove(id, &vcpu.spot);
             }
-            own.place = Place::Nowhere;
+            vcpu.place = Place::Nowhere;
             return None;
         }
         pcpu.running = None;
-        let ran_ns = now_ns - own.charged_ns;
-        match own.place {
-            Place::Run => own.used_ns += ran_ns,
-            Place::Penalty => own.lost_ns = 0,
-            Place::Extra => own.score_ns += ran_ns,
+        let ran_ns = now_ns - vcpu.charged_ns;
+        match vcpu.place {
+            Place::Run => vcpu.used_ns += ran_ns,
+            Place::Penalty => vcpu.lost_ns = 0,
+            Place::Extra => vcpu.score_ns += ran_ns,
             Place::Nowhere => unreachable!("who runs was chosen from a line"),
         }
-        if own.place == Place::Run && own.used_ns >= share.slice_ns {
-            own.used_ns -= share.slice_ns;
-            own.deadline_ns += share.period_ns;
+        if vcpu.place == Place::Run && vcpu.used_ns >= share.slice_ns {
+            vcpu.used_ns -= share.slice_ns;
+            vcpu.deadline_ns += share.period_ns;
         }
-        if own.place != Place::Run {
-            own.place = Place::Nowhere;
+        if vcpu.place != Place::Run {
+            vcpu.place = Place::Nowhere;
         }
-        Some(own.home)
+        Some(vcpu.home)
     }
 
     /// Moves VCPUs whose period has begun to the run line.
@@ -138,7 +126,7 @@ impl Sedf {
             && at_ns <= now_ns
         {
             self.leave(now_ns, id);
-            self.vcpu_mut(id).lost_ns = 0;
+            self.vcpus[id].lost_ns = 0;
             self.enter(now_ns, id);
         }
     }
@@ -150,26 +138,27 @@ impl Sedf {
         {
             let period_ns = self.share(id).period_ns;
             self.leave(now_ns, id);
-            let own = self.vcpu_mut(id);
-            own.used_ns = 0;
-            own.deadline_ns += ((now_ns - deadline_ns) / period_ns + 1) * period_ns;
+            let vcpu = &mut self.vcpus[id];
+            vcpu.used_ns = 0;
+            vcpu.deadline_ns += ((now_ns - deadline_ns) / period_ns + 1) * period_ns;
             self.enter(now_ns, id);
         }
     }
 
     /// The VCPU that the rule chooses from the first line that is not empty, and how many entries were read for it.
     pub(super) fn choose(&mut self, now_ns: u64, pcpu: PcpuId) -> (Option<VcpuId>, u32) {
-        let own = &mut self.pcpus[pcpu.index()];
-        if let Some((score_ns, _)) = own.lines[Place::Extra as usize].first() {
-            own.least_score_ns = own.least_score_ns.max(score_ns);
+        let on_pcpu = &mut self.pcpus[pcpu.index()];
+        if let Some((score_ns, _)) = on_pcpu.lines[Place::Extra as usize].first() {
+            on_pcpu.least_score_ns = on_pcpu.least_score_ns.max(score_ns);
         }
-        let own = &self.pcpus[pcpu.index()];
-        let Some(line) = own.lines.iter().find(|line| !line.is_empty()) else { return (None, 0) };
+        let Some(line) = self.pcpus[pcpu.index()].lines.iter().find(|line| !line.is_empty()) else {
+            return (None, 0);
+        };
         let rule = self.rule.as_ref();
         if self.scans {
             let ranks = |id: VcpuId| {
-                let own = self.vcpu(id);
-                ranks(rule, &self.dom(own.dom).page, own.chosen_ns)
+                let vcpu = &self.vcpus[id];
+                ranks(rule, &self.doms[vcpu.dom].page, vcpu.chosen_ns)
             };
             let examined = line.len() as u32 * rule.entries();
             return (line.scan(now_ns, rule, ranks), examined);
@@ -181,28 +170,28 @@ impl Sedf {
     pub(super) fn run(&mut self, now_ns: u64, id: VcpuId) -> u64 {
         let slice_ns = self.share(id).slice_ns;
         let quantum_ns = self.quantum_ns;
-        let own = self.vcpus[id.index()].as_mut().expect("it was in a line");
-        let pcpu = &mut self.pcpus[own.home.index()];
-        pcpu.lines[own.place as usize].remove(id, &own.spot);
+        let vcpu = &mut self.vcpus[id];
+        let pcpu = &mut self.pcpus[vcpu.home.index()];
+        pcpu.lines[vcpu.place as usize].remove(id, &vcpu.spot);
         pcpu.running = Some(id);
-        own.chosen_ns = now_ns;
-        own.charged_ns = now_ns;
-        if own.place == Place::Run { slice_ns - own.used_ns } else { quantum_ns }
+        vcpu.chosen_ns = now_ns;
+        vcpu.charged_ns = now_ns;
+        if vcpu.place == Place::Run { slice_ns - vcpu.used_ns } else { quantum_ns }
     }
 
     /// Asks for a decision if `id`, which has just entered a line, may change it (like Xen's `should_switch`).
     pub(super) fn ask_if_better(&self, id: VcpuId, orders: &mut Orders) {
-        let own = self.vcpu(id);
-        let pcpu = &self.pcpus[own.home.index()];
-        let better = match (pcpu.running.map(|running| self.vcpu(running)), own.place) {
+        let vcpu = &self.vcpus[id];
+        let pcpu = &self.pcpus[vcpu.home.index()];
+        let better = match (pcpu.running.map(|running| &self.vcpus[running]), vcpu.place) {
             (None, _) | (Some(_), Place::Run) => true,
-            (Some(runs), Place::Penalty) if runs.place == Place::Penalty => own.spot.key < runs.spot.key,
+            (Some(runs), Place::Penalty) if runs.place == Place::Penalty => vcpu.spot.key < runs.spot.key,
             (Some(runs), Place::Penalty) => runs.place == Place::Extra,
             (Some(_), Place::Extra | Place::Nowhere) => false,
         };
         let begins_first = self.share(id).slice_ns > 0 && self.period_ns(id) < pcpu.slice_end_ns;
         if better || begins_first {
-            orders.reschedule(own.home);
+            orders.reschedule(vcpu.home);
         }
     }
 
@@ -211,19 +200,19 @@ impl Sedf {
         if self.scans {
             return;
         }
-        let domain = self.doms[dom.index()].as_ref().expect("the host names only domains that it added");
+        let domain = &self.doms[dom];
         for id in &domain.vcpus {
-            let own = self.vcpus[id.index()].as_mut().expect("a domain's VCPUs are there as long as it is");
-            let pcpu = &mut self.pcpus[own.home.index()];
-            if own.place == Place::Nowhere || !own.awake || pcpu.running == Some(*id) {
+            let vcpu = &mut self.vcpus[*id];
+            let pcpu = &mut self.pcpus[vcpu.home.index()];
+            if vcpu.place == Place::Nowhere || !vcpu.awake || pcpu.running == Some(*id) {
                 continue;
             }
-            let ranks = ranks(self.rule.as_ref(), &domain.page, own.chosen_ns);
-            if ranks != own.spot.ranks {
-                let line = &mut pcpu.lines[own.place as usize];
-                line.remove(*id, &own.spot);
-                own.spot.ranks = ranks;
-                line.insert(*id, &own.spot);
+            let ranks = ranks(self.rule.as_ref(), &domain.page, vcpu.chosen_ns);
+            if ranks != vcpu.spot.ranks {
+                let line = &mut pcpu.lines[vcpu.place as usize];
+                line.remove(*id, &vcpu.spot);
+                vcpu.spot.ranks = ranks;
+                line.insert(*id, &vcpu.spot);
             }
         }
     }
@@ -231,16 +220,16 @@ impl Sedf {
     /// Credits every guest that runs with the new messages of DOM0, because each may have sent them.
     pub(super) fn credit_senders(&mut self, new: u32) {
         for running in self.pcpus.iter().filter_map(|pcpu| pcpu.running) {
-            let dom = self.vcpus[running.index()].as_ref().expect("who runs is there").dom;
-            let page = &mut self.doms[dom.index()].as_mut().expect("who runs has a domain").page;
+            let dom = self.vcpus[running].dom;
+            let page = &mut self.doms[dom].page;
             page.sending += u64::from(new);
         }
     }
 
     /// `id` has stopped: what its domain sent while it ran is what it is expected to send next.
     pub(super) fn note_sent(&mut self, id: VcpuId) {
-        let Some(dom) = self.vcpus[id.index()].as_ref().map(|vcpu| vcpu.dom) else { return };
-        let page = &mut self.doms[dom.index()].as_mut().expect("a VCPU has a domain").page;
+        let Some(dom) = self.vcpus.get(id).map(|vcpu| vcpu.dom) else { return };
+        let page = &mut self.doms[dom].page;
         let sent = std::mem::take(&mut page.sending);
         if std::mem::replace(&mut page.sent, sent) != sent {
             self.rank_again(dom);
@@ -249,26 +238,24 @@ impl Sedf {
 
     /// Begins a new window, in which received messages are counted from zero.
     pub(super) fn next_window(&mut self) {
-        for dom in 0..self.doms.len() {
-            if let Some(domain) = &mut self.doms[dom] {
-                domain.page.received = 0;
-                self.rank_again(DomId(dom as u32));
-            }
+        for dom in self.doms.ids(|_| true) {
+            self.doms[dom].page.received = 0;
+            self.rank_again(dom);
         }
     }
 
-    pub(super) fn standing(&self, now_ns: u64, vcpu: VcpuId, own: &Vcpu) -> Standing {
-        let runs = self.runs(vcpu);
-        let ran_ns = if runs { now_ns - own.charged_ns } else { 0 };
-        let (used_ns, extra_ns) = if own.place == Place::Run { (ran_ns, 0) } else { (0, ran_ns) };
-        let slice_ns = self.share(vcpu).slice_ns;
+    pub(super) fn standing(&self, now_ns: u64, id: VcpuId, vcpu: &Vcpu) -> Standing {
+        let runs = self.runs(id);
+        let ran_ns = if runs { now_ns - vcpu.charged_ns } else { 0 };
+        let (used_ns, extra_ns) = if vcpu.place == Place::Run { (ran_ns, 0) } else { (0, ran_ns) };
+        let slice_ns = self.share(id).slice_ns;
         let keys = vec![
-            ("deadline_ns", own.deadline_ns as i64),
-            ("left_ns", slice_ns.saturating_sub(own.used_ns + used_ns) as i64),
-            ("extra_ns", (own.score_ns + extra_ns) as i64),
-            ("pending", i64::from(self.dom(own.dom).page.pending)),
+            ("deadline_ns", vcpu.deadline_ns as i64),
+            ("left_ns", slice_ns.saturating_sub(vcpu.used_ns + used_ns) as i64),
+            ("extra_ns", (vcpu.score_ns + extra_ns) as i64),
+            ("pending", i64::from(self.doms[vcpu.dom].page.pending)),
         ];
-        Standing { vcpu, runs_on: runs.then_some(own.home), awake: own.awake, keys }
+        Standing { vcpu: id, runs_on: runs.then_some(vcpu.home), awake: vcpu.awake, keys }
     }
 }
 

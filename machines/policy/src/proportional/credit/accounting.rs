@@ -58,18 +58,18 @@ impl Credit {
     fn tick(&mut self, at_ns: u64) {
         for pcpu in 0..self.pcpus.len() {
             if let Some(id) = self.pcpus[pcpu].running
-                && self.vcpus[id.index()].is_some()
+                && self.vcpus.contains(id)
             {
                 match self.rules.accounting {
-                    Accounting::Sampled => self.vcpu(id).credit_ns -= self.rules.tick_ns as i64,
+                    Accounting::Sampled => self.vcpus[id].credit_ns -= self.rules.tick_ns as i64,
                     Accounting::Exact => self.burn(PcpuId(pcpu as u32), at_ns),
                 }
-                let vcpu = self.vcpu(id);
+                let vcpu = &mut self.vcpus[id];
                 vcpu.class = vcpu.class.max(Class::Under);
                 let newly_active = !std::mem::replace(&mut vcpu.active, true);
                 let dom = vcpu.dom;
                 if newly_active {
-                    let domain = self.domain(dom);
+                    let domain = &mut self.domains[dom];
                     domain.active += 1;
                     if domain.active == 1 {
                         self.active.push_front(dom);
@@ -85,7 +85,7 @@ impl Credit {
         let ran_ns = now_ns - pcpu.charged_ns;
         pcpu.charged_ns = now_ns;
         if let Some(id) = pcpu.running {
-            self.vcpu(id).credit_ns -= ran_ns as i64;
+            self.vcpus[id].credit_ns -= ran_ns as i64;
         }
     }
 
@@ -96,13 +96,13 @@ impl Credit {
         let mut out_of_order = vec![false; self.pcpus.len()];
         self.balance_ns = 0;
         for (dom, part) in parts {
-            for index in 0..self.domain(dom).vcpus.len() {
-                let id = self.domain(dom).vcpus[index];
-                if self.vcpu(id).active {
+            for index in 0..self.domains[dom].vcpus.len() {
+                let id = self.domains[dom].vcpus[index];
+                if self.vcpus[id].active {
                     if self.pay(id, part, orders) {
                         unparked.push(id);
                     }
-                    let vcpu = self.vcpu(id);
+                    let vcpu = &mut self.vcpus[id];
                     let credit_ns = vcpu.credit_ns;
                     if let Some(place) = vcpu.place.filter(|place| place.class != vcpu.class) {
                         out_of_order[place.pcpu.index()] = true;
@@ -112,7 +112,7 @@ impl Credit {
             }
         }
         let domains = &self.domains;
-        self.active.retain(|dom| domains[dom.index()].as_ref().is_some_and(|domain| domain.active > 0));
+        self.active.retain(|dom| domains.get(*dom).is_some_and(|domain| domain.active > 0));
         for pcpu in (0..self.pcpus.len()).filter(|pcpu| out_of_order[*pcpu]) {
             self.reorder(PcpuId(pcpu as u32));
         }
@@ -126,7 +126,7 @@ impl Credit {
         let period_ns = (TICKS_PER_ACCOUNTING * self.rules.tick_ns) as i64;
         let debt_ns = (-self.balance_ns).max(0);
         let mut total_ns = self.pcpus.len() as i64 * period_ns + debt_ns;
-        let domain = |dom: &DomId| self.domains[dom.index()].as_ref().expect("who earns is there");
+        let domain = |dom: &DomId| &self.domains[*dom];
         let weight_total: i64 = self.active.iter().map(|dom| domain(dom).weight).sum();
         let mut weight_left = weight_total;
         let mut somebody_could_use_more = false;
@@ -167,7 +167,7 @@ impl Credit {
     /// Gives an active VCPU its part. Returns whether it was parked until now and wants to run.
     fn pay(&mut self, id: VcpuId, part: Part, orders: &mut Orders) -> bool {
         let most_ns = self.rules.most_credit_ns;
-        let vcpu = self.vcpu(id);
+        let vcpu = &mut self.vcpus[id];
         vcpu.credit_ns += part.each;
         if vcpu.credit_ns < 0 {
             vcpu.class = Class::Over;
@@ -192,9 +192,9 @@ impl Credit {
 
     /// A VCPU stops earning credits.
     pub(super) fn deactivate(&mut self, id: VcpuId) {
-        let vcpu = self.vcpu(id);
+        let vcpu = &mut self.vcpus[id];
         vcpu.active = false;
         let dom = vcpu.dom;
-        self.domain(dom).active -= 1;
+        self.domains[dom].active -= 1;
     }
 }

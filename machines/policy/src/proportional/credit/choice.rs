@@ -11,7 +11,7 @@ use crate::{Orders, PcpuId, VcpuId};
 impl Credit {
     /// Queues a VCPU on an idle PCPU, or where it ran last, and asks that PCPU to decide if the VCPU may run there at once.
     pub(super) fn enqueue(&mut self, id: VcpuId, orders: &mut Orders) {
-        let vcpu = self.vcpu(id);
+        let vcpu = &mut self.vcpus[id];
         let (affinity, home, class) = (vcpu.affinity.clone(), vcpu.home, vcpu.class);
         let pcpu = match affinity.pin() {
             Some(pin) => pin,
@@ -19,7 +19,7 @@ impl Credit {
             None => self.idle_for(&affinity, home).unwrap_or(home),
         };
         self.push(id, pcpu);
-        let running = self.pcpus[pcpu.index()].running.and_then(|other| self.vcpus[other.index()].as_ref());
+        let running = self.pcpus[pcpu.index()].running.and_then(|other| self.vcpus.get(other));
         if self.idle.remove(&pcpu) || running.is_some_and(|other| class < other.class) {
             orders.reschedule(pcpu);
         }
@@ -27,15 +27,14 @@ impl Credit {
 
     /// The VCPU that runs next on `pcpu`: the first of its queue, or one of a better class from a neighbour's (`csched_load_balance`).
     pub(super) fn next(&self, pcpu: PcpuId) -> Option<VcpuId> {
-        let own = self.queues.first(pcpu);
-        let class = own.map(|(class, _)| class);
+        let first = self.queues.first(pcpu);
+        let class = first.map(|(class, _)| class);
         let looks_round = self.rules.load_balance && class.is_none_or(|class| class == Class::Over);
         // An idle neighbour is about to serve its queue itself.
         let busy = |peer: PcpuId| self.pcpus[peer.index()].running.is_some();
         // Work that would rather be here comes before other work, wherever it waits (the first step of the balance loop).
         if looks_round && self.preferences {
-            let prefers =
-                |id: VcpuId| self.vcpus[id.index()].as_ref().is_some_and(|vcpu| vcpu.affinity.prefers(pcpu));
+            let prefers = |id: VcpuId| self.vcpus.get(id).is_some_and(|vcpu| vcpu.affinity.prefers(pcpu));
             if let Some(id) = self.queues.preferring(pcpu, class, busy, prefers) {
                 return Some(id);
             }
@@ -43,7 +42,7 @@ impl Credit {
         let peer = looks_round.then(|| self.queues.neighbour(pcpu, class, busy)).flatten();
         match peer {
             Some(peer) => self.queues.first_free(peer),
-            None => own.map(|(_, id)| id),
+            None => first.map(|(_, id)| id),
         }
     }
 

@@ -31,7 +31,7 @@ pub(super) struct Cap {
 impl Credit2 {
     /// Gives a domain this cap; zero is none.
     pub(super) fn set_cap(&mut self, now_ns: u64, dom: DomId, percent: u64, orders: &mut Orders) {
-        let ids = self.ids(dom);
+        let ids = self.vcpus.ids(|vcpu| vcpu.dom == dom);
         if percent == 0 {
             if let Some(cap) = self.caps.remove(&dom) {
                 ids.iter().for_each(|id| self.vcpus[*id].budget_ns = None);

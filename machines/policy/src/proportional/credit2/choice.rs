@@ -63,13 +63,14 @@ impl Credit2 {
     /// The VCPU to run on `pcpu`; `current` is the one that could continue (`runq_candidate`). One whose domain has no budget left is parked
     /// and passed over.
     pub(super) fn candidate(&mut self, pcpu: PcpuId, current: Option<VcpuId>) -> Option<VcpuId> {
-        let own = current.map(|id| self.vcpus[id].credit);
+        let credit = current.map(|id| self.vcpus[id].credit);
         loop {
-            let pulls =
-                |other: &(Turn<Key>, VcpuId)| own.is_none_or(|own| own + self.resistance <= other.0.key.0);
+            let pulls = |other: &(Turn<Key>, VcpuId)| {
+                credit.is_none_or(|credit| credit + self.resistance <= other.0.key.0)
+            };
             let anywhere = self.waiting.first_anywhere().filter(pulls);
             let best = anywhere.into_iter().chain(self.waiting.first_at(pcpu)).min();
-            let better = best.filter(|best| own.is_none_or(|own| best.0.key.0 > own));
+            let better = best.filter(|best| credit.is_none_or(|credit| best.0.key.0 > credit));
             let Some((_, id)) = better else { return current };
             // The budget is asked for last, since that takes some.
             if self.has_budget(id) {

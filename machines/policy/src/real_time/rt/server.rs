@@ -2,7 +2,8 @@
 //!
 //! Invariant: a server never has more left than its budget, and nothing is charged twice.
 
-use crate::settings::{Setting, Settings, bad};
+use crate::real_time::{LEAST_NS, MOST_NS, check_budget};
+use crate::settings::Settings;
 use crate::{DomId, MILLISECOND, PcpuId, PolicyError};
 
 /// The settings of a domain; each of its VCPUs is a server of its own.
@@ -22,18 +23,13 @@ impl Default for Terms {
 impl Terms {
     /// `priority` (1), `budget` (4 ms) and `period` (10 ms), `old` has the defaults.
     pub(super) fn from_settings(dom: DomId, settings: &mut Settings, old: Self) -> Result<Self, PolicyError> {
-        const LEAST_NS: u64 = 10_000;
-        const MOST_NS: u64 = 3_600_000 * MILLISECOND;
         let terms = Self {
             priority: settings.count("priority", old.priority, 0, 1_000_000)?,
             budget_ns: settings.nanos("budget", old.budget_ns, LEAST_NS, MOST_NS)?,
             period_ns: settings.nanos("period", old.period_ns, LEAST_NS, MOST_NS)?,
         };
         settings.finish(dom.to_string())?;
-        if terms.budget_ns > terms.period_ns {
-            let allowed = format!("at most the period of {} ns", terms.period_ns);
-            return Err(bad("budget", &Setting::Nanos(terms.budget_ns), allowed));
-        }
+        check_budget(terms.budget_ns, terms.period_ns)?;
         Ok(terms)
     }
 }

@@ -105,12 +105,12 @@ impl Vcpu {
     /// Its key in the queue.
     pub(super) fn key(&self) -> Key {
         match self {
-            own if own.account.due => (DUE, u64::from(own.pin.is_none())),
-            own if own.privileged && !own.waits => (DOM0, 0),
-            own if (own.simulates || own.grace_ns > 0) && !own.waits => {
-                (FEDERATE, own.pace.expected(own.lvt))
+            vcpu if vcpu.account.due => (DUE, u64::from(vcpu.pin.is_none())),
+            vcpu if vcpu.privileged && !vcpu.waits => (DOM0, 0),
+            vcpu if (vcpu.simulates || vcpu.grace_ns > 0) && !vcpu.waits => {
+                (FEDERATE, vcpu.pace.expected(vcpu.lvt))
             }
-            own => (OTHERS, own.ran_until_ns),
+            vcpu => (OTHERS, vcpu.ran_until_ns),
         }
     }
 
