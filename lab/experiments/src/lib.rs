@@ -38,5 +38,5 @@ pub use sensitivity::{Sensitivity, sensitivity};
 
 pub mod batch;
 pub mod compare;
-pub use paceline_statistics::sample;
+pub use paceline_results::statistics::sample;
 pub mod scenario;

@@ -139,7 +139,7 @@
 //! last bit however a run is divided.
 //!
 //! ```
-#![cfg_attr(feature = "statistics", doc = include_str!("../examples/statistics.rs"))]
+#![cfg_attr(feature = "results", doc = include_str!("../examples/statistics.rs"))]
 //! ```
 
 #![forbid(unsafe_code)]
@@ -165,10 +165,10 @@ pub mod scenario {
 
 /// What models measure: exact sums, tallies, levels over time, quantiles, time series and means of repeated runs; the same to the last bit
 /// in whatever parts they are gathered.
-#[cfg(feature = "statistics")]
+#[cfg(feature = "results")]
 pub mod statistics {
     #[doc(inline)]
-    pub use paceline_statistics::*;
+    pub use paceline_results::statistics::*;
 }
 
 /// Runs of several processes: the transports that join them ([`Simulation::join`]), and what can go wrong between them.

@@ -5,8 +5,8 @@ use std::fmt;
 use paceline_kernel::Time;
 
 use crate::Process;
+use crate::core::{Answer, Failure, ProcessId, Request};
 use crate::desk::{ask, tell_if_there};
-use paceline_actors::{Answer, Failure, ProcessId, Request};
 
 /// A message being sent or received, or a computation, that a process has begun. Dropped by that process before it is
 /// over, it is cancelled; [`Activity::detach`] lets it proceed alone.
@@ -166,7 +166,7 @@ impl<P: Send + 'static> Activity<P> {
     /// Lets it proceed alone, also after this process has ended; its result is dropped.
     pub fn detach(mut self) {
         if std::mem::take(&mut self.held) {
-            tell_if_there::<P>(self.owner, Request::LetGo(self.number));
+            tell_if_there::<P>(self.owner, Request::ReleaseActivity(self.number));
         }
     }
 }

@@ -19,9 +19,9 @@ use std::{hint, io, thread};
 use paceline_kernel::Time;
 
 use crate::context;
+use crate::core::Answer;
 use crate::task::{Task, Turns};
 use crate::watchdog::Watchdog;
-use paceline_actors::Answer;
 
 /// What the coordinating thread does while a round runs on many threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -143,7 +143,7 @@ impl<P: Send + 'static> Shared<P> {
     }
 }
 
-/// See the module.
+/// The threads of a run: they take chunks of the current round until it is empty, then wait for the next.
 pub(crate) struct Crew<P> {
     shared: Arc<Shared<P>>,
     coordinator_works: bool,

@@ -14,7 +14,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use paceline_actors::{Answer, ProcessId, Request};
+use crate::core::{Answer, ProcessId, Request};
 use paceline_kernel::{Rng, Time};
 
 thread_local! {
@@ -67,7 +67,7 @@ impl Own {
     }
 }
 
-/// See the module.
+/// What a thread and the process whose turn it is hand to each other: requests, answers, and where the process runs.
 pub(crate) struct Desk<P> {
     /// Of the process whose turn it is.
     pub(crate) own: Own,

@@ -21,7 +21,7 @@ mod part;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use paceline_actors::{Carrier, Core, RoundCounts};
+use crate::core::{Carrier, Core, RoundCounts};
 use paceline_engine::{EndedBy as Engine, Monitor, Protocol, RunError as EngineError};
 use paceline_kernel::{Channels, Context, LpId, Model, Partition, Time};
 use paceline_network::Network;

@@ -1,7 +1,7 @@
 //! Processes: programs that live on the hosts of a simulated world, sleep, compute and send each other messages.
 //!
 //! A process is an `async fn` over its [`Process`] handle, in the terms of SimGrid; a [`Simulation`] runs all of them. Their
-//! code acts on the world by requests only, which a sequential core (`paceline-actors`) answers in a fixed order, so that the
+//! code acts on the world by requests only, which a sequential [`core`] answers in a fixed order, so that the
 //! code of all processes that can run at one instant may run on many threads, with the same digest on any number of them
 //! (SimGrid report; Quinson, Rosa and Thiéry, 2012).
 //!
@@ -30,6 +30,7 @@
 mod activity;
 mod context;
 mod control;
+pub mod core;
 mod crew;
 mod desk;
 mod federates;
@@ -43,7 +44,7 @@ mod sync;
 mod task;
 mod watchdog;
 
-pub use paceline_actors::{Counts, Failure, Mailbox, ProcessId, Reach, RoundCounts, Rounds, Stuck};
+pub use core::{Counts, Failure, Mailbox, ProcessId, Reach, RoundCounts, Rounds, Stuck};
 
 pub use activity::Activity;
 pub use context::ContextKind;

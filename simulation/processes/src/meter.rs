@@ -10,7 +10,7 @@ const LARGE: usize = 8;
 /// One of so many small rounds is timed.
 const TIMED: u32 = 16;
 
-/// See the module.
+/// Estimates the time that the code of rounds of several processes took.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
     /// When the run began.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use paceline_kernel::{Digest, Time};
 use thiserror::Error;
 
-use paceline_actors::RoundCounts;
-use paceline_actors::{Counts, Mailbox, ProcessId, Reach, Stuck};
+use crate::core::RoundCounts;
+use crate::core::{Counts, Mailbox, ProcessId, Reach, Stuck};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use paceline_actors::{Core, ProcessId};
+use crate::core::{Core, ProcessId};
 use paceline_kernel::Time;
 use paceline_network::Network;
 

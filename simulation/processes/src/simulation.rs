@@ -22,7 +22,7 @@ use crate::desk::{Body, Spawned};
 use crate::report::{Report, RunError};
 use crate::round::RoundRecord;
 use crate::watchdog::{Stall, Tell};
-use paceline_actors::{Core, Mailbox, ProcessId, Profiles, Rounds};
+use crate::core::{Core, Mailbox, ProcessId, Profiles, Rounds};
 use run::Run;
 
 /// The observer of rounds.

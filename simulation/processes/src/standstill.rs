@@ -13,7 +13,7 @@ const LOOK: u64 = 4096;
 /// An instant may take this many times as long as the turn of one process: many may have something to do in it.
 const TURNS: u32 = 3;
 
-/// See the module.
+/// Counts rounds of one instant, and measures how long they take together.
 #[derive(Debug, Default)]
 pub(crate) struct Standstill {
     at: Time,

@@ -5,8 +5,8 @@
 use paceline_kernel::Time;
 
 use crate::Process;
+use crate::core::{Answer, Failure, ObjectId, Request};
 use crate::desk::{ask, tell, tell_if_there};
-use paceline_actors::{Answer, Failure, ObjectId, Request};
 
 /// A number of permits.
 ///
@@ -117,7 +117,7 @@ impl Condition {
         held: &mut MutexGuard<'_, P>,
         limit: Option<Time>,
     ) -> Result<(), Failure> {
-        let request = Request::AwaitNotice { condition: self.0, mutex: held.mutex.0, limit };
+        let request = Request::ConditionWait { condition: self.0, mutex: held.mutex.0, limit };
         truth(ask::<P, _>(held.cx.id(), || request).await).map(drop)
     }
 
@@ -139,7 +139,7 @@ pub struct Barrier(pub(crate) ObjectId);
 impl Barrier {
     /// Waits for the others. Says whether this was the last.
     pub async fn wait<P: Send + 'static>(&self, cx: &Process<P>) -> Result<bool, Failure> {
-        truth(ask::<P, _>(cx.id(), || Request::Meet(self.0)).await)
+        truth(ask::<P, _>(cx.id(), || Request::BarrierWait(self.0)).await)
     }
 }
 

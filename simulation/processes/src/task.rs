@@ -9,9 +9,9 @@ use std::task::{Context, Poll, Waker};
 
 use paceline_kernel::{Rng, Time};
 
+use crate::core::{Answer, ProcessId, Request};
 use crate::desk::{Body, Desk, Hook, Own, Spawned};
 use crate::watchdog::{Slot, Watchdog};
-use paceline_actors::{Answer, ProcessId, Request};
 
 /// How a turn of a process ended.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(crate) enum Turn {
     Panicked(Box<dyn Any + Send>),
 }
 
-/// See the module.
+/// A process whose code can be resumed.
 pub(crate) struct Task {
     body: Body,
     own: Own,

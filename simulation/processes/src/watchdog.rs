@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use paceline_actors::ProcessId;
+use crate::core::ProcessId;
 use paceline_kernel::Time;
 use paceline_network::HostId;
 

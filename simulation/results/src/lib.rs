@@ -1,9 +1,12 @@
-//! The results of a finished run: lines for the summary, and files for users that ask for them.
+//! The results of a finished run: lines for the summary, files for users that ask for them, and the [`statistics`] that
+//! models gather for both.
 //!
 //! Invariant: results depend on the model and its outputs only, so they are the same, byte for byte, under every protocol,
 //! partition and number of threads. There is one output per federate; a model joins and sorts them.
 
 #![forbid(unsafe_code)]
+
+pub mod statistics;
 
 use std::io::{self, Write};
 

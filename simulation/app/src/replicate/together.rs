@@ -3,7 +3,7 @@
 //!
 //! Invariant: only replications that came to their end count.
 
-use paceline_statistics::sample::{Mean, mean};
+use paceline_results::statistics::sample::{Mean, mean};
 use serde_json::{Value, json};
 
 use super::fate::Outcome;

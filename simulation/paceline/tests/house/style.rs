@@ -87,10 +87,24 @@ fn nothing_is_left_unfinished_or_switched_off() {
     assert_none("what is there is finished", &lines_with(&all_sources(), &words, |line| line));
 }
 
+/// The core of processes is a file and the folder beside it.
+fn core_of_processes() -> Vec<(String, String)> {
+    let mut all = sources("simulation/processes/src");
+    all.retain(|(name, _)| name.starts_with("simulation/processes/src/core"));
+    all
+}
+
 #[test]
-fn the_kernel_knows_no_outside_world() {
+fn pure_cores_know_no_outside_world() {
     let outside = ["std::thread", "std::net", "std::fs", "std::io", "std::env", "std::time"];
     assert_none("the kernel is pure", &code_with(&sources("simulation/kernel/src"), &outside));
+    let core = core_of_processes();
+    assert!(core.len() > 20, "the core of processes is where it is looked for");
+    assert_none("the core of processes is pure", &code_with(&core, &outside));
+    // It knows nothing of what drives it, so that it can be driven otherwise.
+    let beyond = core.iter().map(|(name, text)| (name.clone(), text.replace("crate::core::", "")));
+    let beyond = code_with(&beyond.collect::<Vec<_>>(), &["crate::", "super::super::"]);
+    assert_none("the core of processes uses only itself", &beyond);
 }
 
 #[test]

@@ -7,7 +7,7 @@
 
 use std::sync::MutexGuard;
 
-use paceline_actors::Request;
+use crate::core::Request;
 
 use super::{Crew, Ordering, PoisonError, Shared, Time, Turning};
 use crate::context::COORDINATOR;

@@ -17,7 +17,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// See the module.
+/// The wake-ups that a logical process has open in the queue of the engine.
 #[derive(Default)]
 pub(super) struct Agenda {
     /// The instant for which an [`Event::Act`] is open.

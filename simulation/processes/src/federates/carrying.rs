@@ -2,7 +2,7 @@
 //!
 //! Invariant: its network is ahead of the engine's time by the lookahead, and behind what is sent by as much.
 
-use paceline_actors::{Carrier, Landed};
+use crate::core::{Carrier, Landed};
 use paceline_kernel::{Context, Time};
 use paceline_network::Network;
 

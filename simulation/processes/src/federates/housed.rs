@@ -19,7 +19,7 @@ use crate::simulation::run::Run;
 type Own<P, N> = Box<Run<P, Apart<N>>>;
 type Worked = Result<EndedBy, RunError>;
 
-/// See the module.
+/// The run of a federate, with the thread that it belongs to once a process of it has blocked on a coroutine.
 pub(super) struct Housed<P, N> {
     run: Option<Own<P, N>>,
     home: Option<Home<P, N>>,

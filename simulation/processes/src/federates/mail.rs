@@ -9,7 +9,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
-use paceline_actors::{Failure, Parcel, Start, Whose};
+use crate::core::{Failure, Parcel, Start, Whose};
 use paceline_kernel::{Context, LpId, Time};
 
 use super::Federates;

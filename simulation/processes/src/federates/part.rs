@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use paceline_actors::{Counts, Leaving, ProcessId, Stuck};
+use crate::core::{Counts, Leaving, ProcessId, Stuck};
 use paceline_kernel::{Context, Digest, Time};
 use paceline_network::{Ended, HostId, Network, RouteError, TransferId};
 

@@ -3,7 +3,7 @@
 use paceline_network::{FlowModel, Flows, Network, Platform};
 
 use super::Simulation;
-use paceline_actors::Profiles;
+use crate::core::Profiles;
 
 impl<'p, P: Send + 'static> Simulation<P, Flows<'p>> {
     /// A platform at time 0: its hosts, and its links, which messages share. Hosts and links follow their profiles: speeds

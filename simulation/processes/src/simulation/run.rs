@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use paceline_actors::{Core, Decider, Numbered, ProcessId, Request, RoundCounts, Rounds, Step};
+use crate::core::{Core, Decider, Numbered, ProcessId, Request, RoundCounts, Rounds, Step};
 use paceline_kernel::{Rng, Time};
 use paceline_network::Network;
 

@@ -1,7 +1,7 @@
 //! How the code of a round's processes runs: on this thread, or on many. Processes that block on coroutines resume, and end, on
 //! the threads on which they block.
 
-use paceline_actors::ProcessId;
+use crate::core::ProcessId;
 use paceline_network::Network;
 
 use super::run::Run;

@@ -1,0 +1,248 @@
+//! Answers to requests, one after the other.
+
+use std::sync::Arc;
+
+use paceline_kernel::{Digest, Time};
+use paceline_network::{HostId, Network};
+
+use super::Core;
+use super::calendar::Due;
+use super::messages::Comm;
+use super::moment::Moment;
+use super::process::{Blocked, Going, Process, Side};
+use super::request::{Answer, Failure, Mailbox, ProcessId, Request};
+
+impl<P> Answer<P> {
+    /// What enters the digest of it.
+    pub(super) fn code(&self) -> u64 {
+        match self {
+            Self::Done => 0,
+            Self::Message(_) => 1,
+            Self::Process(_) => 2,
+            Self::Truth(truth) => 3 + u64::from(*truth),
+            Self::Which(place, _) => 16 + (*place as u64 & 0x3f),
+            Self::All(_) => 5,
+            Self::Failed(failure) => 8 + *failure as u64,
+        }
+    }
+}
+
+impl<P, N: Network> Core<P, N> {
+    /// Takes in what a process asks for. A process that ended meanwhile is not heard. Says which process was spawned, if one was.
+    pub fn request(&mut self, id: ProcessId, request: Request<P>) -> Option<ProcessId> {
+        let Process { ended, host, moment, .. } = self.processes[id];
+        self.because(moment);
+        if ended {
+            // Its end has dropped the guards that it held: those mutexes are unlocked all the same.
+            if let Request::Release(object) = request {
+                self.release(id, object);
+            }
+            return None;
+        }
+        if let Some(reach) = self.reach(host, &request) {
+            self.reached_out.get_or_insert((id, reach));
+            return None;
+        }
+        match request {
+            Request::Yield => self.resume_with(id, Answer::Done),
+            Request::Sleep(span) => self.block(id, Blocked::Sleep, Some(span)),
+            Request::SleepUntil(time) => self.sleep_until(id, time),
+            Request::Compute(flops) => {
+                let going = self.compute(id, flops, Side::Waiting(id));
+                self.block(id, Blocked::On(going), None);
+            }
+            Request::Send { to, payload, bytes, limit } => {
+                if let Some(going) = self.send(id, Side::Waiting(id), &to, payload, bytes) {
+                    self.block(id, Blocked::On(going), limit);
+                }
+            }
+            Request::Receive { from, limit } => {
+                if let Some(comm) = self.receive(id, Side::Waiting(id), &from) {
+                    self.block(id, Blocked::On(Going::Message { comm, sends: false }), limit);
+                }
+            }
+            Request::Detach { to, payload, bytes } => {
+                self.send(id, Side::Detached, &to, payload, bytes);
+            }
+            Request::StartSend { activity, to, payload, bytes } => {
+                self.start_send(id, activity, &to, payload, bytes);
+            }
+            Request::StartReceive { activity, from } => self.start_receive(id, activity, &from),
+            Request::StartCompute { activity, flops } => self.start_compute(id, activity, flops),
+            Request::Await { activity, limit } => self.await_activity(id, activity, limit),
+            Request::Wait { activities, all, limit } => self.wait(id, activities, all, limit),
+            Request::Test(activity) => self.test(id, activity),
+            Request::Cancel(activity) => self.cancel(id, activity),
+            Request::ReleaseActivity(activity) => self.release_activity(id, activity),
+            Request::Spawn { host, name } => return self.spawn_child(id, host, name),
+            Request::Join { process, limit } => self.join(id, process, limit),
+            Request::Kill(process) => self.kill(process),
+            Request::Suspend(process) => self.suspend(process),
+            Request::Resume(process) => self.resume(process),
+            Request::Daemonize => self.daemonize(id),
+            Request::RestartWithHost => self.processes[id].restarts = true,
+            Request::Acquire { object, limit } => self.acquire(id, object, limit),
+            Request::Release(object) => self.release(id, object),
+            Request::ConditionWait { condition, mutex, limit } => {
+                self.wait_for_condition(id, condition, mutex, limit);
+            }
+            Request::Notify { condition, all } => self.notify(condition, all),
+            Request::BarrierWait(barrier) => self.wait_at_barrier(id, barrier),
+            Request::Put(queue, item) => self.put(queue, item),
+            Request::Get { queue, limit } => self.get(id, queue, limit),
+            Request::SwitchOff(host) => self.switch_off(host),
+            Request::SwitchOn(host) => self.switch_on(host),
+            Request::Abandon(answer) => self.abandon_request(id, answer),
+            Request::Record(number) => self.record(id, number),
+        }
+        None
+    }
+
+    fn sleep_until(&mut self, id: ProcessId, time: Time) {
+        if time > self.now {
+            // Whoever wakes at a time that it names is at a whole tick, whatever part of one it carried until then.
+            self.processes[id].moment = Moment::at(self.now);
+        }
+        self.block(id, Blocked::Sleep, Some(time.saturating_sub(self.now)));
+    }
+
+    fn daemonize(&mut self, id: ProcessId) {
+        let process = &mut self.processes[id];
+        // It may have been a daemon before; then nobody waits for it already.
+        self.living -= u64::from(!std::mem::replace(&mut process.daemon, true));
+    }
+
+    fn record(&mut self, id: ProcessId, number: u64) {
+        let identity = self.processes[id].identity;
+        self.digest.join(Digest::of(&(identity, self.now.as_nanos(), number, 'r')));
+    }
+
+    /// A process waits for the end of another.
+    fn join(&mut self, id: ProcessId, process: ProcessId, limit: Option<Time>) {
+        let known = self.processes.knows(process);
+        match self.processes.get_mut(process) {
+            Some(other) if !other.ended => {
+                other.joiners.get_or_insert_default().push(id);
+                self.block(id, Blocked::Join(process), limit);
+            }
+            Some(over) => {
+                self.cause = self.cause.later(over.moment);
+                self.resume_with(id, Answer::Done);
+            }
+            None if known => self.resume_with(id, Answer::Done),
+            None => self.resume_with(id, Answer::Failed(Failure::Unknown)),
+        }
+    }
+
+    /// A process waits from now on, at most for the span `limit`. An entry of the calendar that wakes it earlier is moved on
+    /// then, so that one who waits again and again until the same time is entered once.
+    pub(super) fn block(&mut self, id: ProcessId, blocked: Blocked, limit: Option<Time>) {
+        let process = &mut self.processes[id];
+        (process.blocked, process.granted) = (blocked, None);
+        process.limit = limit.and_then(|limit| self.now.checked_add(limit)).unwrap_or(Time::MAX);
+        if process.limit < process.entered {
+            process.entered = process.limit;
+            self.calendar.enter(process.limit, Due::Wake(id.0));
+        }
+    }
+
+    /// Sends a message. Gives what goes on, unless it is over already, or nobody is to hear of it.
+    pub(super) fn send(
+        &mut self,
+        id: ProcessId,
+        side: Side,
+        to: &Mailbox,
+        payload: P,
+        bytes: f64,
+    ) -> Option<Going> {
+        let from = self.processes[id].host;
+        let mailbox = self.messages.mailbox(to);
+        if let Some(host) = self.messages.host(mailbox) {
+            return self.post(id, side, HostId(host), to, payload, bytes);
+        }
+        let place = match self.messages.partner(mailbox, true) {
+            Some(place) => {
+                let comm = self.messages.comm(place);
+                (comm.sender, comm.from, comm.payload, comm.bytes) = (side, from, Some(payload), bytes);
+                self.flow(place)
+            }
+            None => {
+                let (receiver, to) = (Side::Absent, 0);
+                let (payload, transfer, arrived) = (Some(payload), None, None);
+                let (sender, since) = (side, self.cause);
+                let comm =
+                    Comm { mailbox, sender, receiver, from, to, payload, bytes, transfer, arrived, since };
+                Some(self.messages.enter(comm))
+            }
+        };
+        place.map(|comm| Going::Message { comm, sends: true })
+    }
+
+    /// Receives a message. Gives where it will be, unless that is over already.
+    pub(super) fn receive(&mut self, id: ProcessId, side: Side, from: &Mailbox) -> Option<u32> {
+        let to = self.processes[id].host;
+        let mailbox = self.messages.mailbox(from);
+        if self.messages.host(mailbox).is_some_and(|host| host != to) {
+            self.tell(side, Answer::Failed(Failure::Elsewhere));
+            return None;
+        }
+        match self.messages.partner(mailbox, false) {
+            Some(place) if self.messages.comm(place).arrived.is_some() => {
+                let comm = self.messages.remove(place).expect("it was in its mailbox");
+                self.cause = self.cause.later(comm.since);
+                self.tell(side, Answer::Message(comm.payload.expect("it came with the message")));
+                None
+            }
+            Some(place) => {
+                let comm = self.messages.comm(place);
+                (comm.receiver, comm.to) = (side, to);
+                self.flow(place)
+            }
+            None => {
+                let (sender, receiver, from) = (Side::Absent, side, 0);
+                let (payload, bytes, transfer, arrived) = (None, 0.0, None, None);
+                let since = self.cause;
+                let comm =
+                    Comm { mailbox, sender, receiver, from, to, payload, bytes, transfer, arrived, since };
+                Some(self.messages.enter(comm))
+            }
+        }
+    }
+
+    /// A communication has both its sides.
+    fn flow(&mut self, place: u32) -> Option<u32> {
+        let comm = self.messages.comm(place);
+        let (from, to, bytes) = (HostId(comm.from), HostId(comm.to), comm.bytes);
+        // It flows when the later of its sides was there.
+        comm.since = comm.since.later(self.cause);
+        let since = comm.since.as_secs();
+        let on = self.on[from.0 as usize] && self.on[to.0 as usize];
+        let failure = match on.then(|| self.network.start_since(from, to, bytes, since)) {
+            Some(Ok(transfer)) => {
+                self.messages.flows(place, transfer);
+                return Some(place);
+            }
+            Some(Err(_)) => Failure::NoRoute,
+            None => Failure::HostOff,
+        };
+        let comm = self.messages.remove(place).expect("it was there");
+        self.tell(comm.sender, Answer::Failed(failure));
+        self.tell(comm.receiver, Answer::Failed(failure));
+        None
+    }
+
+    fn spawn_child(&mut self, id: ProcessId, host: HostId, name: Arc<str>) -> Option<ProcessId> {
+        let on = self.on.get(host.0 as usize).copied();
+        if on != Some(true) {
+            let failure = if on.is_some() { Failure::HostOff } else { Failure::Unknown };
+            self.resume_with(id, Answer::Failed(failure));
+            return None;
+        }
+        let parent = &mut self.processes[id];
+        parent.children += 1;
+        let (identity, daemon) = (Digest::of(&(parent.identity, parent.children)).value(), parent.daemon);
+        let child = self.add(Process { daemon, ..Process::new(name, host.0, identity) });
+        self.resume_with(id, Answer::Process(child));
+        Some(child)
+    }
+}

@@ -1,0 +1,110 @@
+//! How a process stops waiting early, and how it ends.
+//!
+//! Invariant: no process waits for a process that has ended, nor for anything that only it could give.
+
+use paceline_kernel::Digest;
+use paceline_network::{Network, TransferId};
+
+use super::process::{Blocked, Going, Held, Side};
+use super::request::{Answer, Failure, ProcessId};
+use super::{Core, carrier};
+
+impl<P, N: Network> Core<P, N> {
+    /// Takes a process out of whatever it waits in.
+    pub(super) fn withdraw(&mut self, id: ProcessId) {
+        let process = &mut self.processes[id];
+        match std::mem::replace(&mut process.blocked, Blocked::No) {
+            Blocked::No | Blocked::Sleep | Blocked::Activity(_) | Blocked::Activities(_) => {}
+            Blocked::On(going) => self.abandon(going),
+            Blocked::Acquire(object)
+            | Blocked::LockAgain(object)
+            | Blocked::Barrier(object)
+            | Blocked::Get(object) => {
+                self.objects.get(object, self.now).withdraw(id);
+            }
+            Blocked::Condition { condition, .. } => {
+                self.objects.get(condition, self.now).withdraw(id);
+            }
+            Blocked::Join(other) => {
+                let joiners = self.processes.get_mut(other).and_then(|other| other.joiners.as_mut());
+                joiners.into_iter().for_each(|joiners| joiners.retain(|joiner| *joiner != id));
+            }
+        }
+    }
+
+    /// A process is no more.
+    pub(super) fn bury(&mut self, id: ProcessId) {
+        let process = &mut self.processes[id];
+        if std::mem::replace(&mut process.ended, true) {
+            return;
+        }
+        self.processes.is_over(id);
+        let process = &mut self.processes[id];
+        self.living -= u64::from(!process.daemon);
+        let (answer, granted) = (process.answer.take(), process.granted.take());
+        process.moment = process.moment.later(self.cause);
+        let (identity, stamp) = (process.identity, u64::from(process.stamp));
+        self.digest.join(Digest::of(&(identity, self.now.as_nanos(), stamp << 8 | 0xff)));
+        self.withdraw(id);
+        self.give_back(id, granted, answer);
+        let process = &mut self.processes[id];
+        let (held, joiners) = (std::mem::take(&mut process.held), std::mem::take(&mut process.joiners));
+        for (_, held) in held {
+            if let Held::Going(going) = held {
+                self.abandon(going);
+            }
+        }
+        for joiner in joiners.into_iter().flat_map(|joiners| *joiners) {
+            self.resume_with(joiner, Answer::Done);
+        }
+    }
+
+    /// A process cancels an activity in progress: the other side of a communication learns of that.
+    pub(super) fn abandon(&mut self, going: Going) {
+        match going {
+            Going::Message { comm, sends } => {
+                let Some(comm) = self.messages.remove(comm) else { return };
+                if let Some(transfer) = comm.transfer {
+                    self.stop(transfer);
+                }
+                self.tell(if sends { comm.receiver } else { comm.sender }, Answer::Failed(Failure::GivenUp));
+            }
+            Going::Computation { host, task } => {
+                self.hosts[host as usize].cpu.stop(self.cause, task);
+                self.reschedule(host);
+            }
+            Going::Paused { .. } => {}
+            // It arrives all the same.
+            Going::Parcel(place) => *self.parcels.side(place) = Side::Detached,
+        }
+    }
+
+    /// Takes a transfer out of the network.
+    pub(super) fn stop(&mut self, transfer: TransferId) {
+        carrier::bring(&mut self.network, self.cause);
+        self.network.cancel(transfer);
+    }
+
+    /// A process drops the handle of an activity in progress, which proceeds alone.
+    pub(super) fn detach(&mut self, going: Going) {
+        let side = match going {
+            Going::Message { comm, sends: true } => &mut self.messages.comm(comm).sender,
+            Going::Message { comm, sends: false } => &mut self.messages.comm(comm).receiver,
+            Going::Computation { host, task } => self.hosts[host as usize].cpu.whose(task),
+            Going::Paused { host, flops } => {
+                self.hosts[host as usize].cpu.begin(self.cause, flops, Side::Detached);
+                return self.reschedule(host);
+            }
+            Going::Parcel(place) => self.parcels.side(place),
+        };
+        *side = Side::Detached;
+    }
+
+    /// Ends a process from outside of it.
+    pub(super) fn kill(&mut self, id: ProcessId) {
+        if self.processes.get(id).is_some_and(|process| !process.ended) {
+            self.bury(id);
+            self.killed.push(id);
+        }
+    }
+}

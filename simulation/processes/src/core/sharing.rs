@@ -1,0 +1,157 @@
+//! What becomes of requests for shared objects, and of what was given to a process that does not take it.
+//!
+//! Invariants: time limits are for the notice of a condition, not for the lock after it; a permit, a lock or an item that was
+//! given to a process that ended, or dropped its request, before it heard of it goes to whoever is next.
+
+use paceline_kernel::Time;
+use paceline_network::Network;
+
+use super::Core;
+use super::process::Blocked;
+use super::request::{Answer, Failure, ObjectId, ObjectKind, ProcessId};
+
+impl<P, N: Network> Core<P, N> {
+    pub(super) fn refuse(&mut self, id: ProcessId) {
+        self.resume_with(id, Answer::Failed(Failure::Unknown));
+    }
+
+    /// A process resumes with something of an object, which goes back if it never hears of that.
+    fn grant(&mut self, id: ProcessId, object: ObjectId, answer: Answer<P>) {
+        self.resume_with(id, answer);
+        if let Some(process) = self.processes.get_mut(id) {
+            process.granted = Some(object);
+        }
+    }
+
+    /// A process did not hear of what it was given.
+    pub(super) fn give_back(&mut self, id: ProcessId, granted: Option<ObjectId>, answer: Option<Answer<P>>) {
+        match (granted, answer) {
+            (Some(object), Some(Answer::Truth(true))) => self.release(id, object),
+            (Some(queue), Some(Answer::Message(item))) => {
+                if let Some((next, item)) = self.objects.get(queue, self.now).put_back(item) {
+                    self.grant(next, queue, Answer::Message(item));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A process gives up its last request; `answer` is what it was told and did not look at.
+    pub(super) fn abandon_request(&mut self, id: ProcessId, answer: Option<Answer<P>>) {
+        self.withdraw(id);
+        let process = &mut self.processes[id];
+        let answer = process.answer.take().or(answer);
+        let granted = process.granted.take();
+        self.give_back(id, granted, answer);
+    }
+
+    /// Releases a permit or a lock, to the process that has waited longest.
+    pub(super) fn release(&mut self, id: ProcessId, object: ObjectId) {
+        let Some(next) = self.objects.get(object, self.now).release(id, self.cause) else { return };
+        let answer = Answer::Truth(true);
+        match self.processes[next].blocked {
+            Blocked::LockAgain(_) => self.resume_with(next, answer),
+            _ => self.grant(next, object, answer),
+        }
+    }
+
+    pub(super) fn acquire(&mut self, id: ProcessId, object: ObjectId, limit: Option<Time>) {
+        let own = self.objects.get(object, self.now);
+        match own.try_acquire(id) {
+            None => self.refuse(id),
+            Some(false) if limit != Some(Time::ZERO) => {
+                own.wait(id);
+                self.block(id, Blocked::Acquire(object), limit);
+            }
+            Some(false) => self.resume_with(id, Answer::Truth(false)),
+            Some(true) => {
+                self.cause = self.cause.later(own.last_given());
+                self.grant(id, object, Answer::Truth(true));
+            }
+        }
+    }
+
+    /// A process that waited for a notice locks its mutex again.
+    pub(super) fn lock_again(&mut self, id: ProcessId, mutex: ObjectId) {
+        let own = self.objects.get(mutex, self.now);
+        match own.try_acquire(id) {
+            None => self.refuse(id),
+            Some(true) => {
+                self.cause = self.cause.later(own.given);
+                self.resume_with(id, Answer::Truth(true));
+            }
+            Some(false) => {
+                own.wait(id);
+                let process = &mut self.processes[id];
+                process.moment = process.moment.later(self.cause);
+                self.block(id, Blocked::LockAgain(mutex), None);
+            }
+        }
+    }
+
+    pub(super) fn wait_for_condition(
+        &mut self,
+        id: ProcessId,
+        condition: ObjectId,
+        mutex: ObjectId,
+        limit: Option<Time>,
+    ) {
+        if condition.kind != ObjectKind::Condition {
+            return self.refuse(id);
+        }
+        self.release(id, mutex);
+        self.objects.get(condition, self.now).wait(id);
+        self.block(id, Blocked::Condition { condition, mutex }, limit);
+    }
+
+    pub(super) fn notify(&mut self, condition: ObjectId, all: bool) {
+        let cause = self.cause;
+        while let Some(next) = self.objects.get(condition, self.now).notify() {
+            self.cause = cause;
+            if let Blocked::Condition { mutex, .. } = self.processes[next].blocked {
+                self.lock_again(next, mutex);
+            }
+            if !all {
+                break;
+            }
+        }
+    }
+
+    pub(super) fn wait_at_barrier(&mut self, id: ProcessId, object: ObjectId) {
+        if !matches!(object.kind, ObjectKind::Barrier(_)) {
+            return self.refuse(id);
+        }
+        let barrier = self.objects.get(object, self.now);
+        let together = barrier.arrive(id, self.cause);
+        self.cause = barrier.given;
+        if together.is_empty() {
+            self.block(id, Blocked::Barrier(object), None);
+        }
+        for process in together {
+            self.resume_with(process, Answer::Truth(process == id));
+        }
+    }
+
+    pub(super) fn put(&mut self, queue: ObjectId, item: P) {
+        if let Some((process, item)) = self.objects.get(queue, self.now).put(item, self.cause) {
+            self.grant(process, queue, Answer::Message(item));
+        }
+    }
+
+    pub(super) fn get(&mut self, id: ProcessId, queue: ObjectId, limit: Option<Time>) {
+        if queue.kind != ObjectKind::Queue {
+            return self.refuse(id);
+        }
+        let own = self.objects.get(queue, self.now);
+        match own.get() {
+            Some(item) => {
+                self.cause = self.cause.later(own.given);
+                self.grant(id, queue, Answer::Message(item));
+            }
+            None => {
+                own.wait(id);
+                self.block(id, Blocked::Get(queue), limit);
+            }
+        }
+    }
+}
