@@ -9,9 +9,9 @@ use paceline_kernel::{Rng, Time};
 use paceline_network::HostId;
 
 use crate::activity::Activity;
+use crate::core::{Answer, Failure, Mailbox, ObjectId, ObjectKind, ProcessId, Request};
 use crate::desk::{self, Body, Desk, Spawned};
 use crate::sync::{Barrier, Condition, Mutex, Queue, Semaphore};
-use crate::core::{Answer, Failure, Mailbox, ObjectId, ObjectKind, ProcessId, Request};
 
 /// The handle of a process, for its own code. `P` is what messages carry. Clones are handles of the same process.
 ///

@@ -17,12 +17,12 @@ use paceline_network::{HostId, Network};
 use crate::Process;
 use crate::context::{self, ContextKind};
 use crate::control::Control;
+use crate::core::{Core, Mailbox, ProcessId, Profiles, Rounds};
 use crate::crew::{Coordination, Waiting};
 use crate::desk::{Body, Spawned};
 use crate::report::{Report, RunError};
 use crate::round::RoundRecord;
 use crate::watchdog::{Stall, Tell};
-use crate::core::{Core, Mailbox, ProcessId, Profiles, Rounds};
 use run::Run;
 
 /// The observer of rounds.

@@ -185,8 +185,7 @@ pub fn simulate<M: Model + 'static>(
     let told = |error: &dyn std::fmt::Display| CellError::Guests(error.to_string());
     let model = Arc::new(model);
     let partition = Arc::new(model.partition(domains));
-    let settings =
-        Settings { seed: SEED, ties: TieBreak::Fixed, window: model.lookahead(), ..Settings::default() };
+    let settings = Settings { seed: SEED, ties: TieBreak::Fixed, window: model.lookahead() };
     let guests = GuestSettings {
         sync: match gear {
             Gear::Cons => Protocol::Conservative,

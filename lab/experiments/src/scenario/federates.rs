@@ -131,7 +131,7 @@ impl Federates {
             return Err(section.refuse("count", problem, format!("at most {}", partition.federates())));
         }
         let window = model.lookahead();
-        let settings = Settings { seed, ties: TieBreak::Fixed, window, ..Settings::default() };
+        let settings = Settings { seed, ties: TieBreak::Fixed, window };
         federates(Arc::clone(model), partition, settings, self.guests.clone(), first).map_err(|error| {
             let (key, allowed) = match &error {
                 FederatesError::NoLookahead => {
