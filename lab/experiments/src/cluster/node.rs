@@ -18,7 +18,7 @@ use paceline_machine::{Guest, Op, Outgoing, ProcessId, Program, Wait};
 
 /// The most packets of a process in a window, but for those of the round.
 const MOST_PACKETS: u32 = 8;
-/// The most processes directly below one: `FAN_OUT` of `simulation/engine/src/peers/rounds.rs`.
+/// The most processes directly below one: `FAN_OUT` of `simulation/engine/src/peers/net/rounds.rs`.
 const FAN_OUT: u32 = 32;
 /// Bytes of an event between processes, and of a frame at most: eight packets of Ethernet, less headers.
 const EVENT_BYTES: f64 = 13.4;
