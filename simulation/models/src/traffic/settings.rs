@@ -122,7 +122,20 @@ fn build(section: &Section, input: Input, rules: Rules, draw: Draw) -> Result<Tr
 }
 
 fn read_lights(section: &mut Section) -> Result<Option<Lights>, ScenarioError> {
-    let on = section.or("lights", false)?;
+    let given = ["cycle", "green", "red", "headway"].into_iter().find(|key| section.has(key));
+    let on = match (section.optional("lights")?, given) {
+        (Some(on), _) => on,
+        (None, None) => false,
+        // Without lights it has no effect, and whoever gives it does not want that.
+        (None, Some(key)) => {
+            let problem = format!("`{key}` without `lights`");
+            return Err(section.refuse(
+                key,
+                problem,
+                "`lights = true` with it, or `lights = false` to switch them off",
+            ));
+        }
+    };
     let cycle = section.optional::<Time>("cycle")?;
     let green = section.optional::<Time>("green")?;
     let red = section.optional::<Time>("red")?;
