@@ -24,13 +24,13 @@ paceline_kernel::debug_tells!(ReadError);
 
 /// A mistake at a range of bytes of the text being read, without the name of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Flaw {
+pub(crate) struct TextError {
     pub at: Range<usize>,
     pub problem: String,
     pub allowed: String,
 }
 
-impl Flaw {
+impl TextError {
     pub(crate) fn new(at: Range<usize>, problem: impl Into<String>, allowed: impl Into<String>) -> Self {
         Self { at, problem: problem.into(), allowed: allowed.into() }
     }

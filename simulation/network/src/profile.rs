@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::error::Flaw;
+use crate::error::TextError;
 
 /// The values of a quantity, each from a time on. Clones share them.
 ///
@@ -44,7 +44,7 @@ impl Profile {
         periodicity: f64,
         accepts: fn(f64) -> bool,
         allowed: &str,
-    ) -> Result<Self, Flaw> {
+    ) -> Result<Self, TextError> {
         let mut period = (periodicity > 0.0).then_some((periodicity, 0..0));
         let mut pause: Option<(f64, Range<usize>)> = None;
         let mut changes: Vec<(f64, f64)> = Vec::new();
@@ -70,38 +70,42 @@ impl Profile {
                 [time, value] => {
                     let time = seconds(time, &whole)?;
                     if changes.last().is_some_and(|(last, _)| *last > time) {
-                        return Err(Flaw::new(whole, "times go backwards", "times that do not decrease"));
+                        return Err(TextError::new(
+                            whole,
+                            "times go backwards",
+                            "times that do not decrease",
+                        ));
                     }
                     let number =
                         value.parse().ok().filter(|value: &f64| value.is_finite() && accepts(*value));
                     let Some(value) = number else {
                         let problem = format!("the value `{value}` in a profile");
-                        return Err(Flaw::new(whole, problem, allowed));
+                        return Err(TextError::new(whole, problem, allowed));
                     };
                     changes.push((time, value));
                 }
                 _ => {
                     let problem = format!("`{line}` in a profile; random profiles are not supported");
-                    return Err(Flaw::new(whole, problem, FORM));
+                    return Err(TextError::new(whole, problem, FORM));
                 }
             }
         }
         let Some(&(last, _)) = changes.last() else {
-            return Err(Flaw::new(0..0, "a profile without values", FORM));
+            return Err(TextError::new(0..0, "a profile without values", FORM));
         };
         let (period, place) = match (period, pause) {
             (Some((period, place)), None) => (Some(period), place),
             (None, Some((pause, place))) => (Some(last + pause), place),
             (None, None) => (None, 0..0),
             (Some(_), Some((_, place))) => {
-                return Err(Flaw::new(place, "both a period and LOOPAFTER", "one of the two"));
+                return Err(TextError::new(place, "both a period and LOOPAFTER", "one of the two"));
             }
         };
         if period.is_some_and(|period| period < last || period < LEAST_PERIOD) {
             let allowed = format!(
                 "a period of at least {LEAST_PERIOD:e} s that is not shorter than the list, {last} s"
             );
-            return Err(Flaw::new(place, "a profile that starts again before it ends", allowed));
+            return Err(TextError::new(place, "a profile that starts again before it ends", allowed));
         }
         Ok(Self { changes: changes.into(), period })
     }
@@ -137,10 +141,10 @@ impl Profile {
 const FORM: &str =
     "lines with a time and a value, `PERIODICITY seconds`, `LOOPAFTER seconds`, comments after `#`";
 
-fn seconds(number: &str, at: &Range<usize>) -> Result<f64, Flaw> {
+fn seconds(number: &str, at: &Range<usize>) -> Result<f64, TextError> {
     let value = number.parse().ok().filter(|value| (0.0..=MOST_SECONDS).contains(value));
     value.ok_or_else(|| {
-        Flaw::new(
+        TextError::new(
             at.clone(),
             format!("`{number}` as a time in a profile"),
             "seconds from 0 to 1e10; ".to_owned() + FORM,
@@ -152,7 +156,7 @@ fn seconds(number: &str, at: &Range<usize>) -> Result<f64, Flaw> {
 mod tests {
     use super::*;
 
-    fn read(text: &str, periodicity: f64) -> Result<Profile, Flaw> {
+    fn read(text: &str, periodicity: f64) -> Result<Profile, TextError> {
         Profile::read(text, periodicity, |value| value > 0.0, "a positive number")
     }
 
@@ -182,8 +186,8 @@ mod tests {
             ("0 2\nPERIODICITY 3\nLOOPAFTER 1", "LOOPAFTER 1"),
             ("# nothing", ""),
         ] {
-            let flaw = read(text, -1.0).expect_err(text);
-            assert_eq!(&text[flaw.at.clone()], place, "{flaw:?}");
+            let error = read(text, -1.0).expect_err(text);
+            assert_eq!(&text[error.at.clone()], place, "{error:?}");
         }
     }
 }

@@ -41,7 +41,7 @@ pub fn read(
     text: &str,
     other: &mut dyn FnMut(&str) -> Result<String, String>,
 ) -> Result<Platform, ReadError> {
-    let tree = xml::parse(text).map_err(|flaw| flaw.place(name, text))?;
-    words::check(&tree, &words::PLATFORM).map_err(|flaw| flaw.place(name, text))?;
+    let tree = xml::parse(text).map_err(|error| error.place(name, text))?;
+    words::check(&tree, &words::PLATFORM).map_err(|error| error.place(name, text))?;
     build::Builder::new(name, text, other).platform(&tree)
 }

@@ -11,7 +11,7 @@ use super::storage::Stores;
 use super::traces::Connection;
 use super::words;
 use super::xml::{Attribute, Element};
-use crate::error::{Flaw, ReadError};
+use crate::error::{ReadError, TextError};
 use crate::platform::{
     Host, HostId, Kind, Link, LinkId, Platform, Point, PointId, Properties, Sharing, Zone, ZoneId,
 };
@@ -110,25 +110,25 @@ impl<'t, 'o> Builder<'t, 'o> {
 
     /// Builds the whole platform.
     pub fn platform(mut self, root: &'t Element) -> Result<Platform, ReadError> {
-        self.make(root).map_err(|flaw| self.place(flaw))?;
-        self.stores().map_err(|flaw| self.place(flaw))?;
+        self.make(root).map_err(|error| self.place(error))?;
+        self.stores().map_err(|error| self.place(error))?;
         self.read_traces()?;
         Ok(self.platform)
     }
 
     /// A mistake in the platform file itself.
-    pub fn place(&self, flaw: Flaw) -> ReadError {
-        flaw.place(self.name, self.text)
+    pub fn place(&self, error: TextError) -> ReadError {
+        error.place(self.name, self.text)
     }
 
     /// Something that the reader does not follow to the letter, to be told to the user.
     pub fn notice(&mut self, at: Range<usize>, text: impl Into<String>) {
-        let place = self.place(Flaw::new(at, text, ""));
+        let place = self.place(TextError::new(at, text, ""));
         let text = format!("{}:{}:{}: {}", place.file, place.line, place.column, place.problem);
         self.platform.notices.push(text);
     }
 
-    fn make(&mut self, root: &'t Element) -> Result<(), Flaw> {
+    fn make(&mut self, root: &'t Element) -> Result<(), TextError> {
         words::check_version(root)?;
         for child in &root.children {
             match child.name.as_str() {
@@ -136,7 +136,7 @@ impl<'t, 'o> Builder<'t, 'o> {
                 "config" => self.config(child)?,
                 _ if !self.platform.zones.is_empty() => {
                     let problem = "a second zone beside the outermost one";
-                    return Err(Flaw::new(
+                    return Err(TextError::new(
                         child.at.clone(),
                         problem,
                         "one outermost zone with all others in it",
@@ -147,7 +147,11 @@ impl<'t, 'o> Builder<'t, 'o> {
             }
         }
         if self.platform.zones.is_empty() {
-            return Err(Flaw::new(root.at.clone(), "a platform without zones", "a <zone> or a <cluster>"));
+            return Err(TextError::new(
+                root.at.clone(),
+                "a platform without zones",
+                "a <zone> or a <cluster>",
+            ));
         }
         // Stars first: their cabinets define hosts and links that routes of other zones may name.
         let (stars, others): (Vec<Draft>, Vec<Draft>) =
@@ -159,7 +163,7 @@ impl<'t, 'o> Builder<'t, 'o> {
         Ok(())
     }
 
-    fn zone(&mut self, element: &'t Element, parent: Option<ZoneId>) -> Result<(), Flaw> {
+    fn zone(&mut self, element: &'t Element, parent: Option<ZoneId>) -> Result<(), TextError> {
         let routing = element.need("routing")?;
         let plan = PLANS.iter().find(|(name, _)| name.eq_ignore_ascii_case(&routing.value));
         let Some(&(_, plan)) = plan else {
@@ -168,7 +172,7 @@ impl<'t, 'o> Builder<'t, 'o> {
                 false => format!("there is no routing `{}`", routing.value),
             };
             let allowed = PLANS.map(|(name, _)| name).join(", ");
-            return Err(Flaw::new(routing.at.clone(), problem, allowed));
+            return Err(TextError::new(routing.at.clone(), problem, allowed));
         };
         let zone = self.add_zone(element.id()?, parent)?;
         self.platform.zones[zone.0 as usize].properties = properties(element)?;
@@ -187,11 +191,11 @@ impl<'t, 'o> Builder<'t, 'o> {
                     if inner.at.start > leaf.at.start { (leaf, inner) } else { (inner, leaf) };
                 let problem = format!("<{}> beside <{}> in one zone", later.name, first.name);
                 let allowed = "zones and clusters, or hosts, routers and cabinets";
-                return Err(Flaw::new(later.at.clone(), problem, allowed));
+                return Err(TextError::new(later.at.clone(), problem, allowed));
             }
             if plan == Plan::Star && inner.is_some() {
                 let problem = format!("<{}> in a zone with {} routing", child.name, routing.value);
-                return Err(Flaw::new(child.at.clone(), problem, "hosts, routers and cabinets"));
+                return Err(TextError::new(child.at.clone(), problem, "hosts, routers and cabinets"));
             }
             match child.name.as_str() {
                 "zone" | "AS" => self.zone(child, Some(zone))?,
@@ -200,7 +204,7 @@ impl<'t, 'o> Builder<'t, 'o> {
                 "peer" if plan == Plan::Vivaldi => self.peer(child, zone)?,
                 "peer" => {
                     let problem = format!("<peer> in a zone with {} routing", routing.value);
-                    return Err(Flaw::new(child.at.clone(), problem, "<peer> in Vivaldi zones"));
+                    return Err(TextError::new(child.at.clone(), problem, "<peer> in Vivaldi zones"));
                 }
                 "router" => {
                     let point = self.add_point(child.id()?, Kind::Router, Some(zone))?;
@@ -221,7 +225,7 @@ impl<'t, 'o> Builder<'t, 'o> {
     }
 
     /// Adds a zone, which is a point of the zone around it.
-    pub fn add_zone(&mut self, id: &Attribute, parent: Option<ZoneId>) -> Result<ZoneId, Flaw> {
+    pub fn add_zone(&mut self, id: &Attribute, parent: Option<ZoneId>) -> Result<ZoneId, TextError> {
         let zone = ZoneId(self.platform.zones.len() as u32);
         let point = self.add_point(id, Kind::Zone(zone), parent)?;
         self.platform.zones.push(Zone {
@@ -237,7 +241,12 @@ impl<'t, 'o> Builder<'t, 'o> {
     }
 
     /// Adds a point with the name that an attribute gives.
-    pub fn add_point(&mut self, id: &Attribute, kind: Kind, zone: Option<ZoneId>) -> Result<PointId, Flaw> {
+    pub fn add_point(
+        &mut self,
+        id: &Attribute,
+        kind: Kind,
+        zone: Option<ZoneId>,
+    ) -> Result<PointId, TextError> {
         self.add_named_point(id, id.value.clone(), kind, zone)
     }
 
@@ -248,11 +257,11 @@ impl<'t, 'o> Builder<'t, 'o> {
         name: String,
         kind: Kind,
         zone: Option<ZoneId>,
-    ) -> Result<PointId, Flaw> {
+    ) -> Result<PointId, TextError> {
         let point = PointId(self.platform.points.len() as u32);
         if self.platform.point_names.insert(name.clone(), point).is_some() {
             let problem = format!("a second host, router or zone with the name `{name}`");
-            return Err(Flaw::new(at.at.clone(), problem, "names that nothing else has"));
+            return Err(TextError::new(at.at.clone(), problem, "names that nothing else has"));
         }
         let rank = zone.map_or(0, |zone| {
             let members = &mut self.platform.zones[zone.0 as usize].members;
@@ -271,7 +280,7 @@ impl<'t, 'o> Builder<'t, 'o> {
         zone: ZoneId,
         speeds: &[f64],
         cores: u32,
-    ) -> Result<HostId, Flaw> {
+    ) -> Result<HostId, TextError> {
         self.add_named_host(id, id.value.clone(), zone, speeds, cores)
     }
 
@@ -283,10 +292,14 @@ impl<'t, 'o> Builder<'t, 'o> {
         zone: ZoneId,
         speeds: &[f64],
         cores: u32,
-    ) -> Result<HostId, Flaw> {
+    ) -> Result<HostId, TextError> {
         let host = HostId(self.platform.hosts.len() as u32);
         if self.platform.hosts.len() == MOST_HOSTS {
-            return Err(Flaw::new(at.at.clone(), "too many hosts", format!("at most {MOST_HOSTS} hosts")));
+            return Err(TextError::new(
+                at.at.clone(),
+                "too many hosts",
+                format!("at most {MOST_HOSTS} hosts"),
+            ));
         }
         let point = self.add_named_point(at, name.clone(), Kind::Host(host), Some(zone))?;
         self.platform.hosts.push(Host {
@@ -312,14 +325,18 @@ impl<'t, 'o> Builder<'t, 'o> {
         bandwidth: f64,
         latency: f64,
         sharing: Sharing,
-    ) -> Result<LinkId, Flaw> {
+    ) -> Result<LinkId, TextError> {
         let link = LinkId(self.platform.links.len() as u32);
         if self.platform.links.len() == MOST_LINKS {
-            return Err(Flaw::new(at.at.clone(), "too many links", format!("at most {MOST_LINKS} links")));
+            return Err(TextError::new(
+                at.at.clone(),
+                "too many links",
+                format!("at most {MOST_LINKS} links"),
+            ));
         }
         if self.splits.contains_key(&name) || self.platform.link_names.insert(name.clone(), link).is_some() {
             let problem = format!("a second link with the name `{name}`");
-            return Err(Flaw::new(at.at.clone(), problem, "names that no other link has"));
+            return Err(TextError::new(at.at.clone(), problem, "names that no other link has"));
         }
         self.platform.links.push(Link::new(name, bandwidth, latency, sharing));
         Ok(link)
@@ -332,10 +349,10 @@ impl<'t, 'o> Builder<'t, 'o> {
         name: &str,
         bandwidth: f64,
         latency: f64,
-    ) -> Result<(LinkId, LinkId), Flaw> {
+    ) -> Result<(LinkId, LinkId), TextError> {
         if self.platform.link_names.contains_key(name) {
             let problem = format!("a second link with the name `{name}`");
-            return Err(Flaw::new(at.at.clone(), problem, "names that no other link has"));
+            return Err(TextError::new(at.at.clone(), problem, "names that no other link has"));
         }
         let up = self.add_link(at, format!("{name}_UP"), bandwidth, latency, Sharing::Shared)?;
         let down = self.add_link(at, format!("{name}_DOWN"), bandwidth, latency, Sharing::Shared)?;
@@ -345,16 +362,16 @@ impl<'t, 'o> Builder<'t, 'o> {
 }
 
 /// Refuses elements that only stars may hold.
-fn only_in_stars(element: &Element) -> Result<(), Flaw> {
+fn only_in_stars(element: &Element) -> Result<(), TextError> {
     let stray = element.children.iter().find(|child| words::IN_STARS.contains(&child.name.as_str()));
     stray.map_or(Ok(()), |child| {
         let problem = format!("<{}> in a zone that is no cluster", child.name);
-        Err(Flaw::new(child.at.clone(), problem, "a zone with routing=\"Cluster\" around it"))
+        Err(TextError::new(child.at.clone(), problem, "a zone with routing=\"Cluster\" around it"))
     })
 }
 
 /// The properties of an element. Of several with one name the first counts, as in SimGrid.
-pub(super) fn properties(element: &Element) -> Result<Properties, Flaw> {
+pub(super) fn properties(element: &Element) -> Result<Properties, TextError> {
     let mut properties = Properties::new();
     for prop in element.children.iter().filter(|child| child.name == "prop") {
         let value = prop.need("value")?.value.clone();

@@ -6,7 +6,7 @@
 use super::build::{Builder, MOST_HOSTS, properties};
 use super::units;
 use super::xml::{Attribute, Element};
-use crate::error::Flaw;
+use crate::error::TextError;
 use crate::platform::{Kind, LinkId, Sharing, ZoneId};
 use crate::routing::{Routing, Spoke, Star};
 
@@ -27,7 +27,7 @@ pub(super) struct Wires<'t> {
 }
 
 impl<'t> Builder<'t, '_> {
-    pub fn cluster(&mut self, element: &'t Element, parent: Option<ZoneId>) -> Result<(), Flaw> {
+    pub fn cluster(&mut self, element: &'t Element, parent: Option<ZoneId>) -> Result<(), TextError> {
         let id = element.id()?;
         let zone = self.add_zone(id, parent)?;
         let properties = properties(element)?;
@@ -58,7 +58,7 @@ impl<'t> Builder<'t, '_> {
         for (name, given) in [("bb_bw", backbone.is_some()), ("router_id", true)] {
             if let Some(attribute) = element.get(name).filter(|_| given) {
                 let problem = format!("`{name}` in a cluster with topology {topology}");
-                return Err(Flaw::new(
+                return Err(TextError::new(
                     attribute.at.clone(),
                     problem,
                     "a backbone and a router in flat clusters only",
@@ -74,13 +74,13 @@ impl<'t> Builder<'t, '_> {
             other => {
                 let at = element.get("topology").map_or(element.at.clone(), |topology| topology.at.clone());
                 let problem = format!("there is no topology `{other}`");
-                return Err(Flaw::new(at, problem, "FLAT, TORUS, FAT_TREE or DRAGONFLY"));
+                return Err(TextError::new(at, problem, "FLAT, TORUS, FAT_TREE or DRAGONFLY"));
             }
         };
         Ok(())
     }
 
-    fn wires(&mut self, element: &'t Element, id: &'t Attribute) -> Result<Wires<'t>, Flaw> {
+    fn wires(&mut self, element: &'t Element, id: &'t Attribute) -> Result<Wires<'t>, TextError> {
         let policy = element.get("sharing_policy");
         let at = policy.map_or_else(|| element.at.clone(), |policy| policy.at.clone());
         let split = match policy.map_or("SPLITDUPLEX", |policy| &policy.value) {
@@ -95,7 +95,7 @@ impl<'t> Builder<'t, '_> {
             }
             other => {
                 let problem = format!("there is no sharing policy `{other}` for the links of a cluster");
-                return Err(Flaw::new(at, problem, "SPLITDUPLEX, SHARED or FATPIPE"));
+                return Err(TextError::new(at, problem, "SPLITDUPLEX, SHARED or FATPIPE"));
             }
         };
         Ok(Wires {
@@ -110,14 +110,14 @@ impl<'t> Builder<'t, '_> {
     }
 
     /// The bandwidth and latency of an optional link: it exists if its bandwidth is given.
-    fn optional_link(&self, element: &Element, bw: &str, lat: &str) -> Result<Option<(f64, f64)>, Flaw> {
+    fn optional_link(&self, element: &Element, bw: &str, lat: &str) -> Result<Option<(f64, f64)>, TextError> {
         let latency = element.get(lat).map_or(Ok(0.0), units::latency)?;
         let bandwidth = element.get(bw).map(units::optional_bandwidth).transpose()?.flatten();
         match (bandwidth, element.get(lat)) {
             (Some(bandwidth), _) => Ok(Some((bandwidth, latency))),
             (None, Some(attribute)) if latency > 0.0 => {
                 let problem = format!("`{lat}` without `{bw}`");
-                Err(Flaw::new(attribute.at.clone(), problem, "both or none"))
+                Err(TextError::new(attribute.at.clone(), problem, "both or none"))
             }
             (None, _) => Ok(None),
         }
@@ -129,11 +129,11 @@ impl<'t> Builder<'t, '_> {
         zone: ZoneId,
         wires: &Wires,
         numbers: &[u32],
-    ) -> Result<(), Flaw> {
+    ) -> Result<(), TextError> {
         let id = wires.id;
         if let Some(parameters) = element.get("topo_parameters") {
             let problem = "`topo_parameters` in a flat cluster";
-            return Err(Flaw::new(
+            return Err(TextError::new(
                 parameters.at.clone(),
                 problem,
                 "a topology of TORUS, FAT_TREE or DRAGONFLY",
@@ -145,7 +145,7 @@ impl<'t> Builder<'t, '_> {
             "FATPIPE" => Sharing::FatPipe,
             other => {
                 let at = policy.map_or(element.at.clone(), |policy| policy.at.clone());
-                return Err(Flaw::new(
+                return Err(TextError::new(
                     at,
                     format!("there is no sharing policy `{other}`"),
                     "SHARED or FATPIPE",
@@ -181,7 +181,12 @@ impl<'t> Builder<'t, '_> {
     }
 
     /// The links in both directions of one wire; both are the same link unless links are split.
-    pub fn wire(&mut self, wires: &Wires, name: String, bandwidth: f64) -> Result<(LinkId, LinkId), Flaw> {
+    pub fn wire(
+        &mut self,
+        wires: &Wires,
+        name: String,
+        bandwidth: f64,
+    ) -> Result<(LinkId, LinkId), TextError> {
         if wires.split {
             return self.add_split(wires.id, &name, bandwidth, wires.latency);
         }
@@ -190,7 +195,10 @@ impl<'t> Builder<'t, '_> {
     }
 
     /// The hosts that a cluster or cabinet numbers: the attribute for mistakes, the name, and the number.
-    pub fn names<'e>(&mut self, element: &'e Element) -> Result<Vec<(&'e Attribute, String, u32)>, Flaw> {
+    pub fn names<'e>(
+        &mut self,
+        element: &'e Element,
+    ) -> Result<Vec<(&'e Attribute, String, u32)>, TextError> {
         let (prefix, suffix) = (&element.need("prefix")?.value, &element.need("suffix")?.value);
         let radical = element.need("radical")?;
         let mut numbers = Vec::new();
@@ -199,18 +207,22 @@ impl<'t> Builder<'t, '_> {
             let ends = [first, last].map(|end| end.trim().parse::<u32>().ok().filter(|end| *end < 1 << 30));
             let [Some(first), Some(last)] = ends else {
                 let problem = format!("`{group}` in `radical`");
-                return Err(Flaw::new(radical.at.clone(), problem, "numbers and ranges, such as 0-99,120"));
+                return Err(TextError::new(
+                    radical.at.clone(),
+                    problem,
+                    "numbers and ranges, such as 0-99,120",
+                ));
             };
             if first > last {
                 let problem = format!("the range `{group}` in `radical` ends before it starts");
-                return Err(Flaw::new(
+                return Err(TextError::new(
                     radical.at.clone(),
                     problem,
                     "ranges that are not empty, such as 0-99",
                 ));
             }
             if numbers.len() + (last - first) as usize >= MOST_HOSTS {
-                return Err(Flaw::new(
+                return Err(TextError::new(
                     radical.at.clone(),
                     "too many hosts",
                     format!("at most {MOST_HOSTS} hosts"),
@@ -223,7 +235,7 @@ impl<'t> Builder<'t, '_> {
         if self.host_bytes > MOST_BYTES {
             let problem = format!("{} hosts, for each of which the file has {bytes} bytes", numbers.len());
             let allowed = format!("at most {MOST_BYTES} bytes for the hosts of all clusters together");
-            return Err(Flaw::new(radical.at.clone(), problem, allowed));
+            return Err(TextError::new(radical.at.clone(), problem, allowed));
         }
         Ok(numbers.into_iter().map(|number| (radical, format!("{prefix}{number}{suffix}"), number)).collect())
     }

@@ -7,7 +7,7 @@
 use super::build::Builder;
 use super::units;
 use super::xml::{Attribute, Element};
-use crate::error::Flaw;
+use crate::error::TextError;
 use crate::platform::LOOPBACK;
 
 /// Settings that change no time here, with all below them: how SimGrid computes, what it writes, and what other models than
@@ -56,17 +56,21 @@ const KNOWN: &str = "network/model, network/latency-factor, network/bandwidth-fa
 const MOST: f64 = 1e18;
 
 impl Builder<'_, '_> {
-    pub fn config(&mut self, element: &Element) -> Result<(), Flaw> {
+    pub fn config(&mut self, element: &Element) -> Result<(), TextError> {
         if !self.platform.zones.is_empty() {
             let problem = "a <config> after a zone";
-            return Err(Flaw::new(element.at.clone(), problem, "<config> before all zones and clusters"));
+            return Err(TextError::new(
+                element.at.clone(),
+                problem,
+                "<config> before all zones and clusters",
+            ));
         }
         let mut without_effect = Vec::new();
         for prop in element.children.iter().filter(|child| child.name == "prop") {
             let (id, value) = (prop.id()?, prop.need("value")?);
             if !self.config.insert(id.value.clone()) {
                 let problem = format!("a second value for the setting `{}`", id.value);
-                return Err(Flaw::new(id.at.clone(), problem, "one value for each setting"));
+                return Err(TextError::new(id.at.clone(), problem, "one value for each setting"));
             }
             if !self.set(id, value)? {
                 without_effect.push(id.value.as_str());
@@ -81,10 +85,10 @@ impl Builder<'_, '_> {
     }
 
     /// Applies a setting. Returns whether it has an effect.
-    fn set(&mut self, id: &Attribute, value: &Attribute) -> Result<bool, Flaw> {
+    fn set(&mut self, id: &Attribute, value: &Attribute) -> Result<bool, TextError> {
         match id.value.as_str() {
             "network/model" => {
-                let place = self.place(Flaw::new(value.at.clone(), "", ""));
+                let place = self.place(TextError::new(value.at.clone(), "", ""));
                 let place = format!("{}:{}:{}", place.file, place.line, place.column);
                 self.platform.settings.model = Some((value.value.clone(), place));
             }
@@ -113,7 +117,7 @@ impl Builder<'_, '_> {
         Ok(true)
     }
 
-    fn other_setting(&self, name: &str, id: &Attribute, value: &Attribute) -> Result<bool, Flaw> {
+    fn other_setting(&self, name: &str, id: &Attribute, value: &Attribute) -> Result<bool, TextError> {
         if let Some((_, values)) = FIXED.iter().find(|(fixed, _)| *fixed == name) {
             return match values.contains(&value.value.as_str()) {
                 true => Ok(true),
@@ -125,7 +129,7 @@ impl Builder<'_, '_> {
             return Ok(false);
         }
         let problem = format!("the setting `{name}` in <config> is not supported");
-        Err(Flaw::new(
+        Err(TextError::new(
             id.at.clone(),
             problem,
             format!("{KNOWN}; without effect: {}", WITHOUT_EFFECT.join(", ")),
@@ -133,18 +137,18 @@ impl Builder<'_, '_> {
     }
 }
 
-fn wrong(id: &Attribute, value: &Attribute, allowed: &str) -> Flaw {
+fn wrong(id: &Attribute, value: &Attribute, allowed: &str) -> TextError {
     let problem = format!("the setting `{}` cannot be \"{}\"", id.value, value.value);
-    Flaw::new(value.at.clone(), problem, allowed)
+    TextError::new(value.at.clone(), problem, allowed)
 }
 
-fn number(id: &Attribute, value: &Attribute, least: f64) -> Result<f64, Flaw> {
+fn number(id: &Attribute, value: &Attribute, least: f64) -> Result<f64, TextError> {
     let number = value.value.trim().parse().ok().filter(|number| (least..=MOST).contains(number));
     number.ok_or_else(|| wrong(id, value, &format!("a number from {least} to {MOST:e}, without a unit")))
 }
 
 /// A truth value in SimGrid's notation.
-fn truth(id: &Attribute, value: &Attribute) -> Result<bool, Flaw> {
+fn truth(id: &Attribute, value: &Attribute) -> Result<bool, TextError> {
     match value.value.to_ascii_lowercase().as_str() {
         "yes" | "on" | "true" | "1" => Ok(true),
         "no" | "off" | "false" | "0" => Ok(false),

@@ -6,7 +6,7 @@
 use super::build::properties;
 use super::words;
 use super::xml::{self, Attribute, Element};
-use crate::error::{Flaw, ReadError};
+use crate::error::{ReadError, TextError};
 use crate::platform::{HostId, Platform, Properties};
 
 /// What an actor does when its host fails.
@@ -71,7 +71,7 @@ const SHOWN: usize = 5;
 impl Deployment {
     /// Reads a deployment for a platform: `name` is the file's name for messages.
     pub fn read(name: &str, text: &str, platform: &Platform) -> Result<Self, ReadError> {
-        let read = || -> Result<Self, Flaw> {
+        let read = || -> Result<Self, TextError> {
             let root = xml::parse(text)?;
             words::check(&root, &words::DEPLOYMENT)?;
             words::check_version(&root)?;
@@ -84,15 +84,15 @@ impl Deployment {
             let actors = root.children.iter().map(|element| actor(element, place(element), platform));
             Ok(Self { actors: actors.collect::<Result<_, _>>()? })
         };
-        read().map_err(|flaw| flaw.place(name, text))
+        read().map_err(|error| error.place(name, text))
     }
 }
 
-fn actor(element: &Element, place: (usize, usize), platform: &Platform) -> Result<Actor, Flaw> {
+fn actor(element: &Element, place: (usize, usize), platform: &Platform) -> Result<Actor, TextError> {
     let host = element.need("host")?;
     let function = element.need("function")?;
     if function.value.is_empty() {
-        return Err(Flaw::new(function.at.clone(), "an empty name of a function", "a name"));
+        return Err(TextError::new(function.at.clone(), "an empty name of a function", "a name"));
     }
     let start = element.get("start_time");
     let kill = element.get("kill_time");
@@ -103,7 +103,7 @@ fn actor(element: &Element, place: (usize, usize), platform: &Platform) -> Resul
     {
         let problem = format!("an actor that is ended at {end} s and starts at {begin} s");
         let allowed = "a kill_time after the start_time, or -1 for none";
-        return Err(Flaw::new(kill.at.clone(), problem, allowed));
+        return Err(TextError::new(kill.at.clone(), problem, allowed));
     }
     let on_failure = match element.get("on_failure") {
         None => OnFailure::Die,
@@ -112,13 +112,13 @@ fn actor(element: &Element, place: (usize, usize), platform: &Platform) -> Resul
             "RESTART" => OnFailure::Restart,
             other => {
                 let problem = format!("`on_failure` cannot be \"{other}\"");
-                return Err(Flaw::new(choice.at.clone(), problem, "DIE or RESTART"));
+                return Err(TextError::new(choice.at.clone(), problem, "DIE or RESTART"));
             }
         },
     };
     let arguments = element.children.iter().filter(|child| child.name == "argument");
     let arguments = arguments.map(|argument| Ok(argument.need("value")?.value.clone()));
-    let arguments: Result<Vec<String>, Flaw> = arguments.collect();
+    let arguments: Result<Vec<String>, TextError> = arguments.collect();
     Ok(Actor {
         place,
         host: host_of(host, platform)?,
@@ -131,23 +131,23 @@ fn actor(element: &Element, place: (usize, usize), platform: &Platform) -> Resul
     })
 }
 
-fn host_of(name: &Attribute, platform: &Platform) -> Result<HostId, Flaw> {
+fn host_of(name: &Attribute, platform: &Platform) -> Result<HostId, TextError> {
     platform.host(&name.value).ok_or_else(|| {
         let shown: Vec<&str> = platform.hosts().iter().take(SHOWN).map(|host| host.name.as_str()).collect();
         let allowed = match shown[..] {
             [] => "none: the platform has no hosts".to_owned(),
             _ => format!("a host of the platform, such as {}", shown.join(", ")),
         };
-        Flaw::new(name.at.clone(), format!("there is no host `{}`", name.value), allowed)
+        TextError::new(name.at.clone(), format!("there is no host `{}`", name.value), allowed)
     })
 }
 
 /// A time; `None` if negative.
-fn seconds(attribute: &Attribute) -> Result<Option<f64>, Flaw> {
+fn seconds(attribute: &Attribute) -> Result<Option<f64>, TextError> {
     let number = attribute.value.trim().parse().ok().filter(|number: &f64| number.abs() <= MOST_SECONDS);
     let number = number.ok_or_else(|| {
         let problem = format!("`{}` cannot be \"{}\"", attribute.name, attribute.value);
-        Flaw::new(attribute.at.clone(), problem, "seconds from 0 to 1e10, or -1 for none")
+        TextError::new(attribute.at.clone(), problem, "seconds from 0 to 1e10, or -1 for none")
     })?;
     Ok((number >= 0.0).then_some(number))
 }

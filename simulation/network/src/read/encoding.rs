@@ -3,7 +3,7 @@
 //! UTF-8 with or without a byte order mark, ASCII and Latin-1 are read. Every other encoding is refused by its name: no byte is
 //! ever guessed. Invariant: the text has as many lines as the file.
 
-use crate::error::{Flaw, ReadError};
+use crate::error::{ReadError, TextError};
 
 const ALLOWED: &str = "UTF-8, US-ASCII or ISO-8859-1";
 /// The longest XML declaration that is looked for.
@@ -32,12 +32,12 @@ const WIDE: [(&[u8], &str); 7] = [
 /// ```
 pub fn decode(name: &str, bytes: &[u8]) -> Result<String, ReadError> {
     // Mistakes are placed in a text of which each byte is one character, so that lines and columns are those of the file.
-    let place = |flaw: Flaw| {
+    let place = |error: TextError| {
         let latin: String = bytes.iter().map(|byte| char::from(*byte & 0x7f)).collect();
-        flaw.place(name, &latin)
+        error.place(name, &latin)
     };
     if let Some((_, wide)) = WIDE.iter().find(|(start, _)| bytes.starts_with(start)) {
-        return Err(place(Flaw::new(0..0, format!("a file in {wide}"), ALLOWED)));
+        return Err(place(TextError::new(0..0, format!("a file in {wide}"), ALLOWED)));
     }
     let marked = bytes.strip_prefix(b"\xef\xbb\xbf");
     let rest = marked.unwrap_or(bytes);
@@ -50,14 +50,14 @@ pub fn decode(name: &str, bytes: &[u8]) -> Result<String, ReadError> {
             let at = error.valid_up_to() + skipped;
             let problem = format!("the byte 0x{:02x} is no UTF-8", bytes[at]);
             let allowed = "UTF-8, or encoding=\"ISO-8859-1\" in the XML declaration of a file in Latin-1";
-            place(Flaw::new(at..at, problem, allowed))
+            place(TextError::new(at..at, problem, allowed))
         }),
         "us-ascii" | "ascii" => match rest.iter().position(|byte| !byte.is_ascii()) {
             None => Ok(rest.iter().map(|byte| char::from(*byte)).collect()),
             Some(found) => {
                 let at = found + skipped;
                 let problem = format!("the byte 0x{:02x} in a file declared as {encoding}", bytes[at]);
-                Err(place(Flaw::new(at..at, problem, ALLOWED)))
+                Err(place(TextError::new(at..at, problem, ALLOWED)))
             }
         },
         "iso-8859-1" | "iso_8859-1" | "iso8859-1" | "latin1" | "latin-1" | "l1" => match marked {
@@ -65,10 +65,10 @@ pub fn decode(name: &str, bytes: &[u8]) -> Result<String, ReadError> {
             None => Ok(rest.iter().map(|byte| char::from(*byte)).collect()),
             Some(_) => {
                 let problem = format!("a file declared as {encoding} with the byte order mark of UTF-8");
-                Err(place(Flaw::new(at(), problem, "one of the two")))
+                Err(place(TextError::new(at(), problem, "one of the two")))
             }
         },
-        other => Err(place(Flaw::new(at(), format!("the encoding {other} is not supported"), ALLOWED))),
+        other => Err(place(TextError::new(at(), format!("the encoding {other} is not supported"), ALLOWED))),
     }
 }
 

@@ -5,7 +5,7 @@
 use super::build::{Builder, properties};
 use super::units;
 use super::xml::{Attribute, Element};
-use crate::error::Flaw;
+use crate::error::TextError;
 use crate::platform::{PointId, Sharing, ZoneId};
 
 const COORDINATES: &str = "numbers with blanks between them: x, y and height, in milliseconds";
@@ -13,7 +13,7 @@ const COORDINATES: &str = "numbers with blanks between them: x, y and height, in
 const MOST_COORDINATE: f64 = 1e12;
 
 impl<'t> Builder<'t, '_> {
-    pub fn host(&mut self, element: &'t Element, zone: ZoneId) -> Result<(), Flaw> {
+    pub fn host(&mut self, element: &'t Element, zone: ZoneId) -> Result<(), TextError> {
         check_removed(element)?;
         let speeds = units::speeds(element.need("speed")?)?;
         let cores = element.get("core").map_or(Ok(1), |cores| units::count(cores, 1, 1 << 20))?;
@@ -31,7 +31,7 @@ impl<'t> Builder<'t, '_> {
     }
 
     /// A host of a Vivaldi zone with a link of its own in each direction.
-    pub fn peer(&mut self, element: &'t Element, zone: ZoneId) -> Result<(), Flaw> {
+    pub fn peer(&mut self, element: &'t Element, zone: ZoneId) -> Result<(), TextError> {
         let id = element.id()?;
         let speeds = units::speeds(element.need("speed")?)?;
         let [inward, outward] = [element.need("bw_in")?, element.need("bw_out")?].map(units::bandwidth);
@@ -52,7 +52,7 @@ impl<'t> Builder<'t, '_> {
     }
 
     /// Records the profiles that a host or peer names.
-    fn profiles(&mut self, element: &'t Element) -> Result<(), Flaw> {
+    fn profiles(&mut self, element: &'t Element) -> Result<(), TextError> {
         for (attribute, kind) in
             [("speed_file", "SPEED"), ("availability_file", "SPEED"), ("state_file", "HOST_AVAIL")]
         {
@@ -62,14 +62,14 @@ impl<'t> Builder<'t, '_> {
     }
 
     /// Reads the coordinates of a host, peer or router, and keeps them under its point.
-    pub fn keep_coordinates(&mut self, element: &Element, point: PointId) -> Result<Vec<f64>, Flaw> {
+    pub fn keep_coordinates(&mut self, element: &Element, point: PointId) -> Result<Vec<f64>, TextError> {
         let Some(attribute) = element.get("coordinates") else { return Ok(Vec::new()) };
         let coordinates = coordinates(attribute)?;
         self.coordinates.insert(point, coordinates.clone());
         Ok(coordinates)
     }
 
-    pub fn link(&mut self, element: &'t Element) -> Result<(), Flaw> {
+    pub fn link(&mut self, element: &'t Element) -> Result<(), TextError> {
         check_removed(element)?;
         let id = element.id()?;
         let policy = element.get("sharing_policy");
@@ -83,7 +83,7 @@ impl<'t> Builder<'t, '_> {
                     "WIFI" => "WIFI links are not supported".to_owned(),
                     other => format!("there is no sharing policy `{other}`"),
                 };
-                return Err(Flaw::new(at, problem, "SHARED, FATPIPE or SPLITDUPLEX"));
+                return Err(TextError::new(at, problem, "SHARED, FATPIPE or SPLITDUPLEX"));
             }
         };
         let bandwidth = units::bandwidth(element.need("bandwidth")?)?;
@@ -112,25 +112,25 @@ impl<'t> Builder<'t, '_> {
 const REMOVED: [(&str, &str, &str); 2] =
     [("availability", "1", "1.0, or speed_file=\"...\""), ("state", "ON", "ON, or state_file=\"...\"")];
 
-fn check_removed(element: &Element) -> Result<(), Flaw> {
+fn check_removed(element: &Element) -> Result<(), TextError> {
     for (name, neutral, allowed) in REMOVED {
         let Some(attribute) = element.get(name) else { continue };
         let value = attribute.value.trim();
         let same = value == neutral || value.parse::<f64>().is_ok_and(|value| neutral.parse() == Ok(value));
         if !same {
             let problem = format!("`{name}` cannot be \"{}\"", attribute.value);
-            return Err(Flaw::new(attribute.at.clone(), problem, allowed));
+            return Err(TextError::new(attribute.at.clone(), problem, allowed));
         }
     }
     Ok(())
 }
 
 /// The coordinates that an attribute lists.
-pub(super) fn coordinates(attribute: &Attribute) -> Result<Vec<f64>, Flaw> {
+pub(super) fn coordinates(attribute: &Attribute) -> Result<Vec<f64>, TextError> {
     let number = |word: &str| word.parse().ok().filter(|number: &f64| number.abs() <= MOST_COORDINATE);
     let numbers: Option<Vec<f64>> = attribute.value.split_whitespace().map(number).collect();
     numbers.filter(|numbers| !numbers.is_empty()).ok_or_else(|| {
         let problem = format!("`coordinates` cannot be \"{}\"", attribute.value);
-        Flaw::new(attribute.at.clone(), problem, COORDINATES)
+        TextError::new(attribute.at.clone(), problem, COORDINATES)
     })
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::build::{Builder, Draft, Plan};
 use super::units;
 use super::xml::{Attribute, Element};
-use crate::error::Flaw;
+use crate::error::TextError;
 use crate::platform::{Bypass, Kind, LinkId, PointId, Sharing, ZoneId};
 use crate::routing::{Floyd, Graph, MOST_FLOYD, MOST_FLOYD_PAIRS, Routing, Spoke, Star, Way};
 
@@ -18,7 +18,7 @@ const SHOWN: usize = 5;
 
 impl<'t> Builder<'t, '_> {
     /// Reads the routes of a zone and finishes its routing.
-    pub fn routes(&mut self, Draft { zone, plan, element }: Draft<'t>) -> Result<(), Flaw> {
+    pub fn routes(&mut self, Draft { zone, plan, element }: Draft<'t>) -> Result<(), TextError> {
         let mut ways: Vec<((u32, u32), Way)> = Vec::new();
         let mut known: BTreeSet<(u32, u32)> = BTreeSet::new();
         let mut star = match plan {
@@ -31,7 +31,11 @@ impl<'t> Builder<'t, '_> {
                 "route" | "zoneRoute" | "ASroute" => {
                     if plan == Plan::Empty {
                         let problem = "a route in a zone with None routing";
-                        return Err(Flaw::new(child.at.clone(), problem, "no routes, or another routing"));
+                        return Err(TextError::new(
+                            child.at.clone(),
+                            problem,
+                            "no routes, or another routing",
+                        ));
                     }
                     let (points, way, back) = self.route(child, zone)?;
                     let [from, to] = points.map(|point| self.platform.point(point).rank);
@@ -46,7 +50,7 @@ impl<'t> Builder<'t, '_> {
                             let [src, dst] = points.map(|point| self.platform.name(point));
                             let problem = format!("a second route between `{src}` and `{dst}`");
                             let allowed = "one route for each direction; symmetrical=\"NO\" where a route is for one only";
-                            return Err(Flaw::new(child.at.clone(), problem, allowed));
+                            return Err(TextError::new(child.at.clone(), problem, allowed));
                         }
                         ways.push((ends, way));
                     }
@@ -63,7 +67,7 @@ impl<'t> Builder<'t, '_> {
                 let allowed = format!(
                     "at most {MOST_FLOYD} members, and {MOST_FLOYD_PAIRS} pairs of members in all such zones; Dijkstra has no limit"
                 );
-                return Err(Flaw::new(element.at.clone(), problem, allowed));
+                return Err(TextError::new(element.at.clone(), problem, allowed));
             }
         }
         let holds_zones = self.platform.holds_zones(zone);
@@ -79,7 +83,11 @@ impl<'t> Builder<'t, '_> {
     }
 
     /// A route: its ends, its links, and the links back if it is symmetrical.
-    fn route(&mut self, element: &Element, zone: ZoneId) -> Result<([PointId; 2], Way, Option<Way>), Flaw> {
+    fn route(
+        &mut self,
+        element: &Element,
+        zone: ZoneId,
+    ) -> Result<([PointId; 2], Way, Option<Way>), TextError> {
         let of_zones = element.name != "route";
         let (src, dst) = (element.need("src")?, element.need("dst")?);
         let points = [self.member(src, zone, of_zones)?, self.member(dst, zone, of_zones)?];
@@ -96,7 +104,7 @@ impl<'t> Builder<'t, '_> {
                     .get("symmetrical")
                     .map_or(element.at.clone(), |symmetrical| symmetrical.at.clone());
                 let problem = format!("`symmetrical` cannot be \"{other}\"");
-                return Err(Flaw::new(at, problem, "YES or NO"));
+                return Err(TextError::new(at, problem, "YES or NO"));
             }
         };
         let links = self.links(element)?;
@@ -116,8 +124,10 @@ impl<'t> Builder<'t, '_> {
             let rank = |point: PointId| platform.point(point).rank;
             let lacks = |point: &&PointId| {
                 let is_host = matches!(platform.point(**point).kind, Kind::Host(_));
-                let [own, its] = [**point, gateway].map(rank);
-                is_host && !(zone.routing.is_given(own, its) && zone.routing.is_given(its, own))
+                let [rank_of_point, rank_of_gateway] = [**point, gateway].map(rank);
+                is_host
+                    && !(zone.routing.is_given(rank_of_point, rank_of_gateway)
+                        && zone.routing.is_given(rank_of_gateway, rank_of_point))
             };
             let without: Vec<&str> =
                 zone.members.iter().filter(lacks).map(|point| platform.name(*point)).collect();
@@ -135,7 +145,7 @@ impl<'t> Builder<'t, '_> {
         }
     }
 
-    fn bypass(&mut self, element: &Element, zone: ZoneId) -> Result<(), Flaw> {
+    fn bypass(&mut self, element: &Element, zone: ZoneId) -> Result<(), TextError> {
         let of_zones = element.name != "bypassRoute";
         let (src, dst) = (element.need("src")?, element.need("dst")?);
         let (ends, gateways) = match of_zones {
@@ -149,13 +159,13 @@ impl<'t> Builder<'t, '_> {
         let bypasses = &mut self.platform.zones[zone.0 as usize].bypasses;
         if bypasses.insert((ends[0], ends[1]), Bypass { links, gateways }).is_some() {
             let problem = format!("a second bypass route from `{}` to `{}`", src.value, dst.value);
-            return Err(Flaw::new(element.at.clone(), problem, "one for each direction"));
+            return Err(TextError::new(element.at.clone(), problem, "one for each direction"));
         }
         Ok(())
     }
 
     /// A member of a zone: a zone if `of_zones`, else a host or router.
-    fn member(&self, name: &Attribute, zone: ZoneId, of_zones: bool) -> Result<PointId, Flaw> {
+    fn member(&self, name: &Attribute, zone: ZoneId, of_zones: bool) -> Result<PointId, TextError> {
         let is_zone = |point: PointId| matches!(self.platform.point(point).kind, Kind::Zone(_));
         let fits =
             |point: PointId| self.platform.point(point).zone == Some(zone) && is_zone(point) == of_zones;
@@ -173,11 +183,11 @@ impl<'t> Builder<'t, '_> {
             "a {what} of that zone, such as {}",
             if names.is_empty() { "none".into() } else { names.join(", ") }
         );
-        Err(Flaw::new(name.at.clone(), problem, allowed))
+        Err(TextError::new(name.at.clone(), problem, allowed))
     }
 
     /// A zone within another, at any depth.
-    fn inner_zone(&self, name: &Attribute, zone: ZoneId) -> Result<PointId, Flaw> {
+    fn inner_zone(&self, name: &Attribute, zone: ZoneId) -> Result<PointId, TextError> {
         let point = self.platform.point_names.get(&name.value).copied();
         let found = point.filter(|point| {
             matches!(self.platform.point(*point).kind, Kind::Zone(_)) && self.platform.is_within(*point, zone)
@@ -185,24 +195,32 @@ impl<'t> Builder<'t, '_> {
         found.ok_or_else(|| {
             let around = self.platform.name(self.platform.zone(zone).point);
             let problem = format!("`{}` is no zone within `{around}`", name.value);
-            Flaw::new(name.at.clone(), problem, "a zone within the one that the route is in")
+            TextError::new(name.at.clone(), problem, "a zone within the one that the route is in")
         })
     }
 
     /// The gateways of a route between zones; each must lie in its zone, if zones are given.
-    fn gateways(&self, element: &Element, zones: Option<[PointId; 2]>) -> Result<(PointId, PointId), Flaw> {
+    fn gateways(
+        &self,
+        element: &Element,
+        zones: Option<[PointId; 2]>,
+    ) -> Result<(PointId, PointId), TextError> {
         let gateway = |name: &Attribute, zone: Option<PointId>| {
             let point = self.platform.point_names.get(&name.value).copied();
             let is_node = |point: PointId| !matches!(self.platform.point(point).kind, Kind::Zone(_));
             let Some(point) = point.filter(|point| is_node(*point)) else {
                 let problem = format!("the gateway `{}` is no host or router", name.value);
-                return Err(Flaw::new(name.at.clone(), problem, "a host or router of the zone"));
+                return Err(TextError::new(name.at.clone(), problem, "a host or router of the zone"));
             };
             match zone.map(|zone| (zone, self.platform.point(zone).kind)) {
                 Some((around, Kind::Zone(zone))) if !self.platform.is_within(point, zone) => {
                     let around = self.platform.name(around);
                     let problem = format!("the gateway `{}` is not in zone `{around}`", name.value);
-                    Err(Flaw::new(name.at.clone(), problem, format!("a host or router in zone `{around}`")))
+                    Err(TextError::new(
+                        name.at.clone(),
+                        problem,
+                        format!("a host or router in zone `{around}`"),
+                    ))
                 }
                 _ => Ok(point),
             }
@@ -211,15 +229,19 @@ impl<'t> Builder<'t, '_> {
         let last = gateway(element.need("gw_dst")?, zones.map(|[_, to]| to))?;
         if first == last {
             let at = element.need("gw_dst")?.at.clone();
-            return Err(Flaw::new(at, "a route from a gateway to itself", "two gateways"));
+            return Err(TextError::new(at, "a route from a gateway to itself", "two gateways"));
         }
         Ok((first, last))
     }
 
     /// The links of a route, each with the link that the reverse route uses instead.
-    fn links(&self, element: &Element) -> Result<Vec<(LinkId, LinkId)>, Flaw> {
+    fn links(&self, element: &Element) -> Result<Vec<(LinkId, LinkId)>, TextError> {
         if element.children.is_empty() {
-            return Err(Flaw::new(element.at.clone(), "a route without links", "at least one <link_ctn>"));
+            return Err(TextError::new(
+                element.at.clone(),
+                "a route without links",
+                "at least one <link_ctn>",
+            ));
         }
         let link = |part: &Element| {
             let id = part.id()?;
@@ -232,7 +254,7 @@ impl<'t> Builder<'t, '_> {
                 "DOWN" => split.map(|(up, down)| (down, up)),
                 other => {
                     let at = part.get("direction").map_or(part.at.clone(), |direction| direction.at.clone());
-                    return Err(Flaw::new(
+                    return Err(TextError::new(
                         at,
                         format!("`direction` cannot be \"{other}\""),
                         "UP, DOWN or NONE",
@@ -240,16 +262,18 @@ impl<'t> Builder<'t, '_> {
                 }
             };
             found.ok_or_else(|| match (one, split) {
-                (None, None) => {
-                    Flaw::new(id.at.clone(), format!("there is no link `{}`", id.value), "the name of a link")
-                }
+                (None, None) => TextError::new(
+                    id.at.clone(),
+                    format!("there is no link `{}`", id.value),
+                    "the name of a link",
+                ),
                 (_, Some(_)) => {
                     let problem = format!("the link `{}` is split and has no direction here", id.value);
-                    Flaw::new(id.at.clone(), problem, "direction=\"UP\" or direction=\"DOWN\"")
+                    TextError::new(id.at.clone(), problem, "direction=\"UP\" or direction=\"DOWN\"")
                 }
                 (Some(_), None) => {
                     let problem = format!("the link `{}` is not split and has a direction here", id.value);
-                    Flaw::new(
+                    TextError::new(
                         id.at.clone(),
                         problem,
                         "no direction, or a link with sharing_policy=\"SPLITDUPLEX\"",
@@ -262,7 +286,7 @@ impl<'t> Builder<'t, '_> {
 
     /// The spokes of a star written as a zone: cabinets create hosts with their links, `<host_link>` gives links to hosts, and a
     /// backbone is in the middle of all.
-    fn star(&mut self, zone: ZoneId, element: &Element) -> Result<Star, Flaw> {
+    fn star(&mut self, zone: ZoneId, element: &Element) -> Result<Star, TextError> {
         let mut star = Star::default();
         let mut backbone = None;
         for child in element.children.iter().filter(|child| child.name == "backbone") {
@@ -271,7 +295,11 @@ impl<'t> Builder<'t, '_> {
                 (units::bandwidth(child.need("bandwidth")?)?, units::latency(child.need("latency")?)?);
             let link = self.add_link(id, id.value.clone(), bandwidth, latency, Sharing::Shared)?;
             if backbone.replace(link).is_some() {
-                return Err(Flaw::new(child.at.clone(), "a second backbone in one zone", "one backbone"));
+                return Err(TextError::new(
+                    child.at.clone(),
+                    "a second backbone in one zone",
+                    "one backbone",
+                ));
             }
         }
         let spoke = |up: LinkId, down: LinkId| Spoke {
@@ -286,7 +314,7 @@ impl<'t> Builder<'t, '_> {
                     let link = |name: &Attribute| {
                         self.platform.link_names.get(&name.value).copied().ok_or_else(|| {
                             let problem = format!("there is no link `{}`", name.value);
-                            Flaw::new(
+                            TextError::new(
                                 name.at.clone(),
                                 problem,
                                 "the name of a link; NAME_UP or NAME_DOWN of a split one",
@@ -296,7 +324,7 @@ impl<'t> Builder<'t, '_> {
                     let new = spoke(link(child.need("up")?)?, link(child.need("down")?)?);
                     if std::mem::replace(star.spoke(rank), new) != Spoke::default() {
                         let problem = format!("a second <host_link> for `{}`", id.value);
-                        return Err(Flaw::new(child.at.clone(), problem, "one for each host"));
+                        return Err(TextError::new(child.at.clone(), problem, "one for each host"));
                     }
                 }
                 "cabinet" => {
@@ -318,13 +346,17 @@ impl<'t> Builder<'t, '_> {
 }
 
 /// The only route allowed in a star is one from a host to itself.
-fn add_loopback(star: &mut Star, element: &Element, from: u32, to: u32, way: Way) -> Result<(), Flaw> {
+fn add_loopback(star: &mut Star, element: &Element, from: u32, to: u32, way: Way) -> Result<(), TextError> {
     if from != to {
         let problem = "a route between two members of a star";
-        return Err(Flaw::new(element.at.clone(), problem, "<host_link>, or a route from a host to itself"));
+        return Err(TextError::new(
+            element.at.clone(),
+            problem,
+            "<host_link>, or a route from a host to itself",
+        ));
     }
     match star.loopbacks.insert(from, way.links) {
-        Some(_) => Err(Flaw::new(element.at.clone(), "a second route of a host to itself", "one route")),
+        Some(_) => Err(TextError::new(element.at.clone(), "a second route of a host to itself", "one route")),
         None => Ok(()),
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::build::{Builder, properties};
 use super::units;
 use super::xml::{Attribute, Element};
-use crate::error::Flaw;
+use crate::error::TextError;
 use crate::platform::{HostId, Properties};
 use crate::storage::{Disk, Storage};
 
@@ -22,7 +22,7 @@ pub(super) struct Stores<'t> {
 
 impl<'t> Builder<'t, '_> {
     /// Records a `<storage_type>` or `<storage>`.
-    pub fn storage_element(&mut self, element: &'t Element) -> Result<(), Flaw> {
+    pub fn storage_element(&mut self, element: &'t Element) -> Result<(), TextError> {
         if element.name == "storage" {
             self.storage.stores.push(element);
             return Ok(());
@@ -30,20 +30,20 @@ impl<'t> Builder<'t, '_> {
         let id = element.id()?;
         if self.storage.kinds.insert(&id.value, element).is_some() {
             let problem = format!("a second type of storage with the name `{}`", id.value);
-            return Err(Flaw::new(id.at.clone(), problem, "names that no other type has"));
+            return Err(TextError::new(id.at.clone(), problem, "names that no other type has"));
         }
         Ok(())
     }
 
     /// Records what a host mounts.
-    pub fn mounts(&mut self, host: &'t Element, id: HostId) -> Result<(), Flaw> {
+    pub fn mounts(&mut self, host: &'t Element, id: HostId) -> Result<(), TextError> {
         let mounts = host.children.iter().filter(|child| child.name == "mount");
         self.storage.mounts.extend(mounts.map(|mount| (mount, id)));
         Ok(())
     }
 
     /// The disks of a host.
-    pub fn disks(&self, host: &Element) -> Result<Vec<Disk>, Flaw> {
+    pub fn disks(&self, host: &Element) -> Result<Vec<Disk>, TextError> {
         let disk = |element: &Element| {
             Ok(Disk {
                 name: element.get("id").map_or_else(|| "/".to_owned(), |id| id.value.clone()),
@@ -56,7 +56,7 @@ impl<'t> Builder<'t, '_> {
     }
 
     /// Joins the storage elements.
-    pub fn stores(&mut self) -> Result<(), Flaw> {
+    pub fn stores(&mut self) -> Result<(), TextError> {
         let Stores { kinds, stores, mounts } = std::mem::take(&mut self.storage);
         let mut places = BTreeMap::new();
         for element in stores {
@@ -68,7 +68,7 @@ impl<'t> Builder<'t, '_> {
             let content = [element, *kind_of].into_iter().find_map(|element| element.get("content"));
             if places.insert(id.value.as_str(), self.platform.storages.len()).is_some() {
                 let problem = format!("a second storage with the name `{}`", id.value);
-                return Err(Flaw::new(id.at.clone(), problem, "names that no other storage has"));
+                return Err(TextError::new(id.at.clone(), problem, "names that no other storage has"));
             }
             self.platform.storages.push(Storage {
                 name: id.value.clone(),
@@ -91,7 +91,7 @@ impl<'t> Builder<'t, '_> {
     }
 }
 
-fn kind_properties(kind: &Element) -> Result<Properties, Flaw> {
+fn kind_properties(kind: &Element) -> Result<Properties, TextError> {
     let mut all = properties(kind)?;
     for child in kind.children.iter().filter(|child| child.name == "model_prop") {
         let value = child.need("value")?.value.clone();
@@ -100,8 +100,8 @@ fn kind_properties(kind: &Element) -> Result<Properties, Flaw> {
     Ok(all)
 }
 
-fn missing(name: &Attribute, what: &str) -> Flaw {
-    Flaw::new(
+fn missing(name: &Attribute, what: &str) -> TextError {
+    TextError::new(
         name.at.clone(),
         format!("there is no {what} `{}`", name.value),
         format!("the name of a {what}"),

@@ -9,7 +9,7 @@
 use super::build::{Builder, MOST_HOSTS};
 use super::cluster::Wires;
 use super::xml::Attribute;
-use crate::error::Flaw;
+use crate::error::TextError;
 use crate::platform::{LinkId, Sharing};
 use crate::routing::{Dragonfly, DragonflyShape, FatTree, FatTreeShape, Router, Torus, next_in_torus};
 
@@ -18,15 +18,15 @@ const MOST_SWITCHES: u32 = MOST_HOSTS as u32;
 /// The most dimensions or levels: with more, most of them would have size 1.
 const MOST_NUMBERS: usize = 32;
 
-fn numbers(shape: &Attribute, part: &str, form: &str) -> Result<Vec<u32>, Flaw> {
+fn numbers(shape: &Attribute, part: &str, form: &str) -> Result<Vec<u32>, TextError> {
     let number = |word: &str| word.trim().parse().ok().filter(|number| (1..=MOST_SWITCHES).contains(number));
     let found = part.split(',').map(number).collect::<Option<Vec<u32>>>();
     found.filter(|found| found.len() <= MOST_NUMBERS).ok_or_else(|| wrong(shape, form))
 }
 
-fn wrong(shape: &Attribute, form: &str) -> Flaw {
+fn wrong(shape: &Attribute, form: &str) -> TextError {
     let problem = format!("`topo_parameters` cannot be \"{}\"", shape.value);
-    Flaw::new(
+    TextError::new(
         shape.at.clone(),
         problem,
         format!("{form}, all from 1 to {MOST_SWITCHES}, at most {MOST_NUMBERS} in a row"),
@@ -34,18 +34,18 @@ fn wrong(shape: &Attribute, form: &str) -> Flaw {
 }
 
 /// The product of all sizes, if the cluster has that many hosts.
-fn fits(shape: &Attribute, sizes: &[u32], hosts: u32) -> Result<(), Flaw> {
+fn fits(shape: &Attribute, sizes: &[u32], hosts: u32) -> Result<(), TextError> {
     let wanted = sizes.iter().try_fold(1u32, |product, size| product.checked_mul(*size));
     if wanted == Some(hosts) {
         return Ok(());
     }
     let wanted = wanted.map_or("more than 4294967295".to_owned(), |wanted| wanted.to_string());
     let problem = format!("a topology of {wanted} hosts in a cluster of {hosts}");
-    Err(Flaw::new(shape.at.clone(), problem, "as many hosts as `radical` counts"))
+    Err(TextError::new(shape.at.clone(), problem, "as many hosts as `radical` counts"))
 }
 
 impl Builder<'_, '_> {
-    pub fn torus(&mut self, shape: &Attribute, hosts: u32, wires: Wires) -> Result<Torus, Flaw> {
+    pub fn torus(&mut self, shape: &Attribute, hosts: u32, wires: Wires) -> Result<Torus, TextError> {
         let dimensions = numbers(shape, &shape.value, "the sizes of the dimensions, such as 3,2,2")?;
         fits(shape, &dimensions, hosts)?;
         let mut next = Vec::new();
@@ -63,7 +63,7 @@ impl Builder<'_, '_> {
         Ok(Torus { dimensions, next, loopbacks: wires.loopbacks, limiters: wires.limiters })
     }
 
-    pub fn fat_tree(&mut self, shape: &Attribute, hosts: u32, wires: Wires) -> Result<FatTree, Flaw> {
+    pub fn fat_tree(&mut self, shape: &Attribute, hosts: u32, wires: Wires) -> Result<FatTree, TextError> {
         let form = "LEVELS;CHILDREN,...;PARENTS,...;CABLES,..., such as 2;4,4;1,2;1,2";
         let parts: Vec<&str> = shape.value.split(';').collect();
         let [levels, children, parents, cables] = parts[..] else { return Err(wrong(shape, form)) };
@@ -79,7 +79,7 @@ impl Builder<'_, '_> {
         let nodes = nodes.filter(|nodes| nodes.iter().all(|nodes| *nodes <= MOST_SWITCHES));
         let Some(nodes) = nodes else {
             let problem = "a fat tree with too many switches";
-            return Err(Flaw::new(
+            return Err(TextError::new(
                 shape.at.clone(),
                 problem,
                 format!("at most {MOST_SWITCHES} at each level"),
@@ -110,30 +110,11 @@ impl Builder<'_, '_> {
         Ok(FatTree { shape: tree, cables: links, loopbacks: wires.loopbacks, limiters })
     }
 
-    pub fn dragonfly(&mut self, shape: &Attribute, hosts: u32, wires: Wires) -> Result<Dragonfly, Flaw> {
-        let form = "GROUPS,LINKS;CHASSIS,LINKS;ROUTERS,LINKS;HOSTS, such as 3,4;4,3;5,1;2";
-        let parts: Vec<Vec<u32>> =
-            shape.value.split(';').map(|part| numbers(shape, part, form)).collect::<Result<_, _>>()?;
-        let [[groups, blue], [chassis, black], [routers, green], [per_router]] =
-            [0, 1, 2, 3].map(|part| parts.get(part).map_or(&[][..], |part| &part[..]))
-        else {
-            return Err(wrong(shape, form));
-        };
-        let (&groups, &chassis, &routers, &per_router) = (groups, chassis, routers, per_router);
-        if parts.len() != 4 {
-            return Err(wrong(shape, form));
-        }
-        if groups > routers {
-            let problem = format!("a dragonfly with {groups} groups and {routers} routers in a chassis");
-            return Err(Flaw::new(
-                shape.at.clone(),
-                problem,
-                "at most as many groups as routers in a chassis",
-            ));
-        }
-        fits(shape, &[groups, chassis, routers, per_router], hosts)?;
+    pub fn dragonfly(&mut self, shape: &Attribute, hosts: u32, wires: Wires) -> Result<Dragonfly, TextError> {
+        let DragonflyCounts { groups, chassis, routers, per_router, cables } =
+            dragonfly_counts(shape, hosts)?;
         let dragonfly = DragonflyShape { chassis, routers, hosts: per_router };
-        let [blue, black, green] = [blue, black, green].map(|links| f64::from(*links) * wires.bandwidth);
+        let [blue, black, green] = cables.map(|links| f64::from(links) * wires.bandwidth);
         let number = |group: u32, chassis_of: u32, router: u32| {
             ((group * chassis + chassis_of) * routers + router) as usize
         };
@@ -184,7 +165,13 @@ impl Builder<'_, '_> {
     }
 
     /// Creates limiters for switches.
-    fn limiters(&mut self, wires: &Wires, of: &str, number: u32, limit: f64) -> Result<Vec<LinkId>, Flaw> {
+    fn limiters(
+        &mut self,
+        wires: &Wires,
+        of: &str,
+        number: u32,
+        limit: f64,
+    ) -> Result<Vec<LinkId>, TextError> {
         let name = |place| format!("{}_{of}_{place}_limiter", wires.id.value);
         let limiter = |place| self.add_link(wires.id, name(place), limit, 0.0, Sharing::Shared);
         (0..number).map(limiter).collect()
@@ -194,4 +181,37 @@ impl Builder<'_, '_> {
 /// All pairs of numbers below `number`, the lower first.
 fn pairs(number: u32) -> impl Iterator<Item = (u32, u32)> {
     (0..number).flat_map(move |near| (near + 1..number).map(move |far| (near, far)))
+}
+
+/// How many parts a dragonfly has, level by level.
+struct DragonflyCounts {
+    groups: u32,
+    /// In a group.
+    chassis: u32,
+    /// In a chassis.
+    routers: u32,
+    /// Hosts at a router.
+    per_router: u32,
+    /// The cables of each blue, black and green link.
+    cables: [u32; 3],
+}
+
+/// Reads "GROUPS,LINKS;CHASSIS,LINKS;ROUTERS,LINKS;HOSTS", as SimGrid writes the shape of a dragonfly.
+fn dragonfly_counts(shape: &Attribute, hosts: u32) -> Result<DragonflyCounts, TextError> {
+    let form = "GROUPS,LINKS;CHASSIS,LINKS;ROUTERS,LINKS;HOSTS, such as 3,4;4,3;5,1;2";
+    let parts: Vec<Vec<u32>> =
+        shape.value.split(';').map(|part| numbers(shape, part, form)).collect::<Result<_, _>>()?;
+    let parts: Vec<&[u32]> = parts.iter().map(Vec::as_slice).collect();
+    let [[groups, blue], [chassis, black], [routers, green], [per_router]] = parts[..] else {
+        return Err(wrong(shape, form));
+    };
+    let (&groups, &chassis, &routers, &per_router) = (groups, chassis, routers, per_router);
+    // Router n of a group's first chassis has the cable to group n, so each group needs a router of its own there.
+    if groups > routers {
+        let problem = format!("a dragonfly with {groups} groups and {routers} routers in a chassis");
+        let allowed = "at most as many groups as routers in a chassis";
+        return Err(TextError::new(shape.at.clone(), problem, allowed));
+    }
+    fits(shape, &[groups, chassis, routers, per_router], hosts)?;
+    Ok(DragonflyCounts { groups, chassis, routers, per_router, cables: [*blue, *black, *green] })
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::build::Builder;
 use super::units;
 use super::xml::{Attribute, Element};
-use crate::error::{Flaw, ReadError};
+use crate::error::{ReadError, TextError};
 use crate::platform::{Kind, Link};
 use crate::profile::Profile;
 
@@ -81,12 +81,12 @@ impl<'t> Source<'t> {
 
 impl<'t> Builder<'t, '_> {
     /// Records a `<trace>` or `<trace_connect>`.
-    pub fn trace(&mut self, element: &'t Element) -> Result<(), Flaw> {
+    pub fn trace(&mut self, element: &'t Element) -> Result<(), TextError> {
         if element.name == "trace" {
             let id = element.id()?;
             if self.traces.insert(&id.value, element).is_some() {
                 let problem = format!("a second trace with the name `{}`", id.value);
-                return Err(Flaw::new(id.at.clone(), problem, "names that no other trace has"));
+                return Err(TextError::new(id.at.clone(), problem, "names that no other trace has"));
             }
             return Ok(());
         }
@@ -94,7 +94,7 @@ impl<'t> Builder<'t, '_> {
         let Some(&(_, of)) = KINDS.iter().find(|(name, _)| *name == kind) else {
             let at = element.get("kind").map_or(element.at.clone(), |kind| kind.at.clone());
             let problem = format!("there is no kind of trace `{kind}`");
-            return Err(Flaw::new(at, problem, KINDS.map(|(name, _)| name).join(", ")));
+            return Err(TextError::new(at, problem, KINDS.map(|(name, _)| name).join(", ")));
         };
         let source = Source::Trace(element.need("trace")?);
         self.connections.push(Connection { of, target: element.need("element")?, source });
@@ -102,7 +102,12 @@ impl<'t> Builder<'t, '_> {
     }
 
     /// Records the profile file that a host or link names.
-    pub fn connect_file(&mut self, element: &'t Element, attribute: &str, kind: &str) -> Result<(), Flaw> {
+    pub fn connect_file(
+        &mut self,
+        element: &'t Element,
+        attribute: &str,
+        kind: &str,
+    ) -> Result<(), TextError> {
         let Some(file) = element.get(attribute) else { return Ok(()) };
         let of = KINDS.iter().find(|(name, _)| *name == kind).expect("the kinds are ours").1;
         self.connections.push(Connection { of, target: element.id()?, source: Source::File(file) });
@@ -119,7 +124,7 @@ impl<'t> Builder<'t, '_> {
                 None => self.profile(&connection)?,
             };
             known.entry(key).or_insert_with(|| profile.clone());
-            self.give(&connection, &profile).map_err(|flaw| self.place(flaw))?;
+            self.give(&connection, &profile).map_err(|error| self.place(error))?;
         }
         Ok(())
     }
@@ -131,21 +136,21 @@ impl<'t> Builder<'t, '_> {
             Source::Trace(id) => {
                 let Some(&trace) = self.traces.get(id.value.as_str()) else {
                     let problem = format!("there is no trace `{}`", id.value);
-                    return Err(self.place(Flaw::new(id.at.clone(), problem, "the id of a <trace>")));
+                    return Err(self.place(TextError::new(id.at.clone(), problem, "the id of a <trace>")));
                 };
                 let periodicity = self.periodicity(trace)?;
                 let Some(file) = trace.get("file") else {
-                    return Profile::read(&trace.text, periodicity, accepts, allowed).map_err(|flaw| {
+                    return Profile::read(&trace.text, periodicity, accepts, allowed).map_err(|error| {
                         let at = match trace.text.is_empty() {
                             true => trace.at.clone(),
-                            false => trace.text_at + flaw.at.start..trace.text_at + flaw.at.end,
+                            false => trace.text_at + error.at.start..trace.text_at + error.at.end,
                         };
-                        self.place(Flaw { at, ..flaw })
+                        self.place(TextError { at, ..error })
                     });
                 };
                 if !trace.text.is_empty() {
                     let at = trace.text_at..trace.text_at;
-                    return Err(self.place(Flaw::new(
+                    return Err(self.place(TextError::new(
                         at,
                         "a <trace> with a file and a text",
                         "one of the two",
@@ -164,9 +169,13 @@ impl<'t> Builder<'t, '_> {
         };
         let text = (self.other)(&file.value).map_err(|reason| {
             let problem = format!("the profile {} cannot be read: {reason}", file.value);
-            self.place(Flaw::new(file.at.clone(), problem, "a text file, sought beside the platform file"))
+            self.place(TextError::new(
+                file.at.clone(),
+                problem,
+                "a text file, sought beside the platform file",
+            ))
         })?;
-        Profile::read(&text, periodicity, accepts, allowed).map_err(|flaw| flaw.place(&file.value, &text))
+        Profile::read(&text, periodicity, accepts, allowed).map_err(|error| error.place(&file.value, &text))
     }
 
     fn periodicity(&self, trace: &Element) -> Result<f64, ReadError> {
@@ -174,7 +183,7 @@ impl<'t> Builder<'t, '_> {
         let number = attribute.value.trim().parse().ok();
         number.filter(|number: &f64| number.abs() <= 1e10).ok_or_else(|| {
             let problem = format!("`periodicity` cannot be \"{}\"", attribute.value);
-            self.place(Flaw::new(
+            self.place(TextError::new(
                 attribute.at.clone(),
                 problem,
                 "seconds up to 1e10; none where it is not above 0",
@@ -182,7 +191,7 @@ impl<'t> Builder<'t, '_> {
         })
     }
 
-    fn give(&mut self, connection: &Connection<'t>, profile: &Profile) -> Result<(), Flaw> {
+    fn give(&mut self, connection: &Connection<'t>, profile: &Profile) -> Result<(), TextError> {
         let Connection { of, target, .. } = connection;
         let mut places = Vec::new();
         if let Of::HostState | Of::Speed = of {
@@ -204,12 +213,12 @@ impl<'t> Builder<'t, '_> {
         if places.is_empty() {
             let what = if let Of::HostState | Of::Speed = of { "host" } else { "link" };
             let problem = format!("there is no {what} `{}`", target.value);
-            return Err(Flaw::new(target.at.clone(), problem, format!("the name of a {what}")));
+            return Err(TextError::new(target.at.clone(), problem, format!("the name of a {what}")));
         }
         for place in places {
             if place.replace(profile.clone()).is_some() {
                 let problem = format!("a second profile of one kind for `{}`", target.value);
-                return Err(Flaw::new(target.at.clone(), problem, "at most one of each kind"));
+                return Err(TextError::new(target.at.clone(), problem, "at most one of each kind"));
             }
         }
         Ok(())

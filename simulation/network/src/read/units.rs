@@ -5,7 +5,7 @@
 //! a unit is in `Bps`, seconds or `f`. Invariant: a value read is finite and within the range of its kind.
 
 use super::xml::Attribute;
-use crate::error::Flaw;
+use crate::error::TextError;
 
 const PREFIXES: [&str; 8] = ["k", "M", "G", "T", "P", "E", "Z", "Y"];
 const BINARY: [&str; 8] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi"];
@@ -90,14 +90,14 @@ fn fit(
     amount: Result<f64, String>,
     accepts: impl Fn(f64) -> bool,
     allowed: &str,
-) -> Result<f64, Flaw> {
+) -> Result<f64, TextError> {
     let reason = match amount {
         Ok(amount) if accepts(amount) => return Ok(amount),
         Ok(_) => "it is out of range".to_owned(),
         Err(reason) => reason,
     };
     let problem = format!("`{}` cannot be \"{}\": {reason}", attribute.name, attribute.value);
-    Err(Flaw::new(attribute.at.clone(), problem, allowed))
+    Err(TextError::new(attribute.at.clone(), problem, allowed))
 }
 
 /// Whether a link may have this bandwidth, in bytes per second.
@@ -111,17 +111,17 @@ pub(super) fn is_latency(value: f64) -> bool {
 }
 
 /// Bytes per second.
-pub(super) fn bandwidth(attribute: &Attribute) -> Result<f64, Flaw> {
+pub(super) fn bandwidth(attribute: &Attribute) -> Result<f64, TextError> {
     fit(attribute, amount(attribute.value.trim(), bandwidth_unit, "Bps"), is_bandwidth, BANDWIDTH)
 }
 
 /// Seconds.
-pub(super) fn latency(attribute: &Attribute) -> Result<f64, Flaw> {
+pub(super) fn latency(attribute: &Attribute) -> Result<f64, TextError> {
     fit(attribute, amount(attribute.value.trim(), time_unit, "s"), is_latency, LATENCY)
 }
 
 /// Operations per second, one for each performance state.
-pub(super) fn speeds(attribute: &Attribute) -> Result<Vec<f64>, Flaw> {
+pub(super) fn speeds(attribute: &Attribute) -> Result<Vec<f64>, TextError> {
     // A host can go into a state of speed 0, in which nothing is computed; SimGrid's energy models switch hosts off that way.
     let speed = |(state, text): (usize, &str)| {
         let amount = amount(text.trim(), speed_unit, "f");
@@ -131,26 +131,26 @@ pub(super) fn speeds(attribute: &Attribute) -> Result<Vec<f64>, Flaw> {
 }
 
 /// Bytes.
-pub(super) fn size(attribute: &Attribute) -> Result<f64, Flaw> {
+pub(super) fn size(attribute: &Attribute) -> Result<f64, TextError> {
     let unit = |unit: &str| bandwidth_unit(&format!("{unit}ps"));
     fit(attribute, amount(attribute.value.trim(), unit, "B"), |size| (0.0..=1e30).contains(&size), SIZE)
 }
 
 /// A bandwidth in bytes per second; `None` for 0, which stands for a link that does not exist.
-pub(super) fn optional_bandwidth(attribute: &Attribute) -> Result<Option<f64>, Flaw> {
+pub(super) fn optional_bandwidth(attribute: &Attribute) -> Result<Option<f64>, TextError> {
     let amount = amount(attribute.value.trim(), bandwidth_unit, "Bps");
     let bandwidth = fit(attribute, amount, |value| value == 0.0 || is_bandwidth(value), BANDWIDTH)?;
     Ok((bandwidth > 0.0).then_some(bandwidth))
 }
 
 /// A whole number in a range; also with zeros after the point, since SimGrid's definition of the format writes 0.0.
-pub(super) fn count(attribute: &Attribute, least: u32, most: u32) -> Result<u32, Flaw> {
+pub(super) fn count(attribute: &Attribute, least: u32, most: u32) -> Result<u32, TextError> {
     let (whole, part) = attribute.value.trim().split_once('.').unwrap_or((attribute.value.trim(), ""));
     let number = whole.parse().ok().filter(|number| (least..=most).contains(number));
     let number = number.filter(|_| part.bytes().all(|digit| digit == b'0'));
     number.ok_or_else(|| {
         let problem = format!("`{}` cannot be \"{}\"", attribute.name, attribute.value);
-        Flaw::new(attribute.at.clone(), problem, format!("a whole number from {least} to {most}"))
+        TextError::new(attribute.at.clone(), problem, format!("a whole number from {least} to {most}"))
     })
 }
 

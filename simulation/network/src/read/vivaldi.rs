@@ -5,7 +5,7 @@
 
 use super::build::Builder;
 use super::xml::Element;
-use crate::error::Flaw;
+use crate::error::TextError;
 use crate::platform::{PointId, ZoneId};
 use crate::routing::{Spoke, Star, Vivaldi};
 
@@ -23,7 +23,7 @@ impl Builder<'_, '_> {
     }
 
     /// Refuses a member of a Vivaldi zone, just read, without the three coordinates that its routes need.
-    pub fn check_coordinates(&self, element: &Element) -> Result<(), Flaw> {
+    pub fn check_coordinates(&self, element: &Element) -> Result<(), TextError> {
         let point = self.platform.points.len() - 1;
         let given = self.coordinates.get(&PointId(point as u32)).map_or(0, Vec::len);
         if given == 3 || (given == 0 && element.name == "router") {
@@ -31,7 +31,7 @@ impl Builder<'_, '_> {
         }
         let at = element.get("coordinates").map_or(&element.at, |coordinates| &coordinates.at).clone();
         let problem = format!("<{}> with {given} coordinates in a Vivaldi zone", element.name);
-        Err(Flaw::new(at, problem, "coordinates=\"X Y HEIGHT\", in milliseconds"))
+        Err(TextError::new(at, problem, "coordinates=\"X Y HEIGHT\", in milliseconds"))
     }
 
     /// The routing of a zone with these links.

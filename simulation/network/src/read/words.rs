@@ -3,7 +3,7 @@
 //! Invariant: in a checked tree every element and attribute is one of the file's [`Words`], in an allowed place.
 
 use super::xml::Element;
-use crate::error::Flaw;
+use crate::error::TextError;
 
 /// An element: its name, its attributes, and its allowed children.
 struct Form {
@@ -197,32 +197,32 @@ pub(super) const DEPLOYMENT: Words = Words {
 };
 
 /// Checks a whole tree.
-pub(super) fn check(root: &Element, words: &Words) -> Result<(), Flaw> {
+pub(super) fn check(root: &Element, words: &Words) -> Result<(), TextError> {
     if root.name != "platform" {
         let problem = format!("the outermost element is <{}>", root.name);
-        return Err(Flaw::new(root.at.clone(), problem, "<platform version=\"4.1\">"));
+        return Err(TextError::new(root.at.clone(), problem, "<platform version=\"4.1\">"));
     }
     check_element(root, words)
 }
 
 /// Checks the version of a file's outermost element.
-pub(super) fn check_version(root: &Element) -> Result<(), Flaw> {
+pub(super) fn check_version(root: &Element) -> Result<(), TextError> {
     let version = root.need("version")?;
     // As in SimGrid: 4.10 is 4.1.
     let hundredths = version.value.trim().parse().ok().map(|number: f64| (100.0 * number).round());
     if hundredths.is_some_and(|hundredths| (400.0..=410.0).contains(&hundredths)) {
         return Ok(());
     }
-    Err(Flaw::new(version.at.clone(), format!("a file of version `{}`", version.value), "4 or 4.1"))
+    Err(TextError::new(version.at.clone(), format!("a file of version `{}`", version.value), "4 or 4.1"))
 }
 
-fn check_element(element: &Element, words: &Words) -> Result<(), Flaw> {
+fn check_element(element: &Element, words: &Words) -> Result<(), TextError> {
     // Children are looked up before they are checked themselves.
     let form = words.forms.iter().find(|form| form.name == element.name).expect("the element is known");
     for attribute in &element.attributes {
         if !form.attributes.contains(&attribute.name.as_str()) {
             let problem = format!("there is no attribute `{}` in <{}>", attribute.name, element.name);
-            return Err(Flaw::new(attribute.at.clone(), problem, form.attributes.join(", ")));
+            return Err(TextError::new(attribute.at.clone(), problem, form.attributes.join(", ")));
         }
     }
     for child in &element.children {
@@ -236,7 +236,7 @@ fn check_element(element: &Element, words: &Words) -> Result<(), Flaw> {
                 [] => "no element".to_owned(),
                 children => children.join(", "),
             };
-            return Err(Flaw::new(child.at.clone(), problem, allowed));
+            return Err(TextError::new(child.at.clone(), problem, allowed));
         }
         check_element(child, words)?;
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use crate::error::Flaw;
+use crate::error::TextError;
 
 /// The greatest depth of elements; no platform nests zones this deep.
 const MOST_LEVELS: usize = 64;
@@ -43,10 +43,10 @@ impl Element {
     }
 
     /// A required attribute; it may be empty.
-    pub fn need(&self, name: &str) -> Result<&Attribute, Flaw> {
+    pub fn need(&self, name: &str) -> Result<&Attribute, TextError> {
         self.attributes.iter().find(|attribute| attribute.name == name).ok_or_else(|| {
             let problem = format!("<{}> without the attribute `{name}`", self.name);
-            Flaw::new(self.at.clone(), problem, format!("{name}=\"...\" in every <{}>", self.name))
+            TextError::new(self.at.clone(), problem, format!("{name}=\"...\" in every <{}>", self.name))
         })
     }
 
@@ -57,21 +57,21 @@ impl Element {
     }
 
     /// The name that the element defines: not empty, and short, because clusters repeat theirs in every link's name.
-    pub fn id(&self) -> Result<&Attribute, Flaw> {
+    pub fn id(&self) -> Result<&Attribute, TextError> {
         let id = self.need("id")?;
         match id.value.len() {
-            0 => Err(Flaw::new(id.at.clone(), "an empty name", "a name")),
+            0 => Err(TextError::new(id.at.clone(), "an empty name", "a name")),
             1..=MOST_NAME => Ok(id),
             long => {
                 let allowed = format!("at most {MOST_NAME} bytes");
-                Err(Flaw::new(id.at.clone(), format!("a name of {long} bytes"), allowed))
+                Err(TextError::new(id.at.clone(), format!("a name of {long} bytes"), allowed))
             }
         }
     }
 }
 
 /// The outermost element of a text.
-pub(super) fn parse(text: &str) -> Result<Element, Flaw> {
+pub(super) fn parse(text: &str) -> Result<Element, TextError> {
     // A byte order mark is no text; blanking it keeps all positions.
     let blanked = text.strip_prefix('\u{feff}').map(|rest| format!("   {rest}"));
     let text = blanked.as_deref().unwrap_or(text);
@@ -83,38 +83,38 @@ pub(super) fn parse(text: &str) -> Result<Element, Flaw> {
             Ok(event) => event,
             Err(error) => {
                 let at = place(reader.error_position(), text);
-                return Err(Flaw::new(at..at, format!("this is not XML: {error}"), "well-formed XML"));
+                return Err(TextError::new(at..at, format!("this is not XML: {error}"), "well-formed XML"));
             }
         };
         let at = start..place(reader.buffer_position(), text);
         match event {
             Event::Start(tag) | Event::Empty(tag) if root.is_some() && open.is_empty() => {
                 let problem = format!("<{}> after the end", String::from_utf8_lossy(tag.name().as_ref()));
-                return Err(Flaw::new(at, problem, "one outermost element"));
+                return Err(TextError::new(at, problem, "one outermost element"));
             }
             Event::Start(tag) => {
                 if open.len() == MOST_LEVELS {
                     let allowed = format!("at most {MOST_LEVELS} elements within each other");
-                    return Err(Flaw::new(at, "elements too deep within each other", allowed));
+                    return Err(TextError::new(at, "elements too deep within each other", allowed));
                 }
                 open.push(element(&tag, at, text)?);
             }
             Event::Empty(tag) => close(element(&tag, at, text)?, &mut open, &mut root),
             Event::End(_) => {
                 let Some(done) = open.pop() else {
-                    return Err(Flaw::new(at, "an end tag without its start tag", "well-formed XML"));
+                    return Err(TextError::new(at, "an end tag without its start tag", "well-formed XML"));
                 };
                 close(done, &mut open, &mut root);
             }
             Event::Text(words) => add_text(&words, at, &mut open)?,
             Event::CData(words) => add_text(&words, at, &mut open)?,
             Event::GeneralRef(_) => {
-                return Err(Flaw::new(at, "an entity in a text", "texts without `&`"));
+                return Err(TextError::new(at, "an entity in a text", "texts without `&`"));
             }
             Event::DocType(content) => {
                 if content.contains(&b'[') {
                     let problem = "a document type with declarations of its own";
-                    return Err(Flaw::new(at, problem, "<!DOCTYPE platform SYSTEM \"...\">, or none"));
+                    return Err(TextError::new(at, problem, "<!DOCTYPE platform SYSTEM \"...\">, or none"));
                 }
             }
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
@@ -124,9 +124,9 @@ pub(super) fn parse(text: &str) -> Result<Element, Flaw> {
     let end = text.trim_end().len();
     if let Some(left) = open.last() {
         let problem = format!("the file ends within <{}>", left.name);
-        return Err(Flaw::new(end..end, problem, format!("</{}>", left.name)));
+        return Err(TextError::new(end..end, problem, format!("</{}>", left.name)));
     }
-    root.ok_or_else(|| Flaw::new(end..end, "a file without elements", "<platform version=\"4.1\">"))
+    root.ok_or_else(|| TextError::new(end..end, "a file without elements", "<platform version=\"4.1\">"))
 }
 
 fn place(position: u64, text: &str) -> usize {
@@ -140,12 +140,12 @@ fn close(done: Element, open: &mut [Element], root: &mut Option<Element>) {
     }
 }
 
-fn element(tag: &BytesStart, at: Range<usize>, text: &str) -> Result<Element, Flaw> {
+fn element(tag: &BytesStart, at: Range<usize>, text: &str) -> Result<Element, TextError> {
     let name = String::from_utf8_lossy(tag.name().as_ref()).into_owned();
     let mut attributes = Vec::new();
     for attribute in tag.attributes() {
         let broken = |error: &dyn std::fmt::Display| {
-            Flaw::new(
+            TextError::new(
                 at.clone(),
                 format!("a broken attribute in <{name}>: {error}"),
                 "name=\"value\", each once",
@@ -165,7 +165,7 @@ fn element(tag: &BytesStart, at: Range<usize>, text: &str) -> Result<Element, Fl
 }
 
 /// Text stands in `<trace>` only.
-fn add_text(words: &[u8], at: Range<usize>, open: &mut [Element]) -> Result<(), Flaw> {
+fn add_text(words: &[u8], at: Range<usize>, open: &mut [Element]) -> Result<(), TextError> {
     let words = String::from_utf8_lossy(words);
     if words.trim().is_empty() {
         return Ok(());
@@ -180,7 +180,7 @@ fn add_text(words: &[u8], at: Range<usize>, open: &mut [Element]) -> Result<(), 
         }
         _ => {
             let start = at.start + (words.len() - words.trim_start().len());
-            Err(Flaw::new(start..at.end, "a text between elements", "elements; text in <trace> only"))
+            Err(TextError::new(start..at.end, "a text between elements", "elements; text in <trace> only"))
         }
     }
 }
