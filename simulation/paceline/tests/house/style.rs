@@ -28,7 +28,8 @@ fn sources(folder: &str) -> Vec<(String, String)> {
     found
 }
 
-fn all_sources() -> Vec<(String, String)> {
+/// Every Rust file of the project, as (path from the root, text).
+pub fn all_sources() -> Vec<(String, String)> {
     WINGS.into_iter().chain(["fuzz"]).flat_map(sources).collect()
 }
 
