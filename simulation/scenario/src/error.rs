@@ -82,9 +82,9 @@ pub(crate) struct Place {
 }
 
 /// One mistake, with its place. `Debug` is [`ScenarioError::one_line`], for a `main` that returns it.
-pub struct ScenarioError(Box<Mistake>);
+pub struct ScenarioError(Box<Details>);
 
-struct Mistake {
+struct Details {
     /// The file's name, and the place in it; without a place if the file could not be read.
     file: String,
     place: Option<Place>,
@@ -96,7 +96,7 @@ impl ScenarioError {
     pub(crate) fn at(place: &Place, problem: impl Into<String>, allowed: impl Into<String>) -> Self {
         let file = place.text.name().to_owned();
         let (problem, allowed) = (problem.into(), allowed.into());
-        Self(Box::new(Mistake { file, place: Some(place.clone()), problem, allowed }))
+        Self(Box::new(Details { file, place: Some(place.clone()), problem, allowed }))
     }
 
     /// A mistake in a file of another format: `span` is the range of bytes of `text` to point at. Of the text the error keeps
@@ -116,7 +116,7 @@ impl ScenarioError {
     /// A file that is something else than what is to be read.
     pub fn whole_file(path: &Path, problem: impl Into<String>, allowed: impl Into<String>) -> Self {
         let (file, problem, allowed) = (path.display().to_string(), problem.into(), allowed.into());
-        Self(Box::new(Mistake { file, place: None, problem, allowed }))
+        Self(Box::new(Details { file, place: None, problem, allowed }))
     }
 
     /// A file of which nothing could be read.

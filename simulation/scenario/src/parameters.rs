@@ -4,10 +4,10 @@
 //! model's author detects it; whatever shape serde gives to a type (structs, enums tagged in any way, flattened fields, options, lists
 //! and maps of them), a key that nothing reads is a mistake, and so is a number that its type cannot hold.
 
-mod misfit;
 mod numbers;
 mod table;
 mod unread;
+mod value_error;
 
 use std::fmt::Debug;
 
@@ -16,8 +16,8 @@ use serde::de::DeserializeOwned;
 use crate::section::{Entries, Entry};
 use crate::{ScenarioError, Section, inputs};
 
-use misfit::{Misfit, Step, What};
 use table::{Reading, Table};
+use value_error::{Step, ValueError, What};
 
 impl Section {
     /// Reads all keys that have not been requested yet into a struct. Durations of simulated time are read with `#[serde(with =
@@ -66,8 +66,8 @@ impl Section {
         // Keys that nothing reads are found by reading again: input files are seen from the same folder then.
         inputs::seen_from(&self.folder, || {
             let reading = Reading::default();
-            let read =
-                T::deserialize(Table::new(&self.entries, &reading)).map_err(|misfit| self.told(misfit))?;
+            let read = T::deserialize(Table::new(&self.entries, &reading))
+                .map_err(|error| self.place_error(error))?;
             match unread::find(&self.entries, reading, &read) {
                 Some(entry) => Err(self.unread(entry)),
                 None => Ok(read),
@@ -85,13 +85,14 @@ impl Section {
             format!("the keys that its type has; {} may stay", siblings.join(", "))
         };
         let problem =
-            format!("unknown key `{}` in [{}], which nothing reads", misfit::name(&path), self.name);
+            format!("unknown key `{}` in [{}], which nothing reads", value_error::name(&path), self.name);
         ScenarioError::at(&entry.key, problem, allowed)
     }
 
-    fn told(&self, misfit: Misfit) -> ScenarioError {
-        let Misfit { path, what } = misfit;
-        let name = misfit::name(&path);
+    /// Adds to the error where the value stands, and what stands there.
+    fn place_error(&self, error: ValueError) -> ScenarioError {
+        let ValueError { path, what } = error;
+        let name = value_error::name(&path);
         let (table, entry) = self.innermost(&path);
         let value = entry.map_or(&self.header, |entry| &entry.value);
         match what {

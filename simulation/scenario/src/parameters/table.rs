@@ -12,8 +12,8 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::misfit::{Misfit, What, values, variants};
 use super::numbers;
+use super::value_error::{ValueError, What, values, variants};
 use crate::section::{Entries, Entry};
 use crate::value::Raw;
 
@@ -44,14 +44,14 @@ impl<'s, 'r> Table<'s, 'r> {
 }
 
 impl<'de> Deserializer<'de> for Table<'_, '_> {
-    type Error = Misfit;
+    type Error = ValueError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         let mut keys = Keys { left: self.entries.iter(), value: None, reading: self.reading };
         let read = visitor.visit_map(&mut keys)?;
         match keys.left.next() {
             // A visitor that has had enough says nothing of what it leaves behind.
-            Some((key, _)) => Err(Misfit::new(What::Unknown { allowed: &[] }).under(key)),
+            Some((key, _)) => Err(ValueError::new(What::Unknown { allowed: &[] }).under(key)),
             None => Ok(read),
         }
     }
@@ -61,14 +61,14 @@ impl<'de> Deserializer<'de> for Table<'_, '_> {
         _name: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Misfit> {
+    ) -> Result<V::Value, ValueError> {
         match self.entries.keys().find(|key| !fields.contains(&key.as_str())) {
-            Some(key) => Err(Misfit::new(What::Unknown { allowed: fields }).under(key)),
-            None => self.deserialize_any(visitor).map_err(|mut misfit| {
-                if let (1, What::Missing { known }) = (misfit.path.len(), &mut misfit.what) {
+            Some(key) => Err(ValueError::new(What::Unknown { allowed: fields }).under(key)),
+            None => self.deserialize_any(visitor).map_err(|mut error| {
+                if let (1, What::Missing { known }) = (error.path.len(), &mut error.what) {
                     *known = fields;
                 }
-                misfit
+                error
             }),
         }
     }
@@ -78,7 +78,7 @@ impl<'de> Deserializer<'de> for Table<'_, '_> {
         _name: &'static str,
         names: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Misfit> {
+    ) -> Result<V::Value, ValueError> {
         let mut keys = self.entries.iter();
         match (keys.next(), keys.next()) {
             (Some((key, entry)), None) => {
@@ -87,11 +87,11 @@ impl<'de> Deserializer<'de> for Table<'_, '_> {
             (Some(_), Some(_)) => {
                 let stranger = self.entries.keys().find(|key| !names.contains(&key.as_str()));
                 let Some(stranger) = stranger else {
-                    return Err(Misfit::unfit(format!("one of {} alone", variants(names))));
+                    return Err(ValueError::unfit(format!("one of {} alone", variants(names))));
                 };
-                Err(Misfit::new(What::Unknown { allowed: names }).under(stranger))
+                Err(ValueError::new(What::Unknown { allowed: names }).under(stranger))
             }
-            (None, _) => Err(Misfit::unfit(variants(names))),
+            (None, _) => Err(ValueError::unfit(variants(names))),
         }
     }
 
@@ -109,17 +109,17 @@ struct Keys<'s, 'r> {
 }
 
 impl<'de> MapAccess<'de> for Keys<'_, '_> {
-    type Error = Misfit;
+    type Error = ValueError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Misfit> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ValueError> {
         let Some((key, entry)) = self.left.next() else { return Ok(None) };
         self.value = Some((key, entry));
-        seed.deserialize(StrDeserializer::new(key)).map(Some).map_err(|misfit: Misfit| misfit.under(key))
+        seed.deserialize(StrDeserializer::new(key)).map(Some).map_err(|error: ValueError| error.under(key))
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Misfit> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ValueError> {
         let (key, entry) = self.value.take().expect("serde asks for a key before its value");
-        seed.deserialize(Held::new(entry, self.reading)).map_err(|misfit| misfit.under(key))
+        seed.deserialize(Held::new(entry, self.reading)).map_err(|error| error.under(key))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -150,7 +150,7 @@ impl<'s, 'r> Held<'s, 'r> {
     }
 
     /// Whatever it holds.
-    fn give<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
+    fn give<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         if self.is_spoilt() {
             return visitor.visit_bytes(&SPOILT);
         }
@@ -174,7 +174,7 @@ impl<'s, 'r> Held<'s, 'r> {
         }
     }
 
-    fn give_items<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
+    fn give_items<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         let all = &self.entry.items;
         let mut items = Items { left: all.iter().enumerate(), reading: self.reading };
         let read = visitor.visit_seq(&mut items)?;
@@ -183,35 +183,35 @@ impl<'s, 'r> Held<'s, 'r> {
             return Ok(read);
         }
         let (allowed, found) = (values(all.len() - left), Some(values(all.len())));
-        Err(Misfit::new(What::Unfit { allowed, found }))
+        Err(ValueError::new(What::Unfit { allowed, found }))
     }
 }
 
 /// Methods of [`Held`] for types that serde names.
 macro_rules! give {
     ($($method:ident)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
             self.give(visitor)
         }
     )*};
 }
 
 impl<'de> Deserializer<'de> for Held<'_, '_> {
-    type Error = Misfit;
+    type Error = ValueError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         if self.has_key {
             self.reading.taken.borrow_mut().push(self.entry);
         }
         self.give(visitor)
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         self.reading.passed.borrow_mut().push(self.entry);
         visitor.visit_unit()
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         visitor.visit_some(self)
     }
 
@@ -219,18 +219,18 @@ impl<'de> Deserializer<'de> for Held<'_, '_> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Misfit> {
+    ) -> Result<V::Value, ValueError> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         match numbers::narrow(&self.entry.raw)? {
             Some(number) if !self.is_spoilt() => visitor.visit_f32(number),
             _ => self.give(visitor),
         }
     }
 
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         match numbers::wide(&self.entry.raw)? {
             Some(number) if !self.is_spoilt() => visitor.visit_f64(number),
             _ => self.give(visitor),
@@ -242,11 +242,11 @@ impl<'de> Deserializer<'de> for Held<'_, '_> {
         name: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Misfit> {
+    ) -> Result<V::Value, ValueError> {
         match self.table() {
             Some(table) if !self.is_spoilt() => table.deserialize_struct(name, fields, visitor),
             // A list would be read by the order of fields, which no file should depend on.
-            _ => Err(Misfit::unfit(format!("a table with the keys {}", fields.join(", ")))),
+            _ => Err(ValueError::unfit(format!("a table with the keys {}", fields.join(", ")))),
         }
     }
 
@@ -255,12 +255,12 @@ impl<'de> Deserializer<'de> for Held<'_, '_> {
         name: &'static str,
         names: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Misfit> {
+    ) -> Result<V::Value, ValueError> {
         match (&self.entry.raw, self.table()) {
             _ if self.is_spoilt() => self.give(visitor),
             (Raw::String(text), _) => visitor.visit_enum(Variant { name: text, held: None }),
             (_, Some(table)) => table.deserialize_enum(name, names, visitor),
-            _ => Err(Misfit::unfit(variants(names))),
+            _ => Err(ValueError::unfit(variants(names))),
         }
     }
 
@@ -268,11 +268,11 @@ impl<'de> Deserializer<'de> for Held<'_, '_> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Misfit> {
+    ) -> Result<V::Value, ValueError> {
         self.give(visitor)
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, ValueError> {
         self.give(visitor)
     }
 
@@ -281,7 +281,7 @@ impl<'de> Deserializer<'de> for Held<'_, '_> {
         _: &'static str,
         _: usize,
         visitor: V,
-    ) -> Result<V::Value, Misfit> {
+    ) -> Result<V::Value, ValueError> {
         self.give(visitor)
     }
 
@@ -301,50 +301,50 @@ struct Variant<'s, 'r> {
 
 impl<'s, 'r> Variant<'s, 'r> {
     /// What belongs to it, or the mistake that nothing does.
-    fn held(self, what: &str) -> Result<(&'s str, Held<'s, 'r>), Misfit> {
+    fn held(self, what: &str) -> Result<(&'s str, Held<'s, 'r>), ValueError> {
         let Self { name, held } = self;
-        let missing = || Misfit::unfit(format!("{{ {name} = ... }} with {what}"));
+        let missing = || ValueError::unfit(format!("{{ {name} = ... }} with {what}"));
         Ok((name, held.ok_or_else(missing)?))
     }
 }
 
 impl<'de> EnumAccess<'de> for Variant<'_, '_> {
-    type Error = Misfit;
+    type Error = ValueError;
     type Variant = Self;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Misfit> {
-        let name: StrDeserializer<'_, Misfit> = self.name.into_deserializer();
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), ValueError> {
+        let name: StrDeserializer<'_, ValueError> = self.name.into_deserializer();
         seed.deserialize(name).map(|variant| (variant, self))
     }
 }
 
 impl<'de> VariantAccess<'de> for Variant<'_, '_> {
-    type Error = Misfit;
+    type Error = ValueError;
 
-    fn unit_variant(self) -> Result<(), Misfit> {
+    fn unit_variant(self) -> Result<(), ValueError> {
         match self.held {
             None => Ok(()),
-            Some(_) => Err(Misfit::unfit(format!("{:?} alone", self.name)).under(self.name)),
+            Some(_) => Err(ValueError::unfit(format!("{:?} alone", self.name)).under(self.name)),
         }
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Misfit> {
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, ValueError> {
         let (name, held) = self.held("its value")?;
-        seed.deserialize(held).map_err(|misfit| misfit.under(name))
+        seed.deserialize(held).map_err(|error| error.under(name))
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Misfit> {
+    fn tuple_variant<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, ValueError> {
         let (name, held) = self.held(&format!("a list of {length}"))?;
-        held.deserialize_tuple(length, visitor).map_err(|misfit| misfit.under(name))
+        held.deserialize_tuple(length, visitor).map_err(|error| error.under(name))
     }
 
     fn struct_variant<V: Visitor<'de>>(
         self,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Misfit> {
+    ) -> Result<V::Value, ValueError> {
         let (name, held) = self.held(&format!("the keys {}", fields.join(", ")))?;
-        held.deserialize_struct("", fields, visitor).map_err(|misfit| misfit.under(name))
+        held.deserialize_struct("", fields, visitor).map_err(|error| error.under(name))
     }
 }
 
@@ -355,12 +355,15 @@ struct Items<'s, 'r> {
 }
 
 impl<'de> SeqAccess<'de> for Items<'_, '_> {
-    type Error = Misfit;
+    type Error = ValueError;
 
-    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Misfit> {
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, ValueError> {
         let Some((place, entry)) = self.left.next() else { return Ok(None) };
         let held = Held { entry, reading: self.reading, has_key: false };
-        seed.deserialize(held).map(Some).map_err(|misfit| misfit.at(place))
+        seed.deserialize(held).map(Some).map_err(|error| error.at(place))
     }
 
     fn size_hint(&self) -> Option<usize> {

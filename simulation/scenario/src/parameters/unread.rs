@@ -12,8 +12,8 @@ use std::fmt::Debug;
 
 use serde::de::DeserializeOwned;
 
-use super::misfit::Step;
 use super::table::{Reading, Table};
+use super::value_error::Step;
 use crate::document::rank;
 use crate::section::{Entries, Entry};
 use crate::value::Raw;

@@ -38,7 +38,7 @@ pub(super) fn name(path: &[Step]) -> String {
 
 /// Why a value cannot be read, and the path to it.
 #[derive(Debug)]
-pub(super) struct Misfit {
+pub(super) struct ValueError {
     pub path: Vec<Step>,
     pub what: What,
 }
@@ -64,7 +64,7 @@ pub(super) enum What {
     },
 }
 
-impl Misfit {
+impl ValueError {
     pub fn new(what: What) -> Self {
         Self { path: Vec::new(), what }
     }
@@ -85,15 +85,15 @@ impl Misfit {
     }
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {:?}", name(&self.path), self.what)
     }
 }
 
-impl std::error::Error for Misfit {}
+impl std::error::Error for ValueError {}
 
-impl Error for Misfit {
+impl Error for ValueError {
     fn custom<T: fmt::Display>(problem: T) -> Self {
         let text = problem.to_string();
         let (problem, allowed) = match text.split_once("; allowed: ") {
