@@ -171,7 +171,7 @@ mod tests {
                     0..3 => {
                         planned += 1;
                         calendar.set(slots[packet as usize], at_ns);
-                        list.retain(|(.., own)| *own != packet);
+                        list.retain(|(.., other)| *other != packet);
                         list.push((at_ns, planned, packet));
                     }
                     3 => {
@@ -181,7 +181,7 @@ mod tests {
                     }
                     4 => {
                         calendar.cancel(slots[packet as usize]);
-                        list.retain(|(.., own)| *own != packet);
+                        list.retain(|(.., other)| *other != packet);
                     }
                     _ => {
                         let least = list.iter().min().copied();

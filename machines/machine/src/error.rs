@@ -54,7 +54,7 @@ pub enum MachineError {
         processes: u32,
     },
     /// No process can ever continue.
-    #[error("deadlock at {at_ns} ns: {}", told(waiting))]
+    #[error("deadlock at {at_ns} ns: {}", list_waiting(waiting))]
     Deadlock {
         /// When.
         at_ns: u64,
@@ -73,16 +73,17 @@ pub enum MachineError {
     },
 }
 
-fn told(waiting: &[Waiting]) -> String {
+/// At most eight of the processes, so that the text stays readable where thousands wait.
+fn list_waiting(waiting: &[Waiting]) -> String {
     const MOST: usize = 8;
     let shown = waiting.iter().take(MOST);
-    let mut told: Vec<_> = shown
+    let mut parts: Vec<_> = shown
         .map(|Waiting { domain, process, waits_for }| {
             format!("process {process} of {domain} waits for {waits_for}")
         })
         .collect();
     if waiting.len() > MOST {
-        told.push(format!("and {} more", waiting.len() - MOST));
+        parts.push(format!("and {} more", waiting.len() - MOST));
     }
-    told.join("; ")
+    parts.join("; ")
 }

@@ -125,18 +125,18 @@ impl Machine<'_> {
 
     /// Fulfils the orders of the policy of `host`; its decisions follow when the current event has been handled.
     pub fn obey(&mut self, host: HostId) {
-        let own = &mut self.hosts[host];
+        let host_state = &mut self.hosts[host];
         for (timer, at_ns) in self.decisions.orders.timers.drain(..) {
             let number = timer as usize;
-            if own.timers.len() <= number {
-                own.timers.resize(number + 1, None);
+            if host_state.timers.len() <= number {
+                host_state.timers.resize(number + 1, None);
             }
-            let slot =
-                *own.timers[number].get_or_insert_with(|| self.calendar.slot(Event::Timer { host, timer }));
+            let slot = *host_state.timers[number]
+                .get_or_insert_with(|| self.calendar.slot(Event::Timer { host, timer }));
             self.calendar.set(slot, at_ns.max(self.now_ns));
         }
         for pcpu in self.decisions.orders.reschedule.drain(..) {
-            let pcpu = own.pcpus.at(pcpu.0);
+            let pcpu = host_state.pcpus.at(pcpu.0);
             if !self.decisions.undecided.contains(&pcpu) {
                 self.decisions.undecided.push_back(pcpu);
             }

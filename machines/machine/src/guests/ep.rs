@@ -59,11 +59,11 @@ pub fn programs(settings: &Settings, first: ProcessId) -> Result<Vec<Box<dyn Pro
         });
     }
     let script = |rank: u32| -> Box<dyn Script> {
-        let own = batches / ranks + u64::from(u64::from(rank) < batches % ranks);
+        let rank_batches = batches / ranks + u64::from(u64::from(rank) < batches % ranks);
         Box::new(Ep {
             rank,
             ranks: processes,
-            compute_ps: Some((own << BATCH_LOG_PAIRS).saturating_mul(pair_ps)),
+            compute_ps: Some((rank_batches << BATCH_LOG_PAIRS).saturating_mul(pair_ps)),
         })
     };
     Ok(Rank::all(mpi, first, (0..processes).map(script)))

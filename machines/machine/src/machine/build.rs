@@ -250,17 +250,17 @@ impl<'a> Machine<'a> {
     /// A domain comes: its host's policy admits it, and its processes are ready.
     pub fn comes(&mut self, guest: GuestId) {
         self.progress.move_domain();
-        let own = &mut self.guests[guest];
-        let Comer { domain, mut settings } = own.comer.take().expect("a domain comes once");
-        let (host, vcpus, processes) = (own.host, own.vcpus, own.processes);
+        let guest_state = &mut self.guests[guest];
+        let Comer { domain, mut settings } = guest_state.comer.take().expect("a domain comes once");
+        let (host, vcpus, processes) = (guest_state.host, guest_state.vcpus, guest_state.processes);
         let policy = &mut self.hosts[host].policy;
         if let Err(source) = policy.add(self.now_ns, &domain, &mut settings, &mut self.decisions.orders) {
-            self.fault = Some(MachineError::Policy { place: own.name.clone(), source });
+            self.fault = Some(MachineError::Policy { place: guest_state.name.clone(), source });
             return;
         }
-        own.here = true;
-        own.ready.extend(processes.iter());
-        if !own.background {
+        guest_state.here = true;
+        guest_state.ready.extend(processes.iter());
+        if !guest_state.background {
             self.progress.begin_processes(processes.count());
         }
         for process in processes.iter() {
@@ -279,12 +279,12 @@ impl<'a> Machine<'a> {
 
     /// A domain goes, done or not: its processes are no more, and messages to it are dropped.
     pub fn goes(&mut self, guest: GuestId) {
-        let own = &mut self.guests[guest];
-        own.here = false;
-        if !own.background {
+        let guest_state = &mut self.guests[guest];
+        guest_state.here = false;
+        if !guest_state.background {
             self.progress.move_domain();
         }
-        let (host, vcpus, processes) = (own.host, own.vcpus, own.processes);
+        let (host, vcpus, processes) = (guest_state.host, guest_state.vcpus, guest_state.processes);
         for process in processes.iter() {
             self.end_process(process);
         }
@@ -300,17 +300,17 @@ impl<'a> Machine<'a> {
     /// A VCPU of a guest that goes stops whatever it does.
     fn withdraw(&mut self, guest: GuestId, vcpu: VcpuId) {
         self.stop(vcpu);
-        let own = &mut self.vcpus[vcpu];
-        own.current = None;
-        if let Some(Errand::Receive(packet)) = own.kernel.errand.take() {
+        let vcpu_state = &mut self.vcpus[vcpu];
+        vcpu_state.current = None;
+        if let Some(Errand::Receive(packet)) = vcpu_state.kernel.errand.take() {
             self.drop_packet(packet);
         }
         match self.vcpus[vcpu].place {
             Place::On(_) => self.block(vcpu),
             Place::Waits(since_ns) => {
-                let own = &mut self.guests[guest];
-                own.report.waited_ns += self.now_ns - since_ns;
-                let host = own.host;
+                let guest_state = &mut self.guests[guest];
+                guest_state.report.waited_ns += self.now_ns - since_ns;
+                let host = guest_state.host;
                 self.hosts[host].policy.sleep(self.now_ns, vcpu, &mut self.decisions.orders);
                 self.obey(host);
             }

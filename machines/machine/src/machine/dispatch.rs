@@ -22,10 +22,10 @@ impl Machine<'_> {
             self.stop(vcpu);
         }
         let host = self.pcpus[pcpu].host;
-        let own = &mut self.hosts[host];
-        let local = PolicyPcpu(own.pcpus.offset_of(pcpu));
-        let pick = own.policy.pick(self.now_ns, local, &mut self.decisions.orders);
-        own.report.decisions += 1;
+        let host_state = &mut self.hosts[host];
+        let local = PolicyPcpu(host_state.pcpus.offset_of(pcpu));
+        let pick = host_state.policy.pick(self.now_ns, local, &mut self.decisions.orders);
+        host_state.report.decisions += 1;
         let after = pick.vcpu;
         let mut cost_ns = self.costs.decision_ns + u64::from(pick.examined) * self.costs.examined_ps / 1_000;
         self.obey(host);
@@ -46,20 +46,22 @@ impl Machine<'_> {
         }
         // The hypervisor first finishes the work that it has begun, unless it is not needed any more.
         let left_ns = self.overhead_left(pcpu);
-        let own = &mut self.pcpus[pcpu];
+        let pcpu_state = &mut self.pcpus[pcpu];
         let report = &mut self.hosts[host].report;
         if after.is_none() {
             report.overhead_ns -= left_ns;
-            own.until_ns = self.now_ns;
-            self.calendar.cancel(own.switched);
+            pcpu_state.until_ns = self.now_ns;
+            self.calendar.cancel(pcpu_state.switched);
         } else {
             report.overhead_ns += cost_ns;
-            own.until_ns = self.now_ns + left_ns + cost_ns;
-            self.calendar.set(own.switched, own.until_ns);
+            pcpu_state.until_ns = self.now_ns + left_ns + cost_ns;
+            self.calendar.set(pcpu_state.switched, pcpu_state.until_ns);
         }
         match pick.slice_ns.filter(|_| after.is_some()) {
-            Some(slice_ns) => self.calendar.set(own.slice, self.now_ns.saturating_add(slice_ns.max(1))),
-            None => self.calendar.cancel(own.slice),
+            Some(slice_ns) => {
+                self.calendar.set(pcpu_state.slice, self.now_ns.saturating_add(slice_ns.max(1)))
+            }
+            None => self.calendar.cancel(pcpu_state.slice),
         }
         if before.is_some() != after.is_some() {
             self.sibling_changes(pcpu);
@@ -68,13 +70,13 @@ impl Machine<'_> {
 
     /// Puts a VCPU on a PCPU. Returns the cost.
     fn enters(&mut self, vcpu: VcpuId, pcpu: PcpuId) -> u64 {
-        let own = &mut self.vcpus[vcpu];
-        let Place::Waits(since_ns) = own.place else {
-            panic!("the policy picks {vcpu}, which does not wait for a PCPU: {:?}", own.place);
+        let vcpu_state = &mut self.vcpus[vcpu];
+        let Place::Waits(since_ns) = vcpu_state.place else {
+            panic!("the policy picks {vcpu}, which does not wait for a PCPU: {:?}", vcpu_state.place);
         };
-        own.place = Place::On(pcpu);
-        let moves = own.last.replace(pcpu).is_some_and(|last| last != pcpu);
-        let report = &mut self.hosts[own.host].report;
+        vcpu_state.place = Place::On(pcpu);
+        let moves = vcpu_state.last.replace(pcpu).is_some_and(|last| last != pcpu);
+        let report = &mut self.hosts[vcpu_state.host].report;
         report.switches += 1;
         report.migrations += u64::from(moves);
         self.pcpus[pcpu].since_ns = self.now_ns;
@@ -86,9 +88,9 @@ impl Machine<'_> {
 
     /// A VCPU has left its PCPU to another.
     fn leaves(&mut self, vcpu: VcpuId) {
-        let own = &mut self.vcpus[vcpu];
-        if let Place::On(_) = own.place {
-            own.place = Place::Waits(self.now_ns);
+        let vcpu_state = &mut self.vcpus[vcpu];
+        if let Place::On(_) = vcpu_state.place {
+            vcpu_state.place = Place::Waits(self.now_ns);
             if let Some(guest) = self.guest_of(vcpu) {
                 self.guests[guest].report.preemptions += 1;
             }
@@ -97,11 +99,11 @@ impl Machine<'_> {
 
     /// Books the stretch of time that the VCPU on `pcpu` has been there.
     pub fn book_stretch(&mut self, pcpu: PcpuId) {
-        let own = &mut self.pcpus[pcpu];
-        let from_ns = std::mem::replace(&mut own.since_ns, self.now_ns);
-        let vcpu = own.running.expect("somebody was there");
+        let pcpu_state = &mut self.pcpus[pcpu];
+        let from_ns = std::mem::replace(&mut pcpu_state.since_ns, self.now_ns);
+        let vcpu = pcpu_state.running.expect("somebody was there");
         let span_ns = self.now_ns - from_ns;
-        let host = own.host;
+        let host = pcpu_state.host;
         let (dom, guest) = (self.vcpus[vcpu].dom, self.guest_of(vcpu));
         let report = &mut self.hosts[host].report;
         report.busy_ns += span_ns;
@@ -134,9 +136,9 @@ impl Machine<'_> {
 
     /// The PCPU that shares the core of `pcpu`, if one does.
     fn sibling(&self, pcpu: PcpuId) -> Option<PcpuId> {
-        let own = &self.hosts[self.pcpus[pcpu].host];
-        let siblings = own.siblings?;
-        Some(own.pcpus.at(siblings.of(own.pcpus.offset_of(pcpu), own.pcpus.count())))
+        let host_state = &self.hosts[self.pcpus[pcpu].host];
+        let siblings = host_state.siblings?;
+        Some(host_state.pcpus.at(siblings.of(host_state.pcpus.offset_of(pcpu), host_state.pcpus.count())))
     }
 
     /// The sibling of `pcpu` has the core for itself from now on, or does not any more.
@@ -156,27 +158,27 @@ impl Machine<'_> {
             panic!("{vcpu} continues without a PCPU");
         };
         let permille = self.permille(pcpu);
-        let own = &mut self.vcpus[vcpu];
-        own.segment = Some(Segment { doing, since_ns: self.now_ns, permille });
+        let vcpu_state = &mut self.vcpus[vcpu];
+        vcpu_state.segment = Some(Segment { doing, since_ns: self.now_ns, permille });
         if let Some(work_ns) = work_ns {
             // Spans that no run outlasts may be cut.
             let span_ns = work_ns.saturating_mul(1_000).div_ceil(permille);
-            self.calendar.set(own.done, self.now_ns.saturating_add(span_ns));
+            self.calendar.set(vcpu_state.done, self.now_ns.saturating_add(span_ns));
         }
     }
 
     /// Ends the segment of `vcpu`, if it has one, and books what was done in it.
     pub fn stop(&mut self, vcpu: VcpuId) {
-        let own = &mut self.vcpus[vcpu];
-        let Some(Segment { doing, since_ns, permille }) = own.segment.take() else { return };
-        self.calendar.cancel(own.done);
+        let vcpu_state = &mut self.vcpus[vcpu];
+        let Some(Segment { doing, since_ns, permille }) = vcpu_state.segment.take() else { return };
+        self.calendar.cancel(vcpu_state.done);
         let span_ns = self.now_ns - since_ns;
         let work_ns = span_ns * permille / 1_000;
         match doing {
-            Doing::Kernel => own.kernel.left_ns = own.kernel.left_ns.saturating_sub(work_ns),
+            Doing::Kernel => vcpu_state.kernel.left_ns = vcpu_state.kernel.left_ns.saturating_sub(work_ns),
             Doing::Process | Doing::Polling => {
-                own.quantum_ns = own.quantum_ns.saturating_sub(work_ns);
-                let process = own.current.expect("a process was running");
+                vcpu_state.quantum_ns = vcpu_state.quantum_ns.saturating_sub(work_ns);
+                let process = vcpu_state.current.expect("a process was running");
                 let guest = self.processes[process].guest;
                 self.book_work(process, work_ns);
                 if doing == Doing::Polling {
@@ -203,18 +205,18 @@ impl Machine<'_> {
 
     /// `vcpu` has something new to do: an event on one of its channels.
     pub fn notify(&mut self, vcpu: VcpuId) {
-        let own = &self.vcpus[vcpu];
-        match own.place {
+        let vcpu_state = &self.vcpus[vcpu];
+        match vcpu_state.place {
             Place::Gone | Place::Waits(_) => {}
             Place::Asleep => {
-                let host = own.host;
+                let host = vcpu_state.host;
                 self.vcpus[vcpu].place = Place::Waits(self.now_ns);
                 self.hosts[host].policy.wake(self.now_ns, vcpu, &mut self.decisions.orders);
                 self.obey(host);
             }
             // A packet that was begun is finished first.
             Place::On(_) => {
-                if own.segment.is_some_and(|segment| segment.doing != Doing::Kernel) {
+                if vcpu_state.segment.is_some_and(|segment| segment.doing != Doing::Kernel) {
                     self.stop(vcpu);
                     self.proceed(vcpu);
                 }
@@ -225,12 +227,12 @@ impl Machine<'_> {
     /// `vcpu`, which has a PCPU, has nothing to do any more. The decision follows at once, so that no process can be woken while
     /// the policy still takes it for running.
     pub fn block(&mut self, vcpu: VcpuId) {
-        let own = &mut self.vcpus[vcpu];
-        let Place::On(pcpu) = own.place else {
+        let vcpu_state = &mut self.vcpus[vcpu];
+        let Place::On(pcpu) = vcpu_state.place else {
             panic!("{vcpu} blocks without a PCPU");
         };
-        own.place = Place::Asleep;
-        let host = own.host;
+        vcpu_state.place = Place::Asleep;
+        let host = vcpu_state.host;
         self.hosts[host].policy.sleep(self.now_ns, vcpu, &mut self.decisions.orders);
         self.obey(host);
         self.reschedule(pcpu);
@@ -238,11 +240,11 @@ impl Machine<'_> {
 
     /// `vcpu`, which has a PCPU, yields.
     pub fn yield_vcpu(&mut self, vcpu: VcpuId) {
-        let own = &self.vcpus[vcpu];
-        let Place::On(pcpu) = own.place else {
+        let vcpu_state = &self.vcpus[vcpu];
+        let Place::On(pcpu) = vcpu_state.place else {
             panic!("{vcpu} yields without a PCPU");
         };
-        let host = own.host;
+        let host = vcpu_state.host;
         self.hosts[host].policy.yields(self.now_ns, vcpu, &mut self.decisions.orders);
         self.obey(host);
         self.reschedule(pcpu);

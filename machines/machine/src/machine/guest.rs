@@ -80,20 +80,25 @@ impl Machine<'_> {
 
     /// Puts the process that has been ready for longest on `vcpu`. Returns whether there is one.
     fn take_ready(&mut self, vcpu: VcpuId, guest: GuestId) -> bool {
-        let own = &mut self.guests[guest];
-        let process = match own.threads {
-            false => own.ready.pop_front(),
+        let guest_state = &mut self.guests[guest];
+        let process = match guest_state.threads {
+            false => guest_state.ready.pop_front(),
             true => {
-                let thread = own.processes.at(own.vcpus.offset_of(vcpu));
-                own.ready.iter().position(|ready| *ready == thread).and_then(|place| own.ready.remove(place))
+                let thread = guest_state.processes.at(guest_state.vcpus.offset_of(vcpu));
+                guest_state
+                    .ready
+                    .iter()
+                    .position(|ready| *ready == thread)
+                    .and_then(|place| guest_state.ready.remove(place))
             }
         };
         let Some(process) = process else { return false };
-        let own = &mut self.vcpus[vcpu];
-        own.current = Some(process);
-        own.quantum_ns = self.costs.guest_quantum_ns;
-        if own.previous.replace(process).is_some_and(|previous| previous != process) {
-            (own.kernel.errand, own.kernel.left_ns) = (Some(Errand::Switch), self.costs.guest_switch_ns);
+        let vcpu_state = &mut self.vcpus[vcpu];
+        vcpu_state.current = Some(process);
+        vcpu_state.quantum_ns = self.costs.guest_quantum_ns;
+        if vcpu_state.previous.replace(process).is_some_and(|previous| previous != process) {
+            (vcpu_state.kernel.errand, vcpu_state.kernel.left_ns) =
+                (Some(Errand::Switch), self.costs.guest_switch_ns);
         }
         self.processes[process].last_vcpu = self.guests[guest].vcpus.offset_of(vcpu);
         true
@@ -125,8 +130,8 @@ impl Machine<'_> {
 
     /// Whether others of the guest are ready that could have a VCPU instead of who has it.
     fn shares_vcpu(&self, guest: GuestId) -> bool {
-        let own = &self.guests[guest];
-        !own.threads && !own.ready.is_empty()
+        let guest_state = &self.guests[guest];
+        !guest_state.threads && !guest_state.ready.is_empty()
     }
 
     /// The process on `vcpu` goes to the end of those that are ready.
@@ -138,16 +143,16 @@ impl Machine<'_> {
     /// What a process does next, after everything that takes no time.
     fn next_of(&mut self, process: ProcessId, vcpu: VcpuId) -> Next {
         loop {
-            let own = &mut self.processes[process];
-            if let Some(left_ns) = own.stage.left()
+            let process_state = &mut self.processes[process];
+            if let Some(left_ns) = process_state.stage.left()
                 && *left_ns > 0
             {
                 return Next::Run(*left_ns);
             }
-            match std::mem::replace(&mut own.stage, Stage::Fresh) {
+            match std::mem::replace(&mut process_state.stage, Stage::Fresh) {
                 Stage::Fresh => self.ask(process, vcpu),
                 Stage::Compute(_) => {}
-                Stage::Paying(_, then) => own.stage = *then,
+                Stage::Paying(_, then) => process_state.stage = *then,
                 Stage::Sending(_, outgoing) => {
                     if let Err(outgoing) = self.send(process, outgoing) {
                         self.processes[process].stage = Stage::Stalled(outgoing);
@@ -157,33 +162,33 @@ impl Machine<'_> {
                 }
                 Stage::Yielding(_) => return Next::Yield,
                 Stage::Retiring(_, span_ns) => {
-                    own.stage = Stage::Asleep;
-                    own.off = true;
+                    process_state.stage = Stage::Asleep;
+                    process_state.off = true;
                     self.calendar.plan(self.now_ns.saturating_add(span_ns), Event::Awake { process });
                     return Next::Off;
                 }
-                Stage::Waiting(wait, left_ns) if own.inbox.is_empty() => {
-                    own.stage = Stage::Waiting(wait, left_ns);
+                Stage::Waiting(wait, left_ns) if process_state.inbox.is_empty() => {
+                    process_state.stage = Stage::Waiting(wait, left_ns);
                     self.rests(process);
-                    let own = &mut self.processes[process];
+                    let process_state = &mut self.processes[process];
                     match wait {
                         Wait::Poll => return Next::Poll(None),
                         Wait::PollThenYield(span_ns) if left_ns == 0 => {
-                            own.stage = Stage::Waiting(wait, span_ns.max(1));
+                            process_state.stage = Stage::Waiting(wait, span_ns.max(1));
                             return Next::Yield;
                         }
                         Wait::PollThenYield(_) => return Next::Poll(Some(left_ns)),
                         Wait::PollThenBlock(_) if left_ns > 0 => return Next::Poll(Some(left_ns)),
                         Wait::PollThenBlock(_) | Wait::Block => {
-                            own.off = true;
+                            process_state.off = true;
                             return Next::Off;
                         }
                     }
                 }
                 Stage::Waiting(..) => self.stirs(process),
                 other @ (Stage::Stalled(_) | Stage::Asleep | Stage::Done) => {
-                    own.stage = other;
-                    own.off = true;
+                    process_state.stage = other;
+                    process_state.off = true;
                     return Next::Off;
                 }
             }
@@ -197,21 +202,21 @@ impl Machine<'_> {
     fn ask(&mut self, process: ProcessId, vcpu: VcpuId) {
         /// More steps at one instant than any program takes.
         const MOST: u32 = 1_000_000;
-        let own = &mut self.processes[process];
-        own.asked = if own.asked_ns == self.now_ns { own.asked + 1 } else { 1 };
-        own.asked_ns = self.now_ns;
-        if own.asked > MOST {
-            let guest = &self.guests[own.guest];
+        let process_state = &mut self.processes[process];
+        process_state.asked = if process_state.asked_ns == self.now_ns { process_state.asked + 1 } else { 1 };
+        process_state.asked_ns = self.now_ns;
+        if process_state.asked > MOST {
+            let guest = &self.guests[process_state.guest];
             let (domain, process) = (guest.name.clone(), guest.processes.offset_of(process));
             self.fault = Some(MachineError::Endless { domain, process, at_ns: self.now_ns });
             return;
         }
         let mut view =
-            View { now_ns: self.now_ns, me: process, inbox: &mut own.inbox, page: Page::default() };
-        let op = own.program.next(&mut view);
+            View { now_ns: self.now_ns, me: process, inbox: &mut process_state.inbox, page: Page::default() };
+        let op = process_state.program.next(&mut view);
         let page = view.page;
         let extra_ns = u64::from(page.writes) * self.costs.page_write_ns;
-        let guest = own.guest;
+        let guest = process_state.guest;
         let stage = match op {
             Op::Compute(work_ns) => Stage::Compute(work_ns.saturating_add(extra_ns)),
             Op::Send(outgoing) => {
@@ -235,8 +240,8 @@ impl Machine<'_> {
         };
         // What a program writes before it waits costs time too.
         let ends = matches!(stage, Stage::Done);
-        let own = &mut self.processes[process];
-        own.stage = match stage {
+        let process_state = &mut self.processes[process];
+        process_state.stage = match stage {
             waiting @ Stage::Waiting(..) if extra_ns > 0 => Stage::Paying(extra_ns, Box::new(waiting)),
             other => other,
         };
@@ -279,16 +284,16 @@ impl Machine<'_> {
 
     /// A process waits for a message and has none.
     fn rests(&mut self, process: ProcessId) {
-        let own = &mut self.processes[process];
-        if !std::mem::replace(&mut own.idle, true) && !self.guests[own.guest].background {
+        let process_state = &mut self.processes[process];
+        if !std::mem::replace(&mut process_state.idle, true) && !self.guests[process_state.guest].background {
             self.progress.rest();
         }
     }
 
     /// A process has a message, or does not wait any more.
     fn stirs(&mut self, process: ProcessId) {
-        let own = &mut self.processes[process];
-        if std::mem::replace(&mut own.idle, false) && !self.guests[own.guest].background {
+        let process_state = &mut self.processes[process];
+        if std::mem::replace(&mut process_state.idle, false) && !self.guests[process_state.guest].background {
             self.progress.stir();
         }
     }
@@ -296,11 +301,11 @@ impl Machine<'_> {
     /// A process is no more.
     pub fn end_process(&mut self, process: ProcessId) {
         self.stirs(process);
-        let own = &mut self.processes[process];
-        let guest = &mut self.guests[own.guest];
-        own.stage = Stage::Done;
+        let process_state = &mut self.processes[process];
+        let guest = &mut self.guests[process_state.guest];
+        process_state.stage = Stage::Done;
         // Those of a domain that has never come, or that are done already, are not counted any more.
-        if guest.alive == 0 || std::mem::replace(&mut own.ended, true) {
+        if guest.alive == 0 || std::mem::replace(&mut process_state.ended, true) {
             return;
         }
         guest.alive -= 1;
@@ -315,21 +320,23 @@ impl Machine<'_> {
     /// A message has reached its process.
     pub fn hand_over(&mut self, to: ProcessId, message: Message, sent_ns: u64) {
         let from = self.processes[message.from].guest;
-        let own = &mut self.processes[to];
-        let guest = own.guest;
-        if matches!(own.stage, Stage::Done) {
+        let process_state = &mut self.processes[to];
+        let guest = process_state.guest;
+        if matches!(process_state.stage, Stage::Done) {
             return;
         }
-        let (off, waits) = (own.off, matches!(own.stage, Stage::Waiting(..)));
-        own.inbox.push_back(message);
+        let (off, waits) = (process_state.off, matches!(process_state.stage, Stage::Waiting(..)));
+        process_state.inbox.push_back(message);
         self.observer.message(self.dom_of(from), self.dom_of(guest), sent_ns, self.now_ns);
         self.stirs(to);
         if waits && off {
             self.make_ready(to);
         } else if waits {
             let vcpu = self.guests[guest].vcpus.at(self.processes[to].last_vcpu);
-            let own = &self.vcpus[vcpu];
-            if own.current == Some(to) && own.segment.is_some_and(|segment| segment.doing == Doing::Polling) {
+            let vcpu_state = &self.vcpus[vcpu];
+            if vcpu_state.current == Some(to)
+                && vcpu_state.segment.is_some_and(|segment| segment.doing == Doing::Polling)
+            {
                 self.stop(vcpu);
                 self.proceed(vcpu);
             }
@@ -338,14 +345,14 @@ impl Machine<'_> {
 
     /// A process that was off can continue: on a VCPU that is looking for one, or one that is woken.
     pub fn make_ready(&mut self, process: ProcessId) {
-        let own = &mut self.processes[process];
-        own.off = false;
-        let (guest, last) = (own.guest, own.last_vcpu);
-        let own = &mut self.guests[guest];
-        own.ready.push_back(process);
-        let vcpus = own.vcpus;
-        if own.threads {
-            let thread = own.processes.offset_of(process);
+        let process_state = &mut self.processes[process];
+        process_state.off = false;
+        let (guest, last) = (process_state.guest, process_state.last_vcpu);
+        let guest_state = &mut self.guests[guest];
+        guest_state.ready.push_back(process);
+        let vcpus = guest_state.vcpus;
+        if guest_state.threads {
+            let thread = guest_state.processes.offset_of(process);
             return self.notify(vcpus.at(thread));
         }
         let last = vcpus.at(last);
@@ -354,7 +361,7 @@ impl Machine<'_> {
             matches!(place(vcpu), Place::On(_) | Place::Waits(_)) && self.vcpus[vcpu].current.is_none()
         };
         // Each of those takes one.
-        if vcpus.iter().filter(|vcpu| looks(*vcpu)).count() >= own.ready.len() {
+        if vcpus.iter().filter(|vcpu| looks(*vcpu)).count() >= guest_state.ready.len() {
             return;
         }
         let asleep = std::iter::once(last).chain(vcpus.iter()).find(|vcpu| place(*vcpu) == Place::Asleep);
@@ -369,9 +376,9 @@ impl Machine<'_> {
 
     /// A process has slept enough.
     pub fn slept(&mut self, process: ProcessId) {
-        let own = &mut self.processes[process];
-        if matches!(own.stage, Stage::Asleep) {
-            own.stage = Stage::Fresh;
+        let process_state = &mut self.processes[process];
+        if matches!(process_state.stage, Stage::Asleep) {
+            process_state.stage = Stage::Fresh;
             self.make_ready(process);
         }
     }

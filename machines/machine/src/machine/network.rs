@@ -77,9 +77,9 @@ impl Machine<'_> {
         }
         let awaited = !self.guests[to].background;
         let slot = self.network.packets.put(Packet { message, to: process, sent_ns: self.now_ns, awaited });
-        let own = &mut self.guests[guest];
-        own.transmit.packets.push_back(slot);
-        let known = std::mem::replace(&mut own.transmit.announced, true);
+        let guest_state = &mut self.guests[guest];
+        guest_state.transmit.packets.push_back(slot);
+        let known = std::mem::replace(&mut guest_state.transmit.announced, true);
         self.expects(host, 1);
         if !known {
             let vcpu = self.backend(host, guest);
@@ -97,34 +97,35 @@ impl Machine<'_> {
 
     /// So many more messages wait for the privileged domain of `host`.
     fn expects(&mut self, host: HostId, more: i32) {
-        let own = &mut self.hosts[host];
-        own.pending = own.pending.checked_add_signed(more).expect("no more are carried than were sent");
-        let pending = own.pending;
+        let host_state = &mut self.hosts[host];
+        host_state.pending =
+            host_state.pending.checked_add_signed(more).expect("no more are carried than were sent");
+        let pending = host_state.pending;
         self.tell_pending(host, DomId(host.0), pending);
     }
 
     /// Starts the next packet that a VCPU of the privileged domain has to carry.
     pub fn proceed_dom0(&mut self, vcpu: VcpuId) {
         loop {
-            let own = &mut self.vcpus[vcpu];
-            if let Some(errand) = own.kernel.errand {
-                if own.kernel.left_ns > 0 {
-                    let left_ns = own.kernel.left_ns;
+            let vcpu_state = &mut self.vcpus[vcpu];
+            if let Some(errand) = vcpu_state.kernel.errand {
+                if vcpu_state.kernel.left_ns > 0 {
+                    let left_ns = vcpu_state.kernel.left_ns;
                     return self.begin(vcpu, Doing::Kernel, Some(left_ns));
                 }
-                own.kernel.errand = None;
+                vcpu_state.kernel.errand = None;
                 self.carried(vcpu, errand);
                 continue;
             }
-            let resumed = own.kernel.resumed.pop_front();
-            let Some(errand) = resumed.or_else(|| own.kernel.errands.pop_front()) else {
-                own.kernel.attends = false;
+            let resumed = vcpu_state.kernel.resumed.pop_front();
+            let Some(errand) = resumed.or_else(|| vcpu_state.kernel.errands.pop_front()) else {
+                vcpu_state.kernel.attends = false;
                 return self.block(vcpu);
             };
             if let Some(cost_ns) = self.take_up(vcpu, errand, resumed.is_some()) {
                 let event_ns = self.attend(vcpu);
-                let own = &mut self.vcpus[vcpu];
-                (own.kernel.errand, own.kernel.left_ns) = (Some(errand), event_ns + cost_ns);
+                let vcpu_state = &mut self.vcpus[vcpu];
+                (vcpu_state.kernel.errand, vcpu_state.kernel.left_ns) = (Some(errand), event_ns + cost_ns);
             }
         }
     }
@@ -142,9 +143,9 @@ impl Machine<'_> {
     fn take_up(&mut self, vcpu: VcpuId, errand: Errand, resumed: bool) -> Option<u64> {
         let (slot, from_nic) = match errand {
             Errand::Transmit(guest) => {
-                let own = &mut self.guests[guest];
-                let Some(slot) = own.transmit.packets.front().copied() else {
-                    own.transmit.announced = false;
+                let guest_state = &mut self.guests[guest];
+                let Some(slot) = guest_state.transmit.packets.front().copied() else {
+                    guest_state.transmit.announced = false;
                     return None;
                 };
                 (slot, false)
@@ -156,13 +157,16 @@ impl Machine<'_> {
         let (to, bytes) = (self.processes[packet.to].guest, packet.message.bytes);
         let here = self.guests[to].host == self.vcpus[vcpu].host;
         if here && !resumed {
-            let own = &mut self.guests[to];
+            let guest_state = &mut self.guests[to];
             // Packets for a guest that has left are carried and dropped: no process would ever free their places in the ring.
-            if own.here && own.receive.packets.len() as u32 + own.receive.kept >= self.costs.ring_slots {
-                own.receive.blocked.push_back((vcpu, errand));
+            if guest_state.here
+                && guest_state.receive.packets.len() as u32 + guest_state.receive.kept
+                    >= self.costs.ring_slots
+            {
+                guest_state.receive.blocked.push_back((vcpu, errand));
                 return None;
             }
-            own.receive.kept += 1;
+            guest_state.receive.kept += 1;
         }
         let nic_ns = if from_nic || !here { self.costs.nic_ns } else { 0 };
         Some(self.costs.backend_ns + nic_ns + self.costs.copy_ns(bytes))
@@ -175,19 +179,21 @@ impl Machine<'_> {
             Errand::Receive(slot) => slot,
             Errand::Response | Errand::Switch => unreachable!("the privileged domain is no guest"),
             Errand::Transmit(guest) => {
-                let own = &mut self.guests[guest];
-                let slot = own.transmit.packets.pop_front().expect("the packet in hand is in the ring");
-                if own.transmit.packets.is_empty() {
-                    own.transmit.announced = false;
+                let guest_state = &mut self.guests[guest];
+                let slot =
+                    guest_state.transmit.packets.pop_front().expect("the packet in hand is in the ring");
+                if guest_state.transmit.packets.is_empty() {
+                    guest_state.transmit.announced = false;
                 } else {
                     self.vcpus[vcpu].kernel.errands.push_back(errand);
                 }
                 self.respond(guest);
-                let own = &mut self.guests[guest];
-                if let Some(process) = own.transmit.stalled.pop_front() {
-                    let own = &mut self.processes[process];
-                    if let Stage::Stalled(outgoing) = std::mem::replace(&mut own.stage, Stage::Done) {
-                        own.stage = Stage::Sending(0, outgoing);
+                let guest_state = &mut self.guests[guest];
+                if let Some(process) = guest_state.transmit.stalled.pop_front() {
+                    let process_state = &mut self.processes[process];
+                    if let Stage::Stalled(outgoing) = std::mem::replace(&mut process_state.stage, Stage::Done)
+                    {
+                        process_state.stage = Stage::Sending(0, outgoing);
                         self.make_ready(process);
                     }
                 }
@@ -205,22 +211,25 @@ impl Machine<'_> {
             self.calendar.plan(at_ns, Event::Arrival { packet: slot });
             return;
         }
-        let own = &mut self.guests[to];
-        own.receive.kept -= 1;
-        if !own.here {
+        let guest_state = &mut self.guests[to];
+        guest_state.receive.kept -= 1;
+        if !guest_state.here {
             return self.drop_packet(slot);
         }
-        own.receive.packets.push_back(slot);
-        let first = own.vcpus.first();
+        guest_state.receive.packets.push_back(slot);
+        let first = guest_state.vcpus.first();
         self.tell_waiting(to);
         self.notify(first);
     }
 
     /// A packet of a guest has left.
     fn respond(&mut self, guest: GuestId) {
-        let own = &mut self.guests[guest];
-        if self.costs.response_ns > 0 && own.here && !std::mem::replace(&mut own.transmit.responded, true) {
-            let first = own.vcpus.first();
+        let guest_state = &mut self.guests[guest];
+        if self.costs.response_ns > 0
+            && guest_state.here
+            && !std::mem::replace(&mut guest_state.transmit.responded, true)
+        {
+            let first = guest_state.vcpus.first();
             self.tell_waiting(guest);
             self.notify(first);
         }
@@ -237,9 +246,11 @@ impl Machine<'_> {
 
     /// What waits for a guest has changed: packets, and the event that others have left.
     fn tell_waiting(&mut self, guest: GuestId) {
-        let own = &self.guests[guest];
-        let (host, waiting) =
-            (own.host, own.receive.packets.len() as u32 + u32::from(own.transmit.responded));
+        let guest_state = &self.guests[guest];
+        let (host, waiting) = (
+            guest_state.host,
+            guest_state.receive.packets.len() as u32 + u32::from(guest_state.transmit.responded),
+        );
         self.tell_pending(host, self.dom_of(guest), waiting);
     }
 
@@ -255,8 +266,8 @@ impl Machine<'_> {
 
     /// A guest's kernel takes the next packet from its ring, which has a place more then.
     pub fn take_from_ring(&mut self, guest: GuestId) -> Option<PacketId> {
-        let own = &mut self.guests[guest];
-        let slot = own.receive.packets.pop_front()?;
+        let guest_state = &mut self.guests[guest];
+        let slot = guest_state.receive.packets.pop_front()?;
         self.resume(guest);
         self.tell_waiting(guest);
         Some(slot)
@@ -275,9 +286,9 @@ impl Machine<'_> {
 
     /// A guest has left: packets that wait for it are dropped; those that it has sent are still carried.
     pub fn empty_rings(&mut self, guest: GuestId) {
-        let own = &mut self.guests[guest];
-        let slots = std::mem::take(&mut own.receive.packets);
-        own.transmit.stalled.clear();
+        let guest_state = &mut self.guests[guest];
+        let slots = std::mem::take(&mut guest_state.receive.packets);
+        guest_state.transmit.stalled.clear();
         for slot in slots {
             self.drop_packet(slot);
         }
@@ -287,9 +298,9 @@ impl Machine<'_> {
     /// The errand that has waited longest for a place in the ring to `guest`, if any, gets one: it is kept for it, so that no
     /// packet that has come later takes it.
     fn resume(&mut self, guest: GuestId) -> bool {
-        let own = &mut self.guests[guest];
-        let Some((vcpu, errand)) = own.receive.blocked.pop_front() else { return false };
-        own.receive.kept += 1;
+        let guest_state = &mut self.guests[guest];
+        let Some((vcpu, errand)) = guest_state.receive.blocked.pop_front() else { return false };
+        guest_state.receive.kept += 1;
         self.vcpus[vcpu].kernel.resumed.push_back(errand);
         self.notify(vcpu);
         true

@@ -166,7 +166,7 @@ fn case(
     let outcome = collect::<Mesh>(programs).unwrap_or_else(|error| panic!("{what}: {error}"));
     let reference = sequential(&mesh, settings, guests.until);
     let committed = in_order(outcome.outputs.clone());
-    let differs = committed.iter().zip(&reference.committed).find(|(own, other)| own != other);
+    let differs = committed.iter().zip(&reference.committed).find(|(found, expected)| found != expected);
     assert_eq!(differs, None, "{what}: the first committed event that differs");
     let (digest, events, last) = (outcome.digest, outcome.events, outcome.last);
     assert_eq!(Facts { digest, events, last, committed }, reference, "{what}");
@@ -250,7 +250,7 @@ fn optimistic(zero: bool) {
             let (outcome, _) = case(number, zero, Protocol::Optimistic(optimism), &mut rng);
             repeats += outcome.repeats;
             // Federates that nobody sends to have nothing to roll back.
-            outcome.rollbacks.iter().for_each(|own| all.join(own));
+            outcome.rollbacks.iter().for_each(|counts| all.join(counts));
         }
     }
     assert!(
