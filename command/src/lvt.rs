@@ -59,9 +59,9 @@ fn watch(arguments: &WatchArguments) -> Result<(), Failure> {
         let problem = "standard output is no terminal; --json prints a line for each look instead";
         return Err(Failure::Option(problem.into()));
     }
-    let (tell, told) = mpsc::channel();
+    let (send_stop, stopped) = mpsc::channel();
     // If the receiver is gone, the watch is ending already.
-    signals::on_each(move |_| tell.send(()).unwrap_or_default())?;
+    signals::on_each(move |_| send_stop.send(()).unwrap_or_default())?;
     let looks = arguments.count.unwrap_or(u64::MAX);
     let mut watcher = Watcher::new(page);
     if arguments.json {
@@ -69,14 +69,14 @@ fn watch(arguments: &WatchArguments) -> Result<(), Failure> {
             let line = serde_json::to_string(&watcher.look()?).expect("numbers and text can be written");
             stdout::print(&format!("{line}\n"))?;
             let last = number == looks;
-            if last || told.recv_timeout(arguments.interval) != Err(RecvTimeoutError::Timeout) {
+            if last || stopped.recv_timeout(arguments.interval) != Err(RecvTimeoutError::Timeout) {
                 break;
             }
         }
         return Ok(());
     }
     let mut screen = Screen::open();
-    let result = show(&mut screen, &mut watcher, looks, arguments.interval, &told);
+    let result = show(&mut screen, &mut watcher, looks, arguments.interval, &stopped);
     screen.close();
     result
 }
@@ -87,7 +87,7 @@ fn show(
     watcher: &mut Watcher,
     looks: u64,
     interval: Duration,
-    told: &Receiver<()>,
+    stopped: &Receiver<()>,
 ) -> Result<(), Failure> {
     for _ in 0..looks {
         let look: Look = watcher.look()?;
@@ -99,7 +99,7 @@ fn show(
                 break;
             }
             let is_over = screen.wait_for_key(left.min(KEYS_EVERY)).map_err(Failure::Print)?;
-            if is_over || told.try_recv().is_ok() {
+            if is_over || stopped.try_recv().is_ok() {
                 return Ok(());
             }
         }

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 
 use paceline_app::failure::Failure;
 use paceline_pace::mpi::prepare;
-use paceline_pace::{PaceSettings, Started, Told, run, start};
+use paceline_pace::{PaceNotice, PaceSettings, Started, run, start};
 
 use crate::args::PaceArguments;
 use crate::failure::Special;
@@ -28,15 +28,15 @@ pub fn pace(arguments: &PaceArguments) -> Result<ExitCode, Failure> {
     command.args(rest);
     let session = prepare(&mut command, *mpi);
     session.notes.iter().for_each(|note| eprintln!("paceline: {note}"));
-    let told = |told: Told<'_>| match told {
-        Told::Trouble(trouble) => {
+    let notify = |notice: PaceNotice<'_>| match notice {
+        PaceNotice::Stopped(error) => {
             eprintln!(
-                "paceline: pacing has ended, the command continues under the normal scheduler: {trouble}"
+                "paceline: pacing has ended, the command continues under the normal scheduler: {error}"
             );
         }
-        Told::Note(note) => eprintln!("paceline: {note}"),
+        PaceNotice::Note(note) => eprintln!("paceline: {note}"),
     };
-    let ended = run(command, pacer, told).map_err(Special::Pace)?;
+    let ended = run(command, pacer, notify).map_err(Special::Pace)?;
     drop(session);
     if *statistics {
         ended.statistics.iter().for_each(|(name, number)| eprintln!("paceline: {name}: {number}"));

@@ -93,7 +93,7 @@ void paceline_enqueue(u64 *ctx)
 		furthest.lvt_ns = key;
 		bpf_loop(nr_cpus, look_at_cpu, &furthest, 0);
 		if (furthest.cpu >= 0) {
-			count(&told.kicks);
+			count(&report.kicks);
 			scx_bpf_kick_cpu(furthest.cpu, SCX_KICK_PREEMPT);
 		}
 	}
@@ -172,25 +172,25 @@ void paceline_dispatch(u64 *ctx)
 		}
 	}
 	/* Preferably on a CPU whose own task does not delay all others. */
-	if ((!keeps || cpu->stuck || turn % GRANT_TURNS == 0) && take(OVERDUE, &told.grants))
+	if ((!keeps || cpu->stuck || turn % GRANT_TURNS == 0) && take(OVERDUE, &report.grants))
 		return;
-	if (ordinary_turn(cpu) && take(ORDINARY, &told.ordinary))
+	if (ordinary_turn(cpu) && take(ORDINARY, &report.ordinary))
 		return;
-	if (turn % PROBE_TURNS == 0 && take(WAITING, &told.dispatches))
+	if (turn % PROBE_TURNS == 0 && take(WAITING, &report.dispatches))
 		return;
 	if (turn % POLL_TURNS == 0 && scx_bpf_dsq_nr_queued(WAITING) > 0) {
 		least = keeps ? pace->key : least_key();
-		if (least != NOT_LEAST && polls_behind(least) && take(WAITING, &told.dispatches))
+		if (least != NOT_LEAST && polls_behind(least) && take(WAITING, &report.dispatches))
 			return;
 	}
 	if (pace && keeps) {
 		prev->scx.slice = settings.slice_ns;
 		begin_slice(pace, cpu);
-		count(&told.kept);
+		count(&report.kept);
 		return;
 	}
-	if (!take(LEAST, &told.dispatches) && !take(WAITING, &told.dispatches))
-		take(ORDINARY, &told.ordinary);
+	if (!take(LEAST, &report.dispatches) && !take(WAITING, &report.dispatches))
+		take(ORDINARY, &report.ordinary);
 }
 
 SEC("struct_ops/paceline_running")
@@ -277,7 +277,7 @@ s32 paceline_init(u64 *ctx)
 	bpf_timer_init(&the_ticker->timer, &ticker, CLOCK_MONOTONIC);
 	bpf_timer_set_callback(&the_ticker->timer, tick);
 	active = 1;
-	told.exit_kind = 0;
+	report.exit_kind = 0;
 	return bpf_timer_start(&the_ticker->timer, settings.slice_ns, 0);
 }
 
@@ -287,9 +287,9 @@ void paceline_exit(u64 *ctx)
 	const struct scx_exit_info *info = (void *)ctx[0];
 
 	active = 0;
-	bpf_probe_read_kernel_str(told.exit_reason, sizeof(told.exit_reason), info->reason);
-	bpf_probe_read_kernel_str(told.exit_message, sizeof(told.exit_message), info->msg);
-	WRITE_ONCE(told.exit_kind, info->kind);
+	bpf_probe_read_kernel_str(report.exit_reason, sizeof(report.exit_reason), info->reason);
+	bpf_probe_read_kernel_str(report.exit_message, sizeof(report.exit_message), info->msg);
+	WRITE_ONCE(report.exit_kind, info->kind);
 }
 
 SEC(".struct_ops.link")

@@ -15,7 +15,7 @@ struct settings {
 };
 
 /* What the policy reports; the counters count from the first load on. */
-struct told {
+struct report {
 	u64 exit_kind;       /* of enum scx_exit_kind; 0 while the policy runs */
 	u64 ran_ns;          /* CPU time of tasks in the class */
 	u64 dispatches;      /* tasks taken from a queue */

@@ -104,7 +104,7 @@ struct {
 const volatile struct settings settings = {
 	.slice_ns = 500000, .stuck_ns = 10000000, .wait_max_ns = 25000000, .slots = 1024,
 };
-struct told told SEC(".bss.told");
+struct report report SEC(".bss.report");
 
 static struct cpu cpus[CPUS_MAX];
 static u64 resolved[SLOTS_MAX]; /* thread id and start time of the task that was last found for a slot */
@@ -174,7 +174,7 @@ static __always_inline u64 count_time(struct pace *pace)
 	now = bpf_ktime_get_ns();
 	ran_ns = now - pace->since_ns;
 	pace->since_ns = now;
-	__sync_fetch_and_add(&told.ran_ns, ran_ns);
+	__sync_fetch_and_add(&report.ran_ns, ran_ns);
 	return ran_ns;
 }
 
@@ -212,7 +212,7 @@ static void judge(struct task_struct *p, struct pace *pace)
 		pace->advanced = 1;
 		stuck_ns = 0;
 	} else if (stuck_ns >= pace->patience_ns && pace->stuck_ns < pace->patience_ns) {
-		count(&told.stuck);
+		count(&report.stuck);
 	}
 	pace->lvt_ns = lvt;
 	pace->messages = messages;
@@ -224,7 +224,7 @@ static void judge(struct task_struct *p, struct pace *pace)
 		/* A task that yields and says that it waits does wait now, whatever it did before in this slice. */
 		queue = WAITING;
 		if (pace->queue != WAITING)
-			count(&told.waiting);
+			count(&report.waiting);
 	}
 	pace->polls = pace->yielded || (library & LIBRARY_YIELDS);
 	pace->key = lvt;

@@ -40,8 +40,8 @@ static long end_slice(u32 index, struct look *look)
 	look->getting_on |= !cpu->stuck;
 	if (cpu->publishes && cpu->lvt_ns < look->least_ns)
 		look->least_ns = cpu->lvt_ns;
-	if (told.queued && look->now > since_ns + settings.slice_ns / 2) {
-		count(&told.kicks);
+	if (report.queued && look->now > since_ns + settings.slice_ns / 2) {
+		count(&report.kicks);
 		scx_bpf_kick_cpu(index, SCX_KICK_PREEMPT);
 	}
 	return 0;
@@ -68,7 +68,7 @@ static long look_at_slot(u32 turn, void *nothing)
 	if (pace && pace->start_time == slot->start_time) {
 		pace->slot = index;
 		resolved[index % SLOTS_MAX] = owner;
-		count(&told.resolved);
+		count(&report.resolved);
 	}
 	bpf_task_release(p);
 	return 0;
@@ -127,7 +127,7 @@ __noinline u64 least_queued(u64 least_ns)
  */
 __noinline u64 patience(u32 stuck)
 {
-	u64 wait_ns = told.queued * settings.slice_ns * (stuck ? 2 : 10) / nr_cpus;
+	u64 wait_ns = report.queued * settings.slice_ns * (stuck ? 2 : 10) / nr_cpus;
 
 	if (!stuck && wait_ns < settings.wait_max_ns)
 		wait_ns = settings.wait_max_ns;
@@ -142,13 +142,13 @@ static int tick(void *map, u32 *key, struct ticker *ticker)
 
 	if (!active)
 		return 0;
-	told.queued = scx_bpf_dsq_nr_queued(LEAST) + scx_bpf_dsq_nr_queued(WAITING) + scx_bpf_dsq_nr_queued(ORDINARY) +
+	report.queued = scx_bpf_dsq_nr_queued(LEAST) + scx_bpf_dsq_nr_queued(WAITING) + scx_bpf_dsq_nr_queued(ORDINARY) +
 		      scx_bpf_dsq_nr_queued(OVERDUE);
 	bpf_loop(nr_cpus, end_slice, &look, 0);
-	told.stranded_ns = look.stranded_ns;
+	report.stranded_ns = look.stranded_ns;
 	bpf_loop(SLOTS_PER_TICK, look_at_slot, NULL, 0);
 	stuck = look.stuck && !look.getting_on;
-	if (told.queued && (stuck || ++ticks % RESCUE_TICKS == 0)) {
+	if (report.queued && (stuck || ++ticks % RESCUE_TICKS == 0)) {
 		wait_ns = patience(stuck);
 		rescue(LEAST, look.now, wait_ns);
 		rescue(WAITING, look.now, wait_ns);

@@ -83,10 +83,12 @@ mod tests {
 
     #[test]
     fn who_finds_no_page_is_told_how_one_is_made() {
-        let told = choice(&[]);
+        let message = choice(&[]);
         assert!(
-            ["paceline pace", "paceline lvt new FILE", ENV, "--page"].iter().all(|word| told.contains(word)),
-            "{told}"
+            ["paceline pace", "paceline lvt new FILE", ENV, "--page"]
+                .iter()
+                .all(|word| message.contains(word)),
+            "{message}"
         );
     }
 
@@ -98,9 +100,9 @@ mod tests {
             InUse { path: "/proc/7/fd/5".into(), programs: programs(8, 5) },
             InUse { path: "/dev/shm/my.lvt".into(), programs: programs(20, 1) },
         ];
-        let told = choice(&pages);
-        let lines: Vec<_> = told.lines().collect();
-        assert!(lines[0].starts_with("2 LVT pages") && lines[0].contains("--page"), "{told}");
+        let message = choice(&pages);
+        let lines: Vec<_> = message.lines().collect();
+        assert!(lines[0].starts_with("2 LVT pages") && lines[0].contains("--page"), "{message}");
         assert_eq!(lines[1], "  /proc/7/fd/5 (phold 8, phold 9, phold 10, 2 more)");
         assert_eq!(lines[2], "  /dev/shm/my.lvt (phold 20)");
     }

@@ -357,13 +357,13 @@ mod tests {
             let cells =
                 look.owners.iter().flat_map(|row| COLUMNS.map(|column| (column.cell)(row, 500_000_000)));
             let title = title(&look, usize::MAX);
-            let told: String =
+            let shown: String =
                 cells.chain(title.iter().map(Line::to_string)).map(|text| text + " ").collect();
             let words = |text: &str| {
                 let words = text.split_whitespace().map(|word| word.trim_end_matches(',').to_owned());
                 words.filter(|word| word.contains('.') && !word.contains('/')).collect::<Vec<_>>()
             };
-            let whole = words(&told);
+            let whole = words(&shown);
             for width in least..130 {
                 let shown = shown_of(&look, width, 30, 0);
                 let cut: Vec<_> =
@@ -379,8 +379,8 @@ mod tests {
 
     #[test]
     fn spans_are_told_in_the_unit_that_suits_them() {
-        let told = [0, 999, 1_000, 1_234_567, u64::MAX].map(span);
-        assert_eq!(told, ["0 ns", "999 ns", "1.000 us", "1.234 ms", "18,446,744,073.709 s"]);
+        let shown = [0, 999, 1_000, 1_234_567, u64::MAX].map(span);
+        assert_eq!(shown, ["0 ns", "999 ns", "1.000 us", "1.234 ms", "18,446,744,073.709 s"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
-    use paceline_pace::{PaceSettings, Told, run, start};
+    use paceline_pace::{PaceNotice, PaceSettings, run, start};
 
     let mut arguments = std::env::args_os().skip(1);
     let choice = arguments.next().ok_or("which policy?")?.to_string_lossy().into_owned();
@@ -22,8 +22,8 @@ fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
     let mut command = std::process::Command::new(program);
     command.args(arguments);
     let ended = run(command, started.pacer, |told| match told {
-        Told::Trouble(trouble) => eprintln!("trouble: {trouble}"),
-        Told::Note(note) => eprintln!("note: {note}"),
+        PaceNotice::Stopped(error) => eprintln!("pacing has ended: {error}"),
+        PaceNotice::Note(note) => eprintln!("note: {note}"),
     })?;
     for (name, number) in &ended.statistics {
         eprintln!("count: {name} = {number}");

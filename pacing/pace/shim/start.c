@@ -91,10 +91,10 @@ static void begin(const void *caller) {
  * has no hook.
  */
 static void check_yielding(const void *caller) {
-    const char *told = getenv("PACELINE_MPI_YIELDS"), *variable, *why = NULL;
+    const char *announced = getenv("PACELINE_MPI_YIELDS"), *variable, *why = NULL;
     const unsigned char *set = (const unsigned char *)find_symbol("opal_progress_yield_when_idle", NULL, caller);
-    int yields = told != NULL && told[0] == '1';
-    if (told == NULL || job_rank(&variable) > 0) {
+    int yields = announced != NULL && announced[0] == '1';
+    if (announced == NULL || job_rank(&variable) > 0) {
         return;
     }
     if (set == NULL) {

@@ -116,7 +116,7 @@ fn start(settings: &PaceSettings, mode: Mode) -> Result<Box<dyn Pacer>, Refusal>
     let refuse = |reason: String| Refusal { policy: mode.name(), reason };
     let page = Page::create_sealed(DEFAULT_SLOTS).map_err(|error| refuse(error.to_string()))?;
     let slots = page.capacity();
-    let guard = Guard::start(slots, mode.own())
+    let guard = Guard::start(slots, mode.governor_class())
         .map_err(|error| refuse(format!("cannot start its guard: {error}")))?;
     let notes = guard.problem().map(|problem| {
         format!("there is no second guard: whoever kills all processes named paceline at once leaves threads in their class ({problem})")
@@ -174,7 +174,7 @@ impl Pacer for Governor {
     fn tick(&mut self) -> Result<(), PaceError> {
         if self.ticks == 0 {
             let error = |reason| PaceError::System { what: "setting the governor's own priority", reason };
-            sched::set(0, self.mode.own()).map_err(error)?;
+            sched::set(0, self.mode.governor_class()).map_err(error)?;
         }
         let now_ns = monotonic_ns();
         if u128::from(now_ns - self.now_ns) >= guard::SILENCE.as_nanos() / 2 {
@@ -296,9 +296,9 @@ fn welcome(slot: usize, owner: Owner, us: i32, guard: &Guard) -> std::io::Result
         return Ok(Place::Refused(owner));
     };
     let (tid, pid, start_time) = (thread.tid(), owner.pid.cast_signed(), owner.start_time);
-    let told = guard.watch(Ward { slot: slot as u32, tid, pid, start_time, normal: thread.normal })?;
+    let is_watched = guard.watch(Ward { slot: slot as u32, tid, pid, start_time, normal: thread.normal })?;
     // If a guard is too busy, the next slice tries again.
-    Ok(if told { Place::Paced(thread) } else { Place::Free })
+    Ok(if is_watched { Place::Paced(thread) } else { Place::Free })
 }
 
 /// Sets the thread of a slot back, and frees the slot.

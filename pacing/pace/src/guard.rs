@@ -101,15 +101,15 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts the guards for `slots` slots, in the class `own`: one in which paced threads cannot keep them from running.
+    /// Starts the guards for `slots` slots, in `class`: one in which paced threads cannot keep them from running.
     ///
     /// # Errors
     ///
     /// If the first one cannot be started. Without the second one, [`Guard::problem`] gives the reason.
-    pub fn start(slots: u32, own: SchedClass) -> io::Result<Self> {
+    pub fn start(slots: u32, class: SchedClass) -> io::Result<Self> {
         // The second one first: the fork below keeps no end of its pipe open, because it closes all files.
         let (second, problem) = match pipe().and_then(|(read, write)| {
-            second::start(slots, own, read)?;
+            second::start(slots, class, read)?;
             Ok(write)
         }) {
             Ok(write) => (Some(write), None),
@@ -123,7 +123,7 @@ impl Guard {
             0 => {
                 // While the guard held this end, the pipe would never close.
                 drop(write);
-                serve(&read, &mut wards, own);
+                serve(&read, &mut wards, class);
                 // SAFETY: ends the process at once, without the exit handlers that the parent has set up.
                 unsafe { libc::_exit(0) }
             }
@@ -208,7 +208,7 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// The guard's loop, until the pipe closes.
-fn serve(pipe: &OwnedFd, wards: &mut [Option<Ward>], own: SchedClass) {
+fn serve(pipe: &OwnedFd, wards: &mut [Option<Ward>], class: SchedClass) {
     close_all_but(pipe.as_raw_fd());
     // A session of its own: the terminal's Ctrl-C and hang-up signals do not reach it.
     let _ = setsid();
@@ -219,7 +219,7 @@ fn serve(pipe: &OwnedFd, wards: &mut [Option<Ward>], own: SchedClass) {
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
     // If this is not permitted, the governor does not set real-time priorities either.
-    let _ = sched::set(0, own);
+    let _ = sched::set(0, class);
     let silence = Timespec { tv_sec: 0, tv_nsec: i64::from(SILENCE.subsec_nanos()) };
     let mut message = [0; MESSAGE_BYTES];
     loop {

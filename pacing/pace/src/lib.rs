@@ -17,7 +17,7 @@
 //! }
 //! let mut command = Command::new("sh");
 //! command.args(["-c", "exit 3"]);
-//! let ended = run(command, started.pacer, |told| println!("{told:?}"))?;
+//! let ended = run(command, started.pacer, |notice| println!("{notice:?}"))?;
 //! assert_eq!(ended.code(), 3);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -39,5 +39,5 @@ mod settings;
 
 pub use governor::{run_as_usual, run_before_paced};
 pub use pacer::{PaceError, Pacer, Refusal, Started, start};
-pub use run::{Ended, RunError, Told, run};
+pub use run::{Ended, PaceNotice, RunError, run};
 pub use settings::{PaceSettings, PolicyChoice, SLICE_MAX, SLICE_MIN, SettingError};

@@ -32,7 +32,7 @@ pub struct Ended {
     /// The command's own status.
     pub status: ExitStatus,
     /// The error that ended pacing before the command ended.
-    pub trouble: Option<PaceError>,
+    pub pace_error: Option<PaceError>,
     /// What the pacer has counted, by name.
     pub statistics: Vec<(&'static str, u64)>,
 }
@@ -77,15 +77,15 @@ pub enum RunError {
 
 /// A report about pacing while a command runs.
 #[derive(Debug)]
-pub enum Told<'a> {
+pub enum PaceNotice<'a> {
     /// Pacing has ended before the command, which continues without it.
-    Trouble(&'a PaceError),
+    Stopped(&'a PaceError),
     /// Something of interest to the user, in a line.
     Note(&'a str),
 }
 
-/// Runs `command`, paced by `pacer` if there is one, until it ends. Reports about pacing are passed to `told` at
-/// once.
+/// Runs `command`, paced by `pacer` if there is one, until it ends. `notify` is called at once with what
+/// there is to say about pacing.
 ///
 /// # Errors
 ///
@@ -93,7 +93,7 @@ pub enum Told<'a> {
 pub fn run(
     mut command: Command,
     pacer: Option<Box<dyn Pacer>>,
-    told: impl Fn(Told<'_>) + Sync,
+    notify: impl Fn(PaceNotice<'_>) + Sync,
 ) -> Result<Ended, RunError> {
     let error = |what| move |reason: io::Error| RunError::System { what, reason };
     // Before the command, so that none of its signals is missed.
@@ -112,8 +112,8 @@ pub fn run(
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let pace = |pacer: Box<dyn Pacer>| {
-            let (result, statistics) = keep_pace(pacer, &over, |note| told(Told::Note(note)));
-            (result.inspect_err(|error| told(Told::Trouble(error))), statistics)
+            let (result, statistics) = keep_pace(pacer, &over, |note| notify(PaceNotice::Note(note)));
+            (result.inspect_err(|error| notify(PaceNotice::Stopped(error))), statistics)
         };
         let thread = pacer.map(|pacer| {
             Builder::new().name("paceline-pace".into()).spawn_scoped(scope, move || pace(pacer))
@@ -128,7 +128,7 @@ pub fn run(
         let result =
             thread.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         let (result, statistics) = result.unwrap_or((Ok(()), Vec::new()));
-        Ok(Ended { status: ended?, trouble: result.err(), statistics })
+        Ok(Ended { status: ended?, pace_error: result.err(), statistics })
     })
 }
 

@@ -16,9 +16,9 @@ mod pin;
 #[cfg(feature = "sched-ext")]
 mod policy;
 #[cfg(feature = "sched-ext")]
-mod starvation;
+mod report;
 #[cfg(feature = "sched-ext")]
-mod told;
+mod starvation;
 
 use std::path::Path;
 

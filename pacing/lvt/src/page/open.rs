@@ -97,9 +97,9 @@ fn fixed_page(path: &Path, fd: OwnedFd, bytes: u64, stat: &Stat) -> Result<Page,
     }
     let mapping = mapped(path, &fd, slots)?;
     match checked_slots(path, &mapping.header())? {
-        told if told == slots => {}
-        told => {
-            return Err(Error::Size { path: path.to_owned(), bytes, expected: page_bytes(told) as u64 });
+        in_header if in_header == slots => {}
+        in_header => {
+            return Err(Error::Size { path: path.to_owned(), bytes, expected: page_bytes(in_header) as u64 });
         }
     }
     let id = id_of(stat);

@@ -95,7 +95,7 @@ impl Mode {
     }
 
     /// The class of the governor itself, and of its guard.
-    pub const fn own(self) -> SchedClass {
+    pub const fn governor_class(self) -> SchedClass {
         match self {
             Self::RealTime { .. } => SchedClass::RealTime(OWN_PRIORITY),
             Self::Nice => SchedClass::Other,

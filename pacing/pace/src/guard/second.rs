@@ -19,12 +19,12 @@ static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sched-restore"
 /// Its name, as `ps` shows it.
 const NAME: &str = "sched-restore";
 
-/// Starts it for `slots` slots in the class `own`; it reads from `pipe`.
+/// Starts it for `slots` slots in `class`; it reads from `pipe`.
 ///
 /// # Errors
 ///
 /// If this build has no such program, or the system does not execute files in memory.
-pub fn start(slots: u32, own: SchedClass, pipe: OwnedFd) -> io::Result<()> {
+pub fn start(slots: u32, class: SchedClass, pipe: OwnedFd) -> io::Result<()> {
     if PROGRAM.is_empty() {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "it was built without a C compiler"));
     }
@@ -36,7 +36,7 @@ pub fn start(slots: u32, own: SchedClass, pipe: OwnedFd) -> io::Result<()> {
     let file = File::open(format!("/proc/self/fd/{}", written.as_raw_fd()))?;
     // A file that is open for writing is not executed.
     drop(written);
-    let (_, priority) = own.number();
+    let (_, priority) = class.number();
     let mut command = Command::new(format!("/proc/self/fd/{}", file.as_raw_fd()));
     command.arg0(NAME).args([slots.to_string(), priority.to_string(), SILENCE.as_millis().to_string()]);
     command.env_clear().stdin(Stdio::from(pipe)).stdout(Stdio::null()).stderr(Stdio::null());

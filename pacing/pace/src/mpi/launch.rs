@@ -228,7 +228,7 @@ mod tests {
         if shim().is_none() {
             return;
         }
-        for (value, told) in
+        for (value, expected) in
             [("0", "ranks keep their core while they wait"), ("1", "that wait give their core away")]
         {
             let mut command = Command::new("mpirun.openmpi");
@@ -238,7 +238,7 @@ mod tests {
             assert_eq!(set(&command, YIELDS_ENV).as_deref(), Some(value));
             let note = &session.notes[0];
             assert!(
-                note.contains("as you have set it in the launcher's arguments") && note.contains(told),
+                note.contains("as you have set it in the launcher's arguments") && note.contains(expected),
                 "{note}"
             );
         }

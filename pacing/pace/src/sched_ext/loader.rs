@@ -12,8 +12,8 @@ use paceline_lvt::{DEFAULT_SLOTS, layout};
 
 use super::pin::Pin;
 use super::policy::{Policy, Settings};
+use super::report::PolicyReport;
 use super::starvation::{Action, Starvation};
-use super::told::Told;
 use crate::pacer::{PaceError, Pacer};
 use crate::settings::PaceSettings;
 
@@ -34,7 +34,7 @@ pub struct Loader {
     starvation: Starvation,
     started: Instant,
     /// The last report of the policy.
-    told: Told,
+    report: PolicyReport,
     pauses: u64,
 }
 
@@ -56,7 +56,7 @@ impl Loader {
             pin,
             starvation: Starvation::new(Duration::ZERO),
             started,
-            told: Told::default(),
+            report: PolicyReport::default(),
             pauses: 0,
         })
     }
@@ -94,15 +94,15 @@ impl Pacer for Loader {
     }
 
     fn tick(&mut self) -> Result<(), PaceError> {
-        let told =
-            self.policy.told().map_err(|error| Self::failed("asking the policy how it goes", error))?;
-        self.told = told;
-        if self.told.exit_kind != 0 && !self.starvation.is_paused() {
-            return Err(PaceError::Ejected(self.told.exit()));
+        let report =
+            self.policy.report().map_err(|error| Self::failed("asking the policy how it goes", error))?;
+        self.report = report;
+        if self.report.exit_kind != 0 && !self.starvation.is_paused() {
+            return Err(PaceError::Ejected(self.report.exit()));
         }
-        let ran = Duration::from_nanos(self.told.ran_ns);
-        let stranded = Duration::from_nanos(self.told.stranded_ns);
-        match self.starvation.judge(self.started.elapsed(), ran, self.told.queued > 0, stranded) {
+        let ran = Duration::from_nanos(self.report.ran_ns);
+        let stranded = Duration::from_nanos(self.report.stranded_ns);
+        match self.starvation.judge(self.started.elapsed(), ran, self.report.queued > 0, stranded) {
             Action::Keep => {}
             Action::Pause => {
                 self.pauses += 1;
@@ -116,10 +116,10 @@ impl Pacer for Loader {
     }
 
     fn statistics(&mut self) -> Vec<(&'static str, u64)> {
-        if let Ok(told) = self.policy.told() {
-            self.told = told;
+        if let Ok(report) = self.policy.report() {
+            self.report = report;
         }
-        let mut statistics = self.told.counters().to_vec();
+        let mut statistics = self.report.counters().to_vec();
         statistics.push(("pauses for programs of the fair class", self.pauses));
         statistics
     }
@@ -141,10 +141,10 @@ fn policy_settings(settings: &PaceSettings) -> Settings {
 
 /// Fails if the class already has a policy, and names it: there can be one at a time.
 fn refuse_second() -> Result<(), String> {
-    let told = |file: &str| fs::read_to_string(Path::new(super::CLASS).join(file)).unwrap_or_default();
-    match told("state").trim() {
+    let read = |file: &str| fs::read_to_string(Path::new(super::CLASS).join(file)).unwrap_or_default();
+    match read("state").trim() {
         "" | "disabled" => Ok(()),
-        _ => Err(format!("the scheduler {} holds the class", told("root/ops").trim())),
+        _ => Err(format!("the scheduler {} holds the class", read("root/ops").trim())),
     }
 }
 

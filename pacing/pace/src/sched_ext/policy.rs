@@ -4,7 +4,7 @@
 
 use libbpf_rs::{MapCore, MapFlags, MapMut, Object, ObjectBuilder, set_print};
 
-use super::told::Told;
+use super::report::PolicyReport;
 
 /// The compiled `pacing/linux/least_lvt.bpf.c`.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/least_lvt.bpf.o"));
@@ -77,8 +77,8 @@ impl Policy {
     }
 
     /// The policy's report.
-    pub fn told(&mut self) -> libbpf_rs::Result<Told> {
-        let bytes = self.map(".bss.told").lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?;
-        Ok(bytes.as_deref().and_then(Told::decode).expect("the map has one entry, a `struct told`"))
+    pub fn report(&mut self) -> libbpf_rs::Result<PolicyReport> {
+        let bytes = self.map(".bss.report").lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?;
+        Ok(bytes.as_deref().and_then(PolicyReport::decode).expect("the map has one entry, a `struct report`"))
     }
 }

@@ -3,9 +3,9 @@
 /// The length of a text in the report, in bytes.
 const TEXT_BYTES: usize = 128;
 
-/// `struct told` of `pacing/linux/least_lvt.h`. The counters continue when the policy is detached and attached again.
+/// `struct report` of `pacing/linux/least_lvt.h`. The counters continue when the policy is detached and attached again.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Told {
+pub struct PolicyReport {
     /// The kernel's number of the reason why it has ended the policy; 0 while it runs.
     pub exit_kind: u64,
     /// CPU time of the paced tasks.
@@ -36,7 +36,7 @@ pub struct Told {
     pub exit_message: String,
 }
 
-impl Told {
+impl PolicyReport {
     /// The value of the map; `None` if it has another size.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         const NUMBERS: usize = 12;
@@ -102,13 +102,13 @@ mod tests {
         let mut bytes = vec![0; 12 * 8 + 2 * TEXT_BYTES];
         bytes[8] = 7;
         bytes[96..100].copy_from_slice(b"gone");
-        let told = Told::decode(&bytes).expect("a whole value");
-        assert_eq!((told.ran_ns, told.exit_kind, told.exit().as_str()), (7, 0, "gone"));
+        let report = PolicyReport::decode(&bytes).expect("a whole value");
+        assert_eq!((report.ran_ns, report.exit_kind, report.exit().as_str()), (7, 0, "gone"));
         bytes[96 + TEXT_BYTES..96 + 2 * TEXT_BYTES].fill(b'x');
         assert_eq!(
-            Told::decode(&bytes).expect("a whole value").exit(),
+            PolicyReport::decode(&bytes).expect("a whole value").exit(),
             format!("gone: {}", "x".repeat(TEXT_BYTES))
         );
-        assert_eq!(Told::decode(&bytes[1..]), None);
+        assert_eq!(PolicyReport::decode(&bytes[1..]), None);
     }
 }
