@@ -9,9 +9,9 @@ use std::path::Path;
 #[cfg(unix)]
 pub(crate) fn take_over(file: &File, path: &Path, data: &Metadata) -> io::Result<bool> {
     use std::os::unix::fs::{MetadataExt, fchown};
-    let own = file.metadata()?;
-    let owner = Some(data.uid()).filter(|uid| *uid != own.uid());
-    let group = Some(data.gid()).filter(|gid| *gid != own.gid());
+    let current = file.metadata()?;
+    let owner = Some(data.uid()).filter(|uid| *uid != current.uid());
+    let group = Some(data.gid()).filter(|gid| *gid != current.gid());
     if (owner.is_some() || group.is_some()) && fchown(file, owner, group).is_err() {
         return Ok(false);
     }

@@ -130,16 +130,16 @@ pub fn remove(folder: &Path) -> Found {
 }
 
 /// The same for the unfinished files of one file, but `own`, the one that the caller writes.
-pub(crate) fn remove_of(folder: &Path, name: &OsStr, own: Option<&OsStr>) -> Found {
-    remove_those(folder, Some(name), own)
+pub(crate) fn remove_of(folder: &Path, name: &OsStr, except: Option<&OsStr>) -> Found {
+    remove_those(folder, Some(name), except)
 }
 
-fn remove_those(folder: &Path, of: Option<&OsStr>, own: Option<&OsStr>) -> Found {
+fn remove_those(folder: &Path, of: Option<&OsStr>, except: Option<&OsStr>) -> Found {
     let mut found = Found::default();
     let Ok(entries) = fs::read_dir(folder) else { return found };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let Some(maker) = maker(&name, of).filter(|_| own != Some(&name)) else { continue };
+        let Some(maker) = maker(&name, of).filter(|_| except != Some(&name)) else { continue };
         if entry.file_type().is_ok_and(|kind| kind.is_file()) {
             *match remove_one(&entry.path(), &maker, folder) {
                 Fate::Removed => &mut found.removed,

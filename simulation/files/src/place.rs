@@ -90,8 +90,9 @@ fn of_this_process(data: &Metadata) -> Option<io::Result<File>> {
     use std::os::fd::AsFd;
     use std::os::unix::fs::MetadataExt;
     let streams = [io::stdout().as_fd().try_clone_to_owned(), io::stderr().as_fd().try_clone_to_owned()];
-    let same =
-        |file: &File| file.metadata().is_ok_and(|own| (own.dev(), own.ino()) == (data.dev(), data.ino()));
+    let same = |file: &File| {
+        file.metadata().is_ok_and(|found| (found.dev(), found.ino()) == (data.dev(), data.ino()))
+    };
     streams.into_iter().flatten().map(File::from).find(same).map(Ok)
 }
 

@@ -86,7 +86,7 @@ impl Finding {
 
     /// Whether it has a check of this name, its `what`, that does not hold: one for which a sweep is wanted.
     pub fn fails(&self, check: &str) -> bool {
-        self.checks.iter().any(|own| own.what == check && !own.holds)
+        self.checks.iter().any(|other| other.what == check && !other.holds)
     }
 
     /// How many checks hold.

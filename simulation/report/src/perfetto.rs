@@ -150,13 +150,13 @@ struct Output {
 /// The failure of a trace, whose name is `path`.
 fn failed(path: PathBuf, cut: Cut) -> TraceError {
     let Cut { reason, kept, entries, .. } = cut;
-    let told = match kept {
+    let text = match kept {
         0 => format!("{reason}; nothing of the trace is there"),
         _ => format!(
             "{reason}; the trace is cut short after {kept} of {entries} writes, and holds the first part of the run"
         ),
     };
-    TraceError { path, reason: io::Error::new(reason.kind(), told) }
+    TraceError { path, reason: io::Error::new(reason.kind(), text) }
 }
 
 impl PerfettoTrace {

@@ -140,8 +140,9 @@ impl Sweep {
         for Curve { name, points, .. } in &self.curves {
             series.push(Series::ours(name, Kind::Lines, points.clone()));
         }
-        let own = self.curves.iter().flat_map(|curve| &curve.points).filter(|point| point.0 == self.ours);
-        series.push(Series::ours("this experiment", Kind::Points, own.copied().collect()));
+        let points_here =
+            self.curves.iter().flat_map(|curve| &curve.points).filter(|point| point.0 == self.ours);
+        series.push(Series::ours("this experiment", Kind::Points, points_here.copied().collect()));
         if let [first, .., last] = values[..] {
             for (name, limit) in self.limits() {
                 series.push(Series::published(name, Kind::Steps, vec![(first, limit), (last, limit)]));
@@ -226,12 +227,12 @@ fn ranges(values: &[f64], holds: &[bool], axis: &Axis) -> String {
     let (mut ranges, mut beyond) = (Vec::new(), Vec::new());
     let mut start = 0;
     for run in holds.chunk_by(|one, next| one == next) {
-        let own = &values[start..start + run.len()];
+        let run_values = &values[start..start + run.len()];
         if run[0] {
-            ranges.push(span(own, axis));
+            ranges.push(span(run_values, axis));
         } else {
             // Of those that do not hold the nearest to others that do.
-            let (first, last) = (own[0], own[own.len() - 1]);
+            let (first, last) = (run_values[0], run_values[run_values.len() - 1]);
             let before = (start > 0).then_some(first);
             let after = (start + run.len() < values.len()).then_some(last);
             beyond.extend(before.into_iter().chain(after));

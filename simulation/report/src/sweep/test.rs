@@ -73,8 +73,8 @@ fn a_limit_of_several_curves_is_drawn_once() {
         (published[0].name.as_str(), &published[0].points[..]),
         ("limit", &[(1.0, 0.0), (2.0, 0.0)][..])
     );
-    let own = figure.series.iter().find(|series| series.kind == Kind::Points);
-    assert_eq!(own.map(|own| own.points.clone()), Some(vec![(2.0, 2.0), (2.0, 4.0)]));
+    let points = figure.series.iter().find(|series| series.kind == Kind::Points);
+    assert_eq!(points.map(|series| series.points.clone()), Some(vec![(2.0, 2.0), (2.0, 4.0)]));
 }
 
 proptest! {
