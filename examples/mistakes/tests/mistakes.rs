@@ -20,10 +20,10 @@ fn what_two_runs_do_not_share_is_found_by_the_check() {
     assert!(sound.status.success() && text(&sound.stdout).contains("do not differ"), "{sound:?}");
     for mistake in ["clock", "global", "hash-order"] {
         let found = mistakes(&["check", "--determinism"], mistake);
-        let told = text(&found.stderr);
-        assert_eq!(found.status.code(), Some(1), "{mistake}: {told}");
+        let message = text(&found.stderr);
+        assert_eq!(found.status.code(), Some(1), "{mistake}: {message}");
         for words in ["two runs of", "that are the same: LP ", ", handling Word(", " differs: "] {
-            assert!(told.contains(words), "{mistake}: {told}");
+            assert!(message.contains(words), "{mistake}: {message}");
         }
     }
 }
@@ -42,10 +42,13 @@ fn a_broken_rule_ends_the_run_and_is_named_under_every_protocol() {
         for protocol in ["sequential", "window", "null-message", "optimistic"] {
             let protocol = format!("run.protocol={protocol}");
             let found = mistakes(&["run", "--set", &protocol, "--set", "run.threads=2"], mistake);
-            let told = text(&found.stderr);
-            let error = told.lines().find_map(|line| line.strip_prefix("error: ")).unwrap_or_default();
-            assert!(error.starts_with("LP ") && error.contains(" at 0.50"), "{mistake}, {protocol}: {told}");
-            assert!(error.contains("Word(") && error.contains(words), "{mistake}, {protocol}: {told}");
+            let message = text(&found.stderr);
+            let error = message.lines().find_map(|line| line.strip_prefix("error: ")).unwrap_or_default();
+            assert!(
+                error.starts_with("LP ") && error.contains(" at 0.50"),
+                "{mistake}, {protocol}: {message}"
+            );
+            assert!(error.contains("Word(") && error.contains(words), "{mistake}, {protocol}: {message}");
             assert_eq!((found.status.code(), found.stdout.len()), (Some(1), 0), "{mistake}, {protocol}");
         }
     }
@@ -53,13 +56,13 @@ fn a_broken_rule_ends_the_run_and_is_named_under_every_protocol() {
 
 /// One line, which begins with `error: `, and the status of a failure while running.
 fn one_error(found: &Output, what: &str) -> String {
-    let told = text(&found.stderr);
-    let mut lines: Vec<&str> = told.lines().collect();
+    let message = text(&found.stderr);
+    let mut lines: Vec<&str> = message.lines().collect();
     // Where each of several processes fails by itself, as at the beginning and at the end, each says why.
     lines.dedup_by_key(|line| line.split(" of LP ").next());
-    assert_eq!(found.status.code(), Some(1), "{what}: {told}");
-    assert_eq!((lines.len(), found.stdout.len()), (1, 0), "{what}: {told}");
-    lines[0].strip_prefix("error: ").unwrap_or_else(|| panic!("{what}: {told}")).to_owned()
+    assert_eq!(found.status.code(), Some(1), "{what}: {message}");
+    assert_eq!((lines.len(), found.stdout.len()), (1, 0), "{what}: {message}");
+    lines[0].strip_prefix("error: ").unwrap_or_else(|| panic!("{what}: {message}")).to_owned()
 }
 
 /// Where a panic is, as every message has it: file, line and column.
@@ -109,11 +112,14 @@ fn a_panic_in_a_replication_or_a_check_has_its_place_too() {
         [("panic", "Word("), ("panic-in-finish", "`finish` of LP 3"), ("panic-in-results", "`results`")]
     {
         let found = mistakes(&["replicate", "--replications", "2", "--quiet"], mistake);
-        let told = text(&found.stderr);
+        let message = text(&found.stderr);
         let failed =
-            told.lines().filter(|line| line.starts_with("error: the replication with seed ")).count();
-        assert_eq!((found.status.code(), failed), (Some(1), 2), "{mistake}: {told}");
-        assert!(told.lines().all(|line| line.contains(words) && line.contains(PLACE)), "{mistake}: {told}");
+            message.lines().filter(|line| line.starts_with("error: the replication with seed ")).count();
+        assert_eq!((found.status.code(), failed), (Some(1), 2), "{mistake}: {message}");
+        assert!(
+            message.lines().all(|line| line.contains(words) && line.contains(PLACE)),
+            "{mistake}: {message}"
+        );
     }
     for (mistake, words) in [("panic", "Word("), ("panic-in-init", "`init` of LP 3")] {
         let error = one_error(&mistakes(&["check", "--determinism"], mistake), mistake);
@@ -142,9 +148,9 @@ fn an_endless_event_is_named_after_ctrl_c_and_a_second_one_ends_it() {
         std::thread::sleep(std::time::Duration::from_millis(1_500));
         interrupt(child.id());
         let mut line = String::new();
-        let told = BufReader::new(child.stderr.take().expect("it is piped")).read_line(&mut line);
+        let message = BufReader::new(child.stderr.take().expect("it is piped")).read_line(&mut line);
         assert!(
-            told.is_ok() && line.contains("waits for LP ") && line.contains("0.50"),
+            message.is_ok() && line.contains("waits for LP ") && line.contains("0.50"),
             "{protocol}: {line}"
         );
         interrupt(child.id());
@@ -164,9 +170,12 @@ fn words_that_are_keys_here_are_told_as_such() {
         (&["--model.lps", "4"], "model.lps=4"),
     ] {
         let found = mistakes(&[&["run"], option].concat(), "none");
-        let told = text(&found.stderr);
-        assert_eq!(found.status.code(), Some(2), "{told}");
-        assert!(told.contains(&format!("say `--set {key}`")) && !told.contains("--restarts"), "{told}");
+        let message = text(&found.stderr);
+        assert_eq!(found.status.code(), Some(2), "{message}");
+        assert!(
+            message.contains(&format!("say `--set {key}`")) && !message.contains("--restarts"),
+            "{message}"
+        );
     }
 }
 
@@ -176,11 +185,11 @@ fn no_lps_and_too_many_are_refused_before_anything_runs() {
         for (lps, words) in [("0", "a model without LPs"), ("4000000000", "need about ")] {
             let lps = format!("model.lps={lps}");
             let found = mistakes(&[command, "--set", &lps], "none");
-            let told = text(&found.stderr);
-            assert_eq!(found.status.code(), Some(2), "{command}, {lps}: {told}");
+            let message = text(&found.stderr);
+            assert_eq!(found.status.code(), Some(2), "{command}, {lps}: {message}");
             assert!(
-                told.contains(words) && told.contains(&format!("--set {lps}")),
-                "{command}, {lps}: {told}"
+                message.contains(words) && message.contains(&format!("--set {lps}")),
+                "{command}, {lps}: {message}"
             );
         }
     }

@@ -143,7 +143,7 @@ fn an_input_file_is_seen_from_the_scenario_and_part_of_the_results_provenance() 
         (&"data/demand.txt".into(), &10.into())
     );
     // Mistakes have the place of the key, or that in the file.
-    for (content, told) in [
+    for (content, expected) in [
         (None, "queues.toml:4:10: `demand` in [model]: there is no file "),
         (Some("1\n2\n"), "demand.txt: 2 lines; allowed: one for each of 4 stations"),
         (Some("1\n2\nx\n1\n"), "demand.txt:3: \"x\"; allowed: a number from 0.001 to 1000"),
@@ -155,7 +155,7 @@ fn an_input_file_is_seen_from_the_scenario_and_part_of_the_results_provenance() 
         }
         let refused = queues_in(folder.path(), &["check", "town/queues.toml"]);
         let message = text(&refused.stderr);
-        assert_eq!((refused.status.code(), message.contains(told)), (Some(2), true), "{message}");
+        assert_eq!((refused.status.code(), message.contains(expected)), (Some(2), true), "{message}");
     }
 }
 
@@ -174,7 +174,7 @@ fn a_run_whose_input_file_has_changed_is_not_resumed() {
         || queues_in(folder.path(), &["resume", "queues.checkpoint", "--set", "run.until=61d", "--json"]);
     assert!(resume().status.success(), "{}", text(&resume().stderr));
     let file = folder.path().join("town/data/demand.txt");
-    for (content, told) in [
+    for (content, expected) in [
         ("1\n0.5\n2\n1.5\n", "has changed since the run began (10 bytes then, 12 now)"),
         ("1\n0.5\n3\n1\n", "has changed since the run began (10 bytes, as before)"),
     ] {
@@ -182,7 +182,7 @@ fn a_run_whose_input_file_has_changed_is_not_resumed() {
         let refused = resume();
         let message = text(&refused.stderr);
         assert_eq!((refused.status.code(), message.lines().count()), (Some(2), 1), "{message}");
-        assert!(message.contains("data/demand.txt") && message.contains(told), "{message}");
+        assert!(message.contains("data/demand.txt") && message.contains(expected), "{message}");
     }
     std::fs::remove_file(&file).expect("it is there");
     let message = text(&resume().stderr);
