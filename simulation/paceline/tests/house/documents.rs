@@ -1,6 +1,6 @@
-//! README.md and ARCHITECTURE.md say what is there: the first model compiles, every place named exists, and the crates
-//! depend on each other as the table of crates says. Literature is cited by the short names of docs/references.md. And scripts/test names
-//! one test program at a time.
+//! README.md, ARCHITECTURE.md and what stands beside them say what is there: the first model compiles, every place named
+//! exists, and the crates depend on each other as the table of crates says. Literature is cited by the short names of
+//! docs/references.md. And scripts/test names one test program at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,8 +8,21 @@ use std::path::{Path, PathBuf};
 
 use crate::project::{WINGS, crates, root};
 
-fn read(path: &str) -> String {
+/// The most bytes of ARCHITECTURE.md: it is read whole, in one sitting.
+const ARCHITECTURE_BYTES: usize = 14_000;
+
+/// The text of a file of the project.
+pub fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn what_is_read_first_is_short() {
+    let bytes = read("ARCHITECTURE.md").len();
+    assert!(
+        bytes <= ARCHITECTURE_BYTES,
+        "ARCHITECTURE.md has {bytes} bytes: docs/internals takes what is long"
+    );
 }
 
 /// The texts between backticks, code blocks excepted.
@@ -52,7 +65,7 @@ fn sources_below(folder: &str, end: &str) -> Vec<(String, String)> {
 }
 
 /// Every file below `folder`, but for what was built.
-fn prose_files(folder: &str) -> Vec<PathBuf> {
+pub fn prose_files(folder: &str) -> Vec<PathBuf> {
     let (mut open, mut found) = (vec![root().join(folder)], Vec::new());
     while let Some(folder) = open.pop() {
         for path in entries(&folder) {
@@ -85,10 +98,11 @@ fn every_rust_example_of_a_page_is_compiled() {
     let pages = sources_below("docs", ".md").into_iter().map(|(path, text)| {
         (path.rsplit('/').next().map_or(String::new(), |name| format!("docs/{name}")), text)
     });
-    let readme = ("README.md".to_owned(), read("README.md"));
+    let readmes = crates().into_iter().map(|folder| format!("{folder}/README.md"));
+    let readmes = readmes.chain(["README.md".to_owned()]).map(|path| (path.clone(), read(&path)));
     let documentation: Vec<String> = sources.iter().map(|(_, text)| comments(text)).collect();
     let mut seen = 0;
-    for (page, text) in pages.chain([readme]) {
+    for (page, text) in pages.chain(readmes) {
         let included = format!("include_str!(\"../../../{page}\")");
         let is_doctest = sources.iter().any(|(_, text)| text.contains(&included));
         for (kind, code) in rust_blocks(&text) {
@@ -106,7 +120,7 @@ fn every_rust_example_of_a_page_is_compiled() {
 fn every_place_that_a_page_names_exists() {
     let beside = ["docs", "examples", "fuzz", "scenarios", "scripts"];
     let folders: Vec<String> = WINGS.into_iter().chain(beside).map(|folder| format!("{folder}/")).collect();
-    for page in ["README.md", "ARCHITECTURE.md"] {
+    for page in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"] {
         let text = read(page);
         let places =
             quoted(&text).into_iter().filter(|name| folders.iter().any(|folder| name.starts_with(&**folder)));
@@ -114,6 +128,21 @@ fn every_place_that_a_page_names_exists() {
             let file = place.split(' ').next().expect("a split has a first part").to_owned();
             assert!(root().join(&file).exists(), "{page} names {file}, which is not there");
         }
+    }
+}
+
+#[test]
+fn every_crate_says_what_it_is() {
+    for folder in crates() {
+        let manifest = read(&format!("{folder}/Cargo.toml"));
+        let name = manifest.split("name = \"").nth(1).and_then(|rest| rest.split('"').next());
+        let name = name.unwrap_or_else(|| panic!("{folder}/Cargo.toml has a name"));
+        assert!(
+            manifest.contains("\nreadme = \"README.md\"\n"),
+            "{folder}/Cargo.toml has `readme = \"README.md\"`"
+        );
+        let readme = read(&format!("{folder}/README.md"));
+        assert!(readme.starts_with(&format!("# {name}\n\n")), "{folder}/README.md begins with `# {name}`");
     }
 }
 
@@ -128,7 +157,7 @@ fn dependencies(folder: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_crates_know_each_other_as_the_table_of_rooms_says() {
+fn the_crates_depend_on_each_other_as_the_table_says() {
     let text = read("ARCHITECTURE.md");
     let rows = text.lines().filter_map(|line| line.strip_prefix("| `"));
     let rows = rows.filter(|row| {
@@ -210,6 +239,23 @@ fn literature_is_cited_by_the_short_names_of_the_list() {
     assert!(wrong.is_empty(), "not in docs/references.md:\n{}", wrong.join("\n"));
 }
 
+#[test]
+fn hosted_machines_run_steps_that_there_are() {
+    let script = read("scripts/test");
+    let workflows = entries(&root().join(".github/workflows"));
+    let mut seen = 0;
+    for workflow in workflows {
+        let text = fs::read_to_string(&workflow).expect("workflows are UTF-8");
+        let steps = text.lines().filter_map(|line| line.trim_start().strip_prefix("steps: "));
+        for step in steps.flat_map(str::split_whitespace) {
+            let is_there = script.contains(&format!("\nstep_{step}() {{"));
+            assert!(is_there, "{}: scripts/test has no step {step}", workflow.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 10, "workflows name {seen} steps");
+}
+
 /// The test programs of all crates of the workspace, by name.
 fn test_programs() -> Vec<String> {
     let crates =
@@ -220,7 +266,7 @@ fn test_programs() -> Vec<String> {
     programs.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect()
 }
 
-fn entries(folder: &Path) -> Vec<PathBuf> {
+pub fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder of the project can be read");
     entries.map(|entry| entry.expect("an entry of it can be read").path()).collect()
 }

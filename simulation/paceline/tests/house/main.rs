@@ -2,5 +2,6 @@
 
 mod documents;
 mod functions;
+mod index;
 mod project;
 mod style;
