@@ -2,6 +2,9 @@
 //! machines; those of the SimGrid report take real time, and have the machine to themselves.
 //!
 //! Invariants: those of batches ([`crate::batch`]).
+//!
+//! To add an experiment, plan and judge it in a file beside those of its paper, name it in the paper's list, and
+//! give it a file in `parameters`.
 
 use std::collections::BTreeMap;
 

@@ -2,6 +2,8 @@
 //!
 //! Invariant: a boot's key names everything on which its output depends, so that boots with the same key are run once, however many
 //! experiments need them.
+//!
+//! To add an experiment, write it as `experiments/smoke.rs` is, and name it in `experiments.rs`.
 
 use paceline_experiments::batch::{self, Backend, Run};
 

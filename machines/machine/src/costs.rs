@@ -1,6 +1,9 @@
 //! The costs of the machine's operations.
 //!
 //! Invariant: no cost depends on the policy: the same table serves every policy that is compared.
+//!
+//! To add a cost, also give scenarios its key, and experiments its value with a reason (`calibration.rs` of the
+//! lab).
 
 /// CPU times in nanoseconds on a core that is not shared, unless said otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,6 +3,9 @@
 //!
 //! Invariants, which tests keep: names differ; a policy's own name is that of its row; the keys of a row are those that its
 //! policy reads from its settings.
+//!
+//! To add a policy, implement `Policy` in the folder of its family and give it a row here; scenarios, `compare` and
+//! `list` take it from here.
 
 use crate::arinc653::Arinc653;
 use crate::boost::boost;

@@ -2,6 +2,9 @@
 //!
 //! Native endian, naturally aligned. Record 0 is the header, records 1 to `slots` are slots. A change of anything here is a
 //! new [`VERSION`].
+//!
+//! To change a byte, raise `VERSION` and change `include/paceline_lvt_slot.h`, `pacing/python/paceline_lvt.py` and
+//! `struct slot` in `pacing/linux/state.bpf.h`; `tests/lvt/languages.rs` compares them.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};

@@ -3,6 +3,8 @@
 //! Life of a pacer: its own `start` makes the page and gets the permissions it needs, or refuses with a reason and
 //! leaves nothing behind; [`Pacer::prepare`] before the command starts; [`Pacer::tick`] every [`Pacer::period`] until the command
 //! has ended, in a thread of its own; [`Pacer::stop`], which restores the normal scheduler.
+//!
+//! To add a way to pace, implement [`Pacer`] and name it in [`start`].
 
 use std::io;
 use std::path::Path;

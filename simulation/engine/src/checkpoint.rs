@@ -5,6 +5,9 @@
 //! postcard format), and a checksum over all of it. Invariant: under its own name a checkpoint is
 //! complete or not there. It is written beside its place first, synchronized, and then renamed, so that a process or a
 //! machine that stops at any moment leaves the last complete one. A symbolic link is followed, and the file keeps its permissions and owner.
+//!
+//! To change the body, raise `VERSION`, also in `fuzz/fuzz_targets/checkpoint.rs`; where the layout changes, `seal`
+//! in `tests/damaged.rs` too.
 
 mod read;
 mod write;

@@ -9,6 +9,9 @@
 //! bytes in memory, because `Hash` hands them over so: `u8` the same everywhere, wider ones the same on little-endian
 //! machines, `usize` and `isize` in slices the same on 64-bit little-endian machines. To compare digests with a
 //! big-endian machine, hash the elements of such slices one by one.
+//!
+//! To change it is to change every result: the digests in `command/tests/program/golden.rs` are pinned anew, and
+//! CHANGELOG.md says so.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

@@ -5,6 +5,9 @@
 //! [`Event`] hold the order packed in 20 bytes: time, then 16 bits of depth above the 80-bit *tie*, which is the source
 //! LP (32 bits) and its sequence number (48 bits), or a seeded permutation of them ([`TieBreak::Random`]).
 //! Invariant: no two events of a run are equal in this order.
+//!
+//! To change the order, leave (time, depth) in front; else `queue/enhanced_heap/lists.rs` and
+//! `federate/batch/order.rs`, which sort by them, change too.
 
 use std::cmp::Ordering;
 use std::hash::Hash;

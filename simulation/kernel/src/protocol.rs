@@ -10,6 +10,9 @@
 //!   before global virtual time is final.
 //!
 //! All rest on one fact: an event at `t` cannot cause an event at another LP before `t` + lookahead.
+//!
+//! To add a protocol, write its state machine here, name it in `Protocol` of the engine (`kinds.rs`), drive it as
+//! `windowed.rs` does, and choose it in `leg.rs`.
 
 mod channels;
 mod distances;

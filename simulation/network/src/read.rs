@@ -8,6 +8,9 @@
 //! limited ([`build::MOST_HOSTS`], [`build::MOST_LINKS`]), and for the tables of Floyd routing, which are limited too.
 //!
 //! Deployments, which list the actors that start on a platform, are read by [`deployment`] from files of their own.
+//!
+//! To read more, add the element or attribute to `read/words.rs`, and what becomes of it to `read/build.rs` or
+//! `read/routes.rs`.
 
 mod build;
 mod cluster;

@@ -3,6 +3,9 @@
 //! Invariant: as JSON a finding is `{"name", "holds", "checks": [{"what", "published", "ours", "holds"}], "sweeps": [..],
 //! "wall_seconds"}` and nothing else, but `"parameters"` where these are not the built-in ones: figures and tables are for the page alone. A sweep is `{"check", "quantity", "unit", "ours",
 //! "measured", "measured_unit", "curves": [{"name", "points", "wanted"}], "sentence"}`.
+//!
+//! To add a column to the table of checks, change `check_table`; a new field of [`Check`] is set wherever a finding
+//! is judged.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};

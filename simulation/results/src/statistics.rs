@@ -27,6 +27,9 @@
 //! assert_eq!(all, joined([&other, &one]));
 //! assert_eq!((all.count(), all.mean()), (5, Some(0.12)));
 //! ```
+//!
+//! To add a statistic, implement `Join` for it and add it to `All` in `tests/exact.rs`, which gathers it in any
+//! order and parts.
 
 mod distribution;
 mod exact;

@@ -10,6 +10,9 @@
 //!
 //! Invariants: only [`Transport::wait`] may wait without bound; the loss of a peer is reported once with its reason, and never ends
 //! the process.
+//!
+//! To add a transport, implement [`Transport`]; `memory.rs` is the smallest. How pairs of processes choose theirs:
+//! `rendezvous/mesh.rs`.
 
 mod error;
 pub mod frame;

@@ -6,6 +6,8 @@
 //!
 //! Invariant: whatever has arrived, reading it ends in a message that is fit to be handled here or in an error, never in a panic: every
 //! federate that is named is run by this process, every event is for one of its LPs.
+//!
+//! To change a message, change `docs/wire-format.md` with it.
 
 use paceline_kernel::{Event, LpId, Mail, Migrants, Model, Part, Partition, Receipt, Time};
 use paceline_transport::marshal::Records;

@@ -1,4 +1,6 @@
 //! What rollbacks came to: counts that explain how well running ahead pays.
+//!
+//! To add a counter, add it in `join` too, and show it in `summary/rollbacks.rs` of the app.
 
 use std::collections::BTreeMap;
 
