@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{paceline, stderr, stdout};
 
-/// The project, where the platform of the README is.
+/// The project, where the platform of the documents is.
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -43,20 +43,32 @@ fn folder(transfers: &str) -> tempfile::TempDir {
     folder
 }
 
+/// README.md and the pages of docs, as one text.
+fn pages() -> String {
+    let docs = fs::read_dir(project().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let mut pages: Vec<PathBuf> =
+        docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    pages.push(project().join("README.md"));
+    pages.sort();
+    pages.iter().map(|page| fs::read_to_string(page).unwrap()).collect()
+}
+
+/// What begins a line with a command, and what the output of the command is shown behind.
+const FORMS: [(&str, &str); 2] =
+    [("target/release/paceline network ", "```text\n"), ("$ paceline network ", "")];
+
 #[test]
-fn the_readme_shows_what_is_printed() {
-    let readme = fs::read_to_string(project().join("README.md")).unwrap();
-    let start = "target/release/paceline network ";
-    let commands: Vec<&str> = readme.lines().filter_map(|line| line.strip_prefix(start)).collect();
-    assert!(commands.len() >= 3, "the README has commands: {commands:?}");
-    for command in commands {
+fn the_documents_show_what_is_printed() {
+    let (pages, mut seen) = (pages(), 0);
+    for (line, (start, before)) in pages.lines().flat_map(|line| FORMS.map(|form| (line, form))) {
+        let Some(command) = line.strip_prefix(start) else { continue };
         let command = command.split('#').next().unwrap_or_default();
         let text = printed(&project(), &command.split_whitespace().collect::<Vec<_>>());
-        assert!(
-            readme.contains(&format!("```text\n{text}```")),
-            "{command} prints, and the README must show:\n{text}"
-        );
+        let shown = if before.is_empty() { format!("{line}\n{text}") } else { format!("{before}{text}```") };
+        assert!(pages.contains(&shown), "{command} prints, and the documents must show:\n{text}");
+        seen += 1;
     }
+    assert!(seen >= 3, "the documents have {seen} commands");
 }
 
 #[test]
