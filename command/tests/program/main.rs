@@ -18,6 +18,8 @@ mod optimistic;
 mod process_trace;
 mod processes;
 mod protocols;
+#[cfg(target_os = "linux")]
+mod readme;
 mod replicate;
 #[cfg(target_os = "linux")]
 mod reproduce;

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::project::{WINGS, crates, root};
 
-/// The most bytes of ARCHITECTURE.md: it is read whole, in one sitting.
+/// The most lines that README.md may have, and the most bytes of ARCHITECTURE.md: both are read whole, in one sitting.
+const README_LINES: usize = 180;
 const ARCHITECTURE_BYTES: usize = 14_000;
 
 /// The text of a file of the project.
@@ -18,6 +19,11 @@ pub fn read(path: &str) -> String {
 
 #[test]
 fn what_is_read_first_is_short() {
+    let lines = read("README.md").lines().count();
+    assert!(
+        lines <= README_LINES,
+        "README.md has {lines} lines, more than {README_LINES}: a page of docs takes it"
+    );
     let bytes = read("ARCHITECTURE.md").len();
     assert!(
         bytes <= ARCHITECTURE_BYTES,
