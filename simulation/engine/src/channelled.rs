@@ -15,6 +15,7 @@ mod state;
 
 use paceline_kernel::{Federate, Links, Model, Outbox, Partition, Progress, Promise, Time};
 
+use crate::lvt::WorkerLvt;
 use crate::monitor::Halt;
 use crate::outcome::Outcome;
 use crate::outside::{Occupant, Outsiders, Seated, Start, unseat};
@@ -70,6 +71,7 @@ pub(crate) struct Desk<E> {
     touched: Vec<u32>,
     null_messages: u64,
     recorder: Recorder,
+    lvt: WorkerLvt,
     /// When this worker last looked what is due to be sent to other processes.
     looked_ns: u64,
 }
@@ -140,13 +142,15 @@ impl<'a, M: Model> Channelled<'a, M> {
         };
         deliver(federate, &mut desk.arrived, &mut desk.spare, self.seats.len());
         let (pending, before) = (federate.pending(), federate.events());
-        let start_ns = desk.recorder.begin(|| federate.lvt().min(bound));
+        desk.lvt.publish(|| federate.lvt().min(bound));
+        let start_ns = desk.recorder.now();
         let progress =
             federate.advance(self.shared.model, self.shared.partition, bound, BATCH, &mut desk.outbox);
         // Even a federate without events has only come as far as the promises made to it.
         let (lvt, events) = (federate.lvt(), federate.events() - before);
         let floor = lvt.min(bound);
         self.shared.monitor.advance(Time::ZERO, events);
+        desk.lvt.publish(|| floor);
         desk.recorder.slice(RecordKind::Run, Some(id), start_ns, floor, events);
         if progress == Progress::Faulty {
             return Err(federate.trouble().expect("a faulty federate has trouble").into());
@@ -313,7 +317,7 @@ impl<'a, M: Model> Board<'a> for Channelled<'a, M> {
     type State = State;
     type Desk = Desk<M::Event>;
 
-    fn desk(&self, recorder: Recorder) -> Self::Desk {
+    fn desk(&self, recorder: Recorder, lvt: WorkerLvt) -> Self::Desk {
         Desk {
             outbox: Outbox::new(self.shared.partition.federates()),
             arrived: Vec::new(),
@@ -322,12 +326,13 @@ impl<'a, M: Model> Board<'a> for Channelled<'a, M> {
             touched: Vec::new(),
             null_messages: 0,
             recorder,
+            lvt,
             looked_ns: 0,
         }
     }
 
-    fn recorder(desk: &mut Self::Desk) -> &mut Recorder {
-        &mut desk.recorder
+    fn instruments(desk: &mut Self::Desk) -> (&mut Recorder, &mut WorkerLvt) {
+        (&mut desk.recorder, &mut desk.lvt)
     }
 
     fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn {

@@ -133,17 +133,19 @@ fn sequential<M: Model>(
     let mut outbox = Outbox::new(1);
     let monitor = &simulation.monitor;
     let batch = simulation.leg_events.map_or(BATCH, |events| BATCH.min(events as usize));
-    let mut recorder = simulation.tracing.recorder(Some(0)).publishing(simulation.publishing.publisher(0));
+    let (mut recorder, mut lvt) = (simulation.tracing.recorder(Some(0)), simulation.publishing.worker(0));
     let federate = &mut federates[0];
     let halt = loop {
         let halt = monitor.halt();
         if halt.is_some() {
             break halt;
         }
-        let (before, start_ns) = (federate.events(), recorder.begin(|| federate.lvt()));
+        lvt.publish(|| federate.lvt());
+        let (before, start_ns) = (federate.events(), recorder.now());
         let progress = federate.step_on(&simulation.model, partition, until, batch, &mut outbox);
         let (reached, events) = (federate.lvt().min(until), federate.events() - before);
         monitor.advance(reached, events);
+        lvt.publish(|| reached);
         recorder.slice(RecordKind::Run, Some(0), start_ns, reached, events);
         recorder.gvt(reached);
         if progress != Progress::More {

@@ -2,7 +2,8 @@
 //!
 //! Each worker thread has a slot, and so has a thread that runs an outside federate here. Its LVT there is that of the federate it runs, the earliest time at which it may still
 //! commit anything: so whoever paces threads runs first the worker that holds up the others, as [`crate::ready`] does with
-//! federates. While a worker has nothing to do, it says that it waits.
+//! federates. While a worker has nothing to do, it says that it waits. What a board has to do: publish the LVT of the federate
+//! before it runs, and after it has run, while no other worker can take it yet.
 //!
 //! Invariants: nothing here changes what a run computes; a run that cannot publish runs on, and [`crate::Report::unpaced`]
 //! says why; without a page, a worker pays a branch or two a turn.
@@ -76,8 +77,8 @@ impl Publishing {
 
 impl Publishing {
     /// A slot for the calling thread, which is this worker.
-    pub(crate) fn publisher(&self, worker: usize) -> Publisher {
-        self.claim(&format!("paceline worker {worker}"))
+    pub(crate) fn worker(&self, worker: usize) -> WorkerLvt {
+        WorkerLvt(self.claim(&format!("paceline worker {worker}")))
     }
 
     /// A slot for the calling thread, which runs an outside federate.
@@ -88,6 +89,26 @@ impl Publishing {
     /// Why not all threads could publish.
     pub(crate) fn into_trouble(self) -> Option<String> {
         self.trouble.get().cloned()
+    }
+}
+
+/// The LVT of one worker, on its way to the page. It stays on the worker's thread, whose slot it has.
+#[derive(Debug)]
+pub(crate) struct WorkerLvt(Publisher);
+
+impl WorkerLvt {
+    /// The worker runs a federate that does nothing before `lvt` any more. That is computed only where there is a page.
+    #[inline]
+    pub(crate) fn publish(&mut self, lvt: impl FnOnce() -> Time) {
+        if self.0.is_present() {
+            publish(&mut self.0, lvt());
+        }
+    }
+
+    /// The worker has nothing to do, or has something again.
+    #[inline]
+    pub(crate) fn set_waiting(&mut self, waiting: bool) {
+        self.0.set_waiting(waiting);
     }
 }
 
@@ -106,10 +127,6 @@ mod elsewhere {
     pub(crate) struct Publisher;
 
     impl Publisher {
-        pub(crate) const fn absent() -> Self {
-            Self
-        }
-
         pub(crate) fn is_present(&self) -> bool {
             false
         }

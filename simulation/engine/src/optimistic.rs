@@ -16,6 +16,7 @@ mod state;
 use paceline_kernel::{Bounds, Mail, Model, MovingWindow, Outbox, Partition, Time, Warp, WarpTurn};
 
 use crate::chaos::Chaos;
+use crate::lvt::WorkerLvt;
 use crate::outside::{Occupant, Seated, Start};
 use crate::pool::{Board, Turn};
 use crate::scaffold::Scaffold;
@@ -64,6 +65,7 @@ pub(crate) struct Desk<E> {
     chaos: Option<Chaos>,
     patience: u32,
     recorder: Recorder,
+    lvt: WorkerLvt,
     /// When this worker last looked what is due to be sent to other processes.
     looked_ns: u64,
 }
@@ -111,8 +113,8 @@ impl<'a, M: Model> Optimistic<'a, M> {
             Occupant::Outside(proxy) => return self.ask(proxy, bounds, desk),
         };
         let (committed, processed) = (warp.events(), warp.stats().processed);
-        let (undone, safe, start_ns) =
-            (warp.stats().undone, warp.stats().safe, desk.recorder.begin(|| bounds.floor));
+        desk.lvt.publish(|| bounds.floor);
+        let (undone, safe, start_ns) = (warp.stats().undone, warp.stats().safe, desk.recorder.now());
         // Mail that has not been reported yet may be for earlier than the floor that is known.
         let mut bounds = bounds;
         for mut mail in desk.arrived.drain(..) {
@@ -126,13 +128,15 @@ impl<'a, M: Model> Optimistic<'a, M> {
         if rolled_back > 0 {
             desk.recorder.slice(RecordKind::Rollback, Some(id), start_ns, bounds.floor, rolled_back);
         }
-        let start_ns = desk.recorder.begin(|| warp.floor());
+        desk.lvt.publish(|| warp.floor());
+        let start_ns = desk.recorder.now();
         let turn = warp.turn(self.shared.model, self.shared.partition, bounds, patient, &mut desk.outbox);
         let (floor, front, effort) = (warp.floor(), warp.front(), warp.take_effort());
         let wants = warp.wants(Bounds { floor, ..bounds }, turn == WarpTurn::Waits);
         let kind = if warp.stats().safe > safe { RecordKind::Run } else { RecordKind::Ahead };
         let ran = warp.stats().processed - processed;
         if ran > 0 {
+            desk.lvt.publish(|| floor);
             desk.recorder.slice(kind, Some(id), start_ns, floor, ran);
         }
         self.shared.monitor.advance(Time::ZERO, warp.events() - committed);
@@ -201,7 +205,7 @@ impl<'a, M: Model> Board<'a> for Optimistic<'a, M> {
     type State = State;
     type Desk = Desk<M::Event>;
 
-    fn desk(&self, recorder: Recorder) -> Self::Desk {
+    fn desk(&self, recorder: Recorder, lvt: WorkerLvt) -> Self::Desk {
         Desk {
             outbox: Outbox::new(self.shared.partition.federates()),
             arrived: Vec::new(),
@@ -211,12 +215,13 @@ impl<'a, M: Model> Board<'a> for Optimistic<'a, M> {
             chaos: None,
             patience: PATIENCE,
             recorder,
+            lvt,
             looked_ns: 0,
         }
     }
 
-    fn recorder(desk: &mut Self::Desk) -> &mut Recorder {
-        &mut desk.recorder
+    fn instruments(desk: &mut Self::Desk) -> (&mut Recorder, &mut WorkerLvt) {
+        (&mut desk.recorder, &mut desk.lvt)
     }
 
     fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn {

@@ -11,7 +11,7 @@ use paceline_kernel::{Model, catch};
 
 use crate::RunError;
 use crate::chaos::Chaos;
-use crate::lvt::Publishing;
+use crate::lvt::{Publishing, WorkerLvt};
 use crate::outside::Answers;
 use crate::scaffold::{Ends, Scaffold};
 #[cfg(paceline_shuttle)]
@@ -56,11 +56,11 @@ pub(crate) trait Board<'a>: Sync {
     /// What all boards have.
     fn scaffold(&self) -> &Scaffold<'a, Self::Model, Self::State>;
 
-    /// A desk for one worker, with its recorder.
-    fn desk(&self, recorder: Recorder) -> Self::Desk;
+    /// A desk for one worker, with its recorder and its LVT.
+    fn desk(&self, recorder: Recorder, lvt: WorkerLvt) -> Self::Desk;
 
-    /// The recorder on a desk.
-    fn recorder(desk: &mut Self::Desk) -> &mut Recorder;
+    /// The recorder and the LVT on a desk.
+    fn instruments(desk: &mut Self::Desk) -> (&mut Recorder, &mut WorkerLvt);
 
     /// One turn of a worker: run one federate for a bounded batch, or hand over what was gathered.
     fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn;
@@ -105,17 +105,19 @@ impl Crew {
             if let Err(error) = prepare(worker) {
                 return fail(worker, error);
             }
-            let recorder = tracing.recorder(Some(worker as u32)).publishing(publishing.publisher(worker));
-            let mut desk = board.desk(recorder);
+            let mut desk = board.desk(tracing.recorder(Some(worker as u32)), publishing.worker(worker));
             let mut chaos = chaos.map(|seed| Chaos::new(seed, worker));
             loop {
                 chaos.iter_mut().for_each(Chaos::dawdle);
                 match board.turn(worker, &mut desk) {
                     Turn::Worked => {}
                     Turn::Nothing(seen) => {
-                        let start_ns = B::recorder(&mut desk).waits();
+                        let (recorder, lvt) = B::instruments(&mut desk);
+                        lvt.set_waiting(true);
+                        let start_ns = recorder.now();
                         board.scaffold().idle.wait(worker, seen);
-                        B::recorder(&mut desk).waited(start_ns);
+                        lvt.set_waiting(false);
+                        recorder.waited(start_ns);
                     }
                     Turn::Over => break,
                 }

@@ -4,8 +4,8 @@
 //! worker does turn by turn and hands the records over in bunches. A run that is not traced has recorders that are off:
 //! one branch a turn, and no look at the clock.
 //!
-//! What a board has to do: take `recorder.begin(...)` before a turn's work, and call `recorder.slice(...)` after it, while no
-//! other worker can take the federate yet. The same calls publish the worker's LVT, see [`crate::lvt`].
+//! What a board has to do: take `recorder.now()` before a turn's work, and call `recorder.slice(...)` after it, while no
+//! other worker can take the federate yet.
 //!
 //! Invariants: the records of one worker are in the order of time and do not overlap; nor do those of one federate,
 //! whichever workers ran it; a worker keeps at most [`BUNCH`] records.
@@ -16,8 +16,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use paceline_kernel::Time;
-
-use crate::lvt::{self, Publisher};
 
 /// Records that a worker gathers before it hands them over.
 const BUNCH: usize = 1 << 10;
@@ -135,7 +133,7 @@ impl Tracing {
             let (sink, start) = (Arc::clone(sink), *start);
             Box::new(Tape { sink, start, worker, gvt: Time::ZERO, records: Vec::with_capacity(BUNCH) })
         });
-        Recorder { tape, publisher: Publisher::absent() }
+        Recorder { tape }
     }
 }
 
@@ -187,35 +185,12 @@ impl Drop for Tape {
     }
 }
 
-/// Stamps what one worker does, and publishes how far it has come; hands the rest of its records over when dropped.
+/// Stamps what one worker does; hands the rest of its records over when dropped.
 pub(crate) struct Recorder {
     tape: Option<Box<Tape>>,
-    publisher: Publisher,
 }
 
 impl Recorder {
-    /// With what the calling thread publishes its LVT.
-    pub(crate) fn publishing(self, publisher: Publisher) -> Self {
-        Self { publisher, ..self }
-    }
-
-    /// A federate begins to run, and nothing it will run is before `lvt`, which is only asked for where anybody wants to
-    /// know. As [`Recorder::now`].
-    #[inline]
-    pub(crate) fn begin(&mut self, lvt: impl FnOnce() -> Time) -> u64 {
-        if self.publisher.is_present() {
-            lvt::publish(&mut self.publisher, lvt());
-        }
-        self.now()
-    }
-
-    /// The worker begins to wait. As [`Recorder::now`].
-    #[inline]
-    pub(crate) fn waits(&mut self) -> u64 {
-        self.publisher.set_waiting(true);
-        self.now()
-    }
-
     /// Nanoseconds since the run began; zero when off.
     #[inline]
     pub(crate) fn now(&self) -> u64 {
@@ -232,9 +207,6 @@ impl Recorder {
         time: Time,
         count: u64,
     ) {
-        if matches!(kind, RecordKind::Run | RecordKind::Ahead) && self.publisher.is_present() {
-            lvt::publish(&mut self.publisher, time);
-        }
         if let Some(tape) = &mut self.tape {
             let (worker, end_ns) = (tape.worker, tape.now());
             tape.push(Record { kind, worker, federate, start_ns, end_ns, time, count });
@@ -244,7 +216,6 @@ impl Recorder {
     /// The worker has waited since `start_ns`.
     #[inline]
     pub(crate) fn waited(&mut self, start_ns: u64) {
-        self.publisher.set_waiting(false);
         self.slice(RecordKind::Wait, None, start_ns, Time::MAX, 0);
     }
 

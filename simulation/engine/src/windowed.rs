@@ -17,6 +17,7 @@ use paceline_kernel::{
     DistanceWindows, Federate, Model, Outbox, Partition, Progress, Time, Trouble, Windows,
 };
 
+use crate::lvt::WorkerLvt;
 use crate::monitor::Halt;
 use crate::outcome::Outcome;
 use crate::outside::{Asked, Heard, Occupant, Outsiders, Seated, unseat};
@@ -112,6 +113,7 @@ pub(crate) struct Desk<E> {
     bounds: Vec<Time>,
     window: u64,
     recorder: Recorder,
+    lvt: WorkerLvt,
 }
 
 impl<E> Desk<E> {
@@ -202,10 +204,12 @@ impl<'a, M: Model> Windowed<'a, M> {
             }
         };
         deliver(own, &mut desk.arrived, &mut desk.spare, self.seats.len());
-        let (before, start_ns) = (own.events(), desk.recorder.begin(|| own.lvt()));
+        desk.lvt.publish(|| own.lvt());
+        let (before, start_ns) = (own.events(), desk.recorder.now());
         let progress = own.advance(self.shared.model, self.shared.partition, bound, BATCH, &mut desk.outbox);
         let (lvt, events) = (own.lvt(), own.events() - before);
         self.shared.monitor.advance(Time::ZERO, events);
+        desk.lvt.publish(|| lvt.min(bound));
         desk.recorder.slice(RecordKind::Run, Some(federate), start_ns, lvt.min(bound), events);
         let trouble = own.trouble();
         drop(seated);
@@ -328,15 +332,15 @@ impl<'a, M: Model> Board<'a> for Windowed<'a, M> {
     type State = State;
     type Desk = Desk<M::Event>;
 
-    fn desk(&self, recorder: Recorder) -> Self::Desk {
+    fn desk(&self, recorder: Recorder, lvt: WorkerLvt) -> Self::Desk {
         let outbox = Outbox::new(self.shared.partition.federates());
         let (through, told) = (Vec::new(), Vec::new());
         let (arrived, spare) = (Vec::new(), Vec::new());
-        Desk { outbox, through, told, arrived, spare, bounds: Vec::new(), window: 0, recorder }
+        Desk { outbox, through, told, arrived, spare, bounds: Vec::new(), window: 0, recorder, lvt }
     }
 
-    fn recorder(desk: &mut Self::Desk) -> &mut Recorder {
-        &mut desk.recorder
+    fn instruments(desk: &mut Self::Desk) -> (&mut Recorder, &mut WorkerLvt) {
+        (&mut desk.recorder, &mut desk.lvt)
     }
 
     fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn {
