@@ -1,8 +1,8 @@
-//! LVTs over real time as small multiples: one panel for each federate, with the line of each run, and bars below that show when
-//! the federate had a CPU.
+//! LVTs over real time as small multiples: one panel for each federate, with the line of each run, and bars below that
+//! show when the federate had a CPU.
 //!
-//! Invariants: coordinates are whole tenths of a pixel, computed from whole nanoseconds; the ground is transparent, and every
-//! colour can be read on white and on the dark ground of code hosts.
+//! Invariants: coordinates are whole tenths of a pixel, computed from whole nanoseconds; the ground is transparent, and
+//! every colour can be read on white and on the dark ground of code hosts.
 
 use std::fmt::Write as _;
 
@@ -106,7 +106,8 @@ pub fn picture(runs: &[Run<'_>; 2], panels: &[Panel<'_>], horizon_ns: u64) -> St
     let rows = (panels.len() as u64).div_ceil(COLUMNS);
     let height = TOP + rows * ROW;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\" role=\"img\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\" \
+         role=\"img\" \
          font-family=\"system-ui, sans-serif\" font-size=\"12\" fill=\"{TEXT}\">\n",
         px(WIDTH),
         px(height),
@@ -136,14 +137,16 @@ fn head(svg: &mut String, runs: &[Run<'_>; 2], federates: usize) {
     let _ = writeln!(
         svg,
         "<title>Local virtual time of {federates} federates over real time, fair and paced</title>\n\
-         <text x=\"4\" y=\"16\" font-size=\"14\" font-weight=\"600\">Local virtual time of {federates} federates that share 4 CPUs, \
+         <text x=\"4\" y=\"16\" font-size=\"14\" font-weight=\"600\">\
+         Local virtual time of {federates} federates that share 4 CPUs, \
          over real time</text>"
     );
     for ((number, run), colour) in runs.iter().enumerate().zip(COLOURS) {
         let x = 4 + 430 * number;
         let _ = writeln!(
             svg,
-            "<path d=\"M{x},36h24\" stroke=\"{colour}\" stroke-width=\"3\"/>\n<text x=\"{}\" y=\"40\">{}; done after {} s</text>",
+            "<path d=\"M{x},36h24\" stroke=\"{colour}\" stroke-width=\"3\"/>\n\
+             <text x=\"{}\" y=\"40\">{}; done after {} s</text>",
             x + 30,
             run.label,
             seconds(run.ended_ns)
@@ -155,7 +158,8 @@ fn head(svg: &mut String, runs: &[Run<'_>; 2], federates: usize) {
 fn plot(svg: &mut String, scale: &Scale, panel: &Panel<'_>, runs: &[Run<'_>; 2]) {
     let _ = writeln!(
         svg,
-        "<text y=\"-5\">{}</text>\n<path d=\"M0,0V{h}H{w}\" fill=\"none\" stroke=\"{TEXT}\" stroke-opacity=\"0.7\"/>",
+        "<text y=\"-5\">{}</text>\n\
+         <path d=\"M0,0V{h}H{w}\" fill=\"none\" stroke=\"{TEXT}\" stroke-opacity=\"0.7\"/>",
         panel.title,
         h = px(PLOT_HEIGHT),
         w = px(PLOT_WIDTH)
@@ -165,7 +169,8 @@ fn plot(svg: &mut String, scale: &Scale, panel: &Panel<'_>, runs: &[Run<'_>; 2])
         let bars = scale.bars(track, PLOT_HEIGHT + BARS + (BAR + 20) * number as u64);
         let _ = writeln!(
             svg,
-            "<path d=\"{line}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\"/>\n<path d=\"{bars}\" fill=\"{colour}\"/>"
+            "<path d=\"{line}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\"/>\n\
+             <path d=\"{bars}\" fill=\"{colour}\"/>"
         );
     }
 }
