@@ -21,7 +21,7 @@ fn rows(index: &str) -> Vec<(String, &str)> {
     let (mut folder, mut rows) = (String::new(), Vec::new());
     for line in index.lines() {
         if let Some(heading) = line.strip_prefix("## ") {
-            folder = heading.split('`').nth(1).unwrap_or_default().to_owned();
+            heading.split('`').nth(1).unwrap_or_default().clone_into(&mut folder);
         } else if line.starts_with("| ") && !line.starts_with("| to change ") {
             rows.push((folder.clone(), line));
         }
@@ -70,7 +70,7 @@ fn the_index_names_files_with_a_purpose_and_what_is_in_them() {
         } else {
             String::new()
         };
-        if path.ends_with(".rs") && !text.starts_with("//! ") {
+        if place.extension().is_some_and(|end| end == "rs") && !text.starts_with("//! ") {
             wrong.push(format!("{path} has no head: {row}"));
         }
         if let Some(name) = name.filter(|name| !has_word(&text, name)) {
