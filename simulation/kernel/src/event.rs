@@ -6,8 +6,8 @@
 //! LP (32 bits) and its sequence number (48 bits), or a seeded permutation of them ([`TieBreak::Random`]).
 //! Invariant: no two events of a run are equal in this order.
 //!
-//! To change the order, leave (time, depth) in front; else `queue/enhanced_heap/lists.rs` and
-//! `federate/batch/order.rs`, which sort by them, change too.
+//! To change the order, leave the time in front; else `queue/bucket/sort.rs` and `federate/batch/order.rs`, which sort
+//! by it, change too, and so does `lab/experiments/src/artis/enhanced_heap/lists.rs`, which also sorts by depth.
 
 use std::cmp::Ordering;
 use std::hash::Hash;
