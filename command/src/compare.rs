@@ -1,4 +1,6 @@
 //! `paceline compare`: one machine under several scheduling policies, as a matrix of policies and workloads.
+//!
+//! Its columns are in `simulation/report/src/compare.rs`. The JSON of a workload is that of `paceline machine`.
 
 use std::time::Instant;
 

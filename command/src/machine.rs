@@ -1,4 +1,6 @@
 //! `paceline machine`: a simulated machine from its scenario to what came of it.
+//!
+//! No signal is handled here: a machine that is interrupted shows nothing.
 
 mod page;
 mod watch;

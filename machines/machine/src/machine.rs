@@ -1,5 +1,8 @@
 //! The machine while it runs: the loop over the calendar, and what every part of it needs.
 //!
+//! To end a run for another reason, leave the loop in [`Machine::run`] with a new [`Ended`]: what is under way is
+//! counted up to then, and there is a report. An observer cannot end a run.
+//!
 //! Invariant: after every event, all orders of the policies are fulfilled before the next event is taken.
 
 mod build;

@@ -1,4 +1,6 @@
 //! Policies side by side: what each made of each workload.
+//!
+//! To add a column, add a field to [`Outcome`] and show it in [`matrix`]; `cells` in `command/src/compare.rs` fills it.
 
 use std::collections::BTreeMap;
 

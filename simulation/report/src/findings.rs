@@ -5,7 +5,7 @@
 //! "measured", "measured_unit", "curves": [{"name", "points", "wanted"}], "sentence"}`.
 //!
 //! To add a column to the table of checks, change `check_table`; a new field of [`Check`] is set wherever a finding
-//! is judged.
+//! is judged. Words of a result are in `verdict`, its sign on the page in `result` of `page/parts.rs`.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
