@@ -3,6 +3,8 @@
 //! A **point** is where a route starts or ends: a host, a router, or a zone as a member of the zone around it. Invariants: names of
 //! points are unique in a platform, and so are names of links; a zone holds either zones, or hosts and routers; every stored id
 //! belongs to this platform. The first link is the loopback of hosts that have no route to themselves.
+//!
+//! Nothing here changes in a run: what links are at the moment is in `flows` and its shares.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,7 @@
 //! Activities: messages and computations that proceed while the process that began them does something else.
+//!
+//! So a process waits for several things at once, such as messages of two mailboxes: it begins both, then calls
+//! [`Activity::wait_any`].
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! What a process can do: the handle that its code is given.
+//! What a process can do: the handle that its code is given. A call that waits takes one thing; several at once are
+//! [activities](crate::Activity).
 
 use std::fmt;
 use std::future::Future;

@@ -2,7 +2,8 @@
 //!
 //! A writer sends [`Header::new`] before the payload. A reader reads [`HEADER_BYTES`] and passes them to [`Header::read`], which
 //! checks the length before anything is allocated; then it reads the payload and checks it with [`Header::check`]. If all bytes are
-//! at hand, [`encode`] and [`decode`] do this in one step.
+//! at hand, [`encode`] and [`decode`] do this in one step. Over MPI there is no header. Most paths take
+//! frames of far less than [`PAYLOAD_LIMIT`]: see [`Transport::frame_limit`](crate::Transport::frame_limit).
 //!
 //! Invariants: any bytes can be read without a panic: they are a frame, the beginning of one, or a [`FrameError`]. A single flipped
 //! bit in the header or the payload is always detected.

@@ -14,6 +14,9 @@
 //! ([`Gvt::own_least`]) into account.
 //!
 //! Invariant: GVT never falls.
+//!
+//! To add a way, add a [`GvtKind`]; `optimistic/state.rs` of the engine says when a round begins, and who may work
+//! meanwhile.
 
 use crate::Time;
 

@@ -2,7 +2,8 @@
 //!
 //! Messages are records that are gathered in frames ([`Gather`]): a frame is sent when it is as large as it is to be, when its first
 //! message has waited long enough, when this process has nothing else to do, or with what it says of a round. An anti-message whose
-//! message still waits here cancels it: neither is sent.
+//! message still waits here cancels it: neither is sent. A message longer than a frame goes in several, which
+//! [`codec::read_frame`] puts together.
 //!
 //! Invariants: what is sent off leaves in the order in which it was added; the messages that are counted in a round are those that were or
 //! will be sent in it, so a message is only cancelled in the round in which it was added.
