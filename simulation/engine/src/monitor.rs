@@ -2,7 +2,8 @@
 //!
 //! Workers ask [`Monitor::halt`] between two batches, and count committed events by [`Monitor::advance`]. To stop or
 //! pause a run by what it has committed, add the rule to `halt`. Batches in hand are finished, so where the run stops
-//! depends on threads; only [`Run::run_event`](crate::Run::run_event) stops after an exact event.
+//! depends on threads; only [`Run::run_event`](crate::Run::run_event) stops after an exact event. Each process of a run
+//! counts its own events; if one halts, all do.
 //!
 //! Invariant: a pause that was asked for is granted only once something was committed since the last one, so that a run goes
 //! on however often it is asked.
