@@ -26,6 +26,31 @@
 
 #define PROCESSES_MAX 1024
 
+/* What a process does while it waits for the others. */
+enum wait { WAIT_BUSY, WAIT_PAUSE, WAIT_YIELD, WAIT_FLAG, WAIT_ASLEEP, WAITS };
+static const char *const wait_names[WAITS] = {"busy", "pause", "yield", "flag", "asleep"};
+
+/* How the work of a window is spread over the processes. */
+enum shape { SHAPE_RANDOM, SHAPE_HEAVY, SHAPE_EQUAL, SHAPES };
+static const char *const shape_names[SHAPES] = {"random", "heavy", "equal"};
+
+/* How a window ends. */
+enum end { END_BARRIER, END_RING, ENDS };
+static const char *const end_names[ENDS] = {"barrier", "ring"};
+
+/* How a program misuses the page; a hog does not use it at all. */
+enum misuse { MISUSE_LIAR, MISUSE_SILENT, MISUSE_BACKWARDS, MISUSE_SCRIBBLE, MISUSE_HOG, MISUSES };
+static const char *const misuse_names[MISUSES] = {"liar", "silent", "backwards", "scribble", "hog"};
+
+/* The place of a word in a list of names, or -1. */
+static int find_name(const char *const *names, int count, const char *word)
+{
+	for (int place = 0; place < count; place++)
+		if (!strcmp(names[place], word))
+			return place;
+	return -1;
+}
+
 /* Shared by all processes, each counter on a cache line of its own. */
 struct shared {
 	struct {
@@ -89,24 +114,24 @@ static void work(double ns, uint64_t *gap_ns)
 }
 
 /* Waits until a counter has got to `least`. */
-static void await(const uint64_t *counter, uint64_t least, char how, uint64_t *gap_ns)
+static void await(const uint64_t *counter, uint64_t least, enum wait how, uint64_t *gap_ns)
 {
 	uint64_t last = 0;
 
 	for (uint64_t polls = 0; __atomic_load_n(counter, __ATOMIC_ACQUIRE) < least; polls++) {
-		if (how == 'y')
+		if (how == WAIT_YIELD)
 			sched_yield();
-		else if (how == 'p')
+		else if (how == WAIT_PAUSE)
 			__builtin_ia32_pause();
 		if (polls % 4096 == 0)
 			look_for_gap(&last, gap_ns);
 	}
 }
 
-static void barrier(int me, int processes, uint64_t window, char how, uint64_t *gap_ns)
+static void barrier(int me, int processes, uint64_t window, enum wait how, uint64_t *gap_ns)
 {
 	__atomic_store_n(&shared->of[me].windows, window, __ATOMIC_RELEASE);
-	if (how == 'a') {
+	if (how == WAIT_ASLEEP) {
 		uint32_t seen = __atomic_add_fetch(&shared->finished, 1, __ATOMIC_ACQ_REL), all = (uint32_t)(window * (uint64_t)processes);
 
 		if (seen == all)
@@ -120,7 +145,7 @@ static void barrier(int me, int processes, uint64_t window, char how, uint64_t *
 }
 
 /* The token is here when it has made as many hops; two rounds end the window for all. */
-static void ring(int me, int processes, uint64_t window, char how, uint64_t *gap_ns)
+static void ring(int me, int processes, uint64_t window, enum wait how, uint64_t *gap_ns)
 {
 	for (uint64_t round = 2 * (window - 1); round < 2 * window; round++) {
 		uint64_t hops = round * (uint64_t)processes + (uint64_t)me;
@@ -131,7 +156,7 @@ static void ring(int me, int processes, uint64_t window, char how, uint64_t *gap
 	await(&shared->token, 2 * window * (uint64_t)processes, how, gap_ns);
 }
 
-static void simulate(int me, int processes, int windows, const double *cost_ns, char how, int is_ring)
+static void simulate(int me, int processes, int windows, const double *cost_ns, enum wait how, enum end end)
 {
 	paceline_lvt lvt = PACELINE_LVT_ABSENT;
 	uint64_t gap_ns = 0;
@@ -141,20 +166,20 @@ static void simulate(int me, int processes, int windows, const double *cost_ns, 
 	for (uint64_t window = 1; window <= (uint64_t)windows; window++) {
 		work(cost_ns[(window - 1) * (uint64_t)processes + (uint64_t)me], &gap_ns);
 		paceline_lvt_publish(&lvt, window * 1000000);
-		if (how == 'f')
+		if (how == WAIT_FLAG)
 			paceline_lvt_set_waiting(&lvt, 1);
-		if (is_ring)
+		if (end == END_RING)
 			ring(me, processes, window, how, &gap_ns);
 		else
 			barrier(me, processes, window, how, &gap_ns);
-		if (how == 'f')
+		if (how == WAIT_FLAG)
 			paceline_lvt_set_waiting(&lvt, 0);
 	}
 	paceline_lvt_close(&lvt);
 	shared->of[me].gap_ns = gap_ns;
 }
 
-static int windows(int processes, int count, double mean_ns, const char *shape, const char *how, const char *gvt)
+static int windows(int processes, int count, double mean_ns, enum shape shape, enum wait how, enum end end)
 {
 	double *cost_ns = calloc((size_t)(processes * count), sizeof *cost_ns), work_ns = 0, path_ns = 0, drawn;
 	uint64_t seed = 1, start, gap_ns = 0;
@@ -169,9 +194,9 @@ static int windows(int processes, int count, double mean_ns, const char *shape, 
 			seed = seed * 6364136223846793005u + 1442695040888963407u;
 			drawn = (double)(seed >> 33) / (double)(1u << 31);
 			*cost = mean_ns;
-			if (*shape == 'r')
+			if (shape == SHAPE_RANDOM)
 				*cost = mean_ns * 2 * drawn;
-			else if (*shape == 'h')
+			else if (shape == SHAPE_HEAVY)
 				*cost = i == 0 ? mean_ns * processes * 0.9 : mean_ns * processes * 0.1 / (processes - 1);
 			sum += *cost;
 			most = *cost > most ? *cost : most;
@@ -186,7 +211,7 @@ static int windows(int processes, int count, double mean_ns, const char *shape, 
 		if (child < 0)
 			perror("load: fork"), exit(1);
 		if (child == 0) {
-			simulate(i, processes, count, cost_ns, *how, *gvt == 'r');
+			simulate(i, processes, count, cost_ns, how, end);
 			_exit(0);
 		}
 	}
@@ -201,20 +226,20 @@ static int windows(int processes, int count, double mean_ns, const char *shape, 
 }
 
 /* Always wants to run, and misuses the page as its name says. */
-static int misbehave(const char *what, double seconds)
+static int misbehave(enum misuse misuse, double seconds)
 {
 	paceline_lvt lvt = PACELINE_LVT_ABSENT;
 	uint64_t end = now_ns() + (uint64_t)(seconds * 1e9), last = 0, gap_ns = 0, published = PACELINE_LVT_MAX, seed = 1;
 
-	if (*what != 'h' && strcmp(what, "silent") != 0 && paceline_lvt_open(&lvt, what) != 0)
+	if (misuse != MISUSE_HOG && misuse != MISUSE_SILENT && paceline_lvt_open(&lvt, misuse_names[misuse]) != 0)
 		fprintf(stderr, "load: unpaced: %s\n", lvt.error);
 	for (; now_ns() < end; look_for_gap(&last, &gap_ns)) {
 		spin(1e5);
-		if (*what == 'l')
+		if (misuse == MISUSE_LIAR)
 			paceline_lvt_publish(&lvt, 0);
-		else if (*what == 'b')
+		else if (misuse == MISUSE_BACKWARDS)
 			paceline_lvt_publish(&lvt, published -= 1000000);
-		for (size_t i = 0; !strcmp(what, "scribble") && lvt.page && i < 1024; i++) {
+		for (size_t i = 0; misuse == MISUSE_SCRIBBLE && lvt.page && i < 1024; i++) {
 			seed = seed * 6364136223846793005u + 1442695040888963407u;
 			((volatile uint64_t *)lvt.page)[(seed >> 33) % (lvt.page_bytes / 8)] = seed;
 		}
@@ -272,10 +297,15 @@ int main(int count, char **words)
 	if (shared == MAP_FAILED)
 		return perror("load: mmap"), 1;
 	calibrate();
-	if (count == 8 && !strcmp(words[1], "windows") && atoi(words[2]) > 0 && atoi(words[2]) <= PROCESSES_MAX)
-		return windows(atoi(words[2]), atoi(words[3]), atof(words[4]) * 1e6, words[5], words[6], words[7]);
-	if (count == 3 && strcmp(words[1], "births") != 0)
-		return misbehave(words[1], atof(words[2]));
+	if (count == 8 && !strcmp(words[1], "windows") && atoi(words[2]) > 0 && atoi(words[2]) <= PROCESSES_MAX) {
+		int shape = find_name(shape_names, SHAPES, words[5]), how = find_name(wait_names, WAITS, words[6]);
+		int end = find_name(end_names, ENDS, words[7]);
+
+		if (shape >= 0 && how >= 0 && end >= 0)
+			return windows(atoi(words[2]), atoi(words[3]), atof(words[4]) * 1e6, (enum shape)shape, (enum wait)how, (enum end)end);
+	}
+	if (count == 3 && find_name(misuse_names, MISUSES, words[1]) >= 0)
+		return misbehave((enum misuse)find_name(misuse_names, MISUSES, words[1]), atof(words[2]));
 	if (count == 4 && !strcmp(words[1], "births") && atoi(words[3]) > 0 && atoi(words[3]) <= PROCESSES_MAX)
 		return births(atof(words[2]), atoi(words[3]));
 	fprintf(stderr, "load: see the head of lab/linux/load.c\n");

@@ -84,6 +84,21 @@ static int claim(struct cell *cell, uint64_t before, uint64_t job, uint32_t rank
     return 1;
 }
 
+/* Whether a cell is that of this rank's process before it was started again, or before it called exec. */
+static int is_of_predecessor(const struct cell *cell, uint64_t owner, uint64_t job, uint32_t rank) {
+    return owner != 0 && atomic_load(&cell->job) == job && atomic_load(&cell->rank) == rank &&
+           (owner == own_identity || is_gone(owner, 1));
+}
+
+/* Which cells a search takes, pass by pass. */
+enum pass {
+    PREDECESSOR, /* first, so that other ranks do not find the old cell instead of the new one */
+    UNOWNED,
+    LEFT, /* by a process whose id no process has: one system call a cell */
+    LEFT_UNDER_A_USED_PID, /* last: whether a process has the id of a dead one is read from /proc, which is slow */
+    PASSES
+};
+
 void room_open(uint64_t job, uint32_t rank) {
     const char *path = getenv(ROOM_ENV);
     uint32_t pid = (uint32_t)getpid(), pass, i, looked_up = 0;
@@ -93,16 +108,18 @@ void room_open(uint64_t job, uint32_t rank) {
     }
     own_job = job;
     own_identity = identity(pid, start_time);
-    /* The cell of an earlier process with the same job and rank is taken first, so that others do not find that one instead. */
-    for (pass = 0; pass < 4 && own_cell == NULL; pass++) {
+    for (pass = 0; pass < PASSES && own_cell == NULL; pass++) {
         for (i = 0; i < cell_count && own_cell == NULL; i++) {
             struct cell *cell = &cells[(home_of(job, rank) + i) % cell_count];
             uint64_t owner = atomic_load(&cell->owner);
-            if (pass == 0   ? owner != 0 && atomic_load(&cell->job) == job && atomic_load(&cell->rank) == rank &&
-                                  (owner == own_identity || is_gone(owner, 1))
-                : pass == 1 ? owner == 0
-                : pass == 2 ? is_gone(owner, 0)
-                            : looked_up++ < LOOKED_UP_MAX && is_gone(owner, 1)) {
+            int is_wanted = 0;
+            switch (pass) {
+            case PREDECESSOR: is_wanted = is_of_predecessor(cell, owner, job, rank); break;
+            case UNOWNED: is_wanted = owner == 0; break;
+            case LEFT: is_wanted = is_gone(owner, 0); break;
+            case LEFT_UNDER_A_USED_PID: is_wanted = looked_up++ < LOOKED_UP_MAX && is_gone(owner, 1); break;
+            }
+            if (is_wanted) {
                 claim(cell, owner, job, rank);
             }
         }
