@@ -2,8 +2,8 @@
 
 #[cfg(target_os = "linux")]
 mod pace;
-mod reproduce;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -18,12 +18,7 @@ use paceline_app::together::JoinArguments;
 use crate::lvt::arguments::{LVT_EXAMPLES, LvtCommand};
 use crate::network::arguments::{NETWORK_EXAMPLES, NetworkArguments};
 #[cfg(target_os = "linux")]
-use crate::xen::arguments::{XEN_EXAMPLES, XenCommand};
-#[cfg(target_os = "linux")]
 pub use pace::PaceArguments;
-#[cfg(target_os = "linux")]
-pub use reproduce::Ground;
-pub use reproduce::ReproduceArguments;
 
 /// Runs parallel discrete-event simulations.
 #[derive(Debug, Parser)]
@@ -80,16 +75,16 @@ pub enum Command {
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
     /// Runs published experiments on simulated machines or real threads, and checks their conclusions
-    #[command(after_help = reproduce::EXAMPLES)]
-    Reproduce(ReproduceArguments),
+    #[command(disable_help_flag = true)]
+    Reproduce(LabArguments),
     /// Runs any command; of its threads that publish their local virtual time, those furthest behind run first
     #[cfg(target_os = "linux")]
     #[command(after_help = pace::EXAMPLES)]
     Pace(PaceArguments),
     /// Builds the Xen hypervisor with Paceline's schedulers, boots it under emulation, and runs experiments on it
     #[cfg(target_os = "linux")]
-    #[command(subcommand, after_help = XEN_EXAMPLES)]
-    Xen(XenCommand),
+    #[command(disable_help_flag = true)]
+    Xen(LabArguments),
     /// Lists models, scenarios, protocols, options of optimistic runs and of frames, scheduling policies and guest programs
     List,
 }
@@ -188,6 +183,14 @@ Exit status: 0 when the run ended; 1 for a failure while running, or when the ru
 Examples:
   paceline join 10.0.0.1:7000 --secret run.secret
   paceline join 10.0.0.1:7000 --secret run.secret --threads 16";
+
+/// The arguments of a command of the lab: its program reads them, those that ask for help too.
+#[derive(Args, Debug)]
+pub struct LabArguments {
+    /// What the lab's program is given
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+    pub arguments: Vec<OsString>,
+}
 
 /// The arguments of `machine`.
 #[derive(Args, Debug)]

@@ -8,7 +8,7 @@ use paceline_app::failure::Failure;
 use paceline_app::loaded::Source;
 use paceline_app::stdout;
 use paceline_app::text;
-use paceline_experiments::compare::{Agreement, Compared, agreements, compare as run_all};
+use paceline_machine_scenarios::compare::{Agreement, Compared, agreements, compare as run_all};
 use paceline_policy::names;
 use paceline_report::{Outcome as Cell, matrix};
 use paceline_scenario::nearest;

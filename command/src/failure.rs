@@ -1,10 +1,12 @@
-//! The failures of what only this program does: models of processes, simulated machines, experiments, LVT pages, pacing, the lab.
+//! The failures of what only this program does: models of processes, simulated machines, LVT pages, pacing, starting the lab.
 
 use std::process::ExitCode;
 
 use paceline_app::failure::{Failure, OwnFailure};
-use paceline_experiments::scenario::OutcomeError;
 use paceline_machine::MachineError;
+use paceline_machine_scenarios::OutcomeError;
+
+use crate::lab::LAB;
 
 /// Why the program does not end with status 0, besides what every program of a model can say.
 #[derive(Debug)]
@@ -16,8 +18,6 @@ pub enum Special {
     /// An LVT page cannot be read any more.
     #[cfg(target_os = "linux")]
     Lvt(paceline_lvt::Error),
-    /// There is no experiment of that name; with the names that are most like it.
-    UnknownExperiment(String, Vec<&'static str>),
     /// A simulated machine cannot continue under the policy of this name.
     Machine(&'static str, OutcomeError),
     /// A simulation came to different results under different policies.
@@ -25,9 +25,8 @@ pub enum Special {
     /// A command cannot be run, or cannot be paced by the requested policy.
     #[cfg(target_os = "linux")]
     Pace(paceline_pace::RunError),
-    /// The lab for hypervisors cannot continue.
-    #[cfg(target_os = "linux")]
-    Xen(paceline_xen_lab::LabError),
+    /// The lab's program, which carries out this command, is not there.
+    NoLab(String),
 }
 
 impl From<Special> for Failure {
@@ -43,26 +42,22 @@ impl OwnFailure for Special {
             Self::Rank(failed) => failed.to_string(),
             #[cfg(target_os = "linux")]
             Self::Lvt(error) => error.to_string(),
-            Self::UnknownExperiment(name, near) => {
-                let near = near.join(", ");
-                format!(
-                    "there is no experiment {name:?}; did you mean one of {near}? All: paceline reproduce --list"
-                )
-            }
             Self::Machine(policy, error) => format!("under {policy}: {error}"),
             Self::Disagree(digests) => {
                 format!("the results depend on the policy, which they must not: {digests}")
             }
             #[cfg(target_os = "linux")]
             Self::Pace(error) => error.to_string(),
-            #[cfg(target_os = "linux")]
-            Self::Xen(error) => error.to_string(),
+            Self::NoLab(command) => format!(
+                "`paceline {command}` is a command of the program {LAB}, which is neither beside this one nor in PATH; build it \
+                 beside this one: cargo build --release -p {LAB}"
+            ),
         }
     }
 
     fn status(&self) -> ExitCode {
         match self {
-            Self::UnknownExperiment(..) => ExitCode::from(2),
+            Self::NoLab(_) => ExitCode::from(2),
             Self::Machine(_, OutcomeError::Machine(error)) if is_of_the_spec(error) => ExitCode::from(2),
             Self::Processes(_) | Self::Rank(_) | Self::Machine(..) | Self::Disagree(_) => ExitCode::from(1),
             #[cfg(target_os = "linux")]
@@ -74,19 +69,7 @@ impl OwnFailure for Special {
                 paceline_pace::RunError::NotExecutable { .. } => 126,
                 _ => 1,
             }),
-            #[cfg(target_os = "linux")]
-            Self::Xen(paceline_xen_lab::LabError::Skipped(_)) => ExitCode::from(77),
-            #[cfg(target_os = "linux")]
-            Self::Xen(error) => ExitCode::from(if error.is_mistake() { 2 } else { 1 }),
         }
-    }
-
-    fn is_error(&self) -> bool {
-        #[cfg(target_os = "linux")]
-        if matches!(self, Self::Xen(paceline_xen_lab::LabError::Skipped(_))) {
-            return false;
-        }
-        true
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use paceline_app::failure::Failure;
 use paceline_app::{list, stdout, text};
-use paceline_experiments::scenario::WORKLOADS;
+use paceline_machine_scenarios::WORKLOADS;
 use paceline_policy::{POLICIES, PolicyKind};
 
 use crate::models::PROGRAM;

@@ -15,8 +15,8 @@ use paceline_app::progress::warn;
 use paceline_app::provenance::Provenance;
 use paceline_app::stdout;
 use paceline_app::text;
-use paceline_experiments::scenario::{MachineScenario, Outcome};
 use paceline_kernel::Time;
+use paceline_machine_scenarios::{MachineScenario, Outcome};
 use paceline_scenario::inputs::recorded;
 use paceline_scenario::{Scenario, ScenarioError};
 

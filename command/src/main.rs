@@ -2,14 +2,15 @@
 //! and does belongs to the other crates.
 //!
 //! Exit status: 0 when all went well; 2 for a bad scenario or option; 1 for a failure while running; 128 and the signal's number for
-//! what a signal has ended, also where it ended with a summary. That of `paceline pace` is the command's.
+//! what a signal has ended, also where it ended with a summary. That of `paceline pace` is the command's, and those of
+//! `paceline reproduce` and `paceline xen` are the lab's.
 
 #![forbid(unsafe_code)]
 
 mod args;
 mod compare;
 mod failure;
-mod findings;
+mod lab;
 mod list;
 #[cfg(target_os = "linux")]
 mod lvt;
@@ -19,9 +20,6 @@ mod network;
 #[cfg(target_os = "linux")]
 mod pace;
 mod processes;
-mod reproduce;
-#[cfg(target_os = "linux")]
-mod xen;
 
 use std::process::ExitCode;
 
@@ -30,20 +28,24 @@ use paceline_app::args::{CheckArguments, RunArguments};
 use paceline_app::failure::Failure;
 use paceline_app::loaded::Source;
 use paceline_app::replicate::{ReplicateArguments, replicate};
-use paceline_app::{check, ctl, misspelt, panics, resume, run, signals};
+use paceline_app::{check, conclude, ctl, misspelt, resume, run, signals};
 
 use crate::args::{Arguments, Command};
 use crate::models::{PROGRAM, is_of_processes};
 
 fn main() -> ExitCode {
+    let given: Vec<_> = std::env::args_os().skip(1).collect();
+    if let Some((command, arguments)) = lab::help_of(&given) {
+        return conclude(|| lab::start(command, &arguments));
+    }
     let arguments = Arguments::try_parse().unwrap_or_else(|error| misspelt(&error));
-    ended(panics::as_failures(|| carry_out(arguments.command)))
+    conclude(|| carry_out(arguments.command))
 }
 
 fn carry_out(command: Command) -> Result<ExitCode, Failure> {
-    // A paced command, and the lab's, have their signals for themselves.
+    // A paced command has its signals for itself.
     #[cfg(target_os = "linux")]
-    let is_for_others = matches!(command, Command::Pace(_) | Command::Xen(_));
+    let is_for_others = matches!(command, Command::Pace(_));
     #[cfg(not(target_os = "linux"))]
     let is_for_others = false;
     if !is_for_others {
@@ -62,10 +64,10 @@ fn carry_out(command: Command) -> Result<ExitCode, Failure> {
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Network(arguments) => network::network(&arguments),
         Command::Check(arguments) => check_any(&arguments),
-        Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
+        Command::Reproduce(given) => return lab::start("reproduce", &given.arguments),
         Command::List => list::list(),
         #[cfg(target_os = "linux")]
-        Command::Xen(command) => xen::xen(&command),
+        Command::Xen(given) => return lab::start("xen", &given.arguments),
         #[cfg(target_os = "linux")]
         Command::Pace(arguments) => return pace::pace(&arguments),
     };
@@ -102,15 +104,4 @@ fn check_any(arguments: &CheckArguments) -> Result<(), Failure> {
         return processes::check(&source);
     }
     check::check(&PROGRAM, &source, arguments)
-}
-
-/// The exit status of what has come of a command; says what went wrong.
-fn ended(done: Result<ExitCode, Failure>) -> ExitCode {
-    match done {
-        Ok(status) => status,
-        Err(failure) => {
-            failure.tell();
-            failure.status()
-        }
-    }
 }

@@ -8,8 +8,8 @@ use paceline_app::memory;
 use paceline_app::provenance::Provenance;
 use paceline_app::summary::label;
 use paceline_app::text;
-use paceline_experiments::scenario::{MachineScenario, Outcome, WorkloadOutcome};
 use paceline_machine::{DomainReport, HostReport};
+use paceline_machine_scenarios::{MachineScenario, Outcome, WorkloadOutcome};
 use paceline_report::{Table, number};
 use serde_json::{Map, Value, json};
 

@@ -9,6 +9,8 @@ mod files;
 mod full_disk;
 mod golden;
 mod hosts;
+#[cfg(unix)]
+mod lab;
 mod log;
 #[cfg(target_os = "linux")]
 mod lvt;
@@ -21,8 +23,6 @@ mod protocols;
 #[cfg(target_os = "linux")]
 mod readme;
 mod replicate;
-#[cfg(target_os = "linux")]
-mod reproduce;
 mod resume;
 mod run;
 mod scripts;

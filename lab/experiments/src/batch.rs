@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use paceline_report::{Check, Finding};
 
-use crate::queue::side_by_side;
 use crate::{Calibration, Given};
+use paceline_machine_scenarios::side_by_side;
 
 /// How experiments are run.
 #[derive(Clone, Debug, Default)]

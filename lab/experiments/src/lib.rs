@@ -1,10 +1,9 @@
-//! Experiments: scenarios of simulated machines read from files, policies compared on one workload, and the published experiments
-//! on scheduling simulations, each with the claims that it has to show. Most of these run on simulated machines, those of the SimGrid
-//! report on real threads.
+//! Experiments: the published experiments on scheduling simulations, each with the claims that it has to show. Most of them run
+//! on simulated machines, those of the SimGrid report on real threads.
 //!
 //! An [`Experiment`] reads its parameters ([`Given`] ones, or its built-in file) and plans its runs ([`Plan`]: cells, and a judgement);
-//! [`reproduce`] runs the cells of all of them side by side. All costs are in one table, [`CONSTANTS`]. Code that is shared with experiments that run elsewhere, for example
-//! in a hypervisor, is in [`batch`].
+//! [`reproduce`] runs the cells of all of them side by side. All costs are in one table, [`CONSTANTS`]. Code that is shared
+//! with experiments that run elsewhere, for example in a hypervisor, is in [`batch`].
 //!
 //! Invariants: no constant depends on the policy under test; an experiment that does not show what it should is reported as
 //! such, with the reason.
@@ -22,7 +21,6 @@ mod papers;
 mod parameters;
 mod plan;
 mod psx;
-mod queue;
 mod reproduce;
 mod sensitivity;
 mod sg;
@@ -37,6 +35,4 @@ pub use reproduce::{Progress, reproduce};
 pub use sensitivity::{Sensitivity, sensitivity};
 
 pub mod batch;
-pub mod compare;
 pub use paceline_results::statistics::sample;
-pub mod scenario;

@@ -69,13 +69,15 @@ pub fn main(program: &Program) -> ExitCode {
     let command = if program.about.is_empty() { command } else { command.about(program.about) };
     let matches = command.try_get_matches().unwrap_or_else(|error| misspelt(&error));
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    panics::as_failures(|| carry_out(program, &arguments.command)).map_or_else(
-        |failure| {
-            failure.tell();
-            failure.status()
-        },
-        |()| ExitCode::SUCCESS,
-    )
+    conclude(|| carry_out(program, &arguments.command).map(|()| ExitCode::SUCCESS))
+}
+
+/// Does `work`, the whole of a program, and gives its exit status; says what went wrong, a panic too.
+pub fn conclude(work: impl FnOnce() -> Result<ExitCode, Failure>) -> ExitCode {
+    panics::as_failures(work).unwrap_or_else(|failure| {
+        failure.tell();
+        failure.status()
+    })
 }
 
 /// Says what is wrong with the command line, and ends the program.

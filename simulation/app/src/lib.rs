@@ -90,5 +90,5 @@ pub mod together;
 pub mod trace;
 pub mod words;
 
-pub use entry::{main, misspelt};
+pub use entry::{conclude, main, misspelt};
 pub use program::{AnyModel, Kind, Program, by_serde};

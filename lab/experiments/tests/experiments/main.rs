@@ -1,5 +1,4 @@
-//! Experiments in a short form, and the scenarios of machines that they are made of.
+//! Experiments in a short form.
 
 mod cs;
 mod nsx;
-mod scenario;

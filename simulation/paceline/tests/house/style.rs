@@ -116,7 +116,7 @@ fn nothing_iterates_in_hash_order() {
 
 #[test]
 fn only_programs_print_and_exit() {
-    let programs = ["simulation/app/", "command/"];
+    let programs = ["simulation/app/", "command/", "lab/program/"];
     let library =
         |name: &str| name.contains("/src/") && !programs.iter().any(|program| name.starts_with(program));
     let libraries = all_sources().into_iter().filter(|(name, _)| library(name)).collect::<Vec<_>>();

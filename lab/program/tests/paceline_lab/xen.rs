@@ -1,8 +1,6 @@
 //! `paceline xen` as its users meet it. What needs the lab itself is tested where PACELINE_XEN_LAB is set, as `scripts/test
 //! hypervisor` does: it takes minutes.
 
-#![cfg(target_os = "linux")]
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,14 +8,14 @@ use std::process::{Child, Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-fn paceline(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
+fn xen(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paceline-lab"));
     command.current_dir(root()).arg("xen").args(arguments);
     command
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn told(output: &Output) -> String {
@@ -34,7 +32,7 @@ fn a_mistake_is_told_with_what_is_allowed_before_anything_is_fetched() {
         (&["boot", "--guests", "99"], "99 is not in 0..=16"),
     ];
     for (arguments, told_part) in mistakes {
-        let output = paceline(arguments).env("XDG_CACHE_HOME", cache.path()).output().expect("it starts");
+        let output = xen(arguments).env("XDG_CACHE_HOME", cache.path()).output().expect("it starts");
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));
         assert!(told(&output).contains(told_part), "{arguments:?}: {}", told(&output));
     }
@@ -43,7 +41,7 @@ fn a_mistake_is_told_with_what_is_allowed_before_anything_is_fetched() {
 
 #[test]
 fn experiments_are_listed_with_what_they_show() {
-    let output = paceline(&["run", "--list"]).output().expect("it starts");
+    let output = xen(&["run", "--list"]).output().expect("it starts");
     let listed = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(listed.lines().count() >= 2 && listed.lines().all(|line| line.starts_with("xen-")), "{listed}");
 }
@@ -54,7 +52,7 @@ fn without_packages_it_is_skipped_with_the_reason() {
     // A machine whose apt is not there, though all else is.
     let tools = tempfile::tempdir().expect("a folder");
     std::os::unix::fs::symlink(which("setpriv"), tools.path().join("setpriv")).expect("a link");
-    let mut command = paceline(&["build"]);
+    let mut command = xen(&["build"]);
     let output =
         command.env("XDG_CACHE_HOME", cache.path()).env("PATH", tools.path()).output().expect("it starts");
     assert_eq!(output.status.code(), Some(77), "{}", told(&output));
@@ -86,7 +84,7 @@ fn ctrl_c_and_death_leave_nothing_running() {
     for signal in [Signal::INT, Signal::KILL] {
         let folder = tempfile::tempdir().expect("a folder");
         let log = folder.path().join("boot.log");
-        let mut command = paceline(&["boot", "--guests", "0", "--log"]);
+        let mut command = xen(&["boot", "--guests", "0", "--log"]);
         let mut lab = Left(command.arg(&log).stdout(Stdio::piped()).spawn().expect("it starts"));
         let mut lines = BufReader::new(lab.0.stdout.take().expect("it is piped")).lines();
         let booted = lines.any(|line| line.expect("UTF-8").contains("(XEN) "));

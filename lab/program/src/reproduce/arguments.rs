@@ -6,7 +6,7 @@ use clap::Args;
 #[cfg(target_os = "linux")]
 use clap::ValueEnum;
 
-pub const EXAMPLES: &str = "\
+pub const REPRODUCE_EXAMPLES: &str = "\
 Every experiment has a file of parameters: sizes, points, horizons, repetitions. It is built in;
 print it, change it, and run the experiment with it. [quick] in it has what --quick takes otherwise,
 and [constants] what constants of the calibration are in this run, such as psx.send = 5000.

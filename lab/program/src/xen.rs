@@ -17,7 +17,7 @@ use paceline_report::Finding;
 use paceline_xen_lab::experiments::experiments;
 use paceline_xen_lab::{Boot, Course, Domain, Lab, Progress, Step, Stop, course};
 
-use crate::failure::Special;
+use crate::failure::LabFailure;
 use crate::findings::{self, Form};
 use arguments::{BootArguments, BuildArguments, RunArguments, XenCommand};
 
@@ -38,7 +38,7 @@ fn open(sources: &Path, quiet: bool) -> Result<Lab, Failure> {
     let stop = Stop::default();
     let asked = stop.clone();
     signals::on_each(move |_| asked.ask())?;
-    Ok(Lab::open(sources, &stop, &|line| say(line, quiet)).map_err(Special::Xen)?)
+    Ok(Lab::open(sources, &stop, &|line| say(line, quiet)).map_err(LabFailure::Xen)?)
 }
 
 fn say(line: &str, quiet: bool) {
@@ -49,7 +49,7 @@ fn say(line: &str, quiet: bool) {
 
 fn build(arguments: &BuildArguments) -> Result<(), Failure> {
     let lab = open(&arguments.sources, false)?;
-    let built = lab.build(arguments.debug, &|line| say(line, false)).map_err(Special::Xen)?;
+    let built = lab.build(arguments.debug, &|line| say(line, false)).map_err(LabFailure::Xen)?;
     stdout::print(&format!("{}\n", built.display()))
 }
 
@@ -69,7 +69,7 @@ fn boot(arguments: &BootArguments) -> Result<(), Failure> {
     }
     boot.steps.push(Step::Dump);
     let mut lab = open(sources, false)?;
-    lab.prepare(&[&boot], &|line| say(line, false)).map_err(Special::Xen)?;
+    lab.prepare(&[&boot], &|line| say(line, false)).map_err(LabFailure::Xen)?;
     let log = log.clone().unwrap_or_else(|| lab.logs().join("boot.log"));
     if let Some(folder) = log.parent() {
         std::fs::create_dir_all(folder).map_err(|reason| Failure::Write(folder.into(), reason))?;
@@ -81,7 +81,7 @@ fn boot(arguments: &BootArguments) -> Result<(), Failure> {
                 printed = stdout::print(&format!("{line}\n"));
             }
         })
-        .map_err(Special::Xen)?;
+        .map_err(LabFailure::Xen)?;
     printed?;
     match booted.transcript.failure {
         Some(reason) => {
@@ -122,7 +122,7 @@ pub fn findings(arguments: &RunArguments) -> Result<Vec<Finding>, Failure> {
         arguments.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZero::get);
     let setup = Setup { quick: arguments.quick, ..Setup::default() };
     let how = Course { setup: &setup, workers, twice: arguments.determinism, logs: &logs };
-    Ok(course(&mut lab, &chosen, how, &|progress| tell(progress, arguments.json)).map_err(Special::Xen)?)
+    Ok(course(&mut lab, &chosen, how, &|progress| tell(progress, arguments.json)).map_err(LabFailure::Xen)?)
 }
 
 /// Reports progress: what is built, which part of which boot has begun, and what guests report.

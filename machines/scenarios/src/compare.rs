@@ -9,8 +9,8 @@ use paceline_kernel::Digest;
 use paceline_machine::Observer;
 use paceline_scenario::ScenarioError;
 
-use crate::queue::side_by_side;
 use crate::scenario::{MachineScenario, Outcome, OutcomeError};
+use crate::side_by_side::side_by_side;
 
 /// The outcome under a policy.
 pub type Compared = (&'static str, Result<Outcome, OutcomeError>);

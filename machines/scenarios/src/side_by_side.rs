@@ -13,7 +13,7 @@ use rayon_core::ThreadPoolBuilder;
 /// first failure no further task begins; the failure is returned when the tasks that had begun have ended.
 ///
 /// If no threads can be started, the calling thread runs all tasks.
-pub(crate) fn side_by_side<T: Send, R: Send, E: Send + Sync>(
+pub fn side_by_side<T: Send, R: Send, E: Send + Sync>(
     tasks: Vec<T>,
     workers: usize,
     job: &(impl Fn(T) -> Result<R, E> + Sync),

@@ -1,8 +1,8 @@
 //! Machines out of scenario texts: what is handed to which policy, who works with whom, and runs that are the same again.
 
-use paceline_experiments::compare::{agreements, compare};
-use paceline_experiments::scenario::MachineScenario;
 use paceline_machine::{MachineSpec, Observer, Siblings};
+use paceline_machine_scenarios::MachineScenario;
+use paceline_machine_scenarios::compare::{agreements, compare};
 use paceline_policy::{Setting, Settings};
 use paceline_scenario::{Scenario, ScenarioError};
 

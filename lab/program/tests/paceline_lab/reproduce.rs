@@ -1,14 +1,15 @@
-//! `paceline reproduce`: its page, and parameters from a file or the command line; and with `--on xen` what it knows and refuses before anything is fetched, built or booted.
+//! `reproduce`: its page, and parameters from a file or the command line; and with `--on xen` what it knows and refuses before
+//! anything is fetched, built or booted.
 
 use std::path::Path;
 
-use crate::{paceline, stderr, stdout};
+use crate::{lab, stderr, stdout};
 
 #[test]
 fn what_runs_in_xen_is_listed_apart() {
     let folder = tempfile::tempdir().unwrap();
     let list = |on: &str| {
-        let output = paceline(folder.path(), &["reproduce", "--on", on, "--list"]);
+        let output = lab(folder.path(), &["reproduce", "--on", on, "--list"]);
         assert!(output.status.success(), "{}", stderr(&output));
         stdout(&output)
     };
@@ -23,7 +24,7 @@ fn what_runs_in_xen_is_listed_apart() {
 fn mistakes_are_told_before_anything_is_started() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |arguments: &[&str], because: &str| {
-        let output = paceline(folder.path(), &[&["reproduce", "--on"], arguments].concat());
+        let output = lab(folder.path(), &[&["reproduce", "--on"], arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(stderr(&output).contains(because), "{}", stderr(&output));
     };
@@ -38,7 +39,7 @@ fn mistakes_are_told_before_anything_is_started() {
 #[test]
 fn a_page_says_its_form_program_and_source() {
     let folder = tempfile::tempdir().unwrap();
-    let output = paceline(folder.path(), &["reproduce", "artis-fig4", "--quick", "--out", "page"]);
+    let output = lab(folder.path(), &["reproduce", "artis-fig4", "--quick", "--out", "page"]);
     assert!(output.status.success(), "{}", stderr(&output));
     let page = std::fs::read_to_string(folder.path().join("page/report.html")).unwrap();
     let version = format!("Made by paceline {} on 20", env!("CARGO_PKG_VERSION"));
@@ -50,14 +51,14 @@ fn a_page_says_its_form_program_and_source() {
 #[test]
 fn parameters_are_printed_and_run_from_a_file_and_the_report_tells_them() {
     let folder = tempfile::tempdir().unwrap();
-    let output = paceline(folder.path(), &["reproduce", "nsx-dynamic", "--parameters"]);
+    let output = lab(folder.path(), &["reproduce", "nsx-dynamic", "--parameters"]);
     let text = stdout(&output);
     assert!(output.status.success() && text.contains("name = \"nsx-dynamic\""), "{text}");
     let own = text.replace("rounds = 1000", "rounds = 200").replace("runs = 20", "runs = 2");
     assert_ne!(own, text);
     std::fs::write(folder.path().join("own.toml"), own).unwrap();
     let arguments = ["reproduce", "--from", "own.toml", "--quick", "--out", "page", "--set", "tick=80us"];
-    let output = paceline(folder.path(), &arguments);
+    let output = lab(folder.path(), &arguments);
     assert!(output.status.success(), "{}", stderr(&output));
     let told = "With other parameters than the built-in ones: rounds = 200 in place of 1000; runs = 2 in place of 20; \
                 tick = \"80us\" in place of \"100us\".";
@@ -71,7 +72,7 @@ fn parameters_are_printed_and_run_from_a_file_and_the_report_tells_them() {
 fn mistakes_in_parameters_are_told_with_their_places_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |arguments: &[&str], because: &str| {
-        let output = paceline(folder.path(), &[&["reproduce", "--out", "page"], arguments].concat());
+        let output = lab(folder.path(), &[&["reproduce", "--out", "page"], arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(stderr(&output).contains(because), "{}", stderr(&output));
         assert!(!folder.path().join("page").exists());

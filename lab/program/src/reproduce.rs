@@ -2,6 +2,8 @@
 //!
 //! An experiment that does not hold is a result like any other: the exit status is 0 whenever the experiments ran.
 
+pub mod arguments;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -16,11 +18,11 @@ use paceline_experiments::{
 use paceline_report::Appendix;
 use paceline_scenario::ScenarioError;
 
-#[cfg(target_os = "linux")]
-use crate::args::Ground;
-use crate::args::ReproduceArguments;
-use crate::failure::Special;
+use crate::failure::LabFailure;
 use crate::findings::{self, Form};
+#[cfg(target_os = "linux")]
+use arguments::Ground;
+use arguments::ReproduceArguments;
 
 /// Reproduces what the arguments name.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
@@ -143,7 +145,7 @@ fn one<'a>(chosen: &[&'a Experiment], option: &str) -> Result<&'a Experiment, Fa
 fn choose<'a>(all: &'a [Experiment], arguments: &ReproduceArguments) -> Result<Vec<&'a Experiment>, Failure> {
     let names: BTreeSet<&str> = arguments.names.iter().map(String::as_str).collect();
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|known| known.name != **name)) {
-        return Err(Special::UnknownExperiment(unknown.to_string(), near(unknown, all)).into());
+        return Err(LabFailure::UnknownExperiment(unknown.to_string(), near(unknown, all)).into());
     }
     Ok(all.iter().filter(|experiment| arguments.all || names.contains(experiment.name)).collect())
 }

@@ -11,7 +11,7 @@
 //! alone.
 //!
 //! ```
-//! use paceline_experiments::scenario::MachineScenario;
+//! use paceline_machine_scenarios::MachineScenario;
 //! use paceline_scenario::Scenario;
 //!
 //! let text = r#"
