@@ -163,7 +163,7 @@ fn compiled(name: &str) -> Option<(TempDir, PathBuf)> {
     }
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join(name);
-    let include = format!("-I{}", place("../../pacing/lvt/include").display());
+    let include = format!("-I{}", place("../../../pacing/lvt/include").display());
     let warnings = ["-std=gnu11", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2", &include, "-o"];
     let source = place(&format!("test/{name}.c"));
     let made = Command::new("cc").args(warnings).args([&program, &source]).output().unwrap();
