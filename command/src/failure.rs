@@ -1,4 +1,4 @@
-//! The failures of what only this program does: models of processes, simulated machines, LVT pages, pacing, starting the lab.
+//! The failures of what only this program does: simulated machines, LVT pages, pacing, starting the lab.
 
 use std::process::ExitCode;
 
@@ -11,10 +11,6 @@ use crate::lab::LAB;
 /// Why the program does not end with status 0, besides what every program of a model can say.
 #[derive(Debug)]
 pub enum Special {
-    /// A run of processes cannot continue.
-    Processes(Box<paceline_processes::RunError>),
-    /// A rank of an MPI trace cannot continue.
-    Rank(paceline_models::mpi_trace::RankFailure),
     /// An LVT page cannot be read any more.
     #[cfg(target_os = "linux")]
     Lvt(paceline_lvt::Error),
@@ -38,8 +34,6 @@ impl From<Special> for Failure {
 impl OwnFailure for Special {
     fn problem(&self) -> String {
         match self {
-            Self::Processes(error) => error.to_string(),
-            Self::Rank(failed) => failed.to_string(),
             #[cfg(target_os = "linux")]
             Self::Lvt(error) => error.to_string(),
             Self::Machine(policy, error) => format!("under {policy}: {error}"),
@@ -59,7 +53,7 @@ impl OwnFailure for Special {
         match self {
             Self::NoLab(_) => ExitCode::from(2),
             Self::Machine(_, OutcomeError::Machine(error)) if is_of_the_spec(error) => ExitCode::from(2),
-            Self::Processes(_) | Self::Rank(_) | Self::Machine(..) | Self::Disagree(_) => ExitCode::from(1),
+            Self::Machine(..) | Self::Disagree(_) => ExitCode::from(1),
             #[cfg(target_os = "linux")]
             Self::Lvt(_) => ExitCode::from(1),
             // As shells and other programs that run a command do.

@@ -61,7 +61,7 @@ fn watch(arguments: &WatchArguments) -> Result<(), Failure> {
     }
     let (send_stop, stopped) = mpsc::channel();
     // If the receiver is gone, the watch is ending already.
-    signals::on_each(move |_| send_stop.send(()).unwrap_or_default())?;
+    signals::on_each(move |_| send_stop.send(()).unwrap_or_default()).map_err(Failure::Signals)?;
     let looks = arguments.count.unwrap_or(u64::MAX);
     let mut watcher = Watcher::new(page);
     if arguments.json {

@@ -12,7 +12,6 @@ use paceline_app::failure::Failure;
 use paceline_app::loaded::Source;
 use paceline_app::output::{Output, deliver};
 use paceline_app::progress::warn;
-use paceline_app::provenance::Provenance;
 use paceline_app::stdout;
 use paceline_app::text;
 use paceline_kernel::Time;
@@ -51,7 +50,7 @@ pub fn run(arguments: &MachineArguments) -> Result<(), Failure> {
     let kind = scenario.policy();
     let spec = scenario.spec(kind)?;
     let until = scenario.until_ns().map(Time::nanos);
-    let provenance = Provenance::new(&PROGRAM, &source.open()?, until).inputs(inputs);
+    let provenance = PROGRAM.provenance(&source.open()?, until).inputs(inputs);
     let identity = provenance.identity(scenario.seed()).and("policy", "/policy", kind.into());
     let output = arguments.out.as_deref().map(|folder| Output::open(folder, &identity)).transpose()?;
     let mut watched = Watched::default();

@@ -19,19 +19,17 @@ mod models;
 mod network;
 #[cfg(target_os = "linux")]
 mod pace;
-mod processes;
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use paceline_app::args::{CheckArguments, RunArguments};
+use paceline_app::args::CheckArguments;
 use paceline_app::failure::Failure;
 use paceline_app::loaded::Source;
-use paceline_app::replicate::{ReplicateArguments, replicate};
-use paceline_app::{check, conclude, ctl, misspelt, resume, run, signals};
+use paceline_app::{commands, conclude, ctl, misspelt, resume, signals};
 
 use crate::args::{Arguments, Command};
-use crate::models::{PROGRAM, is_of_processes};
+use crate::models::PROGRAM;
 
 fn main() -> ExitCode {
     let given: Vec<_> = std::env::args_os().skip(1).collect();
@@ -52,11 +50,11 @@ fn carry_out(command: Command) -> Result<ExitCode, Failure> {
         signals::survive_file_size_limit();
     }
     let done = match command {
-        Command::Run(arguments) => run_any(&arguments),
-        Command::Replicate(arguments) => replicate_any(&arguments),
+        Command::Run(arguments) => commands::run(&PROGRAM, &arguments),
+        Command::Replicate(arguments) => commands::replicate(&PROGRAM, &arguments),
         Command::Resume(arguments) => resume::resume(&PROGRAM, &arguments),
         #[cfg(target_os = "linux")]
-        Command::Join(arguments) => paceline_app::together::join(&PROGRAM, &arguments),
+        Command::Join(arguments) => paceline_app::join::join(&PROGRAM, &arguments),
         Command::Ctl(command) => ctl::ctl(&command),
         #[cfg(target_os = "linux")]
         Command::Lvt(command) => lvt::lvt(&command),
@@ -74,34 +72,11 @@ fn carry_out(command: Command) -> Result<ExitCode, Failure> {
     done.map(|()| ExitCode::SUCCESS)
 }
 
-/// Runs a scenario of LPs or of processes.
-fn run_any(arguments: &RunArguments) -> Result<(), Failure> {
-    let source = Source::read(&arguments.scenario)?;
-    if !is_of_processes(&source)? {
-        return run::run(&PROGRAM, &source, arguments);
-    }
-    #[cfg(target_os = "linux")]
-    arguments.together.refuse_for_actors()?;
-    processes::run(&source, &arguments.results)
-}
-
-/// Runs replications of a scenario of LPs or of processes.
-fn replicate_any(arguments: &ReplicateArguments) -> Result<(), Failure> {
-    let source = Source::read(&arguments.scenario)?;
-    match is_of_processes(&source)? {
-        true => replicate(&processes::OfProcesses, source, arguments),
-        false => replicate(&PROGRAM, source, arguments),
-    }
-}
-
 /// Checks a scenario of any kind.
 fn check_any(arguments: &CheckArguments) -> Result<(), Failure> {
     let source = Source::read(&arguments.scenario)?;
     if !arguments.determinism && machine::is_machine(&source.open()?) {
         return machine::check(&source);
     }
-    if !arguments.determinism && is_of_processes(&source)? {
-        return processes::check(&source);
-    }
-    check::check(&PROGRAM, &source, arguments)
+    commands::check(&PROGRAM, &source, arguments)
 }

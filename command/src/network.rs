@@ -11,13 +11,10 @@ use std::fs;
 use std::path::Path;
 
 use paceline_app::failure::Failure;
+use paceline_app::process_model::network::read_platform;
 use paceline_app::stdout;
 use paceline_app::text;
-use paceline_network::{
-    Constant, FlowModel, Flows, HostId, Network, Platform, Route, RouteError, Sharing, decode, read,
-};
-
-use paceline_scenario::inputs;
+use paceline_network::{Constant, FlowModel, Flows, HostId, Network, Platform, Route, RouteError, Sharing};
 
 use clap::ValueEnum;
 
@@ -72,22 +69,6 @@ pub fn network(arguments: &NetworkArguments) -> Result<(), Failure> {
         eprintln!("{lost} of {} transfers did not arrive: a link on their way was off", ends.len());
     }
     Ok(())
-}
-
-/// The platform of a file, or why it cannot be read.
-pub fn read_platform(path: &Path) -> Result<Platform, String> {
-    let name = path.display().to_string();
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let bytes = inputs::read(path).map_err(|reason| {
-        format!("{name}: cannot be read: {reason}; allowed: a platform file in SimGrid's XML format")
-    })?;
-    let text = decode(&name, &bytes).map_err(|mistake| mistake.to_string())?;
-    // Profiles are numbers; a comment in another encoding does not matter.
-    let mut other = |file: &str| {
-        let bytes = inputs::read(&folder.join(file)).map_err(|reason| reason.to_string())?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    };
-    read(&name, &text, &mut other).map_err(|mistake| mistake.to_string())
 }
 
 /// Says so where hosts of transfers may be off: only links end transfers here.

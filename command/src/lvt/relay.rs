@@ -43,7 +43,7 @@ pub fn relay(arguments: &RelayArguments) -> Result<(), Failure> {
         .map_err(|errno| Failure::Option(format!("--qemu {qemu}: cannot watch process {qemu}: {errno}")))?;
     let stop = Arc::new(AtomicBool::new(false));
     let tell = Arc::clone(&stop);
-    signals::on_each(move |_| tell.store(true, Ordering::Relaxed))?;
+    signals::on_each(move |_| tell.store(true, Ordering::Relaxed)).map_err(Failure::Signals)?;
     let is_over = |wait| -> Result<bool, Failure> {
         Ok(stop.load(Ordering::Relaxed) || has_ended(process.as_fd(), wait)?)
     };

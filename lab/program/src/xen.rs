@@ -37,7 +37,7 @@ pub fn xen(command: &XenCommand) -> Result<(), Failure> {
 fn open(sources: &Path, quiet: bool) -> Result<Lab, Failure> {
     let stop = Stop::default();
     let asked = stop.clone();
-    signals::on_each(move |_| asked.ask())?;
+    signals::on_each(move |_| asked.ask()).map_err(Failure::Signals)?;
     Ok(Lab::open(sources, &stop, &|line| say(line, quiet)).map_err(LabFailure::Xen)?)
 }
 

@@ -9,6 +9,9 @@
     reason = "what is said of an argument is its help, as it is printed"
 )]
 
+#[cfg(target_os = "linux")]
+pub mod together;
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -16,7 +19,7 @@ use paceline_engine::MOST_THREADS;
 
 use crate::log::LogArguments;
 #[cfg(target_os = "linux")]
-use crate::together::TogetherArguments;
+use together::TogetherArguments;
 
 /// A scenario and changes to it.
 #[derive(Args, Debug)]

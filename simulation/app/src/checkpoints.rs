@@ -7,8 +7,6 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
 
 use paceline_engine::{CheckpointError, CheckpointFile, Checkpoints};
 use paceline_kernel::Time;
@@ -18,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use crate::args::ResultArguments;
 use crate::failure::Failure;
 use crate::loaded::{Loaded, Source};
-use crate::{program, progress};
+use crate::program::Program;
+use crate::progress;
 
 /// What the name of a checkpoint ends with.
 const END: &str = "checkpoint";
@@ -46,7 +45,7 @@ pub struct Header {
 
 impl Header {
     /// Of a run of `program`, of what was loaded out of `source`.
-    pub fn new(program: &program::Program, source: &Source, loaded: &Loaded) -> std::io::Result<Self> {
+    pub fn new(program: &Program, source: &Source, loaded: &Loaded) -> std::io::Result<Self> {
         Ok(Self {
             program: program.name.to_owned(),
             version: program.version.to_owned(),
@@ -191,47 +190,4 @@ fn look_at(path: &Path, header: &Header) -> Result<(), Failure> {
 fn is_same_file(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
     real(one).is_some_and(|one| real(other).is_some_and(|other| one == other))
-}
-
-/// Warns that a checkpoint could not be written and which one is there instead; not again until there is another reason. `kept` is
-/// the checkpoint that the run began from, if it would be replaced.
-pub fn warn(written: Written, kept: Option<PathBuf>) -> impl Fn(&CheckpointError) + Send + Sync {
-    let last = Mutex::new(None);
-    move |error| {
-        let before = last.lock().unwrap_or_else(PoisonError::into_inner).replace(error.clone());
-        if before.as_ref() == Some(error) {
-            return;
-        }
-        let there = match written.clone().file().or_else(|| kept.clone()) {
-            Some(_) => "the last complete one stays, and the run goes on",
-            None => "there is none of this run yet, and it goes on",
-        };
-        progress::warn(&format!("{error}; {there}"));
-    }
-}
-
-/// Watches whether a run writes a checkpoint.
-#[derive(Clone)]
-pub struct Written {
-    path: PathBuf,
-    before: Option<SystemTime>,
-}
-
-impl Written {
-    /// At this path.
-    pub fn new(path: PathBuf) -> Self {
-        let before = modified(&path);
-        Self { path, before }
-    }
-
-    /// The checkpoint, if there is a new one.
-    pub fn file(self) -> Option<PathBuf> {
-        let now = modified(&self.path);
-        Some(self.path).filter(|_| now.is_some() && now != self.before)
-    }
-}
-
-/// When a file was last written; `None` where there is none.
-fn modified(path: &Path) -> Option<SystemTime> {
-    path.metadata().and_then(|data| data.modified()).ok()
 }

@@ -11,10 +11,10 @@ use crate::args::{CheckArguments, CtlCommand, ResumeArguments, RunArguments};
 use crate::failure::Failure;
 use crate::loaded::Source;
 use crate::program::Program;
-use crate::replicate::{ReplicateArguments, replicate};
+use crate::replicate::ReplicateArguments;
 #[cfg(target_os = "linux")]
-use crate::together::{JoinArguments, join};
-use crate::{check, ctl, list, panics, resume, run, signals, words};
+use crate::{args::together::JoinArguments, join::join};
+use crate::{commands, ctl, executable, list, panics, resume, signals, words};
 
 #[derive(Debug, Parser)]
 #[command(max_term_width = 100)]
@@ -60,7 +60,7 @@ fn examples(name: &str) -> String {
 
 /// Does what the command line says, with the models of `program`. Gives the exit status.
 pub fn main(program: &Program) -> ExitCode {
-    let name = crate::program::name();
+    let name = executable::name();
     let command = Arguments::command()
         .name(name.clone())
         .bin_name(name.clone())
@@ -92,9 +92,9 @@ pub fn misspelt(error: &clap::Error) -> ! {
 fn carry_out(program: &Program, command: &Command) -> Result<(), Failure> {
     signals::survive_file_size_limit();
     match command {
-        Command::Run(arguments) => run::run(program, &Source::read(&arguments.scenario)?, arguments),
-        Command::Check(arguments) => check::check(program, &Source::read(&arguments.scenario)?, arguments),
-        Command::Replicate(arguments) => replicate(program, Source::read(&arguments.scenario)?, arguments),
+        Command::Run(arguments) => commands::run(program, arguments),
+        Command::Check(arguments) => commands::check(program, &Source::read(&arguments.scenario)?, arguments),
+        Command::Replicate(arguments) => commands::replicate(program, arguments),
         Command::Resume(arguments) => resume::resume(program, arguments),
         #[cfg(target_os = "linux")]
         Command::Join(arguments) => join(program, arguments),
@@ -104,29 +104,47 @@ fn carry_out(program: &Program, command: &Command) -> Result<(), Failure> {
 }
 
 /// Writes `main` for a program that runs models of these types, each of which is named by its type in scenarios
-/// (`kind = "Ring"`; where there is one type it need not be named).
+/// (`kind = "Ring"`; where there is one type it need not be named). Models of LPs come first, those of processes behind
+/// `processes:`, which needs the feature of that name:
 ///
-/// A type implements [`Results`](paceline_results::Results) and serde's `Deserialize`: the keys of the section `[model]` are its fields,
-/// and `#[serde(try_from = "...")]` has it built of parameters of another type, with an error where they do not fit. State, event and
-/// output can be serialized, for checkpoints and several processes. Name, version and line of description are those of the crate.
+/// ```ignore
+/// paceline_app::app!(Ring, Torus);
+/// paceline_app::app!(processes: PingPong);
+/// paceline_app::app!(Ring; processes: PingPong);
+/// ```
+///
+/// A type implements serde's `Deserialize` and [`Results`](paceline_results::Results), or the trait `ProcessModel` of processes: the keys
+/// of the section `[model]` are its fields, and `#[serde(try_from = "...")]` has it built of parameters of another type, with an error
+/// where they do not fit. State, event and output of a model of LPs can be serialized, for checkpoints and several processes. Name,
+/// version and line of description are those of the crate.
 #[macro_export]
 macro_rules! app {
-    ($($model:ty),+ $(,)?) => {
+    (@main [$($model:ty),*] [$($process_model:ty),*]) => {
         fn main() -> ::std::process::ExitCode {
-            const KINDS: &[$crate::Kind] = &[$(
-                $crate::Kind {
+            const KINDS: &[$crate::Kind] = &[
+                $($crate::Kind {
                     name: ::std::stringify!($model),
                     about: ::std::concat!("the type ", ::std::stringify!($model)),
-                    build: $crate::by_serde::<$model>,
-                }
-            ),+];
+                    build: $crate::Build::Lps($crate::by_serde::<$model>),
+                },)*
+                $($crate::Kind {
+                    name: ::std::stringify!($process_model),
+                    about: ::std::concat!("the type ", ::std::stringify!($process_model)),
+                    build: $crate::Build::Processes($crate::processes_by_serde::<$process_model>),
+                },)*
+            ];
             $crate::main(&$crate::Program {
                 name: ::std::env!("CARGO_PKG_NAME"),
                 version: ::std::env!("CARGO_PKG_VERSION"),
                 about: ::std::env!("CARGO_PKG_DESCRIPTION"),
                 kinds: KINDS,
-                others: &[],
             })
         }
+    };
+    (processes: $($process_model:ty),+ $(,)?) => {
+        $crate::app!(@main [] [$($process_model),+]);
+    };
+    ($($model:ty),+ $(,)? $(; processes: $($process_model:ty),+ $(,)?)?) => {
+        $crate::app!(@main [$($model),+] [$($($process_model),+)?]);
     };
 }

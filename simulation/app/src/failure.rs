@@ -11,7 +11,7 @@ use paceline_kernel::Trouble;
 use paceline_report::TraceError;
 use paceline_scenario::ScenarioError;
 
-use crate::{program, signals, text};
+use crate::{executable, signals, text};
 
 /// Why the program does not end with status 0.
 #[derive(Debug)]
@@ -182,7 +182,7 @@ fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
         RunError::Panic(panic) => format!("{panic}{}", backtrace(panic.note.backtrace.as_deref())),
         other => other.to_string(),
     };
-    let program = program::name();
+    let program = executable::name();
     match (error, checkpoint) {
         (RunError::Peers(error), Some(path)) if error.is_lost() => after_loss(&told, path),
         (RunError::Fault(_) | RunError::Trouble(_) | RunError::Panic(_), Some(path)) => {
@@ -208,7 +208,7 @@ fn backtrace(trace: Option<&str>) -> String {
 
 /// How a run is resumed that has lost a process.
 fn after_loss(problem: &str, checkpoint: &Path) -> String {
-    let (path, program) = (checkpoint.display(), program::name());
+    let (path, program) = (checkpoint.display(), executable::name());
     format!(
         "{problem}\nThe checkpoint {path} is complete; `{program} resume {path}` continues from it, with any number of processes"
     )

@@ -60,19 +60,30 @@
 
 pub mod args;
 pub mod check;
+mod checkpoint_watch;
 pub mod checkpoints;
+pub mod commands;
 pub mod ctl;
 mod determinism;
 pub mod duration;
 mod entry;
+pub mod executable;
 pub mod failure;
+mod finish;
 mod hanging;
+#[cfg(target_os = "linux")]
+pub mod join;
 pub mod list;
 pub mod loaded;
 pub mod log;
+mod lp_model;
 pub mod memory;
 pub mod output;
 pub mod panics;
+#[cfg(feature = "processes")]
+pub mod process_model;
+#[cfg(feature = "processes")]
+mod processes;
 pub mod program;
 pub mod progress;
 pub mod provenance;
@@ -91,4 +102,7 @@ pub mod trace;
 pub mod words;
 
 pub use entry::{conclude, main, misspelt};
-pub use program::{AnyModel, Kind, Program, by_serde};
+pub use lp_model::{AnyModel, by_serde};
+#[cfg(feature = "processes")]
+pub use process_model::{AnyProcessModel, processes_by_serde};
+pub use program::{Build, Kind, Program};

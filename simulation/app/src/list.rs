@@ -29,8 +29,7 @@ pub fn rows(lines: &[(&str, &str)]) -> Vec<Row> {
 
 /// The models.
 pub fn models(program: &Program) -> Group {
-    let mut models: Vec<Row> = program.kinds.iter().map(|kind| row(kind.name, kind.about)).collect();
-    models.extend(rows(program.others));
+    let models = program.kinds.iter().map(|kind| row(kind.name, kind.about)).collect();
     ("Models (model.kind)", models)
 }
 

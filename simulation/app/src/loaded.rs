@@ -11,8 +11,10 @@ use paceline_scenario::{Scenario, ScenarioError};
 use serde::{Deserialize, Serialize};
 
 use crate::args::ScenarioArguments;
+use crate::executable;
+use crate::lp_model::AnyModel;
 use crate::memory::Estimate;
-use crate::program::{self, AnyModel, Kind, Program};
+use crate::program::{Build, Kind, Program};
 use crate::provenance::Provenance;
 use crate::settings::RunSettings;
 
@@ -58,7 +60,7 @@ impl Source {
         if CheckpointFile::is_begun_by(&content) {
             let allowed = format!(
                 "a scenario, or `{} resume {}`, which continues the run",
-                program::name(),
+                executable::name(),
                 file.display()
             );
             return Err(ScenarioError::whole_file(file, "a checkpoint of a run, and no scenario", allowed));
@@ -103,19 +105,21 @@ fn load(mut scenario: Scenario, name: String, program: &Program) -> Result<Loade
         let problem = "a scenario of a simulated machine, which `paceline machine` runs";
         return Err(scenario.section("machine")?.refuse("", problem, "the sections [model] and [run]"));
     }
-    let provenance = Provenance::new(program, &scenario, None);
+    let provenance = program.provenance(&scenario, None);
     let (mut section, mut run) = (scenario.section("model")?, scenario.section("run")?);
-    let lps = program.kinds.iter().map(|kind| (kind.name, Some(*kind)));
-    let all: Vec<_> = lps.chain(program.others.iter().map(|(name, _)| (*name, None))).collect();
-    let only = if let [(_, only)] = all[..] { Some(only) } else { None };
-    let Some(kind) = section.choice("kind", &all, only)? else {
-        let problem = "a model of processes, which only `paceline run` runs";
-        return Err(section.refuse("kind", problem, "a model of LPs"));
+    let kind = program.choose(&mut section)?;
+    let build = match kind.build {
+        Build::Lps(build) => build,
+        #[cfg(feature = "processes")]
+        Build::Processes(_) => {
+            let problem = format!("a model of processes, which only `{} run` runs", program.name);
+            return Err(section.refuse("kind", problem, "a model of LPs"));
+        }
     };
     scenario.finish(&["model", "run"])?;
     let settings = RunSettings::read(&mut run)?;
     let header = section.clone();
-    let model = (kind.build)(section, settings.seed)?;
+    let model = build(section, settings.seed)?;
     if model.lps() == 0 {
         return Err(header.refuse("lps", "a model without LPs", "a model of at least one LP"));
     }

@@ -8,7 +8,6 @@ use paceline_scenario::inputs::Input;
 use serde_json::{Value, json};
 
 use crate::output::Identity;
-use crate::program::Program;
 
 /// What the results of a scenario come from.
 #[derive(Clone, Debug)]
@@ -18,17 +17,24 @@ pub struct Provenance {
     /// The files that the scenario names.
     inputs: Vec<Input>,
     horizon: Option<Time>,
-    program: Program,
+    program: &'static str,
+    version: &'static str,
 }
 
 impl Provenance {
-    /// Of a scenario of `program` that has not been read yet, with this horizon. Section `[run]` says how it is run, and is no part of it.
-    pub fn new(program: &Program, scenario: &Scenario, horizon: Option<Time>) -> Self {
+    /// Of a scenario of the program of this name and version that has not been read yet, with this horizon. Section `[run]` says how it
+    /// is run, and is no part of it.
+    pub fn new(
+        program: &'static str,
+        version: &'static str,
+        scenario: &Scenario,
+        horizon: Option<Time>,
+    ) -> Self {
         let mut parameters = serde_json::to_value(scenario.given()).unwrap_or_default();
         if let Some(sections) = parameters.as_object_mut() {
             sections.shift_remove("run");
         }
-        Self { parameters, inputs: Vec::new(), horizon, program: *program }
+        Self { parameters, inputs: Vec::new(), horizon, program, version }
     }
 
     /// The same of a scenario that names these files.
@@ -59,8 +65,8 @@ impl Provenance {
     /// Adds it to a summary.
     pub fn add_to(&self, summary: &mut Value) {
         let own = json!({
-            "program": self.program.name,
-            "version": self.program.version,
+            "program": self.program,
+            "version": self.version,
             "paceline": env!("CARGO_PKG_VERSION"),
             "host": host(),
             "horizon_s": self.horizon.map(Time::as_secs_f64),

@@ -23,14 +23,13 @@ use paceline_engine::RunError;
 use paceline_kernel::Caught;
 
 pub use arguments::ReplicateArguments;
-pub use fate::Outcome;
 pub use replicas::{Replica, Replicas, Series};
 
 use crate::failure::Failure;
+use crate::finish::write;
 use crate::hanging;
 use crate::loaded::Source;
 use crate::output::{Output, deliver};
-use crate::run::write;
 use crate::signals;
 
 use fate::Fate;
@@ -51,7 +50,8 @@ pub fn replicate(
         stop.stop();
         let stop = stop.clone();
         hanging::watch(move || stop.at_work());
-    })?;
+    })
+    .map_err(Failure::Signals)?;
     let out = arguments.out.as_deref();
     let output = out.map(|out| Output::open(out, &plan.identity())).transpose()?;
     let options = arguments.output;

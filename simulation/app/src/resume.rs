@@ -12,8 +12,8 @@ use crate::args::ResumeArguments;
 use crate::checkpoints::Header;
 use crate::failure::Failure;
 use crate::loaded::Source;
-use crate::program::{self, Program};
-use crate::run;
+use crate::program::Program;
+use crate::{executable, run};
 
 /// Bytes of a file that is no checkpoint, to say what it seems to be.
 const LOOK_BYTES: u64 = 4096;
@@ -71,7 +71,7 @@ fn unreadable(error: &CheckpointError, path: &Path) -> String {
         .unwrap_or_default();
     let is_toml =
         path.extension().is_some_and(|end| end == "toml") || first.starts_with('[') && first.ends_with(']');
-    let program = program::name();
+    let program = executable::name();
     let shown = path.display();
     let seems = match begins.as_slice() {
         _ if is_toml => {

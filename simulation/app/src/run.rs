@@ -1,34 +1,30 @@
 //! `paceline run`: a scenario from the first key to the last file.
 
-use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use paceline_engine::{CheckpointFile, Checkpoints, Monitor, Protocol, Report, RunError, Silence};
-use paceline_kernel::ask;
-use paceline_results::{ResultFile, Results, RunFacts, Summary};
-use paceline_scenario::inputs::Input;
-use paceline_transport::Transport;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use paceline_engine::{CheckpointFile, Monitor, Protocol, RunError};
+use paceline_results::ResultFile;
 
+#[cfg(target_os = "linux")]
+use crate::args::together::TogetherArguments;
 use crate::args::{ResultArguments, RunArguments};
-use crate::checkpoints::{self, Header, Written};
+use crate::checkpoints::{self, Header};
 use crate::ctl::Control;
 use crate::failure::Failure;
+use crate::finish::{Written, finish};
 use crate::hanging;
 use crate::loaded::{Loaded, Source};
 use crate::log::{EventLog, ONE_PROCESS};
-use crate::output::{Output, deliver};
-use crate::program::{self, Program};
+use crate::lp_model::How;
+use crate::output::Output;
+use crate::program::Program;
 use crate::progress::{self, Progress};
-use crate::settings::RunSettings;
 use crate::signals;
-use crate::stdout;
 use crate::summary::{Finished, Subject};
 #[cfg(target_os = "linux")]
-use crate::together::{self, Together, TogetherArguments};
+use crate::together::{self, Together};
 use crate::trace::Trace;
 
 /// Runs a scenario.
@@ -175,7 +171,7 @@ pub fn carry_out(
     let log = EventLog::open(&results.log)?.map(Arc::new);
     let control = Control::open(&scenario, &monitor, settings.protocol != Protocol::Sequential);
     if let Err(reason) = &control {
-        eprintln!("warning: `{} ctl` cannot reach this run: {reason}", program::name());
+        eprintln!("warning: `{} ctl` cannot reach this run: {reason}", crate::executable::name());
     }
     if let Some(why) = settings.slow_check() {
         progress::warn(&why);
@@ -213,36 +209,7 @@ pub fn carry_out(
     }
     let (finished, files) = ran?;
     drop(control);
-    let summary = match (results.json, results.quiet) {
-        (true, _) => format!("{:#}\n", finished.everything()),
-        (false, true) => finished.line(),
-        (false, false) => finished.page(),
-    };
-    let page = || finished.page();
-    let page = results.quiet.then_some(&page as &dyn Fn() -> String);
-    deliver(&summary, wanted, || {
-        let written = output.map(|output| write(output, &finished.results(), files, page)).transpose();
-        // Where results find no room, the log may.
-        let logged = log.map(|log| log.finish().map(|()| log.path().to_owned())).transpose();
-        let trace = results.trace.clone().filter(|_| traced.is_ok());
-        Ok(written?.into_iter().flatten().chain(trace).chain(logged?).collect())
-    })?;
-    traced?;
-    if finished.is_interrupted() { Err(Failure::Interrupted) } else { Ok(()) }
-}
-
-/// How a model is run.
-pub struct How<'t> {
-    settings: RunSettings,
-    checkpoints: Option<Checkpoints>,
-    resumed: Option<CheckpointFile>,
-    monitor: Monitor,
-    /// To the other processes, if there are any, and how long one may be silent.
-    transport: Option<(Arc<dyn Transport>, Duration)>,
-    trace: Option<&'t Trace>,
-    log: Option<Arc<EventLog>>,
-    /// The files that the scenario names.
-    inputs: Vec<Input>,
+    finish(&finished, Written { output, files, log }, traced, results)
 }
 
 /// Runs what was loaded as one of several runs of this process, and gives back what the model says of it.
@@ -262,111 +229,6 @@ pub fn beside_others(loaded: Loaded, monitor: Monitor) -> Result<(Finished, Vec<
     model.execute(subject, how, Progress::none())
 }
 
-/// The run itself, and what the model says of it.
-pub fn execute<M: Results + 'static>(
-    model: M,
-    subject: Subject,
-    how: How<'_>,
-    progress: Progress,
-) -> Result<(Finished, Vec<ResultFile>), Failure>
-where
-    M::State: Serialize + DeserializeOwned,
-    M::Event: Serialize + DeserializeOwned,
-    M::Output: Serialize + DeserializeOwned,
-{
-    let settings = how.settings.clone();
-    let ran = report(model, how);
-    drop(progress);
-    let (mut report, model) = ran?;
-    if let Some(reason) = &report.unpaced {
-        eprintln!("warning: threads of this run are not paced: {reason}");
-    }
-    let outputs = std::mem::take(&mut report.outputs);
-    let facts = RunFacts { events: report.events, end_time: report.end_time };
-    let Summary { lines, files } =
-        ask(|| "`results`".into(), || model.results(outputs, &facts)).map_err(Failure::Results)?;
-    ask(|| "`Drop` of the model".into(), || drop(model));
-    Ok((Finished::new(subject, settings, &report, lines), files))
-}
-
-/// The run itself.
-pub fn report<M: Results + 'static>(model: M, how: How<'_>) -> Result<(Report<M::Output>, M), Failure>
-where
-    M::State: Serialize + DeserializeOwned,
-    M::Event: Serialize + DeserializeOwned,
-    M::Output: Serialize + DeserializeOwned,
-{
-    let How { settings, checkpoints, resumed, monitor, transport, trace, log, inputs } = how;
-    let written = checkpoints.as_ref().map(|checkpoints| Written::new(checkpoints.path.clone()));
-    let from = resumed.as_ref().map(|file| file.path().to_owned());
-    let checksum = resumed.as_ref().map(|file| format!("{:016x}", file.checksum()));
-    // The file is closed before the run.
-    let world = resumed.map(|file| file.world(&model)).transpose();
-    let world = world.map_err(|error| Failure::Resume(error.to_string()))?;
-    let mut simulation = settings.simulation(model, &monitor);
-    if let (Some(checkpoints), Some(written)) = (checkpoints, &written) {
-        let kept = from.clone().filter(|from| *from == checkpoints.path);
-        let tell = checkpoints::warn(written.clone(), kept);
-        simulation = simulation.checkpoint(checkpoints).on_checkpoint_failure(tell);
-    }
-    if let Some(trace) = trace {
-        simulation = simulation.trace(trace.sink());
-    }
-    if let Some(log) = log {
-        simulation = simulation.observe(log);
-    }
-    if let Some(world) = world {
-        simulation = simulation.resume(world);
-    }
-    if let Some((transport, silence)) = transport {
-        let leads = transport.rank() == 0;
-        simulation = simulation.join(transport).silence_limit(silence);
-        for Input { file, bytes, xxh3 } in inputs {
-            simulation = simulation
-                .must_equal(format!("input file {file}"), format!("{bytes} bytes, checksum {xxh3}"));
-        }
-        simulation =
-            simulation.must_equal("checkpoint to resume from", checksum.unwrap_or("none".to_owned()));
-        if leads {
-            simulation = simulation.on_silence(tell_silence);
-        }
-    }
-    let ran = simulation.run_keeping_model();
-    let checkpoint = || written.and_then(Written::file).or(from);
-    ran.map_err(|error| Failure::Run(error.into(), checkpoint()))
-}
-
-/// Warns that a process gives no sign of life, before it is lost; and says where it does again.
-fn tell_silence(silence: Silence) {
-    let Silence { rank, silent, limit } = silence;
-    progress::warn(&match silent {
-        Some(silent) => {
-            format!(
-                "no sign of life from process {rank} for {silent:.1?}; after {limit:?} it is lost, and the run ends"
-            )
-        }
-        None => format!("process {rank} gives signs of life again"),
-    });
-}
-
-/// Writes all files, with these results as the summary, and gives back which they are. `page`, where it is given, is printed if there is
-/// no room for the summary: the results would be lost otherwise.
-pub fn write(
-    mut output: Output,
-    results: &Value,
-    files: Vec<ResultFile>,
-    page: Option<&dyn Fn() -> String>,
-) -> Result<Vec<PathBuf>, Failure> {
-    output.write_summary(results, files.iter().map(|file| file.name.to_owned()));
-    for file in files {
-        output.write(file.name, |to| file.write(to));
-    }
-    if let Some(page) = page.filter(|_| output.lacks_summary()) {
-        stdout::print(&page())?;
-    }
-    output.finish()
-}
-
 /// A handle on a run that the first signal to end stops.
 pub fn watched() -> Result<Monitor, Failure> {
     let monitor = Monitor::new();
@@ -382,4 +244,5 @@ pub fn stop_on_signal(monitor: &Monitor) -> Result<(), Failure> {
         let monitor = monitor.clone();
         hanging::watch(move || monitor.at_work());
     })
+    .map_err(Failure::Signals)
 }

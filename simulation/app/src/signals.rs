@@ -8,8 +8,6 @@ use std::io;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::failure::Failure;
-
 /// Signals within this time of the first belong to it: some programs that end others signal both a process and its group.
 const TOGETHER: Duration = Duration::from_millis(200);
 /// The number of SIGINT.
@@ -19,7 +17,7 @@ const INTERRUPT: i32 = 2;
 static FIRST: AtomicI32 = AtomicI32::new(0);
 
 /// The first signal to end calls `stop`; another one ends the program, unless it comes with the first.
-pub fn on_first(stop: impl Fn() + Send + 'static) -> Result<(), Failure> {
+pub fn on_first(stop: impl Fn() + Send + 'static) -> io::Result<()> {
     let mut first = None;
     on_each(move |signal| match first {
         None => {
@@ -34,11 +32,6 @@ pub fn on_first(stop: impl Fn() + Send + 'static) -> Result<(), Failure> {
             std::process::exit(i32::from(status_of(signal)));
         }
     })
-}
-
-/// Every signal to end calls `handle` with its number, on a thread of its own.
-pub fn on_each(handle: impl FnMut(i32) + Send + 'static) -> Result<(), Failure> {
-    watch(handle).map_err(Failure::Signals)
 }
 
 /// The exit status of a program that was interrupted: by the signal that came first, or by another process of its run, as if that had
@@ -62,8 +55,9 @@ pub fn survive_file_size_limit() {
     }
 }
 
+/// Every signal to end calls `handle` with its number, on a thread of its own.
 #[cfg(unix)]
-fn watch(mut handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
+pub fn on_each(mut handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
 
@@ -87,7 +81,8 @@ fn is_ignored(_signal: i32) -> bool {
     false
 }
 
+/// The same for Ctrl-C.
 #[cfg(not(unix))]
-fn watch(mut handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
+pub fn on_each(mut handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     ctrlc::set_handler(move || handle(INTERRUPT)).map_err(io::Error::other)
 }

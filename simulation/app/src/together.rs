@@ -7,7 +7,6 @@
 //! Invariants: a secret never stands on a command line or in the environment; whatever ends rank 0, at whatever moment, the processes
 //! that it has started end too (`lifeline.rs`).
 
-mod arguments;
 mod lifeline;
 mod workers;
 
@@ -19,11 +18,11 @@ use paceline_engine::CheckpointFile;
 use paceline_transport::{Coordinator, Prefer, RendezvousError, Secret, Security, Settings, Transport};
 use serde::{Deserialize, Serialize};
 
+use crate::args::together::Link;
+pub use crate::args::together::{JoinArguments, Reach, TogetherArguments};
+use crate::executable;
 use crate::failure::Failure;
 use crate::loaded::{Source, paths};
-use crate::program::{self, Program};
-use crate::run;
-pub use arguments::{JoinArguments, Reach, TogetherArguments};
 use lifeline::Lifeline;
 use workers::Workers;
 
@@ -123,7 +122,7 @@ pub fn begin(
     }
     if workers.len() + 1 < processes {
         let address = coordinator.address();
-        let (more, program) = (processes - 1 - workers.len(), program::name());
+        let (more, program) = (processes - 1 - workers.len(), executable::name());
         eprintln!("Waiting for {more} more: {program} join {address}");
     }
     let mesh = coordinator.gather(&charge).map_err(|error| {
@@ -156,16 +155,28 @@ fn ranks_of_launcher() -> Option<u32> {
 fn settings(words: &[u8], reach: &Reach) -> Result<Settings, Failure> {
     let secret = Secret::new(words).map_err(|error| Failure::Together(error.to_string()))?;
     let prefer = match reach.link {
-        arguments::Link::Auto => Prefer::Auto,
-        arguments::Link::SharedMemory => Prefer::SharedMemory,
-        arguments::Link::Tcp => Prefer::Tcp,
+        Link::Auto => Prefer::Auto,
+        Link::SharedMemory => Prefer::SharedMemory,
+        Link::Tcp => Prefer::Tcp,
     };
     let settings = Settings::new(secret).security(Security::Tls).prefer(prefer);
     Ok(settings.silence_limit(reach.silence).time_limit(reach.within))
 }
 
-/// `paceline join`: takes part in a run as rank 0 tells.
-pub fn join(program: &Program, arguments: &JoinArguments) -> Result<(), Failure> {
+/// A process that has joined a run, and what it is to run.
+pub struct Joined {
+    /// What rank 0 runs.
+    pub source: Source,
+    /// The checkpoint from which the run is resumed.
+    pub resumed: Option<CheckpointFile>,
+    /// The others.
+    pub together: Together,
+    /// The watch on rank 0, where that has started this process.
+    pub lifeline: Option<Lifeline>,
+}
+
+/// Joins a run, as rank 0 tells.
+pub fn meet(arguments: &JoinArguments) -> Result<Joined, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::Together(error.to_string());
     let (lifeline, words) =
         match arguments.lifeline.map(|role| Lifeline::open(role, arguments.reach.within)).transpose()? {
@@ -186,9 +197,5 @@ pub fn join(program: &Program, arguments: &JoinArguments) -> Result<(), Failure>
     let resumed = resumed.map(|Checkpoint(path)| CheckpointFile::open(&path)).transpose();
     let resumed = resumed.map_err(|error| failed(&error))?;
     let together = Together { transport: Arc::new(mesh), silence: arguments.reach.silence, workers: None };
-    let ran = run::take_part(source.load(program)?, resumed, together, run::watched()?);
-    match &lifeline {
-        Some(lifeline) => lifeline.of_run(ran),
-        None => ran,
-    }
+    Ok(Joined { source, resumed, together, lifeline })
 }

@@ -3,6 +3,7 @@
 //! To report more, add it here and show it in `summary.rs` of the app; to refuse more settings, add a [`RunError`]
 //! and find it in `run/build.rs`.
 
+use std::fmt;
 use std::time::Duration;
 
 use paceline_kernel::{
@@ -21,17 +22,30 @@ pub enum EndedBy {
     Horizon,
     /// There are no events left.
     NoEvents,
+    /// All processes have ended, but for daemons: in a model of processes, which has this in place of [`NoEvents`](Self::NoEvents).
+    Processes,
     /// Somebody asked it to stop ([`crate::Monitor::stop`]).
     Interrupted,
 }
 
 impl EndedBy {
-    /// The word for it in summaries.
+    /// The word for it in summaries, for programs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Horizon => "horizon",
             Self::NoEvents => "no-events",
+            Self::Processes => "processes",
             Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// The same for people, with the simulated time at which it ended.
+    pub fn at(self, time: impl fmt::Display) -> String {
+        match self {
+            Self::Horizon => format!("at the horizon, {time}"),
+            Self::NoEvents => format!("without further events, after {time}"),
+            Self::Processes => format!("with the last process, after {time}"),
+            Self::Interrupted => format!("interrupted at {time}"),
         }
     }
 }
@@ -101,6 +115,75 @@ pub struct Report<O> {
     /// What the model left behind, in parts: one value a federate, each time the LPs were dealt to federates. What an LP
     /// has committed is in order within each part, and from part to part, wherever it has moved.
     pub outputs: Vec<O>,
+}
+
+impl<O> Report<O> {
+    /// The report without the outputs, and the outputs: who prints one need not know what a model leaves behind.
+    pub fn split(self) -> (Report<()>, Vec<O>) {
+        let Self {
+            protocol,
+            federates,
+            groups,
+            tried,
+            threads,
+            processes,
+            links,
+            lps,
+            events,
+            resumed_events,
+            wall,
+            digest,
+            end_time,
+            ended_by,
+            windows,
+            null_messages,
+            rollbacks,
+            gvt_rounds,
+            gvt_steps,
+            gvt_lag,
+            legs,
+            checkpoints,
+            checkpoints_wall,
+            checkpoints_failed,
+            balancing,
+            lateness,
+            dropped,
+            unpaced,
+            outputs,
+        } = self;
+        let report = Report {
+            protocol,
+            federates,
+            groups,
+            tried,
+            threads,
+            processes,
+            links,
+            lps,
+            events,
+            resumed_events,
+            wall,
+            digest,
+            end_time,
+            ended_by,
+            windows,
+            null_messages,
+            rollbacks,
+            gvt_rounds,
+            gvt_steps,
+            gvt_lag,
+            legs,
+            checkpoints,
+            checkpoints_wall,
+            checkpoints_failed,
+            balancing,
+            lateness,
+            dropped,
+            unpaced,
+            outputs: Vec::new(),
+        };
+        (report, outputs)
+    }
 }
 
 /// Why a run could not start, or did not finish. `Debug` is the message, for a `main` that returns it.

@@ -15,6 +15,7 @@ mod connection;
 mod message;
 mod peer;
 mod pieces;
+mod results;
 mod settings;
 mod tracker;
 

@@ -12,6 +12,7 @@
 mod message;
 mod node;
 mod peer;
+mod results;
 mod ring;
 mod settings;
 

@@ -11,6 +11,7 @@
 mod assignments;
 mod failures;
 mod master;
+mod results;
 mod settings;
 mod worker;
 

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use paceline_kernel::Time;
 use paceline_processes::{Activity, Failure, Process};
 
-/// See the module.
+/// The open receives of a process on its mailbox, in the order in which they were begun.
 pub(crate) struct Inbox<P: 'static> {
     mailbox: u64,
     open: VecDeque<Activity<P>>,

@@ -9,6 +9,9 @@
 //! An actor with a `kill_time` is ended then if it still runs. A task that is stopped by a failure of a host or link is lost, and
 //! counted. A worker whose stop message is lost waits on; a run that ends like this names it.
 
+mod results;
+mod settings;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -16,6 +16,8 @@ mod reader;
 mod reduce_scatter;
 mod replay;
 mod requests;
+mod results;
+mod settings;
 mod types;
 
 use std::fmt;

@@ -75,6 +75,9 @@
 //! output are serialized with serde. A parameter that is a file has the type `paceline::scenario::InputFile`. `examples/program.rs` is
 //! such a program, and `examples/` in the repository has three more.
 //!
+//! With the feature `processes` as well, `paceline::app!(processes: MyModel);` does the same for a model whose parts are processes
+//! ([`processes::ProcessModel`](processes)); `examples/rumour` in the repository is such a program.
+//!
 //! # Shorter than a nanosecond
 //!
 //! Time is counted in nanoseconds, which lasts for 584 years. With the feature `picoseconds` it is counted in picoseconds, for 213 days:
@@ -147,6 +150,16 @@
 #[cfg(feature = "app")]
 #[doc(inline)]
 pub use paceline_app::{app, trace};
+/// Models whose parts are processes, the network between these, and programs of such models: with the feature `processes`.
+pub mod processes {
+    #[cfg(feature = "processes")]
+    #[doc(inline)]
+    pub use paceline_network::{Constant, FlowModel, Flows, HostId, Network, Platform};
+    #[cfg(feature = "processes")]
+    #[doc(inline)]
+    pub use paceline_processes::*;
+}
+
 /// The results of a finished run: lines for the summary, and files for users that ask for them.
 #[cfg(feature = "results")]
 pub mod results {

@@ -22,12 +22,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::core::{Carrier, Core, RoundCounts};
-use paceline_engine::{EndedBy as Engine, Monitor, Protocol, RunError as EngineError};
+use paceline_engine::{EndedBy, Monitor, Protocol, RunError as EngineError};
 use paceline_kernel::{Channels, Context, LpId, Model, Partition, Time};
 use paceline_network::Network;
 
 use crate::context::{self, ContextKind};
-use crate::report::{EndedBy, Report, RunError};
+use crate::report::{Report, RunError};
 use crate::simulation::run::Run;
 use crate::simulation::{Settings, Simulation};
 use carrying::Carrying;
@@ -159,7 +159,7 @@ pub(crate) fn run<P: Send + 'static, N: Network + Clone + Send + Sync>(
 }
 
 /// Runs the federates to the end: returns how the engine ended, and in how many windows.
-fn go(model: Federates<'_>, settings: &Settings) -> Result<(Engine, u64, World), RunError> {
+fn go(model: Federates<'_>, settings: &Settings) -> Result<(EndedBy, u64, World), RunError> {
     let (lps, alone) = (model.lps(), model.world.federates == 1);
     let monitor = model.world.monitor.clone();
     let engine = paceline_engine::Simulation::new(model)
@@ -178,20 +178,20 @@ fn go(model: Federates<'_>, settings: &Settings) -> Result<(Engine, u64, World),
 fn summed<P: Send + 'static, N: Network>(
     mut parts: Vec<Part<P, N>>,
     ending: &Ending,
-    engine: Engine,
+    engine: EndedBy,
     until: Time,
 ) -> Result<Report, RunError> {
     if let Some(failed) = ending.failed() {
         return Err(failed);
     }
     let ended_by = match engine {
+        // The federates of a world that is over run on to the end of their windows.
         _ if ending.is_over() => EndedBy::Processes,
-        Engine::Horizon => EndedBy::Horizon,
-        Engine::Interrupted => EndedBy::Interrupted,
+        EndedBy::Horizon | EndedBy::Interrupted => engine,
         _ => EndedBy::Processes,
     };
     let acted = parts.iter().map(|part| part.run.core.acted()).max().unwrap_or(Time::ZERO);
-    if engine == Engine::NoEvents && !ending.is_over() {
+    if engine == EndedBy::NoEvents && !ending.is_over() {
         let mut stuck: Vec<_> = parts.iter_mut().flat_map(Part::waiting).collect();
         stuck.sort_by_key(|stuck| stuck.process);
         if !stuck.is_empty() {
@@ -201,7 +201,7 @@ fn summed<P: Send + 'static, N: Network>(
     let end_time = match ended_by {
         EndedBy::Processes if ending.is_over() => ending.last(),
         EndedBy::Horizon => until,
-        EndedBy::Processes | EndedBy::Interrupted => acted,
+        _ => acted,
     };
     let (mut digest, mut counts) = Default::default();
     let (mut rounds, mut unreceived, mut panicked) = (RoundCounts::default(), Vec::new(), Vec::new());

@@ -3,22 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
+use paceline_engine::EndedBy;
 use paceline_kernel::{Digest, Time};
 use thiserror::Error;
 
-use crate::core::RoundCounts;
-use crate::core::{Counts, Mailbox, ProcessId, Reach, Stuck};
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndedBy {
-    /// All processes have ended, but for daemons.
-    Processes,
-    /// The time up to which it was to run was reached.
-    Horizon,
-    /// It was stopped.
-    Interrupted,
-}
+use crate::core::{Counts, Mailbox, ProcessId, Reach, RoundCounts, Stuck};
 
 /// What came of a run.
 #[derive(Clone, Debug)]
@@ -27,7 +16,7 @@ pub struct Report {
     pub digest: Digest,
     /// The simulated time at the end.
     pub end_time: Time,
-    /// How it ended.
+    /// Why it ended; never [`EndedBy::NoEvents`].
     pub ended_by: EndedBy,
     /// What happened.
     pub counts: Counts,

@@ -288,6 +288,16 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
         ProcessId(self.added.len() as u32 - 1)
     }
 
+    /// The number of hosts.
+    pub fn hosts(&self) -> u32 {
+        self.hosts.len() as u32
+    }
+
+    /// The number of processes added so far.
+    pub fn processes(&self) -> u32 {
+        self.added.len() as u32
+    }
+
     /// Runs all processes, until all of them but daemons have ended, or up to the horizon.
     pub fn run(mut self) -> Result<Report, RunError> {
         if let Some(failed) = self.failed.take() {

@@ -1,44 +1,9 @@
 //! What came of a replication.
 
-use std::time::Duration;
-
-use paceline_kernel::Time;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-
-/// A replication that has ended, as its run tells it.
-#[derive(Debug)]
-pub struct Outcome {
-    /// Events committed, or, in a run of processes, messages sent.
-    pub work: u64,
-    /// Real time.
-    pub wall: Duration,
-    /// The digest.
-    pub digest: String,
-    /// The simulated time reached.
-    pub end_time: Time,
-    /// Why it ended.
-    pub ended_by: &'static str,
-    /// The results of the model, by name.
-    pub lines: Vec<(&'static str, Value)>,
-    /// What `paceline run --out` writes as the summary.
-    pub results: Value,
-    /// What `paceline run --json` prints.
-    pub everything: Value,
-}
-
-impl Outcome {
-    /// Whether it came to its end: an interrupted run says nothing that could be compared.
-    pub fn is_complete(&self) -> bool {
-        self.ended_by != "interrupted"
-    }
-
-    /// Events or messages a second.
-    pub fn per_second(&self) -> f64 {
-        self.work as f64 / self.wall.as_secs_f64().max(1e-9)
-    }
-}
+use crate::summary::Outcome;
 
 /// What came of a replication.
 #[derive(Debug)]
@@ -63,7 +28,7 @@ impl Fate {
     /// Why it ended, in a word.
     pub fn ended(&self) -> &'static str {
         match self {
-            Self::Ended(outcome, _) => outcome.ended_by,
+            Self::Ended(outcome, _) => outcome.ended_by.name(),
             Self::Failed(_) => "failed",
             Self::NotBegun => "not begun",
         }

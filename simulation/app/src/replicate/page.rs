@@ -9,11 +9,12 @@ use std::time::Duration;
 use paceline_report::{Table, number};
 use serde_json::{Map, Value, json};
 
-use super::fate::{Fate, Outcome};
+use super::fate::Fate;
 use super::plan::Plan;
 use super::together::{Own, Quantity, quantities};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::summary::Outcome;
 use crate::text::name_and_unit;
 use crate::{memory, text};
 
@@ -139,7 +140,8 @@ impl<'p> Replicated<'p> {
         for (seed, fate) in self.each() {
             let Some(outcome) = fate.outcome() else { continue };
             let Outcome { ended_by, end_time, digest, work, lines, .. } = outcome;
-            write!(to, "{seed},{ended_by},{},{digest},{work}", end_time.as_secs_f64())?;
+            let (ended, end) = (ended_by.name(), end_time.as_secs_f64());
+            write!(to, "{seed},{ended},{end},{digest},{work}")?;
             for name in &names {
                 let value = lines.iter().find(|(told, value)| told == name && !value.is_null());
                 write!(to, ",{}", value.map_or(String::new(), |(_, value)| value.to_string()))?;
@@ -154,7 +156,8 @@ impl<'p> Replicated<'p> {
         let (scenario, [work, _]) = (self.plan.scenario(), self.unit());
         let line = |(seed, fate): (u64, &Fate)| match fate.outcome() {
             Some(Outcome { work: done, ended_by, digest, .. }) => {
-                format!("{scenario}, seed {seed}: {done} {work}, {ended_by}, digest {digest}\n")
+                let ended = ended_by.name();
+                format!("{scenario}, seed {seed}: {done} {work}, {ended}, digest {digest}\n")
             }
             None => format!("{scenario}, seed {seed}: {}\n", fate.ended()),
         };

@@ -6,12 +6,12 @@ use paceline_engine::{Monitor, Protocol};
 use paceline_kernel::{LpId, Time};
 use paceline_results::ResultFile;
 
-use super::Outcome;
 use crate::failure::Failure;
 use crate::loaded::Source;
 use crate::program::Program;
 use crate::provenance::Provenance;
 use crate::run::beside_others;
+use crate::summary::Outcome;
 
 /// What is known of all replications of a scenario before they run.
 #[derive(Clone, Debug)]

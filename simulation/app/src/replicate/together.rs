@@ -6,7 +6,7 @@
 use paceline_results::statistics::sample::{Mean, mean};
 use serde_json::{Value, json};
 
-use super::fate::Outcome;
+use crate::summary::Outcome;
 
 /// A quantity, with its value in each replication that has one.
 #[derive(Debug)]
@@ -90,6 +90,7 @@ pub type Own = (&'static str, fn(&Outcome) -> f64);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use paceline_engine::EndedBy;
     use paceline_kernel::Time;
     use std::time::Duration;
 
@@ -99,7 +100,7 @@ mod tests {
             wall: Duration::from_secs(2),
             digest: String::new(),
             end_time: Time::ZERO,
-            ended_by: "horizon",
+            ended_by: EndedBy::Horizon,
             lines,
             results: Value::Null,
             everything: Value::Null,

@@ -14,20 +14,20 @@ const WORST: usize = 10;
 
 /// What there is to say of rollbacks.
 #[derive(Debug)]
-pub struct Explained {
-    counts: Rollbacks,
-    speculation: Speculation,
+pub struct Explained<'r> {
+    counts: &'r Rollbacks,
+    speculation: &'r Speculation,
     lps: u32,
     gvt_rounds: u64,
     gvt_lag: Time,
 }
 
-impl Explained {
+impl<'r> Explained<'r> {
     /// Of a run that ran ahead; else `None`.
-    pub fn of<O>(report: &Report<O>, speculation: &Speculation) -> Option<Self> {
+    pub fn of(report: &'r Report<()>, speculation: &'r Speculation) -> Option<Self> {
         Some(Self {
-            counts: report.rollbacks.clone()?,
-            speculation: speculation.clone(),
+            counts: report.rollbacks.as_ref()?,
+            speculation,
             lps: report.lps,
             gvt_rounds: report.gvt_rounds,
             gvt_lag: report.gvt_lag,
@@ -166,20 +166,23 @@ mod tests {
     use super::*;
     use paceline_kernel::LpId;
 
-    fn explained() -> Explained {
+    fn counts() -> Rollbacks {
         let mut counts = Rollbacks::default();
         (counts.processed, counts.safe, counts.undone) = (1000, 250, 200);
         (counts.primary, counts.secondary) = (60, 5);
         counts.depths.0[0] = 30;
         counts.depths.0[2] = 10;
         counts.by_lp = (0..15).map(|lp| (LpId(lp), u64::from(lp % 7))).collect();
-        let speculation = Speculation::default();
+        counts
+    }
+
+    fn explained<'r>(counts: &'r Rollbacks, speculation: &'r Speculation) -> Explained<'r> {
         Explained { counts, speculation, lps: 15, gvt_rounds: 3, gvt_lag: Time::millis(1500) }
     }
 
     #[test]
     fn programs_get_every_number() {
-        let all = explained().everything();
+        let all = explained(&counts(), &Speculation::default()).everything();
         assert_eq!(
             (&all["efficiency"], &all["undone_per_committed"], &all["share_safely"]),
             (&0.8.into(), &0.25.into(), &0.25.into())
@@ -194,7 +197,7 @@ mod tests {
 
     #[test]
     fn people_read_only_what_happened() {
-        let rows = explained().rows();
+        let rows = explained(&counts(), &Speculation::default()).rows();
         let value =
             |name: &str| rows.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str());
         assert_eq!(value("efficiency"), Some("80.0 % of 1,000 events handled"));

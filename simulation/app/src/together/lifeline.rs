@@ -12,12 +12,12 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use clap::ValueEnum;
 use paceline_engine::{PeersErrorKind, RunError};
 use paceline_transport::{HandshakeError, PeerErrorKind, RendezvousError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use crate::args::together::Role;
 use crate::failure::Failure;
 
 /// How long the end of rank 0's connections may be ahead of the end of the input.
@@ -25,15 +25,6 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The most bytes of a secret.
 const SECRET_BYTES: usize = 1 << 12;
-
-/// Which process speaks of what all see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Role {
-    /// This one.
-    Speaks,
-    /// Another one.
-    Silent,
-}
 
 /// The watch on the process that has started this one.
 #[derive(Debug)]

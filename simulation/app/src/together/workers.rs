@@ -12,11 +12,10 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::TogetherArguments;
-use super::arguments::Host;
-use super::lifeline::{self, Role};
+use super::lifeline;
+use crate::args::together::{Host, Role, TogetherArguments};
+use crate::executable;
 use crate::failure::Failure;
-use crate::program;
 
 /// A process that was started.
 struct Worker {
@@ -26,7 +25,7 @@ struct Worker {
     _lifeline: Option<ChildStdin>,
 }
 
-/// See the module.
+/// The processes started by this one. Dropping it waits for them, and kills those that outstay the limit.
 pub struct Workers {
     started: Vec<Worker>,
     /// How long they may take to end after the run has: as long as they may take to notice that.
@@ -58,7 +57,7 @@ impl Workers {
         for host in hosts {
             for _ in 0..host.processes {
                 let mut command = Command::new("ssh");
-                command.args(["-o", "BatchMode=yes", "--", &host.name, &program::name(), "join"]);
+                command.args(["-o", "BatchMode=yes", "--", &host.name, &executable::name(), "join"]);
                 command.arg(address.to_string()).args(["--secret", "-"]).args(options);
                 workers.spawn(command, words, &format!("ssh to {}", host.name))?;
             }

@@ -129,15 +129,10 @@ impl<M: Model> Course<M> {
             drop(pulse);
             peers.transport().close();
         }
-        let ended_by = match pending {
-            _ if reached < *until => EndedBy::Interrupted,
-            0 if reached == Time::MAX => EndedBy::NoEvents,
-            _ => EndedBy::Horizon,
-        };
-        let end_time = match ended_by {
-            EndedBy::Horizon => *until,
-            EndedBy::NoEvents => last,
-            EndedBy::Interrupted => time,
+        let (ended_by, end_time) = match pending {
+            _ if reached < *until => (EndedBy::Interrupted, time),
+            0 if reached == Time::MAX => (EndedBy::NoEvents, last),
+            _ => (EndedBy::Horizon, *until),
         };
         Ok(Report {
             protocol: *protocol,

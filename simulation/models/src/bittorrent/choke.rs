@@ -25,7 +25,7 @@ pub(super) struct Candidate {
     pub(super) served: Time,
 }
 
-/// See the module.
+/// The peers that are unchoked, and since when.
 #[derive(Clone, Debug)]
 pub(super) struct Choker {
     slots: usize,

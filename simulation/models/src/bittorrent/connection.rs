@@ -7,7 +7,7 @@ use paceline_processes::Activity;
 
 use super::message::Message;
 
-/// See the module.
+/// The state of a connection, seen from one of its two peers.
 pub(super) struct Connection {
     /// The pieces that the other side has; empty until its bitfield has arrived.
     pub(super) remote: Box<[bool]>,

@@ -12,7 +12,7 @@ pub(super) const RANDOM_FIRST: u32 = 4;
 /// Blocks per request.
 const BLOCKS_REQUESTED: u32 = 2;
 
-/// See the module.
+/// The pieces of one peer: which it has, which are being downloaded, and how many of its neighbours have each.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces {
     /// Blocks of a piece.

@@ -5,7 +5,7 @@
 use super::message::{Message, NOBODY, SUCCESSORS};
 use super::ring::Ring;
 
-/// See the module.
+/// The part of the ring that one peer knows: neighbours and fingers.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) peer: u32,

@@ -18,7 +18,7 @@ enum State {
     Assigned(u32, Time),
 }
 
-/// See the module.
+/// Which tasks wait, which worker has which task, and which tasks are done.
 #[derive(Clone, Debug)]
 pub(super) struct Assignments {
     /// By task: whether it is done.

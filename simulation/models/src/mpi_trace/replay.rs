@@ -33,7 +33,7 @@ impl Collective {
 /// A request that was begun: `None` where nobody need wait for it.
 type Begun = Option<Activity<()>>;
 
-/// See the module.
+/// A rank that performs its actions one after the other.
 pub(super) struct Rank<'c> {
     cx: &'c Process<()>,
     pub(super) own: u32,

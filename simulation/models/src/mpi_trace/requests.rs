@@ -8,7 +8,7 @@ use paceline_processes::Mailbox;
 
 use super::Ends;
 
-/// See the module. `T` is what is known of a request.
+/// The open requests of a rank, by their ends. `T` is what is known of a request.
 #[derive(Debug)]
 pub(super) struct Requests<T> {
     begun: u64,

@@ -13,8 +13,9 @@ use paceline_network::Network;
 
 use super::part::Apart;
 use crate::context;
-use crate::report::{EndedBy, RunError};
+use crate::report::RunError;
 use crate::simulation::run::Run;
+use paceline_engine::EndedBy;
 
 type Own<P, N> = Box<Run<P, Apart<N>>>;
 type Worked = Result<EndedBy, RunError>;

@@ -18,11 +18,12 @@ use crate::context::{ContextKind, OnCoroutine, OnThread};
 use crate::crew::{Crew, Turning};
 use crate::desk::{Make, Spawned};
 use crate::meter::Meter;
-use crate::report::{EndedBy, RunError};
+use crate::report::RunError;
 use crate::round::RoundRecord;
 use crate::standstill::Standstill;
 use crate::task::{Parts, Task, Turn, Turns, message};
 use crate::watchdog::{Stall, Watchdog};
+use paceline_engine::EndedBy;
 
 /// A run, or the part of one that is in a federate.
 pub(crate) struct Run<P, N> {

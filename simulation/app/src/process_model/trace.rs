@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use paceline_app::failure::Failure;
+use crate::failure::Failure;
 use paceline_kernel::Time;
 use paceline_processes::{ProcessId, RoundRecord};
 use paceline_report::perfetto::TRACED;

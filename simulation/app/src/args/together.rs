@@ -7,7 +7,6 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use paceline_engine::MOST_THREADS;
 
-use super::lifeline::Role;
 use crate::duration;
 use crate::failure::Failure;
 use crate::log::ONE_PROCESS;
@@ -26,11 +25,21 @@ pub enum Link {
     Tcp,
 }
 
+/// Which process speaks of what all see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Role {
+    /// This one.
+    Speaks,
+    /// Another one.
+    Silent,
+}
+
 /// A host that takes part, and with how many processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
     /// As ssh knows it.
     pub name: String,
+    /// Processes of the run that are started there.
     pub processes: u32,
 }
 

@@ -1,0 +1,41 @@
+//! The commands that take a scenario of any model, of LPs or of processes.
+
+use crate::args::{CheckArguments, RunArguments};
+use crate::failure::Failure;
+use crate::loaded::Source;
+#[cfg(feature = "processes")]
+use crate::processes;
+use crate::program::Program;
+use crate::replicate::{self, ReplicateArguments};
+use crate::{check, run};
+
+/// Runs a scenario.
+pub fn run(program: &Program, arguments: &RunArguments) -> Result<(), Failure> {
+    let source = Source::read(&arguments.scenario)?;
+    #[cfg(feature = "processes")]
+    if program.is_of_processes(source.open()?)? {
+        #[cfg(target_os = "linux")]
+        arguments.together.refuse_for_actors()?;
+        return processes::run(program, &source, &arguments.results);
+    }
+    run::run(program, &source, arguments)
+}
+
+/// Runs replications of a scenario.
+pub fn replicate(program: &Program, arguments: &ReplicateArguments) -> Result<(), Failure> {
+    let source = Source::read(&arguments.scenario)?;
+    #[cfg(feature = "processes")]
+    if program.is_of_processes(source.open()?)? {
+        return replicate::replicate(&processes::OfProcesses(program), source, arguments);
+    }
+    replicate::replicate(program, source, arguments)
+}
+
+/// Checks the scenario that was read from `source`.
+pub fn check(program: &Program, source: &Source, arguments: &CheckArguments) -> Result<(), Failure> {
+    #[cfg(feature = "processes")]
+    if !arguments.determinism && program.is_of_processes(source.open()?)? {
+        return processes::check(program, source);
+    }
+    check::check(program, source, arguments)
+}

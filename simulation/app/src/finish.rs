@@ -1,0 +1,70 @@
+//! The end of a run: its summary is printed, then its files are written.
+//!
+//! Invariant: the summary comes first. Where the disk is full it is all that is left of the run.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use paceline_results::ResultFile;
+use serde_json::Value;
+
+use crate::args::ResultArguments;
+use crate::failure::Failure;
+use crate::log::EventLog;
+use crate::output::{Output, deliver};
+use crate::stdout;
+use crate::summary::Finished;
+
+/// What is written of a run that has ended, besides its summary.
+#[derive(Debug, Default)]
+pub struct Written {
+    /// The output folder, if results go into one.
+    pub output: Option<Output>,
+    /// The files of the model.
+    pub files: Vec<ResultFile>,
+    /// The log of events, if there is one.
+    pub log: Option<Arc<EventLog>>,
+}
+
+/// Prints the summary of a run and writes its files, as `results` ask for it. `traced` is what came of its trace.
+pub fn finish(
+    finished: &Finished,
+    Written { output, files, log }: Written,
+    traced: Result<(), Failure>,
+    results: &ResultArguments,
+) -> Result<(), Failure> {
+    let summary = match (results.json, results.quiet) {
+        (true, _) => format!("{:#}\n", finished.everything()),
+        (false, true) => finished.line(),
+        (false, false) => finished.page(),
+    };
+    let page = || finished.page();
+    let page = results.quiet.then_some(&page as &dyn Fn() -> String);
+    deliver(&summary, !results.json && !results.quiet, || {
+        let written = output.map(|output| write(output, &finished.results(), files, page)).transpose();
+        // Where results find no room, the log may.
+        let logged = log.map(|log| log.finish().map(|()| log.path().to_owned())).transpose();
+        let trace = results.trace.clone().filter(|_| traced.is_ok());
+        Ok(written?.into_iter().flatten().chain(trace).chain(logged?).collect())
+    })?;
+    traced?;
+    if finished.is_interrupted() { Err(Failure::Interrupted) } else { Ok(()) }
+}
+
+/// Writes all files, with these results as the summary, and gives back which they are. `page`, where it is given, is printed if there is
+/// no room for the summary: the results would be lost otherwise.
+pub fn write(
+    mut output: Output,
+    results: &Value,
+    files: Vec<ResultFile>,
+    page: Option<&dyn Fn() -> String>,
+) -> Result<Vec<PathBuf>, Failure> {
+    output.write_summary(results, files.iter().map(|file| file.name.to_owned()));
+    for file in files {
+        output.write(file.name, |to| file.write(to));
+    }
+    if let Some(page) = page.filter(|_| output.lacks_summary()) {
+        stdout::print(&page())?;
+    }
+    output.finish()
+}

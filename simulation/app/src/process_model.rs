@@ -1,0 +1,186 @@
+//! A model of processes of any type, on the network that its scenario names.
+
+pub mod network;
+pub mod settings;
+pub(crate) mod trace;
+
+use std::fmt::Debug;
+use std::process::ExitCode;
+
+use paceline_kernel::{Time, ask};
+use paceline_network::{Constant, Flows, Network};
+use paceline_processes::{Control, ProcessModel, Report, RunError, Simulation, TooFewHosts};
+use paceline_results::Summary;
+use paceline_scenario::{ScenarioError, Section};
+use serde::de::DeserializeOwned;
+
+use crate::failure::{Failure, OwnFailure};
+use network::{NetworkKind, NetworkSection};
+use settings::ProcessSettings;
+use trace::Trace;
+
+/// Why a run of processes has no results.
+#[derive(Debug)]
+pub enum ProcessFailure {
+    /// The run ended before its end.
+    Run(Box<RunError>),
+    /// A process found what makes its results worthless, in words.
+    Model(String),
+}
+
+impl From<ProcessFailure> for Failure {
+    fn from(failure: ProcessFailure) -> Self {
+        Self::Other(Box::new(failure))
+    }
+}
+
+impl OwnFailure for ProcessFailure {
+    fn problem(&self) -> String {
+        match self {
+            Self::Run(error) => error.to_string(),
+            Self::Model(problem) => problem.clone(),
+        }
+    }
+
+    fn status(&self) -> ExitCode {
+        ExitCode::from(1)
+    }
+}
+
+/// Who looks on at a run.
+#[derive(Debug)]
+pub struct Watch {
+    /// By which it is stopped, and says how far it has come.
+    pub control: Control,
+    /// The trace that is written of it.
+    pub(crate) trace: Option<Trace>,
+}
+
+/// A run that has ended.
+#[derive(Debug)]
+pub struct Ran {
+    /// What came of it.
+    pub report: Report,
+    /// What the model reports of it.
+    pub results: Summary,
+}
+
+/// A model of processes of any type.
+pub trait AnyProcessModel: Debug + Send {
+    /// [`ProcessModel::hosts`].
+    fn hosts(&self) -> u32;
+
+    /// [`ProcessModel::check`].
+    fn check(&self, hosts: u32) -> Result<(), TooFewHosts>;
+
+    /// [`ProcessModel::needs_horizon`].
+    fn needs_horizon(&self) -> bool;
+
+    /// The number of processes that are there from the start.
+    fn processes(&self, settings: &ProcessSettings) -> u32;
+
+    /// Runs it on the network of the settings.
+    fn run(&self, settings: &ProcessSettings, watch: &Watch) -> Result<Ran, Failure>;
+}
+
+impl<M: ProcessModel + Debug + Send> AnyProcessModel for M {
+    fn hosts(&self) -> u32 {
+        ask(|| "`hosts`".into(), || ProcessModel::hosts(self))
+    }
+
+    fn check(&self, hosts: u32) -> Result<(), TooFewHosts> {
+        ask(|| "`check`".into(), || ProcessModel::check(self, hosts))
+    }
+
+    fn needs_horizon(&self) -> bool {
+        ask(|| "`needs_horizon`".into(), || ProcessModel::needs_horizon(self))
+    }
+
+    fn processes(&self, settings: &ProcessSettings) -> u32 {
+        // Which network it is does not matter to their number.
+        let mut simulation = Simulation::new(Constant::new(0.0), &alike(settings.network.hosts()));
+        spawn(self, &mut simulation, settings.seed);
+        simulation.processes()
+    }
+
+    fn run(&self, settings: &ProcessSettings, watch: &Watch) -> Result<Ran, Failure> {
+        match &settings.network.kind {
+            NetworkKind::Constant { seconds, hosts } => {
+                let network = Constant::new(*seconds);
+                run_in(self, Simulation::new(network, &alike(*hosts)), settings, watch)
+            }
+            NetworkKind::Flows { platform, model } => {
+                let network = Flows::new(platform, *model);
+                run_in(self, Simulation::with_hosts_of(platform, network), settings, watch)
+            }
+        }
+    }
+}
+
+/// Builds a model whose parameters are its own fields, read by serde.
+pub fn processes_by_serde<M: ProcessModel + Debug + Send + DeserializeOwned + 'static>(
+    section: Section,
+    _network: &mut NetworkSection,
+) -> Result<Box<dyn AnyProcessModel>, ScenarioError> {
+    let read = || ask(|| "its parameters (`Deserialize`)".into(), || section.parameters::<M>());
+    Ok(Box::new(read()?))
+}
+
+/// So many hosts with one core of 1 Gf/s each.
+fn alike(hosts: u32) -> Vec<(f64, u32)> {
+    vec![(1e9, 1); hosts as usize]
+}
+
+fn spawn<M: ProcessModel, N: Network>(
+    model: &M,
+    simulation: &mut Simulation<M::Message, N>,
+    seed: u64,
+) -> M::Outcome {
+    ask(|| "`spawn`".into(), || model.spawn(simulation, seed))
+}
+
+/// Runs the processes of a model in a world, as the settings say, and asks it for its results.
+fn run_in<M: ProcessModel, N: Network + Clone + Send + Sync>(
+    model: &M,
+    world: Simulation<M::Message, N>,
+    settings: &ProcessSettings,
+    watch: &Watch,
+) -> Result<Ran, Failure> {
+    let mut simulation = as_set(world, settings, watch);
+    let outcome = spawn(model, &mut simulation, settings.seed);
+    let ran = simulation.run();
+    if let Some(problem) = ask(|| "`failure`".into(), || model.failure(&outcome)) {
+        // Others may have waited for that process in vain: it is the cause of a deadlock.
+        return Err(ProcessFailure::Model(problem).into());
+    }
+    let report = ran.map_err(|error| ProcessFailure::Run(error.into()))?;
+    let results = ask(|| "`results`".into(), || model.results(outcome, &report));
+    Ok(Ran { results: results.map_err(Failure::Results)?, report })
+}
+
+/// A world that is run as the settings say.
+fn as_set<P: Send + 'static, N: Network + Clone + Send + Sync>(
+    world: Simulation<P, N>,
+    settings: &ProcessSettings,
+    watch: &Watch,
+) -> Simulation<P, N> {
+    let simulation = world
+        .until(settings.until.unwrap_or(Time::MAX))
+        .seed(settings.seed)
+        .threads(settings.threads as usize)
+        .rounds(settings.round)
+        .coordination(settings.coordination)
+        .waiting(settings.waiting)
+        .pin(settings.pin)
+        .context(settings.context)
+        .on_stall(|stall| eprintln!("warning: {stall}"))
+        .control(&watch.control);
+    let simulation = match settings.federates {
+        Some(federates) => simulation.federates(federates),
+        None => simulation,
+    };
+    match &watch.trace {
+        Some(trace) => simulation.observe(trace.observer()),
+        None => simulation,
+    }
+}

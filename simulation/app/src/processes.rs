@@ -1,0 +1,90 @@
+//! Programs of models whose parts are processes: sections `[model]`, `[run]` and `[network]`, a run, a summary.
+//!
+//! Invariant: what is printed as results, and the digest, depend on nothing of how it is run.
+
+mod loaded;
+mod replicas;
+mod summary;
+
+use paceline_kernel::Time;
+use paceline_processes::{Control, RunError};
+use paceline_results::ResultFile;
+
+use crate::args::ResultArguments;
+use crate::failure::Failure;
+use crate::finish::{Written, finish};
+use crate::loaded::Source;
+use crate::output::Output;
+use crate::process_model::settings::round_name;
+use crate::process_model::trace::Trace;
+use crate::process_model::{ProcessFailure, Ran, Watch};
+use crate::program::Program;
+use crate::progress::{Progress, warn};
+use crate::summary::{Finished, Subject};
+use crate::{signals, stdout, text};
+
+use loaded::Loaded;
+use summary::ProcessRun;
+
+pub use replicas::OfProcesses;
+
+/// Reads a scenario of processes, and says what would run.
+pub fn check(program: &Program, source: &Source) -> Result<(), Failure> {
+    let Loaded { kind, model, settings, .. } = loaded::read(program, source)?;
+    let facts = [
+        ("model", kind.name.to_owned()),
+        ("processes", text::count(model.processes(&settings).into())),
+        ("hosts", text::count(settings.network.hosts().into())),
+        ("network", settings.network.name.to_owned()),
+        ("until", settings.until.map_or("the end of all processes".to_owned(), |until| until.to_string())),
+        ("federates", settings.federates.map_or("none".to_owned(), |federates| federates.to_string())),
+        ("threads", settings.threads.to_string()),
+        ("rounds", round_name(settings.round)),
+        ("seed", settings.seed.to_string()),
+    ];
+    let rows = facts.map(|(name, value)| (name.to_owned(), value)).to_vec();
+    stdout::print(&text::groups(&[(&format!("{} is sound", source.file.display()), rows)]))
+}
+
+/// Runs a scenario of processes.
+pub fn run(program: &Program, source: &Source, results: &ResultArguments) -> Result<(), Failure> {
+    let loaded = loaded::read(program, source)?;
+    let settings = &loaded.settings;
+    if results.log.log.is_some() {
+        let problem = "--log: a model of processes has no events; allowed: models of LPs";
+        return Err(Failure::Option(problem.into()));
+    }
+    if results.trace.is_some() && settings.federates.is_some() {
+        return Err(ProcessFailure::Run(RunError::Observed.into()).into());
+    }
+    let identity = loaded.provenance.identity(settings.seed);
+    let output = results.out.as_deref().map(|folder| Output::open(folder, &identity)).transpose()?;
+    let trace = results.trace.as_deref().map(|path| Trace::open(path, &source.name())).transpose()?;
+    let control = Control::default();
+    let stop = control.clone();
+    signals::on_first(move || stop.stop()).map_err(Failure::Signals)?;
+    let watched = control.clone();
+    let look = move || (watched.time().as_nanos(), format!("{} steps", text::count(watched.steps())));
+    let wanted = !results.json && !results.quiet;
+    let progress = Progress::show(settings.until.map(Time::as_nanos), wanted, look, || ());
+    let watch = Watch { control, trace };
+    let ran = loaded.model.run(settings, &watch);
+    drop(progress);
+    let end = ran.as_ref().ok().map(|ran| ran.report.end_time);
+    let traced = watch.trace.map_or(Ok(()), |trace| trace.finish(end));
+    if let (Err(_), Err(failure)) = (&ran, &traced) {
+        // The trace of a failed run is the most useful one.
+        warn(&failure.problem());
+    }
+    let (finished, files) = finished(source, loaded, ran?);
+    finish(&finished, Written { output, files, log: None }, traced, results)
+}
+
+/// What is said of a run, and the files of its model.
+fn finished(source: &Source, loaded: Loaded, ran: Ran) -> (Finished, Vec<ResultFile>) {
+    let Loaded { kind, settings, provenance, .. } = loaded;
+    let Ran { report, results } = ran;
+    let subject = Subject { model: kind.name, scenario: source.name(), provenance };
+    let run = Box::new(ProcessRun { settings, report });
+    (Finished::new(subject, run, results.lines), results.files)
+}

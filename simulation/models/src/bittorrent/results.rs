@@ -1,0 +1,45 @@
+//! A BitTorrent swarm as a model of processes that a program runs, and what it reports.
+
+use std::sync::Arc;
+
+use paceline_network::Network;
+use paceline_processes::{ProcessModel, Report, Simulation};
+use paceline_results::Summary;
+
+use super::{Bittorrent, Message, Outcome};
+
+impl ProcessModel for Bittorrent {
+    type Message = Message;
+    type Outcome = Arc<Outcome>;
+
+    fn hosts(&self) -> u32 {
+        // The peers and the tracker.
+        self.peers + 1
+    }
+
+    fn needs_horizon(&self) -> bool {
+        // Peers may stay as seeds.
+        true
+    }
+
+    fn spawn<N: Network>(&self, simulation: &mut Simulation<Message, N>, seed: u64) -> Arc<Outcome> {
+        let hosts = simulation.hosts();
+        Self::spawn(self, simulation, hosts, seed)
+    }
+
+    /// Which peers have completed the file, when, and how long each took.
+    fn results(&self, outcome: Arc<Outcome>, _: &Report) -> Result<Summary, String> {
+        let (completions, mut summary) = (outcome.completions(), Summary::default());
+        summary.line("leechers_completed", completions.len());
+        if let (Some(first), Some(last)) = (completions.first(), completions.last()) {
+            let median = completions[completions.len() / 2];
+            summary.line("first_completion_s", first.as_secs_f64());
+            summary.line("median_completion_s", median.as_secs_f64());
+            summary.line("last_completion_s", last.as_secs_f64());
+        }
+        summary.line("blocks_sent", outcome.blocks_sent());
+        summary.line("duplicate_blocks", outcome.duplicate_blocks());
+        summary.line("most_unchoked", outcome.most_unchoked());
+        Ok(summary)
+    }
+}

@@ -1,0 +1,53 @@
+//! A farm as a model of processes that a program runs, and what it reports.
+
+use std::sync::Arc;
+
+use paceline_network::Network;
+use paceline_processes::{ProcessModel, Report, Simulation, TooFewHosts};
+use paceline_results::Summary;
+
+use super::{Farm, FarmError, Message, Outcome};
+
+/// One for the master, and one for workers.
+const HOSTS_MIN: u32 = 2;
+
+impl ProcessModel for Farm {
+    type Message = Message;
+    type Outcome = Arc<Outcome>;
+
+    fn hosts(&self) -> u32 {
+        // One for the master, one for each worker.
+        1 + self.workers
+    }
+
+    fn check(&self, hosts: u32) -> Result<(), TooFewHosts> {
+        if hosts < HOSTS_MIN {
+            return Err(TooFewHosts { problem: FarmError::Hosts(hosts).to_string(), least: HOSTS_MIN });
+        }
+        Ok(())
+    }
+
+    fn needs_horizon(&self) -> bool {
+        // It does not end where hosts fail too often.
+        true
+    }
+
+    fn spawn<N: Network>(&self, simulation: &mut Simulation<Message, N>, _: u64) -> Arc<Outcome> {
+        let hosts = simulation.hosts();
+        Self::spawn(self, simulation, hosts).expect("the number of hosts was checked")
+    }
+
+    /// What was done, and what was lost on the way.
+    fn results(&self, outcome: Arc<Outcome>, _: &Report) -> Result<Summary, String> {
+        let (last, mut summary) = (outcome.results().into_iter().flatten().max(), Summary::default());
+        summary.line("tasks_done", outcome.tasks_done());
+        summary.line("tasks_reassigned", outcome.tasks_reassigned());
+        summary.line("duplicate_results", outcome.duplicate_results());
+        summary.line("host_failures", outcome.failures());
+        summary.line("lost_computing_s", outcome.lost().as_secs_f64());
+        if let Some(last) = last {
+            summary.line("last_result_s", last.as_secs_f64());
+        }
+        Ok(summary)
+    }
+}
