@@ -32,6 +32,10 @@ pub struct Kind {
     pub build: Build,
 }
 
+/// Builds a model of processes from the section `[model]`, read to its last key.
+#[cfg(feature = "processes")]
+type BuildProcesses = fn(Section, &mut NetworkSection) -> Result<Box<dyn AnyProcessModel>, ScenarioError>;
+
 /// Builds a model from the section `[model]`, read to its last key.
 #[derive(Clone, Copy, Debug)]
 pub enum Build {
@@ -39,7 +43,7 @@ pub enum Build {
     Lps(fn(Section, u64) -> Result<Box<dyn AnyModel>, ScenarioError>),
     /// A model of processes. One whose parameters name hosts reads the network as well.
     #[cfg(feature = "processes")]
-    Processes(fn(Section, &mut NetworkSection) -> Result<Box<dyn AnyProcessModel>, ScenarioError>),
+    Processes(BuildProcesses),
 }
 
 impl Kind {
