@@ -11,8 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use paceline_report::{Check, Finding};
+use paceline_report::Finding;
 
+use crate::claims::check;
 use crate::{Calibration, Given};
 use paceline_machine_scenarios::side_by_side;
 
@@ -65,6 +66,16 @@ pub struct Plan<B: Backend> {
     pub cells: Vec<B::Cell>,
     /// What they show: name, title and wall time of the finding are filled in afterwards.
     pub judge: Judge<B>,
+}
+
+impl<B: Backend> Plan<B> {
+    /// Of these runs, and what `judge` says of their results.
+    pub fn new(
+        cells: Vec<B::Cell>,
+        judge: impl FnOnce(&B::Results) -> Result<Finding, B::Error> + Send + 'static,
+    ) -> Self {
+        Self { cells, judge: Box::new(judge) }
+    }
 }
 
 /// Something to be shown by runs.
@@ -178,13 +189,7 @@ impl<B: Backend> Batch<B> {
 }
 
 fn failed(error: &impl fmt::Display) -> Finding {
-    let check = Check {
-        what: "it can be run".into(),
-        published: String::new(),
-        ours: error.to_string(),
-        must: "no error".into(),
-        holds: false,
-    };
+    let check = check("it can be run", "", "no error", (error.to_string(), false));
     Finding { checks: vec![check], ..Finding::default() }
 }
 

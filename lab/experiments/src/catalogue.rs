@@ -2,6 +2,9 @@
 //!
 //! Invariant: names are unique, in the order of the papers; predictions of our own are last.
 
+#[cfg(test)]
+pub(crate) mod made_up;
+
 use paceline_scenario::ScenarioError;
 
 use crate::batch::Setup;
@@ -34,18 +37,45 @@ impl Experiment {
     }
 }
 
-/// An experiment with its name, what it shows, its planner, and the file of parameters that has its name.
-macro_rules! experiment {
-    ($name:literal, $title:literal, $planner:expr) => {
-        $crate::Experiment {
+/// The experiments of a paper, `NAME: TITLE => PLANNER` each; the file of parameters of one has its name.
+macro_rules! catalogue {
+    ($($name:literal: $title:literal => $planner:expr;)+) => {
+        /// The experiments.
+        pub const EXPERIMENTS: &[$crate::Experiment] = &[$($crate::Experiment {
             name: $name,
             title: $title,
             parameters: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/parameters/", $name, ".toml")),
             planner: $planner,
+        }),+];
+    };
+}
+pub(crate) use catalogue;
+
+/// Writes an enumeration whose variants have names in figures: `Variant = "its name"`.
+macro_rules! named {
+    ($(#[$about:meta])* $visibility:vis enum $kind:ident {
+        $($(#[$of_variant:meta])* $variant:ident = $name:literal,)+
+    }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $visibility enum $kind {
+            $($(#[$of_variant])* $variant,)+
+        }
+
+        impl $kind {
+            /// All of them, in their order.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            /// Its name in figures and tables.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
         }
     };
 }
-pub(crate) use experiment;
+pub(crate) use named;
 
 /// All of them.
 pub fn experiments() -> Vec<Experiment> {
@@ -58,12 +88,4 @@ pub fn experiments() -> Vec<Experiment> {
         crate::cluster::EXPERIMENTS,
     ]
     .concat()
-}
-
-/// The plan of the experiment `name` with its built-in parameters.
-#[cfg(test)]
-pub(crate) fn planned(name: &str, setup: &Setup) -> Plan {
-    let all = experiments();
-    let found = all.iter().find(|experiment| experiment.name == name).expect("the catalogue has it");
-    found.plan(setup).expect("built-in parameters are sound")
 }

@@ -7,6 +7,19 @@ use paceline_report::{Check, Finding};
 
 use crate::plan::CellError;
 
+/// Ours in words, and whether it is as it must be.
+pub(crate) type Ours = (String, bool);
+
+/// The check of `what`: what the source states of it, what must be true of ours, and ours.
+pub(crate) fn check(
+    what: impl Into<String>,
+    published: impl Into<String>,
+    must: impl Into<String>,
+    (ours, holds): Ours,
+) -> Check {
+    Check { what: what.into(), published: published.into(), ours, must: must.into(), holds }
+}
+
 /// Comparisons, in their order, and those that were left out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claims {
@@ -15,15 +28,17 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// Compares: `judge` is told the name of the check.
+    /// Compares as [`check`] says; `ours` is left out with the whole check where one of its runs was not planned.
     pub fn add(
         &mut self,
         what: impl Into<String>,
-        judge: impl FnOnce(String) -> Result<Check, CellError>,
+        published: impl Into<String>,
+        must: impl Into<String>,
+        ours: impl FnOnce() -> Result<Ours, CellError>,
     ) -> Result<(), CellError> {
         let what = what.into();
-        let check = self.told(&what, || judge(what.clone()))?;
-        self.checks.extend(check);
+        let ours = self.told(&what, ours)?;
+        self.checks.extend(ours.map(|ours| check(what, published, must, ours)));
         Ok(())
     }
 
@@ -43,8 +58,8 @@ impl Claims {
         }
     }
 
-    /// Puts them into the finding, after those that it has, with a note of those left out.
-    pub fn put_into(self, finding: &mut Finding) {
+    /// The finding with them, after those that it has, and with a note of those left out.
+    pub fn put_into(self, mut finding: Finding) -> Finding {
         finding.checks.extend(self.checks);
         if !self.left_out.is_empty() {
             let left_out = self.left_out.join("; ");
@@ -52,6 +67,7 @@ impl Claims {
                 "Not compared, because the parameters leave out a point that it takes: {left_out}."
             ));
         }
+        finding
     }
 }
 
@@ -72,20 +88,19 @@ pub(crate) fn among<T: PartialEq + std::fmt::Display>(points: &[T], point: &T) -
 mod tests {
     use super::*;
 
-    fn check(what: String) -> Check {
-        Check { what, published: String::new(), ours: String::new(), must: String::new(), holds: true }
+    fn ours() -> Ours {
+        ("ours".into(), true)
     }
 
     #[test]
     fn what_was_not_run_is_left_out_and_told_and_a_failure_is_one() {
         let mut claims = Claims::default();
-        claims.add("first", |what| Ok(check(what))).expect("it is judged");
-        claims.add("second", |what| several(&[1]).map(|_| check(what))).expect("it is left out");
-        claims.add("third", |what| among(&[1, 2], &2).map(|()| check(what))).expect("it is judged");
-        let failed = claims.clone().add("fourth", |_| Err(CellError::Guests("deadlock".into())));
+        claims.add("first", "", "", || Ok(ours())).expect("it is judged");
+        claims.add("second", "", "", || several(&[1]).map(|_| ours())).expect("it is left out");
+        claims.add("third", "", "", || among(&[1, 2], &2).map(|()| ours())).expect("it is judged");
+        let failed = claims.clone().add("fourth", "", "", || Err(CellError::Guests("deadlock".into())));
         assert_eq!(failed, Err(CellError::Guests("deadlock".into())));
-        let mut finding = Finding::default();
-        claims.put_into(&mut finding);
+        let finding = claims.put_into(Finding::default());
         let names: Vec<_> = finding.checks.iter().map(|check| check.what.as_str()).collect();
         assert_eq!(names, ["first", "third"]);
         assert_eq!(

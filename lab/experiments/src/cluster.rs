@@ -7,15 +7,12 @@ mod node;
 mod prediction;
 mod runs;
 
-use crate::Experiment;
-use crate::catalogue::experiment;
+use crate::prelude::*;
 
-/// The experiments.
-pub const EXPERIMENTS: &[Experiment] = &[experiment!(
-    "cluster-prediction",
-    "Windows of 1 to 1,000 processes, predicted from the costs of one node",
-    prediction::plan
-)];
+catalogue! {
+    "cluster-prediction": "Windows of 1 to 1,000 processes, predicted from the costs of one node"
+        => prediction::plan;
+}
 
 #[cfg(test)]
 mod test;

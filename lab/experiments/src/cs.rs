@@ -15,30 +15,23 @@ mod runs;
 mod turns;
 
 use paceline_machine::guests::class::Class;
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
-use paceline_scenario::ScenarioError;
 
-use crate::Experiment;
-use crate::catalogue::experiment;
-use crate::parameters::Parameters;
 use crate::parameters::kinds::choice;
-use crate::plan::{Plan, Results, Setup};
+use crate::prelude::*;
 use runs::{Case, Load, SEDF, Work, part};
 
-/// The experiments.
-pub const EXPERIMENTS: &[Experiment] = &[
-    experiment!("cs-table4", "EP and LU alone on their PCPUs", table4),
-    experiment!("cs-table5", "Several EP at once", parallel::table5),
-    experiment!("cs-table6", "Several LU at once", parallel::table6),
-    experiment!("cs-table7", "LU among two groups of 5 EP VMs", mixed::table7),
-    experiment!("cs-table8", "LU among two groups of 3 EP VMs", mixed::table8),
-    experiment!("cs-table9", "LU among two groups of 7 EP VMs", mixed::table9),
-];
+catalogue! {
+    "cs-table4": "EP and LU alone on their PCPUs" => table4;
+    "cs-table5": "Several EP at once" => parallel::table5;
+    "cs-table6": "Several LU at once" => parallel::table6;
+    "cs-table7": "LU among two groups of 5 EP VMs" => mixed::table7;
+    "cs-table8": "LU among two groups of 3 EP VMs" => mixed::table8;
+    "cs-table9": "LU among two groups of 7 EP VMs" => mixed::table9;
+}
 
 /// An application that runs alone: its name, its published seconds, and by how much ours may differ, in per cent, if it is used.
 type Alone = (Load, &'static str, f64, Option<f64>);
 
-/// Table 4.
 const ALONE: [Alone; 7] = [
     (Load::Ep(Class::A, 1), "EP class A", 6.82, Some(2.0)),
     (Load::Ep(Class::B, 1), "EP class B", 27.35, Some(2.0)),
@@ -55,7 +48,7 @@ fn table4(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioEr
     let work = Work::Part(parameters.one("part", &part())?);
     let case = move |load| Case::new(load, SEDF, work);
     let cells = applications.iter().map(|(load, ..)| case(*load).cell(setup)).collect();
-    let judge = move |results: &Results| {
+    Ok(Plan::new(cells, move |results| {
         let mut checks = Vec::new();
         let mut table = Table::new("Run times alone", ["application", "published", "ours", "error"]);
         let mut points = [const { Vec::new() }; 2];
@@ -66,12 +59,13 @@ fn table4(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioEr
             points[1].push((place as f64, published));
             let error = 100.0 * (ours / published - 1.0);
             table.row([what.to_owned(), seconds(published), seconds(ours), format!("{error:+.1} %")]);
-            checks.extend(within.map(|within| Check {
-                what: format!("{what} alone"),
-                published: seconds(published),
-                ours: format!("{} ({error:+.1} %)", seconds(ours)),
-                must: format!("within {within} %"),
-                holds: error.abs() <= within,
+            checks.extend(within.map(|within| {
+                check(
+                    format!("{what} alone"),
+                    seconds(published),
+                    format!("within {within} %"),
+                    (format!("{} ({error:+.1} %)", seconds(ours)), error.abs() <= within),
+                )
             }));
         }
         let notes = vec![
@@ -83,20 +77,18 @@ fn table4(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioEr
                 .into(),
         ];
         let [ours, published] = points;
-        let figure = Figure {
-            title: "Run times alone".into(),
-            caption: String::new(),
-            x: Axis::categories("application", names),
-            y: Axis::log("run time", "s"),
-            series: vec![
+        let figure = plot(
+            "Run times alone",
+            "",
+            [Axis::categories("application", names), Axis::log("run time", "s")],
+            vec![
                 Series::ours("run time", Kind::Bars, ours),
                 Series::published("run time", Kind::Bars, published),
             ],
-        };
+        );
         let (figures, tables) = (vec![figure], vec![table]);
         Ok(Finding { about: about(), checks, figures, tables, notes, ..Finding::default() })
-    };
-    Ok(Plan { cells, judge: Box::new(judge) })
+    }))
 }
 
 fn seconds(value: f64) -> String {

@@ -20,11 +20,13 @@ mod nsx;
 mod papers;
 mod parameters;
 mod plan;
+mod prelude;
 mod psx;
 mod reproduce;
 mod sensitivity;
 mod sg;
 mod sweep;
+mod turns;
 
 pub use batch::Setup;
 pub use calibration::{CONSTANTS, Calibration, Constant};

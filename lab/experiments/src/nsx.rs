@@ -15,27 +15,18 @@ mod dynamic;
 mod runs;
 mod sweeps;
 
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series};
-
-use paceline_scenario::ScenarioError;
-
-use crate::Experiment;
-use crate::catalogue::experiment;
-use crate::claims::{Claims, several};
-use crate::parameters::Parameters;
-use crate::plan::{CellError, Plan, Results, Setup};
+use crate::prelude::*;
 use assumptions::Assumptions;
 use runs::{Scheduler, Ticks, runs};
 use sweeps::{Published, Sweeps};
 
-/// The experiments.
-pub const EXPERIMENTS: &[Experiment] = &[
-    experiment!("nsx-fig10", "Time-order errors over the tick, 1 VCPU a guest", fig10),
-    experiment!("nsx-fig11", "Run time over the tick, 1 VCPU a guest", fig11),
-    experiment!("nsx-fig12", "Time-order errors over the tick, 2 VCPUs a guest", fig12),
-    experiment!("nsx-fig13", "Run time over the tick, 2 VCPUs a guest", fig13),
-    experiment!("nsx-dynamic", "A guest comes and goes during a run", dynamic::plan),
-];
+catalogue! {
+    "nsx-fig10": "Time-order errors over the tick, 1 VCPU a guest" => fig10;
+    "nsx-fig11": "Run time over the tick, 1 VCPU a guest" => fig11;
+    "nsx-fig12": "Time-order errors over the tick, 2 VCPUs a guest" => fig12;
+    "nsx-fig13": "Run time over the tick, 2 VCPUs a guest" => fig13;
+    "nsx-dynamic": "A guest comes and goes during a run" => dynamic::plan;
+}
 
 fn fig10(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let errors = Errors { vcpus: 1, published: [("NSX", 4.0, 0.0), ("CSX", 3.0, 56.0)] };
@@ -68,7 +59,7 @@ fn fig13(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioErr
 fn plan(
     setup: &Setup,
     ticks: Ticks,
-    judge: impl FnOnce(&Results, &Ticks) -> Result<Finding, CellError> + Send + 'static,
+    judge: impl FnOnce(&Results, &Ticks) -> Found<Finding> + Send + 'static,
 ) -> Plan {
     let of = |scheduler: &Scheduler| {
         ticks.us.iter().map(|tick_us| ticks.case(*scheduler, *tick_us).cell(setup)).collect::<Vec<_>>()
@@ -99,7 +90,7 @@ fn percent(value: f64) -> String {
 }
 
 impl Errors {
-    fn judge(self, results: &Results, ticks: &Ticks) -> Result<Finding, CellError> {
+    fn judge(self, results: &Results, ticks: &Ticks) -> Found<Finding> {
         let (shortest, longest) = ticks.ends_us();
         let value = |scheduler, tick_us, name| results.value(&ticks.case(scheduler, tick_us).key(), name);
         let error = |scheduler, tick_us| value(scheduler, tick_us, "error");
@@ -110,43 +101,25 @@ impl Errors {
             [("NSX", Scheduler::Nsx(1), nsx_short, nsx_long), ("CSX", Scheduler::Csx, csx_short, csx_long)]
         {
             let (first, last) = (error(scheduler, shortest)?, error(scheduler, longest)?);
-            claims.add(format!("error of {name} at {longest} us"), |what| {
-                let (must, holds) = match scheduler {
-                    Scheduler::Csx => (format!("beyond {CSX_PERCENT} %"), last > CSX_PERCENT),
-                    _ => ("at most 0.1 %".into(), last <= 0.1),
-                };
-                Ok(Check {
-                    what,
-                    published: percent(long),
-                    ours: format!("{last:.2} % +- {:.2}", interval(scheduler, longest)?),
-                    must,
-                    holds,
-                })
+            let (must, holds) = match scheduler {
+                Scheduler::Csx => (format!("beyond {CSX_PERCENT} %"), last > CSX_PERCENT),
+                _ => ("at most 0.1 %".into(), last <= 0.1),
+            };
+            claims.add(format!("error of {name} at {longest} us"), percent(long), must, || {
+                Ok((format!("{last:.2} % +- {:.2}", interval(scheduler, longest)?), holds))
             })?;
-            claims.add(format!("error of {name} at {shortest} us"), |what| {
+            let (must, holds) = match scheduler {
+                Scheduler::Csx => ("rises with the slice", first < last),
+                _ => ("falls with the tick", first > last || first == 0.0),
+            };
+            claims.add(format!("error of {name} at {shortest} us"), percent(short), must, || {
                 several(&ticks.us)?;
-                let (must, holds) = match scheduler {
-                    Scheduler::Csx => ("rises with the slice", first < last),
-                    _ => ("falls with the tick", first > last || first == 0.0),
-                };
-                Ok(Check {
-                    what,
-                    published: percent(short),
-                    ours: format!("{first:.2} % +- {:.2}", interval(scheduler, shortest)?),
-                    must: must.into(),
-                    holds,
-                })
+                Ok((format!("{first:.2} % +- {:.2}", interval(scheduler, shortest)?), holds))
             })?;
         }
-        claims.add(format!("error at {AT_US} us: NSX, NSX+"), |what| {
+        claims.add(format!("error at {AT_US} us: NSX, NSX+"), "", "NSX+ errs less", || {
             let (nsx, plus) = (error(Scheduler::Nsx(1), AT_US)?, error(Scheduler::NsxPlus, AT_US)?);
-            Ok(Check {
-                what,
-                published: String::new(),
-                ours: format!("{nsx:.2} %, {plus:.2} %"),
-                must: "NSX+ errs less".into(),
-                holds: plus < nsx,
-            })
+            Ok((format!("{nsx:.2} %, {plus:.2} %"), plus < nsx))
         })?;
         let mut figure = figure(results, ticks, self.vcpus, "error", Axis::linear("mean error", "%"))?;
         for (name, first, last) in self.published {
@@ -161,9 +134,12 @@ impl Errors {
              nsx-fig13 show how much that matters.",
             error(Scheduler::Nsx(1), shortest)?
         ));
-        let mut finding = Finding { about: about(ticks), figures: vec![figure], notes, ..Finding::default() };
-        claims.put_into(&mut finding);
-        Ok(finding)
+        Ok(claims.put_into(Finding {
+            about: about(ticks),
+            figures: vec![figure],
+            notes,
+            ..Finding::default()
+        }))
     }
 }
 
@@ -193,70 +169,55 @@ fn judge_times(
     ticks: &Ticks,
     vcpus: u32,
     published: Published,
-) -> Result<(Finding, String), CellError> {
+) -> Found<(Finding, String)> {
     let number = |scheduler, tick_us, name| results.value(&ticks.case(scheduler, tick_us).key(), name);
     let Published { tick_us: best_us, error: best_error, seconds: best_seconds } = published;
     let mut claims = Claims::default();
-    claims.add("run time of NSX with 2x DOM0 over CSX, worst from 60 us up", |what| {
-        let mut worst: Option<(f64, u64)> = None;
-        for tick_us in ticks.us.iter().copied().filter(|tick_us| *tick_us >= 60) {
-            let ratio =
-                number(Scheduler::Nsx(2), tick_us, "time")? / number(Scheduler::Csx, tick_us, "time")?;
-            worst = worst.filter(|(worst, _)| *worst >= ratio).or(Some((ratio, tick_us)));
-        }
-        let (ratio, tick_us) = worst.ok_or_else(|| CellError::NotRun("60 us or more".into()))?;
-        Ok(Check {
-            what,
-            published: "about the same".into(),
-            ours: format!("{ratio:.2} at {tick_us} us"),
-            must: "at most 1.15".into(),
-            holds: ratio <= 1.15,
-        })
-    })?;
+    claims.add(
+        "run time of NSX with 2x DOM0 over CSX, worst from 60 us up",
+        "about the same",
+        "at most 1.15",
+        || {
+            let mut worst: Option<(f64, u64)> = None;
+            for tick_us in ticks.us.iter().copied().filter(|tick_us| *tick_us >= 60) {
+                let ratio =
+                    number(Scheduler::Nsx(2), tick_us, "time")? / number(Scheduler::Csx, tick_us, "time")?;
+                worst = worst.filter(|(worst, _)| *worst >= ratio).or(Some((ratio, tick_us)));
+            }
+            let (ratio, tick_us) = worst.ok_or_else(|| CellError::NotRun("60 us or more".into()))?;
+            Ok((format!("{ratio:.2} at {tick_us} us"), ratio <= 1.15))
+        },
+    )?;
     let swept = format!("error of NSX with 2x DOM0 at {best_us} us");
-    claims.add(&swept, |what| {
+    claims.add(&swept, percent(best_error), format!("at most {GOOD_PERCENT} %"), || {
         let good = |tick_us: &&u64| {
             number(Scheduler::Nsx(2), **tick_us, "error").is_ok_and(|error| error <= GOOD_PERCENT)
         };
         let shortest =
             ticks.us.iter().find(good).map_or("at no tick".into(), |tick_us| format!("from {tick_us} us up"));
         let error = number(Scheduler::Nsx(2), best_us, "error")?;
-        Ok(Check {
-            what,
-            published: percent(best_error),
-            ours: format!("{}; at most {GOOD_PERCENT} % {shortest}", percent(error)),
-            must: format!("at most {GOOD_PERCENT} %"),
-            holds: error <= GOOD_PERCENT,
-        })
+        Ok((format!("{}; at most {GOOD_PERCENT} % {shortest}", percent(error)), error <= GOOD_PERCENT))
     })?;
-    claims.add(format!("run time at {best_us} us: NSX, and with 2x DOM0"), |what| {
-        let [one, two] = [1, 2].map(|dom0_ticks| number(Scheduler::Nsx(dom0_ticks), best_us, "time"));
-        let (one, two) = (one?, two?);
-        Ok(Check {
-            what,
-            published: format!("the second {best_seconds} s"),
-            ours: format!("{one:.3} s, {two:.3} s"),
-            must: "2x DOM0 is no slower".into(),
-            holds: two <= one * 1.02,
-        })
-    })?;
-    claims.add(format!("run time at {AT_US} us: NSX, NSX+"), |what| {
+    claims.add(
+        format!("run time at {best_us} us: NSX, and with 2x DOM0"),
+        format!("the second {best_seconds} s"),
+        "2x DOM0 is no slower",
+        || {
+            let [one, two] = [1, 2].map(|dom0_ticks| number(Scheduler::Nsx(dom0_ticks), best_us, "time"));
+            let (one, two) = (one?, two?);
+            Ok((format!("{one:.3} s, {two:.3} s"), two <= one * 1.02))
+        },
+    )?;
+    claims.add(format!("run time at {AT_US} us: NSX, NSX+"), "", "NSX+ is no slower", || {
         let plus = number(Scheduler::NsxPlus, AT_US, "time")?;
         let nsx = number(Scheduler::Nsx(1), AT_US, "time")?;
-        Ok(Check {
-            what,
-            published: String::new(),
-            ours: format!("{nsx:.3} s, {plus:.3} s"),
-            must: "NSX+ is no slower".into(),
-            holds: plus <= nsx,
-        })
+        Ok((format!("{nsx:.3} s, {plus:.3} s"), plus <= nsx))
     })?;
     let mut figure = figure(results, ticks, vcpus, "time", Axis::log("run time", "s"))?;
     figure.series.push(Series::published("NSX, 2x DOM0", Kind::Points, vec![(best_us as f64, best_seconds)]));
-    let mut finding =
+    let finding =
         Finding { about: about(ticks), figures: vec![figure], notes: notes(vcpus), ..Finding::default() };
-    claims.put_into(&mut finding);
-    Ok((finding, swept))
+    Ok((claims.put_into(finding), swept))
 }
 
 fn about(ticks: &Ticks) -> Vec<String> {
@@ -298,7 +259,7 @@ fn notes(vcpus: u32) -> Vec<String> {
     notes
 }
 
-fn figure(results: &Results, ticks: &Ticks, vcpus: u32, name: &str, y: Axis) -> Result<Figure, CellError> {
+fn figure(results: &Results, ticks: &Ticks, vcpus: u32, name: &str, y: Axis) -> Found<Figure> {
     let mut series = Vec::new();
     for scheduler in Scheduler::ALL {
         let mut points = Vec::new();
@@ -308,5 +269,5 @@ fn figure(results: &Results, ticks: &Ticks, vcpus: u32, name: &str, y: Axis) -> 
         series.push(Series::ours(scheduler.name(), Kind::Lines, points));
     }
     let title = format!("{} over the tick, {vcpus} VCPU a guest", y.label);
-    Ok(Figure { title, caption: String::new(), x: Axis::log("tick", "us"), y, series })
+    Ok(plot(title, "", [Axis::log("tick", "us"), y], series))
 }

@@ -57,6 +57,9 @@ pub enum CellError {
     Guests(String),
 }
 
+/// What a judgement finds in the results, unless a run that it needs has none.
+pub(crate) type Found<T> = Result<T, CellError>;
+
 /// Runs a cell.
 pub type Job = Box<dyn FnOnce() -> Result<Measure, CellError> + Send>;
 

@@ -21,34 +21,32 @@ mod unstated;
 mod waits;
 mod weights;
 
-use paceline_scenario::ScenarioError;
-
-use crate::Experiment;
-use crate::catalogue::experiment;
-use crate::parameters::Parameters;
 use crate::parameters::kinds::{Kind, count, number, secs};
+use crate::prelude::*;
 pub(crate) use runs::{Case, Gear, Load, Scheduler};
 
-/// The experiments.
-pub const EXPERIMENTS: &[Experiment] = &[
-    experiment!("psx-fig6", "BLB over the weight of DOM0 under CSX, 24 domains", weights::plan),
-    experiment!("psx-fig7", "ULB over the weight of DOM0 under CSX, 24 domains", weights::plan),
-    experiment!("psx-fig8", "BLB, 24 domains on 24 PCPUs: gain of PSX over CSX", gains::equal),
-    experiment!("psx-fig9", "ULB, 24 domains on 24 PCPUs: gain of PSX over CSX", gains::equal),
-    experiment!("psx-fig10", "BLB, 32 domains on 24 PCPUs: gain of PSX over CSX", gains::fig10),
-    experiment!("psx-fig11", "ULB, 32 domains on 24 PCPUs: gain of PSX over CSX", gains::fig11),
-    experiment!("psx-fig12", "HLB over the number of domains", scaling::fig12),
-    experiment!("psx-fig13", "VSB, 64 domains: events processed over run time", traffic::fig13),
-    experiment!("psx-fig14", "VSB, 32 and 64 domains: strong scaling", strong_scaling::fig14),
-    experiment!("psx-wait", "What the gain of PSX owes to how federates wait", waits::plan),
-];
+catalogue! {
+    "psx-fig6": "BLB over the weight of DOM0 under CSX, 24 domains" => weights::plan;
+    "psx-fig7": "ULB over the weight of DOM0 under CSX, 24 domains" => weights::plan;
+    "psx-fig8": "BLB, 24 domains on 24 PCPUs: gain of PSX over CSX"
+        => |setup, parameters| gains::plan(setup, parameters, gains::EQUALLY_MANY);
+    "psx-fig9": "ULB, 24 domains on 24 PCPUs: gain of PSX over CSX"
+        => |setup, parameters| gains::plan(setup, parameters, gains::EQUALLY_MANY);
+    "psx-fig10": "BLB, 32 domains on 24 PCPUs: gain of PSX over CSX"
+        => |setup, parameters| gains::plan(setup, parameters, gains::BALANCED);
+    "psx-fig11": "ULB, 32 domains on 24 PCPUs: gain of PSX over CSX"
+        => |setup, parameters| gains::plan(setup, parameters, gains::UNBALANCED);
+    "psx-fig12": "HLB over the number of domains" => scaling::fig12;
+    "psx-fig13": "VSB, 64 domains: events processed over run time" => traffic::fig13;
+    "psx-fig14": "VSB, 32 and 64 domains: strong scaling" => strong_scaling::fig14;
+    "psx-wait": "What the gain of PSX owes to how federates wait" => waits::plan;
+}
 
 /// A number of domains: a simulation has several.
 fn domains() -> Kind<u32> {
     count(2..=1_000)
 }
 
-/// A horizon.
 fn horizon() -> Kind<u64> {
     secs(1..=1_000_000)
 }

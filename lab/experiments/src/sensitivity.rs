@@ -125,6 +125,7 @@ fn listed(names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claims::check;
     use crate::parameters::Parameters;
     use crate::plan::{Cell, CellError, Measure, Plan};
 
@@ -133,13 +134,7 @@ mod tests {
     fn plan(alone: bool, holds: bool) -> Result<Plan, ScenarioError> {
         let judge = move |_: &crate::Results| -> Result<Finding, CellError> {
             let mut finding = Finding::default();
-            finding.checks.push(paceline_report::Check {
-                what: "events are short".into(),
-                published: String::new(),
-                ours: String::new(),
-                must: String::new(),
-                holds,
-            });
+            finding.checks.push(check("events are short", "", "", (String::new(), holds)));
             Ok(finding)
         };
         let job = || Ok(Measure::default());

@@ -17,29 +17,23 @@ mod threshold;
 
 use std::num::NonZero;
 
-use paceline_scenario::ScenarioError;
-
-use crate::Experiment;
-use crate::catalogue::experiment;
-use crate::parameters::Parameters;
 use crate::parameters::kinds::{Kind, count, nanos, secs};
+use crate::prelude::*;
 
-/// The experiments.
-pub const EXPERIMENTS: &[Experiment] = &[
-    experiment!("sg-fig1", "Chord on many threads: speed-up over the number of peers", speedup::plan),
-    experiment!("sg-fig2", "How many processes the rounds of Chord hold", rounds::sizes),
-    experiment!("sg-fig3", "How long rounds of Chord take over their size", rounds::times),
-    experiment!("sg-bind", "Threads bound to cores and not", binding::plan),
-    experiment!("sg-parmap", "What the coordinating thread does, and how threads wait", coordination::plan),
-    experiment!("sg-threshold", "When a round runs on many threads", threshold::plan),
-];
+catalogue! {
+    "sg-fig1": "Chord on many threads: speed-up over the number of peers" => speedup::plan;
+    "sg-fig2": "How many processes the rounds of Chord hold" => rounds::sizes;
+    "sg-fig3": "How long rounds of Chord take over their size" => rounds::times;
+    "sg-bind": "Threads bound to cores and not" => binding::plan;
+    "sg-parmap": "What the coordinating thread does, and how threads wait" => coordination::plan;
+    "sg-threshold": "When a round runs on many threads" => threshold::plan;
+}
 
 /// A number of peers.
 fn peers() -> Kind<u32> {
     count(2..=2_000_000)
 }
 
-/// A horizon.
 fn horizon() -> Kind<u64> {
     secs(1..=100_000)
 }
@@ -93,56 +87,4 @@ fn about() -> String {
          What is compared takes turns; medians, with the least and the most in brackets; ratios are medians of ratios within a turn.",
         cores()
     )
-}
-
-#[cfg(test)]
-mod test {
-    use std::collections::BTreeSet;
-
-    use paceline_report::svg;
-
-    use super::*;
-    use crate::catalogue::planned;
-    use crate::plan::{Measure, Results, Setup};
-
-    const QUICK: [bool; 2] = [false, true];
-
-    #[test]
-    fn cells_have_the_machine_to_themselves_and_are_told_apart() {
-        for quick in QUICK {
-            let setup = Setup { quick, ..Setup::default() };
-            let keys = |experiment: &Experiment| -> Vec<String> {
-                let cells = planned(experiment.name, &setup).cells;
-                assert!(cells.iter().all(|cell| cell.alone), "{}", experiment.name);
-                cells.into_iter().map(|cell| cell.key).collect()
-            };
-            for experiment in EXPERIMENTS {
-                let keys = keys(experiment);
-                assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), keys.len(), "{}", experiment.name);
-            }
-            assert_eq!(keys(&EXPERIMENTS[1]), keys(&EXPERIMENTS[2]), "both figures are of the same runs");
-        }
-    }
-
-    #[test]
-    fn whatever_was_measured_is_judged_and_can_be_drawn() {
-        // More series than any cell has; each is of three turns, or of three classes of sizes.
-        let measure = Measure {
-            values: [("steps", 10.0), ("rounds", 6.0)].into(),
-            series: vec![vec![(1.0, 1.0), (2.0, 1.5), (5.0, 2.0)]; 40],
-            ..Measure::default()
-        };
-        for experiment in EXPERIMENTS {
-            for quick in QUICK {
-                let plan = planned(experiment.name, &Setup { quick, ..Setup::default() });
-                let measures = plan.cells.iter().map(|cell| (cell.key.clone(), Ok(measure.clone())));
-                let results = Results { measures: measures.collect() };
-                let finding = (plan.judge)(&results).expect("all cells have results");
-                let name = experiment.name;
-                assert!(finding.checks.len() > 1 && !finding.notes.is_empty(), "{name}");
-                assert!(!finding.tables.is_empty() && !finding.figures.is_empty(), "{name}");
-                assert!(finding.figures.iter().all(|figure| svg(figure, name).is_ok()), "{name}");
-            }
-        }
-    }
 }

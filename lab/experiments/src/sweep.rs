@@ -139,8 +139,8 @@ impl Over {
 mod tests {
     use super::*;
     use crate::Calibration;
-    use paceline_report::Check;
 
+    use crate::claims::check;
     use crate::plan::Measure;
 
     const VALUES: [u64; 4] = [500, 550, 650, 700];
@@ -219,13 +219,7 @@ mod tests {
         let setup = Setup::default();
         let judge = |results: &Results| {
             let seconds = results.seconds("own")?;
-            let check = |what: &str, holds| Check {
-                what: what.into(),
-                published: String::new(),
-                ours: String::new(),
-                must: String::new(),
-                holds,
-            };
+            let check = |what: &str, holds| check(what, "", "", (String::new(), holds));
             let checks =
                 vec![check("fast", seconds < 650.0), check("slow", seconds > 650.0), check("any", true)];
             Ok(Finding { checks, ..Finding::default() })

@@ -55,7 +55,6 @@ impl Frames {
     }
 }
 
-/// The thread.
 #[derive(Debug)]
 pub struct Carrier {
     frames: Arc<Frames>,

@@ -7,16 +7,11 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use paceline_kernel::{BucketQueue, Event, EventQueue, Heap, LpId, TieBreak, Time};
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
-use paceline_scenario::ScenarioError;
 
 use super::enhanced_heap::EnhancedHeap;
-use super::turns::{Times, order};
-use crate::claims::{Claims, several};
-use crate::parameters::Parameters;
 use crate::parameters::kinds::count;
-use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
-use crate::sample::median;
+use crate::prelude::*;
+use crate::turns::{Times, order};
 
 const GROUP: u64 = 1_000;
 /// Groups of one measurement, of which the median counts: other programs disturb only a few of them.
@@ -50,7 +45,6 @@ fn power(size: u64) -> String {
     if 10u64.pow(exponent) == size { format!("10^{exponent}") } else { size.to_string() }
 }
 
-/// Plans it.
 pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let sizes = parameters.points("sizes", &count(1_000..=20_000_000))?;
     let runs = Runs { sizes, turns: parameters.one("turns", &super::turns())? };
@@ -65,7 +59,7 @@ pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioErro
         }
     };
     let cells = runs.sizes.iter().map(cell).collect();
-    Ok(Plan { cells, judge: Box::new(move |results| judge(&runs, results)) })
+    Ok(Plan::new(cells, move |results| judge(&runs, results)))
 }
 
 fn event(number: u64, at_ns: u64) -> Event<()> {
@@ -127,7 +121,7 @@ fn times(measure: &Measure, queue: usize, manner: usize) -> [Times; 3] {
     [insert, extract, both]
 }
 
-fn judge(runs: &Runs, results: &Results) -> Result<Finding, CellError> {
+fn judge(runs: &Runs, results: &Results) -> Found<Finding> {
     let mut finding = Finding {
         about: vec![
             "A group of 1000 events is inserted into a queue of the size on the x axis and extracted again, on one thread of this \
@@ -166,62 +160,56 @@ fn judge(runs: &Runs, results: &Results) -> Result<Finding, CellError> {
     let names: Vec<_> = runs.sizes.iter().map(|size| power(*size)).collect();
     let sizes = several(&names).map_or(names[0].clone(), |(least, most)| format!("{least} to {most}"));
     let mut claims = Claims::default();
-    claims.add(format!("Enhanced Heap, linear, times the base heap's burst, sizes {sizes}"), |what| {
-        Ok(Check {
-            what,
-            published: "0.5 (\"50% time reduction\")".into(),
-            ours: text(&of_burst),
-            must: format!("at most {PUBLISHED} at every size"),
-            holds: most(&of_burst) <= PUBLISHED,
-        })
-    })?;
-    claims.add(format!("Enhanced Heap, linear, times the base heap's linear, sizes {sizes}"), |what| {
-        Ok(Check {
-            what,
-            published: "below 1: the base heap's linear is \"a little better\" than its burst".into(),
-            ours: text(&of_linear),
-            must: "below 1 at every size".into(),
-            holds: most(&of_linear) < 1.0,
-        })
-    })?;
-    claims.add("Enhanced Heap, burst: the slowest size, times the fastest", |what| {
-        several(&runs.sizes)?;
-        let burst: Vec<f64> = curves[MANNERS.len()].iter().map(|(_, micros)| *micros).collect();
-        let least = burst.iter().copied().fold(f64::INFINITY, f64::min);
-        Ok(Check {
-            what,
-            published: "almost constant".into(),
-            ours: format!("{:.2} ({least:.1} us at the fastest)", most(&burst) / least),
-            must: format!("at most {CONSTANT}"),
-            holds: most(&burst) / least <= CONSTANT,
-        })
-    })?;
+    claims.add(
+        format!("Enhanced Heap, linear, times the base heap's burst, sizes {sizes}"),
+        "0.5 (\"50% time reduction\")",
+        format!("at most {PUBLISHED} at every size"),
+        || Ok((text(&of_burst), most(&of_burst) <= PUBLISHED)),
+    )?;
+    claims.add(
+        format!("Enhanced Heap, linear, times the base heap's linear, sizes {sizes}"),
+        "below 1: the base heap's linear is \"a little better\" than its burst",
+        "below 1 at every size",
+        || Ok((text(&of_linear), most(&of_linear) < 1.0)),
+    )?;
+    claims.add(
+        "Enhanced Heap, burst: the slowest size, times the fastest",
+        "almost constant",
+        format!("at most {CONSTANT}"),
+        || {
+            several(&runs.sizes)?;
+            let burst: Vec<f64> = curves[MANNERS.len()].iter().map(|(_, micros)| *micros).collect();
+            let least = burst.iter().copied().fold(f64::INFINITY, f64::min);
+            Ok((
+                format!("{:.2} ({least:.1} us at the fastest)", most(&burst) / least),
+                most(&burst) / least <= CONSTANT,
+            ))
+        },
+    )?;
     let worst = |size: usize| {
         let at = |queue: usize, manner: usize| curves[queue * MANNERS.len() + manner][size].1;
         at(0, 0) >= at(0, 1) && at(0, 0) >= at(1, 0) && at(0, 0) >= at(1, 1)
     };
-    claims.add("sizes at which the base heap's burst is the slowest of the four", |what| {
-        let slowest = (0..of_burst.len()).filter(|size| worst(*size)).count();
-        Ok(Check {
-            what,
-            published: "\"the worst performance\"".into(),
-            ours: format!("{slowest} of {}", of_burst.len()),
-            must: "all".into(),
-            holds: slowest == of_burst.len(),
-        })
-    })?;
+    claims.add(
+        "sizes at which the base heap's burst is the slowest of the four",
+        "\"the worst performance\"",
+        "all",
+        || {
+            let slowest = (0..of_burst.len()).filter(|size| worst(*size)).count();
+            Ok((format!("{slowest} of {}", of_burst.len()), slowest == of_burst.len()))
+        },
+    )?;
     let names = QUEUES.iter().flat_map(|queue| MANNERS.map(|manner| format!("{queue}, {manner}")));
     let half = curves[0].iter().map(|(size, micros)| (*size, micros * PUBLISHED)).collect();
     let mut series: Vec<_> =
         names.zip(curves).map(|(name, points)| Series::ours(name, Kind::Lines, points)).collect();
     series.push(Series::published("Enhanced Heap, linear: half of the base heap's burst", Kind::Lines, half));
-    finding.figures.push(Figure {
-        title: "Figure 8: a group of 1000 events inserted and extracted".into(),
-        caption: "The paper's curves are plots; its text says how they lie to each other, which is drawn from ours.".into(),
-        x: Axis::log("events in the queue", ""),
-        y: Axis::linear("time for a group", "us"),
+    finding.figures.push(plot(
+        "Figure 8: a group of 1000 events inserted and extracted",
+        "The paper's curves are plots; its text says how they lie to each other, which is drawn from ours.",
+        [Axis::log("events in the queue", ""), Axis::linear("time for a group", "us")],
         series,
-    });
+    ));
     finding.tables.push(table);
     finding.notes = vec![
         "Ours differs from the paper's in what a node of the heap holds: not one list of simultaneous events but a run of such \
@@ -235,6 +223,5 @@ fn judge(runs: &Runs, results: &Results) -> Result<Finding, CellError> {
             .into(),
         "\"Buckets\" is the queue that Paceline takes where nothing is said; the paper has no such curve.".into(),
     ];
-    claims.put_into(&mut finding);
-    Ok(finding)
+    Ok(claims.put_into(finding))
 }

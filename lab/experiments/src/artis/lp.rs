@@ -108,7 +108,6 @@ pub struct Letter {
     pub step: u32,
     /// How many batches of it its sender has done with them.
     pub batch: u32,
-    /// How many.
     pub pings: f64,
     /// Whether they are the last of the step.
     pub last: bool,

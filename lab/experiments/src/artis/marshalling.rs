@@ -2,25 +2,17 @@
 //!
 //! Simulated: two hosts as in figures 1 to 3, a gigabit link, an LP on each with a thread that carries its messages
 //! ([`Carrier`]). DOM0 stands for the kernel's half of the network: interrupts and the NIC's driver.
-//!
-//! The same between processes that are real is another [`Source`] of run times, and judged alike.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use paceline_machine::{DomainSpec, LinkSpec, MachineSpec, ProcessId, Program, run};
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Sweep, Table, Wanted};
-use paceline_scenario::ScenarioError;
 
 use super::frames::{Carrier, Frames};
 use super::lp::{Runtime, programs};
 use super::runs::{Dealing, Scheduler, costs, load};
-use crate::Calibration;
-use crate::claims::{Claims, several};
-use crate::parameters::Parameters;
 use crate::parameters::kinds::{Kind as Value, count};
-use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
-use crate::sweep::Over;
+use crate::prelude::*;
 
 /// Hosts of the model, and percent of the run time that marshalling saves.
 const PUBLISHED: [(u32, f64); 3] = [(3_000, 48.0), (6_000, 30.0), (9_000, 18.0)];
@@ -36,21 +28,15 @@ const STEPS: u32 = 1_000;
 /// Messages that the kernel joins in a packet without marshalling: each is sent at once.
 const JOINED: u32 = 1;
 
-/// A run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// Of the model.
     pub hosts: u32,
-    /// Of the path.
     pub mtu_bytes: u32,
     /// Whether messages gather in frames.
     pub marshalling: bool,
     /// Steps that are run.
     pub steps: u32,
 }
-
-/// Where run times come from: seconds of a case.
-pub type Source<'a> = &'a dyn Fn(Case) -> Result<f64, CellError>;
 
 impl Case {
     fn key(self) -> String {
@@ -71,7 +57,7 @@ impl Case {
     }
 
     /// Runs it on the simulated machine.
-    fn simulate(self, joined: u32, calibration: &Calibration) -> Result<Measure, CellError> {
+    fn simulate(self, joined: u32, calibration: &Calibration) -> Found<Measure> {
         let steps = self.steps;
         let runtime = Runtime::Signals;
         let threads = runtime.threads();
@@ -154,7 +140,6 @@ impl Runs {
     }
 }
 
-/// Figure 4.
 pub fn fig4(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let runs = Runs {
         hosts: parameters.points("hosts", &super::hosts())?,
@@ -162,8 +147,8 @@ pub fn fig4(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenario
         steps: parameters.one("steps", &super::steps())?,
     };
     let cells = runs.cells(setup);
-    let judge = move |results: &Results| {
-        let mut finding = runs.over_hosts(&|case| results.seconds(&case.key()))?;
+    Ok(Plan::new(cells, move |results| {
+        let mut finding = runs.over_hosts(results)?;
         let mut table = Table::new("Packets of 1000 steps", ["hosts", "marshalling off", "on"]);
         for hosts in runs.hosts.iter().copied() {
             let packets = |marshalling| {
@@ -174,11 +159,9 @@ pub fn fig4(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenario
         }
         finding.tables.push(table);
         Ok(finding)
-    };
-    Ok(Plan { cells, judge: Box::new(judge) })
+    }))
 }
 
-/// Figure 5.
 pub fn fig5(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let runs = Runs {
         hosts: vec![parameters.one("hosts", &super::hosts())?],
@@ -194,14 +177,13 @@ pub fn fig5(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenario
         let off = |mtu: &u32| runs.case(runs.hosts[0], *mtu, false).joining(joined as u32, setup);
         runs.mtus.iter().map(off).collect::<Vec<_>>()
     }));
-    let judge = move |results: &Results| {
-        let mut finding = runs.over_mtus(&|case| results.seconds(&case.key()))?;
+    Ok(Plan::new(cells, move |results| {
+        let mut finding = runs.over_mtus(results)?;
         if finding.fails(LEAST_CHANGE) {
             finding.sweeps.push(runs.over_joined(&joined, results)?);
         }
         Ok(finding)
-    };
-    Ok(Plan { cells, judge: Box::new(judge) })
+    }))
 }
 
 type Points = Vec<(f64, f64)>;
@@ -213,26 +195,28 @@ fn change(curve: &[(f64, f64)]) -> f64 {
 }
 
 impl Runs {
-    fn over_hosts(&self, seconds: Source<'_>) -> Result<Finding, CellError> {
+    fn over_hosts(&self, results: &Results) -> Found<Finding> {
         let mut finding = Finding { about: vec![about()], notes: notes(), ..Finding::default() };
         let mut claims = Claims::default();
-        let times = |hosts| -> Result<[f64; 2], CellError> {
-            let time = |marshalling| seconds(self.case(hosts, self.mtus[0], marshalling));
+        let times = |hosts| -> Found<[f64; 2]> {
+            let time = |marshalling| results.seconds(&self.case(hosts, self.mtus[0], marshalling).key());
             Ok([time(false)?, time(true)?])
         };
         let saved = |[off, on]: [f64; 2]| 100.0 * (1.0 - on / off);
         for (hosts, gain) in PUBLISHED {
-            claims.add(format!("run time that marshalling saves with {hosts} hosts"), |what| {
-                let [off, on] = times(hosts)?;
-                let percent = saved([off, on]);
-                Ok(Check {
-                    what,
-                    published: format!("{gain:.0} %"),
-                    ours: format!("{percent:.1} % ({off:.0} s to {on:.0} s)"),
-                    must: format!("within {ALLOWED:.0} points"),
-                    holds: (percent - gain).abs() <= ALLOWED,
-                })
-            })?;
+            claims.add(
+                format!("run time that marshalling saves with {hosts} hosts"),
+                format!("{gain:.0} %"),
+                format!("within {ALLOWED:.0} points"),
+                || {
+                    let [off, on] = times(hosts)?;
+                    let percent = saved([off, on]);
+                    Ok((
+                        format!("{percent:.1} % ({off:.0} s to {on:.0} s)"),
+                        (percent - gain).abs() <= ALLOWED,
+                    ))
+                },
+            )?;
         }
         let [mut off, mut on, mut ours] = [const { Points::new() }; 3];
         for hosts in self.hosts.iter().copied() {
@@ -241,45 +225,39 @@ impl Runs {
             on.push((x, times[1]));
             ours.push((x, saved(times)));
         }
-        claims.add("how the gain changes as computation grows", |what| {
+        claims.add("how the gain changes as computation grows", "falls", "falls", || {
             several(&ours)?;
-            Ok(Check {
-                what,
-                published: "falls".into(),
-                ours: ours.iter().map(|(_, gain)| format!("{gain:.1} %")).collect::<Vec<_>>().join(", "),
-                must: "falls".into(),
-                holds: ours.windows(2).all(|pair| pair[1].1 < pair[0].1),
-            })
+            Ok((
+                ours.iter().map(|(_, gain)| format!("{gain:.1} %")).collect::<Vec<_>>().join(", "),
+                ours.windows(2).all(|pair| pair[1].1 < pair[0].1),
+            ))
         })?;
         let hosts = || Axis::linear("hosts", "");
-        finding.figures.push(Figure {
-            title: "Figure 4: run time with and without marshalling".into(),
-            caption: "1000 steps on two hosts.".into(),
-            x: hosts(),
-            y: Axis::linear("run time", "s"),
-            series: vec![
+        finding.figures.push(plot(
+            "Figure 4: run time with and without marshalling",
+            "1000 steps on two hosts.",
+            [hosts(), Axis::linear("run time", "s")],
+            vec![
                 Series::ours("marshalling off", Kind::Lines, off),
                 Series::ours("marshalling on", Kind::Lines, on),
             ],
-        });
+        ));
         let published = PUBLISHED.map(|(hosts, gain)| (f64::from(hosts), gain)).into();
-        finding.figures.push(Figure {
-            title: "What marshalling saves".into(),
-            caption: "Percent of the run time without it.".into(),
-            x: hosts(),
-            y: Axis::linear("gain", "%"),
-            series: vec![
+        finding.figures.push(plot(
+            "What marshalling saves",
+            "Percent of the run time without it.",
+            [hosts(), Axis::linear("gain", "%")],
+            vec![
                 Series::ours("marshalling", Kind::Lines, ours),
                 Series::published("marshalling", Kind::Lines, published),
             ],
-        });
-        claims.put_into(&mut finding);
-        Ok(finding)
+        ));
+        Ok(claims.put_into(finding))
     }
 
-    fn over_joined(&self, over: &Over, results: &Results) -> Result<Sweep, CellError> {
+    fn over_joined(&self, over: &Over, results: &Results) -> Found<Sweep> {
         let more = |results: &Results| {
-            let curves = self.curves(&|case| results.seconds(&case.key()))?;
+            let curves = self.curves(results)?;
             let [off, on] = curves.each_ref().map(|curve| change(curve));
             Ok(100.0 * (off - on))
         };
@@ -293,80 +271,68 @@ impl Runs {
             more,
         )?;
         let measured = Axis::linear("difference of the changes over MTUs", "points");
-        let spoilt = over.spoilt(results, |results| self.over_mtus(&|case| results.seconds(&case.key())))?;
+        let spoilt = over.spoilt(results, |results| self.over_mtus(results))?;
         Ok(Sweep { spoilt, ..over.sweep(LEAST_CHANGE, measured, vec![curve], reason) })
     }
 
     /// Run times over the MTU, with marshalling off and on.
-    fn curves(&self, seconds: Source<'_>) -> Result<[Points; 2], CellError> {
-        let curve = |marshalling| -> Result<Points, CellError> {
+    fn curves(&self, results: &Results) -> Found<[Points; 2]> {
+        let curve = |marshalling| -> Found<Points> {
             let point = |mtu_bytes: &u32| {
                 let case = self.case(self.hosts[0], *mtu_bytes, marshalling);
-                Ok((f64::from(*mtu_bytes), seconds(case)?))
+                Ok((f64::from(*mtu_bytes), results.seconds(&case.key())?))
             };
             self.mtus.iter().map(point).collect()
         };
         Ok([curve(false)?, curve(true)?])
     }
 
-    fn over_mtus(&self, seconds: Source<'_>) -> Result<Finding, CellError> {
+    fn over_mtus(&self, results: &Results) -> Found<Finding> {
         let mut finding = Finding { about: vec![about()], notes: notes(), ..Finding::default() };
-        let curves = self.curves(seconds)?;
+        let curves = self.curves(results)?;
         let mut claims = Claims::default();
         let changes = curves.each_ref().map(|curve| change(curve));
         let ends = self.mtus.iter().map(u32::to_string).collect::<Vec<_>>();
         let ends = several(&ends).map_or(ends[0].clone(), |(least, most)| format!("{least} to {most}"));
         for (place, how) in ["off", "on"].into_iter().enumerate() {
             let what = format!("marshalling {how}: the slowest MTU from {ends}, beyond the fastest");
-            claims.add(what, |what| {
-                several(&self.mtus)?;
-                Ok(Check {
-                    what,
-                    published: "only slightly influenced".into(),
-                    ours: format!("{:.1} %", 100.0 * changes[place]),
-                    must: format!("at most {:.0} %", 100.0 * SLIGHT),
-                    holds: changes[place] <= SLIGHT,
-                })
-            })?;
+            claims.add(
+                what,
+                "only slightly influenced",
+                format!("at most {:.0} %", 100.0 * SLIGHT),
+                || {
+                    several(&self.mtus)?;
+                    Ok((format!("{:.1} %", 100.0 * changes[place]), changes[place] <= SLIGHT))
+                },
+            )?;
         }
         let faster = curves[0].iter().zip(&curves[1]).filter(|(off, on)| on.1 < off.1).count();
-        claims.add("MTUs at which marshalling is faster", |what| {
-            Ok(Check {
-                what,
-                published: "all".into(),
-                ours: format!("{faster} of {}", self.mtus.len()),
-                must: "all".into(),
-                holds: faster == self.mtus.len(),
-            })
+        claims.add("MTUs at which marshalling is faster", "all", "all", || {
+            Ok((format!("{faster} of {}", self.mtus.len()), faster == self.mtus.len()))
         })?;
-        claims.add(LEAST_CHANGE, |what| {
+        claims.add(LEAST_CHANGE, "least with marshalling on", "less with marshalling on", || {
             several(&self.mtus)?;
-            Ok(Check {
-                what,
-                published: "least with marshalling on".into(),
-                ours: format!("{:.1} % and {:.1} %", 100.0 * changes[0], 100.0 * changes[1]),
-                must: "less with marshalling on".into(),
-                holds: changes[1] < changes[0],
-            })
+            Ok((
+                format!("{:.1} % and {:.1} %", 100.0 * changes[0], 100.0 * changes[1]),
+                changes[1] < changes[0],
+            ))
         })?;
         let [off, on] = curves;
-        finding.figures.push(Figure {
-            title: "Figure 5: run time over the MTU".into(),
-            caption: format!("1000 steps on two hosts, {} hosts of the model.", self.hosts[0]),
-            x: Axis::linear("MTU", "bytes"),
-            y: Axis::linear("run time", "s"),
-            series: vec![
+        finding.figures.push(plot(
+            "Figure 5: run time over the MTU",
+            format!("1000 steps on two hosts, {} hosts of the model.", self.hosts[0]),
+            [Axis::linear("MTU", "bytes"), Axis::linear("run time", "s")],
+            vec![
                 Series::ours("marshalling off", Kind::Lines, off),
                 Series::ours("marshalling on", Kind::Lines, on),
             ],
-        });
+        ));
         finding.notes.push(
             "Without marshalling a ping is far smaller than any MTU, and a packet here carries what one send gave it: the MTU cannot \
              matter. The small effect that was published up to 3000 bytes may be that of a kernel which joins small sends of a stream \
              while earlier ones are not acknowledged: the sweep shows how many it would have to join."
                 .into(),
         );
-        claims.put_into(&mut finding);
-        Ok(finding)
+        Ok(claims.put_into(finding))
     }
 }

@@ -4,17 +4,12 @@
 
 use paceline_kernel::{BucketQueue, Heap};
 use paceline_models::wireless::{Computation, Deliveries, Wireless, WirelessEvent};
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Sweep, Table, Wanted};
-use paceline_scenario::ScenarioError;
 
 use super::drive::{Driven, Gear, drive};
 use super::enhanced_heap::EnhancedHeap;
-use super::turns::{Times, order};
-use crate::claims::{Claims, several};
-use crate::parameters::Parameters;
 use crate::parameters::kinds::count;
-use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
-use crate::sweep::Over;
+use crate::prelude::*;
+use crate::turns::{Times, order};
 
 const MODELS: [(&str, Computation); 2] = [("standard", Computation::Standard), ("light", Computation::Light)];
 /// Drives the model to its end in a gear.
@@ -46,27 +41,24 @@ struct Rounds {
     turns: u32,
 }
 
-/// Figure 9.
 pub fn fig9(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let runs = Runs::read(parameters)?;
     let rounds = Rounds::read(setup, parameters)?;
     let mut cells = runs.cells();
     cells.extend(rounds.cells(&runs, setup));
-    let judge = move |results: &Results| {
+    Ok(Plan::new(cells, move |results| {
         let mut finding = runs.judge(results, 0)?;
         if finding.fails(MARGINALLY) {
             finding.sweeps.push(rounds.sweep(&runs, results)?);
         }
         Ok(finding)
-    };
-    Ok(Plan { cells, judge: Box::new(judge) })
+    }))
 }
 
-/// Figure 10.
 pub fn fig10(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let runs = Runs::read(parameters)?;
     let cells = runs.cells();
-    Ok(Plan { cells, judge: Box::new(move |results| runs.judge(results, 1)) })
+    Ok(Plan::new(cells, move |results| runs.judge(results, 1)))
 }
 
 impl Rounds {
@@ -98,7 +90,7 @@ impl Rounds {
         })
     }
 
-    fn sweep(&self, runs: &Runs, results: &Results) -> Result<Sweep, CellError> {
+    fn sweep(&self, runs: &Runs, results: &Results) -> Found<Sweep> {
         let curve = |(place, hosts): (usize, &u32)| {
             let gain = |results: &Results| Ok(100.0 * runs.gains(results, 0, 0)?[place]);
             self.over.curve(format!("{hosts} hosts"), Wanted::AtMost(100.0 * MARGINAL), results, gain)
@@ -112,13 +104,7 @@ impl Rounds {
 }
 
 /// The series are by gear and queue, of the first so many ways of these.
-fn measure(
-    hosts: u32,
-    steps: u32,
-    computation: Computation,
-    turns: usize,
-    ways: usize,
-) -> Result<Measure, CellError> {
+fn measure(hosts: u32, steps: u32, computation: Computation, turns: usize, ways: usize) -> Found<Measure> {
     // Each ping that is heard is an event, as in the paper.
     let network = Wireless::ad_hoc(hosts, steps, computation).deliver(Deliveries::Singly);
     let mut series = vec![Vec::new(); ways];
@@ -172,27 +158,20 @@ impl Runs {
     }
 
     /// What the Enhanced Heap saves of the base heap's time, of all numbers of hosts.
-    fn gains(&self, results: &Results, model: usize, gear: usize) -> Result<Vec<f64>, CellError> {
-        let gain = |hosts: &u32| -> Result<f64, CellError> {
+    fn gains(&self, results: &Results, model: usize, gear: usize) -> Found<Vec<f64>> {
+        let gain = |hosts: &u32| -> Found<f64> {
             let time = |queue| self.times(results, model, *hosts, gear, queue);
             Ok(1.0 - time(1)?.ratio(&time(0)?))
         };
         self.hosts.iter().map(gain).collect()
     }
 
-    fn times(
-        &self,
-        results: &Results,
-        model: usize,
-        hosts: u32,
-        gear: usize,
-        queue: usize,
-    ) -> Result<Times, CellError> {
+    fn times(&self, results: &Results, model: usize, hosts: u32, gear: usize, queue: usize) -> Found<Times> {
         Ok(Times::of(&results.get(&self.key(model, hosts))?.series[gear * QUEUES.len() + queue]))
     }
 
     /// What the Enhanced Heap saves of both models, beside what is said of it.
-    fn gains_figure(&self, results: &Results) -> Result<Figure, CellError> {
+    fn gains_figure(&self, results: &Results) -> Found<Figure> {
         let mut series = Vec::new();
         let hosts = || self.hosts.iter().map(|hosts| f64::from(*hosts));
         for (model, (name, _)) in MODELS.into_iter().enumerate() {
@@ -202,18 +181,16 @@ impl Runs {
         }
         let marginal = hosts().map(|hosts| (hosts, 0.0)).collect();
         series.push(Series::published(MODELS[0].0, Kind::Lines, marginal));
-        Ok(Figure {
-            title: "Time saved by the Enhanced Heap, sequential".into(),
-            caption: "Published are run times without numbers. Of the standard model the text says \"marginal\", drawn as none; of the light one that the advantage \
-                      is clear and grows with the hosts."
-                .into(),
-            x: Axis::linear("hosts", ""),
-            y: Axis::linear("time saved", "%"),
+        Ok(plot(
+            "Time saved by the Enhanced Heap, sequential",
+            "Published are run times without numbers. Of the standard model the text says \"marginal\", drawn as none; of the light one that the advantage \
+                      is clear and grows with the hosts.",
+            [Axis::linear("hosts", ""), Axis::linear("time saved", "%")],
             series,
-        })
+        ))
     }
 
-    fn judge(&self, results: &Results, model: usize) -> Result<Finding, CellError> {
+    fn judge(&self, results: &Results, model: usize) -> Found<Finding> {
         let text = |gains: &[f64]| {
             let gains: Vec<_> = gains.iter().map(|gain| format!("{:+.1} %", 100.0 * gain)).collect();
             format!("{} with {:?} hosts", gains.join(", "), self.hosts)
@@ -222,47 +199,41 @@ impl Runs {
         let own = self.gains(results, model, 0)?;
         let mut claims = Claims::default();
         if model == 0 {
-            claims.add(MARGINALLY, |what| {
-                let most = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                Ok(Check {
-                    what,
-                    published: "marginal; a little advantage with 6000 hosts".into(),
-                    ours: text(&own),
-                    must: format!("at most {:.0} %", 100.0 * MARGINAL),
-                    holds: most <= MARGINAL,
-                })
-            })?;
-            claims.add("hosts at which the standard model saves less than the light one", |what| {
-                let light = self.gains(results, 1, 0)?;
-                let smaller = own.iter().zip(&light).filter(|(standard, light)| standard < light).count();
-                Ok(Check {
-                    what,
-                    published: "hidden by the computation".into(),
-                    ours: format!("{smaller} of {}", self.hosts.len()),
-                    must: "all".into(),
-                    holds: smaller == self.hosts.len(),
-                })
-            })?;
+            claims.add(
+                MARGINALLY,
+                "marginal; a little advantage with 6000 hosts",
+                format!("at most {:.0} %", 100.0 * MARGINAL),
+                || {
+                    let most = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                    Ok((text(&own), most <= MARGINAL))
+                },
+            )?;
+            claims.add(
+                "hosts at which the standard model saves less than the light one",
+                "hidden by the computation",
+                "all",
+                || {
+                    let light = self.gains(results, 1, 0)?;
+                    let smaller = own.iter().zip(&light).filter(|(standard, light)| standard < light).count();
+                    Ok((format!("{smaller} of {}", self.hosts.len()), smaller == self.hosts.len()))
+                },
+            )?;
         } else {
-            claims.add("light: time saved by the Enhanced Heap, sequential", |what| {
-                Ok(Check {
-                    what,
-                    published: "clear".into(),
-                    ours: text(&own),
-                    must: format!("more than {:.0} % with every number of hosts", 100.0 * MARGINAL),
-                    holds: own.iter().all(|gain| *gain > MARGINAL),
-                })
-            })?;
-            claims.add("light: how that changes from the fewest hosts to the most", |what| {
-                let (fewest, most) = several(&own)?;
-                Ok(Check {
-                    what,
-                    published: "grows".into(),
-                    ours: format!("{:+.1} points", 100.0 * (most - fewest)),
-                    must: "grows".into(),
-                    holds: most > fewest,
-                })
-            })?;
+            claims.add(
+                "light: time saved by the Enhanced Heap, sequential",
+                "clear",
+                format!("more than {:.0} % with every number of hosts", 100.0 * MARGINAL),
+                || Ok((text(&own), own.iter().all(|gain| *gain > MARGINAL))),
+            )?;
+            claims.add(
+                "light: how that changes from the fewest hosts to the most",
+                "grows",
+                "grows",
+                || {
+                    let (fewest, most) = several(&own)?;
+                    Ok((format!("{:+.1} points", 100.0 * (most - fewest)), most > fewest))
+                },
+            )?;
         }
         let columns = ["hosts", "run", "queue", "1000 steps (s)", "of base heap"];
         let mut table = Table::new(format!("Run times of the {name} model"), columns);
@@ -286,13 +257,12 @@ impl Runs {
                      event after the other, the queue gives out the least; \"windows\": the queue gives out all of a window at once. All \
                      queues take turns and give one digest; medians with the least and the most in brackets, scaled to 1000 steps."
             .to_owned();
-        let figure = Figure {
-            title: format!("Figure {}: the {name} wireless model over its hosts", model + 9),
-            caption: "The paper's curves are plots, of which its text gives no numbers.".into(),
-            x: Axis::linear("hosts", ""),
-            y: Axis::linear("run time of 1000 steps", "s"),
+        let figure = plot(
+            format!("Figure {}: the {name} wireless model over its hosts", model + 9),
+            "The paper's curves are plots, of which its text gives no numbers.",
+            [Axis::linear("hosts", ""), Axis::linear("run time of 1000 steps", "s")],
             series,
-        };
+        );
         let windows = text(&self.gains(results, model, 1)?);
         let notes = vec![
             format!(
@@ -305,14 +275,12 @@ impl Runs {
              a constant made for the figure. What can be compared is that the light model gains more."
                 .into(),
         ];
-        let mut finding = Finding {
+        Ok(claims.put_into(Finding {
             about: vec![about],
             figures: vec![self.gains_figure(results)?, figure],
             tables: vec![table],
             notes,
             ..Finding::default()
-        };
-        claims.put_into(&mut finding);
-        Ok(finding)
+        }))
     }
 }

@@ -10,8 +10,7 @@ use paceline_machine::{Costs, DomainSpec, Ended, HostSpec, MachineSpec, Siblings
 use paceline_policy::Setting;
 
 use super::lp::{Load, Runtime, programs};
-use crate::Calibration;
-use crate::plan::{Cell, CellError, Measure, Results, Setup};
+use crate::prelude::*;
 
 /// The side of the torus, and the range of a ping.
 const SIDE: f64 = 10_000.0;
@@ -24,27 +23,14 @@ const BEYOND: f64 = 2.0 / (3.0 * std::f64::consts::PI);
 /// CPUs of a host.
 pub const CPUS: u32 = 2;
 
-/// Who runs next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheduler {
-    /// As in 2005.
-    Linux,
-    /// Our own.
-    LeastLvt,
+named! {
+    pub enum Scheduler {
+        Linux = "Linux",
+        LeastLvt = "least LVT",
+    }
 }
 
 impl Scheduler {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Linux, Self::LeastLvt];
-
-    /// Its name in figures.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Linux => "Linux",
-            Self::LeastLvt => "least LVT",
-        }
-    }
-
     /// A host under it.
     pub fn host(self, name: &str, smt: bool, calibration: &Calibration) -> HostSpec {
         let pcpus = if smt { 2 * CPUS } else { CPUS };
@@ -62,73 +48,46 @@ impl Scheduler {
     }
 }
 
-/// How hosts are assigned to LPs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dealing {
-    /// Regardless of their places.
-    Scattered,
-    /// In strips of the torus.
-    Strips,
-}
-
-impl Dealing {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Scattered, Self::Strips];
-
-    /// Its name in figures.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Scattered => "scattered",
-            Self::Strips => "strips",
-        }
+named! {
+    /// How hosts are assigned to LPs.
+    pub enum Dealing {
+        /// Regardless of their places.
+        Scattered = "scattered",
+        /// In strips of the torus.
+        Strips = "strips",
     }
 }
 
 /// The size of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Its hosts.
     pub hosts: u32,
     /// Steps that are run; times are scaled up to those of a published run.
     pub steps: u32,
 }
 
-/// A run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// Of the LPs.
     pub runtime: Runtime,
-    /// How many.
     pub lps: u32,
     /// Whether hyper-threading is on.
     pub smt: bool,
-    /// Who runs next.
     pub scheduler: Scheduler,
     /// Who has which hosts.
     pub dealing: Dealing,
-    /// Of the model.
     pub size: Size,
 }
 
 /// What things cost on a host of the ARTIS paper.
 pub fn costs(calibration: &Calibration) -> Costs {
-    let get = |name: &str| calibration.get(name);
-    Costs {
-        decision_ns: get("artis.decision"),
-        switch_ns: get("artis.switch"),
-        migration_ns: get("artis.migration"),
-        page_write_ns: get("artis.page_write"),
-        loopback_ns: get("artis.signal"),
-        smt_permille: get("artis.smt"),
+    let usual = Costs {
+        loopback_ns: calibration.get("artis.signal"),
         // Resuming a thread on its own VCPU is not a switch.
         guest_switch_ns: 0,
-        send_ns: get("artis.send"),
-        receive_ns: get("artis.receive"),
         backend_ns: 0,
-        nic_ns: get("artis.nic"),
-        byte_ps: get("artis.byte"),
         ..Costs::default()
-    }
+    };
+    calibration.costs("artis", usual)
 }
 
 /// How many other hosts hear a ping, on average.
@@ -180,7 +139,6 @@ impl Case {
         format!("artis/{runtime:?}/{lps}lp/smt-{smt}/{scheduler}/{dealing}/{hosts}hosts/{steps}steps")
     }
 
-    /// Its cell.
     pub fn cell(self, setup: &Setup) -> Cell {
         let calibration = setup.calibration.clone();
         let weight = f64::from(self.lps * self.size.steps);
@@ -189,11 +147,11 @@ impl Case {
     }
 
     /// Seconds of all steps of a published run.
-    pub fn seconds(self, results: &Results) -> Result<f64, CellError> {
+    pub fn seconds(self, results: &Results) -> Found<f64> {
         results.seconds(&self.key())
     }
 
-    fn run(self, calibration: &Calibration) -> Result<Measure, CellError> {
+    fn run(self, calibration: &Calibration) -> Found<Measure> {
         let Size { hosts, steps } = self.size;
         let mut load = load(hosts, self.lps, steps, self.dealing, calibration);
         load.told = self.scheduler == Scheduler::LeastLvt;

@@ -1,36 +1,16 @@
 //! Figures 1 to 3: run time over the number of LPs, for the three runtimes, with hyper-threading on and off.
 
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
-use paceline_scenario::ScenarioError;
-
 use super::about;
 use super::lp::Runtime;
 use super::runs::{CPUS, Case, Dealing, Scheduler, Size};
 use super::threading::Sweeps;
-use crate::claims::{Claims, among, several};
-use crate::parameters::Parameters;
 use crate::parameters::kinds::count;
-use crate::plan::{CellError, Plan, Results, Setup};
+use crate::prelude::*;
 
 /// LPs beyond the CPUs may cost this much of the best run time under least LVT first.
 pub(super) const ALLOWED: f64 = 1.10;
 /// A difference below this is none: the paper's intervals of confidence are within 5 % of the average.
 pub(super) const EQUAL: f64 = 0.05;
-
-/// Figure 1.
-pub fn fig1(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
-    plan(setup, parameters, 1)
-}
-
-/// Figure 2.
-pub fn fig2(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
-    plan(setup, parameters, 2)
-}
-
-/// Figure 3.
-pub fn fig3(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
-    plan(setup, parameters, 3)
-}
 
 fn runtimes(timed_ns: u64) -> [Runtime; 3] {
     [Runtime::TimedWait(timed_ns), Runtime::Signals, Runtime::SingleThreaded]
@@ -51,7 +31,8 @@ pub(super) struct Runs {
     pub size: Size,
 }
 
-fn plan(setup: &Setup, parameters: &mut Parameters, figure: usize) -> Result<Plan, ScenarioError> {
+/// Plans figure 1, 2 or 3.
+pub fn plan(setup: &Setup, parameters: &mut Parameters, figure: usize) -> Result<Plan, ScenarioError> {
     let lps = parameters.points("lps", &count(1..=64))?;
     let hosts = parameters.one("hosts", &super::hosts())?;
     let steps = parameters.one("steps", &super::steps())?;
@@ -70,12 +51,11 @@ fn plan(setup: &Setup, parameters: &mut Parameters, figure: usize) -> Result<Pla
     }
     let sweeps = Sweeps::read(runs.clone(), figure, setup, parameters)?;
     cells.extend(sweeps.cells(setup, all));
-    let judge = move |results: &Results| {
+    Ok(Plan::new(cells, move |results| {
         let mut finding = judge(results, &runs, all, figure)?;
         sweeps.add(&mut finding, results, all)?;
         Ok(finding)
-    };
-    Ok(Plan { cells, judge: Box::new(judge) })
+    }))
 }
 
 /// Seconds over the LPs.
@@ -83,12 +63,12 @@ pub(super) struct Curve(Vec<(u32, f64)>);
 
 impl Curve {
     /// Of runs that differ in the number of LPs only.
-    pub(super) fn of(results: &Results, lps: &[u32], case: impl Fn(u32) -> Case) -> Result<Self, CellError> {
+    pub(super) fn of(results: &Results, lps: &[u32], case: impl Fn(u32) -> Case) -> Found<Self> {
         let point = |lps: &u32| Ok((*lps, case(*lps).seconds(results)?));
-        Ok(Self(lps.iter().map(point).collect::<Result<_, CellError>>()?))
+        Ok(Self(lps.iter().map(point).collect::<Found<_>>()?))
     }
 
-    pub(super) fn at(&self, lps: u32) -> Result<f64, CellError> {
+    pub(super) fn at(&self, lps: u32) -> Found<f64> {
         let found = self.0.iter().find(|point| point.0 == lps);
         found.map(|point| point.1).ok_or_else(|| CellError::NotRun(format!("{lps} LPs")))
     }
@@ -104,7 +84,7 @@ impl Curve {
     }
 
     /// The most beyond as many LPs as CPUs, as threads see these, times the least.
-    pub(super) fn excess(&self, smt: bool) -> Result<f64, CellError> {
+    pub(super) fn excess(&self, smt: bool) -> Found<f64> {
         let (_, best) = self.best();
         let beyond = self.0.iter().filter(|(lps, _)| *lps > cpus(smt));
         let most = beyond.map(|(_, seconds)| seconds / best).reduce(f64::max);
@@ -133,7 +113,7 @@ pub(super) fn hyper_threading(smt: bool) -> &'static str {
     if smt { "HT on" } else { "HT off" }
 }
 
-fn judge(results: &Results, runs: &Runs, all: [Runtime; 3], figure: usize) -> Result<Finding, CellError> {
+fn judge(results: &Results, runs: &Runs, all: [Runtime; 3], figure: usize) -> Found<Finding> {
     let runtime = all[figure - 1];
     let curve = |runtime, smt, scheduler, dealing| {
         let case = |lps| Case { runtime, lps, smt, scheduler, dealing, size: runs.size };
@@ -144,40 +124,32 @@ fn judge(results: &Results, runs: &Runs, all: [Runtime; 3], figure: usize) -> Re
     let published = |smt| curve(runtime, smt, Scheduler::Linux, Dealing::Scattered);
     let (off, on) = (published(false)?, published(true)?);
     for (smt, curve) in [(false, &off), (true, &on)] {
-        claims.add(best_lps(runtime, smt), |what| {
+        claims.add(best_lps(runtime, smt), format!("{CPUS}, as many as CPUs"), format!("{CPUS}"), || {
             several(&runs.lps)?;
             among(&runs.lps, &CPUS)?;
             let (best, _) = curve.best();
-            Ok(Check {
-                what,
-                published: format!("{CPUS}, as many as CPUs"),
-                ours: format!("{best} ({} s with {})", curve.text(), listed(&runs.lps)),
-                must: format!("{CPUS}"),
-                holds: best == CPUS,
-            })
+            Ok((format!("{best} ({} s with {})", curve.text(), listed(&runs.lps)), best == CPUS))
         })?;
     }
     hyper_threading_claims(&mut claims, figure, &off, &on)?;
     if figure == 2 {
         for smt in [false, true] {
-            claims.add(best_times(smt), |what| {
-                let best = |runtime| -> Result<f64, CellError> {
+            claims.add(best_times(smt), "signals best", "signals less than both others", || {
+                let best = |runtime| -> Found<f64> {
                     Ok(curve(runtime, smt, Scheduler::Linux, Dealing::Scattered)?.best().1)
                 };
                 let times = [best(all[0])?, best(all[1])?, best(all[2])?];
-                Ok(Check {
-                    what,
-                    published: "signals best".into(),
-                    ours: times.map(|seconds| format!("{seconds:.1} s")).join(", "),
-                    must: "signals less than both others".into(),
-                    holds: times[1] < times[0] && times[1] < times[2],
-                })
+                Ok((
+                    times.map(|seconds| format!("{seconds:.1} s")).join(", "),
+                    times[1] < times[0] && times[1] < times[2],
+                ))
             })?;
         }
     }
+    let at_most = &format!("at most {ALLOWED:.2}");
     let what =
         format!("least LVT, scattered, HT off: LPs beyond {CPUS} CPUs, times what their work takes at least");
-    claims.add(what, |what| {
+    claims.add(what, "", at_most, || {
         let mut most: Option<f64> = None;
         for lps in runs.lps.iter().copied().filter(|lps| *lps > CPUS) {
             let (scheduler, dealing) = (Scheduler::LeastLvt, Dealing::Scattered);
@@ -186,7 +158,7 @@ fn judge(results: &Results, runs: &Runs, all: [Runtime; 3], figure: usize) -> Re
             most = Some(most.unwrap_or(0.0).max(case.seconds(results)? / least));
         }
         let most = most.ok_or_else(|| CellError::NotRun(format!("more than {CPUS} LPs")))?;
-        Ok(at_most(what, most))
+        Ok(within(most))
     })?;
     let mut columns = vec!["dealing".to_owned(), "scheduler".into(), "HT".into()];
     columns.extend(runs.lps.iter().enumerate().map(|(place, lps)| match place {
@@ -206,28 +178,18 @@ fn judge(results: &Results, runs: &Runs, all: [Runtime; 3], figure: usize) -> Re
                 let title = format!("{}, {}", scheduler.name(), hyper_threading(smt));
                 series.push(Series::ours(title, Kind::Lines, own.points()));
                 if scheduler == Scheduler::LeastLvt {
-                    claims.add(beyond(dealing, smt), |what| {
-                        let most = own.excess(smt)?;
-                        Ok(at_most(what, most))
-                    })?;
+                    claims.add(beyond(dealing, smt), "", at_most, || own.excess(smt).map(within))?;
                 }
             }
         }
-        finding.figures.push(Figure {
-            title: format!("Figure {figure}: {}, hosts {}", name(runtime), dealing.name()),
-            caption: format!(
+        finding.figures.push(plot(format!("Figure {figure}: {}, hosts {}", name(runtime), dealing.name()), format!(
                 "Wall-clock time of 1000 steps with {} hosts; the paper's curves are plots, of which its text gives no numbers.",
                 runs.size.hosts
-            ),
-            x: Axis::linear("LPs", ""),
-            y: Axis::linear("run time", "s"),
-            series,
-        });
+            ), [Axis::linear("LPs", ""), Axis::linear("run time", "s")], series));
     }
     finding.tables.push(table);
     finding.notes = notes();
-    claims.put_into(&mut finding);
-    Ok(finding)
+    Ok(claims.put_into(finding))
 }
 
 /// What the check of LPs beyond the CPUs is called.
@@ -254,24 +216,13 @@ pub(super) const FEW: (&str, &[u32]) = ("gain of HT up to 4 LPs", &[2, 3, 4]);
 pub(super) const MANY: (&str, &[u32]) = ("gain of HT beyond 4 LPs", &[5, 6, 7, 8]);
 
 /// What the paper says of hyper-threading in this figure.
-fn hyper_threading_claims(
-    claims: &mut Claims,
-    figure: usize,
-    off: &Curve,
-    on: &Curve,
-) -> Result<(), CellError> {
+fn hyper_threading_claims(claims: &mut Claims, figure: usize, off: &Curve, on: &Curve) -> Found<()> {
     let mut add = |(what, lps): (&str, &[u32]), published: &str, must: &str, holds: fn(f64) -> bool| {
-        claims.add(what, |what| {
+        claims.add(what, published, must, || {
             let gain = |lps: &u32| Ok(off.at(*lps)? / on.at(*lps)? - 1.0);
-            let gains: Vec<f64> = lps.iter().map(gain).collect::<Result<_, CellError>>()?;
+            let gains: Vec<f64> = lps.iter().map(gain).collect::<Found<_>>()?;
             let told: Vec<_> = gains.iter().map(|gain| format!("{:+.0} %", 100.0 * gain)).collect();
-            Ok(Check {
-                what,
-                published: published.into(),
-                ours: format!("{} with {lps:?} LPs", told.join(", ")),
-                must: must.into(),
-                holds: gains.into_iter().all(holds),
-            })
+            Ok((format!("{} with {lps:?} LPs", told.join(", ")), gains.into_iter().all(holds)))
         })
     };
     match figure {
@@ -311,13 +262,7 @@ fn notes() -> Vec<String> {
     ]
 }
 
-/// The check that run times are `most` times as long as something at most, which may be [`ALLOWED`].
-fn at_most(what: String, most: f64) -> Check {
-    Check {
-        what,
-        published: String::new(),
-        ours: format!("{most:.2} at most"),
-        must: format!("at most {ALLOWED:.2}"),
-        holds: most <= ALLOWED,
-    }
+/// Run times that are `most` times as long as something at most, which may be [`ALLOWED`].
+fn within(most: f64) -> Ours {
+    (format!("{most:.2} at most"), most <= ALLOWED)
 }

@@ -3,18 +3,13 @@
 //!
 //! Invariant: a sweep is added only for a check that does not hold, and misses what the check wants with our own value too.
 
-use paceline_report::{Axis, Finding, Sweep, Wanted};
-use paceline_scenario::ScenarioError;
-
 use super::lp::Runtime;
 use super::runs::{CPUS, Case, Dealing, Scheduler};
 use super::runtimes::{
     ALLOWED, ALWAYS, Curve, EQUAL, FEW, MANY, MORE, Runs, TWO, best_lps, best_times, beyond,
 };
-use crate::parameters::Parameters;
 use crate::parameters::kinds::{count, nanos};
-use crate::plan::{Cell, CellError, Results, Setup};
-use crate::sweep::Over;
+use crate::prelude::*;
 
 /// A check, and the numbers of LPs that it compares.
 type Gain = (&'static str, &'static [u32]);
@@ -80,7 +75,7 @@ impl Sweeps {
         self.runs.lps.iter().map(|lps| case(*lps).cell(setup)).collect()
     }
 
-    fn curve(&self, results: &Results, case: impl Fn(u32) -> Case) -> Result<Curve, CellError> {
+    fn curve(&self, results: &Results, case: impl Fn(u32) -> Case) -> Found<Curve> {
         Curve::of(results, &self.runs.lps, case)
     }
 
@@ -101,7 +96,7 @@ impl Sweeps {
     }
 
     /// Adds the sweeps of those checks that do not hold.
-    pub fn add(&self, finding: &mut Finding, results: &Results, all: [Runtime; 3]) -> Result<(), CellError> {
+    pub fn add(&self, finding: &mut Finding, results: &Results, all: [Runtime; 3]) -> Found<()> {
         let runtime = all[self.figure - 1];
         let mut sweeps = self.hyper_threading(finding, results, runtime)?;
         if self.figure == 2 && finding.fails(&best_times(false)) {
@@ -116,12 +111,7 @@ impl Sweeps {
         Ok(())
     }
 
-    fn hyper_threading(
-        &self,
-        finding: &Finding,
-        results: &Results,
-        runtime: Runtime,
-    ) -> Result<Vec<Sweep>, CellError> {
+    fn hyper_threading(&self, finding: &Finding, results: &Results, runtime: Runtime) -> Found<Vec<Sweep>> {
         let reason = "Two siblings that are both busy do as much as one thread alone at 500 permille, and less below: they take \
                       from each other's cache what they add. The paper measures no thread beside another.";
         let times = |results: &Results, smt| self.curve(results, self.linux(runtime, smt));
@@ -136,7 +126,7 @@ impl Sweeps {
                 };
                 self.siblings.curve(format!("{lps} LPs"), *wanted, results, gain)
             };
-            let curves = lps.iter().map(curve).collect::<Result<_, CellError>>()?;
+            let curves = lps.iter().map(curve).collect::<Found<_>>()?;
             sweeps.push(self.siblings.sweep(check, Axis::linear("gain of HT", "%"), curves, reason));
         }
         if !finding.fails(&best_lps(runtime, true)) {
@@ -150,7 +140,7 @@ impl Sweeps {
         Ok(sweeps)
     }
 
-    fn best_runtime(&self, results: &Results, all: [Runtime; 3]) -> Result<Sweep, CellError> {
+    fn best_runtime(&self, results: &Results, all: [Runtime; 3]) -> Found<Sweep> {
         let reason = "Threads of one LP hand messages to each other in memory; one thread that waits for messages by `select` needs a \
                       system call for each of them. The paper does not say how many it makes.";
         let best = |results: &Results, runtime| {
@@ -168,7 +158,7 @@ impl Sweeps {
         Ok(self.calls.sweep(&best_times(false), axis, curves, reason))
     }
 
-    fn beyond_cpus(&self, results: &Results, runtime: Runtime, smt: bool) -> Result<Sweep, CellError> {
+    fn beyond_cpus(&self, results: &Results, runtime: Runtime, smt: bool) -> Found<Sweep> {
         let reason = "With every LP nearly every ping goes to one more LP, and is put and taken for each: work that comes with the LPs, and \
                       that no order of threads can spare.";
         let excess = |results: &Results| self.curve(results, self.least_lvt(runtime, smt))?.excess(smt);
@@ -180,34 +170,17 @@ impl Sweeps {
 
 #[cfg(test)]
 mod test {
-    use paceline_kernel::Rng;
-    use paceline_report::Curve as Swept;
-
     use super::*;
-    use crate::catalogue::planned;
-    use crate::plan::{Measure, Plan};
-
-    /// Run times that differ from run to run, and no others for the same seed.
-    fn results(plan: &Plan, seed: u64) -> Results {
-        let mut rng = Rng::new(seed, 0);
-        let measure = |key: &String| {
-            let seconds = 1.0 + rng.below(1 << 40) as f64 / f64::from(1 << 20);
-            (key.clone(), Ok(Measure { seconds, values: [("work", 1.0)].into(), ..Measure::default() }))
-        };
-        let keys: Vec<_> = plan.cells.iter().map(|cell| cell.key.clone()).collect();
-        Results { measures: keys.iter().map(measure).collect() }
-    }
+    use crate::catalogue::made_up::{judged, planned, whatever};
 
     #[test]
     fn a_sweep_misses_with_our_own_value_what_its_check_misses() {
         let mut sweeps = 0;
         for seed in 0..60 {
             for name in ["artis-fig1", "artis-fig2", "artis-fig3"] {
-                let plan = planned(name, &Setup::default());
-                let results = results(&plan, seed);
-                let finding = (plan.judge)(&results).expect("all runs have results");
+                let finding = judged(planned(name, &Setup::default()), whatever(seed));
                 for sweep in &finding.sweeps {
-                    let misses = |curve: &Swept| {
+                    let misses = |curve: &paceline_report::Curve| {
                         let own = curve.points.iter().find(|point| point.0 == sweep.ours);
                         own.is_some_and(|(_, measured)| curve.wanted.miss(*measured) > 0.0)
                     };

@@ -106,7 +106,6 @@ struct Letter {
     down: bool,
 }
 
-/// The process.
 #[derive(Debug)]
 pub struct Node {
     load: Arc<Load>,

@@ -1,19 +1,12 @@
 //! The prediction: how well it meets what was measured with 2 and 4 processes on one host, and what 1,000 nodes would do.
 
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
-use paceline_scenario::ScenarioError;
-
 use super::runs::{Case, MEASURED, Measured, Pattern, Place, Windows};
-use crate::Calibration;
-use crate::claims::{Claims, among, several};
-use crate::parameters::Parameters;
 use crate::parameters::kinds::{count, number};
-use crate::plan::{CellError, Plan, Results, Setup};
+use crate::prelude::*;
 
 /// By how much a prediction may differ from what was measured.
 const ALLOWED: f64 = 0.25;
 
-/// What is run.
 #[derive(Clone, Debug)]
 struct Runs {
     windows: Windows,
@@ -72,7 +65,6 @@ impl Comparison {
     }
 }
 
-/// Plans it.
 pub fn plan(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let events = number(1.0..=1e12);
     let [few, many] = ["windows", "windows_of_many"].map(|key| parameters.one(key, &count(1..=100_000)));
@@ -93,11 +85,11 @@ pub fn plan(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenario
         }
     }
     let calibration = setup.calibration.clone();
-    let judge = move |results: &Results| judge(results, &runs, &calibration);
-    Ok(Plan { cells: cases.into_iter().map(|case| case.cell(setup)).collect(), judge: Box::new(judge) })
+    let cells = cases.into_iter().map(|case| case.cell(setup)).collect();
+    Ok(Plan::new(cells, move |results| judge(results, &runs, &calibration)))
 }
 
-fn judge(results: &Results, runs: &Runs, calibration: &Calibration) -> Result<Finding, CellError> {
+fn judge(results: &Results, runs: &Runs, calibration: &Calibration) -> Found<Finding> {
     let mut finding = Finding { about: vec![about()], notes: notes(), ..Finding::default() };
     compare(results, runs.windows, &mut finding)?;
     let mut claims = Claims::default();
@@ -113,17 +105,14 @@ fn judge(results: &Results, runs: &Runs, calibration: &Calibration) -> Result<Fi
         let most = thousands(runs.most());
         let name = pattern.name();
         let what = format!("messages {name}: efficiency of {most} nodes as a node's windows get more events");
-        claims.add(what, |what| {
+        claims.add(what, "", "rises", || {
             among(&runs.nodes, &1)?;
             several(&runs.nodes)?;
             several(&at_most)?;
-            Ok(Check {
-                what,
-                published: String::new(),
-                ours: at_most.iter().map(|own| format!("{own:.2}")).collect::<Vec<_>>().join(", "),
-                must: "rises".into(),
-                holds: at_most.windows(2).all(|pair| pair[1] > pair[0]),
-            })
+            Ok((
+                at_most.iter().map(|own| format!("{own:.2}")).collect::<Vec<_>>().join(", "),
+                at_most.windows(2).all(|pair| pair[1] > pair[0]),
+            ))
         })?;
         let title = format!("Strong scaling, messages {}", pattern.name());
         let strong = claims.told(&title, || runs.strong_scaling(results, &title, pattern))?;
@@ -132,19 +121,17 @@ fn judge(results: &Results, runs: &Runs, calibration: &Calibration) -> Result<Fi
             finding.figures.push(figure);
         }
     }
-    claims.put_into(&mut finding);
-    Ok(finding)
+    Ok(claims.put_into(finding))
 }
 
 /// Predictions beside measurements.
-fn compare(results: &Results, windows: Windows, finding: &mut Finding) -> Result<(), CellError> {
-    let mut figure = Figure {
-        title: "Time of a window, predicted and measured".into(),
-        caption: "On one host with two cores; published: measured. Events are those of all processes.".into(),
-        x: Axis::log("events a window", ""),
-        y: Axis::log("time of a window", "us"),
-        series: Vec::new(),
-    };
+fn compare(results: &Results, windows: Windows, finding: &mut Finding) -> Found<()> {
+    let mut figure = plot(
+        "Time of a window, predicted and measured",
+        "On one host with two cores; published: measured. Events are those of all processes.",
+        [Axis::log("events a window", ""), Axis::log("time of a window", "us")],
+        Vec::new(),
+    );
     for comparison in &COMPARISONS {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for measured in &MEASURED {
@@ -156,13 +143,12 @@ fn compare(results: &Results, windows: Windows, finding: &mut Finding) -> Result
                 continue;
             }
             let error = predicted_us / measured_us - 1.0;
-            finding.checks.push(Check {
-                what: format!("{}: a window of {:.0} events", comparison.name, measured.events),
-                published: format!("{measured_us:.1} us measured"),
-                ours: format!("{predicted_us:.1} us ({:+.0} %)", 100.0 * error),
-                must: format!("within {:.0} %", 100.0 * ALLOWED),
-                holds: error.abs() <= ALLOWED,
-            });
+            finding.checks.push(check(
+                format!("{}: a window of {:.0} events", comparison.name, measured.events),
+                format!("{measured_us:.1} us measured"),
+                format!("within {:.0} %", 100.0 * ALLOWED),
+                (format!("{predicted_us:.1} us ({:+.0} %)", 100.0 * error), error.abs() <= ALLOWED),
+            ));
         }
         figure.series.push(Series::ours(comparison.name, Kind::Lines, ours));
         figure.series.push(Series::published(comparison.name, Kind::Points, theirs));
@@ -190,11 +176,7 @@ impl Runs {
     }
 
     /// `one` by the time on each number of nodes.
-    fn points(
-        &self,
-        one: f64,
-        time: impl Fn(u32) -> Result<f64, CellError>,
-    ) -> Result<Vec<(f64, f64)>, CellError> {
+    fn points(&self, one: f64, time: impl Fn(u32) -> Found<f64>) -> Found<Vec<(f64, f64)>> {
         self.nodes.iter().map(|nodes| Ok((f64::from(*nodes), one / time(*nodes)?))).collect()
     }
 
@@ -205,14 +187,13 @@ impl Runs {
         calibration: &Calibration,
         title: &str,
         pattern: Pattern,
-    ) -> Result<(Table, Figure, Vec<f64>), CellError> {
-        let mut figure = Figure {
-            title: title.into(),
-            caption: "Time of a window on one node by that on so many, with as many events on each.".into(),
-            x: Axis::log("processes, one a node", ""),
-            y: Axis::linear("efficiency", ""),
-            series: Vec::new(),
-        };
+    ) -> Found<(Table, Figure, Vec<f64>)> {
+        let mut figure = plot(
+            title,
+            "Time of a window on one node by that on so many, with as many events on each.",
+            [Axis::log("processes, one a node", ""), Axis::linear("efficiency", "")],
+            Vec::new(),
+        );
         let most = thousands(self.most());
         let columns = [
             "events a node and window",
@@ -244,20 +225,13 @@ impl Runs {
         Ok((table, figure, at_most))
     }
 
-    fn strong_scaling(
-        &self,
-        results: &Results,
-        title: &str,
-        pattern: Pattern,
-    ) -> Result<(Table, Figure), CellError> {
-        let mut figure = Figure {
-            title: title.into(),
-            caption: "Time of a window on one node by that on so many, with as many events on all together."
-                .into(),
-            x: Axis::log("processes, one a node", ""),
-            y: Axis::log("speed-up", ""),
-            series: Vec::new(),
-        };
+    fn strong_scaling(&self, results: &Results, title: &str, pattern: Pattern) -> Found<(Table, Figure)> {
+        let mut figure = plot(
+            title,
+            "Time of a window on one node by that on so many, with as many events on all together.",
+            [Axis::log("processes, one a node", ""), Axis::log("speed-up", "")],
+            Vec::new(),
+        );
         let last = format!("speed-up of {} nodes", thousands(self.most()));
         let columns = ["events a window", "best speed-up", "nodes for that", &last];
         let mut table = Table::new(title, columns);

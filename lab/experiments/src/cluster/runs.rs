@@ -11,8 +11,7 @@ use paceline_machine::{Costs, DomainSpec, HostSpec, LinkSpec, MachineSpec, Progr
 use paceline_policy::Setting;
 
 use super::node::{Load, programs};
-use crate::Calibration;
-use crate::plan::{Cell, CellError, Measure, Results, Setup};
+use crate::prelude::*;
 
 /// The part of the events that goes to any LP.
 const REMOTE: f64 = 0.25;
@@ -27,7 +26,6 @@ const BITS_PER_SECOND: u64 = 10_000_000_000;
 pub struct Measured {
     /// Of all processes together.
     pub events: f64,
-    /// With one process.
     pub one_us: f64,
     /// With two processes and with four that share memory.
     pub two_us: f64,
@@ -52,7 +50,6 @@ const WINDOWS: [(&str, f64); 4] = [
     ("cluster.window_16394", 16_394.0),
 ];
 
-/// Where processes run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// All on one host; they share memory.
@@ -63,25 +60,12 @@ pub enum Place {
     Cluster,
 }
 
-/// Where LPs send to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
-    /// To any.
-    Any,
-    /// To those of eight processes.
-    Near,
-}
-
-impl Pattern {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Any, Self::Near];
-
-    /// Its name in figures.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Any => "to any process",
-            Self::Near => "to 8 processes",
-        }
+named! {
+    /// Where LPs send to.
+    pub enum Pattern {
+        Any = "to any process",
+        /// To those of eight processes.
+        Near = "to 8 processes",
     }
 }
 
@@ -95,16 +79,12 @@ pub struct Windows {
 /// More processes than these are many.
 const FEW: u32 = 16;
 
-/// A run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Case {
-    /// Of the processes.
     pub place: Place,
-    /// How many.
     pub processes: u32,
     /// Events of a process in a window.
     pub events: f64,
-    /// Of the messages.
     pub pattern: Pattern,
     /// How long it is.
     pub windows: Windows,
@@ -120,7 +100,6 @@ impl Case {
         if self.processes > FEW { self.windows.many } else { self.windows.few }
     }
 
-    /// Its cell.
     pub fn cell(self, setup: &Setup) -> Cell {
         let (windows, calibration) = (self.windows(), setup.calibration.clone());
         let weight = f64::from(self.processes * windows);
@@ -129,7 +108,7 @@ impl Case {
     }
 
     /// Seconds of a window.
-    pub fn seconds(self, results: &Results) -> Result<f64, CellError> {
+    pub fn seconds(self, results: &Results) -> Found<f64> {
         results.seconds(&self.key())
     }
 
@@ -167,7 +146,7 @@ impl Case {
         }
     }
 
-    fn run(self, windows: u32, calibration: &Calibration) -> Result<Measure, CellError> {
+    fn run(self, windows: u32, calibration: &Calibration) -> Found<Measure> {
         let load = Arc::new(self.load(windows, calibration));
         let mut spec = MachineSpec { costs: costs(self.place, calibration), ..MachineSpec::default() };
         let all = programs(&load);

@@ -1,11 +1,7 @@
-//! The processes of the prediction do their windows whatever their number and place, and the finding can be drawn.
-
-use paceline_report::svg;
+//! The processes of the prediction do their windows whatever their number and place.
 
 use super::runs::{Case, Pattern, Place, Windows};
-use super::*;
-use crate::catalogue::planned;
-use crate::plan::{Measure, Results, Setup};
+use crate::prelude::*;
 
 #[test]
 fn processes_of_any_number_come_to_an_end_and_more_of_them_take_longer() {
@@ -20,18 +16,5 @@ fn processes_of_any_number_come_to_an_end_and_more_of_them_take_longer() {
             let times = [1, 2, 4, 34, 40].map(time);
             assert!(times[1..].iter().all(|several| *several > times[0]), "{place:?}: {times:?}");
         }
-    }
-}
-
-#[test]
-fn whatever_was_measured_is_judged_and_can_be_drawn() {
-    let measure = Measure { seconds: 1.0, ..Measure::default() };
-    for experiment in EXPERIMENTS {
-        let plan = planned(experiment.name, &Setup::default());
-        let measures = plan.cells.iter().map(|cell| (cell.key.clone(), Ok(measure.clone())));
-        let finding =
-            (plan.judge)(&Results { measures: measures.collect() }).expect("all cells have results");
-        assert!(finding.checks.len() > 10 && !finding.notes.is_empty() && !finding.tables.is_empty());
-        assert!(finding.figures.iter().all(|figure| svg(figure, experiment.name).is_ok()));
     }
 }

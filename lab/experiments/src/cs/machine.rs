@@ -10,8 +10,7 @@ use paceline_machine::{Costs, DomainSpec, HostSpec, LinkSpec, MachineSpec, Proce
 use paceline_policy::Setting;
 
 use super::runs::{Case, Load, Variant};
-use crate::Calibration;
-use crate::plan::CellError;
+use crate::prelude::*;
 
 /// Hosts, and PCPUs of each.
 pub const HOSTS: u32 = 2;
@@ -58,7 +57,7 @@ pub struct Rig {
 
 impl Rig {
     /// The machine for run `number` of `case`, with a part of the work.
-    pub fn new(case: Case, calibration: &Calibration, part: Part, number: u64) -> Result<Self, CellError> {
+    pub fn new(case: Case, calibration: &Calibration, part: Part, number: u64) -> Found<Self> {
         let mut spec = MachineSpec { costs: costs(calibration, case.variant), ..MachineSpec::default() };
         spec.hosts.extend((0..HOSTS).map(|host| host_of(case, host)));
         let latency_ns = calibration.get("cs.latency");
@@ -88,7 +87,7 @@ impl Rig {
     }
 
     /// Adds an application with a VM at each of `places`: host and PCPU.
-    fn add(&mut self, is_lu: bool, class: Class, name: &str, places: &[(u32, u32)]) -> Result<(), CellError> {
+    fn add(&mut self, is_lu: bool, class: Class, name: &str, places: &[(u32, u32)]) -> Found<()> {
         let first = self.spec.domains.len() as u32;
         let programs = match is_lu {
             true => self.lu(class, places.len() as u32, ProcessId(first))?,
@@ -119,14 +118,14 @@ impl Rig {
         Mpi { wait, acknowledges, ..Mpi::default() }
     }
 
-    fn lu(&self, class: Class, processes: u32, first: ProcessId) -> Result<Vec<Box<dyn Program>>, CellError> {
+    fn lu(&self, class: Class, processes: u32, first: ProcessId) -> Found<Vec<Box<dyn Program>>> {
         let usual = lu::Settings::new(class, processes);
         let iterations = (u64::from(usual.iterations) / self.part.lu).max(1) as u32;
         let point_ps = self.calibration.get("cs.point");
         Ok(lu::programs(&lu::Settings { iterations, point_ps, mpi: self.mpi(), ..usual }, first)?)
     }
 
-    fn ep(&self, class: Class, processes: u32, first: ProcessId) -> Result<Vec<Box<dyn Program>>, CellError> {
+    fn ep(&self, class: Class, processes: u32, first: ProcessId) -> Found<Vec<Box<dyn Program>>> {
         let pair_ps = (self.calibration.get("cs.pair") / self.part.ep).max(1);
         let usual = ep::Settings::new(class, processes);
         Ok(ep::programs(&ep::Settings { pair_ps, mpi: self.mpi(), ..usual }, first)?)
@@ -153,17 +152,6 @@ fn host_of(case: Case, number: u32) -> HostSpec {
 
 /// What things cost on the hosts of the co-scheduling thesis.
 fn costs(calibration: &Calibration, variant: Variant) -> Costs {
-    let get = |name: &str| calibration.get(name);
-    Costs {
-        decision_ns: get("cs.decision"),
-        examined_ps: get("cs.examined"),
-        switch_ns: get("cs.switch"),
-        send_ns: get("cs.send"),
-        response_ns: if variant == Variant::NoResponses { 0 } else { get("cs.response") },
-        receive_ns: get("cs.receive"),
-        backend_ns: get("cs.backend"),
-        nic_ns: get("cs.nic"),
-        byte_ps: get("cs.byte"),
-        ..Costs::default()
-    }
+    let costs = calibration.costs("cs", Costs::default());
+    if variant == Variant::NoResponses { Costs { response_ns: 0, ..costs } } else { costs }
 }

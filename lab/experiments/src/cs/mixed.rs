@@ -5,15 +5,10 @@
 //! and with LU's 225 they make 4,892, 4,425 and 4,225 seconds where SEDF has 4,893, 4,497 and 4,339. Tables 8 and 9 say
 //! "class C", which cannot take that long; with 7 there are 18 VMs, the number of available addresses.
 
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Sweep, Table, Wanted};
-use paceline_scenario::ScenarioError;
-
 use super::runs::{ALL, CSDD, CSDE, Case, Load, PUBLISHED, Repeats, SEDF, Scheduler, Variant, Work};
 use super::{about, seconds};
-use crate::parameters::Parameters;
 use crate::parameters::kinds::{choice, count, micros};
-use crate::plan::{Cell, CellError, Plan, Results, Setup};
-use crate::sweep::Over;
+use crate::prelude::*;
 
 /// A table: VMs of a group of EP, and seconds of EP and LU under SEDF, CSDE and CSDD.
 #[derive(Clone, Copy)]
@@ -51,12 +46,11 @@ pub fn table7(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenar
     let varied = varied.filter(|(variant, scheduler)| *variant != Variant::MorePorts || *scheduler != SEDF);
     let varied = varied.map(|(variant, scheduler)| Case { variant, ..runs.case(scheduler) });
     let cells = runs.cases().into_iter().chain(varied).map(|case| case.cell(setup)).collect();
-    let judge = move |results: &Results| {
+    Ok(Plan::new(cells, move |results| {
         let mut finding = runs.judge(results)?;
         finding.tables.push(runs.assumptions(results, &variants)?);
         Ok(finding)
-    };
-    Ok(Plan { cells, judge: Box::new(judge) })
+    }))
 }
 
 pub fn table8(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
@@ -73,7 +67,7 @@ pub fn table8(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenar
             Cell { key: case.key(), ..varied.cell(setup) }
         })
     }));
-    let judge = move |results: &Results| {
+    Ok(Plan::new(cells, move |results| {
         let mut finding = runs.judge(results)?;
         finding.checks.push(runs.ahead(results)?);
         if finding.fails(AHEAD) {
@@ -88,8 +82,7 @@ pub fn table8(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenar
                 .into(),
         );
         Ok(finding)
-    };
-    Ok(Plan { cells, judge: Box::new(judge) })
+    }))
 }
 
 /// What the check of CSDD against CSDE is called.
@@ -108,15 +101,14 @@ pub fn table9(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenar
     let all: Vec<Runs> = others.chain([runs]).collect();
     let cases = all.iter().flat_map(|runs| runs.cases());
     let cells = cases.map(|case| case.cell(setup)).collect();
-    let judge = move |results: &Results| {
+    Ok(Plan::new(cells, move |results| {
         let mut finding = runs.judge(results)?;
         finding.figures.extend([
             figure(results, &all, "Run time of LU (figure 35)", "lu", |table| table.lu)?,
             figure(results, &all, "Run time of EP (figure 36)", "ep", |table| table.ep)?,
         ]);
         Ok(finding)
-    };
-    Ok(Plan { cells, judge: Box::new(judge) })
+    }))
 }
 
 impl Runs {
@@ -133,27 +125,25 @@ impl Runs {
         ALL.map(|scheduler| self.case(scheduler))
     }
 
-    fn judge(self, results: &Results) -> Result<Finding, CellError> {
+    fn judge(self, results: &Results) -> Found<Finding> {
         let value = |scheduler, name| results.value(&self.case(scheduler).key(), name);
         let Mixed { vms, ep, lu } = self.table;
         let mut checks = Vec::new();
         for (place, scheduler) in PUBLISHED.into_iter().enumerate().skip(1) {
             let gain = 100.0 * (1.0 - value(scheduler, "lu")? / value(SEDF, "lu")?);
-            checks.push(Check {
-                what: format!("LU under {}: shorter than under SEDF by", scheduler.name),
-                published: format!("{:.1} %", 100.0 * (1.0 - lu[place] / lu[0])),
-                ours: format!("{gain:.1} %"),
-                must: "at least 15 %".into(),
-                holds: gain >= 15.0,
-            });
+            checks.push(check(
+                format!("LU under {}: shorter than under SEDF by", scheduler.name),
+                format!("{:.1} %", 100.0 * (1.0 - lu[place] / lu[0])),
+                "at least 15 %",
+                (format!("{gain:.1} %"), gain >= 15.0),
+            ));
             let loss = 100.0 * (value(scheduler, "ep")? / value(SEDF, "ep")? - 1.0);
-            checks.push(Check {
-                what: format!("EP under {}: longer than under SEDF by", scheduler.name),
-                published: format!("{:.1} %", 100.0 * (ep[place] / ep[0] - 1.0)),
-                ours: format!("{loss:.1} %"),
-                must: "less than 10 %".into(),
-                holds: loss < 10.0,
-            });
+            checks.push(check(
+                format!("EP under {}: longer than under SEDF by", scheduler.name),
+                format!("{:.1} %", 100.0 * (ep[place] / ep[0] - 1.0)),
+                "less than 10 %",
+                (format!("{loss:.1} %"), loss < 10.0),
+            ));
         }
         let title = format!("Run times with {vms} VMs of EP a host, published in brackets");
         let mut table = Table::new(title, ["scheduler", "EP D", "LU B", "LU polls", "scheduler's part"]);
@@ -204,26 +194,25 @@ impl Runs {
     }
 
     /// Run times of both applications under the published schedulers.
-    fn figure(self, results: &Results) -> Result<Figure, CellError> {
+    fn figure(self, results: &Results) -> Found<Figure> {
         let (mut series, mut names) = (Vec::new(), Vec::new());
         for (application, name, stated) in [("LU", "lu", self.table.lu), ("EP", "ep", self.table.ep)] {
             let own = PUBLISHED.map(|scheduler| results.value(&self.case(scheduler).key(), name));
-            let own = own.into_iter().collect::<Result<Vec<_>, CellError>>()?;
+            let own = own.into_iter().collect::<Found<Vec<_>>>()?;
             let points = |seconds: &[f64]| (0..).map(f64::from).zip(seconds.iter().copied()).collect();
             series.push(Series::ours(application, Kind::Bars, points(&own)));
             series.push(Series::published(application, Kind::Bars, points(&stated)));
         }
         names.extend(PUBLISHED.map(|scheduler| scheduler.name));
-        Ok(Figure {
-            title: format!("Run times with {} VMs of EP a host", self.table.vms),
-            caption: String::new(),
-            x: Axis::categories("scheduler", names),
-            y: Axis::log("run time", "s"),
+        Ok(plot(
+            format!("Run times with {} VMs of EP a host", self.table.vms),
+            "",
+            [Axis::categories("scheduler", names), Axis::log("run time", "s")],
             series,
-        })
+        ))
     }
 
-    fn over_slices(self, over: &Over, results: &Results) -> Result<Sweep, CellError> {
+    fn over_slices(self, over: &Over, results: &Results) -> Found<Sweep> {
         let reason = "CSDD goes first with DOM0 only where DOM0 stands in extra time, beyond its slice. Its slice can be set while Xen runs, and the thesis does not say \
                       that it was.";
         let gain = |results: &Results| {
@@ -237,21 +226,20 @@ impl Runs {
         Ok(over.sweep(AHEAD, measured, vec![curve], reason))
     }
 
-    fn ahead(self, results: &Results) -> Result<Check, CellError> {
+    fn ahead(self, results: &Results) -> Found<Check> {
         let value = |scheduler, name| results.value(&self.case(scheduler).key(), name);
         let [csde, csdd] = [value(CSDE, "lu")?, value(CSDD, "lu")?];
         let [wide, other] = [value(CSDE, "lu_half_width")?, value(CSDD, "lu_half_width")?];
-        Ok(Check {
-            what: AHEAD.into(),
-            published: format!("{:.2} s, {:.2} s", self.table.lu[2], self.table.lu[1]),
-            ours: format!("{csdd:.2} +- {other:.2} s, {csde:.2} +- {wide:.2} s"),
-            must: "CSDD ahead by more than the intervals".into(),
-            holds: csde - csdd > wide + other,
-        })
+        Ok(check(
+            AHEAD,
+            format!("{:.2} s, {:.2} s", self.table.lu[2], self.table.lu[1]),
+            "CSDD ahead by more than the intervals",
+            (format!("{csdd:.2} +- {other:.2} s, {csde:.2} +- {wide:.2} s"), csde - csdd > wide + other),
+        ))
     }
 
     /// What LU gains under what assumption.
-    fn assumptions(self, results: &Results, variants: &[Variant]) -> Result<Table, CellError> {
+    fn assumptions(self, results: &Results, variants: &[Variant]) -> Found<Table> {
         let columns = ["assumption", "SEDF", "CSDE", "gain"];
         let mut table = Table::new("What is assumed, and what LU gains by CSDE", columns);
         for variant in [&[Variant::Usual], variants].concat() {
@@ -273,7 +261,7 @@ fn figure(
     title: &str,
     name: &str,
     published: fn(&Mixed) -> [f64; 3],
-) -> Result<Figure, CellError> {
+) -> Found<Figure> {
     let mut series = Vec::new();
     for (place, scheduler) in PUBLISHED.into_iter().enumerate() {
         let (mut ours, mut stated) = (Vec::new(), Vec::new());
@@ -286,6 +274,6 @@ fn figure(
         series.push(Series::published(scheduler.name, Kind::Lines, stated));
     }
     let x = Axis::linear("VMs of EP a host", "");
-    let caption = "LU has two VMs more on each host.".into();
-    Ok(Figure { title: title.into(), caption, x, y: Axis::linear("run time", "s"), series })
+    let caption = "LU has two VMs more on each host.";
+    Ok(plot(title, caption, [x, Axis::linear("run time", "s")], series))
 }

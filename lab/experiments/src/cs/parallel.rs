@@ -1,16 +1,12 @@
 //! Tables 5 and 6: one to four EP, or LU, at once, each with a VM on every PCPU.
 
 use paceline_machine::guests::class::Class;
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
-use paceline_scenario::ScenarioError;
 
 use super::runs::{ALL, CSDD, CSDE, Case, Load, PUBLISHED, SEDF, Scheduler, Work, part};
 use super::turns::Turns;
 use super::{about, seconds};
-use crate::claims::Claims;
-use crate::parameters::Parameters;
 use crate::parameters::kinds::count;
-use crate::plan::{CellError, Plan, Results, Setup};
+use crate::prelude::*;
 
 /// Seconds of SEDF, CSDE and CSDD, by the number of applications.
 type Seconds = [[f64; 3]; 4];
@@ -40,7 +36,7 @@ pub struct Grid {
 
 pub fn table5(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let eps = Grid::read(ep, TABLE5, parameters)?;
-    Ok(Plan { cells: eps.cells(setup), judge: Box::new(move |results| judge5(results, &eps)) })
+    Ok(Plan::new(eps.cells(setup), move |results| judge5(results, &eps)))
 }
 
 pub fn table6(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
@@ -48,7 +44,7 @@ pub fn table6(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenar
     let turns = Turns::read(lus.clone(), setup, parameters)?;
     let mut cells = lus.cells(setup);
     cells.extend(turns.cells(setup));
-    Ok(Plan { cells, judge: Box::new(move |results| judge6(results, &lus, &turns)) })
+    Ok(Plan::new(cells, move |results| judge6(results, &lus, &turns)))
 }
 
 impl Grid {
@@ -71,19 +67,14 @@ impl Grid {
         Case::new((self.load)(count), scheduler, self.work)
     }
 
-    pub fn seconds(&self, results: &Results, count: u32, scheduler: Scheduler) -> Result<f64, CellError> {
+    pub fn seconds(&self, results: &Results, count: u32, scheduler: Scheduler) -> Found<f64> {
         results.seconds(&self.case(count, scheduler).key())
     }
 
-    /// How much longer than SEDF, in per cent: ours and published.
-    pub fn longer(
-        &self,
-        results: &Results,
-        count: u32,
-        scheduler: Scheduler,
-    ) -> Result<(f64, f64), CellError> {
+    /// How much longer than SEDF, in per cent.
+    pub fn longer(&self, results: &Results, count: u32, scheduler: Scheduler) -> Found<f64> {
         let ours = self.seconds(results, count, scheduler)? / self.seconds(results, count, SEDF)?;
-        Ok((100.0 * (ours - 1.0), self.published_longer(count, scheduler)))
+        Ok(100.0 * (ours - 1.0))
     }
 
     fn published_longer(&self, count: u32, scheduler: Scheduler) -> f64 {
@@ -92,7 +83,7 @@ impl Grid {
         100.0 * (row[place] / row[0] - 1.0)
     }
 
-    fn table(&self, results: &Results, title: &str) -> Result<Table, CellError> {
+    fn table(&self, results: &Results, title: &str) -> Found<Table> {
         let names = ALL.map(|scheduler| scheduler.name);
         let mut table = Table::new(title, ["at once"].into_iter().chain(names));
         for count in self.counts.iter().copied() {
@@ -114,7 +105,7 @@ impl Grid {
         title: &str,
         y: Axis,
         value: fn(f64, f64, f64) -> f64,
-    ) -> Result<Figure, CellError> {
+    ) -> Found<Figure> {
         let mut series = Vec::new();
         let one = self.seconds(results, 1, SEDF)?;
         for (place, scheduler) in PUBLISHED.into_iter().enumerate() {
@@ -129,26 +120,22 @@ impl Grid {
             series.push(Series::published(scheduler.name, Kind::Lines, published));
         }
         let x = Axis::linear("applications at once", "");
-        Ok(Figure { title: title.into(), caption: String::new(), x, y, series })
+        Ok(plot(title, "", [x, y], series))
     }
 }
 
-fn judge5(results: &Results, eps: &Grid) -> Result<Finding, CellError> {
+fn judge5(results: &Results, eps: &Grid) -> Found<Finding> {
     let mut claims = Claims::default();
     for scheduler in [CSDE, CSDD] {
         let mut before = f64::NEG_INFINITY;
         for count in 1..=4 {
-            claims.add(format!("{} over SEDF, {count} EP C at once", scheduler.name), |what| {
-                let (ours, published) = eps.longer(results, count, scheduler)?;
+            let what = format!("{} over SEDF, {count} EP C at once", scheduler.name);
+            let published = format!("{:+.2} %", eps.published_longer(count, scheduler));
+            claims.add(what, published, "no gain, and more overhead than with fewer", || {
+                let ours = eps.longer(results, count, scheduler)?;
                 let holds = ours >= 0.0 && ours > before;
                 before = ours;
-                Ok(Check {
-                    what,
-                    published: format!("{published:+.2} %"),
-                    ours: format!("{ours:+.2} %"),
-                    must: "no gain, and more overhead than with fewer".into(),
-                    holds,
-                })
+                Ok((format!("{ours:+.2} %"), holds))
             })?;
         }
     }
@@ -164,15 +151,13 @@ fn judge5(results: &Results, eps: &Grid) -> Result<Finding, CellError> {
          the turns themselves.",
         published / 100.0 * 500.0 / 4.0
     )];
-    let mut finding = Finding {
+    Ok(claims.put_into(Finding {
         about: about(),
         figures: figure.into_iter().collect(),
         tables: vec![table],
         notes,
         ..Finding::default()
-    };
-    claims.put_into(&mut finding);
-    Ok(finding)
+    }))
 }
 
 /// The check of a scheduler with so many LU at once.
@@ -180,20 +165,15 @@ pub fn versus(scheduler: Scheduler, count: u32) -> String {
     format!("{} over SEDF, {count} LU B at once", scheduler.name)
 }
 
-fn judge6(results: &Results, lus: &Grid, turns: &Turns) -> Result<Finding, CellError> {
+fn judge6(results: &Results, lus: &Grid, turns: &Turns) -> Found<Finding> {
     let mut claims = Claims::default();
     for scheduler in [CSDE, CSDD] {
         for count in 2..=4 {
-            claims.add(versus(scheduler, count), |what| {
-                let (ours, published) = lus.longer(results, count, scheduler)?;
-                let (must, holds) = if count == 2 { ("a loss", ours > 0.0) } else { ("a gain", ours < 0.0) };
-                Ok(Check {
-                    what,
-                    published: format!("{published:+.2} %"),
-                    ours: format!("{ours:+.2} %"),
-                    must: must.into(),
-                    holds,
-                })
+            let published = format!("{:+.2} %", lus.published_longer(count, scheduler));
+            let must = if count == 2 { "a loss" } else { "a gain" };
+            claims.add(versus(scheduler, count), published, must, || {
+                let ours = lus.longer(results, count, scheduler)?;
+                Ok((format!("{ours:+.2} %"), if count == 2 { ours > 0.0 } else { ours < 0.0 }))
             })?;
         }
     }
@@ -203,20 +183,20 @@ fn judge6(results: &Results, lus: &Grid, turns: &Turns) -> Result<Finding, CellE
     let figure = claims.told(title, figure)?;
     let table = lus.table(results, "Run time of LU B, published in brackets")?;
     let note = claims.told("why there is no gain at 3 and 4", || why(results, lus))?;
-    let mut finding = Finding {
+    let finding = Finding {
         about: about(),
         figures: figure.into_iter().collect(),
         tables: vec![table],
         notes: note.into_iter().collect(),
         ..Finding::default()
     };
-    claims.put_into(&mut finding);
+    let mut finding = claims.put_into(finding);
     turns.add(&mut finding, results)?;
     Ok(finding)
 }
 
 /// Why there is no gain at 3 and 4.
-fn why(results: &Results, lus: &Grid) -> Result<String, CellError> {
+fn why(results: &Results, lus: &Grid) -> Found<String> {
     let (three, four) = (lus.case(3, SEDF).key(), lus.case(4, SEDF).key());
     let one = lus.seconds(results, 1, SEDF)?;
     let times = |count: usize| lus.published[count - 1][0] / lus.published[0][0];

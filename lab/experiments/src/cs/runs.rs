@@ -7,14 +7,10 @@ use std::collections::BTreeMap;
 
 use paceline_machine::guests::class::Class;
 use paceline_machine::{HostReport, Report, run};
-use paceline_scenario::ScenarioError;
 
 use super::machine::{Application, HOSTS, PCPUS, Part, Rig};
-use crate::Calibration;
-use crate::parameters::Parameters;
 use crate::parameters::kinds::{Kind, count};
-use crate::plan::{Cell, CellError, Measure, Setup};
-use crate::sample::mean;
+use crate::prelude::*;
 
 /// LU's iterations of all classes that are run, and what it does before the first, in iterations: the right-hand side, 480 of
 /// 1,985 operations (`ssor.f`).
@@ -64,7 +60,6 @@ impl Repeats {
 }
 
 impl Work {
-    /// Names it.
     fn name(self) -> String {
         match self {
             Self::Part(part) => format!("part{part}"),
@@ -75,12 +70,10 @@ impl Work {
     }
 }
 
-/// A scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheduler {
     /// Its name in figures.
     pub name: &'static str,
-    /// The policy.
     pub kind: &'static str,
     /// How it finds the VCPU with most messages, if it needs that.
     pub choice: Option<&'static str>,
@@ -101,7 +94,6 @@ pub const PUBLISHED: [Scheduler; 3] = [SEDF, CSDE, CSDD];
 /// The schedulers of the tables, and ours.
 pub const ALL: [Scheduler; 5] = [SEDF, CSDE, CSDD, CSDE_INDEXED, CSDD_INDEXED];
 
-/// What is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// This many EP at once, each on four VMs, one on every PCPU.
@@ -114,7 +106,6 @@ pub enum Load {
     Groups(u32),
 }
 
-/// A run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
     pub load: Load,
@@ -201,11 +192,7 @@ impl Case {
     }
 
     /// LU among EP.
-    fn mixed(
-        self,
-        repeats: Repeats,
-        calibration: &Calibration,
-    ) -> Result<BTreeMap<&'static str, f64>, CellError> {
+    fn mixed(self, repeats: Repeats, calibration: &Calibration) -> Found<BTreeMap<&'static str, f64>> {
         let usual = self.variant == Variant::Usual;
         let Repeats { first, later, runs, .. } = repeats;
         let later = Part::of(later);
@@ -229,7 +216,7 @@ impl Case {
         self,
         Repeats { first, alone, .. }: Repeats,
         calibration: &Calibration,
-    ) -> Result<BTreeMap<&'static str, f64>, CellError> {
+    ) -> Found<BTreeMap<&'static str, f64>> {
         let Load::Mixed(vms) = self.load else {
             return Err(CellError::Guests("there is no EP beside LU".into()));
         };
@@ -264,7 +251,7 @@ impl Case {
         part: Part,
         number: u64,
         lu_only: bool,
-    ) -> Result<BTreeMap<&'static str, f64>, CellError> {
+    ) -> Found<BTreeMap<&'static str, f64>> {
         let Rig { mut spec, applications, .. } = Rig::new(self, calibration, part, number)?;
         for application in applications.iter().filter(|application| lu_only && !application.is_lu) {
             application.domains.iter().for_each(|domain| spec.domains[*domain].background = true);
@@ -280,7 +267,7 @@ impl Case {
                     false => part.ep as f64,
                 };
                 let times = own.map(|own| Ok(own.seconds(&report, &starts)? * scale));
-                let times = times.collect::<Result<Vec<f64>, CellError>>()?;
+                let times = times.collect::<Found<Vec<f64>>>()?;
                 values.extend((!times.is_empty()).then(|| (name, mean(&times).mean)));
             }
         }
@@ -297,7 +284,7 @@ impl Case {
 
 impl Application {
     /// The time from the application's first start to its last end, in seconds.
-    fn seconds(&self, report: &Report, starts: &[u64]) -> Result<f64, CellError> {
+    fn seconds(&self, report: &Report, starts: &[u64]) -> Found<f64> {
         let start_ns = self.domains.iter().map(|domain| starts[*domain]).min().unwrap_or(0);
         let mut ends = self.domains.iter().map(|domain| report.domains[*domain].done_ns);
         let end_ns = ends.try_fold(0, |latest, end| end.map(|end| end.max(latest)));

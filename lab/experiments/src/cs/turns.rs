@@ -3,15 +3,10 @@
 //!
 //! Invariant: a sweep is added only for a check that does not hold.
 
-use paceline_report::{Axis, Finding, Sweep, Wanted};
-use paceline_scenario::ScenarioError;
-
 use super::parallel::{Grid, versus};
 use super::runs::{CSDD, CSDE, Case, SEDF, Scheduler, Variant, Work, part};
-use crate::parameters::Parameters;
 use crate::parameters::kinds::choice;
-use crate::plan::{Cell, CellError, Results, Setup};
-use crate::sweep::Over;
+use crate::prelude::*;
 
 /// Ours, and what is tried: whether MPI blocks after 100 us, and the turn in microseconds.
 const TRIED: [(&str, bool, u64); 6] = [
@@ -68,7 +63,7 @@ impl Turns {
     }
 
     /// Adds the sweeps of those checks that do not hold, and a note of what they show.
-    pub fn add(&self, finding: &mut Finding, results: &Results) -> Result<(), CellError> {
+    pub fn add(&self, finding: &mut Finding, results: &Results) -> Found<()> {
         for scheduler in [CSDE, CSDD] {
             for count in GAINING {
                 let check = versus(scheduler, count);
@@ -83,16 +78,10 @@ impl Turns {
         Ok(())
     }
 
-    fn sweep(
-        &self,
-        check: &str,
-        results: &Results,
-        scheduler: Scheduler,
-        count: u32,
-    ) -> Result<Sweep, CellError> {
+    fn sweep(&self, check: &str, results: &Results, scheduler: Scheduler, count: u32) -> Found<Sweep> {
         let reason = "The thesis does not say which MPI library runs, how that waits, nor how SEDF is set for the guests. In Xen 4.1 \
                       a turn of extra time is 500 us.";
-        let longer = |results: &Results| Ok(self.lus.longer(results, count, scheduler)?.0);
+        let longer = |results: &Results| self.lus.longer(results, count, scheduler);
         let curve = self.over.curve(
             format!("{count} LU under {}", scheduler.name),
             Wanted::AtMost(0.0),
@@ -103,7 +92,7 @@ impl Turns {
     }
 
     /// How slow SEDF is with long turns, where they are tried.
-    fn slowdown(&self, results: &Results) -> Result<Option<String>, CellError> {
+    fn slowdown(&self, results: &Results) -> Found<Option<String>> {
         let slowdown = |count| {
             let of = |results: &Results| {
                 Ok(self.lus.seconds(results, count, SEDF)? / self.lus.seconds(results, 1, SEDF)?)
@@ -122,11 +111,8 @@ impl Turns {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use crate::catalogue::planned;
-    use crate::plan::Measure;
+    use crate::catalogue::made_up::{judged, planned};
 
     /// Table 6 where SEDF takes as long as the number of LU and the others `factor` times that, but half as long with other turns.
     fn finding(factor: f64) -> Finding {
@@ -135,11 +121,10 @@ mod tests {
             let others = if key.contains("/SEDF/") { 1.0 } else { factor };
             let turns = if key.contains("/turns=") && others > 1.0 { 0.5 } else { 1.0 };
             let count = key.split(['x', '/']).find_map(|part| part.parse::<f64>().ok()).unwrap_or(1.0);
-            let values = BTreeMap::from([("lu_polled", 2.0)]);
-            Ok(Measure { seconds: count * others * turns, values, ..Measure::default() })
+            let values = [("lu_polled", 2.0)].into();
+            Measure { seconds: count * others * turns, values, ..Measure::default() }
         };
-        let measures = plan.cells.iter().map(|cell| (cell.key.clone(), measure(&cell.key))).collect();
-        (plan.judge)(&Results { measures }).expect("all runs have results")
+        judged(plan, measure)
     }
 
     #[test]

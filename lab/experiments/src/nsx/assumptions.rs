@@ -4,68 +4,29 @@
 
 use paceline_machine::Wait;
 use paceline_machine::guests::rounds::Pacing;
-use paceline_report::Table;
 
 use super::runs::{Case, Scheduler, Size, Ticks};
-use crate::Calibration;
-use crate::plan::{Cell, CellError, Results, Setup};
+use crate::prelude::*;
 
-/// An assumption.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Variant {
-    /// A barrier after each round; polling; one tick a turn; ticks of NSX half a tick apart; DOM0 with work of its own.
-    Usual,
-    /// Rank 0 waits for rank 2 after each round.
-    Closed,
-    /// Rank 0 waits for nobody.
-    Free,
-    /// Processes block while they wait for a message.
-    Blocking,
-    /// Three ticks a turn of the credit scheduler.
-    ThreeTicks,
-    /// The ticks of both PCPUs at the same time under NSX.
-    Together,
-    /// No work of DOM0's own.
-    NoChores,
-    /// A fifth, twice and half as often of it.
-    ShortChores,
-    LongChores,
-    OftenChores,
+named! {
+    pub enum Variant {
+        /// A barrier after each round; polling; one tick a turn; ticks of NSX half a tick apart; DOM0 with work of its own.
+        Usual = "as everywhere here",
+        Closed = "rank 0 waits for rank 2 only, no barrier",
+        Free = "rank 0 waits for nobody",
+        Blocking = "MPI blocks instead of polling",
+        ThreeTicks = "a turn under CSX is three ticks",
+        Together = "NSX ticks on both PCPUs at once",
+        NoChores = "DOM0 has no work of its own",
+        ShortChores = "that work takes a fifth as long each time",
+        LongChores = "that work takes twice as long each time",
+        OftenChores = "that work comes twice as often",
+    }
 }
-
-/// All of them.
-const ALL: [Variant; 10] = [
-    Variant::Usual,
-    Variant::Closed,
-    Variant::Free,
-    Variant::Blocking,
-    Variant::ThreeTicks,
-    Variant::Together,
-    Variant::NoChores,
-    Variant::ShortChores,
-    Variant::LongChores,
-    Variant::OftenChores,
-];
 
 const COMPARED: [Scheduler; 2] = [Scheduler::Csx, Scheduler::Nsx(1)];
 
 impl Variant {
-    /// Its name in tables.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Usual => "as everywhere here",
-            Self::Closed => "rank 0 waits for rank 2 only, no barrier",
-            Self::Free => "rank 0 waits for nobody",
-            Self::Blocking => "MPI blocks instead of polling",
-            Self::ThreeTicks => "a turn under CSX is three ticks",
-            Self::Together => "NSX ticks on both PCPUs at once",
-            Self::NoChores => "DOM0 has no work of its own",
-            Self::ShortChores => "that work takes a fifth as long each time",
-            Self::LongChores => "that work takes twice as long each time",
-            Self::OftenChores => "that work comes twice as often",
-        }
-    }
-
     pub const fn pacing(self) -> Pacing {
         match self {
             Self::Closed => Pacing::Closed,
@@ -114,13 +75,13 @@ impl Assumptions {
 
     /// The runs with other assumptions than the usual ones.
     pub fn cells(&self, setup: &Setup) -> Vec<Cell> {
-        let others = ALL.into_iter().filter(|variant| *variant != Variant::Usual);
+        let others = Variant::ALL.into_iter().filter(|variant| *variant != Variant::Usual);
         let cases = others.flat_map(|variant| COMPARED.map(|scheduler| self.case(variant, scheduler)));
         cases.map(|case| case.cell(setup)).collect()
     }
 
     /// Errors and run times at the longest tick under all assumptions.
-    pub fn table(&self, results: &Results) -> Result<Table, CellError> {
+    pub fn table(&self, results: &Results) -> Found<Table> {
         let (_, tick_us) = self.ticks.ends_us();
         let title = format!(
             "What is assumed, and errors and run times at {tick_us} us; for others than ours {} runs each",
@@ -128,7 +89,7 @@ impl Assumptions {
         );
         let columns = ["assumption", "error of CSX", "error of NSX", "CSX takes", "NSX takes"];
         let mut table = Table::new(title, columns);
-        for variant in ALL {
+        for variant in Variant::ALL {
             let value = |scheduler, name| results.value(&self.case(variant, scheduler).key(), name);
             let (mut errors, mut times) = (Vec::new(), Vec::new());
             for scheduler in COMPARED {

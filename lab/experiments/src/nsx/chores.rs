@@ -11,7 +11,7 @@ use paceline_machine::{
     DomainSpec, Guest, HostSpec, LinkSpec, MachineSpec, Op, Outgoing, ProcessId, Program,
 };
 
-use crate::Calibration;
+use crate::prelude::*;
 
 /// A stream of random numbers that no other code uses.
 const STREAM: u64 = 1_000;

@@ -7,17 +7,12 @@ use std::collections::BTreeMap;
 
 use paceline_machine::guests::hog::Hog;
 use paceline_machine::{DomId, DomainSpec, Observer, PcpuId, VcpuId, run_observed};
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series};
-use paceline_scenario::ScenarioError;
 
 use super::assumptions::Variant;
 use super::runs::{Case, Scheduler, Size, heard, percent_wrong};
-use crate::parameters::Parameters;
 use crate::parameters::kinds::{count, micros};
-use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
-use crate::sample::mean;
+use crate::prelude::*;
 
-/// What is run.
 #[derive(Clone, Copy, Debug)]
 struct Runs {
     case: Case,
@@ -44,7 +39,6 @@ impl Observer for First {
     }
 }
 
-/// Plans the experiment.
 pub fn plan(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let span = micros(1..=1_000_000);
     let ticks = parameters.one("dom0_ticks", &count(1..=1_000))?;
@@ -63,7 +57,7 @@ pub fn plan(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenario
     }
     let runs = Runs { case, comes_us, goes_us, measured_us };
     let cells = [false, true].map(|comes| runs.cell(setup, comes)).into();
-    Ok(Plan { cells, judge: Box::new(move |results| runs.judge(results)) })
+    Ok(Plan::new(cells, move |results| runs.judge(results)))
 }
 
 impl Runs {
@@ -107,7 +101,7 @@ impl Runs {
         Cell { key: self.key(comes), weight: 5.0, alone: false, job: Box::new(job) }
     }
 
-    fn judge(&self, results: &Results) -> Result<Finding, CellError> {
+    fn judge(&self, results: &Results) -> Found<Finding> {
         let number = |comes, name| results.value(&self.key(comes), name);
         let (alone, with) = (number(false, "error")?, number(true, "error")?);
         let allowed = number(false, "error_half_width")? + number(true, "error_half_width")?;
@@ -115,23 +109,21 @@ impl Runs {
         // Three guests and a new one on 2 PCPUs; a share is of one PCPU.
         let share = number(true, "share")?;
         let checks = vec![
-            Check {
-                what: format!(
+            check(
+                format!(
                     "share of a PCPU that the newcomer takes in its first {} ms",
                     millis(self.measured_us)
                 ),
-                published: "it starts at sys_lvt".into(),
-                ours: format!("{share:.2}"),
-                must: "well below a whole PCPU: it does not catch up with the past".into(),
-                holds: share < 0.75,
-            },
-            Check {
-                what: "error of the others without and with it".into(),
-                published: "unchanged".into(),
-                ours: format!("{alone:.2} %, {with:.2} %"),
-                must: "the same within the intervals of 95 %".into(),
-                holds: (with - alone).abs() <= allowed,
-            },
+                "it starts at sys_lvt",
+                "well below a whole PCPU: it does not catch up with the past",
+                (format!("{share:.2}"), share < 0.75),
+            ),
+            check(
+                "error of the others without and with it",
+                "unchanged",
+                "the same within the intervals of 95 %",
+                (format!("{alone:.2} %, {with:.2} %"), (with - alone).abs() <= allowed),
+            ),
         ];
         let about = format!(
             "The rounds of nsx-fig10 under {} and a tick of {} us, while a guest that computes comes after {} ms and \
@@ -141,18 +133,15 @@ impl Runs {
             millis(self.comes_us),
             millis(self.goes_us)
         );
-        let figure = Figure {
-            title: "Time-order errors of the others".into(),
-            caption:
-                "Stated is that a guest that goes does not affect the others: drawn from ours without it."
-                    .into(),
-            x: Axis::categories("the new guest", ["stays away", "comes and goes"]),
-            y: Axis::linear("error", "%"),
-            series: vec![
+        let figure = plot(
+            "Time-order errors of the others",
+            "Stated is that a guest that goes does not affect the others: drawn from ours without it.",
+            [Axis::categories("the new guest", ["stays away", "comes and goes"]), Axis::linear("error", "%")],
+            vec![
                 Series::ours("NSX", Kind::Bars, vec![(0.0, alone), (1.0, with)]),
                 Series::published("NSX", Kind::Bars, vec![(1.0, alone)]),
             ],
-        };
+        );
         Ok(Finding { about: vec![about], checks, figures: vec![figure], ..Finding::default() })
     }
 }

@@ -11,15 +11,11 @@ use paceline_machine::guests::mpi::Mpi;
 use paceline_machine::guests::rounds::{Outcome, Settings as Rounds, outcome, programs};
 use paceline_machine::{Costs, DomainSpec, HostSpec, MachineSpec, ProcessId, Ran, run};
 use paceline_policy::Setting;
-use paceline_scenario::ScenarioError;
 
 use super::assumptions::Variant;
 use super::chores;
-use crate::Calibration;
-use crate::parameters::Parameters;
 use crate::parameters::kinds::{Kind, count, micros};
-use crate::plan::{Cell, CellError, Measure, Setup};
-use crate::sample::mean;
+use crate::prelude::*;
 
 /// How many runs with different seeds, and of how many rounds each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +64,6 @@ impl Ticks {
     }
 }
 
-/// A scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduler {
     /// Xen's credit scheduler, all weights the same, no caps.
@@ -115,31 +110,14 @@ impl Scheduler {
     }
 }
 
-/// What is run.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// Under which scheduler.
     pub scheduler: Scheduler,
     /// With which tick or slice.
     pub tick_us: u64,
-    /// Under which assumption.
     pub variant: Variant,
     /// How often and how long.
     pub size: Size,
-}
-
-/// What things cost on the host of the NSX paper.
-pub fn costs(calibration: &Calibration) -> Costs {
-    let get = |name: &str| calibration.get(name);
-    Costs {
-        decision_ns: get("nsx.decision"),
-        switch_ns: get("nsx.switch"),
-        migration_ns: get("nsx.migration"),
-        send_ns: get("nsx.send"),
-        receive_ns: get("nsx.receive"),
-        backend_ns: get("nsx.backend"),
-        ..Costs::default()
-    }
 }
 
 impl Case {
@@ -160,7 +138,8 @@ impl Case {
             ..Rounds::default()
         };
         let programs = programs(&rounds, ProcessId(0)).into_iter();
-        let mut spec = MachineSpec { costs: costs(calibration), ..MachineSpec::default() };
+        let mut spec =
+            MachineSpec { costs: calibration.costs("nsx", Costs::default()), ..MachineSpec::default() };
         spec.hosts.push(self.scheduler.host(self.tick_us, self.variant));
         for (name, program) in ["DOM-A", "DOM-B", "DOM-C"].into_iter().zip(programs) {
             spec.domains.push(DomainSpec::new(name, 0, vec![program]));
@@ -196,7 +175,7 @@ impl Case {
 }
 
 /// What DOM-C has received.
-pub fn heard(ran: &Ran) -> Result<&Outcome, CellError> {
+pub fn heard(ran: &Ran) -> Found<&Outcome> {
     outcome(&*ran.programs[2]).ok_or_else(|| CellError::Guests("rank 2 does not tell".into()))
 }
 

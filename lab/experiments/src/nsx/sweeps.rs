@@ -3,15 +3,10 @@
 //!
 //! Invariant: a sweep is added only for the check that it is made for, and only if that does not hold.
 
-use paceline_report::{Axis, Finding, Wanted};
-use paceline_scenario::ScenarioError;
-
 use super::runs::{Case, Scheduler, Ticks};
 use super::{CSX_PERCENT, GOOD_PERCENT};
-use crate::parameters::Parameters;
 use crate::parameters::kinds::nanos;
-use crate::plan::{Cell, CellError, Results, Setup};
-use crate::sweep::Over;
+use crate::prelude::*;
 
 /// NSX with twice the tick for DOM0, with which the paper has its best results.
 const BEST: Scheduler = Scheduler::Nsx(2);
@@ -59,12 +54,12 @@ impl Sweeps {
         [self.ticks.case(BEST, self.published.tick_us), self.ticks.case(Scheduler::Csx, longest_us)]
     }
 
-    fn error(&self, results: &Results) -> Result<f64, CellError> {
+    fn error(&self, results: &Results) -> Found<f64> {
         results.value(&self.cases()[0].key(), "error")
     }
 
     /// The error of CSX at the longest tick.
-    fn csx_error(&self, results: &Results) -> Result<f64, CellError> {
+    fn csx_error(&self, results: &Results) -> Found<f64> {
         results.value(&self.cases()[1].key(), "error")
     }
 
@@ -83,7 +78,7 @@ impl Sweeps {
     }
 
     /// Adds the sweeps of `check`, the error at the best tick, and a note of what the run time says, if the check does not hold.
-    pub fn add(&self, finding: &mut Finding, results: &Results, check: &str) -> Result<(), CellError> {
+    pub fn add(&self, finding: &mut Finding, results: &Results, check: &str) -> Found<()> {
         if !finding.fails(check) {
             return Ok(());
         }
@@ -107,7 +102,7 @@ impl Sweeps {
     }
 
     /// What the paper's run time says of the path.
-    fn bound(&self, results: &Results) -> Result<String, CellError> {
+    fn bound(&self, results: &Results) -> Found<String> {
         let Published { tick_us, error, seconds } = self.published;
         let rounds = self.ticks.size.rounds;
         let [best, _] = self.cases();
@@ -145,22 +140,18 @@ impl Sweeps {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use crate::catalogue::planned;
-    use crate::plan::Measure;
+    use crate::catalogue::made_up::{judged, planned};
 
     /// Results of the plan of a figure in which NSX errs in `own` per cent of the rounds, and with changed costs in none.
     fn finding(name: &str, own: f64) -> Finding {
         let plan = planned(name, &Setup::default());
         let measure = |key: &str| {
             let error = if key.contains("/nsx.") { 0.0 } else { own };
-            let values = BTreeMap::from([("error", error), ("error_half_width", 0.0), ("time", 0.5)]);
-            Ok(Measure { values, ..Measure::default() })
+            let values = [("error", error), ("error_half_width", 0.0), ("time", 0.5)].into();
+            Measure { values, ..Measure::default() }
         };
-        let measures = plan.cells.iter().map(|cell| (cell.key.clone(), measure(&cell.key))).collect();
-        (plan.judge)(&Results { measures }).expect("all runs have results")
+        judged(plan, measure)
     }
 
     #[test]

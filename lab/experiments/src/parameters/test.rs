@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paceline_kernel::Rng;
 use paceline_report::Finding;
 use paceline_scenario::{Raw, Scenario, ScenarioError};
 
 use super::given::{values, written};
 use super::*;
-use crate::plan::{Measure, Plan, Results};
+use crate::catalogue::made_up::{judged, whatever};
+use crate::plan::Plan;
 use crate::{Experiment, experiments};
 
 const QUICK: [bool; 2] = [false, true];
@@ -55,39 +55,6 @@ fn keys(plan: &Plan) -> BTreeSet<String> {
     plan.cells.iter().map(|cell| cell.key.clone()).collect()
 }
 
-/// The finding, if runs measure something that differs from run to run and is the same for the same seed.
-fn judged(plan: Plan, seed: u64) -> Finding {
-    let names = [
-        "error",
-        "error_half_width",
-        "time",
-        "share",
-        "waiting_share",
-        "lu",
-        "lu_half_width",
-        "lu_polled",
-        "ep",
-        "overhead",
-        "work",
-        "packets",
-        "steps",
-        "rounds",
-    ];
-    let measure = |key: &str| {
-        let stream = key.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-        let mut rng = Rng::new(seed, stream);
-        let mut drawn = || 0.5 + rng.below(1 << 20) as f64 / f64::from(1 << 18);
-        Measure {
-            seconds: drawn(),
-            values: names.map(|name| (name, drawn())).into(),
-            series: vec![vec![(1.0, drawn()), (2.0, drawn()), (5.0, drawn())]; 64],
-            digest: Some(1),
-        }
-    };
-    let measures = plan.cells.iter().map(|cell| (cell.key.clone(), Ok(measure(&cell.key)))).collect();
-    (plan.judge)(&Results { measures }).expect("all runs have results")
-}
-
 fn left_out(finding: &Finding) -> Option<&String> {
     finding.notes.iter().find(|note| note.starts_with("Not compared"))
 }
@@ -103,7 +70,7 @@ fn every_experiment_has_a_file_that_names_it_and_gives_all_that_it_compares() {
                 .unwrap_or_else(|error| panic!("{}: {error:?}", experiment.name));
             let all = Setup { quick, ..Setup::default() };
             assert_eq!(keys(&plan), keys(&experiment.plan(&all).expect("it is sound")));
-            assert_eq!(left_out(&judged(plan, 0)), None, "{}", experiment.name);
+            assert_eq!(left_out(&judged(plan, whatever(0))), None, "{}", experiment.name);
         }
     }
 }
@@ -210,7 +177,7 @@ fn fewer_points_give_fewer_runs_and_a_judgement_of_what_was_run() {
                     let plan = planned(&experiment, &changes, quick).expect("it is sound");
                     let several = lists.iter().any(|(_, items)| items.len() > 1);
                     assert!(plan.cells.len() < all + usize::from(!several), "{}", experiment.name);
-                    let finding = judged(plan, seed);
+                    let finding = judged(plan, whatever(seed));
                     let known = !finding.checks.is_empty() || left_out(&finding).is_some();
                     assert!(known, "{}: {finding:?}", experiment.name);
                 }
@@ -228,7 +195,7 @@ fn exactly_the_points_of_the_file_are_run_and_what_lacks_one_is_named() {
         .into_iter()
         .flat_map(|scheduler| ["80us", "1000us"].map(|tick| format!("nsx/{scheduler}/{tick}/3x1000/Usual")));
     assert_eq!(keys(&plan), expected.collect());
-    let finding = judged(plan, 1);
+    let finding = judged(plan, whatever(1));
     assert_eq!(finding.checks.len(), 4);
     let told =
         "Not compared, because the parameters leave out a point that it takes: error at 60 us: NSX, NSX+.";
@@ -241,7 +208,7 @@ fn exactly_the_points_of_the_file_are_run_and_what_lacks_one_is_named() {
             .map(|scheduler| format!("psx/100x100/loc90/6s/{domains}dom/{gear}/{scheduler}/Poll"))
     });
     assert_eq!(keys(&plan), expected.collect());
-    let told = left_out(&judged(plan, 1)).cloned().expect("no gain at 64 domains");
+    let told = left_out(&judged(plan, whatever(1))).cloned().expect("no gain at 64 domains");
     assert!(told.contains("gain of CONS at 64 domains; gain of"), "{told}");
 }
 

@@ -1,54 +1,34 @@
 //! Claims that all experiments of the paper share: digests do not depend on the scheduler, and PSX+ takes less time than PSX.
 
-use paceline_report::Check;
-
-use crate::claims::Claims;
-use crate::plan::{CellError, Results};
+use crate::prelude::*;
 
 /// Whether PSX+ takes less time than PSX, in the geometric mean over all of (what, PSX, PSX+). It does not in every single run: who gets
 /// a message runs at once, which takes more switches of VCPUs, and where nobody waits for a PCPU or a message there is nothing to gain.
-pub fn faster(
-    claims: &mut Claims,
-    pairs: impl IntoIterator<Item = (String, f64, f64)>,
-) -> Result<(), CellError> {
-    claims.add("run time of PSX+ over that of PSX, geometric mean", |what| {
+pub fn faster(claims: &mut Claims, pairs: impl IntoIterator<Item = (String, f64, f64)>) -> Found<()> {
+    claims.add("run time of PSX+ over that of PSX, geometric mean", "", "below 1", || {
         let mut ratios: Vec<_> = pairs.into_iter().map(|(what, psx, plus)| (what, plus / psx)).collect();
         ratios.sort_by(|one, other| one.1.total_cmp(&other.1));
         let logs: f64 = ratios.iter().map(|(_, ratio)| ratio.ln()).sum();
         let mean = (logs / ratios.len() as f64).exp();
         let slower = ratios.iter().filter(|(_, ratio)| *ratio > 1.0).count();
         let (worst, most) = ratios.last().ok_or_else(|| CellError::NotRun("under PSX+".into()))?;
-        Ok(Check {
-            what,
-            published: String::new(),
-            ours: format!("{mean:.3}; above 1 in {slower} of {}, at most {most:.4} ({worst})", ratios.len()),
-            must: "below 1".into(),
-            holds: mean < 1.0,
-        })
+        Ok((
+            format!("{mean:.3}; above 1 in {slower} of {}, at most {most:.4} ({worst})", ratios.len()),
+            mean < 1.0,
+        ))
     })
 }
 
 /// Whether the simulations with the keys of each list have one digest.
-pub fn same_digests(
-    claims: &mut Claims,
-    results: &Results,
-    lists: Vec<Vec<String>>,
-) -> Result<(), CellError> {
-    claims.add("digests of the simulations", |what| {
+pub fn same_digests(claims: &mut Claims, results: &Results, lists: Vec<Vec<String>>) -> Found<()> {
+    claims.add("digests of the simulations", "", "the scheduler changes when, never what", || {
         let (mut runs, mut differ) = (0, 0);
         for keys in lists {
-            let digests =
-                keys.iter().map(|key| Ok(results.get(key)?.digest)).collect::<Result<Vec<_>, CellError>>()?;
+            let digests = keys.iter().map(|key| Ok(results.get(key)?.digest)).collect::<Found<Vec<_>>>()?;
             runs += digests.len();
             differ += digests.iter().filter(|digest| digest.is_none() || **digest != digests[0]).count();
         }
-        Ok(Check {
-            what,
-            published: String::new(),
-            ours: format!("{differ} of {runs} differ"),
-            must: "the scheduler changes when, never what".into(),
-            holds: differ == 0,
-        })
+        Ok((format!("{differ} of {runs} differ"), differ == 0))
     })
 }
 
@@ -60,9 +40,9 @@ mod tests {
     fn the_mean_decides_and_those_that_are_slower_are_told() {
         let pairs = |plus: [f64; 3]| plus.map(|plus| (format!("took {plus}"), 1.0, plus));
         let faster = |pairs: [(String, f64, f64); 3]| {
-            let (mut claims, mut finding) = (Claims::default(), paceline_report::Finding::default());
+            let mut claims = Claims::default();
             faster(&mut claims, pairs).expect("there is something to compare");
-            claims.put_into(&mut finding);
+            let mut finding = claims.put_into(Finding::default());
             finding.checks.remove(0)
         };
         let held = faster(pairs([0.5, 1.02, 1.0]));

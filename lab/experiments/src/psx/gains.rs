@@ -1,14 +1,10 @@
 //! Figures 8 to 11: the gain of PSX over CSX on small loads, with as many guests as PCPUs and with a third more.
 
 use paceline_machine::Wait;
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table, Wanted};
-use paceline_scenario::ScenarioError;
 
 use super::{Case, Gear, Load, Scheduler};
-use crate::claims::Claims;
-use crate::parameters::Parameters;
 use crate::parameters::kinds::{count, pair};
-use crate::plan::{CellError, Plan, Results, Setup};
+use crate::prelude::*;
 
 /// The gain of PSX with as many guests as PCPUs.
 pub const EQUAL: Wanted = Wanted::Within(0.7, 1.05);
@@ -41,33 +37,24 @@ fn above(rows: &[Row], (words, stated): Stated) -> Option<String> {
 }
 
 /// A gain that the text states, with its words.
-type Stated = (&'static str, f64);
+pub type Stated = (&'static str, f64);
 
 /// What is checked of the gains.
-type Judge = fn(&[Row], &mut Claims) -> Result<(), CellError>;
+pub type Judge = fn(&[Row], &mut Claims) -> Found<()>;
 
-const BELOW_ONE: Stated = ("a little below 1", 1.0);
-const ABOUT_SIX: Stated = ("about 6 where messages are remote", 6.0);
-const CLOSE_TO_20: Stated = ("close to 20 at best", 20.0);
+/// What a figure states, and how it is judged.
+pub type Claim = (Stated, Judge);
 
 /// Figures 8 and 9.
-pub fn equal(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
-    plan(setup, parameters, (BELOW_ONE, judge_equal))
-}
-
+pub const EQUALLY_MANY: Claim = (("a little below 1", 1.0), judge_equal);
 /// Figure 10.
-pub fn fig10(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
-    plan(setup, parameters, (ABOUT_SIX, balanced))
-}
-
+pub const BALANCED: Claim = (("about 6 where messages are remote", 6.0), balanced);
 /// Figure 11.
-pub fn fig11(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
-    plan(setup, parameters, (CLOSE_TO_20, unbalanced))
-}
+pub const UNBALANCED: Claim = (("close to 20 at best", 20.0), unbalanced);
 
 /// The run times of one load and way of synchronization.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+pub struct Row {
     load: Load,
     gear: Gear,
     csx: f64,
@@ -107,11 +94,9 @@ fn case(load: Load, domains: u32, gear: Gear, scheduler: Scheduler) -> Case {
     Case { load, domains, gear, scheduler, wait: Wait::Poll }
 }
 
-fn plan(
-    setup: &Setup,
-    parameters: &mut Parameters,
-    (stated, judge): (Stated, Judge),
-) -> Result<Plan, ScenarioError> {
+/// Plans one of the figures.
+pub fn plan(setup: &Setup, parameters: &mut Parameters, claim: Claim) -> Result<Plan, ScenarioError> {
+    let (stated, judge) = claim;
     let domains = parameters.one("domains", &super::domains())?;
     let loads = loads(parameters)?;
     let mut cells = Vec::new();
@@ -122,7 +107,7 @@ fn plan(
         }
     }
     let alone = alone(setup);
-    let judge = move |results: &Results| {
+    Ok(Plan::new(cells, move |results| {
         let mut rows = Vec::new();
         for load in loads {
             for gear in Gear::ALL {
@@ -143,17 +128,14 @@ fn plan(
             "PHOLD, lookahead 1 s; one federate in each of {domains} guests on 24 PCPUs. Gains are run times under CSX with 32x \
              weight for DOM0 over those under PSX."
         )];
-        let mut finding = Finding {
+        Ok(claims.put_into(Finding {
             about,
             figures: vec![figure(&rows, stated)],
             tables: vec![table(&rows)],
             notes: above(&rows, stated).into_iter().chain([alone.clone()]).collect(),
             ..Finding::default()
-        };
-        claims.put_into(&mut finding);
-        Ok(finding)
-    };
-    Ok(Plan { cells, judge: Box::new(judge) })
+        }))
+    }))
 }
 
 /// Ours, and the stated gain at the loads it is of: it is said of those with remote messages only if it is above 1.
@@ -171,13 +153,12 @@ fn figure(rows: &[Row], (words, stated): Stated) -> Figure {
     let stated_of = of(Gear::Cons).filter(|(_, row)| stated <= 1.0 || row.load.local < 100);
     let points = stated_of.map(|(place, _)| (place as f64, stated)).collect();
     let series = bars.into_iter().chain([Series::published(words, Kind::Points, points)]);
-    Figure {
-        title: "Gain of PSX over CSX".into(),
-        caption: "LPs of a federate x messages of an LP, and the percentage of messages that stay.".into(),
-        x: Axis::categories("load", names),
-        y: Axis::linear("gain", "times"),
-        series: series.collect(),
-    }
+    plot(
+        "Gain of PSX over CSX",
+        "LPs of a federate x messages of an LP, and the percentage of messages that stay.",
+        [Axis::categories("load", names), Axis::linear("gain", "times")],
+        series.collect(),
+    )
 }
 
 fn table(rows: &[Row]) -> Table {
@@ -191,7 +172,7 @@ fn table(rows: &[Row]) -> Table {
 }
 
 /// The least and the largest gain of some rows, in words, and as numbers.
-fn range<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<(f64, f64, String), CellError> {
+fn range<'a>(rows: impl Iterator<Item = &'a Row>) -> Found<(f64, f64, String)> {
     let (least, most) = rows
         .fold((f64::INFINITY, 0.0f64), |(least, most), row| (least.min(row.gain()), most.max(row.gain())));
     if least > most {
@@ -200,20 +181,14 @@ fn range<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<(f64, f64, String), 
     Ok((least, most, format!("{least:.2} to {most:.2}")))
 }
 
-fn judge_equal(rows: &[Row], claims: &mut Claims) -> Result<(), CellError> {
-    claims.add("gain, all loads", |what| {
+fn judge_equal(rows: &[Row], claims: &mut Claims) -> Found<()> {
+    claims.add("gain, all loads", "a little below 1, catching up with the load", "0.7 to 1.05", || {
         let (least, most, told) = range(rows.iter())?;
-        Ok(Check {
-            what,
-            published: "a little below 1, catching up with the load".into(),
-            ours: told,
-            must: "0.7 to 1.05".into(),
-            holds: EQUAL.miss(least) == 0.0 && EQUAL.miss(most) == 0.0,
-        })
+        Ok((told, EQUAL.miss(least) == 0.0 && EQUAL.miss(most) == 0.0))
     })
 }
 
-fn balanced(rows: &[Row], claims: &mut Claims) -> Result<(), CellError> {
+fn balanced(rows: &[Row], claims: &mut Claims) -> Found<()> {
     let remote = || rows.iter().filter(|row| row.load.local < 100);
     let mut percents: Vec<_> = remote().map(|row| row.load.local).collect();
     percents.sort_unstable();
@@ -223,61 +198,36 @@ fn balanced(rows: &[Row], claims: &mut Claims) -> Result<(), CellError> {
         [] => "gain with remote messages".into(),
         _ => format!("gain at LOC {}", percents.join(" and ")),
     };
-    claims.add(what, |what| {
+    claims.add(what, "about 6", "at least 4", || {
         let (least, _, told) = range(remote())?;
-        Ok(Check {
-            what,
-            published: "about 6".into(),
-            ours: told,
-            must: "at least 4".into(),
-            holds: least >= 4.0,
-        })
+        Ok((told, least >= 4.0))
     })?;
-    claims.add("gain at LOC 100", |what| {
+    claims.add("gain at LOC 100", "small", "1 to 2", || {
         let (least, most, told) = range(rows.iter().filter(|row| row.load.local == 100))?;
-        Ok(Check {
-            what,
-            published: "small".into(),
-            ours: told,
-            must: "1 to 2".into(),
-            holds: SMALL.miss(least) == 0.0 && SMALL.miss(most) == 0.0,
-        })
+        Ok((told, SMALL.miss(least) == 0.0 && SMALL.miss(most) == 0.0))
     })
 }
 
-fn unbalanced(rows: &[Row], claims: &mut Claims) -> Result<(), CellError> {
-    claims.add("largest gain", |what| {
+fn unbalanced(rows: &[Row], claims: &mut Claims) -> Found<()> {
+    claims.add("largest gain", "close to 20", "at least 10", || {
         let (_, most, _) = range(rows.iter())?;
-        Ok(Check {
-            what,
-            published: "close to 20".into(),
-            ours: format!("{most:.1}"),
-            must: "at least 10".into(),
-            holds: most >= 10.0,
-        })
+        Ok((format!("{most:.1}"), most >= 10.0))
     })?;
     let pairs: Vec<_> = rows.chunks(2).filter(|pair| pair[0].load.local < 100).collect();
     let remote = || if pairs.is_empty() { Err(CellError::NotRun("a load".into())) } else { Ok(()) };
-    claims.add("loads with remote messages in which CONS gains more than OPT", |what| {
+    claims.add("loads with remote messages in which CONS gains more than OPT", "all", "all", || {
         remote()?;
         let more = pairs.iter().filter(|pair| pair[0].gain() > pair[1].gain()).count();
-        Ok(Check {
-            what,
-            published: "all".into(),
-            ours: format!("{more} of {}", pairs.len()),
-            must: "all".into(),
-            holds: more == pairs.len(),
-        })
+        Ok((format!("{more} of {}", pairs.len()), more == pairs.len()))
     })?;
-    claims.add("loads with remote messages in which PSX with OPT has the best run time", |what| {
-        remote()?;
-        let fastest = pairs.iter().filter(|pair| pair[1].psx <= pair[0].psx).count();
-        Ok(Check {
-            what,
-            published: "most".into(),
-            ours: format!("{fastest} of {}", pairs.len()),
-            must: "more than half".into(),
-            holds: 2 * fastest > pairs.len(),
-        })
-    })
+    claims.add(
+        "loads with remote messages in which PSX with OPT has the best run time",
+        "most",
+        "more than half",
+        || {
+            remote()?;
+            let fastest = pairs.iter().filter(|pair| pair[1].psx <= pair[0].psx).count();
+            Ok((format!("{fastest} of {}", pairs.len()), 2 * fastest > pairs.len()))
+        },
+    )
 }

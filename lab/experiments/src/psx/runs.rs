@@ -13,8 +13,7 @@ use paceline_machine::{Costs, DomainSpec, HostSpec, MachineSpec, ProcessId, Wait
 use paceline_models::phold::{Destination, Phold};
 use paceline_policy::Setting;
 
-use crate::Calibration;
-use crate::plan::{Cell, CellError, Measure, Setup};
+use crate::prelude::*;
 
 /// PCPUs of the host.
 pub const PCPUS: u32 = 24;
@@ -22,36 +21,20 @@ pub const PCPUS: u32 = 24;
 /// The seed of all models.
 const SEED: u64 = 1;
 
-/// A scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduler {
     /// Xen's credit scheduler, with this multiple of the guests' weight for DOM0.
     Csx(u64),
     /// The scheduler of the PSX paper.
     Psx,
-    /// PSX+.
     PsxPlus,
 }
 
-/// How federates are synchronized.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gear {
-    /// Conservatively.
-    Cons,
-    /// Optimistically.
-    Opt,
-}
-
-impl Gear {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Cons, Self::Opt];
-
-    /// Its name in figures.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cons => "CONS",
-            Self::Opt => "OPT",
-        }
+named! {
+    /// How federates are synchronized.
+    pub enum Gear {
+        Cons = "CONS",
+        Opt = "OPT",
     }
 }
 
@@ -68,18 +51,14 @@ pub struct Load {
     pub until_s: u64,
 }
 
-/// A run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Case {
-    /// What is simulated.
     pub load: Load,
     /// Guests, and federates.
     pub domains: u32,
     /// How federates are synchronized.
     pub gear: Gear,
-    /// Under which scheduler.
     pub scheduler: Scheduler,
-    /// How federates wait.
     pub wait: Wait,
 }
 
@@ -119,22 +98,6 @@ impl Scheduler {
     }
 }
 
-/// What things cost on the host of the PSX paper.
-pub fn costs(calibration: &Calibration) -> Costs {
-    let get = |name: &str| calibration.get(name);
-    Costs {
-        decision_ns: get("psx.decision"),
-        switch_ns: get("psx.switch"),
-        migration_ns: get("psx.migration"),
-        page_write_ns: get("psx.page_write"),
-        send_ns: get("psx.send"),
-        receive_ns: get("psx.receive"),
-        backend_ns: get("psx.backend"),
-        smt_permille: get("psx.smt"),
-        ..Costs::default()
-    }
-}
-
 impl Case {
     /// Names everything on which the result depends.
     pub fn key(&self) -> String {
@@ -159,7 +122,6 @@ impl Case {
         }
     }
 
-    /// Its cell.
     pub fn cell(self, setup: &Setup) -> Cell {
         let calibration = setup.calibration.clone();
         let events =
@@ -181,7 +143,7 @@ pub fn simulate<M: Model + 'static>(
     scheduler: Scheduler,
     wait: Wait,
     calibration: &Calibration,
-) -> Result<Measure, CellError> {
+) -> Found<Measure> {
     let told = |error: &dyn std::fmt::Display| CellError::Guests(error.to_string());
     let model = Arc::new(model);
     let partition = Arc::new(model.partition(domains));
@@ -214,7 +176,8 @@ pub fn simulate<M: Model + 'static>(
     };
     let programs = federates(Arc::clone(&model), partition, settings, guests, ProcessId(0));
     let programs = programs.map_err(|error| told(&error))?;
-    let mut spec = MachineSpec { costs: costs(calibration), ..MachineSpec::default() };
+    let mut spec =
+        MachineSpec { costs: calibration.costs("psx", Costs::default()), ..MachineSpec::default() };
     let dom0_vcpus = calibration.get("psx.dom0_vcpus") as u32;
     spec.hosts.push(HostSpec { dom0_vcpus, ..scheduler.host(calibration) });
     for (number, program) in programs.into_iter().enumerate() {

@@ -1,15 +1,11 @@
 //! Figure 12: a high load on a growing number of guests.
 
 use paceline_machine::Wait;
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
-use paceline_scenario::ScenarioError;
 
 use super::claims::{faster, same_digests};
 use super::unstated::Sweeps;
 use super::{Case, Gear, Load, Scheduler};
-use crate::claims::{Claims, among, several};
-use crate::parameters::Parameters;
-use crate::plan::{CellError, Plan, Results, Setup};
+use crate::prelude::*;
 
 /// The domains at which a gain is published as a number.
 pub(super) const MOST: u32 = 64;
@@ -19,7 +15,6 @@ pub(super) const WANTED: f64 = 15.0;
 
 const NOTE: &str = "OPT gains less than CONS, as published, because CSX is better with OPT: a guest that gets its turn runs some lookaheads ahead.";
 
-/// Plans figure 12.
 pub fn fig12(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let load = super::load(parameters)?;
     let domains = parameters.points("domains", &super::domains())?;
@@ -35,8 +30,7 @@ pub fn fig12(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenari
     if domains.contains(&MOST) {
         cells.extend(sweeps.cells(setup));
     }
-    let judge = move |results: &Results| judge(results, load, &domains, &sweeps);
-    Ok(Plan { cells, judge: Box::new(judge) })
+    Ok(Plan::new(cells, move |results| judge(results, load, &domains, &sweeps)))
 }
 
 /// What the check of the gain at the most domains is called.
@@ -48,12 +42,12 @@ pub(super) fn case(load: Load, domains: u32, gear: Gear, scheduler: Scheduler) -
     Case { load, domains, gear, scheduler, wait: Wait::Poll }
 }
 
-fn judge(results: &Results, load: Load, all: &[u32], sweeps: &Sweeps) -> Result<Finding, CellError> {
+fn judge(results: &Results, load: Load, all: &[u32], sweeps: &Sweeps) -> Found<Finding> {
     let time = |domains, gear, scheduler| results.seconds(&case(load, domains, gear, scheduler).key());
-    let gain = |gear, domains| -> Result<f64, CellError> {
+    let gain = |gear, domains| -> Found<f64> {
         Ok(time(domains, gear, Scheduler::Csx(32))? / time(domains, gear, Scheduler::Psx)?)
     };
-    let gains = |gear| all.iter().map(|domains| gain(gear, *domains)).collect::<Result<Vec<_>, CellError>>();
+    let gains = |gear| all.iter().map(|domains| gain(gear, *domains)).collect::<Found<Vec<_>>>();
     let mut table = Table::new(
         "Run times in seconds",
         ["domains", "synchronization", "CSX-32x", "PSX", "PSX+", "gain of PSX", "gain of PSX+"],
@@ -79,40 +73,27 @@ fn judge(results: &Results, load: Load, all: &[u32], sweeps: &Sweeps) -> Result<
     let mut claims = Claims::default();
     let listed = all.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     for gear in Gear::ALL {
-        claims.add(format!("gain of {} over {listed} domains", gear.name()), |what| {
-            let gains = gains(gear)?;
-            let (first, last) = several(&gains)?;
-            let told: Vec<_> = gains.iter().map(|gain| format!("{gain:.2}")).collect();
-            Ok(Check {
-                what,
-                published: "below 1, slightly above 1, ..., over 20".into(),
-                ours: told.join(", "),
-                must: "grows with the domains".into(),
-                holds: gains.windows(2).all(|pair| pair[1] >= pair[0] * 0.98) && last > first,
-            })
-        })?;
-        claims.add(gain_at_most(gear), |what| {
+        claims.add(
+            format!("gain of {} over {listed} domains", gear.name()),
+            "below 1, slightly above 1, ..., over 20",
+            "grows with the domains",
+            || {
+                let gains = gains(gear)?;
+                let (first, last) = several(&gains)?;
+                let told: Vec<_> = gains.iter().map(|gain| format!("{gain:.2}")).collect();
+                Ok((told.join(", "), gains.windows(2).all(|pair| pair[1] >= pair[0] * 0.98) && last > first))
+            },
+        )?;
+        claims.add(gain_at_most(gear), "over 20", format!("at least {WANTED}"), || {
             among(all, &MOST)?;
             let gain = gain(gear, MOST)?;
-            Ok(Check {
-                what,
-                published: "over 20".into(),
-                ours: format!("{gain:.1}"),
-                must: format!("at least {WANTED}"),
-                holds: gain >= WANTED,
-            })
+            Ok((format!("{gain:.1}"), gain >= WANTED))
         })?;
     }
-    claims.add("run times under CSX at 64 domains: CONS, OPT", |what| {
+    claims.add("run times under CSX at 64 domains: CONS, OPT", "OPT better", "OPT below CONS", || {
         let [cons, opt] = Gear::ALL.map(|gear| time(MOST, gear, Scheduler::Csx(32)));
         let (cons, opt) = (cons?, opt?);
-        Ok(Check {
-            what,
-            published: "OPT better".into(),
-            ours: format!("{cons:.1} s, {opt:.1} s"),
-            must: "OPT below CONS".into(),
-            holds: opt < cons,
-        })
+        Ok((format!("{cons:.1} s, {opt:.1} s"), opt < cons))
     })?;
     faster(&mut claims, pairs)?;
     same_digests(&mut claims, results, digests)?;
@@ -120,31 +101,29 @@ fn judge(results: &Results, load: Load, all: &[u32], sweeps: &Sweeps) -> Result<
     for gear in Gear::ALL {
         for scheduler in Scheduler::COMPARED {
             let point = |domains: &u32| Ok((f64::from(*domains), time(*domains, gear, scheduler)?));
-            let points = all.iter().map(point).collect::<Result<Vec<_>, CellError>>()?;
+            let points = all.iter().map(point).collect::<Found<Vec<_>>>()?;
             series.push(Series::ours(format!("{}, {}", scheduler.name(), gear.name()), Kind::Lines, points));
         }
     }
-    let times = Figure {
-        title: "Run time over the number of domains".into(),
-        caption: "Weak scaling: the load of a federate stays the same.".into(),
-        x: Axis::linear("domains", ""),
-        y: Axis::log("run time", "s"),
+    let times = plot(
+        "Run time over the number of domains",
+        "Weak scaling: the load of a federate stays the same.",
+        [Axis::linear("domains", ""), Axis::log("run time", "s")],
         series,
-    };
+    );
     let mut curves = Vec::new();
     for gear in Gear::ALL {
         let points = all.iter().map(|domains| f64::from(*domains)).zip(gains(gear)?).collect();
         curves.push(Series::ours(gear.name(), Kind::Lines, points));
     }
     curves.push(Series::published("CONS", Kind::Points, vec![(f64::from(MOST), 20.0)]));
-    let gains = Figure {
-        title: "Gain of PSX over CSX".into(),
-        caption: "The text states a gain of over 20 at 64 domains.".into(),
-        x: Axis::linear("domains", ""),
-        y: Axis::linear("gain", "times"),
-        series: curves,
-    };
-    let mut finding = Finding {
+    let gains = plot(
+        "Gain of PSX over CSX",
+        "The text states a gain of over 20 at 64 domains.",
+        [Axis::linear("domains", ""), Axis::linear("gain", "times")],
+        curves,
+    );
+    let finding = Finding {
         about: vec![about(load, all)],
         figures: vec![times, gains],
         tables: vec![table],
@@ -152,7 +131,7 @@ fn judge(results: &Results, load: Load, all: &[u32], sweeps: &Sweeps) -> Result<
         ..Finding::default()
     };
     let parts = claims.told("what a window takes under CSX and PSX", || sweeps.parts(results))?;
-    claims.put_into(&mut finding);
+    let mut finding = claims.put_into(finding);
     sweeps.add(&mut finding, results)?;
     finding.notes.extend(parts);
     Ok(finding)

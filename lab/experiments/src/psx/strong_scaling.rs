@@ -2,16 +2,10 @@
 //!
 //! Invariant: what the checks compare and what the sweep draws are the same numbers ([`Ratio`]).
 
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Sweep, Table, Wanted};
-use paceline_scenario::ScenarioError;
-
 use super::traffic::{Run, about};
 use super::{Gear, Scheduler};
-use crate::claims::Claims;
-use crate::parameters::Parameters;
 use crate::parameters::kinds::nanos;
-use crate::plan::{Cell, CellError, Plan, Results, Setup};
-use crate::sweep::Over;
+use crate::prelude::*;
 
 /// The domains for which gains are published.
 const PUBLISHED_AT: [u32; 2] = [32, 64];
@@ -70,7 +64,7 @@ impl Ratio {
         }
     }
 
-    fn of(self, results: &Results, until_s: u64) -> Result<f64, CellError> {
+    fn of(self, results: &Results, until_s: u64) -> Found<f64> {
         let gain = |domains, gear| gain(results, domains, gear, until_s);
         let psx = |domains, gear| seconds(results, domains, gear, Scheduler::Psx, until_s);
         Ok(match self {
@@ -80,18 +74,7 @@ impl Ratio {
         })
     }
 
-    fn check(self, results: &Results, until_s: u64) -> Result<Check, CellError> {
-        let (ours, (wanted, must)) = (self.of(results, until_s)?, self.wanted());
-        Ok(Check {
-            what: self.what(),
-            published: self.published(),
-            ours: format!("{ours:.2}"),
-            must: must.into(),
-            holds: wanted.miss(ours) == 0.0,
-        })
-    }
-
-    fn sweep(self, over: &Over, results: &Results, until_s: u64) -> Result<Sweep, CellError> {
+    fn sweep(self, over: &Over, results: &Results, until_s: u64) -> Found<Sweep> {
         let of = |results: &Results| self.of(results, until_s);
         let curve = over.curve("ratio", self.wanted().0, results, of)?;
         Ok(over.sweep(&self.what(), Axis::linear("ratio", ""), vec![curve], REASON))
@@ -102,17 +85,11 @@ fn run(domains: u32, gear: Gear, scheduler: Scheduler, until_s: u64) -> Run {
     Run { domains, gear, scheduler, until_s }
 }
 
-fn seconds(
-    results: &Results,
-    domains: u32,
-    gear: Gear,
-    scheduler: Scheduler,
-    until_s: u64,
-) -> Result<f64, CellError> {
+fn seconds(results: &Results, domains: u32, gear: Gear, scheduler: Scheduler, until_s: u64) -> Found<f64> {
     results.seconds(&run(domains, gear, scheduler, until_s).key())
 }
 
-fn gain(results: &Results, domains: u32, gear: Gear, until_s: u64) -> Result<f64, CellError> {
+fn gain(results: &Results, domains: u32, gear: Gear, until_s: u64) -> Found<f64> {
     let time = |scheduler| seconds(results, domains, gear, scheduler, until_s);
     Ok(time(CSX)? / time(Scheduler::Psx)?)
 }
@@ -126,7 +103,6 @@ fn cells(domains: &[u32], schedulers: &[Scheduler], until_s: u64, setup: &Setup)
     each.map(|run| run.cell(setup)).collect()
 }
 
-/// Plans figure 14.
 pub fn fig14(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let domains = parameters.points("domains", &super::domains())?;
     let until_s = parameters.one("until", &super::horizon())?;
@@ -136,10 +112,10 @@ pub fn fig14(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenari
     let event_us = setup.calibration.get("psx.event") as f64 / 1e3;
     let mut all = cells(&domains, &Scheduler::COMPARED, until_s, setup);
     all.extend(over.cells(setup, |_, setup| cells(&domains, &[CSX, Scheduler::Psx], until_s, setup)));
-    let judge = move |results: &Results| {
-        let (mut finding, mut claims) = judge(results, &domains, until_s)?;
+    Ok(Plan::new(all, move |results| {
+        let (finding, mut claims) = judge(results, &domains, until_s)?;
         let note = claims.told("what a window holds and takes", || note(results, until_s, event_us))?;
-        claims.put_into(&mut finding);
+        let mut finding = claims.put_into(finding);
         for ratio in Ratio::ALL {
             let what = ratio.what();
             if finding.fails(&what) {
@@ -149,11 +125,10 @@ pub fn fig14(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenari
         finding.figures.push(over_events(&over, results, &domains, until_s)?);
         finding.notes.extend(note);
         Ok(finding)
-    };
-    Ok(Plan { cells: all, judge: Box::new(judge) })
+    }))
 }
 
-fn judge(results: &Results, all: &[u32], until_s: u64) -> Result<(Finding, Claims), CellError> {
+fn judge(results: &Results, all: &[u32], until_s: u64) -> Found<(Finding, Claims)> {
     let mut table = Table::new(
         "Run times in seconds",
         ["domains", "synchronization", "CSX-32x", "PSX", "PSX+", "gain of PSX"],
@@ -178,35 +153,37 @@ fn judge(results: &Results, all: &[u32], until_s: u64) -> Result<(Finding, Claim
                 curves[2][place].1,
             ));
         }
-        claims.add(format!("gains of {} at 32 and 64 domains", gear.name()), |what| {
-            let [few, many] = PUBLISHED_AT.map(|domains| gain(results, domains, gear, until_s));
-            let (few, many) = (few?, many?);
-            Ok(Check {
-                what,
-                published: format!("{} and {}", published[0], published[1]),
-                ours: format!("{few:.1} and {many:.1}"),
-                must: "above 1".into(),
-                holds: few > 1.0 && many > 1.0,
-            })
-        })?;
+        claims.add(
+            format!("gains of {} at 32 and 64 domains", gear.name()),
+            format!("{} and {}", published[0], published[1]),
+            "above 1",
+            || {
+                let [few, many] = PUBLISHED_AT.map(|domains| gain(results, domains, gear, until_s));
+                let (few, many) = (few?, many?);
+                Ok((format!("{few:.1} and {many:.1}"), few > 1.0 && many > 1.0))
+            },
+        )?;
         let bars = Scheduler::COMPARED.iter().zip(curves);
         series.extend(bars.map(|(scheduler, points)| {
             Series::ours(format!("{}, {}", scheduler.name(), gear.name()), Kind::Bars, points)
         }));
     }
     for ratio in Ratio::ALL {
-        claims.add(ratio.what(), |_| ratio.check(results, until_s))?;
+        let (wanted, must) = ratio.wanted();
+        claims.add(ratio.what(), ratio.published(), must, || {
+            let ours = ratio.of(results, until_s)?;
+            Ok((format!("{ours:.2}"), wanted.miss(ours) == 0.0))
+        })?;
     }
     super::claims::faster(&mut claims, pairs)?;
     super::claims::same_digests(&mut claims, results, vec![keys])?;
     let names: Vec<_> = all.iter().map(u32::to_string).collect();
-    let figure = Figure {
-        title: format!("Run time on {} domains", names.join(" and ")),
-        caption: "Strong scaling: the same city.".into(),
-        x: Axis::categories("domains", names),
-        y: Axis::log("run time", "s"),
+    let figure = plot(
+        format!("Run time on {} domains", names.join(" and ")),
+        "Strong scaling: the same city.",
+        [Axis::categories("domains", names), Axis::log("run time", "s")],
         series,
-    };
+    );
     let finding = Finding {
         about: vec![about(until_s)],
         figures: vec![figure],
@@ -217,7 +194,7 @@ fn judge(results: &Results, all: &[u32], until_s: u64) -> Result<(Finding, Claim
 }
 
 /// The gains themselves over the CPU time of an event, and those that were published.
-fn over_events(over: &Over, results: &Results, all: &[u32], until_s: u64) -> Result<Figure, CellError> {
+fn over_events(over: &Over, results: &Results, all: &[u32], until_s: u64) -> Found<Figure> {
     let (mut series, mut published) = (Vec::new(), Vec::new());
     for (gear, gains) in PUBLISHED {
         let own = PUBLISHED_AT.into_iter().zip(gains).filter(|(domains, _)| all.contains(domains));
@@ -232,19 +209,18 @@ fn over_events(over: &Over, results: &Results, all: &[u32], until_s: u64) -> Res
         }
     }
     series.extend(published);
-    Ok(Figure {
-        title: "Gain of PSX over the CPU time of an event".into(),
-        caption: "Steps: what was published; at 32 domains it is 1.5 for both.".into(),
-        x: Axis::log("CPU time of an event", "ns"),
-        y: Axis::log("gain", "times"),
+    Ok(plot(
+        "Gain of PSX over the CPU time of an event",
+        "Steps: what was published; at 32 domains it is 1.5 for both.",
+        [Axis::log("CPU time of an event", "ns"), Axis::log("gain", "times")],
         series,
-    })
+    ))
 }
 
 /// What a window holds, and how long it takes.
-fn note(results: &Results, until_s: u64, event_us: f64) -> Result<String, CellError> {
+fn note(results: &Results, until_s: u64, event_us: f64) -> Found<String> {
     let windows = until_s as f64;
-    let window = |domains, scheduler| -> Result<f64, CellError> {
+    let window = |domains, scheduler| -> Found<f64> {
         Ok(1e3 * seconds(results, domains, Gear::Cons, scheduler, until_s)? / windows)
     };
     let [few, many] = PUBLISHED_AT;

@@ -1,37 +1,24 @@
 //! Findings from run times that are made up: what holds of their sweeps and texts whatever the machine does.
 
-use std::collections::BTreeMap;
-
-use paceline_kernel::Rng;
-use paceline_report::{Curve, Finding};
-
-use crate::batch::Setup;
-use crate::catalogue::planned;
-use crate::plan::{Measure, Plan, Results};
+use crate::catalogue::made_up::{drawn, judged, planned};
+use crate::prelude::*;
 
 /// The experiments that have sweeps.
 const SWEPT: [&str; 4] = ["psx-fig6", "psx-fig7", "psx-fig12", "psx-fig14"];
 
 /// What the plan's experiment finds if its runs take so many seconds, by their keys.
 fn found(plan: Plan, seconds: impl Fn(&str) -> f64) -> Finding {
-    let series = vec![vec![(0.0, 0.0), (1.0, 60_000.0)], vec![(1.25, 60_000.0)]];
-    let measure = |key: &str| Measure {
+    judged(plan, |key| Measure {
         seconds: seconds(key),
-        values: BTreeMap::from([("waiting_share", 0.5)]),
+        values: [("waiting_share", 0.5)].into(),
         digest: Some(1),
-        series: series.clone(),
-    };
-    let measures = plan.cells.iter().map(|cell| (cell.key.clone(), Ok(measure(&cell.key))));
-    let results = Results { measures: measures.collect() };
-    (plan.judge)(&results).expect("all runs have results")
+        series: vec![vec![(0.0, 0.0), (1.0, 60_000.0)], vec![(1.25, 60_000.0)]],
+    })
 }
 
 /// Run times that differ from run to run, and no others for the same seed.
-fn drawn(seed: u64) -> impl Fn(&str) -> f64 {
-    move |key| {
-        let stream = key.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-        1.0 + Rng::new(seed, stream).below(1 << 20) as f64 / f64::from(1 << 16)
-    }
+fn random(seed: u64) -> impl Fn(&str) -> f64 {
+    move |key| 1.0 + drawn(seed, key).below(1 << 20) as f64 / f64::from(1 << 16)
 }
 
 #[test]
@@ -40,7 +27,7 @@ fn a_check_that_differs_is_swept_and_its_sweep_misses_with_our_own_value() {
         for name in SWEPT {
             let mut sweeps = 0;
             for seed in 0..30 {
-                let finding = found(planned(name, &Setup { quick, ..Setup::default() }), drawn(seed));
+                let finding = found(planned(name, &Setup { quick, ..Setup::default() }), random(seed));
                 for sweep in &finding.sweeps {
                     let check = finding.checks.iter().find(|check| check.what == sweep.check);
                     assert!(check.is_some_and(|check| !check.holds), "seed {seed}: {}", sweep.check);

@@ -3,13 +3,11 @@
 use paceline_kernel::Time;
 use paceline_machine::Wait;
 use paceline_models::traffic::Traffic;
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series};
 use paceline_scenario::{Scenario, ScenarioError};
 
 use super::runs::simulate;
 use super::{Gear, Scheduler};
-use crate::parameters::Parameters;
-use crate::plan::{Cell, CellError, Plan, Results, Setup};
+use crate::prelude::*;
 
 /// The scenario: 64 x 64 intersections; the speed limit is not published.
 const SCENARIO: &str = r#"
@@ -42,7 +40,7 @@ pub(super) struct Run {
     pub until_s: u64,
 }
 
-fn model() -> Result<Traffic, CellError> {
+fn model() -> Found<Traffic> {
     let told = |error: ScenarioError| CellError::Guests(error.one_line());
     let mut scenario = Scenario::parse("vsb", SCENARIO, ".".as_ref(), &[]).map_err(told)?;
     let mut section = scenario.section("model").map_err(told)?;
@@ -56,7 +54,6 @@ impl Run {
         format!("psx/vsb/{until_s}s/{domains}dom/{}/{}", gear.name(), scheduler.name())
     }
 
-    /// Its cell.
     pub fn cell(self, setup: &Setup) -> Cell {
         let calibration = setup.calibration.clone();
         let Self { domains, gear, scheduler, until_s } = self;
@@ -68,14 +65,13 @@ impl Run {
     }
 }
 
-/// Plans figure 13.
 pub fn fig13(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let domains = parameters.one("domains", &super::domains())?;
     let until_s = parameters.one("until", &super::horizon())?;
     let run = |gear| Run { domains, gear, scheduler: Scheduler::Psx, until_s };
     let cells = Gear::ALL.map(|gear| run(gear).cell(setup));
     let keys = Gear::ALL.map(|gear| run(gear).key());
-    let judge = move |results: &Results| {
+    Ok(Plan::new(cells.into(), move |results| {
         let (mut figures, mut checks) = (Vec::new(), Vec::new());
         for (gear, key) in Gear::ALL.into_iter().zip(keys) {
             let measure = results.get(&key)?;
@@ -86,26 +82,17 @@ pub fn fig13(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenari
                 .collect();
             let never_falls =
                 measure.series.iter().all(|points| points.windows(2).all(|pair| pair[0].1 <= pair[1].1));
-            checks.push(Check {
-                what: format!("curves of {}", gear.name()),
-                published: "events over run time, one curve a federate".into(),
-                ours: format!("{} curves", series.len()),
-                must: format!("{domains} curves that never fall"),
-                holds: series.len() == domains as usize && never_falls,
-            });
-            figures.push(Figure {
-                title: format!("Events processed over run time, PSX, {}", gear.name()),
-                caption: "Where a curve is flat its federate has little to do; where it is steep its part of the city is full. Published is this plot, without numbers that \
-                          could be drawn beside ours."
-                    .into(),
-                x: Axis::linear("run time", "s"),
-                y: Axis::linear("events", ""),
-                series,
-            });
+            checks.push(check(
+                format!("curves of {}", gear.name()),
+                "events over run time, one curve a federate",
+                format!("{domains} curves that never fall"),
+                (format!("{} curves", series.len()), series.len() == domains as usize && never_falls),
+            ));
+            figures.push(plot(format!("Events processed over run time, PSX, {}", gear.name()), "Where a curve is flat its federate has little to do; where it is steep its part of the city is full. Published is this plot, without numbers that \
+                          could be drawn beside ours.", [Axis::linear("run time", "s"), Axis::linear("events", "")], series));
         }
         Ok(Finding { about: vec![about(until_s)], checks, figures, ..Finding::default() })
-    };
-    Ok(Plan { cells: cells.into(), judge: Box::new(judge) })
+    }))
 }
 
 /// What all of these experiments run.

@@ -3,15 +3,10 @@
 //!
 //! Invariant: a sweep is added only for a check that does not hold, and misses what the check wants with our own value too.
 
-use paceline_report::{Axis, Curve, Finding, Sweep, Wanted};
-use paceline_scenario::ScenarioError;
-
 use super::scaling::{MOST, WANTED, case, gain_at_most};
 use super::{Gear, Load, Scheduler};
-use crate::parameters::Parameters;
 use crate::parameters::kinds::{count, nanos, secs};
-use crate::plan::{Cell, CellError, Results, Setup};
-use crate::sweep::Over;
+use crate::prelude::*;
 
 const CSX: Scheduler = Scheduler::Csx(32);
 
@@ -62,12 +57,12 @@ impl Sweeps {
         self.all().into_iter().flat_map(|(gear, over, _)| over.cells(setup, runs(gear))).collect()
     }
 
-    fn seconds(&self, results: &Results, gear: Gear, scheduler: Scheduler) -> Result<f64, CellError> {
+    fn seconds(&self, results: &Results, gear: Gear, scheduler: Scheduler) -> Found<f64> {
         results.seconds(&case(self.load, MOST, gear, scheduler).key())
     }
 
     /// Adds the sweeps of those checks that do not hold.
-    pub fn add(&self, finding: &mut Finding, results: &Results) -> Result<(), CellError> {
+    pub fn add(&self, finding: &mut Finding, results: &Results) -> Found<()> {
         for (gear, over, reason) in self.all() {
             let what = gain_at_most(gear);
             if finding.fails(&what) {
@@ -77,7 +72,7 @@ impl Sweeps {
         Ok(())
     }
 
-    fn gain(&self, over: &Over, results: &Results, gear: Gear, reason: &str) -> Result<Sweep, CellError> {
+    fn gain(&self, over: &Over, results: &Results, gear: Gear, reason: &str) -> Found<Sweep> {
         let gain = |results: &Results| {
             Ok(self.seconds(results, gear, CSX)? / self.seconds(results, gear, Scheduler::Psx)?)
         };
@@ -86,8 +81,8 @@ impl Sweeps {
     }
 
     /// What a window takes under both, and what running ahead changes of either.
-    pub fn parts(&self, results: &Results) -> Result<String, CellError> {
-        let [csx, psx] = [CSX, Scheduler::Psx].map(|scheduler| -> Result<_, CellError> {
+    pub fn parts(&self, results: &Results) -> Found<String> {
+        let [csx, psx] = [CSX, Scheduler::Psx].map(|scheduler| -> Found<_> {
             let key = case(self.load, MOST, Gear::Cons, scheduler).key();
             let window_ms = 1e3 * results.seconds(&key)? / self.load.until_s as f64;
             Ok((window_ms, 100.0 * results.value(&key, "waiting_share")?))

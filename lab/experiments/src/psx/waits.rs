@@ -1,16 +1,11 @@
 //! How federates wait, which the paper does not say: the gain of PSX under each way, at two loads and without remote messages.
 
 use paceline_machine::Wait;
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
-use paceline_scenario::ScenarioError;
 
 use super::{Case, Gear, Load, Scheduler};
-use crate::claims::{Claims, among};
-use crate::parameters::Parameters;
 use crate::parameters::kinds::choice;
-use crate::plan::{CellError, Plan, Results, Setup};
+use crate::prelude::*;
 
-/// Ways to wait.
 const WAITS: [(&str, Wait); 8] = [
     ("poll", Wait::Poll),
     ("poll 200 us, then yield", Wait::PollThenYield(200_000)),
@@ -31,7 +26,6 @@ const STATED_AT: [u32; 2] = [50, 90];
 /// The percentage of messages that stay at which PSX+ is shown too.
 const PLUS_AT: u32 = 90;
 
-/// What is run.
 #[derive(Clone, Debug)]
 struct Runs {
     waits: Vec<(&'static str, Wait)>,
@@ -42,7 +36,6 @@ struct Runs {
     domains: u32,
 }
 
-/// Plans it.
 pub fn plan(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let known = WAITS.map(|(name, wait)| (name, (name, wait)));
     let runs = Runs {
@@ -64,7 +57,7 @@ pub fn plan(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenario
                 .extend(Scheduler::COMPARED.map(|scheduler| runs.case(*local, scheduler, *wait).cell(setup)));
         }
     }
-    Ok(Plan { cells, judge: Box::new(move |results| runs.judge(results)) })
+    Ok(Plan::new(cells, move |results| runs.judge(results)))
 }
 
 impl Runs {
@@ -74,29 +67,17 @@ impl Runs {
         Case { load, domains: self.domains, gear: Gear::Cons, scheduler, wait }
     }
 
-    fn seconds(
-        &self,
-        results: &Results,
-        local: u32,
-        scheduler: Scheduler,
-        wait: Wait,
-    ) -> Result<f64, CellError> {
+    fn seconds(&self, results: &Results, local: u32, scheduler: Scheduler, wait: Wait) -> Found<f64> {
         results.seconds(&self.case(local, scheduler, wait).key())
     }
 
-    fn gain(
-        &self,
-        results: &Results,
-        local: u32,
-        scheduler: Scheduler,
-        wait: Wait,
-    ) -> Result<f64, CellError> {
+    fn gain(&self, results: &Results, local: u32, scheduler: Scheduler, wait: Wait) -> Found<f64> {
         let time = |scheduler| self.seconds(results, local, scheduler, wait);
         Ok(time(Scheduler::Csx(32))? / time(scheduler)?)
     }
 
     /// Run times and gains of all ways, and the gains by [`Runs::local`] and way.
-    fn table(&self, results: &Results) -> Result<(Table, Vec<Vec<f64>>), CellError> {
+    fn table(&self, results: &Results) -> Found<(Table, Vec<Vec<f64>>)> {
         let of = |what: &str, local: &[u32]| -> Vec<String> {
             let name = |(place, local)| match place {
                 0 => format!("{what}, LOC {local}"),
@@ -133,27 +114,29 @@ impl Runs {
         Ok((table, gains))
     }
 
-    fn judge(&self, results: &Results) -> Result<Finding, CellError> {
+    fn judge(&self, results: &Results) -> Found<Finding> {
         let (table, gains) = self.table(results)?;
         let mut claims = Claims::default();
-        claims.add("ways to wait that give a gain of at least 4 at LOC 50 and 90", |what| {
-            let names: Vec<_> = self.waits.iter().map(|(name, _)| *name).collect();
-            among(&names, &"poll").and(among(&names, &"block"))?;
-            let mut fits = Vec::new();
-            for (name, wait) in &self.waits {
-                let [few, most] = STATED_AT.map(|local| self.gain(results, local, Scheduler::Psx, *wait));
-                if few? >= 4.0 && most? >= 4.0 {
-                    fits.push(*name);
+        claims.add(
+            "ways to wait that give a gain of at least 4 at LOC 50 and 90",
+            "about 6; how federates wait is not said",
+            "polling is among them, blocking is not",
+            || {
+                let names: Vec<_> = self.waits.iter().map(|(name, _)| *name).collect();
+                among(&names, &"poll").and(among(&names, &"block"))?;
+                let mut fits = Vec::new();
+                for (name, wait) in &self.waits {
+                    let [few, most] = STATED_AT.map(|local| self.gain(results, local, Scheduler::Psx, *wait));
+                    if few? >= 4.0 && most? >= 4.0 {
+                        fits.push(*name);
+                    }
                 }
-            }
-            Ok(Check {
-                what,
-                published: "about 6; how federates wait is not said".into(),
-                ours: if fits.is_empty() { "none".into() } else { fits.join("; ") },
-                must: "polling is among them, blocking is not".into(),
-                holds: fits.contains(&"poll") && !fits.contains(&"block"),
-            })
-        })?;
+                Ok((
+                    if fits.is_empty() { "none".into() } else { fits.join("; ") },
+                    fits.contains(&"poll") && !fits.contains(&"block"),
+                ))
+            },
+        )?;
         let mut notes = vec![
             "A federate that blocks leaves its PCPU to others and is boosted when its message comes: CSX then loses next to nothing. \
              The published gains need federates that poll."
@@ -165,9 +148,7 @@ impl Runs {
         ];
         notes.extend(self.nearest(results));
         let figures = vec![self.figure(gains)];
-        let mut finding = Finding { figures, tables: vec![table], notes, ..Finding::default() };
-        claims.put_into(&mut finding);
-        Ok(finding)
+        Ok(claims.put_into(Finding { figures, tables: vec![table], notes, ..Finding::default() }))
     }
 
     /// Which of the ways comes nearest to the stated gain, as a ratio, where the loads that it is stated for were run.
@@ -196,12 +177,11 @@ impl Runs {
             series.push(Series::ours(&name, Kind::Bars, places().zip(gains).collect()));
             series.extend((*local < 100).then(|| Series::published(name, Kind::Bars, stated)));
         }
-        Figure {
-            title: "Gain of PSX by how federates wait".into(),
-            caption: "Published is about 6 where messages are remote, and not how federates wait.".into(),
-            x: Axis::categories("wait", self.waits.iter().map(|(name, _)| *name)),
-            y: Axis::log("gain", "times"),
+        plot(
+            "Gain of PSX by how federates wait",
+            "Published is about 6 where messages are remote, and not how federates wait.",
+            [Axis::categories("wait", self.waits.iter().map(|(name, _)| *name)), Axis::log("gain", "times")],
             series,
-        }
+        )
     }
 }

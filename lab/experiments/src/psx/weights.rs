@@ -1,15 +1,10 @@
 //! Figures 6 and 7: CSX, and how much weight DOM0 needs.
 
 use paceline_machine::Wait;
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Sweep, Wanted};
-use paceline_scenario::ScenarioError;
 
 use super::{Case, Gear, Load, Scheduler};
-use crate::claims::{Claims, among};
-use crate::parameters::Parameters;
 use crate::parameters::kinds::count;
-use crate::plan::{Cell, CellError, Plan, Results, Setup};
-use crate::sweep::Over;
+use crate::prelude::*;
 
 /// From here on the run time is published as flat.
 const ENOUGH: u64 = 8;
@@ -20,7 +15,6 @@ const NOTE: &str = "What changes beyond 8x are wake-ups of DOM0 that find its VC
     domain by its weight, in equal parts to those of its VCPUs that ticks have found running, and DOM0 has one for each PCPU here: each of them gets so little that \
     a tick, which takes all of 10 ms from whom it finds, can leave it without.";
 
-/// What is run.
 #[derive(Clone, Debug)]
 struct Runs {
     load: Load,
@@ -53,7 +47,7 @@ pub fn plan(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenario
         cells.extend(runs.cells(runs.compared, both, setup));
         cells
     }));
-    let judge = move |results: &Results| {
+    Ok(Plan::new(cells, move |results| {
         let mut finding = runs.judge(results)?;
         for gear in Gear::ALL {
             let what = beyond(gear);
@@ -63,8 +57,7 @@ pub fn plan(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenario
         }
         finding.notes.push(runs.gains(&carriers, results)?);
         Ok(finding)
-    };
-    Ok(Plan { cells, judge: Box::new(judge) })
+    }))
 }
 
 /// What the check of the weights beyond the published one is called.
@@ -89,18 +82,18 @@ impl Runs {
     }
 
     /// Run times over the weights.
-    fn times(&self, results: &Results, gear: Gear) -> Result<Vec<f64>, CellError> {
+    fn times(&self, results: &Results, gear: Gear) -> Found<Vec<f64>> {
         let time = |weight: &u64| results.seconds(&self.case(self.load, gear, Scheduler::Csx(*weight)).key());
         self.weights.iter().map(time).collect()
     }
 
     /// The place of the weight from which on the run time is published as flat.
-    fn enough(&self) -> Result<usize, CellError> {
+    fn enough(&self) -> Found<usize> {
         among(&self.weights, &ENOUGH)?;
         Ok(self.weights.iter().position(|weight| *weight == ENOUGH).unwrap_or(0))
     }
 
-    fn over_carriers(&self, over: &Over, results: &Results, gear: Gear) -> Result<Sweep, CellError> {
+    fn over_carriers(&self, over: &Over, results: &Results, gear: Gear) -> Found<Sweep> {
         let reason = "The fewer VCPUs of DOM0 carry packets, the more of its credits each of them has. The paper does not say how many do. Xen gives DOM0 a VCPU \
                       for each PCPU unless it is told otherwise, and here all of them carry; but the back-end of Linux 2.6.18 is one pair of tasklets for \
                       all guests, and a tasklet runs on one VCPU at a time.";
@@ -111,7 +104,7 @@ impl Runs {
     }
 
     /// What the same quantity does to the gain of PSX, in a sentence: one set of constants serves all figures.
-    fn gains(&self, over: &Over, results: &Results) -> Result<String, CellError> {
+    fn gains(&self, over: &Over, results: &Results) -> Found<String> {
         let [cons, opt] = Gear::ALL.map(|gear| {
             let gain = |results: &Results| {
                 let time = |scheduler| results.seconds(&self.case(self.compared, gear, scheduler).key());
@@ -132,33 +125,26 @@ impl Runs {
         ))
     }
 
-    fn judge(&self, results: &Results) -> Result<Finding, CellError> {
+    fn judge(&self, results: &Results) -> Found<Finding> {
         let (mut claims, mut series, mut at_8x) = (Claims::default(), Vec::new(), Vec::new());
         for gear in Gear::ALL {
             let times = self.times(results, gear)?;
-            claims.add(format!("run time of {} from 1x to 8x", gear.name()), |what| {
-                among(&self.weights, &1)?;
-                let upto = self.enough()?;
-                let told: Vec<_> = times[..=upto].iter().map(|time| format!("{time:.2}")).collect();
-                // A rise of less than 2 % does not count: repeated runs on the paper's machine would differ by as much.
-                let falls = times[..=upto].windows(2).all(|pair| pair[1] <= pair[0] * 1.02);
-                Ok(Check {
-                    what,
-                    published: "falls with the weight".into(),
-                    ours: format!("{} s", told.join(", ")),
-                    must: "never rises by more than 2 %, and falls in all".into(),
-                    holds: falls && times[upto] < times[0],
-                })
-            })?;
-            claims.add(beyond(gear), |what| {
+            claims.add(
+                format!("run time of {} from 1x to 8x", gear.name()),
+                "falls with the weight",
+                "never rises by more than 2 %, and falls in all",
+                || {
+                    among(&self.weights, &1)?;
+                    let upto = self.enough()?;
+                    let told: Vec<_> = times[..=upto].iter().map(|time| format!("{time:.2}")).collect();
+                    // A rise of less than 2 % does not count: repeated runs on the paper's machine would differ by as much.
+                    let falls = times[..=upto].windows(2).all(|pair| pair[1] <= pair[0] * 1.02);
+                    Ok((format!("{} s", told.join(", ")), falls && times[upto] < times[0]))
+                },
+            )?;
+            claims.add(beyond(gear), "flat", format!("at most {:.0} %", 100.0 * FLAT), || {
                 let change = change(&times[self.enough()?..]);
-                Ok(Check {
-                    what,
-                    published: "flat".into(),
-                    ours: format!("{:.1} %", 100.0 * change),
-                    must: format!("at most {:.0} %", 100.0 * FLAT),
-                    holds: change <= FLAT,
-                })
+                Ok((format!("{:.1} %", 100.0 * change), change <= FLAT))
             })?;
             let curve: Vec<_> =
                 self.weights.iter().zip(&times).map(|(weight, time)| (*weight as f64, *time)).collect();
@@ -169,33 +155,23 @@ impl Runs {
                 series.push(Series::published(format!("CSX, {}: flat", gear.name()), Kind::Lines, flat));
             }
         }
-        claims.add("run times at 8x: CONS, OPT", |what| {
+        claims.add("run times at 8x: CONS, OPT", "OPT faster", "OPT faster than CONS", || {
             self.enough()?;
-            Ok(Check {
-                what,
-                published: "OPT faster".into(),
-                ours: format!("{:.2} s, {:.2} s", at_8x[0], at_8x[1]),
-                must: "OPT faster than CONS".into(),
-                holds: at_8x[1] < at_8x[0],
-            })
+            Ok((format!("{:.2} s, {:.2} s", at_8x[0], at_8x[1]), at_8x[1] < at_8x[0]))
         })?;
-        let figure = Figure {
-            title: "Run time over the weight of DOM0".into(),
-            caption: "Weights are multiples of the guests' weight of 256. Published is a plot, and in words that it is flat beyond 8x: drawn \
-                      from our run time there."
-                .into(),
-            x: Axis::log("weight of DOM0", "times a guest's"),
-            y: Axis::linear("run time", "s"),
+        let figure = plot(
+            "Run time over the weight of DOM0",
+            "Weights are multiples of the guests' weight of 256. Published is a plot, and in words that it is flat beyond 8x: drawn \
+                      from our run time there.",
+            [Axis::log("weight of DOM0", "times a guest's"), Axis::linear("run time", "s")],
             series,
-        };
-        let mut finding = Finding {
+        );
+        Ok(claims.put_into(Finding {
             about: vec![self.about()],
             figures: vec![figure],
             notes: vec![NOTE.into()],
             ..Finding::default()
-        };
-        claims.put_into(&mut finding);
-        Ok(finding)
+        }))
     }
 
     fn about(&self) -> String {

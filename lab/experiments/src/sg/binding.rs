@@ -7,14 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use paceline_models::chord::Starts;
 use paceline_processes::{RoundRecord, Rounds};
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
-use paceline_scenario::ScenarioError;
 
-use super::runs::{Net, Observer, Times, Way, Workload};
+use super::runs::{Net, Observer, Way, Workload};
 use super::{Size, about, thread_counts, work};
-use crate::parameters::Parameters;
-use crate::plan::{Cell, CellError, Measure, Plan, Setup};
-use crate::sample::median;
+use crate::prelude::*;
+use crate::turns::Ways;
 
 /// The name of all threads of a run except the one that coordinates.
 const THREADS: &str = "paceline-actors";
@@ -85,7 +82,6 @@ fn key(workload: &Workload, turns: usize) -> String {
     format!("sg/bind/{workload:?}/{turns} turns")
 }
 
-/// Plans it.
 pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let Size { peers, until_s, turns } = Size::read(parameters)?;
     let work_ns = parameters.one("work", &work())?;
@@ -104,13 +100,13 @@ pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioErro
         Ok(measure)
     };
     let cell = Cell { key: own.clone(), weight: peers.into(), alone: true, job: Box::new(job) };
-    Ok(Plan { cells: vec![cell], judge: Box::new(move |results| judge(&workload, results.get(&own)?)) })
+    Ok(Plan::new(vec![cell], move |results| judge(&workload, results.get(&own)?)))
 }
 
-fn judge(workload: &Workload, measure: &Measure) -> Result<Finding, CellError> {
+fn judge(workload: &Workload, measure: &Measure) -> Found<Finding> {
     let ways = ways();
     let (times, seen) = measure.series.split_at(ways.len());
-    let times = Times(times);
+    let times = Ways(times);
     let moved = |way: usize| median(&seen[way].iter().map(|(moved, _)| *moved).collect::<Vec<_>>());
     let taken_off = |way: usize| median(&seen[way].iter().map(|(_, off)| *off).collect::<Vec<_>>());
     let mut finding = Finding { about: vec![about(), workload.name()], ..Finding::default() };
@@ -136,41 +132,33 @@ fn judge(workload: &Workload, measure: &Measure) -> Result<Finding, CellError> {
             stated.push(((place / 2) as f64, 1e3 * times.median(place - 1) / AVERAGE));
         }
         let [free, bound] = [moved(place - 1), moved(place)];
-        finding.checks.push(Check {
-            what: format!("{} threads: migrations without and with binding", way.threads),
-            published: "almost 97 % fewer".into(),
-            ours: format!("{}, {}", said(free), said(bound)),
-            must: "at least 90 % fewer, or none to begin with".into(),
-            holds: bound >= 0.0 && bound <= 0.1 * free.max(0.0),
-        });
-        finding.checks.push(Check {
-            what: format!("{} threads: gain of binding", way.threads),
-            published: match way.threads {
+        finding.checks.push(check(
+            format!("{} threads: migrations without and with binding", way.threads),
+            "almost 97 % fewer",
+            "at least 90 % fewer, or none to begin with",
+            (format!("{}, {}", said(free), said(bound)), bound >= 0.0 && bound <= 0.1 * free.max(0.0)),
+        ));
+        finding.checks.push(check(
+            format!("{} threads: gain of binding", way.threads),
+            match way.threads {
                 ..16 => format!("{AVERAGE} on average, at most 1.63"),
                 _ => "2.44 to 15".into(),
             },
-            ours: format!("{gain:.2}"),
-            must: "binding is not slower: at least 0.95".into(),
-            holds: gain >= 0.95,
-        });
+            "binding is not slower: at least 0.95",
+            (format!("{gain:.2}"), gain >= 0.95),
+        ));
     }
     finding.tables.push(table);
     let names = ways.iter().filter(|way| way.pin).map(|way| way.threads.to_string());
     let [free, bound] = bars;
-    finding.figures.push(Figure {
-        title: "Time with threads bound to cores and not".into(),
-        caption: format!(
+    finding.figures.push(plot("Time with threads bound to cores and not", format!(
             "All rounds of several processes in parallel. Published is a gain of {AVERAGE} on average with fewer than 16 threads, drawn from \
              our time without binding."
-        ),
-        x: Axis::categories("threads", names),
-        y: Axis::linear("time", "ms"),
-        series: vec![
+        ), [Axis::categories("threads", names), Axis::linear("time", "ms")], vec![
             Series::ours("not bound", Kind::Bars, free),
             Series::ours("bound", Kind::Bars, bound),
             Series::published("bound", Kind::Points, stated),
-        ],
-    });
+        ]));
     finding.notes.push(
         "Migrations are those that the kernel counts for the threads of a run (se.nr_migrations), from its first round to the last \
          twentieth of its simulated time. With as many threads as cores there is little reason to move one, and binding one costs \

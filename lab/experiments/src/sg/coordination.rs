@@ -3,13 +3,10 @@
 
 use paceline_models::chord::Starts;
 use paceline_processes::{Coordination, Rounds, Waiting};
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
-use paceline_scenario::ScenarioError;
 
 use super::runs::{ALONE, Comparison, Net, Way, Workload};
 use super::{Size, about, cores, work};
-use crate::parameters::Parameters;
-use crate::plan::{CellError, Plan, Results, Setup};
+use crate::prelude::*;
 
 const COORDINATIONS: [(&str, Coordination); 3] =
     [("works", Coordination::Works), ("sleeps", Coordination::Sleeps), ("extra thread", Coordination::Extra)];
@@ -31,15 +28,14 @@ fn comparison(size: Size, work_ns: u64, net: Net) -> Comparison {
     Comparison { workload: Workload { net, peers, until_s, work_ns, starts: Starts::Lockstep }, ways, turns }
 }
 
-/// Plans it.
 pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let (size, work_ns) = (Size::read(parameters)?, parameters.one("work", &work())?);
     let comparison = move |net| comparison(size, work_ns, net);
     let cells = Net::ALL.map(|net| comparison(net).cell()).into();
-    Ok(Plan { cells, judge: Box::new(move |results| judge(&comparison, results)) })
+    Ok(Plan::new(cells, move |results| judge(&comparison, results)))
 }
 
-fn judge(comparison: &dyn Fn(Net) -> Comparison, results: &Results) -> Result<Finding, CellError> {
+fn judge(comparison: &dyn Fn(Net) -> Comparison, results: &Results) -> Found<Finding> {
     let mut finding = Finding { about: vec![about()], ..Finding::default() };
     let mut gains = Vec::new();
     let names = COORDINATIONS.map(|(name, _)| name);
@@ -63,14 +59,12 @@ fn judge(comparison: &dyn Fn(Net) -> Comparison, results: &Results) -> Result<Fi
         }
         finding.tables.push(table);
         let series = bars.into_iter().zip(WAITINGS);
-        finding.figures.push(Figure {
-            title: format!("Time by coordination and waiting, {} network", net.name()),
-            caption: "As a multiple of the time on one thread; all rounds of several processes in parallel."
-                .into(),
-            x: Axis::categories("coordinating thread", names),
-            y: Axis::linear("times one thread", ""),
-            series: series.map(|(bars, (waiting, _))| Series::ours(waiting, Kind::Bars, bars)).collect(),
-        });
+        finding.figures.push(plot(
+            format!("Time by coordination and waiting, {} network", net.name()),
+            "As a multiple of the time on one thread; all rounds of several processes in parallel.",
+            [Axis::categories("coordinating thread", names), Axis::linear("times one thread", "")],
+            series.map(|(bars, (waiting, _))| Series::ours(waiting, Kind::Bars, bars)).collect(),
+        ));
         // The other two against the coordinator that works, each with its best way to wait.
         let best = |one: usize| {
             (0..3).map(|other| times.ratio(1 + 3 * one + other, 1)).fold(f64::INFINITY, f64::min)
@@ -79,28 +73,20 @@ fn judge(comparison: &dyn Fn(Net) -> Comparison, results: &Results) -> Result<Fi
         for (one, name) in names.iter().enumerate().skip(1) {
             let gain = best(0) / best(one);
             bars.push(((one - 1) as f64, gain));
-            finding.checks.push(Check {
-                what: format!("{}: gain of a coordinator that sleeps ({name})", net.name()),
-                published: if one == 1 { "neither gain nor loss" } else { "slightly slower" }.into(),
-                ours: format!("{gain:.2}"),
-                must: format!("no gain: at most {GAIN}"),
-                holds: gain <= GAIN,
-            });
+            finding.checks.push(check(
+                format!("{}: gain of a coordinator that sleeps ({name})", net.name()),
+                if one == 1 { "neither gain nor loss" } else { "slightly slower" },
+                format!("no gain: at most {GAIN}"),
+                (format!("{gain:.2}"), gain <= GAIN),
+            ));
         }
         gains.push(Series::ours(net.name(), Kind::Bars, bars));
         gains.push(Series::published(net.name(), Kind::Bars, vec![(0.0, 1.0)]));
     }
     finding.figures.insert(
         0,
-        Figure {
-            title: "Gain of a coordinating thread that does not work".into(),
-            caption: "Time of the coordinator that works by that of the other, each with its best way to wait. Published is neither gain nor loss for one that \
-                      sleeps, and for an extra thread without a number that it is slightly slower."
-                .into(),
-            x: Axis::categories("coordinating thread", names.into_iter().skip(1)),
-            y: Axis::linear("gain", "times"),
-            series: gains,
-        },
+        plot("Gain of a coordinating thread that does not work", "Time of the coordinator that works by that of the other, each with its best way to wait. Published is neither gain nor loss for one that \
+                      sleeps, and for an extra thread without a number that it is slightly slower.", [Axis::categories("coordinating thread", names.into_iter().skip(1)), Axis::linear("gain", "times")], gains),
     );
     finding.notes.push(
         "Threads that wait busily look again and again, and offer their core to others only now and then: with as many threads as \

@@ -3,34 +3,44 @@
 //!
 //! Invariant: the rounds are those of one run on one thread, so that the time of a round's code is that of its processes.
 
-use std::collections::BTreeMap;
+mod sums;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use paceline_models::chord::Starts;
 use paceline_processes::{RoundRecord, Rounds, amdahl_bound};
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
-use paceline_scenario::ScenarioError;
 
-use super::runs::{ALONE, Net, Observer, Times, Way, Workload};
+use super::runs::{ALONE, Net, Observer, Way, Workload};
 use super::{Size, about, cores, thread_counts};
-use crate::parameters::Parameters;
-use crate::plan::{Cell, CellError, Measure, Plan, Results, Setup};
+use crate::prelude::*;
+use crate::turns::Ways;
+use sums::{Sizes, Sums, class, class_name, classes};
 
 /// The share of processes in rounds of several (published).
 const PUBLISHED_SHARE: f64 = 0.31;
 /// What the run time with observed rounds is at most, compared with the run time without (published, in most cases).
 const OBSERVING: f64 = 1.1;
-/// Ways that take turns: one thread, always, auto, and one thread with its rounds observed.
-const WAYS: usize = 4;
-const OBSERVED: usize = 3;
-/// The first of the series after those, from the last observed run: for each class of sizes its mean size with the number of
-/// rounds, seconds of code, and seconds of answers.
-const ROUNDS: usize = WAYS;
-const CODE: usize = WAYS + 1;
-const ANSWERS: usize = WAYS + 2;
 
-/// What is known of rounds of a size: how many, seconds of code, seconds of answers.
-type Sizes = BTreeMap<usize, (u64, f64, f64)>;
+/// The ways that take turns, in the order of their series: on one thread, on all cores, and on one with its rounds observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    Alone,
+    Always,
+    Auto,
+    Observed,
+}
+
+impl Turn {
+    const ALL: [Self; 4] = [Self::Alone, Self::Always, Self::Auto, Self::Observed];
+
+    fn way(self) -> Way {
+        match self {
+            Self::Alone | Self::Observed => ALONE,
+            Self::Always => Way::on(cores(), Rounds::Always),
+            Self::Auto => Way::on(cores(), Rounds::Auto),
+        }
+    }
+}
 
 /// In both networks with all peers starting at once, and in the precise one with starts spread.
 fn workloads(size: Size) -> [Workload; 3] {
@@ -47,10 +57,10 @@ fn key(workload: &Workload, turns: usize) -> String {
 fn cell(workload: Workload, turns: usize) -> Cell {
     let job = move || {
         let stage = workload.stage()?;
-        let ways = [ALONE, Way::on(cores(), Rounds::Always), Way::on(cores(), Rounds::Auto), ALONE];
+        let ways = Turn::ALL.map(Turn::way);
         let (sizes, mut last) = (Arc::new(Mutex::new(Sizes::new())), None);
         let mut measure = stage.take_turns(&ways, turns, &mut |place, way| {
-            if place != OBSERVED {
+            if place != Turn::Observed as usize {
                 return stage.run(way, None);
             }
             locked(&sizes).clear();
@@ -60,15 +70,15 @@ fn cell(workload: Workload, turns: usize) -> Cell {
         })?;
         let (counts, rounds) = last.unwrap_or_default();
         let sizes = locked(&sizes);
-        let all = |of: fn(&(u64, f64, f64)) -> f64| sizes.values().map(of).sum::<f64>();
+        let all = |of: fn(&Sums) -> f64| sizes.values().map(of).sum::<f64>();
         let of_one = sizes.get(&1).copied().unwrap_or_default();
         measure.values.extend([
             ("rounds", counts.rounds as f64),
-            ("of_one", of_one.0 as f64),
+            ("of_one", of_one.rounds as f64),
             ("shared_steps", rounds.shared_steps as f64),
-            ("shared_seconds", all(|round| round.1) - of_one.1),
-            ("code_seconds", all(|round| round.1)),
-            ("answer_seconds", all(|round| round.2)),
+            ("shared_seconds", all(|sums| sums.code_s) - of_one.code_s),
+            ("code_seconds", all(|sums| sums.code_s)),
+            ("answer_seconds", all(|sums| sums.answers_s)),
         ]);
         measure.series.extend(classes(&sizes));
         Ok(measure)
@@ -79,9 +89,13 @@ fn cell(workload: Workload, turns: usize) -> Cell {
 /// Adds each round to `sizes`.
 fn observer(sizes: Arc<Mutex<Sizes>>) -> Observer {
     Box::new(move |round: &RoundRecord<'_>| {
-        let mut sizes = locked(&sizes);
-        let of = sizes.entry(round.processes.len()).or_default();
-        *of = (of.0 + 1, of.1 + round.code.as_secs_f64(), of.2 + round.answers.as_secs_f64());
+        let processes = round.processes.len();
+        locked(&sizes).entry(processes).or_default().add(Sums {
+            rounds: 1,
+            processes: processes as u64,
+            code_s: round.code.as_secs_f64(),
+            answers_s: round.answers.as_secs_f64(),
+        });
     })
 }
 
@@ -89,45 +103,19 @@ fn locked(sizes: &Mutex<Sizes>) -> MutexGuard<'_, Sizes> {
     sizes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Rounds grouped by powers of two of their sizes: mean size with number of rounds, seconds of code, seconds of answers.
-fn classes(sizes: &Sizes) -> [Vec<(f64, f64)>; 3] {
-    let mut classes: BTreeMap<u32, [f64; 4]> = BTreeMap::new();
-    for (size, (rounds, code, answers)) in sizes {
-        let sums = classes.entry(class(*size)).or_default();
-        let own = [*rounds as f64 * *size as f64, *rounds as f64, *code, *answers];
-        sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
-    }
-    let of = |place: usize| classes.values().map(|sums| (sums[0] / sums[1], sums[place])).collect();
-    [of(1), of(2), of(3)]
-}
-
-/// 1, 2, 3 to 4, 5 to 8, and so on.
-fn class(size: usize) -> u32 {
-    size.next_power_of_two().ilog2()
-}
-
-fn class_name(class: u32) -> String {
-    match class {
-        0 | 1 => (class + 1).to_string(),
-        _ => format!("{} - {}", (1u64 << (class - 1)) + 1, 1u64 << class),
-    }
-}
-
 fn plan(
     parameters: &mut Parameters,
-    judge: fn(Size, &Results) -> Result<Finding, CellError>,
+    judge: fn(Size, &Results) -> Found<Finding>,
 ) -> Result<Plan, ScenarioError> {
     let size = Size::read(parameters)?;
     let cells = workloads(size).into_iter().map(|workload| cell(workload, size.turns)).collect();
-    Ok(Plan { cells, judge: Box::new(move |results| judge(size, results)) })
+    Ok(Plan::new(cells, move |results| judge(size, results)))
 }
 
-/// Plans figure 2.
 pub fn sizes(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     plan(parameters, judge_sizes)
 }
 
-/// Plans figure 3.
 pub fn times(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     plan(parameters, judge_times)
 }
@@ -140,7 +128,7 @@ struct Measured<'r> {
 }
 
 impl<'r> Measured<'r> {
-    fn all(size: Size, results: &'r Results) -> Result<Vec<Self>, CellError> {
+    fn all(size: Size, results: &'r Results) -> Found<Vec<Self>> {
         let one = |workload: Workload| {
             let starts =
                 if workload.starts == Starts::Lockstep { "starting at once" } else { "starts spread" };
@@ -160,7 +148,7 @@ impl<'r> Measured<'r> {
     }
 
     fn seconds(&self) -> f64 {
-        self.measure.series[OBSERVED].last().map_or(0.0, |(_, seconds)| *seconds)
+        self.measure.series[Turn::Observed as usize].last().map_or(0.0, |(_, seconds)| *seconds)
     }
 
     /// The share of all time that the code of rounds of several takes.
@@ -168,12 +156,22 @@ impl<'r> Measured<'r> {
         self.value("shared_seconds") / self.seconds()
     }
 
-    fn times(&self) -> Times<'_> {
-        Times(&self.measure.series[..WAYS])
+    fn times(&self) -> Ways<'_> {
+        Ways(&self.measure.series[..Turn::ALL.len()])
+    }
+
+    /// How long the rounds of a turn take compared with those of one thread.
+    fn ratio(&self, turn: Turn) -> f64 {
+        self.times().ratio(turn as usize, Turn::Alone as usize)
+    }
+
+    /// What [`classes`] has of the last observed run: its series come after those of the turns.
+    fn classes(&self) -> [&[(f64, f64)]; 3] {
+        [0, 1, 2].map(|place| &self.measure.series[Turn::ALL.len() + place][..])
     }
 }
 
-fn judge_sizes(size: Size, results: &Results) -> Result<Finding, CellError> {
+fn judge_sizes(size: Size, results: &Results) -> Found<Finding> {
     let mut finding = Finding { about: vec![about()], ..Finding::default() };
     let mut table = Table::new(
         "Rounds and the processes in them",
@@ -187,25 +185,34 @@ fn judge_sizes(size: Size, results: &Results) -> Result<Finding, CellError> {
         let (shared, is_apart) = (measured.shared(), measured.starts == Starts::Spread);
         table.row([net.clone(), rounds.to_string(), percent(of_one), steps.to_string(), percent(shared)]);
         // Where all start at once, they meet again and again.
-        finding.checks.extend(is_apart.then(|| Check {
-            what: format!("{net}: rounds of one process"),
-            published: "most".into(),
-            ours: percent(of_one),
-            must: "more than half".into(),
-            holds: of_one > 0.5,
+        finding.checks.extend(is_apart.then(|| {
+            check(
+                format!("{net}: rounds of one process"),
+                "most",
+                "more than half",
+                (percent(of_one), of_one > 0.5),
+            )
         }));
-        finding.checks.push(Check {
-            what: format!("{net}: processes that run in rounds of several"),
-            published: percent(PUBLISHED_SHARE),
-            ours: percent(shared),
-            must: if is_apart { "at most what is published" } else { "at least what is published" }.into(),
-            holds: if is_apart { shared <= PUBLISHED_SHARE } else { shared >= PUBLISHED_SHARE },
-        });
+        finding.checks.push(check(
+            format!("{net}: processes that run in rounds of several"),
+            percent(PUBLISHED_SHARE),
+            if is_apart { "at most what is published" } else { "at least what is published" },
+            (percent(shared), if is_apart { shared <= PUBLISHED_SHARE } else { shared >= PUBLISHED_SHARE }),
+        ));
         names.push(net.clone());
         shares.push(100.0 * shared);
         finding.figures.push(sizes_figure(&measured));
     }
-    finding.figures.insert(0, shares_figure(names, &shares));
+    let shares = by_workload(names, "in rounds of several", &shares, 100.0 * PUBLISHED_SHARE);
+    finding.figures.insert(
+        0,
+        Figure {
+            title: "Processes that run in rounds of several".into(),
+            caption: "Published is one share, without the times at which peers start.".into(),
+            y: Axis::linear("share of all processes run", "%"),
+            ..shares
+        },
+    );
     finding.tables.push(table);
     finding.notes.push(
         "These numbers are the same in every run. How many processes go on at one instant depends on when peers start, which is not \
@@ -216,46 +223,42 @@ fn judge_sizes(size: Size, results: &Results) -> Result<Finding, CellError> {
     Ok(finding)
 }
 
-/// The share of processes in rounds of several beside the published one, by workload.
-fn shares_figure(names: Vec<String>, percent: &[f64]) -> Figure {
-    let name = "in rounds of several";
+/// Bars of `name` by workload, each beside what is published of it.
+fn by_workload(names: Vec<String>, name: &str, ours: &[f64], published: f64) -> Figure {
     let points = |of: &dyn Fn(f64) -> f64| {
-        percent.iter().enumerate().map(|(place, own)| (place as f64, of(*own))).collect()
+        ours.iter().enumerate().map(|(place, own)| (place as f64, of(*own))).collect()
     };
     Figure {
-        title: "Processes that run in rounds of several".into(),
-        caption: "Published is one share, without the times at which peers start.".into(),
         x: Axis::categories("workload", names),
-        y: Axis::linear("share of all processes run", "%"),
         series: vec![
             Series::ours(name, Kind::Bars, points(&|own| own)),
-            Series::published(name, Kind::Bars, points(&|_| 100.0 * PUBLISHED_SHARE)),
+            Series::published(name, Kind::Bars, points(&|_| published)),
         ],
+        ..Figure::default()
     }
 }
 
 /// By class of sizes, the share of rounds and of processes.
 fn sizes_figure(measured: &Measured<'_>) -> Figure {
-    let rounds = &measured.measure.series[ROUNDS];
+    let [rounds, ..] = measured.classes();
     let (all, steps) = (measured.value("rounds").max(1.0), measured.value("steps").max(1.0));
     let names = rounds.iter().map(|(size, _)| class_name(class(size.round() as usize)));
     let bars = |of: &dyn Fn(f64, f64) -> f64| {
         let point = |(place, (size, rounds)): (usize, &(f64, f64))| (place as f64, of(*size, *rounds));
         rounds.iter().enumerate().map(point).collect()
     };
-    Figure {
-        title: format!("Sizes of rounds, {} (figure 2)", measured.name),
-        caption: "Of all rounds, and of all processes that went on, the share in rounds of this size.".into(),
-        x: Axis::categories("processes in a round", names),
-        y: Axis::linear("share", "%"),
-        series: vec![
+    plot(
+        format!("Sizes of rounds, {} (figure 2)", measured.name),
+        "Of all rounds, and of all processes that went on, the share in rounds of this size.",
+        [Axis::categories("processes in a round", names), Axis::linear("share", "%")],
+        vec![
             Series::ours("rounds", Kind::Bars, bars(&|_, rounds| 100.0 * rounds / all)),
             Series::ours("processes", Kind::Bars, bars(&|size, rounds| 100.0 * size * rounds / steps)),
         ],
-    }
+    )
 }
 
-fn judge_times(size: Size, results: &Results) -> Result<Finding, CellError> {
+fn judge_times(size: Size, results: &Results) -> Found<Finding> {
     let mut finding = Finding { about: vec![about()], ..Finding::default() };
     let mut table = Table::new(
         "What can be gained, and what is",
@@ -264,24 +267,25 @@ fn judge_times(size: Size, results: &Results) -> Result<Finding, CellError> {
     let (mut series, mut names, mut costs) = (Vec::new(), Vec::new(), Vec::new());
     for measured in Measured::all(size, results)? {
         let net = &measured.name;
-        let [rounds, code, answers] = [ROUNDS, CODE, ANSWERS].map(|place| &measured.measure.series[place]);
+        let [rounds, code, answers] = measured.classes();
         let mean_us = |sums: &[(f64, f64)]| -> Vec<(f64, f64)> {
             let pairs = sums.iter().zip(rounds);
             pairs.map(|((size, seconds), (_, rounds))| (*size, 1e6 * seconds / rounds)).collect()
         };
         let code = mean_us(code);
         let (least, most) = (code[0], code[code.len() - 1]);
-        finding.checks.push(Check {
-            what: format!("{net}: time of the code in the smallest and the largest rounds"),
-            published: "grows with the number of processes".into(),
-            ours: format!("{:.2} us with {:.0}, {:.2} us with {:.0}", least.1, least.0, most.1, most.0),
-            must: "grows".into(),
-            holds: code.len() > 1 && most.1 > least.1,
-        });
+        finding.checks.push(check(
+            format!("{net}: time of the code in the smallest and the largest rounds"),
+            "grows with the number of processes",
+            "grows",
+            (
+                format!("{:.2} us with {:.0}, {:.2} us with {:.0}", least.1, least.0, most.1, most.0),
+                code.len() > 1 && most.1 > least.1,
+            ),
+        ));
         series.push(Series::ours(format!("{net}: code"), Kind::Lines, code));
         series.push(Series::ours(format!("{net}: answers"), Kind::Lines, mean_us(answers)));
-        let times = measured.times();
-        let reached = [1, 2].map(|way| 1.0 / times.ratio(way, 0));
+        let reached = [Turn::Always, Turn::Auto].map(|turn| 1.0 / measured.ratio(turn));
         for threads in thread_counts() {
             let bounds = [measured.parallel_share(), measured.shared()];
             let [by_time, by_count] = bounds.map(|share| format!("{:.2}", amdahl_bound(share, threads)));
@@ -297,21 +301,19 @@ fn judge_times(size: Size, results: &Results) -> Result<Finding, CellError> {
         }
         let bound = amdahl_bound(measured.parallel_share(), cores());
         let best = reached[0].max(reached[1]);
-        finding.checks.push(Check {
-            what: format!("{net}, {} threads: speed-up reached, and Amdahl's bound", cores()),
-            published: "closer to the optimal Amdahl's law threshold".into(),
-            ours: format!("{best:.2} of {bound:.2}"),
-            must: "not above the bound, but for 5 % that measuring is off".into(),
-            holds: best <= 1.05 * bound,
-        });
-        let cost = times.ratio(OBSERVED, 0);
-        finding.checks.push(Check {
-            what: format!("{net}: time with rounds observed, compared with the run without"),
-            published: "less than 10 % more in most cases".into(),
-            ours: format!("{cost:.2} times"),
-            must: format!("at most {OBSERVING}"),
-            holds: cost <= OBSERVING,
-        });
+        finding.checks.push(check(
+            format!("{net}, {} threads: speed-up reached, and Amdahl's bound", cores()),
+            "closer to the optimal Amdahl's law threshold",
+            "not above the bound, but for 5 % that measuring is off",
+            (format!("{best:.2} of {bound:.2}"), best <= 1.05 * bound),
+        ));
+        let cost = measured.ratio(Turn::Observed);
+        finding.checks.push(check(
+            format!("{net}: time with rounds observed, compared with the run without"),
+            "less than 10 % more in most cases",
+            format!("at most {OBSERVING}"),
+            (format!("{cost:.2} times"), cost <= OBSERVING),
+        ));
         names.push(net.clone());
         costs.push(cost);
         finding.notes.push(format!(
@@ -323,16 +325,14 @@ fn judge_times(size: Size, results: &Results) -> Result<Finding, CellError> {
         ));
     }
     finding.tables.push(table);
+    finding.figures.push(plot("Time of a round over its size (figure 3)", "Means of rounds on one thread; sizes are put together by powers of two. Published are plots without numbers, in which the time \
+                  grows with the size.", [Axis::log("processes in the round", ""), Axis::log("time", "us")], series));
     finding.figures.push(Figure {
-        title: "Time of a round over its size (figure 3)".into(),
-        caption: "Means of rounds on one thread; sizes are put together by powers of two. Published are plots without numbers, in which the time \
-                  grows with the size."
-            .into(),
-        x: Axis::log("processes in the round", ""),
-        y: Axis::log("time", "us"),
-        series,
+        title: "Run time with rounds observed, as a multiple of that without".into(),
+        caption: "Published is less than 10 % more in most cases.".into(),
+        y: Axis::linear("run time", "times that without"),
+        ..by_workload(names, "rounds observed", &costs, OBSERVING)
     });
-    finding.figures.push(costs_figure(names, &costs));
     finding.notes.push(
         "The bound by time is 1 / (1 - p + p / threads), where p is the share of one thread's time that the code of rounds of several \
          processes takes; all else is sequential. The bound by processes takes for p the share of processes in such \
@@ -342,39 +342,6 @@ fn judge_times(size: Size, results: &Results) -> Result<Finding, CellError> {
     Ok(finding)
 }
 
-/// What observing rounds costs beside what is published, by workload.
-fn costs_figure(names: Vec<String>, costs: &[f64]) -> Figure {
-    let name = "rounds observed";
-    let points = |of: &dyn Fn(f64) -> f64| {
-        costs.iter().enumerate().map(|(place, own)| (place as f64, of(*own))).collect()
-    };
-    Figure {
-        title: "Run time with rounds observed, as a multiple of that without".into(),
-        caption: "Published is less than 10 % more in most cases.".into(),
-        x: Axis::categories("workload", names),
-        y: Axis::linear("run time", "times that without"),
-        series: vec![
-            Series::ours(name, Kind::Bars, points(&|own| own)),
-            Series::published(name, Kind::Bars, points(&|_| OBSERVING)),
-        ],
-    }
-}
-
 fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
-}
-
-#[cfg(test)]
-mod test {
-    use super::*;
-
-    #[test]
-    fn classes_hold_all_rounds_and_their_names_say_which() {
-        let names = [1, 2, 3, 4, 5, 8, 9].map(|size| class_name(class(size)));
-        assert_eq!(names, ["1", "2", "3 - 4", "3 - 4", "5 - 8", "5 - 8", "9 - 16"]);
-        let sizes = Sizes::from([(1, (10, 1.0, 0.1)), (3, (2, 0.5, 0.2)), (4, (2, 0.7, 0.4))]);
-        let [rounds, code, answers] = classes(&sizes);
-        assert_eq!((rounds, code[1].1), (vec![(1.0, 10.0), (3.5, 4.0)], 1.2));
-        assert!((answers.iter().map(|(_, seconds)| seconds).sum::<f64>() - 0.7).abs() < 1e-12);
-    }
 }

@@ -9,8 +9,8 @@ use paceline_models::chord::{Chord, Starts};
 use paceline_network::{Constant, FlowModel, Flows, Network, Platform, read};
 use paceline_processes::{Coordination, Report, RoundRecord, Rounds, Simulation, Waiting};
 
-use crate::plan::{Cell, CellError, Measure, Results};
-use crate::sample::median;
+use crate::prelude::*;
+use crate::turns::{Ways, order};
 
 /// The most hosts of the cluster.
 const MOST_HOSTS: u32 = 10_000;
@@ -18,29 +18,15 @@ const MOST_HOSTS: u32 = 10_000;
 const LATENCY_S: f64 = 0.05;
 const SEED: u64 = 1;
 
-/// How long messages take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Net {
-    /// Equally long.
-    Constant,
-    /// As flows on a cluster.
-    Precise,
-}
-
-impl Net {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Constant, Self::Precise];
-
-    /// Its name in figures.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Constant => "constant",
-            Self::Precise => "precise",
-        }
+named! {
+    /// How long messages take.
+    pub enum Net {
+        Constant = "constant",
+        /// As flows on a cluster.
+        Precise = "precise",
     }
 }
 
-/// A Chord.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workload {
     pub net: Net,
@@ -48,7 +34,6 @@ pub struct Workload {
     pub until_s: u64,
     /// Work for each message.
     pub work_ns: u64,
-    /// When peers start.
     pub starts: Starts,
 }
 
@@ -62,7 +47,6 @@ pub struct Way {
     pub pin: bool,
 }
 
-/// One thread.
 pub const ALONE: Way = Way {
     threads: 1,
     rounds: Rounds::Never,
@@ -98,8 +82,7 @@ impl Workload {
         }
     }
 
-    /// Makes its network.
-    pub fn stage(self) -> Result<Stage, CellError> {
+    pub fn stage(self) -> Found<Stage> {
         let text = format!(
             r#"<platform version="4.1"><cluster id="c" prefix="node-" suffix="" radical="0-{}" speed="1Gf" bw="125MBps"
             lat="50us" bb_bw="2.25GBps" bb_lat="500us"/></platform>"#,
@@ -123,19 +106,14 @@ impl Workload {
 
 impl Stage {
     /// Runs it, and has `observer` told of its rounds.
-    pub fn run(&self, way: Way, observer: Option<Observer>) -> Result<Report, CellError> {
+    pub fn run(&self, way: Way, observer: Option<Observer>) -> Found<Report> {
         match &self.platform {
             None => self.run_on(Constant::new(LATENCY_S), way, observer),
             Some(platform) => self.run_on(Flows::new(platform, FlowModel::LV08), way, observer),
         }
     }
 
-    fn run_on<N: Network>(
-        &self,
-        network: N,
-        way: Way,
-        observer: Option<Observer>,
-    ) -> Result<Report, CellError> {
+    fn run_on<N: Network>(&self, network: N, way: Way, observer: Option<Observer>) -> Found<Report> {
         let (hosts, until) = (self.workload.hosts(), Time::secs(self.workload.until_s));
         let world = Simulation::new(network, &vec![(1e9, 1); hosts as usize]).until(until).seed(SEED);
         let world = world.threads(way.threads as usize).rounds(way.rounds).coordination(way.coordination);
@@ -153,15 +131,12 @@ impl Stage {
         &self,
         ways: &[Way],
         turns: usize,
-        run: &mut dyn FnMut(usize, Way) -> Result<Report, CellError>,
-    ) -> Result<Measure, CellError> {
+        run: &mut dyn FnMut(usize, Way) -> Found<Report>,
+    ) -> Found<Measure> {
         let first = self.run(ALONE, None)?;
         let mut series = vec![Vec::new(); ways.len()];
         for turn in 0..turns {
-            for step in 0..ways.len() {
-                // No way is always the first, nor always after the same one.
-                let step = if turn % 2 == 0 { step } else { ways.len() - 1 - step };
-                let place = (step + turn) % ways.len();
+            for place in order(turn, ways.len()) {
                 let report = run(place, ways[place])?;
                 agree(&first, &report)?;
                 series[place].push((turn as f64, report.wall.as_secs_f64()));
@@ -173,7 +148,7 @@ impl Stage {
 }
 
 /// Both have done the same.
-fn agree(one: &Report, other: &Report) -> Result<(), CellError> {
+fn agree(one: &Report, other: &Report) -> Found<()> {
     if one.digest == other.digest {
         return Ok(());
     }
@@ -195,7 +170,6 @@ impl Comparison {
         format!("sg/{:?}/{} turns/{}", self.workload, self.turns, ways.join(", "))
     }
 
-    /// Its cell.
     pub fn cell(&self) -> Cell {
         let Self { workload, turns, .. } = *self;
         let ways: Vec<Way> = self.ways.iter().map(|(_, way)| *way).collect();
@@ -206,40 +180,8 @@ impl Comparison {
         Cell { key: self.key(), weight: workload.peers.into(), alone: true, job: Box::new(job) }
     }
 
-    /// What was measured.
-    pub fn times<'r>(&self, results: &'r Results) -> Result<Times<'r>, CellError> {
-        Ok(Times(&results.get(&self.key())?.series))
-    }
-}
-
-/// Seconds of each way, turn by turn.
-#[derive(Clone, Copy, Debug)]
-pub struct Times<'r>(pub &'r [Vec<(f64, f64)>]);
-
-impl Times<'_> {
-    fn of(&self, way: usize) -> Vec<f64> {
-        self.0[way].iter().map(|(_, seconds)| *seconds).collect()
-    }
-
-    /// The median of a way.
-    pub fn median(&self, way: usize) -> f64 {
-        median(&self.of(way))
-    }
-
-    /// Median, and in brackets the least and the most, in milliseconds.
-    pub fn text(&self, way: usize) -> String {
-        let of = self.of(way);
-        let least = of.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = of.iter().copied().fold(0.0, f64::max);
-        let [median, least, most] = [median(&of), least, most].map(|seconds| 1e3 * seconds);
-        format!("{median:.1} ({least:.1} - {most:.1})")
-    }
-
-    /// How long `way` takes compared with `other`: the median of the ratios of all turns.
-    pub fn ratio(&self, way: usize, other: usize) -> f64 {
-        let ratios: Vec<f64> =
-            self.of(way).iter().zip(self.of(other)).map(|(one, other)| one / other).collect();
-        median(&ratios)
+    pub fn times<'r>(&self, results: &'r Results) -> Found<Ways<'r>> {
+        Ok(Ways(&results.get(&self.key())?.series))
     }
 }
 
@@ -269,13 +211,5 @@ mod test {
             let differs = stage.take_turns(&ways, 1, &mut |_, way| other.run(way, None));
             assert!(differs.is_err_and(|error| error.to_string().contains("digests differ")));
         }
-    }
-
-    #[test]
-    fn ratios_are_those_of_a_turn_so_that_a_slow_moment_of_the_machine_counts_for_both() {
-        let series = [vec![(0.0, 1.0), (1.0, 10.0), (2.0, 1.0)], vec![(0.0, 2.0), (1.0, 20.0), (2.0, 2.2)]];
-        let times = Times(&series);
-        assert_eq!((times.ratio(1, 0), times.median(0)), (2.0, 1.0));
-        assert_eq!(times.text(0), "1000.0 (1000.0 - 10000.0)");
     }
 }

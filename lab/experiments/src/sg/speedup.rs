@@ -2,21 +2,16 @@
 
 use paceline_models::chord::Starts;
 use paceline_processes::Rounds;
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
-use paceline_scenario::ScenarioError;
 
 use super::runs::{ALONE, Comparison, Net, Way, Workload};
 use super::{Size, about, cores, horizon, peers, thread_counts, turns};
-use crate::claims::{Claims, several};
-use crate::parameters::Parameters;
-use crate::plan::{CellError, Plan, Results, Setup};
+use crate::prelude::*;
 
 /// From so many on it was faster (published).
 const PUBLISHED: u32 = 100_000;
 /// `Auto` may be slower than one thread by this.
 const ALLOWED: f64 = 1.03;
 
-/// What is run.
 #[derive(Clone, Debug)]
 struct Runs {
     sizes: Vec<Size>,
@@ -24,7 +19,6 @@ struct Runs {
     most_precise: u32,
 }
 
-/// Plans it.
 pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let peers_of = parameters.points("peers", &peers())?;
     let until_s = parameters.beside("until", &horizon(), ("peers", &peers_of))?;
@@ -34,7 +28,7 @@ pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioErro
     let runs = Runs { sizes: sizes.collect(), most_precise: parameters.one("most_precise", &peers())? };
     let all = Net::ALL.into_iter().flat_map(|net| runs.comparisons(net));
     let cells = all.map(|comparison| comparison.cell()).collect();
-    Ok(Plan { cells, judge: Box::new(move |results| judge(&runs, results)) })
+    Ok(Plan::new(cells, move |results| judge(&runs, results)))
 }
 
 impl Runs {
@@ -57,7 +51,7 @@ impl Runs {
     }
 }
 
-fn judge(runs: &Runs, results: &Results) -> Result<Finding, CellError> {
+fn judge(runs: &Runs, results: &Results) -> Found<Finding> {
     let mut finding = Finding { about: vec![about()], ..Finding::default() };
     let columns = ["network", "peers", "way", "time (ms)", "speed-up"];
     let mut table = Table::new("Times and speed-ups", columns);
@@ -97,17 +91,14 @@ fn judge(runs: &Runs, results: &Results) -> Result<Finding, CellError> {
         );
         let title = format!("Speed-up of Chord, {} network (figure 1)", net.name());
         let (x, y) = (Axis::log("peers", ""), Axis::linear("speed-up", ""));
-        finding.figures.push(Figure { title, caption, x, y, series });
+        finding.figures.push(plot(title, caption, [x, y], series));
     }
-    claims.add("auto: the most that it takes compared with one thread", |what| {
-        Ok(Check {
-            what,
-            published: String::new(),
-            ours: format!("{slowest_auto:.2} times"),
-            must: format!("at most {ALLOWED}"),
-            holds: slowest_auto <= ALLOWED,
-        })
-    })?;
+    claims.add(
+        "auto: the most that it takes compared with one thread",
+        "",
+        format!("at most {ALLOWED}"),
+        || Ok((format!("{slowest_auto:.2} times"), slowest_auto <= ALLOWED)),
+    )?;
     finding.tables.push(table);
     finding.notes.push(
         "Published are 2 to 24 threads on 24 cores, up to some 500,000 peers. A process of ours takes a fraction of a microsecond \
@@ -115,36 +106,36 @@ fn judge(runs: &Runs, results: &Results) -> Result<Finding, CellError> {
          sg-fig3 says how much there is to gain at all."
             .into(),
     );
-    claims.put_into(&mut finding);
-    Ok(finding)
+    Ok(claims.put_into(finding))
 }
 
 /// That the speed-up rises with the number of peers, and where it passes 1.
-fn passes(claims: &mut Claims, net: Net, threads: u32, points: &[(f64, f64)]) -> Result<(), CellError> {
+fn passes(claims: &mut Claims, net: Net, threads: u32, points: &[(f64, f64)]) -> Found<()> {
     let what = |what: &str| format!("{}, {threads} threads, all rounds in parallel: {what}", net.name());
-    claims.add(what("speed-up with the fewest and the most peers"), |what| {
-        let ((few, first), (many, last)) = several(points)?;
-        Ok(Check {
-            what,
-            published: "rises with the number of peers".into(),
-            ours: format!("{first:.2} with {few}, {last:.2} with {many}"),
-            must: "rises".into(),
-            holds: last > first,
-        })
-    })?;
-    claims.add(what("peers from which it is faster than one"), |what| {
-        let (_, (many, _)) = several(points)?;
-        // From there on, not just there.
-        let slower = points.iter().rposition(|(_, speed_up)| *speed_up <= 1.0);
-        let passed = points.get(slower.map_or(0, |place| place + 1));
-        Ok(Check {
-            what,
-            published: format!("beyond {PUBLISHED}"),
-            ours: passed.map_or(format!("never, up to {many}"), |(peers, _)| format!("{peers}")),
-            must: format!("at most {PUBLISHED}"),
-            holds: passed.is_some_and(|(peers, _)| *peers <= f64::from(PUBLISHED)),
-        })
-    })
+    claims.add(
+        what("speed-up with the fewest and the most peers"),
+        "rises with the number of peers",
+        "rises",
+        || {
+            let ((few, first), (many, last)) = several(points)?;
+            Ok((format!("{first:.2} with {few}, {last:.2} with {many}"), last > first))
+        },
+    )?;
+    claims.add(
+        what("peers from which it is faster than one"),
+        format!("beyond {PUBLISHED}"),
+        format!("at most {PUBLISHED}"),
+        || {
+            let (_, (many, _)) = several(points)?;
+            // From there on, not just there.
+            let slower = points.iter().rposition(|(_, speed_up)| *speed_up <= 1.0);
+            let passed = points.get(slower.map_or(0, |place| place + 1));
+            Ok((
+                passed.map_or(format!("never, up to {many}"), |(peers, _)| format!("{peers}")),
+                passed.is_some_and(|(peers, _)| *peers <= f64::from(PUBLISHED)),
+            ))
+        },
+    )
 }
 
 #[cfg(test)]
@@ -152,9 +143,9 @@ mod test {
     use super::*;
 
     fn judged(points: [(f64, f64); 3]) -> [Check; 2] {
-        let (mut claims, mut finding) = (Claims::default(), Finding::default());
+        let mut claims = Claims::default();
         passes(&mut claims, Net::Constant, 2, &points).expect("there are several points");
-        claims.put_into(&mut finding);
+        let finding = claims.put_into(Finding::default());
         finding.checks.try_into().expect("there are two checks")
     }
 

@@ -3,21 +3,17 @@
 
 use paceline_models::chord::Starts;
 use paceline_processes::Rounds;
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
-use paceline_scenario::ScenarioError;
 
 use super::runs::{ALONE, Comparison, Net, Way, Workload};
 use super::{Size, about, cores, work};
-use crate::parameters::Parameters;
 use crate::parameters::kinds::count;
-use crate::plan::{CellError, Plan, Results, Setup};
+use crate::prelude::*;
 
 /// The first of the fixed thresholds among the ways; the two that find it themselves come after them.
 const FIRST: usize = 1;
 const FINDS: [(&str, Rounds); 2] = [("adaptive5", Rounds::Adaptive5), ("auto", Rounds::Auto)];
 /// So much slower than the best fixed one each of those may be.
 const ALLOWED: f64 = 1.03;
-/// What is run.
 #[derive(Clone, Debug)]
 struct Runs {
     size: Size,
@@ -44,7 +40,6 @@ impl Runs {
     }
 }
 
-/// Plans it.
 pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let runs = Runs {
         size: Size::read(parameters)?,
@@ -52,7 +47,7 @@ pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioErro
         fixed: parameters.points("static", &count(2..=1_000_000))?,
     };
     let cells = runs.comparisons().iter().map(Comparison::cell).collect();
-    Ok(Plan { cells, judge: Box::new(move |results| judge(&runs, results)) })
+    Ok(Plan::new(cells, move |results| judge(&runs, results)))
 }
 
 /// The two that find the threshold themselves, by workload.
@@ -64,16 +59,15 @@ fn against_best(names: Vec<String>, ratios: &[Vec<(f64, f64)>; FINDS.len()]) -> 
         .collect();
     let even = (0..names.len()).map(|place| (place as f64, 1.0)).collect();
     series.push(Series::published(FINDS[0].0, Kind::Bars, even));
-    Figure {
-        title: "Time where the threshold is found, as a multiple of the best fixed one's".into(),
-        caption: "Published is a slight improvement, without a number: drawn as none, so that what is published lies a little lower.".into(),
-        x: Axis::categories("workload", names),
-        y: Axis::linear("time", "times the best fixed threshold's"),
+    plot(
+        "Time where the threshold is found, as a multiple of the best fixed one's",
+        "Published is a slight improvement, without a number: drawn as none, so that what is published lies a little lower.",
+        [Axis::categories("workload", names), Axis::linear("time", "times the best fixed threshold's")],
         series,
-    }
+    )
 }
 
-fn judge(runs: &Runs, results: &Results) -> Result<Finding, CellError> {
+fn judge(runs: &Runs, results: &Results) -> Found<Finding> {
     let mut finding = Finding { about: vec![about()], ..Finding::default() };
     let columns = ["workload", "way", "time (ms)", "of one thread", "of the best fixed one"];
     let mut table = Table::new("Times by threshold", columns);
@@ -94,16 +88,12 @@ fn judge(runs: &Runs, results: &Results) -> Result<Finding, CellError> {
         for (place, (how, _)) in FINDS.into_iter().enumerate() {
             let behind = times.ratio(statics.end + place, best);
             against[place].push((names.len() as f64, behind));
-            finding.checks.push(Check {
-                what: format!(
-                    "{name}: {how} compared with the best fixed threshold, {}",
-                    runs.fixed[best - FIRST]
-                ),
-                published: if how == "auto" { "" } else { "a slight improvement" }.into(),
-                ours: format!("{behind:.2} times"),
-                must: format!("at most {ALLOWED}"),
-                holds: behind <= ALLOWED,
-            });
+            finding.checks.push(check(
+                format!("{name}: {how} compared with the best fixed threshold, {}", runs.fixed[best - FIRST]),
+                if how == "auto" { "" } else { "a slight improvement" },
+                format!("at most {ALLOWED}"),
+                (format!("{behind:.2} times"), behind <= ALLOWED),
+            ));
         }
         let points = |ways: std::ops::Range<usize>| {
             ways.enumerate().map(|(place, way)| (place as f64, times.ratio(way, 0))).collect::<Vec<_>>()
@@ -114,14 +104,7 @@ fn judge(runs: &Runs, results: &Results) -> Result<Finding, CellError> {
     finding.tables.push(table);
     finding.figures.push(against_best(names, &against));
     let names = runs.fixed.iter().map(u32::to_string).chain(FINDS.map(|(name, _)| name.to_owned()));
-    finding.figures.push(Figure {
-        title: "Time by threshold".into(),
-        caption: "As a multiple of the time on one thread; on the left fixed thresholds, on the right those that find it themselves."
-            .into(),
-        x: Axis::categories("least processes of a round in parallel", names),
-        y: Axis::linear("times one thread", ""),
-        series,
-    });
+    finding.figures.push(plot("Time by threshold", "As a multiple of the time on one thread; on the left fixed thresholds, on the right those that find it themselves.", [Axis::categories("least processes of a round in parallel", names), Axis::linear("times one thread", "")], series));
     finding.notes.push(format!(
         "The best fixed threshold is chosen after the fact, as the least of {count} medians: noise alone makes it look better than it is. \
          Published is that rounds are faster in parallel from 33 processes on, which depends on what a process takes and on what \

@@ -1,61 +1,14 @@
 //! The experiments of the ARTIS paper that run on simulated machines, with few steps: that they run, and give the same whenever
 //! they do. Those that take real time are tested beside their code.
 
-use std::collections::BTreeSet;
+use paceline_experiments::Calibration;
 
-use paceline_experiments::{Calibration, Experiment, Setup, experiments, reproduce};
-use paceline_report::{Finding, svg};
-
-fn own() -> Vec<Experiment> {
-    experiments().into_iter().filter(|experiment| experiment.name.starts_with("artis-")).collect()
-}
-
-fn findings(names: &[&str], workers: usize, calibration: Calibration) -> Vec<Finding> {
-    let all = own();
-    let chosen: Vec<_> = all.iter().filter(|experiment| names.contains(&experiment.name)).collect();
-    let setup = Setup { quick: true, calibration, ..Setup::default() };
-    let findings = reproduce(&chosen, &setup, workers, &mut |_| {}).expect("parameters are sound");
-    findings.into_iter().map(|finding| Finding { wall_seconds: 0.0, ..finding }).collect()
-}
-
-/// The run time in a cell, in seconds.
-fn seconds(name: &str, key: &str, calibration: Calibration) -> f64 {
-    let experiment = own().into_iter().find(|experiment| experiment.name == name);
-    let setup = Setup { quick: true, calibration, ..Setup::default() };
-    let plan = experiment.expect("it is in the list").plan(&setup);
-    let cells = plan.expect("parameters are sound").cells;
-    let cell = cells.into_iter().find(|cell| cell.key == key);
-    (cell.unwrap_or_else(|| panic!("{name} has {key}")).job)().expect("the machine runs").seconds
-}
-
-#[test]
-fn all_are_there_and_their_runs_are_told_apart() {
-    let names: Vec<_> = own().iter().map(|experiment| experiment.name).collect();
-    let expected = ["artis-fig1", "artis-fig2", "artis-fig3", "artis-fig4", "artis-fig5"];
-    assert_eq!(names[..5], expected);
-    assert_eq!(names[5..], ["artis-fig8", "artis-fig9", "artis-fig10"]);
-    for quick in [false, true] {
-        let setup = Setup { quick, ..Setup::default() };
-        for experiment in own() {
-            let cells = experiment.plan(&setup).expect("parameters are sound").cells;
-            let keys: BTreeSet<_> = cells.iter().map(|cell| cell.key.as_str()).collect();
-            assert_eq!(keys.len(), cells.len(), "{}", experiment.name);
-        }
-    }
-}
+use crate::{findings, is_whole, seconds};
 
 #[test]
 fn runs_of_machines_give_findings_that_can_be_drawn() {
     let names = ["artis-fig1", "artis-fig2", "artis-fig3", "artis-fig4", "artis-fig5"];
-    for finding in findings(&names, 2, Calibration::default()) {
-        // One that cannot be run says so in its only check.
-        assert!(finding.checks.len() > 1, "{}: {:?}", finding.name, finding.checks);
-        assert!(!finding.about.is_empty() && !finding.notes.is_empty() && !finding.figures.is_empty());
-        for (number, figure) in finding.figures.iter().enumerate() {
-            let drawn = svg(figure, &format!("{}-{number}", finding.name));
-            assert!(drawn.is_ok_and(|drawn| drawn.starts_with("<svg")), "{}", figure.title);
-        }
-    }
+    findings(&names, 2, Calibration::default()).iter().for_each(is_whole);
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! Ways to do the same work that take turns in real time, as in [`crate::sg`]: seconds by way and turn, and their statistics.
+//! Ways to do the same work that take turns in real time: their order, seconds by way and turn, and their statistics.
 
-use crate::sample::median;
+use crate::prelude::*;
 
 /// The order in which `ways` run in a turn: none is always first, nor always after the same one.
 pub fn order(turn: usize, ways: usize) -> impl Iterator<Item = usize> {
@@ -44,6 +44,31 @@ impl Times {
     }
 }
 
+/// Seconds of several ways, turn by turn, as series of a measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Ways<'r>(pub &'r [Vec<(f64, f64)>]);
+
+impl Ways<'_> {
+    fn times(&self, way: usize) -> Times {
+        Times::of(&self.0[way])
+    }
+
+    /// The median of a way.
+    pub fn median(&self, way: usize) -> f64 {
+        self.times(way).median()
+    }
+
+    /// The median of a way, and in brackets the least and the greatest, in milliseconds.
+    pub fn text(&self, way: usize) -> String {
+        self.times(way).text(1e3)
+    }
+
+    /// How long `way` takes compared with `other`, as [`Times::ratio`] has it.
+    pub fn ratio(&self, way: usize, other: usize) -> f64 {
+        self.times(way).ratio(&self.times(other))
+    }
+}
+
 #[cfg(test)]
 mod test {
     use super::*;
@@ -65,6 +90,9 @@ mod test {
     fn a_slow_moment_counts_for_both() {
         let (one, other) = (Times(vec![1.0, 10.0, 1.0]), Times(vec![2.0, 20.0, 2.2]));
         assert_eq!((other.ratio(&one), one.median(), one.plus(&other).0[1]), (2.0, 1.0, 30.0));
+        let series = [&one, &other].map(|times| times.0.iter().map(|seconds| (0.0, *seconds)).collect());
+        let ways = Ways(&series);
+        assert_eq!((ways.ratio(1, 0), ways.text(0)), (2.0, "1000.0 (1000.0 - 10000.0)".to_owned()));
         assert_eq!(one.text(1e3), "1000.0 (1000.0 - 10000.0)");
     }
 }

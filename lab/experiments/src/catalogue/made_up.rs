@@ -1,0 +1,114 @@
+//! Findings of runs whose results are made up: what holds of plans and judgements whatever a machine does.
+
+use std::collections::BTreeSet;
+
+use paceline_kernel::Rng;
+use paceline_report::svg;
+
+use crate::experiments;
+use crate::prelude::*;
+
+/// The plan of the experiment `name` with its built-in parameters.
+pub fn planned(name: &str, setup: &Setup) -> Plan {
+    let all = experiments();
+    let found = all.iter().find(|experiment| experiment.name == name).expect("the catalogue has it");
+    found.plan(setup).expect("built-in parameters are sound")
+}
+
+/// The finding of a plan whose runs measure what `measure` makes of their keys.
+pub fn judged(plan: Plan, measure: impl Fn(&str) -> Measure) -> Finding {
+    let measures = plan.cells.iter().map(|cell| (cell.key.clone(), Ok(measure(&cell.key))));
+    let results = Results { measures: measures.collect() };
+    (plan.judge)(&results).expect("all runs have results")
+}
+
+/// Numbers that differ from key to key and from seed to seed, and are the same for the same ones.
+pub fn drawn(seed: u64, key: &str) -> Rng {
+    Rng::new(seed, key.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())))
+}
+
+/// A measure with everything that any judgement asks for, of such numbers.
+pub fn whatever(seed: u64) -> impl Fn(&str) -> Measure {
+    const VALUES: [&str; 14] = [
+        "error",
+        "error_half_width",
+        "time",
+        "share",
+        "waiting_share",
+        "lu",
+        "lu_half_width",
+        "lu_polled",
+        "ep",
+        "overhead",
+        "work",
+        "packets",
+        "steps",
+        "rounds",
+    ];
+    move |key| {
+        let mut rng = drawn(seed, key);
+        let mut number = || 0.5 + rng.below(1 << 20) as f64 / f64::from(1 << 18);
+        Measure {
+            seconds: number(),
+            values: VALUES.map(|name| (name, number())).into(),
+            series: vec![vec![(1.0, number()), (2.0, number()), (5.0, number())]; 64],
+            digest: Some(1),
+        }
+    }
+}
+
+#[test]
+fn all_are_there_in_the_order_of_the_papers() {
+    let names: Vec<_> = experiments().iter().map(|experiment| experiment.name).collect();
+    let expected = "psx-fig6 psx-fig7 psx-fig8 psx-fig9 psx-fig10 psx-fig11 psx-fig12 psx-fig13 psx-fig14 psx-wait \
+                    nsx-fig10 nsx-fig11 nsx-fig12 nsx-fig13 nsx-dynamic \
+                    sg-fig1 sg-fig2 sg-fig3 sg-bind sg-parmap sg-threshold \
+                    cs-table4 cs-table5 cs-table6 cs-table7 cs-table8 cs-table9 \
+                    artis-fig1 artis-fig2 artis-fig3 artis-fig4 artis-fig5 artis-fig8 artis-fig9 artis-fig10 \
+                    cluster-prediction";
+    assert_eq!(names.join(" "), expected);
+}
+
+#[test]
+fn runs_are_told_apart_and_those_in_real_time_have_the_machine_to_themselves() {
+    let keys = |name: &str, quick| -> BTreeSet<String> {
+        let cells = planned(name, &Setup { quick, ..Setup::default() }).cells;
+        let is_real = name.starts_with("sg-") || ["artis-fig8", "artis-fig9", "artis-fig10"].contains(&name);
+        assert!(cells.iter().all(|cell| cell.alone == is_real), "{name}");
+        let keys: BTreeSet<_> = cells.iter().map(|cell| cell.key.clone()).collect();
+        // Others ask for some runs twice, which are done once.
+        let are_unique = !name.starts_with("psx-") && !name.starts_with("cluster-");
+        assert!(keys.len() == cells.len() || !are_unique, "{name}");
+        keys
+    };
+    for quick in [false, true] {
+        for experiment in experiments() {
+            keys(experiment.name, quick);
+        }
+        assert_eq!(keys("sg-fig2", quick), keys("sg-fig3", quick), "both figures are of the same runs");
+    }
+}
+
+#[test]
+fn whatever_was_measured_is_judged_and_can_be_drawn() {
+    for experiment in experiments() {
+        for quick in [false, true] {
+            let name = experiment.name;
+            let finding = judged(planned(name, &Setup { quick, ..Setup::default() }), whatever(0));
+            assert!(!finding.checks.is_empty() && !finding.figures.is_empty(), "{name}");
+            assert!(finding.figures.iter().all(|figure| svg(figure, name).is_ok()), "{name}");
+            let paper = name.split('-').next().expect("a split has a first part");
+            let least = match paper {
+                "cluster" => 11,
+                "sg" | "artis" => 2,
+                _ => 1,
+            };
+            assert!(finding.checks.len() >= least, "{name}");
+            assert!(least == 1 || !finding.notes.is_empty(), "{name}");
+            assert!(
+                paper == "psx" || paper == "nsx" || paper == "artis" || !finding.tables.is_empty(),
+                "{name}"
+            );
+        }
+    }
+}
