@@ -28,10 +28,10 @@ impl Beginnings {
         for number in 0..count {
             let lp = LpId((u64::from(number) * u64::from(lps) / u64::from(count)) as u32);
             let (mut withdrawn, mut sent, mut fault) = (Withdrawn::default(), Vec::new(), None);
-            let own = Lp::start(model, &rules, lp, Some(&mut withdrawn), &mut sent, &mut fault);
+            let content = Lp::start(model, &rules, lp, Some(&mut withdrawn), &mut sent, &mut fault);
             // The run would end with a fault, and say which.
             sample.events += sent.len();
-            sample.state_bytes += model.state_bytes(&own.state);
+            sample.state_bytes += model.state_bytes(&content.state);
         }
         sample
     }

@@ -73,7 +73,7 @@ pub struct Federate<M: Model, Q = BucketQueue<<M as Model>::Event>> {
     batch: Batch<M::Event>,
     sent: Vec<Event<M::Event>>,
     /// Messages to LPs of this federate before `reach` are not for the queue: they go here. Only Time Warp has a reach.
-    near: Vec<Event<M::Event>>,
+    within_reach: Vec<Event<M::Event>>,
     reach: Time,
     /// The least delay of messages between two LPs of this federate: whole LPs run so far at once.
     apart: Time,

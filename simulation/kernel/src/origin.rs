@@ -118,10 +118,10 @@ impl Origin {
         }
         let parameters = ask(|| "`parameters`".into(), || model.parameters());
         if self.parameters != parameters {
-            let (own, other) = (self.parameters.as_str(), parameters.as_str());
-            let alike = own.chars().zip(other.chars()).take_while(|(own, other)| own == other).count();
-            let (own, other) = (excerpt(own, alike), excerpt(other, alike));
-            return Some(format!("its parameters are `{own}`, those of the model `{other}`"));
+            let (ours, theirs) = (self.parameters.as_str(), parameters.as_str());
+            let alike = ours.chars().zip(theirs.chars()).take_while(|(one, other)| one == other).count();
+            let (ours, theirs) = (excerpt(ours, alike), excerpt(theirs, alike));
+            return Some(format!("its parameters are `{ours}`, those of the model `{theirs}`"));
         }
         let now = Self::of(model, self.seed, self.ties, self.until);
         if self.starts != now.starts {
@@ -157,9 +157,9 @@ fn start<M: Model>(model: &M, rules: &Rules) -> (Digest, BinaryHeap<Event<M::Eve
 }
 
 /// An LP, and what it has cancelled.
-type Own<M> = (Lp<<M as Model>::State>, Withdrawn);
+type Started<M> = (Lp<<M as Model>::State>, Withdrawn);
 
-fn init<M: Model>(model: &M, rules: &Rules, lp: LpId) -> (Own<M>, Vec<Event<M::Event>>) {
+fn init<M: Model>(model: &M, rules: &Rules, lp: LpId) -> (Started<M>, Vec<Event<M::Event>>) {
     let (mut withdrawn, mut sent, mut fault) = (Withdrawn::default(), Vec::new(), None);
     let content = Lp::start(model, rules, lp, Some(&mut withdrawn), &mut sent, &mut fault);
     ((content, withdrawn), sent)

@@ -16,8 +16,8 @@ const MOST: usize = 1 << 28;
 ///
 /// ```
 /// use paceline_kernel::Outputs;
-/// let own = Outputs(vec![(), ()]);
-/// let bytes = postcard::to_stdvec(&own)?;
+/// let outputs = Outputs(vec![(), ()]);
+/// let bytes = postcard::to_stdvec(&outputs)?;
 /// assert_eq!(postcard::from_bytes::<Outputs<()>>(&bytes)?.0.len(), 2);
 /// # Ok::<(), postcard::Error>(())
 /// ```
@@ -40,14 +40,14 @@ impl<O> Outputs<O> {
         let deals_of_others = of.iter().skip(1).map(deals).max();
         let mut all = Vec::with_capacity(of.iter().map(|(_, outputs)| outputs.len()).sum());
         let mut rest: Vec<_> =
-            of.into_iter().map(|(federates, own)| (federates.max(1), own.into_iter())).collect();
+            of.into_iter().map(|(federates, outputs)| (federates.max(1), outputs.into_iter())).collect();
         if let (Some((federates, first)), Some(deals)) = (rest.first_mut(), deals_of_others) {
             let before = first.len().saturating_sub(deals.saturating_mul(*federates));
             all.extend(first.take(before));
         }
-        while rest.iter().any(|(_, own)| own.len() > 0) {
-            for (federates, own) in &mut rest {
-                all.extend(own.take(*federates));
+        while rest.iter().any(|(_, outputs)| outputs.len() > 0) {
+            for (federates, outputs) in &mut rest {
+                all.extend(outputs.take(*federates));
             }
         }
         Self(all)
@@ -66,9 +66,9 @@ pub(crate) fn read<'de, D: Deserializer<'de>, O: Deserialize<'de>>(from: D) -> R
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<O>, A::Error> {
-            let told = list.size_hint().unwrap_or(0);
-            if told > MOST {
-                return Err(A::Error::invalid_length(told, &self));
+            let claimed = list.size_hint().unwrap_or(0);
+            if claimed > MOST {
+                return Err(A::Error::invalid_length(claimed, &self));
             }
             let mut outputs = Vec::new();
             while let Some(output) = list.next_element()? {
@@ -95,8 +95,9 @@ mod test {
                 (0..3).map(|rank: usize| (rank, (0..lengths[rank]).map(|place| (rank, place)).collect()));
             let all = Outputs::in_order(of.collect()).0;
             for (rank, length) in lengths.into_iter().enumerate() {
-                let own: Vec<_> = all.iter().filter(|(of, _)| *of == rank).map(|(_, place)| *place).collect();
-                assert_eq!(own, (0..length).collect::<Vec<_>>(), "{lengths:?}");
+                let places: Vec<_> =
+                    all.iter().filter(|(of, _)| *of == rank).map(|(_, place)| *place).collect();
+                assert_eq!(places, (0..length).collect::<Vec<_>>(), "{lengths:?}");
             }
         }
     }

@@ -65,7 +65,7 @@ pub(crate) enum Asked {
 
 /// A model that panicked outside of an event.
 #[derive(Clone, PartialEq, Eq, Error)]
-#[error("{}", self.told())]
+#[error("{}", self.text())]
 pub struct ModelPanic {
     /// What it was asked for, such as "`init` of LP 3"; none where it is not known whether that was the model.
     pub asked: Option<String>,
@@ -76,7 +76,7 @@ pub struct ModelPanic {
 crate::debug_tells!(ModelPanic);
 
 impl ModelPanic {
-    fn told(&self) -> String {
+    fn text(&self) -> String {
         match &self.asked {
             Some(asked) => format!("the model panicked in {asked}{}", self.note),
             None => format!("a panic, in the model or in what runs it{}", self.note),

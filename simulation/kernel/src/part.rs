@@ -57,14 +57,14 @@ impl<M: Model> Part<M> {
 
     /// Whether it is what a process has that `owns` some federates of `partition`: always, unless it was read from somewhere.
     pub fn fits(&self, partition: &Partition, owns: impl Fn(u32) -> bool) -> bool {
-        let mut own = vec![false; partition.federates() as usize];
+        let mut seen = vec![false; partition.federates() as usize];
         let is_right = |(id, lps): &(u32, Vec<Lp<M::State>>)| {
-            own.get_mut(*id as usize).is_some_and(|seen| !std::mem::replace(seen, true))
+            seen.get_mut(*id as usize).is_some_and(|before| !std::mem::replace(before, true))
                 && owns(*id)
                 && lps.len() == partition.members(*id).len()
         };
         self.federates.iter().all(is_right)
-            && (0..partition.federates()).zip(own).all(|(id, seen)| seen == owns(id))
+            && (0..partition.federates()).zip(seen).all(|(id, is_here)| is_here == owns(id))
             && self.pending.all_are(|lp| lp.0 < partition.lps())
     }
 

@@ -12,26 +12,26 @@ use std::fmt;
 /// use std::fmt;
 /// use paceline_kernel::{LpId, PartitionError, tell_error};
 ///
-/// struct Told(PartitionError);
+/// struct Readable(PartitionError);
 ///
-/// impl fmt::Debug for Told {
+/// impl fmt::Debug for Readable {
 ///     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 ///         tell_error(&self.0, f)
 ///     }
 /// }
 ///
 /// let error = PartitionError::Missing { lp: LpId(12), dealt: 12, lps: 16 };
-/// assert_eq!(format!("{:?}", Told(error)), error.to_string());
+/// assert_eq!(format!("{:?}", Readable(error)), error.to_string());
 /// ```
 pub fn tell_error(error: &dyn Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let mut told = error.to_string();
-    f.write_str(&told)?;
+    let mut text = error.to_string();
+    f.write_str(&text)?;
     let mut source = error.source();
     while let Some(error) = source {
         let more = error.to_string();
-        if !told.contains(&more) {
+        if !text.contains(&more) {
             write!(f, "\nbecause: {more}")?;
-            told.push_str(&more);
+            text.push_str(&more);
         }
         source = error.source();
     }

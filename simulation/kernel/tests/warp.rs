@@ -88,9 +88,9 @@ fn warped(
         let id = rng.below(count as u64) as u32;
         gvt.take(id);
         let known = gvt.value();
-        let own = &mut warps[id as usize];
+        let warp = &mut warps[id as usize];
         for mut mail in inboxes[id as usize].drain(..) {
-            own.receive(mesh, &partition, &mut mail, &mut outbox);
+            warp.receive(mesh, &partition, &mut mail, &mut outbox);
         }
         let patient = idle == 0 && rng.chance(0.5);
         let turns = 1 + rng.below(3);
@@ -99,19 +99,19 @@ fn warped(
             let widest = 1 << rng.below(12);
             let width = Time::nanos(1 + rng.below(widest));
             let ahead = Time::nanos(width.as_nanos() * (1 + rng.below(4)));
-            let bounds = Bounds { floor: own.floor(), gvt: known, until, width, ahead };
-            match own.turn(mesh, &partition, bounds, patient, &mut outbox) {
+            let bounds = Bounds { floor: warp.floor(), gvt: known, until, width, ahead };
+            match warp.turn(mesh, &partition, bounds, patient, &mut outbox) {
                 WarpTurn::Ran => idle = 0,
                 WarpTurn::Waits => idle += 1,
                 WarpTurn::Failed(trouble) => panic!("{trouble}"),
             }
         }
-        let times = own.times();
+        let times = warp.times();
         assert!(
             times.committed >= known && times.committable <= times.processable,
             "{times:?} at GVT {known}"
         );
-        let floor = own.floor();
+        let floor = warp.floor();
         let sent = post(&mut outbox, &mut inboxes);
         gvt.report(id, floor, sent);
         if rng.chance(0.5) {
@@ -140,8 +140,8 @@ fn warped(
     let mut stats = Rollbacks::default();
     let mut federates = Vec::new();
     for warp in warps {
-        let (federate, own) = warp.settle();
-        stats.join(&own);
+        let (federate, counts) = warp.settle();
+        stats.join(&counts);
         federates.push(federate);
     }
     if pause.is_some() {
@@ -188,7 +188,7 @@ fn cases(zero: bool) -> Rollbacks {
                 let (facts, stats) = warped(&mesh, settings, until, &optimism, kind, &mut rng);
                 let what = format!("case {case}: {optimism:?}, {kind:?}, {ties:?}");
                 let first =
-                    facts.committed.iter().zip(&reference.committed).find(|(own, other)| own != other);
+                    facts.committed.iter().zip(&reference.committed).find(|(found, other)| found != other);
                 assert_eq!(first, None, "{what}: the first committed event that differs");
                 assert_eq!(
                     (facts.digest, facts.events, facts.last),

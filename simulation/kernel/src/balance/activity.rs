@@ -28,7 +28,7 @@ const LOADS_MAX: u64 = 1 << 62;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// In the order of their numbers.
-    lps: Vec<Own>,
+    lps: Vec<LpSample>,
     /// Messages pending to these LPs from others, ascending.
     edges: Vec<Edge>,
     /// Messages pending to these LPs, in sixteenths.
@@ -37,7 +37,7 @@ pub struct Sample {
 
 /// What an LP has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Own {
+struct LpSample {
     lp: LpId,
     /// Messages sent since the run began.
     sent: u64,
@@ -49,12 +49,12 @@ struct Own {
 
 impl Sample {
     fn of<M: Model>(part: &Part<M>, partition: &Partition, fresh: &mut [Cost], ties: TieBreak) -> Self {
-        let mut lps: Vec<Own> =
-            part.sent(partition).map(|(lp, sent)| Own { lp, sent, ..Own::default() }).collect();
-        lps.sort_unstable_by_key(|own| own.lp);
+        let start = |(lp, sent)| LpSample { lp, sent, ..LpSample::default() };
+        let mut lps: Vec<LpSample> = part.sent(partition).map(start).collect();
+        lps.sort_unstable_by_key(|of_lp| of_lp.lp);
         let (mut edges, mut messages) = (Vec::new(), 0);
         for event in part.pending() {
-            if let Ok(at) = lps.binary_search_by_key(&event.to(), |own| own.lp) {
+            if let Ok(at) = lps.binary_search_by_key(&event.to(), |of_lp| of_lp.lp) {
                 lps[at].pending += 1;
             }
             // An event from outside has no LP as its source.
@@ -70,7 +70,7 @@ impl Sample {
         // Turns may have been timed here of LPs that have left since.
         for (lp, cost) in (0..).map(LpId).zip(fresh).filter(|(_, cost)| **cost != Cost::default()) {
             let cost = std::mem::take(cost);
-            if let Ok(at) = lps.binary_search_by_key(&lp, |own| own.lp) {
+            if let Ok(at) = lps.binary_search_by_key(&lp, |of_lp| of_lp.lp) {
                 lps[at].cost.add(cost);
             }
         }
@@ -79,15 +79,15 @@ impl Sample {
 
     /// Whether it is one of the process whose federates `owns` names: always, unless it was read from somewhere.
     pub fn fits(&self, partition: &Partition, owns: impl Fn(u32) -> bool) -> bool {
-        let own = (0..partition.lps()).map(LpId).filter(|lp| owns(partition.place(*lp).0));
+        let expected = (0..partition.lps()).map(LpId).filter(|lp| owns(partition.place(*lp).0));
         let add = |sum: u64, number| sum.checked_add(number).filter(|sum| *sum <= SAMPLE_MAX);
-        let of = |number: fn(&Own) -> u64| self.lps.iter().map(number).try_fold(0, add).is_some();
+        let of = |number: fn(&LpSample) -> u64| self.lps.iter().map(number).try_fold(0, add).is_some();
         let weights = self.edges.iter().map(|edge| edge.weight).try_fold(0, add);
-        own.eq(self.lps.iter().map(|own| own.lp))
-            && of(|own| own.sent)
-            && of(|own| own.pending)
-            && of(|own| own.cost.ns)
-            && of(|own| own.cost.events)
+        expected.eq(self.lps.iter().map(|of_lp| of_lp.lp))
+            && of(|of_lp| of_lp.sent)
+            && of(|of_lp| of_lp.pending)
+            && of(|of_lp| of_lp.cost.ns)
+            && of(|of_lp| of_lp.cost.events)
             && self.messages <= SAMPLE_MAX
             && weights.is_some_and(|weights| weights <= self.messages)
             && self.edges.iter().all(|edge| edge.low < edge.high && edge.high.0 < partition.lps())
@@ -142,7 +142,7 @@ impl Activity {
         for sample in samples {
             self.messages += sample.messages;
             self.edges.extend(&sample.edges);
-            for Own { lp, sent, pending, cost } in &sample.lps {
+            for LpSample { lp, sent, pending, cost } in &sample.lps {
                 let before = std::mem::replace(&mut self.sent[lp.index()], *sent);
                 talk[lp.index()] = sent.saturating_sub(before) + pending;
                 self.costs[lp.index()].add(*cost);

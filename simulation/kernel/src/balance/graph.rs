@@ -67,35 +67,35 @@ impl Graph {
 /// The messages of a node to each of many places; reading it empties it.
 #[derive(Debug)]
 pub(super) struct Tally {
-    said: Vec<u64>,
+    messages: Vec<u64>,
     places: Vec<u32>,
 }
 
 impl Tally {
     /// For `places` places.
     pub(super) fn new(places: usize) -> Self {
-        Self { said: vec![0; places], places: Vec::new() }
+        Self { messages: vec![0; places], places: Vec::new() }
     }
 
     /// Adds up the messages of `node` to the places of its neighbours.
     pub(super) fn count(&mut self, graph: &Graph, node: usize, place: &[u32]) {
         for (other, weight) in graph.of(node) {
             let place = place[*other as usize];
-            if self.said[place as usize] == 0 {
+            if self.messages[place as usize] == 0 {
                 self.places.push(place);
             }
-            self.said[place as usize] += weight;
+            self.messages[place as usize] += weight;
         }
     }
 
     /// The messages to `place`.
     pub(super) fn to(&self, place: u32) -> u64 {
-        self.said[place as usize]
+        self.messages[place as usize]
     }
 
     /// Gives out (place, messages to it), and forgets them.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (u32, u64)> {
-        let said = &mut self.said;
-        self.places.drain(..).map(move |place| (place, std::mem::take(&mut said[place as usize])))
+        let messages = &mut self.messages;
+        self.places.drain(..).map(move |place| (place, std::mem::take(&mut messages[place as usize])))
     }
 }

@@ -92,8 +92,8 @@ pub(super) fn gather(owner: &mut [u32], federates: u32, loads: &[u64], graph: &G
             tally.count(graph, node, owner);
             let here = tally.to(from);
             let allowed = |to: u32| sums[to as usize] + load <= limit.max(sums[from as usize]);
-            let better = tally.drain().filter(|(to, said)| *said > here && allowed(*to));
-            let best = better.max_by_key(|(to, said)| (*said, Reverse((sums[*to as usize], *to))));
+            let better = tally.drain().filter(|(to, messages)| *messages > here && allowed(*to));
+            let best = better.max_by_key(|(to, messages)| (*messages, Reverse((sums[*to as usize], *to))));
             if let Some((to, _)) = best {
                 owner[node] = to;
                 for (federate, sign) in [(from, false), (to, true)] {
@@ -116,7 +116,7 @@ pub(super) fn gather(owner: &mut [u32], federates: u32, loads: &[u64], graph: &G
 pub(super) fn groups(loads: &[u64], graph: &Graph, federates: u32) -> (Vec<u32>, u32) {
     // A node without load still takes room.
     let mut size: Vec<u64> = loads.iter().map(|load| load + 1).collect();
-    let own = size.clone();
+    let sizes = size.clone();
     let most = (size.iter().sum::<u64>() / u64::from(federates) / GROUPS_PER_FEDERATE).max(1);
     let mut group: Vec<u32> = (0..loads.len() as u32).collect();
     let mut tally = Tally::new(loads.len());
@@ -124,10 +124,11 @@ pub(super) fn groups(loads: &[u64], graph: &Graph, federates: u32) -> (Vec<u32>,
         let mut moves = 0;
         for node in 0..loads.len() {
             tally.count(graph, node, &group);
-            let (from, load) = (group[node], own[node]);
+            let (from, load) = (group[node], sizes[node]);
             let here = tally.to(from);
-            let better = tally.drain().filter(|(to, said)| *said > here && size[*to as usize] + load <= most);
-            if let Some((to, _)) = better.max_by_key(|(to, said)| (*said, Reverse(*to))) {
+            let fits = |to: u32| size[to as usize] + load <= most;
+            let better = tally.drain().filter(|(to, messages)| *messages > here && fits(*to));
+            if let Some((to, _)) = better.max_by_key(|(to, messages)| (*messages, Reverse(*to))) {
                 size[from as usize] -= load;
                 size[to as usize] += load;
                 group[node] = to;

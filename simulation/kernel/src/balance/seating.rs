@@ -29,12 +29,12 @@ pub fn seat(owner: &[u32], edges: &[Edge], processes: &[u32]) -> Vec<u32> {
     // Of each federate by its first number: the process it is in now, and its number there.
     let mut place = processes.to_vec();
     let mut number: Vec<u32> = (0..federates as u32).collect();
-    let mut said = said(&graph, &place, ranks);
-    while let Some((one, other)) = best(&graph, &place, &said, least) {
+    let mut messages = messages_by_process(&graph, &place, ranks);
+    while let Some((one, other)) = best(&graph, &place, &messages, least) {
         let (from, to) = (place[one], place[other]);
         for (federate, from, to) in [(one, from, to), (other, to, from)] {
             for (neighbour, weight) in graph.of(federate) {
-                let row = &mut said[*neighbour as usize];
+                let row = &mut messages[*neighbour as usize];
                 row[from as usize] -= weight;
                 row[to as usize] += weight;
             }
@@ -46,19 +46,19 @@ pub fn seat(owner: &[u32], edges: &[Edge], processes: &[u32]) -> Vec<u32> {
 }
 
 /// By federate: its messages to each process.
-fn said(graph: &Graph, place: &[u32], ranks: usize) -> Vec<Vec<u64>> {
+fn messages_by_process(graph: &Graph, place: &[u32], ranks: usize) -> Vec<Vec<u64>> {
     let mut tally = Tally::new(ranks);
     let row = |federate| {
         let mut row = vec![0; ranks];
         tally.count(graph, federate, place);
-        tally.drain().for_each(|(rank, said)| row[rank as usize] = said);
+        tally.drain().for_each(|(rank, count)| row[rank as usize] = count);
         row
     };
     (0..graph.nodes()).map(row).collect()
 }
 
 /// The exchange of two federates that saves most, and at least `least`; of equal ones the first.
-fn best(graph: &Graph, place: &[u32], said: &[Vec<u64>], least: u64) -> Option<(usize, usize)> {
+fn best(graph: &Graph, place: &[u32], messages: &[Vec<u64>], least: u64) -> Option<(usize, usize)> {
     let mut best = None;
     for one in 0..place.len() {
         for other in one + 1..place.len() {
@@ -66,9 +66,9 @@ fn best(graph: &Graph, place: &[u32], said: &[Vec<u64>], least: u64) -> Option<(
             if from == to {
                 continue;
             }
-            let gained = said[one][to] + said[other][from];
+            let gained = messages[one][to] + messages[other][from];
             // Messages between the two cross before and after.
-            let lost = said[one][from] + said[other][to];
+            let lost = messages[one][from] + messages[other][to];
             if gained <= lost {
                 continue;
             }

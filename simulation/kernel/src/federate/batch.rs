@@ -262,8 +262,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             Place::Run { first, count } => {
                 for event in self.sent.drain(..) {
                     if event.to().0.wrapping_sub(first) < count {
-                        let near = event.time() < self.reach;
-                        if near { self.near.push(event) } else { self.queue.push(event) }
+                        let is_near = event.time() < self.reach;
+                        if is_near { self.within_reach.push(event) } else { self.queue.push(event) }
                     } else {
                         outbox.push(partition.place(event.to()).0, event);
                     }
@@ -272,8 +272,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             Place::Set(_) => {
                 for event in self.sent.drain(..) {
                     match partition.place(event.to()).0 {
-                        own if own == self.id && event.time() < self.reach => self.near.push(event),
-                        own if own == self.id => self.queue.push(event),
+                        to if to == self.id && event.time() < self.reach => self.within_reach.push(event),
+                        to if to == self.id => self.queue.push(event),
                         other => outbox.push(other, event),
                     }
                 }

@@ -50,7 +50,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             lps.push(Lp::start(model, &rules, lp, set, &mut sent, &mut fault));
             for event in sent.drain(..) {
                 match partition.place(event.to()).0 {
-                    own if own == id => queue.push(event),
+                    to if to == id => queue.push(event),
                     other => outbox.push(other, event),
                 }
             }
@@ -97,7 +97,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             queue,
             batch: Batch::new(count),
             sent: Vec::new(),
-            near: Vec::new(),
+            within_reach: Vec::new(),
             reach: Time::ZERO,
             apart: model.lookahead(),
             cancelled: Cancelled::default(),

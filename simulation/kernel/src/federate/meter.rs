@@ -20,7 +20,7 @@ const RAREST: u64 = 1_021;
 const FIRST: u64 = 61;
 /// A turn counts at most as if its events had taken so many times the mean of its LP, or of all where it is the LP's first:
 /// the thread may have lost its core meanwhile.
-const MOST_OWN_MEANS: u64 = 4;
+const MOST_LP_MEANS: u64 = 4;
 const MOST_MEANS: u64 = 64;
 /// The clock is read so often to find out what that takes.
 const TRIES: u64 = 8;
@@ -89,8 +89,8 @@ impl Meter {
             return;
         }
         let took = (self.clock)().saturating_sub(start);
-        let (own, all) = (self.costs[local].mean_ns(), self.all.mean_ns());
-        let most = own.map(|mean| mean * MOST_OWN_MEANS).or(all.map(|mean| mean * MOST_MEANS));
+        let (of_lp, all) = (self.costs[local].mean_ns(), self.all.mean_ns());
+        let most = of_lp.map(|mean| mean * MOST_LP_MEANS).or(all.map(|mean| mean * MOST_MEANS));
         let most = most.map_or(u64::MAX, |most| (most + self.clock_ns) * events);
         let cost = Cost { ns: took.min(most), events };
         self.all.add(cost);

@@ -49,14 +49,14 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         if self.fault.is_some() { None } else { self.queue.pop(bound) }
     }
 
-    /// Runs an event that was taken out as the least; adds what it sends to `told`, too.
+    /// Runs an event that was taken out as the least; adds a copy of what it sends to `copies`.
     pub fn run_taken(
         &mut self,
         model: &M,
         partition: &Partition,
         event: &Event<M::Event>,
         outbox: &mut Outbox<M::Event>,
-        told: &mut Vec<Event<M::Event>>,
+        copies: &mut Vec<Event<M::Event>>,
     ) -> Progress {
         if self.panicked.is_some() {
             return Progress::Faulty;
@@ -65,7 +65,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         if let Err(panic) = catch(run) {
             return self.caught(panic, Some(event));
         }
-        told.extend(self.sent.iter().cloned());
+        copies.extend(self.sent.iter().cloned());
         self.route(partition, outbox);
         if self.fault.is_some() { Progress::Faulty } else { Progress::More }
     }

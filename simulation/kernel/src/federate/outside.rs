@@ -28,7 +28,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             queue,
             batch: Batch::new(self.lps.len() as u32),
             sent: Vec::new(),
-            near: Vec::new(),
+            within_reach: Vec::new(),
             reach: Time::ZERO,
             apart: self.apart,
             cancelled: Cancelled::default(),

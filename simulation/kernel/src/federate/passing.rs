@@ -69,10 +69,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
 
     /// The same of all its LPs, for [`Federate::receive_cancelled`].
     pub(super) fn cancelled_entries(&self) -> impl Iterator<Item = Entry> {
-        let own = |(local, set)| {
+        let entries = |(local, set)| {
             let lp = self.place.lp(local);
             Withdrawn::causes(set).map(move |(key, cause)| (lp, key, cause))
         };
-        self.withdrawn.iter().enumerate().flat_map(own)
+        self.withdrawn.iter().enumerate().flat_map(entries)
     }
 }

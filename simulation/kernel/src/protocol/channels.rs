@@ -74,14 +74,14 @@ impl FederateChannels {
         let mut channels = Self::none(partition);
         let mut to_all = vec![false; partition.federates() as usize];
         for from in (0..partition.lps()).map(LpId) {
-            let own = partition.place(from).0;
-            if to_all[own as usize] {
+            let sender = partition.place(from).0;
+            if to_all[sender as usize] {
                 continue;
             }
             match asked(model, from) {
                 Channels::All => {
-                    (0..partition.federates()).for_each(|to| channels.join(own, to, model.lookahead()));
-                    to_all[own as usize] = true;
+                    (0..partition.federates()).for_each(|to| channels.join(sender, to, model.lookahead()));
+                    to_all[sender as usize] = true;
                 }
                 Channels::Only(declared) => channels.declare(model, partition, from, &declared)?,
             }
@@ -116,11 +116,11 @@ impl FederateChannels {
         from: LpId,
         declared: &[(LpId, Time)],
     ) -> Result<(), LinkError> {
-        let (own, least, lps) = (partition.place(from).0, model.lookahead(), partition.lps());
+        let (sender, least, lps) = (partition.place(from).0, model.lookahead(), partition.lps());
         for &(to, lookahead) in declared {
             check(from, to, lookahead, lps, least)?;
             if to != from {
-                self.join(own, partition.place(to).0, lookahead);
+                self.join(sender, partition.place(to).0, lookahead);
             }
         }
         Ok(())

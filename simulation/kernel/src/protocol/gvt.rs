@@ -50,7 +50,7 @@ pub enum GvtKind {
 pub struct Gvt {
     kind: GvtKind,
     /// What each federate may still run, mail that it has not taken in apart.
-    own: Vec<Time>,
+    floors: Vec<Time>,
     /// The least time of the mail that each federate has not taken in.
     mail: Vec<Time>,
     /// The least of both, and above them a tree of minima; the least of all is in place 1.
@@ -75,7 +75,7 @@ impl Gvt {
         }
         let (mail, value) = (vec![Time::MAX; floors.len()], tree[1]);
         let limit = Time::MAX;
-        Self { kind, own: floors, mail, tree, taken: 0, gathering: false, limit, value, rounds: 0, steps: 0 }
+        Self { kind, floors, mail, tree, taken: 0, gathering: false, limit, value, rounds: 0, steps: 0 }
     }
 
     /// For some of the federates of a run, the others of which are in other processes: GVT starts at `limit`.
@@ -112,7 +112,7 @@ impl Gvt {
     fn update(&mut self, federate: u32) {
         let at = federate as usize;
         let mut node = self.tree.len() / 2 + at;
-        self.tree[node] = self.own[at].min(self.mail[at]);
+        self.tree[node] = self.floors[at].min(self.mail[at]);
         while node > 1 {
             node /= 2;
             self.steps += 1;
@@ -137,7 +137,7 @@ impl Gvt {
     /// A worker has `federate`, and takes its mail after this.
     pub fn take(&mut self, federate: u32) {
         let at = federate as usize;
-        self.own[at] = self.own[at].min(self.mail[at]);
+        self.floors[at] = self.floors[at].min(self.mail[at]);
         self.mail[at] = Time::MAX;
         self.taken += 1;
     }
@@ -153,7 +153,7 @@ impl Gvt {
         for (to, least) in sent {
             self.deliver(to, least);
         }
-        self.own[federate as usize] = floor;
+        self.floors[federate as usize] = floor;
         self.update(federate);
         self.taken -= 1;
         self.gathering && self.close_round()
@@ -161,8 +161,8 @@ impl Gvt {
 
     /// `federate`, which a worker has, will do nothing before `floor` any more, mail apart that it has not taken in.
     pub fn raise(&mut self, federate: u32, floor: Time) {
-        let own = &mut self.own[federate as usize];
-        *own = floor.max(*own);
+        let known = &mut self.floors[federate as usize];
+        *known = floor.max(*known);
         self.update(federate);
     }
 

@@ -84,11 +84,11 @@ impl ChannelTable {
     /// Whether `from` may send something to `to`, another LP, that happens after `delay`, at least the model's lookahead.
     pub fn allows(&self, from: LpId, to: LpId, delay: Time) -> bool {
         let start = self.starts[from.index()];
-        let own = &self.receivers[start..self.starts[from.index() + 1]];
-        let found = if own.len() <= FEW {
-            own.iter().position(|known| *known == to)
+        let receivers = &self.receivers[start..self.starts[from.index() + 1]];
+        let found = if receivers.len() <= FEW {
+            receivers.iter().position(|known| *known == to)
         } else {
-            own.binary_search(&to).ok()
+            receivers.binary_search(&to).ok()
         };
         match found {
             Some(place) => self.lookaheads.get(start + place).is_none_or(|lookahead| *lookahead <= delay),

@@ -19,10 +19,10 @@ fn draws_are_uniform_along_a_stream_and_across_streams() {
         let mut rng = Rng::new(9, 4);
         for stream in 0..100_000 {
             along[(rng.u64() >> shift) as usize & 255] += 1;
-            let (mut own, mut next) = (Rng::new(9, stream), Rng::new(9, stream + 1));
-            let (own, next) = (own.u64() >> shift, next.u64() >> shift);
-            across[own as usize & 255] += 1;
-            pairs[((own & 15) << 4 | (next & 15)) as usize] += 1;
+            let (mut this, mut next) = (Rng::new(9, stream), Rng::new(9, stream + 1));
+            let (this, next) = (this.u64() >> shift, next.u64() >> shift);
+            across[this as usize & 255] += 1;
+            pairs[((this & 15) << 4 | (next & 15)) as usize] += 1;
         }
         for (what, counts) in [("along", &along), ("across", &across), ("neighbours", &pairs)] {
             assert!(excess(counts).abs() < 5.0, "{what}, bits from {shift}: {:.1}", excess(counts));

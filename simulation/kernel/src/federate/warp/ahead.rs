@@ -232,7 +232,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         if !here {
             outbox.push(partition.place(event.to()).0, event);
         } else if event.time() < base.reach {
-            base.near.push(event);
+            base.within_reach.push(event);
         } else {
             base.queue.push(event);
         }
@@ -327,8 +327,8 @@ impl<M: Model> Work<'_, M> {
                     return Err(TroubleKind::Fault(*fault));
                 }
                 // Everything else is dealt with after the batch.
-                let own = |event: &&Event<M::Event>| event.time() < self.bound && event.to() == self.id;
-                late.extend(cx.outbox()[looked..].iter().filter(own).cloned().map(Reverse));
+                let joins = |event: &&Event<M::Event>| event.time() < self.bound && event.to() == self.id;
+                late.extend(cx.outbox()[looked..].iter().filter(joins).cloned().map(Reverse));
                 looked = cx.outbox().len();
             }
             if LIMITED {

@@ -35,11 +35,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
 
     /// Takes in what a batch sent within the federate to where it may have been already.
     pub(super) fn resolve(&mut self, model: &M, partition: &Partition, outbox: &mut Outbox<M::Event>) {
-        let mut near = std::mem::take(&mut self.base.near);
+        let mut near = std::mem::take(&mut self.base.within_reach);
         for event in near.drain(..) {
             self.take_in(model, partition, event, outbox);
         }
-        self.base.near = near;
+        self.base.within_reach = near;
         self.recall(model, partition, outbox);
     }
 
@@ -85,11 +85,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             let lp = &mut self.base.lps[local];
             let sent_by = segment.cores[at].sent;
             // What the LP sent to itself here and has handled here just does not come again.
-            let mut own = Vec::new();
+            let mut self_sent = Vec::new();
             for event in &segment.events[at..end] {
                 let (source, sequence) = event.origin(self.base.rules.ties);
                 if source == id && sequence >= sent_by {
-                    own.push(event.key());
+                    self_sent.push(event.key());
                 } else if !annulled || event.key() != key {
                     self.base.queue.push(event.clone());
                 }
@@ -105,7 +105,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
                 for receipt in segment.receipts[receipt(before)..receipt(after)].iter().rev() {
                     if receipt.to() != id {
                         cancels.push((cause, receipt.clone()));
-                    } else if own.binary_search(&receipt.key()).is_err() {
+                    } else if self_sent.binary_search(&receipt.key()).is_err() {
                         self.base.cancelled.insert(receipt);
                     }
                 }
@@ -149,7 +149,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         outbox: &mut Outbox<M::Event>,
     ) {
         match partition.place(receipt.to()).0 {
-            own if own == self.base.id => self.recalls.push(receipt),
+            to if to == self.base.id => self.recalls.push(receipt),
             other => {
                 self.stats.antis += 1;
                 outbox.push_anti(other, receipt);

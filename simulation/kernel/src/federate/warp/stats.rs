@@ -87,7 +87,7 @@ impl Rollbacks {
         self.commit_visits += other.commit_visits;
         self.rollback_visits += other.rollback_visits;
         self.retreats += other.retreats;
-        self.depths.0.iter_mut().zip(other.depths.0).for_each(|(own, other)| *own += other);
+        self.depths.0.iter_mut().zip(other.depths.0).for_each(|(count, other)| *count += other);
         for (lp, undone) in &other.by_lp {
             *self.by_lp.entry(*lp).or_default() += undone;
         }

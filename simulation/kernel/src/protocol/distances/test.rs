@@ -62,7 +62,7 @@ fn nothing_arrives_before_a_bound_bounds_never_fall_and_every_window_has_work() 
         let mut budget = 3000;
         loop {
             let next: Vec<Time> =
-                events.iter().map(|own| own.iter().copied().min().unwrap_or(Time::MAX)).collect();
+                events.iter().map(|pending| pending.iter().copied().min().unwrap_or(Time::MAX)).collect();
             let least = next.iter().copied().min().unwrap_or(Time::MAX);
             let before: Vec<Time> = (0..federates as u32).map(|federate| windows.bound(federate)).collect();
             if !windows.open(&next, until) {
@@ -74,8 +74,8 @@ fn nothing_arrives_before_a_bound_bounds_never_fall_and_every_window_has_work() 
                 let bound = windows.bound(federate);
                 assert!(bound > least && bound >= before[federate as usize] && bound <= until, "case {case}");
                 assert!(bound <= least.saturating_add(windows.lag()), "case {case}");
-                let own = &mut events[federate as usize];
-                let due: Vec<Time> = own.extract_if(.., |time| *time < bound).collect();
+                let pending = &mut events[federate as usize];
+                let due: Vec<Time> = pending.extract_if(.., |time| *time < bound).collect();
                 for time in due {
                     for ((_, to), lookahead) in channels.between.range((federate, 0)..(federate + 1, 0)) {
                         budget -= 1;
