@@ -23,8 +23,9 @@ impl Default for AtWork {
 }
 
 impl AtWork {
-    /// The LP at work, and the time of its event, or a time before which none of those is that it handles in a row; none between two
-    /// batches.
+    /// The LP at work, and the time of its event; in a batch, the time of the batch's first event, which no
+    /// event of it is before. None between two batches. LP and time are two words: they may be of different
+    /// events.
     pub fn event(&self) -> Option<(LpId, Time)> {
         let lp = self.lp.load(Ordering::Relaxed);
         (lp != NOBODY).then(|| (LpId(lp), Time::ticks(self.at_ticks.load(Ordering::Relaxed))))
@@ -42,6 +43,7 @@ impl AtWork {
         self.lp.store(lp.0, Ordering::Relaxed);
     }
 
+    /// No LP is at work.
     #[inline(always)]
     pub(crate) fn rest(&self) {
         self.lp.store(NOBODY, Ordering::Relaxed);

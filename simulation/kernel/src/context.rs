@@ -28,7 +28,8 @@ pub(crate) struct LpCore {
     pub sent: u64,
 }
 
-/// A moment in the handling of events.
+/// How far the LP's counters, messages and words had come at a moment, to go back to it
+/// ([`Context::go_back`]).
 #[derive(Debug)]
 pub(crate) struct Mark {
     core: LpCore,
@@ -43,15 +44,22 @@ pub struct Context<'a, M: Model> {
     rules: &'a Rules,
     lp: LpId,
     now: Time,
+    /// The depth of the event that is handled: a message without delay has one more.
     depth: u16,
+    /// `init` is at work: messages need no lookahead and no channel, and have depth 0.
     initial: bool,
+    /// In a cell, so that [`Context::draw`] needs no exclusive borrow while the arguments of a send are
+    /// computed.
     rng: Cell<Rng>,
+    /// Messages sent since the run began: the sequence number of the next one.
     sent: u64,
     /// The event that is handled, in the total order; none at the start. Only models that cancel have it.
     cause: Cause,
     /// What the LP has cancelled; none in a model that does not cancel.
     withdrawn: Option<&'a mut Withdrawn>,
+    /// Where the batch in hand ends: what is sent for before that may belong into it.
     watched: Time,
+    /// The loop that runs the LP must look at what was sent before it takes the next event.
     alarm: bool,
     outbox: &'a mut Vec<Event<M::Event>>,
     fault: &'a mut Option<Box<Fault>>,
@@ -106,7 +114,7 @@ impl<'a, M: Model> Context<'a, M> {
     }
 
     /// Takes back random numbers, messages, words and cancelled events since `mark`, which was made before the event in hand; a rule
-    /// broken since is forgotten.
+    /// broken since is forgotten. An alarm stays: it only costs a look.
     pub(crate) fn go_back(&mut self, mark: &Mark) {
         if let (Some(cause), Some(withdrawn)) = (self.cause, &mut self.withdrawn) {
             withdrawn.take_back(cause);
@@ -255,9 +263,12 @@ impl<'a, M: Model> Context<'a, M> {
     fn dispatch(&mut self, to: LpId, delay: Time, event: M::Event) -> EventId {
         let time = self.now.as_ticks().wrapping_add(delay.as_ticks());
         let beyond = time < delay.as_ticks() || time == u64::MAX;
+        // What is not below `plain` cannot fall into the batch in hand, and is later than now: no alarm, and
+        // depth 0.
         if delay < self.rules.plain || beyond || to.0 >= self.rules.lps {
             match self.rules.judge(self.lp, self.now, self.depth, self.initial, to, delay) {
                 Ok(depth) => {
+                    // Where channels are declared every message is judged: most are far off all the same.
                     self.alarm |= delay < self.rules.near() && time < self.watched.as_ticks();
                     self.push(to, Time::ticks(time), depth, event)
                 }

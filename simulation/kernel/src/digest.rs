@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::Event;
 use crate::rng::{fold, mix};
 
-/// Odd numbers without pattern.
+/// Odd numbers without pattern: constants of wyhash.
 const K0: u64 = 0x2d35_8dcc_aa6c_78a5;
 const K1: u64 = 0x8bb8_4b93_962e_acc9;
 const K2: u64 = 0x4b33_a62e_d433_d4a3;
@@ -40,7 +40,8 @@ impl Digest {
         self.0 = self.0.wrapping_add(hasher.0);
     }
 
-    /// Takes in the final state of an LP, with anything else that is its own.
+    /// Takes in the final state of an LP, with anything else that is its own. The LP's number enters the
+    /// hash, so that the digest is another one if two LPs exchange their states.
     pub(crate) fn state(&mut self, lp: u32, state: &impl Hash) {
         let mut hasher = Mixer(mix(u64::from(lp), 0x5174_7465));
         state.hash(&mut hasher);
@@ -57,7 +58,7 @@ impl Digest {
         self.0 = self.0.wrapping_add(other.0);
     }
 
-    /// The bare number.
+    /// The digest as a number, to be stored or sent; two digests are compared as they are.
     pub const fn value(self) -> u64 {
         self.0
     }

@@ -4,10 +4,13 @@
 //! more than its parent's for a zero delay, so causes precede effects within an instant. The first three fields of
 //! [`Event`] hold the order packed in 20 bytes: time, then 16 bits of depth above the 80-bit *tie*, which is the source
 //! LP (32 bits) and its sequence number (48 bits), or a seeded permutation of them ([`TieBreak::Random`]).
-//! Invariant: no two events of a run are equal in this order.
+//! Invariant: no two events of a run are equal in this order. Under Time Warp a message that is rolled back
+//! and the one that takes its place may share a key for a while: what cancels one compares payloads too
+//! ([`Receipt`](crate::Receipt)).
 //!
-//! To change the order, leave the time in front; else `queue/bucket/sort.rs` and `federate/batch/order.rs`, which sort
-//! by it, change too, and so does `lab/experiments/src/artis/enhanced_heap/lists.rs`, which also sorts by depth.
+//! To change the order, leave (time, depth) in front: by depth causes precede effects, and `queue/bucket.rs`,
+//! `queue/bucket/sort.rs` and `federate/batch/order.rs` sort by time first; the lab's Enhanced Heap
+//! (`lab/experiments/src/artis/enhanced_heap/lists.rs`) also sorts by depth.
 
 use std::cmp::Ordering;
 use std::hash::Hash;
@@ -27,6 +30,7 @@ pub(crate) const OUTSIDE: LpId = LpId(u32::MAX);
 
 /// Bits of the tie that stand in one word with the depth.
 const HIGH_BITS: u32 = 48;
+/// A mask of 40 bits, half of a tie: the two halves that a Feistel round exchanges.
 const HALF: u64 = (1 << 40) - 1;
 
 /// A tie of 80 bits: the upper 48 and the lower 32.
@@ -43,7 +47,9 @@ pub enum TieBreak {
 }
 
 impl TieBreak {
-    /// The tie of the `sequence`-th event that `source` sends.
+    /// The tie of the `sequence`-th event that `source` sends. The sequence has 48 bits. Nothing checks that
+    /// here, on the path of every event: at ten million events a second one LP needs 325 days for more, and a
+    /// `World` of a file that has used half of them is refused.
     #[inline(always)]
     pub(crate) const fn tie(self, source: LpId, sequence: u64) -> Tie {
         let plain = ((source.0 as u64) << 16 | sequence >> 32, sequence as u32);
@@ -64,6 +70,8 @@ impl TieBreak {
 }
 
 /// A four-round Feistel network over 80 bits (Luby and Rackoff, 1988): a keyed permutation, so ties stay distinct.
+/// Four rounds are what the proof asks for a strong permutation.
+// Not inlined: ties are fixed as a rule, and the path of an event is to stay short.
 #[inline(never)]
 const fn feistel((high, low): Tie, seed: u64, backwards: bool) -> Tie {
     let (mut left, mut right) = (high >> 8, (high & 0xff) << 32 | low as u64);
@@ -128,7 +136,7 @@ impl Key {
         self.time
     }
 
-    /// It in three words.
+    /// It in three words, as [`Context::keep_id`](crate::Context::keep_id) keeps them.
     pub(crate) const fn words(self) -> [u64; 3] {
         [self.time.as_ticks(), self.order, self.tie_low as u64]
     }
@@ -145,6 +153,7 @@ impl Key {
 }
 
 /// An event on its way to, or waiting at, an LP: 24 bytes and the model's payload.
+// The fields of `Key` stand here by themselves: a `Key` is padded to 24 bytes, and `to` would make it 32.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Event<E> {
     time: Time,
@@ -170,8 +179,9 @@ impl<E> Event<E> {
         Self { time, order, tie_low, to, payload }
     }
 
-    /// The `number`-th event that comes from outside the model: at its instant it happens after all others of depth 0, as if an LP
-    /// that comes after all others had sent it.
+    /// The `number`-th event that comes from outside the model, as if an LP after all others had sent it.
+    /// With fixed ties it happens after all others of its instant and of depth 0; with random ties it is one
+    /// among them.
     pub const fn from_outside(ties: TieBreak, number: u64, time: Time, to: LpId, payload: E) -> Self {
         Self::new(time, 0, ties.tie(OUTSIDE, number), to, payload)
     }

@@ -39,11 +39,11 @@ pub enum FaultKind {
 #[derive(Clone, PartialEq, Eq, Error)]
 #[error("{from} at {now} sent {event} to {to} for {at}, which {kind}")]
 pub struct Fault {
-    /// The rule.
+    /// The rule that the send broke.
     pub kind: FaultKind,
     /// The LP that sent.
     pub from: LpId,
-    /// When it sent.
+    /// The simulated time of the event in which it sent; zero in `init`.
     pub now: Time,
     /// The LP it sent to.
     pub to: LpId,

@@ -2,8 +2,8 @@
 //! keep them in step.
 //!
 //! Nothing in here uses a thread, a clock, a socket or a file: time and messages come in, messages and decisions go out,
-//! and the same inputs always give the same outputs. Hosts (the `engine` crate, later a simulated machine or another
-//! process) drive it.
+//! and the same inputs always give the same outputs. Hosts drive it: `engine` with threads, `machine` in
+//! simulated guests, tests in any interleaving.
 
 #![forbid(unsafe_code)]
 

@@ -86,7 +86,9 @@ pub trait Model: Send + Sync + Sized {
     /// A message from an LP to another or to itself. `Hash` feeds the digest. Optimistic runs cancel and confirm messages by
     /// `PartialEq` and `Hash` together, so that one of the two must see every field; derive both.
     type Event: Clone + Send + Hash + PartialEq + Debug;
-    /// What the run leaves behind besides statistics; `()` where nothing. One value a federate, written at commit.
+    /// What the run leaves behind besides statistics; `()` where nothing. A federate has one value, written
+    /// at commit. A run gives a list of them, as many as it had federates, and so many more each time that
+    /// LPs were dealt anew: whoever reads the list joins them.
     type Output: Default + Send;
 
     /// How events are taken back without copies of states: `Some(Self::undo)` for a model that implements [`Undo`].
@@ -113,9 +115,11 @@ pub trait Model: Send + Sync + Sized {
     /// may take any time from zero up. A model with zero lookahead can be run sequentially or optimistically only.
     fn lookahead(&self) -> Time;
 
-    /// The LPs that `lp` sends to. Worth declaring where LPs have few neighbours: null messages then travel only there, and windows are
-    /// as wide as the channels between federates allow instead of as the least lookahead of all. Under every protocol, a message
-    /// that the channels of its sender exclude ends the run with a [`Fault`](crate::Fault).
+    /// The LPs that `lp` sends to, for the whole run: this is asked several times and must always answer the
+    /// same. Worth declaring where LPs have few neighbours: null messages then travel only there, and windows
+    /// are as wide as the channels between federates allow instead of as the least lookahead of all. Under
+    /// every protocol, a message that the channels of its sender exclude ends the run with a
+    /// [`Fault`](crate::Fault).
     fn channels(&self, lp: LpId) -> Channels {
         let _ = lp;
         Channels::All

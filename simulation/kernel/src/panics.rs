@@ -95,7 +95,7 @@ pub struct Caught {
 }
 
 impl Caught {
-    /// The panic goes on, as if it had not been caught.
+    /// The panic goes on, as if it had not been caught: whoever catches it next finds what is known of it.
     pub fn resume(self) -> ! {
         let Self { payload, note, asked } = self;
         PLACE.set(note.place.map(|place| (place, note.backtrace)));
@@ -162,7 +162,7 @@ impl<F: Fn() -> Asked> Asking<F> {
 impl<F: Fn() -> Asked> Drop for Asking<F> {
     fn drop(&mut self) {
         let asked = (self.0)();
-        // The innermost is right.
+        // Values are dropped from the innermost call outwards: the first to note knows best.
         ASKED.with_borrow_mut(|noted| noted.get_or_insert(asked).clone());
     }
 }

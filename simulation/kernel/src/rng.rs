@@ -21,6 +21,7 @@ pub(crate) const fn fold(a: u64, b: u64) -> u64 {
     (wide as u64) ^ ((wide >> 64) as u64)
 }
 
+/// Constants of wyhash.
 const K0: u64 = 0xa076_1d64_78bd_642f;
 const K1: u64 = 0xe703_7ed1_a0b4_28db;
 
@@ -77,6 +78,7 @@ impl Rng {
     #[inline]
     pub const fn u64(&mut self) -> u64 {
         self.draws += 1;
+        // The multiplier is odd, so that no two counters give the same word; neighbours differ in many bits.
         mix(self.key, self.draws.wrapping_mul(0xd1b5_4a32_d192_ed03))
     }
 

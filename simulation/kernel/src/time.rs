@@ -27,7 +27,8 @@ pub struct Time(u64);
 impl Time {
     /// The start of every simulation.
     pub const ZERO: Self = Self(0);
-    /// Later than every event: "never".
+    /// "Never": later than every event. A message for this time is refused
+    /// ([`FaultKind::BeyondClock`](crate::FaultKind)).
     pub const MAX: Self = Self(u64::MAX);
 
     /// The shortest span: a nanosecond, or a picosecond.
@@ -39,7 +40,8 @@ impl Time {
     /// What a tick is called.
     pub const UNIT: &'static str = if cfg!(feature = "picoseconds") { "ps" } else { "ns" };
 
-    /// `n` ticks.
+    /// `n` ticks, whatever a tick is: for times that were ticks before, and for arithmetic. Models say
+    /// [`Time::nanos`] and the like, which stay right when the unit changes.
     #[inline(always)]
     pub const fn ticks(n: u64) -> Self {
         Self(n)
@@ -84,6 +86,7 @@ impl Time {
     #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
         assert!(s >= 0.0, "a time of {s} s; allowed: zero or more");
+        // `as` saturates: what is beyond the clock becomes `MAX`.
         Self((s * Self::TICKS_PER_SECOND as f64 + 0.5) as u64)
     }
 
@@ -109,13 +112,13 @@ impl Time {
         }
     }
 
-    /// Ticks.
+    /// The number of ticks, nanoseconds or picoseconds: to compute with, not to show.
     #[inline(always)]
     pub const fn as_ticks(self) -> u64 {
         self.0
     }
 
-    /// Whole nanoseconds.
+    /// Nanoseconds, rounded down where a tick is a picosecond.
     pub const fn as_nanos(self) -> u64 {
         self.0 / Self::TICKS_PER_NANO
     }

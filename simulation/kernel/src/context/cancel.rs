@@ -128,6 +128,8 @@ impl<M: Model> Context<'_, M> {
     }
 
     /// Whether it is an event of this LP, and in the total order it comes after the one that is handled. At the start all do.
+    /// Under Time Warp an id may come back in a message after the event that scheduled it was rolled back.
+    /// Its number is not below `sent` then.
     fn is_to_come(&self, id: EventId) -> bool {
         let (source, sequence) = id.key().origin(self.rules.ties);
         source == self.lp && sequence < self.sent && self.cause.is_none_or(|cause| id.key() > cause)

@@ -13,7 +13,8 @@ pub(crate) struct Rules {
     pub seed: u64,
     pub ties: TieBreak,
     pub lookahead: Time,
-    /// What is sent nearer than this may matter to whoever runs the LP: at least [`Rules::least_near`], and the width of a batch.
+    /// A delay below this may matter to whoever runs the LP: the message may be due within the batch in hand.
+    /// At least [`Rules::least_near`], and at least the width of the batch.
     near: Time,
     /// The least delay that needs no second look: `near`, or [`Time::MAX`] where every message is held against `channels`.
     pub(super) plain: Time,
@@ -29,7 +30,8 @@ impl Rules {
         Self { seed, ties, lookahead, near, plain: near, lps, channels: None }
     }
 
-    /// The lookahead, and more than zero.
+    /// The lookahead, but more than zero: a delay of zero always needs a look, since it makes the event
+    /// deeper.
     pub fn least_near(&self) -> Time {
         self.lookahead.max(Time::TICK)
     }

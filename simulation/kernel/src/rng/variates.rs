@@ -9,6 +9,7 @@ impl Rng {
     /// An exponential variate with the given mean, in the mean's unit.
     #[inline(always)]
     pub fn exponential(&mut self, mean: f64) -> f64 {
+        // `unit` may be 0 and is never 1: the logarithm is finite.
         -mean * libm::log(1.0 - self.unit())
     }
 
@@ -47,7 +48,8 @@ impl Rng {
 
     fn poisson_by_inversion(&mut self, mean: f64) -> u64 {
         let (mut left, mut share, mut events) = (self.unit(), libm::exp(-mean), 0);
-        // Where rounding leaves something beyond the last share that counts, that share has it.
+        // Where rounding leaves something beyond the last share that counts, that share has it. A draw has 53
+        // bits: shares below 1e-18 do not count.
         while left >= share && share > 1e-18 {
             left -= share;
             events += 1;
@@ -56,6 +58,7 @@ impl Rng {
         events
     }
 
+    /// The constants are those of the algorithm, which holds for means of 10 and more.
     fn poisson_by_rejection(&mut self, mean: f64) -> u64 {
         let b = 0.931 + 2.53 * libm::sqrt(mean);
         let a = -0.059 + 0.024_83 * b;
