@@ -29,7 +29,7 @@ impl Beginnings {
             let lp = LpId((u64::from(number) * u64::from(lps) / u64::from(count)) as u32);
             let (mut withdrawn, mut sent, mut fault) = (Withdrawn::default(), Vec::new(), None);
             let content = Lp::start(model, &rules, lp, Some(&mut withdrawn), &mut sent, &mut fault);
-            // The run would end with a fault, and say which.
+            // What broke a rule counts too: the run itself will end with the fault, and say which.
             sample.events += sent.len();
             sample.state_bytes += model.state_bytes(&content.state);
         }

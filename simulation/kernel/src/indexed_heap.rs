@@ -41,7 +41,9 @@ pub trait Slotted: Copy + Ord {
 /// ```
 #[derive(Clone, Debug)]
 pub struct IndexedHeap<T> {
+    /// Children of place `n` are at `n * CHILDREN + 1` and behind.
     heap: Vec<T>,
+    /// By slot.
     places: Vec<u32>,
 }
 

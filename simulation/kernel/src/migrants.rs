@@ -52,6 +52,7 @@ impl<M: Model> Part<M> {
         for entry in self.pending.cancelled {
             all[to(entry.0)].pending.cancelled.push(entry);
         }
+        // Federates were gone through one by one: their LPs may be interleaved.
         all.iter_mut().for_each(|migrants| migrants.lps.sort_unstable_by_key(|(lp, _)| *lp));
         (all, self.past)
     }

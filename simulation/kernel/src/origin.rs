@@ -17,7 +17,8 @@ use crate::withdrawn::Withdrawn;
 use crate::world::Lp;
 use crate::{Context, Digest, Event, LpId, Model, TieBreak, Time, ask, catch};
 
-/// Events that are tried, at most.
+/// Events that are tried, at most: enough that most parameters show, and few enough for
+/// every checkpoint.
 const EVENTS: u32 = 1 << 10;
 /// Characters of parameters that are shown, before and after the first that differs.
 const SHOWN: usize = 40;
@@ -148,6 +149,7 @@ fn start<M: Model>(model: &M, rules: &Rules) -> (Digest, BinaryHeap<Event<M::Eve
         for event in sent {
             digest.event(&event);
             first.push(event);
+            // No more than this many are tried: the latest cannot be one of them.
             if first.len() > EVENTS as usize {
                 first.pop();
             }
@@ -174,6 +176,7 @@ fn run<M: Model>(model: &M, rules: &Rules, first: BinaryHeap<Event<M::Event>>, u
         && event.time() < until
     {
         let lp = event.to();
+        // Initialised again, since keeping the states of all LPs from `start` would take the memory of a run.
         let (Lp { core, state }, withdrawn) = lps.entry(lp.0).or_insert_with(|| init(model, rules, lp).0);
         if withdrawn.pass_over(event.key()).is_some() {
             // It counts, as only so many of the first events are there.
@@ -187,7 +190,7 @@ fn run<M: Model>(model: &M, rules: &Rules, first: BinaryHeap<Event<M::Event>>, u
             model.handle(state, &event.payload, &mut cx);
             *core = cx.core();
         };
-        // A run in which that happened would have ended with it.
+        // A run would have ended with that. The LP is half way through an event: its state says nothing.
         if catch(handle).is_err() || fault.is_some() {
             lps.remove(&lp.0);
             break;

@@ -2,6 +2,8 @@
 //!
 //! It belongs to the host, so that one worker can gather the messages of all federates it runs and hand them over at once.
 //! Under Time Warp messages may be taken back: anti-messages travel with the messages, in the order in which both were sent.
+//! Otherwise a message and the one that takes its place, with the same key, could both be handled before the
+//! anti-message of the first comes.
 
 use crate::{Event, Time};
 
@@ -12,7 +14,7 @@ pub type Receipt<E> = Event<E>;
 /// Messages and anti-messages to one federate.
 #[derive(Debug)]
 pub struct Mail<E> {
-    /// Messages.
+    /// Messages, in the order in which they were sent.
     pub events: Vec<Event<E>>,
     /// Anti-messages, each with the number of messages that were sent before it.
     pub antis: Vec<(u32, Receipt<E>)>,
@@ -63,8 +65,12 @@ impl<E> Mail<E> {
 /// Lists of events by destination federate.
 #[derive(Debug)]
 pub struct Outbox<E> {
+    /// By destination.
     lists: Vec<Mail<E>>,
+    /// By destination: the least time in its list; [`Time::MAX`] without anything.
     least: Vec<Time>,
+    /// The destinations that have had something since the last flush, so that a flush does not look at all of
+    /// them.
     filled: Vec<u32>,
 }
 
@@ -122,8 +128,9 @@ impl<E> Outbox<E> {
         self.filled.iter().map(|federate| self.to(*federate).len()).sum()
     }
 
-    /// Takes out what is to be sent to `federate`; the empty list `spare` takes its place. Without Time Warp, which has no
-    /// use for it.
+    /// Takes out the messages to `federate`; the empty list `spare` takes its place. The next flush names the
+    /// federate all the same, with an empty list; nothing is to be pushed for it before. Anti-messages stay:
+    /// not for Time Warp.
     pub fn take(&mut self, federate: u32, spare: Vec<Event<E>>) -> Vec<Event<E>> {
         self.least[federate as usize] = Time::MAX;
         std::mem::replace(&mut self.lists[federate as usize].events, spare)

@@ -9,7 +9,8 @@ use std::marker::PhantomData;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The most outputs that a list may have: a run has one of each federate and each time that its federates were dealt.
+/// The most outputs that a list may have: a run has one of each federate and each time that its federates
+/// were dealt, so that no run comes near.
 const MOST: usize = 1 << 28;
 
 /// What a model has left behind, in parts.

@@ -149,6 +149,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         for id in 0..partition.federates() {
             let federate = Self::start(model, partition, settings, id, &mut outbox)?;
             if is_present(id) {
+                // Federates before this one may have sent it messages: the absent federate holds them.
                 let early = std::mem::replace(&mut federates[id as usize], federate);
                 early.into_events(|event| federates[id as usize].receive([event]));
             }

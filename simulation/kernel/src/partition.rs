@@ -58,7 +58,9 @@ pub struct Partition {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Layout {
+    /// Equal runs of LP numbers: places are computed, and need no memory.
     Runs,
+    /// By LP: its federate, and its place among the LPs of that.
     Table { owner: Vec<u32>, local: Vec<u32> },
 }
 
@@ -150,6 +152,7 @@ impl Partition {
         match &self.layout {
             Layout::Runs => {
                 let (size, rest) = (self.lps / self.federates, self.lps % self.federates);
+                // The first `rest` federates have one LP more; these are all of their LPs.
                 let long = rest * (size + 1);
                 if lp.0 < long {
                     (lp.0 / (size + 1), lp.0 % (size + 1))

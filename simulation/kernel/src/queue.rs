@@ -27,13 +27,15 @@ pub trait EventQueue<E>: Send {
     /// An empty queue for a federate whose windows are about `window` wide ([`Time::ZERO`] where there are none).
     fn with_window(window: Time) -> Self;
 
-    /// Takes in an event. Any time is allowed, also before events already given out.
+    /// Takes in an event. Any time is allowed, also before events already given out: rollbacks and hosts that
+    /// looked at events give them back.
     fn push(&mut self, event: Event<E>);
 
     /// Gives out the least event in the total order, if it happens before `bound`.
     fn pop(&mut self, bound: Time) -> Option<Event<E>>;
 
-    /// Shows events that will probably be given out next, at most `most`, or none. Changes nothing.
+    /// Shows events that will probably be given out next, at most `most`, or none: a hint, of which memory to
+    /// read ahead. Changes nothing.
     fn upcoming(&self, most: usize, look: impl FnMut(&Event<E>)) {
         let _ = (most, look);
     }
@@ -46,7 +48,8 @@ pub trait EventQueue<E>: Send {
         }
     }
 
-    /// The time of the least event; [`Time::MAX`] when empty.
+    /// The time of the least event; [`Time::MAX`] when empty. A queue may note where it found that, hence
+    /// `&mut`.
     fn least_time(&mut self) -> Time;
 
     /// The number of pending events.

@@ -119,11 +119,12 @@ impl Withdrawn {
     /// The LP has come to the event of this order: takes it out, if it is in here.
     #[inline(always)]
     pub fn pass_over(&mut self, key: Key) -> Option<Cause> {
+        // LPs come to events in order: as a rule the first entry tells that this event is not in the set.
         let (first, _) = self.causes.first_key_value()?;
         if *first > key { None } else { self.causes.remove(&key) }
     }
 
-    /// Takes back what was cancelled from `key` on.
+    /// Takes back what was cancelled from `key` on. What `init` cancelled stays: it is never rolled back.
     pub fn take_back(&mut self, key: Key) {
         self.causes.retain(|_, cause| cause.is_none_or(|cause| cause < key));
     }

@@ -17,9 +17,10 @@ use crate::{
     Context, Digest, Event, EventQueue, Fault, Federate, LpId, Model, Origin, Partition, Settings, Time, ask,
 };
 
-/// A run never sends so many messages from one place: half of the 48 bits that the order of events has for their number.
+/// A run never sends so many messages from one place: half of the 48-bit numbers that the order of events has
+/// for them, so that a run from a file has the other half left.
 const SENT_MAX: u64 = 1 << 47;
-/// A run never counts so far.
+/// A run never counts so far: what goes on from here cannot overflow.
 const COUNT_MAX: u64 = 1 << 62;
 
 /// An LP: the model's state and the kernel's counters.
@@ -66,11 +67,11 @@ impl<S> Lp<S> {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(bound(serialize = "O: Serialize", deserialize = "O: Deserialize<'de>"))]
 pub struct Past<O> {
-    /// Over the events committed.
+    /// Over the events committed; final states are added when the run ends.
     pub digest: Digest,
     /// Events committed.
     pub events: u64,
-    /// The time of the latest of them.
+    /// The simulated time of the latest of them; zero without any.
     pub last: Time,
     /// What the model has written, in parts.
     #[serde(deserialize_with = "crate::outputs::read")]
@@ -119,6 +120,7 @@ impl<M: Model> World<M> {
         for federate in federates {
             parts.push(federate.take_apart(&mut pending, &mut past).into_iter());
         }
+        // A federate's LPs are in the order of their numbers: each LP is the next one of its part.
         let next = |lp| parts[partition.place(lp).0 as usize].next().expect("every LP is in its federate");
         let lps = (0..partition.lps()).map(LpId).map(next).collect();
         Self { lps, pending, past, origin: None }

@@ -34,32 +34,42 @@ const BUCKETS: usize = 1 << 9;
 const CENSUS: u64 = 1 << 10;
 /// A window with more buckets than this makes buckets wider.
 const MANY: u64 = 1 << 5;
-/// The width where nothing is known yet, and the least width, in ns.
+/// The width where nothing is known yet, in ticks: 1 ms where a tick is a nanosecond.
 const WIDTH: u64 = 1 << 20;
+/// The least width: of 1, `inverse` would be 2^64, which has no place in a `u64`.
 const WIDTH_LEAST: u64 = 2;
+/// The greatest width, in ticks: sixteen buckets then cover the clock.
+const WIDTH_MOST: u64 = 1 << 60;
 
 /// A queue of time buckets.
 #[derive(Debug)]
 pub struct BucketQueue<E> {
+    /// Ticks of a bucket.
     width: u64,
     /// floor(2^64 / width): the bucket of a time is the upper half of their product. That may put the first instants of
     /// a bucket into the one before, which is as good: it never decreases, and a window checks its last bucket anyway.
     inverse: u64,
+    /// The first bucket of the ring; what is before it was taken or is in `opened` and `near`.
     base: u64,
+    /// No bucket of the ring before this holds anything: where to look on.
     front: u64,
+    /// By the lower bits of the bucket's number; as many as a power of two.
     ring: Vec<List>,
     pool: Pool<E>,
     far: List,
+    /// No event of `far` is in an earlier bucket; `u64::MAX` without any.
     far_bucket: u64,
     far_len: usize,
     opened: Vec<Event<E>>,
     /// Scratch of `open`.
     tickets: Vec<u64>,
     near: BinaryHeap<Reverse<Event<E>>>,
+    /// Events in all of these.
     len: usize,
+    /// Buckets that `base` has passed, events taken, and drains that passed any buckets, since the last
+    /// census.
     passed: u64,
     taken: u64,
-    /// Drains that passed any buckets, since the last census.
     drains: u64,
 }
 
@@ -137,6 +147,7 @@ impl<E> BucketQueue<E> {
                 self.base = self.far_bucket.min(limit);
             }
         }
+        // A jump over empty time is no more than a census by itself, or it would outweigh all full buckets.
         self.passed += (self.base - start).min(CENSUS);
         true
     }
@@ -152,7 +163,8 @@ impl<E> BucketQueue<E> {
         self.ring[self.slot(bucket)].least() < bound
     }
 
-    /// Takes from `far` what the ring can hold by now. If that is little, the ring is too short.
+    /// Takes from `far` what the ring can hold by now. If more than half of all events waited there, the ring
+    /// is too short.
     #[inline(never)]
     fn fetch_far(&mut self) {
         let mut far = std::mem::replace(&mut self.far, List::EMPTY);
@@ -201,7 +213,7 @@ impl<E> BucketQueue<E> {
             let sparse = self.taken < self.passed / 4 || self.drains > 0 && self.passed / self.drains > MANY;
             (self.passed, self.taken, self.drains) = (0, 0, 0);
             if sparse {
-                self.rebuild(self.width.saturating_mul(4).min(1 << 60), self.ring.len());
+                self.rebuild(self.width.saturating_mul(4).min(WIDTH_MOST), self.ring.len());
             }
         }
     }
@@ -213,6 +225,7 @@ impl<E> BucketQueue<E> {
 
     /// Narrows the buckets after one with `crowd` events.
     fn relieve(&mut self, crowd: usize) {
+        // Halvings of the width. The ring gets as many times longer, to cover the same span.
         let narrower = (crowd / self.aim()).max(2).ilog2();
         if self.width > WIDTH_LEAST {
             let ring = (self.ring.len() << narrower).min(RING_MOST);

@@ -6,8 +6,9 @@
 
 use crate::{Event, Time};
 
-/// Events in the first chunk of a list, and times that this doubles.
+/// Events in the first chunk of a list.
 const LEAST: usize = 16;
+/// Sizes of chunks, each twice the one before: the largest has 2048 events.
 const SIZES: usize = 8;
 /// No chunk.
 const NONE: u32 = u32::MAX;
@@ -15,7 +16,9 @@ const NONE: u32 = u32::MAX;
 /// A list of events; the events are in the [`Pool`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List {
+    /// The chunk that is written, or [`NONE`].
     last: u32,
+    /// The least time in the list; nothing is taken out but everything at once, so it only falls.
     least: Time,
 }
 
@@ -37,7 +40,9 @@ impl List {
 #[derive(Debug)]
 struct Chunk<E> {
     events: Vec<Event<E>>,
+    /// Which of the [`SIZES`].
     size: u8,
+    /// The chunk of the list that was filled before this one: lists are read from their end.
     next: u32,
 }
 
@@ -45,6 +50,7 @@ struct Chunk<E> {
 #[derive(Debug)]
 pub(super) struct Pool<E> {
     chunks: Vec<Chunk<E>>,
+    /// By size: chunks in no list.
     unused: [Vec<u32>; SIZES],
 }
 

@@ -17,6 +17,7 @@ pub(super) fn sort_descending<E>(events: &mut [Event<E>], tickets: &mut Vec<u64>
     let (Some(least), Some(most)) = (times().min(), times().max()) else { return };
     let index_bits = usize::BITS - events.len().leading_zeros();
     let time_bits = u64::BITS - (most - least).leading_zeros();
+    // Bits of the time that do not fit above the index: events that differ only there are compared below.
     let cut = (time_bits + index_bits).saturating_sub(u64::BITS);
     tickets.clear();
     tickets.extend(times().zip(0u64..).map(|(time, index)| ((most - time) >> cut) << index_bits | index));
