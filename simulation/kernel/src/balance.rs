@@ -1,8 +1,11 @@
 //! Finds a better partition, from the measured loads and messages of the LPs.
 //!
-//! Loads and messages are measured by [`Activity`]. [`improve`] changes a table of owners by the measured loads and messages (ARTIS paper, section 3, names both as the goals
-//! of a partition that adapts while a run goes on). Invariants: the same input gives the same table; no federate becomes empty;
-//! the largest load of a federate never rises above what is allowed by [`LOAD_SLACK`] or [`TALK_SLACK`], or what it was.
+//! [`Activity`] measures. [`improve`] changes a table of owners by what was measured (ARTIS paper, section 3,
+//! names loads and messages as the goals of a partition that adapts while a run goes on).
+//!
+//! Invariants: the same input gives the same table, on every machine, since each process of a run computes
+//! its own; no federate becomes empty; the largest load of a federate never rises above what is allowed by
+//! [`LOAD_SLACK`] or [`TALK_SLACK`], or what it was.
 
 mod activity;
 mod graph;
@@ -19,6 +22,7 @@ pub use seating::seat;
 /// By how much the largest federate's load may exceed the mean before LPs move for it.
 pub const LOAD_SLACK: f64 = 0.05;
 /// By how much the load of a federate may exceed the mean after LPs have moved to where their messages go.
+/// More than [`LOAD_SLACK`]: once loads are even, federates must still have room for LPs that come.
 pub const TALK_SLACK: f64 = 0.06;
 /// Groups of LPs that send to each other are moved as one where that saves at least this share of the messages.
 const WORTH_GROUPS: f64 = 0.05;
@@ -150,6 +154,7 @@ fn by_groups(owner: &[u32], federates: u32, loads: &[u64], graph: &Graph) -> Opt
     let mut shares: Vec<(u32, u32, u64)> = Vec::with_capacity(loads.len());
     for (lp, load) in loads.iter().enumerate() {
         group_loads[group[lp] as usize] += load;
+        // An LP without load counts as well, or a group of such LPs would have no place.
         shares.push((group[lp], owner[lp], *load + 1));
     }
     shares.sort_unstable();

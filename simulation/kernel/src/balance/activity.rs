@@ -138,6 +138,7 @@ impl Activity {
             edge.weight /= 2;
         }
         self.messages /= 2;
+        // By LP: messages sent since the last look, and those pending to it. They stand for its events.
         let mut talk = vec![0; self.sent.len()];
         for sample in samples {
             self.messages += sample.messages;
@@ -155,6 +156,7 @@ impl Activity {
         let mut all = Cost::default();
         self.costs.iter().for_each(|cost| all.add(*cost));
         let mean_ns = all.mean_ns().unwrap_or(UNIT).max(1);
+        // Half of the old load and at most this much new: all loads together stay within `LOADS_MAX`.
         let most = LOADS_MAX / 2 / (self.loads.len() as u64).max(1);
         for (((load, cost), talk), owner) in self.loads.iter_mut().zip(&mut self.costs).zip(talk).zip(owner) {
             let (ns, events) = (cost.ns + PRIOR_EVENTS * mean_ns, cost.events + PRIOR_EVENTS);

@@ -7,6 +7,7 @@
 pub(super) struct Graph {
     /// Where each node's neighbours begin, and one more.
     first: Vec<usize>,
+    /// Node by node: a neighbour, and the messages between the two in both directions.
     neighbours: Vec<(u32, u64)>,
 }
 
@@ -67,6 +68,7 @@ impl Graph {
 /// The messages of a node to each of many places; reading it empties it.
 #[derive(Debug)]
 pub(super) struct Tally {
+    /// By place; zero where `places` does not list it, since all edges weigh more than zero.
     messages: Vec<u64>,
     places: Vec<u32>,
 }

@@ -47,6 +47,7 @@ pub(super) fn even_out(owner: &mut [u32], federates: u32, loads: &[u64]) {
                 for (id, before, after) in [(from, most, most - load), (to, least, least + load)] {
                     light.remove(&(before, id));
                     light.insert((after, id));
+                    // One that was given up stays out.
                     if heavy.remove(&(before, Reverse(id))) {
                         heavy.insert((after, Reverse(id)));
                     }
@@ -68,6 +69,7 @@ fn fitting(
     least: u64,
     mean: u64,
 ) -> Option<(u64, Reverse<u32>)> {
+    // A load up to this leaves the larger one at or above the mean, the smaller one at or below it.
     let fits = most.saturating_sub(mean).min(mean.saturating_sub(least));
     let largest = members.range(..=(fits, Reverse(0))).next_back().filter(|(load, _)| *load > 0);
     let smallest = || members.range((1, Reverse(u32::MAX))..).next().filter(|(load, _)| *load < most - least);

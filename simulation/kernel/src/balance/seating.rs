@@ -25,6 +25,7 @@ pub fn seat(owner: &[u32], edges: &[Edge], processes: &[u32]) -> Vec<u32> {
     let graph = lps.coarse(owner, federates as u32);
     let all: u64 = edges.iter().map(|edge| edge.weight).sum();
     let least = ((all as f64 * WORTH_SEAT) as u64).max(1);
+    // Processes of the run.
     let ranks = processes.iter().max().map_or(0, |last| *last as usize + 1);
     // Of each federate by its first number: the process it is in now, and its number there.
     let mut place = processes.to_vec();

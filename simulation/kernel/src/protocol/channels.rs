@@ -76,6 +76,7 @@ impl FederateChannels {
         for from in (0..partition.lps()).map(LpId) {
             let sender = partition.place(from).0;
             if to_all[sender as usize] {
+                // Nothing can be nearer; `ChannelTable` checks what the other LPs of the federate declare.
                 continue;
             }
             match asked(model, from) {

@@ -29,7 +29,9 @@ pub struct Distances {
     federates: usize,
     /// From sender (row) to receiver; [`Time::MAX`] where no channels lead there.
     table: Vec<Time>,
+    /// By federate: the least lookahead of channels between two LPs of it.
     within: Vec<Time>,
+    /// How far a federate may be ahead of the least event of all.
     lag: Time,
 }
 
@@ -45,6 +47,7 @@ impl Distances {
         let most = (partition.lps() as usize).saturating_mul(CHANNELS);
         let Some(channels) = FederateChannels::few(model, partition, most)? else { return Ok(None) };
         let Some(lag) = channels.between.values().copied().max() else { return Ok(None) };
+        // Who receives nothing is held back by the lag alone.
         let mut nearest = vec![lag; count as usize];
         for ((_, to), lookahead) in &channels.between {
             nearest[*to as usize] = nearest[*to as usize].min(*lookahead);

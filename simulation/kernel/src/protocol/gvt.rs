@@ -55,7 +55,9 @@ pub struct Gvt {
     mail: Vec<Time>,
     /// The least of both, and above them a tree of minima; the least of all is in place 1.
     tree: Vec<Time>,
+    /// Federates in the hands of workers.
     taken: u32,
+    /// A synchronous round waits until all federates are back.
     gathering: bool,
     /// What other processes allow.
     limit: Time,
@@ -118,6 +120,7 @@ impl Gvt {
             self.steps += 1;
             let least = self.tree[2 * node].min(self.tree[2 * node + 1]);
             if self.tree[node] == least {
+                // Nothing changes further up.
                 return;
             }
             self.tree[node] = least;
@@ -134,9 +137,11 @@ impl Gvt {
         !self.gathering
     }
 
-    /// A worker has `federate`, and takes its mail after this.
+    /// A worker has `federate`, and takes its mail after this: mail that is delivered in between counts
+    /// twice, never not at all.
     pub fn take(&mut self, federate: u32) {
         let at = federate as usize;
+        // The least of both stays as it is, and with it the tree.
         self.floors[at] = self.floors[at].min(self.mail[at]);
         self.mail[at] = Time::MAX;
         self.taken += 1;
@@ -200,7 +205,7 @@ impl Gvt {
         self.tree[self.tree.len() / 2 + federate as usize]
     }
 
-    /// Rounds so far.
+    /// How often GVT was computed.
     pub fn rounds(&self) -> u64 {
         self.rounds
     }

@@ -14,7 +14,9 @@ use crate::{LinkError, Model, Outbox, Partition, Time};
 #[derive(Clone, Copy, Debug)]
 struct Incoming {
     from: u32,
+    /// The sender's latest promise.
     clock: Time,
+    /// The sender was asked for a higher one, and has not given it yet.
     asked: bool,
 }
 
@@ -24,7 +26,9 @@ struct Outgoing {
     /// The channel's place among the receiver's incoming ones.
     slot: u32,
     lookahead: Time,
+    /// The latest promise.
     promised: Time,
+    /// The receiver has asked for a higher one.
     wanted: bool,
 }
 
@@ -45,6 +49,7 @@ pub struct Promise {
 #[derive(Clone, Debug, Default)]
 pub struct Links {
     incoming: Vec<Incoming>,
+    /// In the order of receivers.
     outgoing: Vec<Outgoing>,
     on_demand: bool,
 }
@@ -117,6 +122,7 @@ impl Links {
         mut send: impl FnMut(Promise, &mut Outbox<E>),
     ) {
         for channel in &mut self.outgoing {
+            // A promise up to the horizon is the last one: the receiver never has to wait for more.
             let clock = floor.saturating_add(channel.lookahead).min(until);
             let null = outbox.to(channel.to).is_empty();
             let rises = clock > channel.promised;
@@ -133,12 +139,14 @@ impl Links {
 
     /// On demand: names the senders to be asked for a promise, where the federate's next event is at `next`.
     pub fn ask(&mut self, next: Time, until: Time, mut send: impl FnMut(u32)) {
+        // Without an event of its own it asks for the sake of those who wait for its promise.
         let awaited = self.outgoing.iter().any(|channel| channel.wanted);
         if !self.on_demand || (next >= until && !awaited) {
             return;
         }
         let bound = self.bound();
         for channel in &mut self.incoming {
+            // Asked are those that keep the next event from being safe; where it is safe, the least clocks.
             if channel.clock < until && channel.clock <= next.max(bound) && !channel.asked {
                 channel.asked = true;
                 send(channel.from);

@@ -12,7 +12,7 @@
 
 use crate::Time;
 
-/// What a turn costs, in events.
+/// What a turn costs, in events: an estimate, the same for all models and machines.
 const TURN: f64 = 32.0;
 /// The share of events wasted that is never borne, however few events a turn has: the more is run that has to be rolled back, the
 /// longer it takes until anybody learns of it.
@@ -57,6 +57,7 @@ pub struct Effort {
 pub struct MovingWindow {
     width_ticks: f64,
     federates: u64,
+    /// Since the width was looked at last.
     sums: Effort,
 }
 
@@ -92,8 +93,10 @@ impl MovingWindow {
         let turn = (TURN / events.max(1.0)).min(WASTE);
         let waste = wasted / handled.max(1) as f64;
         let factor = (turn / waste.max(f64::MIN_POSITIVE)).sqrt().clamp(1.0 / STEP, STEP);
+        // Where nothing is wasted the width would grow without bound.
         let factor = if events > MOST { 1.0 / STEP } else { factor };
         if factor < 1.0 || events < ENOUGH {
+            // At most a 64th of the clock: `AHEAD` widths still are a time.
             self.width_ticks = (self.width_ticks * factor).clamp(1.0, u64::MAX as f64 / 64.0);
         }
     }

@@ -65,6 +65,7 @@ impl ChannelTable {
             let channels = asked(model, from);
             table.to_all.push(channels == Channels::All);
             if let Channels::Only(mut declared) = channels {
+                // Of channels declared twice the least lookahead comes first, and stays.
                 declared.sort_unstable();
                 declared.dedup_by_key(|(to, _)| *to);
                 for (to, lookahead) in declared {

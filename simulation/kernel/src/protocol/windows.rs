@@ -18,19 +18,22 @@ const NEARLY: u64 = 8;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Windows {
+    /// Above zero.
     width: Time,
+    /// Every window ends at a multiple of the width.
     aligned: bool,
     opened: u64,
 }
 
 impl Windows {
-    /// Synchronous windows: from the least event time of all, as wide as the lookahead (which makes their end the lower
-    /// bound on time stamps, LBTS), or an eighth less.
+    /// Synchronous windows for a lookahead above zero: from the least event time of all, as wide as the
+    /// lookahead (which makes their end the lower bound on time stamps, LBTS), or an eighth less.
     pub const fn lookahead(lookahead: Time) -> Self {
         Self { width: lookahead, aligned: false, opened: 0 }
     }
 
-    /// Fixed steps from time zero; steps without events are passed over.
+    /// Fixed steps from time zero, each above zero and at most the lookahead; those without events are
+    /// passed over.
     pub const fn steps(step: Time) -> Self {
         Self { width: step, aligned: true, opened: 0 }
     }
