@@ -71,9 +71,12 @@ pub struct Federate<M: Model, Q = BucketQueue<<M as Model>::Event>> {
     withdrawn: Sets,
     queue: Q,
     batch: Batch<M::Event>,
+    /// What LPs have sent and was not handed on yet ([`Federate::route`]).
     sent: Vec<Event<M::Event>>,
-    /// Messages to LPs of this federate before `reach` are not for the queue: they go here. Only Time Warp has a reach.
+    /// Messages to LPs of this federate before `reach` are not for the queue, as their receivers may have
+    /// been there: they go here.
     within_reach: Vec<Event<M::Event>>,
+    /// How far LPs have been run ahead; zero without Time Warp.
     reach: Time,
     /// The least delay of messages between two LPs of this federate: whole LPs run so far at once.
     apart: Time,
@@ -82,7 +85,8 @@ pub struct Federate<M: Model, Q = BucketQueue<<M as Model>::Event>> {
     fault: Option<Box<Fault>>,
     /// The model's panic.
     panicked: Option<Box<Trouble>>,
-    /// A panic has passed by while the model was at work.
+    /// A panic has passed by while the model was at work: it is the model's. A cell, as all else is borrowed
+    /// by then.
     struck: Cell<bool>,
     /// The event in hand, for others to look at.
     at_work: Arc<AtWork>,
@@ -173,10 +177,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         event.origin(self.rules.ties).0
     }
 
-    /// What messages between two LPs of this federate take at least: the model's lookahead unless told, or more where the
-    /// channels between them say so. What is sent nearer than that is a fault.
+    /// Sets what messages between two LPs of this federate take at least: the model's lookahead at first, or
+    /// more where the channels between them say so. What is sent nearer than that is a fault.
     pub fn set_apart(&mut self, apart: Time) {
         if apart != self.apart {
+            // The batch in hand may be wider than the new distance allows.
             self.put_back();
             self.apart = apart;
             self.rules.set_near(self.rules.least_near());
@@ -208,7 +213,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         }
     }
 
-    /// Runs at most `budget` events before `bound`, whole LPs at a time.
+    /// Runs at most `budget` events before `bound`, whole LPs at a time. Events that their LPs have cancelled
+    /// count as well. What has been sent is in `outbox` when this returns, but after a fault: then the run is
+    /// over.
     pub fn advance(
         &mut self,
         model: &M,
@@ -237,11 +244,13 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let mut left = budget;
         while self.fault.is_none() {
             if self.batch.is_empty() || left == 0 {
+                // The next batch, and the host's look at the LVT, must not miss what LPs here have sent.
                 self.route(partition, outbox);
             }
             if self.batch.is_empty() {
                 // LPs of one federate also keep a lookahead among themselves: whole LPs only within it.
                 let safe = bound.min(self.lvt().saturating_add(self.apart));
+                // Without a lookahead LPs cannot be run one by one; observers are told in the total order.
                 if self.rules.lookahead == Time::ZERO || self.watch.is_some() {
                     return self.step_on(model, partition, bound, left, outbox);
                 }
@@ -316,12 +325,12 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
 /// The results of a federate.
 #[derive(Debug)]
 pub struct Finished<O> {
-    /// The model's output.
+    /// What the model has left behind in this federate.
     pub output: O,
     /// Digest over the federate's events and final states.
     pub digest: Digest,
     /// Events run.
     pub events: u64,
-    /// The time of the latest event.
+    /// The simulated time of the latest event; zero without any.
     pub last: Time,
 }

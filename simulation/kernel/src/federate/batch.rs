@@ -30,7 +30,9 @@ pub(super) const SENT: usize = 1 << 6;
 #[derive(Debug)]
 pub(super) struct Batch<E> {
     bound: Time,
+    /// The least time when the batch was filled; it is not raised while the batch is worked off.
     floor: Time,
+    /// Events left, those in `late` too.
     len: usize,
     /// log2 of the LPs in a block.
     shift: u32,
@@ -98,7 +100,8 @@ impl<E> Batch<E> {
         self.len -= left;
     }
 
-    /// Makes the next LP with events the LP in hand.
+    /// Makes the next LP with events the LP in hand. There must be one: events left, and none of them with
+    /// the LP in hand.
     fn next_run(&mut self, place: &Place, partition: &Partition) {
         if self.order.next_run(&self.blocks[self.block]) {
             return;
@@ -132,6 +135,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     /// Takes all events before `bound` out of the queue. Says whether there were any.
     pub(super) fn fill(&mut self, partition: &Partition, bound: Time) -> bool {
         let (batch, place) = (&mut self.batch, &self.place);
+        // The last block of the batch before was run, but not cleared.
         batch.blocks[batch.block].clear();
         (batch.bound, batch.block, batch.next) = (bound, 0, 0);
         let (mut floor, shift, blocks) = (Time::MAX, batch.shift, &mut batch.blocks);
@@ -217,7 +221,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             }
             if cx.alarmed() {
                 if cx.calm() {
-                    // The event that broke a rule does not count.
+                    // The event that broke a rule does not count; the run is over.
                     done -= 1;
                     break;
                 }
@@ -250,6 +254,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         if let Some((now, event)) = stray {
             self.fault = Some(Box::new(self.stray(now, &event)));
         }
+        // Enough to be handed on together; the rest goes when the batch is done.
         if self.sent.len() >= SENT {
             self.route(partition, outbox);
         }
@@ -315,6 +320,7 @@ pub(super) fn run<M: Model>(
     }
     cx.enter(event);
     model.handle(state, &event.payload, cx);
+    // A fault raises the alarm too, which is in a register; whether there is a fault is in memory.
     if !cx.alarmed() || !cx.has_fault() {
         model.commit(cx.lp(), event.time(), &event.payload, output);
         if M::COMMITS_STATE {

@@ -12,11 +12,12 @@ use crate::{Digest, EventQueue, Fault, LpId, Model, Outbox, Partition, TieBreak,
 /// What all federates of a run have in common besides the model.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
-    /// Seed of all random streams.
+    /// Seed of the random streams of all LPs; seeded ties have one of their own ([`TieBreak::Random`]).
     pub seed: u64,
     /// Order of simultaneous events.
     pub ties: TieBreak,
-    /// How wide the windows will be; zero for one event at a time. Only a hint to the queue.
+    /// How wide the windows will be, in simulated time; zero for one event at a time. Only a hint to the
+    /// queue.
     pub window: Time,
 }
 
@@ -32,7 +33,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         Ok(federates)
     }
 
-    /// Federate `id`; its messages to others are in `outbox`.
+    /// Federate `id`; its messages to others are in `outbox`. Fails with the first rule that an `init` broke,
+    /// once all have run.
     pub fn start(
         model: &M,
         partition: &Partition,

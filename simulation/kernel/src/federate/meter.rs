@@ -31,9 +31,9 @@ pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 /// Events that were timed, and the nanoseconds they took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
-    /// Nanoseconds.
+    /// Nanoseconds of the host's clock.
     pub ns: u64,
-    /// Events.
+    /// How many events took that time together.
     pub events: u64,
 }
 
@@ -96,6 +96,7 @@ impl Meter {
         self.all.add(cost);
         self.costs[local].add(cost);
         self.turns += 1;
+        // A turn takes `all.ns / turns` on average; timing one of `every` then takes a hundredth of the time.
         let every = TURNS_BY_CLOCK * self.clock_ns * self.turns / self.all.ns.max(1);
         // Odd, so that LPs that take turns in a fixed order are all timed where there is a power of two of them.
         self.every = every.min(RAREST) | 1;
@@ -107,6 +108,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     pub fn measure(&mut self, clock: Clock) {
         let start = clock();
         let end = (0..TRIES).fold(start, |_, _| clock());
+        // Timing a turn reads the clock twice.
         let clock_ns = 2 * end.saturating_sub(start) / TRIES;
         let costs = vec![Cost::default(); self.lps.len()];
         self.meter =

@@ -15,7 +15,9 @@ use crate::{Context, Event, EventQueue, Model, Outbox, Partition, Time, catch};
 const FETCHED: usize = 16;
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
-    /// Runs the least event, if it is before `bound`. [`Progress::More`] says that it did.
+    /// Runs the least event, if it is before `bound`. [`Progress::More`] says that it did. A panic of the
+    /// model goes on to the caller. Not for federates of Time Warp: events that were taken back there are not
+    /// passed over.
     pub fn step(
         &mut self,
         model: &M,
@@ -113,6 +115,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 limit = bound;
                 continue;
             };
+            // Time Warp comes here with events that were taken back, where there is an observer.
             if self.cancelled.len() > 0 && self.cancelled.takes(event) {
                 continue;
             }
@@ -134,6 +137,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 self.route(partition, outbox);
                 limit = bound;
             } else if first && !self.sent.is_empty() {
+                // What is not handed on yet is due here or later: before that the queue misses nothing.
                 limit = bound.min(event.time().saturating_add(self.rules.near()));
             }
         }
@@ -174,6 +178,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let (Lp { core, state }, withdrawn) = (&mut self.lps[local], self.withdrawn.of::<M>(local));
         let (sent, fault) = (&mut self.sent, &mut self.fault);
         let mut cx = Context::new(model, &self.rules, event.to(), *core, withdrawn, sent, fault);
+        // Whatever is sent nearer than the lookahead may precede the next event.
         cx.watch(Time::MAX);
         let handling = Handling::begin(&self.struck);
         self.at_work.enter(event.to());

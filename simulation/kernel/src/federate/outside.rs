@@ -88,7 +88,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         }
     }
 
-    /// The next message of `from`, which is in this federate, to happen to `to` at `at`: for LPs that run elsewhere.
+    /// The next message of `from`, which is in this federate, to happen to `to` at `at`: for LPs that run
+    /// elsewhere. The caller checks lookahead and channels; depth 0 asks for a time after that of the cause.
     pub fn send_from(
         &mut self,
         partition: &Partition,

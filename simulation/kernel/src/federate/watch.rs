@@ -22,7 +22,8 @@ pub(super) struct Watch<M: Model> {
     observer: Arc<dyn CommitObserver<M>>,
     /// Events that are final and not reported yet, as something may still come before them.
     held: Vec<Event<M::Event>>,
-    /// Events do not become final in the total order.
+    /// Events do not become final in the total order (Time Warp): they are held until nothing can precede
+    /// them.
     holds: bool,
 }
 

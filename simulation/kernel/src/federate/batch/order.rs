@@ -13,19 +13,21 @@ use crate::{Event, Time};
 /// A block with fewer than one event for this many LPs is sorted; a fuller one is dealt out by counting.
 const SPARSE: usize = 8;
 
-/// The tickets of one LP: where they start.
+/// The tickets of one LP: where they start. They end where the next run starts.
 #[derive(Clone, Copy, Debug)]
 struct Run {
+    /// The LP's number in the block.
     within: u32,
     start: u32,
 }
 
 #[derive(Debug)]
 pub(super) struct Order {
-    /// How many events each LP has; scratch of `arrange`, with a place more than there are LPs.
+    /// By LP of the block: how many events it has, then where its next ticket goes. Scratch of `arrange`.
     counts: Vec<u32>,
     /// (LP within the block, ticket): scratch of `arrange` for sparse blocks.
     pairs: Vec<(u32, u64)>,
+    /// LP by LP; those of an LP are sorted when it is taken in hand.
     tickets: Vec<u64>,
     runs: Vec<Run>,
     /// The next run to take in hand.
@@ -34,6 +36,7 @@ pub(super) struct Order {
     within: usize,
     at: usize,
     end: usize,
+    /// The bits of a ticket that are the event's index in the block.
     index_mask: u64,
     /// Which of `rest` is being run, for whoever asks after a panic.
     running: Cell<usize>,
